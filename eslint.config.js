@@ -1,0 +1,102 @@
+import js from '@eslint/js';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+/** Files that decide: values in, values out. No clock, no randomness, no process, no client (docs/adr/0002). */
+const PURE = ['functions/*/decide.ts', 'functions/domain/**/*.ts', 'webhook/review.ts'];
+const TESTS = ['**/*.test.ts', 'test/**/*.ts'];
+
+const onlyIn = (folder, name) => ({
+  name,
+  message: `Only ${folder} may import ${name} (design §7).`,
+});
+const CLIENT_NODE = onlyIn('functions/kubernetes', '@kubernetes/client-node');
+const CLOUDEVENTS = onlyIn('functions/eventing', 'cloudevents');
+const EXPRESS = onlyIn('webhook', 'express');
+
+export default defineConfig(
+  globalIgnores(['dist', 'node_modules', 'coverage', 'local/controlplane/binaries/*/']),
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      complexity: ['error', 10],
+      'max-depth': ['error', 3],
+      'max-params': ['error', 3],
+      'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+      'max-statements': ['error', 20],
+      'no-console': 'error',
+      eqeqeq: 'error',
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // A type parameter that only names the shape of an answer is how every typed API client reads.
+      '@typescript-eslint/no-unnecessary-type-parameters': 'off',
+      'no-restricted-imports': ['error', { paths: [CLIENT_NODE, CLOUDEVENTS, EXPRESS] }],
+    },
+  },
+  {
+    files: ['functions/kubernetes/**/*.ts'],
+    rules: { 'no-restricted-imports': ['error', { paths: [CLOUDEVENTS, EXPRESS] }] },
+  },
+  {
+    files: ['functions/eventing/**/*.ts'],
+    rules: { 'no-restricted-imports': ['error', { paths: [CLIENT_NODE, EXPRESS] }] },
+  },
+  {
+    files: ['webhook/**/*.ts'],
+    rules: { 'no-restricted-imports': ['error', { paths: [CLIENT_NODE, CLOUDEVENTS] }] },
+  },
+  {
+    files: PURE,
+    ignores: TESTS,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [CLIENT_NODE, CLOUDEVENTS, EXPRESS],
+          patterns: [
+            { group: ['node:*'], message: 'A decision is pure: no Node built-ins.' },
+            {
+              group: ['**/kubernetes/**', '**/eventing/**', '**/handle.ts'],
+              allowTypeImports: true,
+              message: 'A decision reads a snapshot; reading and writing are elsewhere.',
+            },
+          ],
+        },
+      ],
+      'no-restricted-globals': [
+        'error',
+        ...['process', 'fetch', 'setTimeout', 'setInterval', 'crypto', 'performance', 'Buffer'].map(
+          (name) => ({ name, message: 'A decision is pure: pass it in as a value.' }),
+        ),
+      ],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Date', property: 'now', message: 'The clock is an argument.' },
+        { object: 'Math', property: 'random', message: 'Randomness is an argument.' },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'NewExpression[callee.name="Date"][arguments.length=0]',
+          message: 'The clock is an argument.',
+        },
+      ],
+    },
+  },
+  {
+    files: [...TESTS, 'local/**/*.ts'],
+    rules: { 'max-statements': 'off', 'max-lines': 'off' },
+  },
+  {
+    files: ['**/*.{js,mjs}'],
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
+  },
+);

@@ -1,0 +1,28 @@
+/** One transform, Node's own: types are stripped, nothing else is changed (tsc checks them). */
+const base = {
+  rootDir: '.',
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '\\.ts$': '<rootDir>/test/strip-types.js' },
+};
+
+const SECOND = 1_000;
+
+export default {
+  // Only a bound on what hangs: the integration tests wait for a real API server. (Jest ignores it in a project.)
+  testTimeout: 120 * SECOND,
+  reporters: ['default', '<rootDir>/test/closing-line.js'],
+  projects: [
+    {
+      ...base,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{functions,webhook,local}/**/*.test.ts'],
+    },
+    { ...base, displayName: 'contract', testMatch: ['<rootDir>/test/contract/*.test.ts'] },
+    {
+      ...base,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/test/integration/*.test.ts'],
+    },
+  ],
+};
