@@ -1,0 +1,243 @@
+import { fingerprintOf, holdOf, lastAttemptOf, type Hold } from './attempt.ts';
+import { canonicalKey, describeShortfalls, sumAmounts, type Amounts, type Shortfall } from './charged.ts';
+import { grantOf } from './grant.ts';
+import { liveLock, lockOf, type Reference } from './lock.ts';
+import { byTurn, isBlocked, isReceiving, overlaps, referenceOf, sourcePodOf } from './migration.ts';
+import { ANNOTATION, isReserved, REASON, type Reason } from './names.ts';
+import type { Migration, Pod, ResourceQuota } from './objects.ts';
+import { podUsage } from './pod-usage.ts';
+import { parseQuantity, type Amount } from './quantity.ts';
+import { quotaCoversPod } from './scopes.ts';
+import type { NamespaceSnapshot, Rules } from './snapshot.ts';
+import type { Blocking, Verdict, VerdictName } from './verdict.ts';
+
+/** The verdicts of a namespace, and what the next lock would be about. */
+export interface Assessment {
+  /** One for each migration that KubeVirt says a quota refuses, who goes first first. */
+  readonly verdicts: readonly Verdict[];
+  /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
+  readonly migrations: readonly Reference[];
+  readonly quotas: readonly Reference[];
+  readonly fingerprint: string;
+}
+
+/** Decides for the whole namespace at once; pure, and the same for feasibility and lock. */
+export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
+  const blocked = snapshot.migrations
+    .filter((migration) => isBlocked(migration, snapshot.launchers))
+    .toSorted(byTurn);
+  const fingerprint = fingerprintOf({
+    migrations: blocked.map(referenceOf),
+    quotas: snapshot.quotas,
+    vmmrqs: snapshot.vmmrqs,
+  });
+  const veto = vetoOf(snapshot, rules);
+  if (veto !== undefined) {
+    const verdicts = blocked.map((migration) => verdictOf(migration, veto));
+    return { verdicts, migrations: [], quotas: [], fingerprint };
+  }
+  const last = lastAttemptOf(snapshot.namespace);
+  const hold = holdOf(last, { now: snapshot.now, lockSeconds: rules.lockSeconds, fingerprint });
+  return { ...judgeInTurn(snapshot, blocked, hold), fingerprint };
+}
+
+type Finding = Pick<Verdict, 'verdict' | 'reason' | 'message'> & { blocking?: readonly Blocking[] };
+
+const verdictOf = (migration: Migration, finding: Finding): Verdict => ({
+  migration: referenceOf(migration),
+  blocking: [],
+  ...finding,
+});
+
+const finding = (verdict: VerdictName, reason: Reason, message: string): Finding => ({
+  verdict,
+  reason,
+  message,
+});
+
+/** What holds for every migration of the namespace. */
+function vetoOf({ namespace, quotas, now }: NamespaceSnapshot, rules: Rules): Finding | undefined {
+  const { name, deletionTimestamp, annotations } = namespace.metadata;
+  if (isReserved(name, rules.kubevirtNamespace)) {
+    const why = `namespace ${name} belongs to the cluster and is never locked`;
+    return finding('Unsupported', REASON.reservedNamespace, why);
+  }
+  if (deletionTimestamp !== undefined) {
+    return finding('Unsupported', REASON.namespaceTerminating, 'the namespace is being deleted');
+  }
+  if (annotations?.[ANNOTATION.skip] === 'true') {
+    return finding('Unsupported', REASON.skipped, `the namespace is annotated ${ANNOTATION.skip}`);
+  }
+  if (lockOf(namespace).kind !== 'none') {
+    const live = liveLock(namespace, now);
+    const names = live?.migrations.map(({ name: migration }) => migration).join(', ');
+    const why = names === undefined ? 'and its lock is being repaired' : `for ${names}, for a few seconds`;
+    return finding('Waiting', REASON.alreadyLocked, `the namespace is locked, ${why}`);
+  }
+  if (quotas.some((quota) => grantOf(quota).kind !== 'none')) {
+    return finding('Waiting', REASON.grantWithoutLock, 'a quota still holds a grant: it is put back first');
+  }
+  return undefined;
+}
+
+interface Turn {
+  readonly snapshot: NamespaceSnapshot;
+  readonly hold: Hold | undefined;
+  readonly given: Amounts;
+  /** Others are on their way: their second pod is charged until they are through. */
+  readonly roomComesBack: boolean;
+  /** What those before need of each quota, by quota uid and canonical key. */
+  readonly taken: Map<string, Map<string, Amount>>;
+  /** How many of those before get through now. */
+  readonly admitted: Reference[];
+}
+
+function judgeInTurn(
+  snapshot: NamespaceSnapshot,
+  blocked: readonly Migration[],
+  hold: Hold | undefined,
+): Omit<Assessment, 'fingerprint'> {
+  const turn: Turn = {
+    snapshot,
+    hold,
+    given: sumAmounts(snapshot.vmmrqs.map(({ spec }) => spec.additionalMigrationResources)),
+    roomComesBack: overlaps(snapshot.launchers),
+    taken: new Map(),
+    admitted: [],
+  };
+  const verdicts = blocked.map((migration) => verdictOf(migration, judge(migration, turn)));
+  const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
+  const quotas = new Map(
+    raising.flatMap(({ blocking }) => blocking).map(({ quota }) => [quota.uid, quota] as const),
+  );
+  return { verdicts, migrations: raising.map(({ migration }) => migration), quotas: [...quotas.values()] };
+}
+
+function judge(migration: Migration, turn: Turn): Finding {
+  const { snapshot } = turn;
+  const vmi = snapshot.vmis.get(migration.spec.vmiName ?? '');
+  if (vmi === undefined) {
+    return finding('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
+  }
+  if (isReceiving(migration)) {
+    const why =
+      'it receives a VM from another cluster: its pod stays for good, so the quota must have the room';
+    return finding('Unsupported', REASON.unsupported, why);
+  }
+  const source = sourcePodOf(migration, snapshot.launchers, vmi.status?.nodeName);
+  if (source === undefined) {
+    const why = 'the VMI has no running launcher pod to take the size from';
+    return finding('Waiting', REASON.noSourcePod, why);
+  }
+  return parallelHold(snapshot, vmi.status?.nodeName, turn) ?? judgeRoom(migration, source, turn);
+}
+
+function parallelHold(
+  { parallel }: NamespaceSnapshot,
+  node: string | undefined,
+  turn: Turn,
+): Finding | undefined {
+  const before = turn.admitted.length;
+  const outbound = (node === undefined ? 0 : (parallel.outbound.get(node) ?? 0)) + before;
+  if (parallel.running + before < parallel.perCluster && outbound < parallel.perNode) return undefined;
+  const why =
+    `KubeVirt runs ${String(parallel.running + before)} of ${String(parallel.perCluster)} migrations at once, ` +
+    `${String(outbound)} of ${String(parallel.perNode)} from this node`;
+  return finding('Waiting', REASON.parallelLimit, why);
+}
+
+function judgeRoom(migration: Migration, source: Pod, turn: Turn): Finding {
+  const { snapshot, taken, admitted } = turn;
+  const need = podUsage(source);
+  const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, source));
+  const unknown = covering.find((quota) => !isStatusKnown(quota));
+  if (unknown !== undefined) {
+    const why = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
+    return finding('Waiting', REASON.statusUnknown, why);
+  }
+  const blocking = covering.flatMap((quota) => blockingOf(quota, need, taken));
+  const result = blocking.length === 0 ? fits() : { ...judgeRaise(blocking, turn), blocking };
+  if (result.verdict === 'Fits' || result.verdict === 'FitsWithRaise') {
+    for (const quota of covering) take(taken, quota, need);
+    admitted.push(referenceOf(migration));
+  }
+  return result;
+}
+
+const fits = (): Finding =>
+  finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
+
+const isStatusKnown = ({ spec, status }: ResourceQuota): boolean =>
+  Object.keys(spec.hard ?? {}).every(
+    (key) => status?.hard?.[key] !== undefined && status.used?.[key] !== undefined,
+  );
+
+type Taken = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
+
+function blockingOf(quota: ResourceQuota, need: Amounts, taken: Taken): Blocking[] {
+  const before = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
+  const shortfalls = Object.keys(quota.status?.hard ?? {}).flatMap((key): Shortfall[] => {
+    const canonical = canonicalKey(key);
+    const wanted = need.get(canonical) ?? 0n;
+    const missing = wanted + (before.get(canonical) ?? 0n) - roomOf(quota, key);
+    return wanted > 0n && missing > 0n ? [{ key, missing }] : [];
+  });
+  const reference = { name: quota.metadata.name, uid: quota.metadata.uid };
+  return shortfalls.length === 0 ? [] : [{ quota: reference, shortfalls }];
+}
+
+/** Enforced minus used; negative when a quota was lowered below what runs. */
+const roomOf = ({ status }: ResourceQuota, key: string): Amount =>
+  parseQuantity(status?.hard?.[key] ?? '0') - parseQuantity(status?.used?.[key] ?? '0');
+
+function take(taken: Turn['taken'], quota: ResourceQuota, need: Amounts): void {
+  const sum = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
+  for (const [key, amount] of need) sum.set(key, (sum.get(key) ?? 0n) + amount);
+  taken.set(quota.metadata.uid, sum);
+}
+
+function judgeRaise(blocking: readonly Blocking[], turn: Turn): Finding {
+  const { snapshot, given, hold } = turn;
+  const missing = blocking.map(
+    ({ quota, shortfalls }) => `${quota.name} lacks ${describeShortfalls(shortfalls)}`,
+  );
+  const what = missing.join('; ');
+  const skipped = blocking.find(({ quota }) => isSkipped(snapshot, quota));
+  if (skipped !== undefined) {
+    const why = `ResourceQuota ${skipped.quota.name} is annotated ${ANNOTATION.skip}; ${what}`;
+    return finding('Unsupported', REASON.skipped, why);
+  }
+  if (snapshot.vmmrqs.length === 0) {
+    const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
+    return finding('NoFit', REASON.noVmmrq, why);
+  }
+  const beyond = beyondGiven(blocking, given);
+  if (beyond.length > 0) return tooLittle(turn, what, describeShortfalls(beyond));
+  if (hold !== undefined) {
+    const until = new Date(hold.until).toISOString();
+    return finding('Waiting', hold.reason, `${hold.message} until ${until}; ${what}`);
+  }
+  return finding('FitsWithRaise', REASON.fitsWithRaise, what);
+}
+
+const isSkipped = ({ quotas }: NamespaceSnapshot, { uid }: Reference): boolean =>
+  quotas.some(({ metadata }) => metadata.uid === uid && metadata.annotations?.[ANNOTATION.skip] === 'true');
+
+function tooLittle({ roomComesBack, admitted }: Turn, what: string, beyond: string): Finding {
+  if (roomComesBack || admitted.length > 0) {
+    const why = `others of this namespace go first, the room comes back when they are through; ${what}`;
+    return finding('Waiting', REASON.afterOthers, why);
+  }
+  return finding('NoFit', REASON.notEnough, `${what}; that is ${beyond} more than the VMMRQs give`);
+}
+
+/** What is missing beyond what the VMMRQs give, the most of any quota for each key. */
+function beyondGiven(blocking: readonly Blocking[], given: Amounts): Shortfall[] {
+  const most = new Map<string, Shortfall>();
+  for (const { key, missing } of blocking.flatMap(({ shortfalls }) => shortfalls)) {
+    const beyond = missing - (given.get(canonicalKey(key)) ?? 0n);
+    const known = most.get(key)?.missing ?? 0n;
+    if (beyond > known) most.set(key, { key, missing: beyond });
+  }
+  return [...most.values()];
+}

@@ -1,0 +1,128 @@
+import * as z from 'zod';
+import { fingerprint } from './fingerprint.ts';
+import { parseJson, type Reference } from './lock.ts';
+import { ANNOTATION, REASON, type Reason } from './names.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from './objects.ts';
+
+const attemptSchema = z.looseObject({
+  at: z.iso.datetime({ offset: true }),
+  /** Failed attempts in a row. */
+  failures: z.number().int().nonnegative(),
+  /** Milliseconds that the namespace was locked by the failed attempts since `since`. */
+  lockedMs: z.number().nonnegative(),
+  /** The first failed attempt that `lockedMs` counts. */
+  since: z.iso.datetime({ offset: true }),
+  reason: z.string(),
+  /** Fingerprint of what the attempt was about: when it changes, the back-off is over. */
+  of: z.string(),
+});
+
+/** The content of the last-attempt annotation, written by unlock. */
+export type Attempt = z.infer<typeof attemptSchema>;
+
+export const BACK_OFF = { firstMs: 15_000, mostMs: 600_000 } as const;
+/** I7: at most this long locked in any WINDOW_MS while attempts fail. */
+export const LOCK_BUDGET_MS = 60_000;
+export const WINDOW_MS = 600_000;
+/** A lock may outlive its time by this much before the watchdog has repaired it (I3). */
+export const REPAIR_MS = 15_000;
+
+/** The last attempt of this namespace; one that cannot be read counts as none. */
+export function lastAttemptOf(namespace: Namespace): Attempt | undefined {
+  const text = namespace.metadata.annotations?.[ANNOTATION.lastAttempt];
+  if (text === undefined) return undefined;
+  const parsed = attemptSchema.safeParse(parseJson(text));
+  return parsed.success ? parsed.data : undefined;
+}
+
+export interface Hold {
+  readonly reason: Reason;
+  readonly message: string;
+  /** Milliseconds on the API server's clock. */
+  readonly until: number;
+}
+
+export interface Ahead {
+  readonly now: number;
+  readonly lockSeconds: number;
+  /** Of what the attempt is about (fingerprintOf). */
+  readonly fingerprint: string;
+}
+
+/**
+ * Whether the next attempt must wait (I7). The lock budget holds whatever changed: a run of failures may lock for
+ * LOCK_BUDGET_MS in all, then rests for WINDOW_MS, so no window of that length sees two runs.
+ */
+export function holdOf(last: Attempt | undefined, ahead: Ahead): Hold | undefined {
+  if (last === undefined) return undefined;
+  return budgetHold(last, ahead) ?? backOffHold(last, ahead);
+}
+
+function budgetHold(last: Attempt, { now, lockSeconds }: Ahead): Hold | undefined {
+  const lockedMs = lockedSoFar(last, now);
+  if (lockedMs === 0 || lockedMs + lockSeconds * 1_000 + REPAIR_MS <= LOCK_BUDGET_MS) return undefined;
+  return {
+    reason: REASON.lockBudgetSpent,
+    message: `failed attempts locked the namespace for ${String(lockedMs)} ms: it is left alone for a while`,
+    until: Date.parse(last.at) + WINDOW_MS,
+  };
+}
+
+function backOffHold(last: Attempt, { now, fingerprint: of }: Ahead): Hold | undefined {
+  if (last.failures === 0 || last.of !== of) return undefined;
+  const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.mostMs);
+  if (now >= until) return undefined;
+  const message = `attempt ${String(last.failures)} failed (${last.reason}): the next one waits, unless something changes`;
+  return { reason: REASON.backOff, message, until };
+}
+
+const lockedSoFar = (last: Attempt, now: number): number =>
+  now >= Date.parse(last.at) + WINDOW_MS ? 0 : last.lockedMs;
+
+export interface Ended {
+  readonly now: number;
+  readonly lockedMs: number;
+  readonly reason: Reason;
+  readonly fingerprint: string;
+}
+
+/** The record after an attempt that failed. */
+export function afterFailure(last: Attempt | undefined, ended: Ended): Attempt {
+  const at = new Date(ended.now).toISOString();
+  const before = last === undefined ? 0 : lockedSoFar(last, ended.now);
+  return {
+    at,
+    failures: (last?.failures ?? 0) + 1,
+    lockedMs: before + ended.lockedMs,
+    since: last !== undefined && before > 0 ? last.since : at,
+    reason: ended.reason,
+    of: ended.fingerprint,
+  };
+}
+
+/** The record after a success: the back-off is reset, and what failed attempts locked still counts against the budget. */
+export function afterSuccess(last: Attempt | undefined, now: number): Attempt | undefined {
+  if (last === undefined || lockedSoFar(last, now) === 0) return undefined;
+  return { ...last, failures: 0 };
+}
+
+export interface AttemptSubject {
+  readonly migrations: readonly Reference[];
+  readonly quotas: readonly ResourceQuota[];
+  readonly vmmrqs: readonly Vmmrq[];
+}
+
+/** Changes when the migrations, a quota's spec or what the VMMRQs give changes; independent of any order. */
+export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptSubject): string {
+  const parts = [
+    ...migrations.map(({ uid }) => `m ${uid}`),
+    ...quotas.map(({ metadata, spec }) => `q ${metadata.uid} ${sortedText(spec.hard ?? {})}`),
+    ...vmmrqs.map(
+      ({ metadata, spec }) => `v ${metadata.uid} ${sortedText(spec.additionalMigrationResources)}`,
+    ),
+  ];
+  return fingerprint(parts.toSorted().join('\n'));
+}
+
+const sortedText = (list: Record<string, unknown>): string =>
+  JSON.stringify(Object.entries(list).toSorted(([one], [other]) => (one < other ? -1 : 1)));

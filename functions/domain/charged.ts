@@ -1,0 +1,56 @@
+import type { ResourceList } from './objects.ts';
+import { describeQuantity, parseQuantity, type Amount } from './quantity.ts';
+
+/** Amounts by canonical key. */
+export type Amounts = ReadonlyMap<string, Amount>;
+
+const ALIAS: Readonly<Record<string, string>> = {
+  cpu: 'requests.cpu',
+  memory: 'requests.memory',
+  'ephemeral-storage': 'requests.ephemeral-storage',
+  'count/pods': 'pods',
+};
+
+const COMPUTE = /^(requests|limits)\.(cpu|memory|ephemeral-storage)$/;
+const HUGEPAGES = /^(requests\.)?hugepages-.+$/;
+/** requests.<vendor>/<device>; requests.storage is a PVC's, and has no slash. */
+const EXTENDED = /^requests\.[^/]+\/.+$/;
+
+/**
+ * One name for what Kubernetes counts under several: cpu = requests.cpu, hugepages-2Mi = requests.hugepages-2Mi, …
+ * (kubernetes pkg/quota/v1/evaluator/core/pods.go). `count/pods` and `pods` are one for what a VMMRQ gives.
+ */
+export function canonicalKey(key: string): string {
+  if (key.startsWith('hugepages-')) return `requests.${key}`;
+  return ALIAS[key] ?? key;
+}
+
+/** Whether admission charges pods under this key, so that raising it can help a migration. */
+export function isChargedByPods(key: string): boolean {
+  const canonical = canonicalKey(key);
+  return (
+    canonical === 'pods' || COMPUTE.test(canonical) || HUGEPAGES.test(canonical) || EXTENDED.test(canonical)
+  );
+}
+
+/** Sums lists of quantities under canonical keys. Throws MalformedQuantity. */
+export function sumAmounts(lists: readonly ResourceList[]): Amounts {
+  const sum = new Map<string, Amount>();
+  for (const list of lists) {
+    for (const [key, text] of Object.entries(list)) {
+      const canonical = canonicalKey(key);
+      sum.set(canonical, (sum.get(canonical) ?? 0n) + parseQuantity(text));
+    }
+  }
+  return sum;
+}
+
+export interface Shortfall {
+  /** As the quota spells it. */
+  readonly key: string;
+  readonly missing: Amount;
+}
+
+/** For people: "requests.cpu=600m, requests.memory=1314Mi". */
+export const describeShortfalls = (shortfalls: readonly Shortfall[]): string =>
+  shortfalls.map(({ key, missing }) => `${key}=${describeQuantity(key, missing)}`).join(', ');

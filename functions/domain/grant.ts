@@ -1,0 +1,108 @@
+import * as z from 'zod';
+import { canonicalKey, isChargedByPods, sumAmounts } from './charged.ts';
+import { parseJson, type Reference } from './lock.ts';
+import { ANNOTATION, LABEL } from './names.ts';
+import type { ResourceList, ResourceQuota, Vmmrq } from './objects.ts';
+import { formatQuantity, isHardQuantity, parseQuantity } from './quantity.ts';
+
+/** A quantity that the API server would not take back makes the whole record unreadable. */
+const texts = z.record(z.string(), z.string().refine(isHardQuantity));
+
+const grantSchema = z.looseObject({
+  v: z.number().int(),
+  token: z.string().min(1),
+  raisedAt: z.iso.datetime({ offset: true }),
+  /** What spec.hard said before, to the letter, for the raised keys only. */
+  original: texts,
+  raised: texts,
+  vmmrqs: z.array(z.object({ name: z.string(), uid: z.string() })).default([]),
+  /** Who owned the raised keys (server-side apply), to hand them back. */
+  managers: z.record(z.string(), z.array(z.string())).default({}),
+});
+
+/** The record of a raise, written in the raise's own PUT. `original` and `raised` keep their meaning in every version. */
+export type Grant = z.infer<typeof grantSchema>;
+
+export const GRANT_VERSION = 1;
+
+export type GrantState =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'malformed'; readonly why: string }
+  | { readonly kind: 'held'; readonly grant: Grant };
+
+/** What the quota's annotation says; a label alone is an unreadable grant. */
+export function grantOf(quota: ResourceQuota): GrantState {
+  const text = quota.metadata.annotations?.[ANNOTATION.grant];
+  if (text === undefined) {
+    return quota.metadata.labels?.[LABEL.raised] === undefined
+      ? { kind: 'none' }
+      : { kind: 'malformed', why: 'the label without the annotation' };
+  }
+  const parsed = grantSchema.safeParse(parseJson(text));
+  if (!parsed.success) return { kind: 'malformed', why: z.prettifyError(parsed.error) };
+  return { kind: 'held', grant: parsed.data };
+}
+
+export interface RaiseOrder {
+  readonly token: string;
+  readonly migrations: readonly Reference[];
+  readonly vmmrqs: readonly Vmmrq[];
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Write ① of a quota: spec raised by what the namespace's VMMRQs give, grant and label in the same PUT. Only keys that
+ * the quota has and that pods are charged for; undefined when nothing would rise. The quota must hold no grant:
+ * `original` is only ever taken from one without.
+ */
+export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQuota | undefined {
+  const hard = quota.spec.hard ?? {};
+  const given = sumAmounts(order.vmmrqs.map((vmmrq) => vmmrq.spec.additionalMigrationResources));
+  const original: ResourceList = {};
+  const raised: ResourceList = {};
+  for (const [key, text] of Object.entries(hard)) {
+    const more = isChargedByPods(key) ? (given.get(canonicalKey(key)) ?? 0n) : 0n;
+    if (more <= 0n) continue;
+    original[key] = text;
+    raised[key] = formatQuantity(parseQuantity(text) + more);
+  }
+  if (Object.keys(raised).length === 0) return undefined;
+  const grant: Grant = {
+    v: GRANT_VERSION,
+    token: order.token,
+    raisedAt: new Date(order.now).toISOString(),
+    original,
+    raised,
+    vmmrqs: order.vmmrqs.map(({ metadata }) => ({ name: metadata.name, uid: metadata.uid })),
+    managers: managersOf(quota, Object.keys(raised)),
+  };
+  const { metadata } = quota;
+  return {
+    ...quota,
+    metadata: {
+      ...metadata,
+      annotations: {
+        ...metadata.annotations,
+        [ANNOTATION.grant]: JSON.stringify(grant),
+        [ANNOTATION.migrations]: order.migrations.map(({ uid }) => uid).join(','),
+      },
+      labels: { ...metadata.labels, [LABEL.raised]: 'true' },
+    },
+    spec: { ...quota.spec, hard: { ...hard, ...raised } },
+  };
+}
+
+interface ManagedFields {
+  manager?: string;
+  fieldsV1?: { 'f:spec'?: { 'f:hard'?: Record<string, unknown> } };
+}
+
+function managersOf(quota: ResourceQuota, keys: readonly string[]): Record<string, string[]> {
+  const entries = (quota.metadata as { managedFields?: ManagedFields[] }).managedFields ?? [];
+  const ownersOf = (key: string): string[] =>
+    entries.flatMap(({ manager, fieldsV1 }) =>
+      manager !== undefined && fieldsV1?.['f:spec']?.['f:hard']?.[`f:${key}`] !== undefined ? [manager] : [],
+    );
+  return Object.fromEntries(keys.map((key) => [key, ownersOf(key)]));
+}

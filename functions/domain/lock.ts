@@ -1,0 +1,96 @@
+import * as z from 'zod';
+import { ANNOTATION, LABEL } from './names.ts';
+import type { Namespace } from './objects.ts';
+
+const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
+
+/** An object by name and uid: a name alone may have been given to another object since. */
+export type Reference = z.infer<typeof reference>;
+
+const time = z.iso.datetime({ offset: true });
+
+const lockSchema = z.looseObject({
+  v: z.number().int(),
+  token: z.string().min(1),
+  acquiredAt: time,
+  expiresAt: time,
+  migrations: z.array(reference),
+  quotas: z.array(reference),
+  /** Set when the lock is ended early: why. */
+  ended: z.object({ reason: z.string(), message: z.string() }).optional(),
+});
+
+/** The content of the lock annotation. Its meaning is fixed for every version: token, expiresAt. */
+export type Lock = z.infer<typeof lockSchema>;
+
+export const LOCK_VERSION = 1;
+
+/** The longest a lock may live, whatever the configuration says. */
+export const MAX_LOCK_SECONDS = 60;
+
+export type LockState =
+  | { readonly kind: 'none' }
+  /** Something is there that is no lock of ours: counts as expired, is repaired and never replaced. */
+  | { readonly kind: 'malformed'; readonly why: string }
+  | { readonly kind: 'held'; readonly lock: Lock; readonly labelled: boolean };
+
+/** What the namespace's annotation and label say. */
+export function lockOf(namespace: Namespace): LockState {
+  const text = namespace.metadata.annotations?.[ANNOTATION.lock];
+  const labelled = namespace.metadata.labels?.[LABEL.locked] !== undefined;
+  if (text === undefined) {
+    return labelled ? { kind: 'malformed', why: 'the label without the annotation' } : { kind: 'none' };
+  }
+  const parsed = lockSchema.safeParse(parseJson(text));
+  if (!parsed.success) return { kind: 'malformed', why: z.prettifyError(parsed.error) };
+  return { kind: 'held', lock: parsed.data, labelled };
+}
+
+/** Never throws: what is no JSON is no lock. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Past its time, or longer than a lock may ever be. `now` is the API server's clock, milliseconds. */
+export function isExpired(lock: Lock, now: number): boolean {
+  const latest = Date.parse(lock.acquiredAt) + MAX_LOCK_SECONDS * 1_000;
+  return now >= Math.min(Date.parse(lock.expiresAt), latest);
+}
+
+/** A token that holds the namespace now; undefined when there is none or it is past its time. */
+export function liveLock(namespace: Namespace, now: number): Lock | undefined {
+  const state = lockOf(namespace);
+  return state.kind === 'held' && !isExpired(state.lock, now) ? state.lock : undefined;
+}
+
+/** The namespace with the lock's annotation and label set. */
+export function withLock(namespace: Namespace, lock: Lock): Namespace {
+  const { metadata } = namespace;
+  return {
+    ...namespace,
+    metadata: {
+      ...metadata,
+      annotations: { ...metadata.annotations, [ANNOTATION.lock]: JSON.stringify(lock) },
+      labels: { ...metadata.labels, [LABEL.locked]: 'true' },
+    },
+  };
+}
+
+/** The namespace without the lock, and with the record of the attempt. */
+export function withoutLock(namespace: Namespace, lastAttempt: string | undefined): Namespace {
+  const {
+    [ANNOTATION.lock]: _lock,
+    [ANNOTATION.lastAttempt]: _last,
+    ...annotations
+  } = namespace.metadata.annotations ?? {};
+  const { [LABEL.locked]: _label, ...labels } = namespace.metadata.labels ?? {};
+  const record = lastAttempt === undefined ? {} : { [ANNOTATION.lastAttempt]: lastAttempt };
+  return {
+    ...namespace,
+    metadata: { ...namespace.metadata, annotations: { ...annotations, ...record }, labels },
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * The one home of every name that users, manifests and other programs see. Each with one sentence; test/contract holds
+ * docs, manifests and code against it.
+ */
+
+export const GROUP = 'mtq.kubevirt.io';
+/** Where everything of ours is installed. */
+export const SYSTEM_NAMESPACE = 'mtq-system';
+
+/** Annotations, and what each one says. */
+export const ANNOTATION = {
+  /** Namespace: who holds it, for which migrations and quotas, until when (JSON, see lock.ts). */
+  lock: 'mtq.kubevirt.io/lock',
+  /** Namespace: how the last attempt ended, for the back-off (JSON, see attempt.ts). */
+  lastAttempt: 'mtq.kubevirt.io/last-attempt',
+  /** ResourceQuota: what was raised and what it was before (JSON, see grant.ts). */
+  grant: 'mtq.kubevirt.io/grant',
+  /** ResourceQuota: the UIDs of the migrations it is raised for, comma-separated, for CEL policies. */
+  migrations: 'mtq.kubevirt.io/migrations',
+  /** ResourceQuota: token of the last lock that let go of it; fences every later writer of that lock. */
+  lastRelease: 'mtq.kubevirt.io/last-release',
+  /** VirtualMachineInstanceMigration: touched so that virt-controller looks again; the value says for what. */
+  nudged: 'mtq.kubevirt.io/nudged',
+  /** Namespace or ResourceQuota: "true" keeps us away from it. */
+  skip: 'mtq.kubevirt.io/skip',
+} as const;
+
+/** Labels, both "true" or absent. */
+export const LABEL = {
+  /** Namespace: the guard looks at requests in it. */
+  locked: 'mtq.kubevirt.io/locked',
+  /** ResourceQuota: it may be enforced above its original. */
+  raised: 'mtq.kubevirt.io/raised',
+} as const;
+
+/** KubeVirt's own names that we read (facts/kubevirt.md §1). */
+export const KUBEVIRT = {
+  launcherLabel: 'kubevirt.io',
+  launcher: 'virt-launcher',
+  attachment: 'hotplug-disk',
+  createdBy: 'kubevirt.io/created-by',
+  migrationJobUID: 'kubevirt.io/migrationJobUID',
+  outdatedLauncher: 'kubevirt.io/outdatedLauncherImage',
+  /** VMIM condition: the target pod was refused with "exceeded quota"; never cleared while Pending. */
+  rejectedByQuota: 'migrationRejectedByResourceQuota',
+} as const;
+
+/** The kinds of object that we watch and report on. */
+export const KIND = {
+  migration: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstanceMigration' },
+  vmmrq: { apiVersion: 'mtq.kubevirt.io/v1alpha1', kind: 'VirtualMachineMigrationResourceQuota' },
+  quota: { apiVersion: 'v1', kind: 'ResourceQuota' },
+} as const;
+
+/** Types of our CloudEvents. They carry what to look at, never what to do. */
+export const EVENT = {
+  /** A blocked migration fits with a raise: lock. */
+  migrationFeasible: 'io.kubevirt.mtq.migration.feasible',
+  /** A blocked migration cannot be helped now; for whoever wants to know. */
+  migrationInfeasible: 'io.kubevirt.mtq.migration.infeasible',
+  /** The namespace is locked: raise. */
+  namespaceLocked: 'io.kubevirt.mtq.namespace.locked',
+  /** The quotas are raised: see whether the pods are there. */
+  quotaRaised: 'io.kubevirt.mtq.quota.raised',
+  /** The quotas are back: unlock. */
+  quotaLowered: 'io.kubevirt.mtq.quota.lowered',
+  /** The namespace is free: look at whoever is left. */
+  namespaceUnlocked: 'io.kubevirt.mtq.namespace.unlocked',
+  /** A lock is past its time, or a grant has no lock: lower. */
+  lockExpired: 'io.kubevirt.mtq.lock.expired',
+  /** Nothing happened since the quota rose: nudge, then lower. */
+  lockStalled: 'io.kubevirt.mtq.lock.stalled',
+  /** Look at this namespace again, an event may have been lost. */
+  sweepRequested: 'io.kubevirt.mtq.sweep.requested',
+} as const;
+export type EventType = (typeof EVENT)[keyof typeof EVENT];
+
+/** Types of the ApiServerSource's events (facts/knative.md §1.2). */
+export const SOURCE_EVENT = {
+  add: 'dev.knative.apiserver.resource.add',
+  update: 'dev.knative.apiserver.resource.update',
+  delete: 'dev.knative.apiserver.resource.delete',
+} as const;
+
+/** Reasons of the Kubernetes Events that we write. */
+export const EVENT_REASON = {
+  /** A quota refuses the migration's target pod; says which and what happens next. */
+  migrationBlocked: 'MigrationBlocked',
+  /** The namespace is locked for the migration. */
+  namespaceLocked: 'NamespaceLocked',
+  /** A ResourceQuota is raised for the migration. */
+  quotaRaised: 'QuotaRaised',
+  /** The migration's target pod is there. */
+  migrationAdmitted: 'MigrationAdmitted',
+  /** A ResourceQuota is as it was. */
+  quotaLowered: 'QuotaLowered',
+  /** The VMMRQs do not give enough: which resource, how much is missing. */
+  quotaNotEnough: 'QuotaNotEnough',
+} as const;
+export type EventReason = (typeof EVENT_REASON)[keyof typeof EVENT_REASON];
+
+/** Condition types in a VMMRQ's status. */
+export const CONDITION = {
+  /** True: this VMMRQ can be used. */
+  ready: 'Ready',
+  /** True: a migration waits for a quota of this namespace. */
+  blocking: 'Blocking',
+  /** True: the namespace is locked now. */
+  locked: 'Locked',
+  /** True: a quota is raised now. */
+  raised: 'Raised',
+  /** True: what the VMMRQs give is less than a migration needs. */
+  notEnough: 'NotEnough',
+  /** True: the last raise did not get its migration through. */
+  raisedButNotAdmitted: 'RaisedButNotAdmitted',
+  /** True: somebody else's change stands in the way. */
+  conflict: 'Conflict',
+} as const;
+
+/** Reasons of verdicts and decisions, as in logs, answers and conditions. */
+export const REASON = {
+  /** No migration of the namespace is refused by a quota. */
+  nothingBlocked: 'NothingBlocked',
+  /** The migration has its target pod. */
+  hasTargetPod: 'HasTargetPod',
+  /** The migration does not carry KubeVirt's condition, or is not Pending. */
+  notRejected: 'NotRejected',
+  /** The VMI of the migration is gone. */
+  vmiGone: 'VirtualMachineInstanceGone',
+  /** No launcher pod of the VMI to take the size from. */
+  noSourcePod: 'NoSourcePod',
+  /** KubeVirt's parallel limits hold the migration back anyway. */
+  parallelLimit: 'ParallelLimitReached',
+  /** The last attempt failed; the back-off is running. */
+  backOff: 'BackOff',
+  /** The namespace was locked long enough for failed attempts in these minutes. */
+  lockBudgetSpent: 'LockBudgetSpent',
+  /** The namespace is locked already. */
+  alreadyLocked: 'AlreadyLocked',
+  /** Others of the namespace go first; the room comes back when they are through. */
+  afterOthers: 'AfterOthers',
+  /** The quota controller has not computed status.hard yet. */
+  statusUnknown: 'QuotaStatusUnknown',
+  /** The namespace has no VMMRQ. */
+  noVmmrq: 'NoVirtualMachineMigrationResourceQuota',
+  /** The VMMRQs give less than is missing. */
+  notEnough: 'NotEnough',
+  /** A key that pods do not charge, or a foreign policy, stands in the way. */
+  unsupported: 'Unsupported',
+  /** Somebody's policy refuses our writes to the quota. */
+  refusedByPolicy: 'RefusedByPolicy',
+  /** The namespace belongs to the cluster, not to a tenant. */
+  reservedNamespace: 'ReservedNamespace',
+  /** The namespace or the quota asks us to stay away. */
+  skipped: 'Skipped',
+  /** The incumbent (MTQ) is installed: never both at once. */
+  incumbentPresent: 'IncumbentPresent',
+  /** The namespace is being deleted. */
+  namespaceTerminating: 'NamespaceTerminating',
+  /** There is room: virt-controller only has to look again. */
+  fits: 'Fits',
+  /** There is room with the raise. */
+  fitsWithRaise: 'FitsWithRaise',
+  /** A quota holds a grant that no lock stands for: repaired first. */
+  grantWithoutLock: 'GrantWithoutLock',
+  /** The lock was taken. */
+  locked: 'Locked',
+  /** Another writer was first; what it did stands. */
+  lostRace: 'LostRace',
+  /** The namespace is not locked, or by another token. */
+  notOurLock: 'NotOurLock',
+  /** The lock is past its time. */
+  lockExpired: 'LockExpired',
+  /** The guard did not refuse as it must: no proof, no raise. */
+  noProof: 'NoProof',
+  /** The lock was let go of already: this writer comes too late. */
+  fenced: 'Fenced',
+  /** The quotas are raised. */
+  raised: 'Raised',
+  /** A migration of the lock has no target pod yet. */
+  stillWaiting: 'StillWaiting',
+  /** Every migration of the lock has its target pod. */
+  admitted: 'Admitted',
+  /** Every migration of the lock has ended, or is gone. */
+  ended: 'Ended',
+  /** The quota rose and nothing came of it. */
+  raisedButNotAdmitted: 'RaisedButNotAdmitted',
+  /** The quotas are back. */
+  lowered: 'Lowered',
+  /** A quota of the lock is not enforced at its original yet. */
+  notRestored: 'NotRestored',
+  /** The namespace is free again. */
+  unlocked: 'Unlocked',
+  /** Somebody changed a raised key meanwhile: theirs stands. */
+  foreignEdit: 'ForeignEdit',
+} as const;
+export type Reason = (typeof REASON)[keyof typeof REASON];
+
+/** Service accounts in SYSTEM_NAMESPACE, one for each process. */
+export const SERVICE_ACCOUNT = {
+  feasibility: 'mtq-feasibility',
+  lock: 'mtq-lock',
+  raise: 'mtq-raise',
+  lower: 'mtq-lower',
+  unlock: 'mtq-unlock',
+  guard: 'mtq-guard',
+  source: 'mtq-source',
+} as const;
+
+/** The user name by which the API server knows one of our service accounts. */
+export const userOf = (account: string, namespace: string = SYSTEM_NAMESPACE): string =>
+  `system:serviceaccount:${namespace}:${account}`;
+
+/** Those of ours that write to namespaces and quotas; the source only reads. */
+export const OUR_USERS: readonly string[] = Object.values(SERVICE_ACCOUNT)
+  .filter((account) => account !== SERVICE_ACCOUNT.source)
+  .map((account) => userOf(account));
+
+/** The guard's webhooks in its ValidatingWebhookConfiguration. */
+export const WEBHOOK = {
+  configuration: 'mtq-guard',
+  locked: 'locked.mtq.kubevirt.io',
+  keys: 'keys.mtq.kubevirt.io',
+} as const;
+
+/** Name of the ResourceQuota that `raise` asks the API server to refuse (dry run only: it never exists). */
+export const PROOF_QUOTA = 'mtq-proof';
+
+/** A namespace that belongs to the cluster and is never locked. */
+export function isReserved(namespace: string, kubevirtNamespace: string): boolean {
+  return (
+    ['default', SYSTEM_NAMESPACE, kubevirtNamespace].includes(namespace) ||
+    ['kube-', 'openshift-', 'knative-'].some((prefix) => namespace.startsWith(prefix))
+  );
+}

@@ -1,0 +1,149 @@
+/**
+ * The objects we read and write, as far as we look at them. Types only; unknown fields travel along untouched, because
+ * every write is a PUT of what was read.
+ */
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+}
+
+export interface ObjectMeta {
+  name: string;
+  generateName?: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  generation?: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+}
+
+export interface KubernetesObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+}
+
+/** Amounts by resource name, as Kubernetes writes them: {"requests.cpu": "1405m"}. */
+export type ResourceList = Record<string, string>;
+
+export interface Namespace extends KubernetesObject {
+  status?: { phase?: string };
+}
+
+export interface ScopeSelectorTerm {
+  scopeName: string;
+  operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  values?: string[];
+}
+
+export interface ResourceQuota extends KubernetesObject {
+  spec: {
+    hard?: ResourceList;
+    scopes?: string[];
+    scopeSelector?: { matchExpressions?: ScopeSelectorTerm[] };
+  };
+  status?: { hard?: ResourceList; used?: ResourceList };
+}
+
+export interface Container {
+  name: string;
+  restartPolicy?: string;
+  resources?: { requests?: ResourceList; limits?: ResourceList };
+}
+
+export interface Pod extends KubernetesObject {
+  spec: {
+    nodeName?: string;
+    containers: Container[];
+    initContainers?: Container[];
+    overhead?: ResourceList;
+    resources?: { requests?: ResourceList; limits?: ResourceList };
+    activeDeadlineSeconds?: number;
+    priorityClassName?: string;
+    affinity?: unknown;
+  };
+  status?: { phase?: string; conditions?: Condition[]; qosClass?: string };
+}
+
+/** A condition as KubeVirt writes it (times may be null) and as Kubernetes does. */
+export interface Condition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason?: string;
+  message?: string;
+  observedGeneration?: number;
+  lastProbeTime?: string | null;
+  lastTransitionTime?: string | null;
+}
+
+/** VirtualMachineInstanceMigration (facts/kubevirt.md §1, §4). */
+export interface Migration extends KubernetesObject {
+  spec: {
+    vmiName?: string;
+    priority?: string;
+    sendTo?: { migrationID: string };
+    receive?: { migrationID: string };
+  };
+  status?: {
+    phase?: string;
+    conditions?: Condition[];
+    phaseTransitionTimestamps?: { phase: string; phaseTransitionTimestamp: string }[];
+  };
+}
+
+/** VirtualMachineInstance. */
+export interface VirtualMachineInstance extends KubernetesObject {
+  status?: { phase?: string; nodeName?: string; activePods?: Record<string, string> };
+}
+
+/** VirtualMachineMigrationResourceQuota: "this much more, for migrations only". */
+export interface Vmmrq extends KubernetesObject {
+  spec: { additionalMigrationResources: ResourceList };
+  status?: VmmrqStatus;
+}
+
+/** A report, never a source of truth; the first four fields are the incumbent's. */
+export interface VmmrqStatus {
+  creationTime?: string | null;
+  additionalMigrationResources?: ResourceList;
+  migrationsToBlockingResourceQuotas?: Record<string, string[]>;
+  originalBlockingResourceQuotas?: { name: string; spec: ResourceQuota['spec'] }[];
+  conditions?: Condition[];
+}
+
+/** The KubeVirt custom resource, as far as its migration limits go. */
+export interface KubeVirt extends KubernetesObject {
+  spec?: {
+    configuration?: {
+      migrations?: { parallelMigrationsPerCluster?: number; parallelOutboundMigrationsPerNode?: number };
+    };
+  };
+}
+
+/** core/v1 Event. */
+export interface KubernetesEvent extends KubernetesObject {
+  involvedObject: {
+    apiVersion?: string;
+    kind?: string;
+    namespace?: string;
+    name?: string;
+    uid?: string;
+    resourceVersion?: string;
+  };
+  reason?: string;
+  message?: string;
+  type?: 'Normal' | 'Warning';
+  count?: number;
+  firstTimestamp?: string | null;
+  lastTimestamp?: string | null;
+  source?: { component?: string };
+}

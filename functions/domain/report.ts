@@ -1,0 +1,109 @@
+import type { Reference } from './lock.ts';
+import { CONDITION, KIND, REASON, type EventReason } from './names.ts';
+import type { Condition, Vmmrq, VmmrqStatus } from './objects.ts';
+import type { NamespaceSnapshot } from './snapshot.ts';
+import type { Verdict } from './verdict.ts';
+
+/** The object that an Event is about. */
+export interface Subject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export const aboutMigration = (namespace: string, { name, uid }: Reference): Subject => ({
+  ...KIND.migration,
+  namespace,
+  name,
+  uid,
+});
+
+export const aboutVmmrq = ({ metadata: { namespace = '', name, uid } }: Vmmrq): Subject => ({
+  ...KIND.vmmrq,
+  namespace,
+  name,
+  uid,
+});
+
+/** A Kubernetes Event to be written, once for each `key`. */
+export interface EventReport {
+  readonly on: Subject;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: EventReason;
+  readonly message: string;
+  /** What it happened for (a token, a state): the same key is the same Event, written once. */
+  readonly key: string;
+}
+
+export type ConditionChange = Pick<Condition, 'type' | 'status'> & { reason: string; message: string };
+
+/** Conditions with the changes made; lastTransitionTime moves only when the status does. `now` in milliseconds. */
+export function withConditions(
+  conditions: readonly Condition[],
+  changes: readonly ConditionChange[],
+  now: number,
+): Condition[] {
+  const byType = new Map(conditions.map((condition) => [condition.type, condition]));
+  for (const change of changes) {
+    const before = byType.get(change.type);
+    const lastTransitionTime =
+      before?.status === change.status && typeof before.lastTransitionTime === 'string'
+        ? before.lastTransitionTime
+        : new Date(now).toISOString();
+    byType.set(change.type, { ...change, lastTransitionTime });
+  }
+  return [...byType.values()];
+}
+
+/** What a VMMRQ's status says of its namespace, as just read and judged. The incumbent's fields keep their meaning. */
+export function statusReport(
+  vmmrq: Vmmrq,
+  snapshot: NamespaceSnapshot,
+  verdicts: readonly Verdict[],
+): VmmrqStatus {
+  const blocked = verdicts.filter(({ blocking }) => blocking.length > 0);
+  const notEnough = verdicts.find(({ verdict }) => verdict === 'NoFit');
+  const several =
+    snapshot.vmmrqs.length > 1
+      ? `one of ${String(snapshot.vmmrqs.length)} in this namespace: what they give adds up`
+      : 'it can be used';
+  const waiting = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
+  return {
+    ...vmmrq.status,
+    creationTime: vmmrq.metadata.creationTimestamp,
+    additionalMigrationResources: vmmrq.spec.additionalMigrationResources,
+    migrationsToBlockingResourceQuotas: Object.fromEntries(
+      blocked.map(({ migration, blocking }) => [migration.name, blocking.map(({ quota }) => quota.name)]),
+    ),
+    conditions: withConditions(
+      vmmrq.status?.conditions ?? [],
+      [
+        { type: CONDITION.ready, status: 'True', reason: 'Ready', message: several },
+        blockingCondition(waiting),
+        notEnough === undefined
+          ? condition(CONDITION.notEnough, 'False', 'Enough', 'nothing waits for more than is given')
+          : condition(CONDITION.notEnough, 'True', notEnough.reason, about(notEnough)),
+      ],
+      snapshot.now,
+    ),
+  };
+}
+
+const about = ({ migration, message }: Verdict): string => `${migration.name}: ${message}`;
+
+function blockingCondition(waiting: readonly Verdict[]): ConditionChange {
+  const [first] = waiting;
+  if (first === undefined) {
+    return condition(CONDITION.blocking, 'False', REASON.nothingBlocked, 'no migration waits for a quota');
+  }
+  return condition(CONDITION.blocking, 'True', first.reason, waiting.map(about).join('\n'));
+}
+
+/** One condition change, its arguments in the order people read them. */
+export function condition(
+  ...[type, status, reason, message]: [string, Condition['status'], string, string]
+): ConditionChange {
+  return { type, status, reason, message };
+}

@@ -1,0 +1,98 @@
+import { grantOf, type Grant } from './grant.ts';
+import { ANNOTATION, LABEL } from './names.ts';
+import type { ResourceList, ResourceQuota } from './objects.ts';
+import { parseQuantity, sameQuantity } from './quantity.ts';
+
+/** A raised key that somebody set to something else meanwhile: theirs stands. */
+export interface ForeignEdit {
+  readonly key: string;
+  readonly raised: string;
+  /** undefined: they dropped the key. */
+  readonly now: string | undefined;
+}
+
+export interface Restored {
+  readonly quota: ResourceQuota;
+  /** False: spec.hard is as it should be already. */
+  readonly changed: boolean;
+  readonly foreignEdits: readonly ForeignEdit[];
+}
+
+/**
+ * Write ② of a quota: the originals' exact texts back wherever spec.hard still says what the grant raised it to; grant
+ * and label stay, because status.hard may still be raised.
+ */
+export function restoredQuota(quota: ResourceQuota, grant: Grant): Restored {
+  const hard = quota.spec.hard ?? {};
+  const back: ResourceList = {};
+  const foreignEdits: ForeignEdit[] = [];
+  for (const [key, raised] of Object.entries(grant.raised)) {
+    const now = hard[key];
+    const original = grant.original[key];
+    if (original === undefined || now === original) continue;
+    if (now !== undefined && sameQuantity(now, raised)) back[key] = original;
+    else foreignEdits.push({ key, raised, now });
+  }
+  return {
+    quota: { ...quota, spec: { ...quota.spec, hard: { ...hard, ...back } } },
+    changed: Object.keys(back).length > 0,
+    foreignEdits,
+  };
+}
+
+/**
+ * Write ③: the record dropped and the fence set. Only for a quota whose status.hard is its spec.hard again, or that was
+ * never raised.
+ */
+export function releasedQuota(quota: ResourceQuota, token: string): ResourceQuota {
+  const {
+    [ANNOTATION.grant]: _grant,
+    [ANNOTATION.migrations]: _migrations,
+    ...annotations
+  } = quota.metadata.annotations ?? {};
+  const { [LABEL.raised]: _label, ...labels } = quota.metadata.labels ?? {};
+  const { labels: _all, ...metadata } = quota.metadata;
+  return {
+    ...quota,
+    metadata: {
+      ...metadata,
+      ...(Object.keys(labels).length > 0 ? { labels } : {}),
+      annotations: { ...annotations, [ANNOTATION.lastRelease]: token },
+    },
+  };
+}
+
+/** The API server enforces what spec.hard says, key for key. Admission reads status.hard (facts/kubevirt.md §2.5). */
+export function isEnforced(quota: ResourceQuota): boolean {
+  const spec = quota.spec.hard ?? {};
+  const status = quota.status?.hard ?? {};
+  const keys = new Set([...Object.keys(spec), ...Object.keys(status)]);
+  return [...keys].every((key) => {
+    const wanted = spec[key];
+    const enforced = status[key];
+    return wanted !== undefined && enforced !== undefined && sameQuantity(wanted, enforced);
+  });
+}
+
+/** Every raised key is enforced at its raised amount: virt-controller's next try counts. */
+export function isRaiseEnforced(quota: ResourceQuota): boolean {
+  const state = grantOf(quota);
+  if (state.kind !== 'held') return false;
+  const status = quota.status?.hard ?? {};
+  return Object.entries(state.grant.raised).every(([key, raised]) => {
+    const enforced = status[key];
+    return enforced !== undefined && sameQuantity(enforced, raised);
+  });
+}
+
+/** status.hard lowered to spec.hard, for resourcequotas/status; undefined when that would raise anything. */
+export function loweredStatus(quota: ResourceQuota): ResourceQuota | undefined {
+  const spec = quota.spec.hard ?? {};
+  const status = quota.status?.hard ?? {};
+  const wouldRaise = Object.entries(spec).some(([key, text]) => {
+    const enforced = status[key];
+    return enforced === undefined || parseQuantity(text) > parseQuantity(enforced);
+  });
+  if (wouldRaise) return undefined;
+  return { ...quota, status: { ...quota.status, hard: { ...spec } } };
+}

@@ -1,0 +1,31 @@
+import type { Migration, Namespace, Pod, ResourceQuota, VirtualMachineInstance, Vmmrq } from './objects.ts';
+
+/** KubeVirt's parallel limits, and how much of them is used now (facts/kubevirt.md §1.5). */
+export interface ParallelUse {
+  readonly running: number;
+  readonly perCluster: number;
+  /** Outbound migrations by source node. */
+  readonly outbound: ReadonlyMap<string, number>;
+  readonly perNode: number;
+}
+
+/** One namespace as it was read: all that a verdict is made of. */
+export interface NamespaceSnapshot {
+  /** The API server's clock, milliseconds since 1970. */
+  readonly now: number;
+  readonly namespace: Namespace;
+  readonly migrations: readonly Migration[];
+  readonly quotas: readonly ResourceQuota[];
+  readonly vmmrqs: readonly Vmmrq[];
+  /** Every virt-launcher pod. */
+  readonly launchers: readonly Pod[];
+  /** The VMIs of the blocked migrations, by name; one that is missing is gone. */
+  readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;
+  readonly parallel: ParallelUse;
+}
+
+/** What does not change from one event to the next. */
+export interface Rules {
+  readonly kubevirtNamespace: string;
+  readonly lockSeconds: number;
+}

@@ -1,0 +1,102 @@
+import type { KubernetesObject } from '../domain/objects.ts';
+
+/** Where one kind of object lives; `T` is what comes back. */
+export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** The plural in the URL. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Never set: carries the type of the object. */
+  readonly object?: T;
+}
+
+export interface Address {
+  readonly name: string;
+  /** Left out for a cluster-scoped object. */
+  readonly namespace?: string;
+}
+
+export interface Selection {
+  /** Left out: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+export interface WriteOptions {
+  /** Everything but the storage: admission, quota and webhooks run. */
+  readonly dryRun?: boolean;
+  readonly subresource?: 'status' | 'finalize';
+  readonly fieldManager?: string;
+}
+
+/** One object, and the API server's own clock (its Date header, whole seconds) when it answered. */
+export interface Read<T> {
+  readonly object: T;
+  readonly date: Date;
+}
+
+export interface ReadList<T> {
+  readonly items: T[];
+  readonly resourceVersion: string;
+  readonly date: Date;
+}
+
+export interface WatchEvent<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: T;
+}
+
+export interface WatchFrom extends Selection {
+  readonly resourceVersion: string;
+  /** How long the API server keeps the watch open. */
+  readonly timeoutSeconds?: number;
+}
+
+/**
+ * The API server, in its own verbs. Everything that reads or writes goes through this interface, so that the steps run
+ * unchanged against a model of the API server. Reads are quorum reads (no resourceVersion is sent).
+ *
+ * Every verb rejects with an ApiError (the server answered: see its `code` and `reason`) or an Unreachable (it did not:
+ * a write may have happened or not).
+ */
+export interface Cluster {
+  get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>>;
+  list<T extends KubernetesObject>(type: ResourceType<T>, where: Selection): Promise<ReadList<T>>;
+  create<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: New<T>,
+    options?: WriteOptions,
+  ): Promise<Read<T>>;
+  /** PUT. The object's metadata.resourceVersion is the precondition: 409 when it is no longer the newest. */
+  replace<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<Read<T>>;
+  /** A JSON merge patch. */
+  patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: Change): Promise<Read<T>>;
+  delete(type: ResourceType, at: Address, preconditions?: Preconditions): Promise<void>;
+  /** Ends when the server closes the watch or `signal` aborts; an ERROR event is thrown as an ApiError. */
+  watch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    from: WatchFrom,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>>;
+}
+
+export interface Change {
+  readonly merge: Record<string, unknown>;
+  readonly subresource?: 'status';
+}
+
+export interface Preconditions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** An object as it is sent to be created: the server gives it the rest of its metadata. */
+export type New<T extends KubernetesObject> = Omit<T, 'metadata'> & {
+  metadata: Partial<T['metadata']> & ({ name: string } | { generateName: string });
+};

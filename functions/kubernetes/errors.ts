@@ -1,0 +1,62 @@
+/** metav1.Status, as far as we look at it. */
+export interface Status {
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: {
+    readonly name?: string;
+    readonly kind?: string;
+    readonly causes?: readonly { reason?: string; message?: string; field?: string }[];
+    readonly retryAfterSeconds?: number;
+  };
+}
+
+/** The API server answered, and refused. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status. */
+  readonly code: number;
+  /** metav1.StatusReason: NotFound, Conflict, Forbidden, Invalid, … */
+  readonly reason: string;
+  readonly status: Status;
+  readonly date: Date;
+
+  constructor(request: string, status: Status, date: Date) {
+    super(`${request}: ${status.message ?? status.reason ?? `HTTP ${String(status.code)}`}`);
+    this.code = status.code ?? 500;
+    this.reason = status.reason ?? 'Unknown';
+    this.status = status;
+    this.date = date;
+  }
+}
+
+/** The API server did not answer: unknown whether a write took effect. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
+/** The object is not there. */
+export const isNotFound = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 404;
+
+/** Somebody else wrote first: read again. (AlreadyExists is a 409 too, with its own reason.) */
+export const isConflict = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 409 && error.reason !== 'AlreadyExists';
+
+export const isAlreadyExists = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.reason === 'AlreadyExists';
+
+/** Refused for good by a rule or a policy: asking again changes nothing. */
+export const isRefused = (error: unknown): error is ApiError =>
+  error instanceof ApiError && [400, 403, 405, 413, 422].includes(error.code);
+
+/** The resource version asked for is no longer kept: list again. */
+export const isExpired = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 410;
+
+/** One line about any thrown value, for a log or an answer. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
+  return `${error.name}: ${error.message}${cause}`;
+}

@@ -1,0 +1,45 @@
+import { KIND } from '../domain/names.ts';
+import type {
+  KubernetesEvent,
+  KubeVirt,
+  Migration,
+  Namespace,
+  Pod,
+  ResourceQuota,
+  VirtualMachineInstance,
+  Vmmrq,
+} from '../domain/objects.ts';
+import type { ResourceType } from './cluster.ts';
+
+const core = { apiVersion: 'v1', namespaced: true };
+const kubevirt = { apiVersion: 'kubevirt.io/v1', namespaced: true };
+
+export const NAMESPACES: ResourceType<Namespace> = {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+};
+export const RESOURCE_QUOTAS: ResourceType<ResourceQuota> = {
+  ...KIND.quota,
+  namespaced: true,
+  plural: 'resourcequotas',
+};
+export const PODS: ResourceType<Pod> = { ...core, kind: 'Pod', plural: 'pods' };
+export const EVENTS: ResourceType<KubernetesEvent> = { ...core, kind: 'Event', plural: 'events' };
+export const MIGRATIONS: ResourceType<Migration> = {
+  ...KIND.migration,
+  namespaced: true,
+  plural: 'virtualmachineinstancemigrations',
+};
+export const VMIS: ResourceType<VirtualMachineInstance> = {
+  ...kubevirt,
+  kind: 'VirtualMachineInstance',
+  plural: 'virtualmachineinstances',
+};
+export const KUBEVIRTS: ResourceType<KubeVirt> = { ...kubevirt, kind: 'KubeVirt', plural: 'kubevirts' };
+export const VMMRQS: ResourceType<Vmmrq> = {
+  ...KIND.vmmrq,
+  namespaced: true,
+  plural: 'virtualmachinemigrationresourcequotas',
+};

@@ -1,0 +1,121 @@
+import https from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { ApiError, Unreachable, type Status } from './errors.ts';
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path and query. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** Ends the request early (watches). */
+  readonly signal?: AbortSignal;
+  /** How long the server may be silent; left out: 4 s, less than a step may take (design §6). */
+  readonly silenceMs?: number;
+}
+
+export interface Response {
+  readonly message: IncomingMessage;
+  readonly date: Date;
+}
+
+const SILENCE_MS = 4_000;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** The bytes to and from one API server: kept-alive connections, credentials, typed errors. Knows no objects. */
+export class Transport {
+  readonly #config: KubeConfig;
+  readonly #server: URL;
+  #agent: https.Agent | undefined;
+
+  constructor(config: KubeConfig) {
+    const cluster = config.getCurrentCluster();
+    if (cluster === null) throw new Error('the kubeconfig has no current context with a cluster');
+    this.#config = config;
+    this.#server = new URL(cluster.server);
+  }
+
+  /** Resolves once the answer's headers are there; rejects with ApiError for 4xx and 5xx, else with Unreachable. */
+  async send(request: Request): Promise<Response> {
+    const message = await this.#exchange(request);
+    const date = new Date(message.headers.date ?? 0);
+    const code = message.statusCode ?? 500;
+    if (code < 400) return { message, date };
+    const text = await readAll(message, MAX_ERROR_BYTES);
+    throw new ApiError(`${request.method} ${request.path}`, { ...toStatus(text, code), code }, date);
+  }
+
+  async #exchange(request: Request): Promise<IncomingMessage> {
+    const options = await this.#options(request);
+    return new Promise((resolve, reject) => {
+      const fail = (cause: unknown): void =>
+        reject(
+          new Unreachable(`${request.method} ${request.path}: no answer from the API server`, { cause }),
+        );
+      const sent = https.request(options, resolve);
+      sent.setTimeout(request.silenceMs ?? SILENCE_MS, () => sent.destroy(new Error('silent for too long')));
+      sent.on('error', fail);
+      sent.end(request.body === undefined ? undefined : JSON.stringify(request.body));
+    });
+  }
+
+  async #options(request: Request): Promise<https.RequestOptions> {
+    const credentials: https.RequestOptions = { headers: {} };
+    await this.#config.applyToHTTPSOptions(credentials);
+    this.#agent ??= newAgent(credentials);
+    return {
+      method: request.method,
+      host: this.#server.hostname,
+      port: this.#server.port === '' ? 443 : this.#server.port,
+      path: `${this.#server.pathname.replace(/\/$/, '')}${request.path}`,
+      agent: this.#agent,
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+      headers: {
+        ...(credentials.headers as Record<string, string>),
+        accept: 'application/json',
+        'user-agent': 'managed-tenant-quota',
+        ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
+      },
+    };
+  }
+}
+
+function newAgent({ ca, cert, key, rejectUnauthorized, servername }: https.RequestOptions): https.Agent {
+  return new https.Agent({
+    keepAlive: true,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    ...(servername === undefined ? {} : { servername }),
+  });
+}
+
+/** The whole answer as text; rejects with Unreachable when it breaks off. */
+export async function readAll(message: IncomingMessage, most = Infinity): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of message as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size <= most) chunks.push(chunk);
+    }
+  } catch (cause) {
+    throw new Unreachable('the answer of the API server broke off', { cause });
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A refusal by something in front of the API server is no metav1.Status: keep its text. */
+function toStatus(text: string, code: number): Status {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && parsed !== null && 'kind' in parsed && parsed.kind === 'Status') {
+      return parsed as Status;
+    }
+  } catch {
+    // Not JSON: fall through.
+  }
+  return { code, message: text.slice(0, 500) };
+}

@@ -1,0 +1,17 @@
+export type Level = 'debug' | 'info' | 'warn' | 'error';
+
+/** Fields of a line. Never an object's whole content, never a credential. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export type Log = (level: Level, message: string, fields?: Fields) => void;
+
+const RANK: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+/** Structured log: one JSON document a line, on standard output. */
+export function newLog(least: Level, always: Fields): Log {
+  return (level, message, fields = {}) => {
+    if (RANK[level] < RANK[least]) return;
+    const line = { time: new Date().toISOString(), level, message, ...always, ...fields };
+    process.stdout.write(`${JSON.stringify(line)}\n`);
+  };
+}
