@@ -1,0 +1,57 @@
+import { mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { startChild } from '../children.ts';
+import { temporaryFolder } from '../exit.ts';
+import { cacheFolder, moduleFolder, pinnedVersion } from './cache.ts';
+import { requireGo } from './go.ts';
+import { PARTS, type BinaryName } from './parts.ts';
+import { probeVersion } from './probe.ts';
+
+/**
+ * Builds one part from the Go module proxy into the cache and returns its path. The binary appears there by a rename,
+ * whole or not at all: a Ctrl-C, a crash or a second build at the same time never leaves half of one.
+ */
+export async function buildBinary(name: BinaryName, env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  const part = PARTS[name];
+  const cwd = moduleFolder(part.module);
+  requireGo(cwd, env);
+  const folder = cacheFolder(part.module, env);
+  mkdirSync(folder, { recursive: true });
+  // Beside the cached ones: a rename works only within one file system.
+  const scratch = temporaryFolder(join(folder, `.${name}-`));
+  try {
+    const output = join(scratch.path, name);
+    const go = await startChild({
+      name: `go build ${part.package}`,
+      command: 'go',
+      args: ['build', '-trimpath', '-ldflags', linkerFlags(name), '-o', output, part.package],
+      logFile: join(scratch.path, 'log'),
+      cwd,
+      // Its own work files too go when we are interrupted.
+      env: { ...env, CGO_ENABLED: '0', GOWORK: 'off', GOTMPDIR: scratch.path },
+    });
+    const how = await go.ended;
+    if (how !== 'exit code 0') throw new Error(`${go.name} failed (${how}):\n${go.logTail()}`);
+    const version = probeVersion(name, output);
+    const pinned = pinnedVersion(part);
+    if (!version.includes(pinned.slice(1)))
+      throw new Error(`${name} should be ${pinned}, but says ${version}`);
+    renameSync(output, join(folder, name));
+    return join(folder, name);
+  } finally {
+    scratch.remove();
+  }
+}
+
+/** No symbol tables; and Kubernetes' own version, which its release scripts set the same way. */
+function linkerFlags(name: BinaryName): string {
+  const { module } = PARTS[name];
+  if (module !== 'kubernetes') return '-s -w';
+  const version = pinnedVersion(PARTS[name]);
+  const [major, minor] = version.slice(1).split('.');
+  const set = { gitVersion: version, gitMajor: major, gitMinor: minor };
+  const flags = Object.entries(set).map(
+    ([key, value]) => `-X k8s.io/component-base/version.${key}=${value ?? ''}`,
+  );
+  return ['-s -w', ...flags].join(' ');
+}

@@ -1,0 +1,54 @@
+import { buildBinary } from './build.ts';
+import { findBinary } from './find.ts';
+import { BINARIES, PARTS, type BinaryName } from './parts.ts';
+
+export type Binaries<N extends BinaryName = BinaryName> = Record<N, string>;
+
+/** How it goes with one part. */
+export interface Progress {
+  readonly name: BinaryName;
+  /** This is part `n` of `of`. */
+  readonly n: number;
+  readonly of: number;
+  readonly state: 'found' | 'building' | 'built';
+  /** How long a build from an empty Go cache usually takes. */
+  readonly usual: string;
+}
+
+const building = new Map<BinaryName, Promise<string>>();
+
+/**
+ * The paths of the wanted binaries (all five, if none is named): those that are there already (findBinary says where),
+ * else built into the cache, one after the other, since Go uses all cores for each. Rejects when one cannot be had, saying
+ * which and why.
+ */
+export async function ensureBinaries<N extends BinaryName = BinaryName>(
+  names: readonly N[] = BINARIES as N[],
+  onProgress: (progress: Progress) => void = () => undefined,
+): Promise<Binaries<N>> {
+  const paths: Partial<Binaries> = {};
+  for (const [index, name] of names.entries()) {
+    const step = { name, n: index + 1, of: names.length, usual: PARTS[name].usual };
+    const found = findBinary(name);
+    if (found !== undefined) {
+      paths[name] = found;
+      onProgress({ ...step, state: 'found' });
+      continue;
+    }
+    onProgress({ ...step, state: 'building' });
+    paths[name] = await buildOnce(name);
+    onProgress({ ...step, state: 'built' });
+  }
+  return paths as Binaries<N>;
+}
+
+/** Two callers at once wait for the same build. */
+async function buildOnce(name: BinaryName): Promise<string> {
+  const build = building.get(name) ?? buildBinary(name);
+  building.set(name, build);
+  try {
+    return await build;
+  } finally {
+    building.delete(name);
+  }
+}

@@ -1,0 +1,58 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { cacheFolder } from './cache.ts';
+import { PARTS, type BinaryName } from './parts.ts';
+import { probeVersion } from './probe.ts';
+
+/** The smallest of them has 12 MiB: a file below this is what a full disk left. */
+const LEAST_BYTES = 1024 * 1024;
+
+/**
+ * Where a binary already is: in KUBEBUILDER_ASSETS (kube-controller-manager may be there too), on the PATH (kubectl only),
+ * or in the cache. Undefined when it is to be built. Throws when KUBEBUILDER_ASSETS is set but useless.
+ */
+export function findBinary(name: BinaryName, env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return fromAssets(name, env) ?? fromPath(name, env) ?? fromCache(name, env);
+}
+
+function fromAssets(name: BinaryName, env: NodeJS.ProcessEnv): string | undefined {
+  const { inAssets } = PARTS[name];
+  const folder = env['KUBEBUILDER_ASSETS'] ?? '';
+  if (folder === '' || inAssets === 'never') return undefined;
+  const path = join(folder, name);
+  if (isExecutable(path)) {
+    probeVersion(name, path);
+    return path;
+  }
+  if (inAssets === 'maybe') return undefined;
+  throw new Error(`KUBEBUILDER_ASSETS is ${folder}, but there is no executable ${name} in it`);
+}
+
+function fromPath(name: BinaryName, env: NodeJS.ProcessEnv): string | undefined {
+  if (!PARTS[name].onPath) return undefined;
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, name)).find((path) => isExecutable(path) && runs(name, path));
+}
+
+function fromCache(name: BinaryName, env: NodeJS.ProcessEnv): string | undefined {
+  const path = join(cacheFolder(PARTS[name].module, env), name);
+  return isExecutable(path) && statSync(path).size >= LEAST_BYTES ? path : undefined;
+}
+
+function runs(name: BinaryName, path: string): boolean {
+  try {
+    probeVersion(name, path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

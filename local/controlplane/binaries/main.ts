@@ -1,0 +1,16 @@
+/** npm run binaries: makes sure that the local control plane's binaries are there, and tells how it goes. */
+import { isLeaving } from '../exit.ts';
+import { ensureBinaries } from './ensure.ts';
+import { reportProgress } from './report.ts';
+
+const { hear, end } = reportProgress();
+try {
+  await ensureBinaries(undefined, hear);
+} catch (error) {
+  if (!isLeaving()) {
+    process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+} finally {
+  end();
+}

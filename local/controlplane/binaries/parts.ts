@@ -1,0 +1,65 @@
+/** What the local control plane is made of, and where each part comes from. */
+export interface Part {
+  /** The folder here with the go.mod that pins it. */
+  readonly module: 'kubernetes' | 'etcd' | 'kustomize';
+  /** The Go package with its main function. */
+  readonly package: string;
+  /** The Go module whose version in go.mod is the version of the binary. */
+  readonly versionOf: string;
+  /** How it tells its version. */
+  readonly versionArgs: readonly string[];
+  /** How long a build from an empty Go cache takes on two cores, for a person who waits. */
+  readonly usual: string;
+  /** Whether KUBEBUILDER_ASSETS holds it: envtest's own download has etcd, kube-apiserver and kubectl. */
+  readonly inAssets: 'always' | 'maybe' | 'never';
+  /** The machine's own will do. */
+  readonly onPath: boolean;
+}
+
+const fromKubernetes = { module: 'kubernetes', versionOf: 'k8s.io/kubernetes' } as const;
+const server = { onPath: false, versionArgs: ['--version'] };
+
+export const PARTS = {
+  etcd: {
+    ...server,
+    module: 'etcd',
+    package: 'go.etcd.io/etcd/server/v3',
+    versionOf: 'go.etcd.io/etcd/server/v3',
+    usual: '0.5 to 1 min',
+    inAssets: 'always',
+  },
+  'kube-apiserver': {
+    ...server,
+    ...fromKubernetes,
+    package: 'k8s.io/kubernetes/cmd/kube-apiserver',
+    usual: '2.5 to 5.5 min',
+    inAssets: 'always',
+  },
+  'kube-controller-manager': {
+    ...server,
+    ...fromKubernetes,
+    package: 'k8s.io/kubernetes/cmd/kube-controller-manager',
+    usual: '0.7 to 1.5 min',
+    inAssets: 'maybe',
+  },
+  kubectl: {
+    ...fromKubernetes,
+    package: 'k8s.io/kubernetes/cmd/kubectl',
+    versionArgs: ['version', '--client'],
+    usual: '0.5 min',
+    inAssets: 'maybe',
+    onPath: true,
+  },
+  kustomize: {
+    module: 'kustomize',
+    package: 'sigs.k8s.io/kustomize/kustomize/v5',
+    versionOf: 'sigs.k8s.io/kustomize/kustomize/v5',
+    versionArgs: ['version'],
+    usual: '0.3 min',
+    inAssets: 'never',
+    onPath: false,
+  },
+} as const satisfies Record<string, Part>;
+
+export type BinaryName = keyof typeof PARTS;
+export const BINARIES = Object.keys(PARTS) as BinaryName[];

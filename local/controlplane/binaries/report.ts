@@ -1,0 +1,51 @@
+import type { Progress } from './ensure.ts';
+
+const TTY_EVERY_MS = 1_000;
+const LINE_EVERY_MS = 15_000;
+
+/** As much of process.stderr as a report needs. */
+export interface Terminal {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/**
+ * Tells a person what is being built and for how long already: one line that is rewritten on a terminal, a line every 15 s
+ * in a log. Parts that are there already are not worth a word. Pass `hear` to ensureBinaries; call `end` after it.
+ */
+export function reportProgress(terminal: Terminal = process.stderr): {
+  hear: (progress: Progress) => void;
+  end: () => void;
+} {
+  let timer: NodeJS.Timeout | undefined;
+  const print = (text: string, last: boolean): void => {
+    if (terminal.isTTY === true) terminal.write(`\r\u001B[K${text}${last ? '\n' : ''}`);
+    else terminal.write(`${text}\n`);
+  };
+  const end = (): void => clearInterval(timer);
+  let since = 0;
+  const hear = (progress: Progress): void => {
+    end();
+    if (progress.state === 'found') return;
+    if (progress.state === 'building') since = Date.now();
+    const tell = (): void => print(sentence(progress, Date.now() - since), progress.state === 'built');
+    tell();
+    if (progress.state !== 'building') return;
+    timer = setInterval(tell, terminal.isTTY === true ? TTY_EVERY_MS : LINE_EVERY_MS);
+    timer.unref();
+  };
+  return { hear, end };
+}
+
+function sentence({ name, n, of, usual, state }: Progress, elapsedMs: number): string {
+  const part = `· ${name} (${n} of ${of})`;
+  if (state === 'built') return `${part}: built in ${duration(elapsedMs)}`;
+  // Fits in 80 columns, or a terminal could not rewrite it.
+  return `${part}: building ${duration(elapsedMs)} (at first ${usual})`;
+}
+
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
+}

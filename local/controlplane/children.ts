@@ -1,0 +1,127 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { isLeaving, killAtExit } from './exit.ts';
+
+export interface ChildOptions {
+  /** For messages. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Where its stdout and stderr are appended. */
+  readonly logFile: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+}
+
+/** A process of ours that dies with us. */
+export interface Child {
+  readonly name: string;
+  readonly pid: number;
+  /** Resolves to how it ended ("exit code 1", "signal SIGKILL"); never resolves once we are ending ourselves. */
+  readonly ended: Promise<string>;
+  /** Sends a signal to the process (not to its children). Does nothing when it is gone. */
+  signal(signal: NodeJS.Signals): void;
+  /**
+   * SIGTERM, SIGKILL after `graceMs` (milliseconds; 0: at once), and SIGKILL to whatever it started and left. Resolves
+   * when it is gone.
+   */
+  stop(graceMs?: number): Promise<void>;
+  /** The last lines of its log, for an error message. */
+  logTail(): string;
+}
+
+const GRACE_MS = 5_000;
+const TAIL_LINES = 15;
+
+/** Starts a process in a session of its own, so that Ctrl-C reaches only us and we end it in order. */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const log = openSync(options.logFile, 'a');
+  const [command, args] = dyingWithUs(options.command, options.args);
+  const spawned = spawn(command, args, {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: options.env ?? process.env,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  closeSync(log);
+  let over = false;
+  const gone = new Promise<string>((resolve) => {
+    spawned.once('exit', (code, signal) =>
+      resolve(signal === null ? `exit code ${String(code)}` : `signal ${signal}`),
+    );
+  });
+  const pid = spawned.pid;
+  // Without a pid it never ran: the error says why.
+  if (pid === undefined) return failedToStart(spawned, options.name);
+  const killGroup = (): void => kill(-pid, 'SIGKILL');
+  const forget = killAtExit({ kill: killGroup, gone });
+  void gone.then(() => {
+    over = true;
+    forget();
+  });
+
+  return {
+    name: options.name,
+    pid,
+    ended: gone.then((how) => (isLeaving() ? new Promise<string>(() => undefined) : how)),
+    signal: (signal) => {
+      if (!over) kill(pid, signal);
+    },
+    stop: async (graceMs = GRACE_MS) => {
+      if (over) return;
+      if (graceMs > 0) kill(pid, 'SIGTERM');
+      const timer = setTimeout(killGroup, graceMs);
+      await gone;
+      clearTimeout(timer);
+      killGroup();
+    },
+    logTail: () => tail(options.logFile),
+  };
+}
+
+/** Rejects when one of the children ends by itself: "etcd ended unexpectedly (exit code 1)" and the end of its log. */
+export async function failWhenOneEnds(children: readonly Child[]): Promise<never> {
+  return Promise.race(
+    children.map(async (child) => {
+      const how = await child.ended;
+      throw new Error(`${child.name} ended unexpectedly (${how}). The end of its log:\n${child.logTail()}`);
+    }),
+  );
+}
+
+async function failedToStart(spawned: ChildProcess, name: string): Promise<never> {
+  const cause: unknown = await new Promise((resolve) => spawned.once('error', resolve));
+  throw new Error(`cannot start ${name}`, { cause });
+}
+
+let canDieWithParent: boolean | undefined;
+
+/** Where util-linux is there, the kernel kills the child even when we are killed by SIGKILL ourselves. */
+function dyingWithUs(command: string, args: readonly string[]): [string, string[]] {
+  canDieWithParent ??= spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
+  return canDieWithParent
+    ? ['setpriv', ['--pdeathsig', 'KILL', '--', command, ...args]]
+    : [command, [...args]];
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // Gone already (macOS says EPERM of a group that is only zombies).
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['ESRCH', 'EPERM'].includes(code)) throw error;
+  }
+}
+
+/** Whether a process with this id is running. A zombie is not: some init processes take their time to collect them. */
+export function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
+}
+
+function tail(file: string): string {
+  if (!existsSync(file)) return '(no log)';
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return lines.slice(-TAIL_LINES).join('\n');
+}

@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import { runInThisContext } from 'node:vm';
+
+/**
+ * What this process must not leave behind, however it ends: one registry for the demo, the tests and `npm run local`.
+ * (By SIGKILL it can leave folders, and where children.ts has no help from the kernel, processes.)
+ */
+
+/** Something that must not outlive this process. */
+export interface Mortal {
+  /** Ends it at once and synchronously: SIGKILL, not a request. */
+  kill(): void;
+  /** Resolves when it is over. */
+  readonly gone: Promise<unknown>;
+}
+
+export interface TemporaryFolder {
+  readonly path: string;
+  /** Removes it with all that is in it. */
+  remove(): void;
+}
+
+// Under jest `process` is a copy whose listeners never hear anything: this is the real one everywhere.
+const self = runInThisContext('process') as NodeJS.Process;
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const LAST_BREATH_MS = 3_000;
+
+const mortals = new Set<Mortal>();
+const folders = new Set<string>();
+let leaving = false;
+let listening = false;
+
+/** True once a signal told this process to end: whoever sees its children die now has nothing to report. */
+export const isLeaving = (): boolean => leaving;
+
+/** Ends `mortal` when this process ends, however it ends (but by SIGKILL). Call the result when it is over anyway. */
+export function killAtExit(mortal: Mortal): () => void {
+  mortals.add(mortal);
+  listen();
+  return () => {
+    mortals.delete(mortal);
+    listen();
+  };
+}
+
+/**
+ * A new folder under os.tmpdir(), or elsewhere by an absolute prefix. It is removed by `remove` or when this process ends,
+ * after all mortals.
+ */
+export function temporaryFolder(prefix: string): TemporaryFolder {
+  const path = mkdtempSync(resolve(tmpdir(), prefix));
+  folders.add(path);
+  listen();
+  return {
+    path,
+    remove: () => {
+      removeFolder(path);
+      listen();
+    },
+  };
+}
+
+/** Listens while there is something to end, and only then: every jest file has its own copy of this module. */
+function listen(): void {
+  const wanted = mortals.size + folders.size > 0;
+  if (wanted === listening || leaving) return;
+  listening = wanted;
+  if (wanted) self.on('exit', atExit);
+  else self.off('exit', atExit);
+  for (const signal of SIGNALS) {
+    if (wanted) self.on(signal, onSignal);
+    else self.off(signal, onSignal);
+  }
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  if (leaving) self.exit(128 + constants.signals[signal]);
+  leaving = true;
+  void killAllAndWait().then(() => self.exit(128 + constants.signals[signal]));
+}
+
+/** Waits for the last of them, so that no port and no process is left when we are gone. */
+async function killAllAndWait(): Promise<void> {
+  killAll();
+  const timeout = new Promise((resolve) => setTimeout(resolve, LAST_BREATH_MS));
+  await Promise.race([Promise.allSettled([...mortals].map(({ gone }) => gone)), timeout]);
+}
+
+function atExit(): void {
+  killAll();
+  for (const folder of folders) removeFolder(folder);
+}
+
+function killAll(): void {
+  for (const mortal of mortals) mortal.kill();
+}
+
+function removeFolder(path: string): void {
+  // A process killed a moment ago may still be writing: try again for a while.
+  rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+  folders.delete(path);
+}

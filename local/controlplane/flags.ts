@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+
+/** The files of one control plane, all in its temporary folder. */
+export interface Files {
+  readonly etcdData: string;
+  readonly etcdSocket: string;
+  readonly etcdPeerSocket: string;
+  readonly tokens: string;
+  readonly serviceAccountKey: string;
+  readonly certificates: string;
+  /** The API server makes it itself: its serving certificate and the CA that signed it. */
+  readonly ca: string;
+  readonly auditPolicy: string;
+  readonly audit: string;
+}
+
+export const filesIn = (folder: string): Files => ({
+  etcdData: join(folder, 'etcd'),
+  etcdSocket: join(folder, 'etcd.sock'),
+  etcdPeerSocket: join(folder, 'peer.sock'),
+  tokens: join(folder, 'tokens.csv'),
+  serviceAccountKey: join(folder, 'service-accounts.key'),
+  certificates: join(folder, 'certificates'),
+  ca: join(folder, 'certificates', 'apiserver.crt'),
+  auditPolicy: join(folder, 'audit-policy.json'),
+  audit: join(folder, 'audit.log'),
+});
+
+/** Who did what to which object, of every request, when it is answered; no bodies. */
+export const AUDIT_POLICY = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [{ level: 'Metadata' }],
+};
+
+/** What etcd would tell other members and clients. It has none: nobody ever calls there. */
+const ADVERTISED = 'http://127.0.0.1:2380';
+
+/** One member that listens on sockets in its folder, so that it needs no port. */
+export function etcdFlags(files: Files): string[] {
+  return [
+    `--data-dir=${files.etcdData}`,
+    `--listen-client-urls=unix://${files.etcdSocket}`,
+    `--advertise-client-urls=${ADVERTISED}`,
+    `--listen-peer-urls=unix://${files.etcdPeerSocket}`,
+    `--initial-advertise-peer-urls=${ADVERTISED}`,
+    `--initial-cluster=default=${ADVERTISED}`,
+    // Nothing here must outlive the machine; and alone it need not wait long to elect itself.
+    '--unsafe-no-fsync',
+    '--heartbeat-interval=10',
+    '--election-timeout=100',
+    '--logger=zap',
+  ];
+}
+
+const ISSUER = 'https://kubernetes.default.svc';
+
+/** Admission plugins, feature gates and limits stay at their defaults: they are what is to be tested. */
+export const apiServerFlags = (files: Files, port: number): string[] => [
+  `--etcd-servers=unix://${files.etcdSocket}`,
+  '--bind-address=127.0.0.1',
+  '--advertise-address=127.0.0.1',
+  `--secure-port=${port}`,
+  `--cert-dir=${files.certificates}`,
+  // The loopback address may not be an endpoint of the Service kubernetes.
+  '--endpoint-reconciler-type=none',
+  '--authorization-mode=RBAC',
+  `--token-auth-file=${files.tokens}`,
+  `--service-account-issuer=${ISSUER}`,
+  `--service-account-signing-key-file=${files.serviceAccountKey}`,
+  `--service-account-key-file=${files.serviceAccountKey}`,
+  '--service-cluster-ip-range=10.0.0.0/24',
+  '--allow-privileged=true',
+  `--audit-policy-file=${files.auditPolicy}`,
+  `--audit-log-path=${files.audit}`,
+  // Written before the next request of the connection, not in batches; never rotated away under a reader.
+  '--audit-log-mode=blocking',
+  '--audit-log-maxsize=100000',
+];
+
+/** What quotas, owners and namespaces need; no scheduler's, no workloads' controllers. */
+const CONTROLLERS = [
+  'resourcequota-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'serviceaccount-controller',
+  'root-ca-certificate-publisher-controller',
+];
+
+export const controllerManagerFlags = (files: Files, kubeconfig: string): string[] => [
+  `--kubeconfig=${kubeconfig}`,
+  `--controllers=${CONTROLLERS.join(',')}`,
+  // Each controller is a service account with its own role, as in a cluster.
+  '--use-service-account-credentials',
+  `--root-ca-file=${files.ca}`,
+  '--leader-elect=false',
+  // Serves nothing: no port.
+  '--secure-port=0',
+];
