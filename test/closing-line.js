@@ -4,6 +4,8 @@ export default class ClosingLine {
     const skipped = results.numPendingTests + results.numTodoTests;
     // A suite that could not even be loaded has no tests, and must count all the same.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
-    console.log(`${results.numPassedTests} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`);
+    const line = `${results.numPassedTests} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`;
+    // Jest's own summary comes after every reporter: this has to come after that.
+    process.once('exit', () => console.log(line));
   }
 }

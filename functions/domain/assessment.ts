@@ -1,5 +1,5 @@
 import { fingerprintOf, holdOf, lastAttemptOf, type Hold } from './attempt.ts';
-import { canonicalKey, describeShortfalls, sumAmounts, type Amounts, type Shortfall } from './charged.ts';
+import { amountsGiven, canonicalKey, describeShortfalls, type Amounts, type Shortfall } from './charged.ts';
 import { grantOf } from './grant.ts';
 import { liveLock, lockOf, type Reference } from './lock.ts';
 import { byTurn, isBlocked, isReceiving, overlaps, referenceOf, sourcePodOf } from './migration.ts';
@@ -7,6 +7,7 @@ import { ANNOTATION, isReserved, REASON, type Reason } from './names.ts';
 import type { Migration, Pod, ResourceQuota } from './objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { parseQuantity, type Amount } from './quantity.ts';
+import { isEnforced } from './restore.ts';
 import { quotaCoversPod } from './scopes.ts';
 import type { NamespaceSnapshot, Rules } from './snapshot.ts';
 import type { Blocking, Verdict, VerdictName } from './verdict.ts';
@@ -100,7 +101,7 @@ function judgeInTurn(
   const turn: Turn = {
     snapshot,
     hold,
-    given: sumAmounts(snapshot.vmmrqs.map(({ spec }) => spec.additionalMigrationResources)),
+    given: amountsGiven(snapshot.vmmrqs),
     roomComesBack: overlaps(snapshot.launchers),
     taken: new Map(),
     admitted: [],
@@ -167,10 +168,10 @@ function judgeRoom(migration: Migration, source: Pod, turn: Turn): Finding {
 const fits = (): Finding =>
   finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
 
-const isStatusKnown = ({ spec, status }: ResourceQuota): boolean =>
-  Object.keys(spec.hard ?? {}).every(
-    (key) => status?.hard?.[key] !== undefined && status.used?.[key] !== undefined,
-  );
+/** What is enforced is what the spec says, and what is used is counted. */
+const isStatusKnown = (quota: ResourceQuota): boolean =>
+  isEnforced(quota) &&
+  Object.keys(quota.spec.hard ?? {}).every((key) => quota.status?.used?.[key] !== undefined);
 
 type Taken = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
 

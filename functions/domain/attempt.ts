@@ -118,7 +118,7 @@ export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptSubject): s
     ...migrations.map(({ uid }) => `m ${uid}`),
     ...quotas.map(({ metadata, spec }) => `q ${metadata.uid} ${sortedText(spec.hard ?? {})}`),
     ...vmmrqs.map(
-      ({ metadata, spec }) => `v ${metadata.uid} ${sortedText(spec.additionalMigrationResources)}`,
+      ({ metadata, spec }) => `v ${metadata.uid} ${sortedText(spec.additionalMigrationResources ?? {})}`,
     ),
   ];
   return fingerprint(parts.toSorted().join('\n'));

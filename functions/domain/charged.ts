@@ -1,5 +1,5 @@
-import type { ResourceList } from './objects.ts';
-import { describeQuantity, parseQuantity, type Amount } from './quantity.ts';
+import type { AmountList, Vmmrq } from './objects.ts';
+import { describeQuantity, isHardQuantity, parseQuantity, type Amount } from './quantity.ts';
 
 /** Amounts by canonical key. */
 export type Amounts = ReadonlyMap<string, Amount>;
@@ -33,17 +33,31 @@ export function isChargedByPods(key: string): boolean {
   );
 }
 
-/** Sums lists of quantities under canonical keys. Throws MalformedQuantity. */
-export function sumAmounts(lists: readonly ResourceList[]): Amounts {
+/**
+ * Sums lists of quantities under canonical keys. An amount that is negative or no quantity counts as nothing: the CRD
+ * refuses such a one, but those of the incumbent may be stored.
+ */
+export function sumAmounts(lists: readonly AmountList[]): Amounts {
   const sum = new Map<string, Amount>();
-  for (const list of lists) {
-    for (const [key, text] of Object.entries(list)) {
-      const canonical = canonicalKey(key);
-      sum.set(canonical, (sum.get(canonical) ?? 0n) + parseQuantity(text));
-    }
+  for (const [key, amount] of lists.flatMap((list) => Object.entries(list))) {
+    if (!isUsable(amount)) continue;
+    const canonical = canonicalKey(key);
+    sum.set(canonical, (sum.get(canonical) ?? 0n) + parseQuantity(String(amount)));
   }
   return sum;
 }
+
+/** What the VMMRQs of a namespace give together. */
+export const amountsGiven = (vmmrqs: readonly Vmmrq[]): Amounts => sumAmounts(vmmrqs.map(listOf));
+
+/** Keys of a VMMRQ whose amount cannot be used. */
+export const unusableKeys = (vmmrq: Vmmrq): string[] =>
+  Object.entries(listOf(vmmrq)).flatMap(([key, amount]) => (isUsable(amount) ? [] : [key]));
+
+/** The API server takes `pods: 1` for a quantity too, and gives the number back. */
+const isUsable = (amount: AmountList[string]): boolean => isHardQuantity(String(amount));
+
+const listOf = ({ spec }: Vmmrq): AmountList => spec.additionalMigrationResources ?? {};
 
 export interface Shortfall {
   /** As the quota spells it. */

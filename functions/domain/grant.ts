@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { canonicalKey, isChargedByPods, sumAmounts } from './charged.ts';
+import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
 import { parseJson, type Reference } from './lock.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from './objects.ts';
@@ -58,7 +58,7 @@ export interface RaiseOrder {
  */
 export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQuota | undefined {
   const hard = quota.spec.hard ?? {};
-  const given = sumAmounts(order.vmmrqs.map((vmmrq) => vmmrq.spec.additionalMigrationResources));
+  const given = amountsGiven(order.vmmrqs);
   const original: ResourceList = {};
   const raised: ResourceList = {};
   for (const [key, text] of Object.entries(hard)) {

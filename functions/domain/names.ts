@@ -226,10 +226,14 @@ export const WEBHOOK = {
 /** Name of the ResourceQuota that `raise` asks the API server to refuse (dry run only: it never exists). */
 export const PROOF_QUOTA = 'mtq-proof';
 
+/** Namespaces that belong to the cluster, besides KubeVirt's own: the guard's matchConditions say the same. */
+export const RESERVED = {
+  names: ['default', SYSTEM_NAMESPACE],
+  prefixes: ['kube-', 'openshift-', 'knative-'],
+} as const;
+
 /** A namespace that belongs to the cluster and is never locked. */
 export function isReserved(namespace: string, kubevirtNamespace: string): boolean {
-  return (
-    ['default', SYSTEM_NAMESPACE, kubevirtNamespace].includes(namespace) ||
-    ['kube-', 'openshift-', 'knative-'].some((prefix) => namespace.startsWith(prefix))
-  );
+  const names: readonly string[] = [...RESERVED.names, kubevirtNamespace];
+  return names.includes(namespace) || RESERVED.prefixes.some((prefix) => namespace.startsWith(prefix));
 }

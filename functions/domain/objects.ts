@@ -35,6 +35,9 @@ export interface KubernetesObject {
 /** Amounts by resource name, as Kubernetes writes them: {"requests.cpu": "1405m"}. */
 export type ResourceList = Record<string, string>;
 
+/** Amounts as a custom resource keeps them: `pods: 1` stays a number there. */
+export type AmountList = Readonly<Record<string, string | number>>;
+
 export interface Namespace extends KubernetesObject {
   status?: { phase?: string };
 }
@@ -107,14 +110,15 @@ export interface VirtualMachineInstance extends KubernetesObject {
 
 /** VirtualMachineMigrationResourceQuota: "this much more, for migrations only". */
 export interface Vmmrq extends KubernetesObject {
-  spec: { additionalMigrationResources: ResourceList };
+  /** Left out in what the incumbent may have stored. */
+  spec: { additionalMigrationResources?: AmountList };
   status?: VmmrqStatus;
 }
 
 /** A report, never a source of truth; the first four fields are the incumbent's. */
 export interface VmmrqStatus {
   creationTime?: string | null;
-  additionalMigrationResources?: ResourceList;
+  additionalMigrationResources?: AmountList;
   migrationsToBlockingResourceQuotas?: Record<string, string[]>;
   originalBlockingResourceQuotas?: { name: string; spec: ResourceQuota['spec'] }[];
   conditions?: Condition[];

@@ -1,4 +1,6 @@
-import type { Reference } from './lock.ts';
+import { unusableKeys } from './charged.ts';
+import { grantOf } from './grant.ts';
+import { lockOf, type Reference } from './lock.ts';
 import { CONDITION, KIND, REASON, type EventReason } from './names.ts';
 import type { Condition, Vmmrq, VmmrqStatus } from './objects.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
@@ -65,23 +67,20 @@ export function statusReport(
 ): VmmrqStatus {
   const blocked = verdicts.filter(({ blocking }) => blocking.length > 0);
   const notEnough = verdicts.find(({ verdict }) => verdict === 'NoFit');
-  const several =
-    snapshot.vmmrqs.length > 1
-      ? `one of ${String(snapshot.vmmrqs.length)} in this namespace: what they give adds up`
-      : 'it can be used';
   const waiting = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
   return {
     ...vmmrq.status,
     creationTime: vmmrq.metadata.creationTimestamp,
-    additionalMigrationResources: vmmrq.spec.additionalMigrationResources,
+    additionalMigrationResources: vmmrq.spec.additionalMigrationResources ?? {},
     migrationsToBlockingResourceQuotas: Object.fromEntries(
       blocked.map(({ migration, blocking }) => [migration.name, blocking.map(({ quota }) => quota.name)]),
     ),
     conditions: withConditions(
       vmmrq.status?.conditions ?? [],
       [
-        { type: CONDITION.ready, status: 'True', reason: 'Ready', message: several },
+        readyCondition(vmmrq, snapshot.vmmrqs.length),
         blockingCondition(waiting),
+        ...(isQuiet(snapshot) ? AT_REST : []),
         notEnough === undefined
           ? condition(CONDITION.notEnough, 'False', 'Enough', 'nothing waits for more than is given')
           : condition(CONDITION.notEnough, 'True', notEnough.reason, about(notEnough)),
@@ -89,6 +88,20 @@ export function statusReport(
       snapshot.now,
     ),
   };
+}
+
+/** Nobody holds the namespace and nothing is raised: a report of a lock or a raise that is left over is wrong. */
+const isQuiet = ({ namespace, quotas }: NamespaceSnapshot): boolean =>
+  lockOf(namespace).kind === 'none' && quotas.every((quota) => grantOf(quota).kind === 'none');
+
+function readyCondition(vmmrq: Vmmrq, count: number): ConditionChange {
+  const unusable = unusableKeys(vmmrq);
+  if (unusable.length > 0) {
+    const why = `${unusable.join(', ')}: not an amount of zero or more; it counts as nothing`;
+    return condition(CONDITION.ready, 'False', 'UnusableAmount', why);
+  }
+  const several = `one of ${String(count)} in this namespace: what they give adds up`;
+  return condition(CONDITION.ready, 'True', 'Ready', count > 1 ? several : 'it can be used');
 }
 
 const about = ({ migration, message }: Verdict): string => `${migration.name}: ${message}`;
@@ -107,3 +120,9 @@ export function condition(
 ): ConditionChange {
   return { type, status, reason, message };
 }
+
+/** Nothing is locked or raised. */
+export const AT_REST: readonly ConditionChange[] = [
+  condition(CONDITION.locked, 'False', REASON.unlocked, 'the namespace is free'),
+  condition(CONDITION.raised, 'False', REASON.lowered, 'every quota is as it was'),
+];

@@ -4,8 +4,8 @@ import type {
   Address,
   Change,
   Cluster,
+  DeleteOptions,
   New,
-  Preconditions,
   Read,
   ReadList,
   ResourceType,
@@ -88,8 +88,8 @@ class Client implements Cluster {
     });
   }
 
-  async delete(type: ResourceType, at: Address, preconditions?: Preconditions): Promise<void> {
-    const body = preconditions === undefined ? {} : { body: { preconditions } };
+  async delete(type: ResourceType, at: Address, options?: DeleteOptions): Promise<void> {
+    const body = options === undefined ? {} : { body: options };
     await this.#one({ method: 'DELETE', path: pathOf(type, at), ...body });
   }
 

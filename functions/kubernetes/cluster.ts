@@ -77,7 +77,7 @@ export interface Cluster {
   ): Promise<Read<T>>;
   /** A JSON merge patch. */
   patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: Change): Promise<Read<T>>;
-  delete(type: ResourceType, at: Address, preconditions?: Preconditions): Promise<void>;
+  delete(type: ResourceType, at: Address, options?: DeleteOptions): Promise<void>;
   /** Ends when the server closes the watch or `signal` aborts; an ERROR event is thrown as an ApiError. */
   watch<T extends KubernetesObject>(
     type: ResourceType<T>,
@@ -91,9 +91,10 @@ export interface Change {
   readonly subresource?: 'status';
 }
 
-export interface Preconditions {
-  readonly uid?: string;
-  readonly resourceVersion?: string;
+export interface DeleteOptions {
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Left out: what the kind has. */
+  readonly gracePeriodSeconds?: number;
 }
 
 /** An object as it is sent to be created: the server gives it the rest of its metadata. */

@@ -1,4 +1,4 @@
-import { isFinal, isRejectedByQuota, isRunning } from '../domain/migration.ts';
+import { isRejectedByQuota, isRunning } from '../domain/migration.ts';
 import { KUBEVIRT } from '../domain/names.ts';
 import type { Migration, Pod, VirtualMachineInstance } from '../domain/objects.ts';
 import type { NamespaceSnapshot, ParallelUse, Rules } from '../domain/snapshot.ts';
@@ -31,7 +31,7 @@ export async function readSnapshot(
     cluster.list(VMMRQS, { namespace: name }),
     cluster.list(PODS, { namespace: name, labelSelector: `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}` }),
     readVmis(cluster, rejected),
-    readParallelUse(cluster, rules.kubevirtNamespace),
+    rejected.length === 0 ? UNUSED : readParallelUse(cluster, rules.kubevirtNamespace),
   ]);
   if (namespace === undefined) return undefined;
   return {
@@ -67,18 +67,16 @@ async function readVmis(
   return new Map((await Promise.all(reads)).flat());
 }
 
-/** How KubeVirt itself counts (facts/kubevirt.md §1.5): unfinished, and past Pending or with a target pod. */
+/** Nothing is about to be judged by it. */
+const UNUSED: ParallelUse = { running: 0, perCluster: PER_CLUSTER, outbound: new Map(), perNode: PER_NODE };
+
+/** How KubeVirt itself counts (facts/kubevirt.md §1.5), but for target pods of migrations that are still Pending. */
 async function readParallelUse(cluster: Cluster, kubevirtNamespace: string): Promise<ParallelUse> {
-  const targets = { labelSelector: KUBEVIRT.migrationJobUID };
-  const [all, kubevirts, pods] = await Promise.all([
+  const [all, kubevirts] = await Promise.all([
     cluster.list(MIGRATIONS, {}),
     cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
-    cluster.list(PODS, targets),
   ]);
-  const withTarget = new Set(pods.items.map((pod) => pod.metadata.labels?.[KUBEVIRT.migrationJobUID]));
-  const running = all.items.filter(
-    (migration) => !isFinal(migration) && (isRunning(migration) || withTarget.has(migration.metadata.uid)),
-  );
+  const running = all.items.filter(isRunning);
   const limits = kubevirts.items[0]?.spec?.configuration?.migrations;
   return {
     running: running.length,

@@ -1,0 +1,57 @@
+import { CloudEvent } from 'cloudevents';
+import * as z from 'zod';
+import { EVENT_DATA, type OurEvent, type Wake } from '../domain/events.ts';
+import { SOURCE_EVENT, type EventType } from '../domain/names.ts';
+
+/** An event that no step of ours can use: the sender must not try again. */
+export class BadEvent extends Error {
+  override readonly name = 'BadEvent';
+}
+
+/**
+ * One of our events as a CloudEvent: source `/mtq/<step>`, subject the namespace, extension mtqtoken, and an id made of
+ * what caused it, so that a repeated reply is the same event.
+ */
+export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown>> {
+  const { namespace, token, migrations, reason, message } = event;
+  return new CloudEvent({
+    type: event.type,
+    source: `/mtq/${event.from}`,
+    subject: namespace,
+    id: [event.from, event.type.split('.').slice(-2).join('.'), namespace, token ?? event.cause ?? ''].join(
+      '/',
+    ),
+    datacontenttype: 'application/json',
+    data: {
+      namespace,
+      ...(token === undefined ? {} : { token }),
+      ...(migrations === undefined ? {} : { migrations }),
+      ...(reason === undefined ? {} : { reason }),
+      ...(message === undefined ? {} : { message }),
+    },
+    ...(token === undefined ? {} : { mtqtoken: token }),
+  });
+}
+
+const sourceEvent = z.object({
+  id: z.string(),
+  type: z.enum(SOURCE_EVENT),
+  namespace: z.string().min(1, 'is empty: the object has no namespace'),
+  kind: z.string().optional(),
+});
+
+const isOurs = (type: string): type is EventType => Object.hasOwn(EVENT_DATA, type);
+
+/** Reads what woke us. Of an object's event only its address is taken: the object is read again. Throws BadEvent. */
+export function toWake(event: CloudEvent<unknown>): Wake {
+  if (isOurs(event.type)) {
+    const parsed = EVENT_DATA[event.type].safeParse(event.data);
+    if (!parsed.success) throw new BadEvent(`data of ${event.type}: ${z.prettifyError(parsed.error)}`);
+    const { namespace, token } = parsed.data;
+    return { type: event.type, id: event.id, namespace, ...(token === undefined ? {} : { token }) };
+  }
+  const parsed = sourceEvent.safeParse(event);
+  if (!parsed.success) throw new BadEvent(`event ${event.type}: ${z.prettifyError(parsed.error)}`);
+  const { id, type, namespace, kind } = parsed.data;
+  return { type, id, namespace, ...(kind === undefined ? {} : { kind }) };
+}

@@ -1,0 +1,42 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+
+/** Longer than the API server, the Broker or queue-proxy keep an idle connection: never close one that is sending. */
+const KEEP_ALIVE_MS = 120_000;
+/** A whole request must be here by then; the API server gives up after 3 s, a Trigger's delivery after 10. */
+const REQUEST_MS = 10_000;
+/** How long a close waits before it cuts what is under way, unless told otherwise. */
+const DRAIN_MS = 5_000;
+
+/**
+ * Keeps track of what is under way. Answers how to close this server without losing an answer: it takes no more
+ * connections and resolves when the last one is gone, at most `withinMs` later.
+ */
+export function drainable(server: Server | TlsServer, withinMs = DRAIN_MS): () => Promise<void> {
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.requestTimeout = REQUEST_MS;
+  const underWay = new Set<ServerResponse>();
+  let closing = false;
+  // Before the app's own listener: its headers may be sent as soon as that one runs.
+  server.prependListener('request', (_: IncomingMessage, response: ServerResponse) => {
+    if (closing) closeAfter(response);
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+  });
+  return async () => {
+    closing = true;
+    if (!server.listening) return;
+    underWay.forEach(closeAfter);
+    const patience = setTimeout(() => server.closeAllConnections(), withinMs);
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeIdleConnections();
+    });
+    clearTimeout(patience);
+  };
+}
+
+/** Ends the connection once this answer is out, where it would be kept for the next request. */
+function closeAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close');
+}

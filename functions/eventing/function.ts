@@ -1,0 +1,91 @@
+import type { CloudEvent } from 'cloudevents';
+import type { Wake } from '../domain/events.ts';
+import { describeError, isConflict } from '../kubernetes/errors.ts';
+import type { Log } from '../log.ts';
+import type { Outcome, Step, Tools } from '../step.ts';
+import { BadEvent, toCloudEvent, toWake } from './cloud-events.ts';
+
+/** What a Knative function may return: the next event, nothing, or a status (facts/knative.md §3.2). */
+export type Answer = CloudEvent<Record<string, unknown>> | { statusCode: number; body: string } | undefined;
+
+/** A Knative function, as `func` calls it: handle(context, event). */
+export type Handle = (context: unknown, event?: CloudEvent<unknown>) => Promise<Answer>;
+
+/** A step must answer within this (design §6); feasibility, which wakes the others, has longer. */
+const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
+
+/**
+ * The steps as one Knative function. How it answers the Broker: the next event; nothing (done, not yet, a lost race);
+ * 400 for an event that no step can use (dropped, or to the dead letter sink); 503 for everything that may pass if it
+ * is tried again.
+ */
+export function newFunction(steps: readonly Step[], tools: Tools): Handle {
+  return async function handle(_context, event) {
+    try {
+      if (event === undefined) throw new BadEvent('the request carries no CloudEvent');
+      const wake = toWake(event);
+      const step = stepFor(steps, wake);
+      const outcome = await withDeadline(step, wake, tools);
+      logOutcome(tools.log, { step, wake, outcome });
+      return outcome.reply === undefined ? undefined : toCloudEvent(outcome.reply);
+    } catch (error) {
+      return answerError(error, tools, event);
+    }
+  };
+}
+
+function stepFor(steps: readonly Step[], wake: Wake): Step {
+  const step = steps.find(({ wakesOn }) =>
+    wakesOn.some(({ type, kind }) => type === wake.type && (kind === undefined || kind === wake.kind)),
+  );
+  if (step !== undefined) return step;
+  const names = steps.map(({ name }) => name).join(', ');
+  throw new BadEvent(`${wake.type} ${wake.kind ?? ''} wakes none of: ${names}`);
+}
+
+async function withDeadline(step: Step, wake: Wake, tools: Tools): Promise<Outcome> {
+  const ms = step.name === 'feasibility' ? DEADLINE_MS.feasibility : DEADLINE_MS.other;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error(`${step.name} took longer than ${String(ms)} ms`)),
+    ms,
+  );
+  try {
+    return await Promise.race([step.handle(wake, tools), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface Done {
+  readonly step: Step;
+  readonly wake: Wake;
+  readonly outcome: Outcome;
+}
+
+function logOutcome(log: Log, { step, wake, outcome }: Done): void {
+  log('info', outcome.message, {
+    step: step.name,
+    event: wake.type,
+    eventId: wake.id,
+    namespace: wake.namespace,
+    token: outcome.token ?? wake.token,
+    reason: outcome.reason,
+    migrations: outcome.reply?.migrations?.map(({ name }) => name),
+    reply: outcome.reply?.type,
+  });
+}
+
+function answerError(error: unknown, { log }: Tools, event: CloudEvent<unknown> | undefined): Answer {
+  const fields = { event: event?.type, eventId: event?.id, subject: event?.subject };
+  if (error instanceof BadEvent) {
+    log('warn', error.message, fields);
+    return { statusCode: 400, body: error.message };
+  }
+  if (isConflict(error)) {
+    log('info', `somebody else wrote first: ${describeError(error)}`, fields);
+    return undefined;
+  }
+  log('error', describeError(error), fields);
+  return { statusCode: 503, body: '' };
+}

@@ -1,0 +1,33 @@
+import http from 'node:http';
+import https from 'node:https';
+import { HTTP } from 'cloudevents';
+import type { OurEvent } from '../domain/events.ts';
+import { toCloudEvent } from './cloud-events.ts';
+
+const TIMEOUT_MS = 3_000;
+
+/** Posts one event to the Broker at `sink`; rejects unless it was accepted. */
+export async function postEvent(sink: string, event: OurEvent): Promise<void> {
+  const { headers, body } = HTTP.binary(toCloudEvent(event));
+  const status = await request(sink, { method: 'POST', headers }, body as string);
+  if (status >= 300) throw new Error(`the Broker answered ${String(status)} to ${event.type}`);
+}
+
+/** GETs every URL at once and resolves when all have answered, whatever they answered, or `withinMs` has passed. */
+export async function wakeAll(urls: readonly string[], withinMs: number): Promise<void> {
+  const signal = AbortSignal.timeout(withinMs);
+  await Promise.allSettled(urls.map((url) => request(url, { method: 'GET', signal, timeout: withinMs })));
+}
+
+function request(url: string, options: http.RequestOptions, body?: string): Promise<number> {
+  const { request: send } = url.startsWith('https:') ? https : http;
+  return new Promise((resolve, reject) => {
+    const sent = send(url, { timeout: TIMEOUT_MS, ...options }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 500);
+    });
+    sent.on('timeout', () => sent.destroy(new Error('timed out')));
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}

@@ -1,0 +1,103 @@
+import type { Assessment } from '../domain/assessment.ts';
+import type { OurEvent } from '../domain/events.ts';
+import { fingerprint } from '../domain/fingerprint.ts';
+import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
+import type { Migration, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
+import { aboutMigration, aboutVmmrq, statusReport, type EventReport } from '../domain/report.ts';
+import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import type { Verdict } from '../domain/verdict.ts';
+
+export interface Nudge {
+  readonly migration: Migration;
+  /** The annotation's new value: what it is nudged for, so that it is nudged for it once. */
+  readonly value: string;
+}
+
+export interface FeasibilityDecision {
+  readonly reason: Reason;
+  readonly message: string;
+  /** One event an answer: feasible when anything is (design §9). */
+  readonly reply?: OurEvent;
+  readonly nudges: readonly Nudge[];
+  readonly events: readonly EventReport[];
+  /** What each VMMRQ's status becomes. */
+  readonly statusOf: (vmmrq: Vmmrq) => VmmrqStatus;
+}
+
+/** From the verdicts of a namespace to the answer, the nudges and the reports. */
+export function decide(snapshot: NamespaceSnapshot, assessment: Assessment): FeasibilityDecision {
+  const { verdicts, migrations } = assessment;
+  const told = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
+  return {
+    ...summaryOf(told),
+    ...replyOf(snapshot, told, migrations),
+    nudges: nudgesOf(snapshot, told),
+    events: told.flatMap((verdict) => eventsOf(snapshot, verdict)),
+    statusOf: (vmmrq) => statusReport(vmmrq, snapshot, verdicts),
+  };
+}
+
+function summaryOf(told: readonly Verdict[]): Pick<FeasibilityDecision, 'reason' | 'message'> {
+  const leading = told.find(({ verdict }) => verdict === 'FitsWithRaise') ?? told[0];
+  if (leading === undefined) {
+    return { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
+  }
+  const lines = told.map(({ migration, verdict, message }) => `${migration.name}: ${verdict}, ${message}`);
+  return { reason: leading.reason, message: lines.join('; ') };
+}
+
+function replyOf(
+  { namespace }: NamespaceSnapshot,
+  told: readonly Verdict[],
+  feasible: Assessment['migrations'],
+): Pick<FeasibilityDecision, 'reply'> {
+  const common = {
+    from: 'feasibility',
+    namespace: namespace.metadata.name,
+    cause: namespace.metadata.resourceVersion,
+  };
+  if (feasible.length > 0) {
+    return { reply: { ...common, type: EVENT.migrationFeasible, migrations: feasible } };
+  }
+  const infeasible = told.filter(({ verdict }) => verdict === 'NoFit' || verdict === 'Unsupported');
+  const [first] = infeasible;
+  if (first === undefined) return {};
+  const { reason, message } = first;
+  const migrations = infeasible.map(({ migration }) => migration);
+  return { reply: { ...common, type: EVENT.migrationInfeasible, migrations, reason, message } };
+}
+
+/** Once for each migration and state of the quotas: virt-controller may sleep for minutes though there is room. */
+function nudgesOf({ migrations, quotas }: NamespaceSnapshot, told: readonly Verdict[]): Nudge[] {
+  const versions = quotas.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
+  const value = `room ${fingerprint(versions.toSorted().join())}`;
+  const fitting = new Set(
+    told.filter(({ verdict }) => verdict === 'Fits').map(({ migration }) => migration.uid),
+  );
+  return migrations
+    .filter(({ metadata }) => fitting.has(metadata.uid))
+    .filter(({ metadata }) => metadata.annotations?.[ANNOTATION.nudged] !== value)
+    .map((migration) => ({ migration, value }));
+}
+
+/** What we are at work on speaks for itself by the later steps' Events. */
+const IN_HAND: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock];
+
+/** On the migration always; what the VMMRQs lack also on each of them. */
+function eventsOf({ namespace, vmmrqs }: NamespaceSnapshot, verdict: Verdict): EventReport[] {
+  if (verdict.verdict === 'Fits' || IN_HAND.includes(verdict.reason)) return [];
+  const notEnough = verdict.verdict === 'NoFit';
+  const report = {
+    type: verdict.verdict === 'FitsWithRaise' ? 'Normal' : 'Warning',
+    reason: notEnough ? EVENT_REASON.quotaNotEnough : EVENT_REASON.migrationBlocked,
+    message: `${verdict.verdict}: ${verdict.message}`,
+    key: `${verdict.migration.uid} ${verdict.reason} ${notEnough ? verdict.message : ''}`,
+  } as const;
+  const others = vmmrqs.map((vmmrq) => ({
+    ...report,
+    on: aboutVmmrq(vmmrq),
+    message: `${verdict.migration.name}: ${verdict.message}`,
+  }));
+  const on = aboutMigration(namespace.metadata.name, verdict.migration);
+  return [{ ...report, on }, ...(notEnough ? others : [])];
+}

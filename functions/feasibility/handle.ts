@@ -1,0 +1,109 @@
+import { assess, type Assessment } from '../domain/assessment.ts';
+import type { Wake } from '../domain/events.ts';
+import { isRejectedByQuota, overlaps } from '../domain/migration.ts';
+import { ANNOTATION, EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import { isNotFound } from '../kubernetes/errors.ts';
+import { writeEvents, writeVmmrqStatus } from '../kubernetes/report.ts';
+import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
+import { readMigrations, readSnapshot } from '../kubernetes/snapshot.ts';
+import { watchForChange } from '../kubernetes/wait.ts';
+import type { Outcome, Step, Tools } from '../step.ts';
+import { rulesOf } from '../step.ts';
+import { decide, type FeasibilityDecision, type Nudge } from './decide.ts';
+
+const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
+
+/** How long room that is about to come back is waited for: a source pod that is ending, a quota being recounted. */
+const ROOM_MS = { overlap: 8_000, recount: 1_000 };
+
+/** Gathers the namespace and gives each blocked migration its verdict. */
+export const feasibility: Step = {
+  name: 'feasibility',
+  wakesOn: [
+    { type: SOURCE_EVENT.add, kind: MIGRATIONS.kind },
+    { type: SOURCE_EVENT.update, kind: MIGRATIONS.kind },
+    { type: SOURCE_EVENT.delete, kind: MIGRATIONS.kind },
+    { type: SOURCE_EVENT.add, kind: VMMRQS.kind },
+    { type: SOURCE_EVENT.update, kind: VMMRQS.kind },
+    { type: EVENT.sweepRequested },
+    { type: EVENT.namespaceUnlocked },
+  ],
+  replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible],
+  handle,
+};
+
+async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
+  const migrations = await readMigrations(tools.cluster, wake.namespace);
+  const isAboutBlocked = wake.kind === MIGRATIONS.kind && !migrations.some(isRejectedByQuota);
+  if (isAboutBlocked && wake.type !== SOURCE_EVENT.delete) return NOTHING;
+
+  const seen = await gather(wake.namespace, tools);
+  if (seen === undefined) return NOTHING;
+  const decision = decide(seen.snapshot, seen.assessment);
+
+  await Promise.all(decision.nudges.map((nudge) => apply(nudge, tools)));
+  tools.afterwards(() => report(seen.snapshot, decision, tools));
+  if (decision.reply?.type === EVENT.migrationFeasible) await tools.wakeLaterSteps();
+  const { reply, reason, message } = decision;
+  return { reason, message, ...(reply === undefined ? {} : { reply }) };
+}
+
+interface Seen {
+  readonly snapshot: NamespaceSnapshot;
+  readonly assessment: Assessment;
+}
+
+async function gather(namespace: string, tools: Tools): Promise<Seen | undefined> {
+  let seen = await look(namespace, tools);
+  const started = performance.now();
+  while (seen !== undefined && mayGetRoom(seen)) {
+    const { launchers, quotas } = seen.snapshot;
+    const within = overlaps(launchers) ? ROOM_MS.overlap : ROOM_MS.recount;
+    const left = Math.floor(started + within - performance.now());
+    if (left <= 0 || !(await watchForChange(tools.cluster, quotas, left))) break;
+    seen = await look(namespace, tools);
+  }
+  return seen;
+}
+
+async function look(namespace: string, { cluster, settings }: Tools): Promise<Seen | undefined> {
+  const rules = rulesOf(settings);
+  const snapshot = await readSnapshot(cluster, namespace, rules);
+  return snapshot === undefined ? undefined : { snapshot, assessment: assess(snapshot, rules) };
+}
+
+/**
+ * What no event of ours announces: a quota is being recounted; or a migration is through, its source pod ends a moment later, and only
+ * the quota's `used` tells. While the others are still under way, their own events will come.
+ */
+function mayGetRoom({ snapshot, assessment }: Seen): boolean {
+  const short = assessment.verdicts.some(
+    ({ verdict, reason }) => verdict === 'NoFit' || reason === REASON.afterOthers,
+  );
+  const lately = snapshot.migrations.some(({ status }) => status?.phase === 'Succeeded');
+  const unknown = assessment.verdicts.some(({ reason }) => reason === REASON.statusUnknown);
+  return assessment.migrations.length === 0 && ((short && lately) || unknown);
+}
+
+async function apply({ migration, value }: Nudge, { cluster }: Tools): Promise<void> {
+  const { name, namespace = '' } = migration.metadata;
+  const merge = { metadata: { annotations: { [ANNOTATION.nudged]: value } } };
+  try {
+    await cluster.patch(MIGRATIONS, { name, namespace }, { merge });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function report(
+  snapshot: NamespaceSnapshot,
+  { events, statusOf }: FeasibilityDecision,
+  { cluster, log }: Tools,
+): Promise<void> {
+  const reporter = { cluster, log };
+  await Promise.all([
+    writeEvents(reporter, events),
+    ...snapshot.vmmrqs.map((vmmrq) => writeVmmrqStatus(reporter, vmmrq, statusOf)),
+  ]);
+}

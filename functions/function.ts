@@ -1,0 +1,18 @@
+import { newFunction, type Handle } from './eventing/function.ts';
+import { connect } from './kubernetes/client.ts';
+import { newLog } from './log.ts';
+import { readSettings } from './settings.ts';
+import { STEPS } from './steps.ts';
+import { newTools } from './tools.ts';
+
+const settings = readSettings(process.env);
+const log = newLog(settings.LOG_LEVEL, { process: settings.STEP ?? 'functions' });
+const { tools } = newTools({ cluster: connect(settings.KUBECONFIG), settings, log });
+const steps = STEPS.filter(({ name }) => settings.STEP === undefined || name === settings.STEP);
+
+/** The steps as a plain Knative function, for `func` and faas-js-runtime: one process, one `handle`. */
+export const handle: Handle = newFunction(steps, tools);
+
+/** Health of our own: the runtime's default fails when the event loop was busy for 42 ms (facts/knative.md §3.2). */
+export const liveness = (): string => 'ok';
+export const readiness = (): string => 'ok';

@@ -1,0 +1,90 @@
+import type { Assessment } from '../domain/assessment.ts';
+import { raisedQuota } from '../domain/grant.ts';
+import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
+import { grantOf } from '../domain/grant.ts';
+import { REASON, type Reason } from '../domain/names.ts';
+import type { Namespace, ResourceQuota } from '../domain/objects.ts';
+import { releasedQuota } from '../domain/restore.ts';
+import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
+
+export type LockDecision =
+  /** A live lock is there: go on with it, whoever took it. */
+  | { readonly kind: 'goOn'; readonly lock: Lock; readonly reason: Reason; readonly message: string }
+  /** Something is left over that must be put back first. */
+  | { readonly kind: 'repair'; readonly token?: string; readonly reason: Reason; readonly message: string }
+  | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string }
+  | {
+      readonly kind: 'take';
+      readonly lock: Lock;
+      /** The namespace with the lock: the one write, with the resourceVersion that was read. */
+      readonly namespace: Namespace;
+      /** Each quota as the raise and the restore would write it: to be tried first, dry. */
+      readonly rehearsals: readonly ResourceQuota[];
+      readonly reason: Reason;
+      readonly message: string;
+    };
+
+/** Decides again on live objects: the event that woke us may be forged, or hours old. */
+export function decide(
+  snapshot: NamespaceSnapshot,
+  assessment: Assessment,
+  { lockSeconds, token }: Pick<Rules, 'lockSeconds'> & { readonly token: string },
+): LockDecision {
+  const held = heldAlready(snapshot);
+  if (held !== undefined) return held;
+  const { migrations, quotas, verdicts } = assessment;
+  if (migrations.length === 0) {
+    const [first] = verdicts;
+    if (first === undefined)
+      return leave(REASON.nothingBlocked, 'no migration is refused by a quota any more');
+    return leave(first.reason, `${first.migration.name}: ${first.message}`);
+  }
+  const lock: Lock = {
+    v: LOCK_VERSION,
+    token,
+    acquiredAt: new Date(snapshot.now).toISOString(),
+    expiresAt: new Date(snapshot.now + lockSeconds * 1_000).toISOString(),
+    migrations: [...migrations],
+    quotas: [...quotas],
+  };
+  return {
+    kind: 'take',
+    lock,
+    namespace: withLock(snapshot.namespace, lock),
+    rehearsals: rehearsalsOf(snapshot, lock),
+    reason: REASON.locked,
+    message: `locked for ${migrations.map(({ name }) => name).join(', ')}`,
+  };
+}
+
+const leave = (reason: Reason, message: string): LockDecision => ({ kind: 'leave', reason, message });
+
+function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecision | undefined {
+  const live = liveLock(namespace, now);
+  if (live !== undefined) {
+    return {
+      kind: 'goOn',
+      lock: live,
+      reason: REASON.alreadyLocked,
+      message: 'a live lock is there already',
+    };
+  }
+  const state = lockOf(namespace);
+  if (state.kind !== 'none') {
+    const token = state.kind === 'held' ? { token: state.lock.token } : {};
+    return { kind: 'repair', ...token, reason: REASON.lockExpired, message: 'the lock is past its time' };
+  }
+  const left = quotas.find((quota) => grantOf(quota).kind !== 'none');
+  if (left === undefined) return undefined;
+  const message = `ResourceQuota ${left.metadata.name} holds a grant that no lock stands for`;
+  return { kind: 'repair', reason: REASON.grantWithoutLock, message };
+}
+
+/** Somebody's policy may refuse the raise or the restore: better to know before the namespace is locked. */
+function rehearsalsOf({ quotas, vmmrqs, now }: NamespaceSnapshot, lock: Lock): ResourceQuota[] {
+  const concerned = quotas.filter(({ metadata }) => lock.quotas.some(({ uid }) => uid === metadata.uid));
+  return concerned.flatMap((quota) => {
+    const raised = raisedQuota(quota, { token: lock.token, migrations: lock.migrations, vmmrqs, now });
+    return [...(raised === undefined ? [] : [raised]), releasedQuota(quota, lock.token)];
+  });
+}

@@ -1,0 +1,129 @@
+import { assess } from '../domain/assessment.ts';
+import type { OurEvent, Wake } from '../domain/events.ts';
+import { EVENT, EVENT_REASON, REASON } from '../domain/names.ts';
+import { aboutMigration, aboutVmmrq } from '../domain/report.ts';
+import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { isConflict, isNotFound, isRefused, Unreachable, type ApiError } from '../kubernetes/errors.ts';
+import { findIncumbent } from '../kubernetes/incumbent.ts';
+import { writeEvents } from '../kubernetes/report.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { readSnapshot } from '../kubernetes/snapshot.ts';
+import { rulesOf, type Outcome, type Step, type Tools } from '../step.ts';
+import { decide, type LockDecision } from './decide.ts';
+
+type Take = Extract<LockDecision, { kind: 'take' }>;
+
+/** How often a lost race is run again before the event is left to whoever won. */
+const ROUNDS = 3;
+
+/** Takes the namespace for the migrations that fit with a raise. */
+export const lock: Step = {
+  name: 'lock',
+  wakesOn: [{ type: EVENT.migrationFeasible }],
+  replies: [EVENT.namespaceLocked, EVENT.lockExpired],
+  handle,
+};
+
+async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
+  const token = tools.newToken();
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const outcome = await attempt(wake.namespace, token, tools);
+    if (outcome !== undefined) return outcome;
+  }
+  return { reason: REASON.lostRace, message: 'others kept writing: whoever won goes on' };
+}
+
+/** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
+async function attempt(name: string, token: string, tools: Tools): Promise<Outcome | undefined> {
+  const rules = rulesOf(tools.settings);
+  const snapshot = await readSnapshot(tools.cluster, name, rules);
+  if (snapshot === undefined) return { reason: REASON.nothingBlocked, message: 'the namespace is gone' };
+  const decision = decide(snapshot, assess(snapshot, rules), { lockSeconds: rules.lockSeconds, token });
+  if (decision.kind === 'take') return take(decision, snapshot, tools);
+  return answer(name, decision);
+}
+
+function answer(namespace: string, decision: Exclude<LockDecision, Take>): Outcome {
+  const { kind, reason, message } = decision;
+  switch (kind) {
+    case 'leave':
+      return { reason, message };
+    case 'repair': {
+      const token = decision.token === undefined ? { cause: reason } : { token: decision.token };
+      return { reason, message, reply: { type: EVENT.lockExpired, from: 'lock', namespace, ...token } };
+    }
+    case 'goOn':
+      return { reason, message, reply: lockedEvent(namespace, decision.lock) };
+  }
+}
+
+const lockedEvent = (
+  namespace: string,
+  { token, migrations }: Pick<Take['lock'], 'token' | 'migrations'>,
+): OurEvent => ({ type: EVENT.namespaceLocked, from: 'lock', namespace, token, migrations });
+
+async function take(decision: Take, snapshot: NamespaceSnapshot, tools: Tools): Promise<Outcome | undefined> {
+  const name = decision.namespace.metadata.name;
+  try {
+    const [incumbent] = await Promise.all([
+      findIncumbent(tools.cluster, name),
+      rehearse(decision, tools.cluster),
+    ]);
+    if (incumbent !== undefined) return { reason: REASON.incumbentPresent, message: incumbent };
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) return undefined;
+    if (isRefused(error)) return refused(error, snapshot, tools);
+    throw error;
+  }
+  try {
+    await tools.cluster.replace(NAMESPACES, decision.namespace);
+  } catch (error) {
+    if (isConflict(error) || error instanceof Unreachable) return undefined;
+    throw error;
+  }
+  tools.afterwards(() => report(decision, snapshot, tools));
+  const { reason, message, lock: taken } = decision;
+  return { reason, message, token: taken.token, reply: lockedEvent(name, taken) };
+}
+
+async function rehearse({ rehearsals }: Take, cluster: Cluster): Promise<void> {
+  await Promise.all(rehearsals.map((quota) => cluster.replace(RESOURCE_QUOTAS, quota, { dryRun: true })));
+}
+
+/** Unsupported: a policy of somebody else refuses our writes; nothing was locked. */
+function refused(error: ApiError, snapshot: NamespaceSnapshot, tools: Tools): Outcome {
+  const message = `Unsupported: a write to a ResourceQuota would be refused: ${error.status.message ?? error.reason}`;
+  const key = `${REASON.refusedByPolicy} ${snapshot.quotas.map(({ metadata }) => metadata.uid).join()}`;
+  const reports = snapshot.vmmrqs.map((vmmrq) => ({
+    on: aboutVmmrq(vmmrq),
+    type: 'Warning' as const,
+    reason: EVENT_REASON.migrationBlocked,
+    message,
+    key,
+  }));
+  tools.afterwards(() => writeEvents(tools, reports));
+  return { reason: REASON.refusedByPolicy, message };
+}
+
+async function report(
+  { lock: taken, message }: Take,
+  snapshot: NamespaceSnapshot,
+  tools: Tools,
+): Promise<void> {
+  const namespace = snapshot.namespace.metadata.name;
+  const about = [
+    ...taken.migrations.map((migration) => aboutMigration(namespace, migration)),
+    ...snapshot.vmmrqs.map(aboutVmmrq),
+  ];
+  await writeEvents(
+    tools,
+    about.map((on) => ({
+      on,
+      type: 'Normal',
+      reason: EVENT_REASON.namespaceLocked,
+      message: `the namespace is ${message}`,
+      key: taken.token,
+    })),
+  );
+}

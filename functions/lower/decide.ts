@@ -1,0 +1,141 @@
+import { grantOf } from '../domain/grant.ts';
+import { isExpired, lockOf, type Lock, type LockState } from '../domain/lock.ts';
+import { isFinal, targetPodOf } from '../domain/migration.ts';
+import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
+import type { Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
+import { isRaiseEnforced } from '../domain/restore.ts';
+
+export interface LowerSnapshot {
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+  readonly namespace: Namespace;
+  /** Every quota of the namespace. */
+  readonly quotas: readonly ResourceQuota[];
+  /** Every migration of the namespace. */
+  readonly migrations: readonly Migration[];
+  /** The target launchers of the lock's migrations. */
+  readonly targets: readonly Pod[];
+  readonly stallSeconds: number;
+  /** The watchdog has seen this token for longer than its lock may live. */
+  readonly overdueToken: string | undefined;
+}
+
+export type LowerDecision =
+  | { readonly kind: 'leave' | 'wait'; readonly reason: Reason; readonly message: string }
+  /** The quota rose and nothing came of it: virt-controller may be sleeping in its back-off. */
+  | {
+      readonly kind: 'nudge';
+      readonly migrations: readonly Migration[];
+      readonly value: string;
+      readonly reason: Reason;
+      readonly message: string;
+    }
+  | {
+      readonly kind: 'lower';
+      /** Hold a grant, or are the lock's: to be put back, or only fenced. */
+      readonly quotas: readonly ResourceQuota[];
+      readonly lock: Lock | undefined;
+      readonly reason: Reason;
+      readonly message: string;
+    };
+
+/** After a nudge virt-controller has this long; two seconds of a clock that counts whole ones. */
+const NUDGE_SECONDS = 2;
+
+/** Lowering is the safe direction: early costs one attempt, late costs the tenant. */
+export function decide(snapshot: LowerSnapshot): LowerDecision {
+  const state = lockOf(snapshot.namespace);
+  if (state.kind !== 'held') return repair(snapshot, state);
+  const { lock } = state;
+  if (isExpired(lock, snapshot.now) || snapshot.overdueToken === lock.token) {
+    const { reason, message } = lock.ended ?? {
+      reason: REASON.lockExpired,
+      message: 'the lock is past its time',
+    };
+    return lower(snapshot, lock, [reason as Reason, message]);
+  }
+  const waiting = lock.migrations.filter(({ uid }) => isWaiting(uid, snapshot));
+  if (waiting.length === 0) return lower(snapshot, lock, settled(lock, snapshot));
+  return stalled(snapshot, lock, waiting) ?? keepWaiting(waiting);
+}
+
+/** No lock that can be read: whatever grant is there has none to stand for it. */
+function repair(snapshot: LowerSnapshot, state: LockState): LowerDecision {
+  const left = snapshot.quotas.some((quota) => grantOf(quota).kind !== 'none');
+  if (state.kind === 'none' && !left) {
+    return {
+      kind: 'leave',
+      reason: REASON.notOurLock,
+      message: 'the namespace is not locked and holds no grant',
+    };
+  }
+  const why =
+    state.kind === 'malformed' ? `the lock cannot be read (${state.why})` : 'a grant without a lock';
+  return lower(snapshot, undefined, [REASON.grantWithoutLock, why]);
+}
+
+function lower(
+  { quotas }: LowerSnapshot,
+  lock: Lock | undefined,
+  [reason, message]: readonly [Reason, string],
+): LowerDecision {
+  const concerned = quotas.filter(
+    (quota) =>
+      grantOf(quota).kind !== 'none' || lock?.quotas.some(({ uid }) => uid === quota.metadata.uid) === true,
+  );
+  return { kind: 'lower', quotas: concerned, lock, reason, message };
+}
+
+/** Neither with a target pod, nor at its end, nor gone. */
+function isWaiting(uid: string, { migrations, targets }: LowerSnapshot): boolean {
+  const migration = migrations.find(({ metadata }) => metadata.uid === uid);
+  if (migration === undefined || isFinal(migration)) return false;
+  if (migration.metadata.deletionTimestamp !== undefined) return false;
+  return targetPodOf({ name: '', uid }, targets) === undefined;
+}
+
+function settled(lock: Lock, { targets }: LowerSnapshot): readonly [Reason, string] {
+  const admitted = lock.migrations.filter((migration) => targetPodOf(migration, targets) !== undefined);
+  if (admitted.length === 0) return [REASON.ended, 'every migration of the lock has ended or is gone'];
+  return [REASON.admitted, `${admitted.map(({ name }) => name).join(', ')} got the target pod`];
+}
+
+const keepWaiting = (waiting: Lock['migrations']): LowerDecision => ({
+  kind: 'wait',
+  reason: REASON.stillWaiting,
+  message: `${waiting.map(({ name }) => name).join(', ')} has no target pod yet`,
+});
+
+/** Nothing happened for stallSeconds after the raise was enforced: one nudge, then lower. */
+function stalled(
+  snapshot: LowerSnapshot,
+  lock: Lock,
+  waiting: Lock['migrations'],
+): LowerDecision | undefined {
+  const { quotas, now, stallSeconds, migrations } = snapshot;
+  const raised = quotas.flatMap((quota) => {
+    const state = grantOf(quota);
+    return state.kind === 'held' && state.grant.token === lock.token ? [{ quota, grant: state.grant }] : [];
+  });
+  if (raised.length === 0 || !raised.every(({ quota }) => isRaiseEnforced(quota))) return undefined;
+  const since = Math.max(...raised.map(({ grant }) => Date.parse(grant.raisedAt)));
+  if (now < since + stallSeconds * 1_000) return undefined;
+
+  const still = migrations.filter(({ metadata }) => waiting.some(({ uid }) => uid === metadata.uid));
+  const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token));
+  const reason = REASON.raisedButNotAdmitted;
+  const names = still.map(({ metadata }) => metadata.name).join(', ');
+  if (nudgedAt.includes(undefined)) {
+    const value = `${lock.token} ${new Date(now).toISOString()}`;
+    return { kind: 'nudge', migrations: still, value, reason, message: `nudging ${names}` };
+  }
+  if (now < Math.max(...nudgedAt.map((at) => at ?? now)) + NUDGE_SECONDS * 1_000) return undefined;
+  return lower(snapshot, lock, [reason, `raised, and ${names} still got no target pod`]);
+}
+
+/** When this migration was nudged for this lock, milliseconds; undefined: not yet. */
+function nudgedFor({ metadata }: Migration, token: string): number | undefined {
+  const [of, at = ''] = (metadata.annotations?.[ANNOTATION.nudged] ?? '').split(' ');
+  const time = Date.parse(at);
+  return of === token && !Number.isNaN(time) ? time : undefined;
+}

@@ -1,0 +1,81 @@
+import { lockOf, type Lock } from '../domain/lock.ts';
+import type { ResourceQuota } from '../domain/objects.ts';
+import { isEnforced, loweredStatus, type ForeignEdit } from '../domain/restore.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { isConflict, isNotFound } from '../kubernetes/errors.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { orGone } from '../kubernetes/snapshot.ts';
+import { watchQuota } from '../kubernetes/wait.ts';
+import { nextWrite, type NextWrite } from './next-write.ts';
+
+/** The quota controller needs about 15 ms; when it has not lowered status.hard after this, we do. */
+const ENFORCE_MS = 500;
+/** Writes and lost races of one quota before the whole event is tried again. */
+const ROUNDS = 12;
+
+/**
+ * Puts one quota back, write by write, each with the resourceVersion of its read; a lost race starts again at a read.
+ * Resolves with what somebody else had changed meanwhile. Rejects when it could not be done now.
+ */
+export async function restore(
+  cluster: Cluster,
+  seen: ResourceQuota,
+  lock: Lock | undefined,
+): Promise<readonly ForeignEdit[]> {
+  let quota: ResourceQuota | undefined = seen;
+  let foreignEdits: readonly ForeignEdit[] = [];
+  for (let round = 1; quota !== undefined && round <= ROUNDS; round += 1) {
+    const next = nextWrite(quota, lock);
+    if (next.kind === 'done') return foreignEdits;
+    if (next.kind !== 'fence' && next.foreignEdits.length > 0) foreignEdits = next.foreignEdits;
+    if (next.kind === 'fence' && !(await isStillHeld(cluster, quota, lock))) return foreignEdits;
+    quota = await write(cluster, quota, next);
+  }
+  if (quota === undefined) return foreignEdits;
+  throw new Error(`ResourceQuota ${seen.metadata.name} kept changing while it was to be put back`);
+}
+
+/** The quota after the write, or as it is when the write lost a race; undefined: it is gone. */
+async function write(
+  cluster: Cluster,
+  quota: ResourceQuota,
+  next: Exclude<NextWrite, { kind: 'done' }>,
+): Promise<ResourceQuota | undefined> {
+  try {
+    if (next.kind === 'enforce') return await enforce(cluster, quota);
+    return (await cluster.replace(RESOURCE_QUOTAS, next.quota)).object;
+  } catch (error) {
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+  }
+  return reread(cluster, quota);
+}
+
+/** Waits until status.hard says what spec.hard says; when nobody lowers it, writes it: it may only go down. */
+async function enforce(cluster: Cluster, quota: ResourceQuota): Promise<ResourceQuota | undefined> {
+  const signal = AbortSignal.timeout(ENFORCE_MS);
+  const enforced = await watchQuota(cluster, quota, { until: isEnforced, signal });
+  if (enforced !== undefined) return enforced;
+  const newest = await reread(cluster, quota);
+  if (newest === undefined || isEnforced(newest)) return newest;
+  const lowered = loweredStatus(newest);
+  if (lowered === undefined) return newest;
+  return (await cluster.replace(RESOURCE_QUOTAS, lowered, { subresource: 'status' })).object;
+}
+
+/** The quota by name, while it is the same one. */
+async function reread(cluster: Cluster, { metadata }: ResourceQuota): Promise<ResourceQuota | undefined> {
+  const { name, namespace = '', uid } = metadata;
+  const read = await orGone(cluster.get(RESOURCE_QUOTAS, { name, namespace }));
+  return read?.object.metadata.uid === uid ? read.object : undefined;
+}
+
+/** The writers' rule: the quota was read before, and the namespace still says this lock. */
+async function isStillHeld(
+  cluster: Cluster,
+  { metadata }: ResourceQuota,
+  lock: Lock | undefined,
+): Promise<boolean> {
+  const read = await orGone(cluster.get(NAMESPACES, { name: metadata.namespace ?? '' }));
+  const state = read === undefined ? undefined : lockOf(read.object);
+  return state?.kind === 'held' && state.lock.token === lock?.token;
+}

@@ -1,0 +1,36 @@
+import { newFunction } from './eventing/function.ts';
+import { drainable } from './eventing/drain.ts';
+import { listen, newServer } from './eventing/server.ts';
+import { connect } from './kubernetes/client.ts';
+import { describeError } from './kubernetes/errors.ts';
+import { newLog } from './log.ts';
+import { readSettings } from './settings.ts';
+import { STEPS } from './steps.ts';
+import { newTools } from './tools.ts';
+
+/** A step that is under way is finished: feasibility may take this long (design §6). */
+const LONGEST_STEP_MS = 20_000;
+
+/** One process for one step (STEP), or for all of them. */
+async function main(): Promise<void> {
+  const settings = readSettings(process.env);
+  const log = newLog(settings.LOG_LEVEL, { process: settings.STEP ?? 'functions' });
+  const { tools, settle } = newTools({ cluster: connect(settings.KUBECONFIG), settings, log });
+  const steps = STEPS.filter(({ name }) => settings.STEP === undefined || name === settings.STEP);
+  const server = newServer(newFunction(steps, tools), log);
+  const close = drainable(server, LONGEST_STEP_MS);
+  const port = await listen(server, settings.PORT);
+  log('info', 'serving', { port, steps: steps.map(({ name }) => name) });
+
+  const stop = async (): Promise<void> => {
+    await close();
+    await settle();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`cannot start: ${describeError(error)}\n`);
+  process.exit(1);
+});

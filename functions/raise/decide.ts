@@ -1,0 +1,95 @@
+import { grantOf, raisedQuota } from '../domain/grant.ts';
+import { isExpired, lockOf, withLock, type Lock } from '../domain/lock.ts';
+import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
+
+/** Read in this order, by the writers' rule: the quotas, then the proof, then the namespace. */
+export interface RaiseSnapshot {
+  readonly token: string;
+  /** The lock's quotas, those that still are what the lock says (name and uid). */
+  readonly quotas: readonly ResourceQuota[];
+  readonly vmmrqs: readonly Vmmrq[];
+  /** Whether the guard refused as it must, with this token; else what happened instead. */
+  readonly proof: Proof;
+  readonly namespace: Namespace;
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+}
+
+export type Proof = { readonly proven: true } | { readonly proven: false; readonly why: string };
+
+export type RaiseDecision =
+  | {
+      readonly kind: 'raise';
+      readonly lock: Lock;
+      /** The quotas to PUT, each with the resourceVersion that was read; those raised already are left out. */
+      readonly writes: readonly ResourceQuota[];
+      readonly reason: Reason;
+      readonly message: string;
+    }
+  /** It cannot work: the lock is ended now, so that nobody waits for it. */
+  | {
+      readonly kind: 'end';
+      readonly lock: Lock;
+      readonly namespace: Namespace;
+      readonly reason: Reason;
+      readonly message: string;
+    }
+  /** Not ours, or too late: nothing is written. */
+  | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string };
+
+/** Raises only while the lock is held and proven; everything else ends the lock, or is left alone. */
+export function decide(snapshot: RaiseSnapshot): RaiseDecision {
+  const { token, namespace, now, proof } = snapshot;
+  const state = lockOf(namespace);
+  if (state.kind !== 'held' || state.lock.token !== token) {
+    return leave(REASON.notOurLock, 'the namespace is not locked by this token');
+  }
+  const { lock } = state;
+  if (isExpired(lock, now)) return leave(REASON.lockExpired, 'the lock is past its time');
+  if (lock.v !== 1)
+    return leave(REASON.notOurLock, `a lock of version ${String(lock.v)} is not ours to raise for`);
+  const fenced = snapshot.quotas.find((quota) => isFenced(quota, token));
+  if (fenced !== undefined) {
+    return leave(REASON.fenced, `ResourceQuota ${fenced.metadata.name} was let go of already`);
+  }
+  if (!state.labelled) return end(snapshot, lock, [REASON.noProof, 'the label of the lock is gone']);
+  if (!proof.proven) return end(snapshot, lock, [REASON.noProof, proof.why]);
+  return raise(snapshot, lock);
+}
+
+const leave = (reason: Reason, message: string): RaiseDecision => ({ kind: 'leave', reason, message });
+
+/** Let go of by this very lock, or held by another: a late writer must not raise it. */
+function isFenced(quota: ResourceQuota, token: string): boolean {
+  const state = grantOf(quota);
+  const isForeign = state.kind === 'malformed' || (state.kind === 'held' && state.grant.token !== token);
+  return isForeign || quota.metadata.annotations?.[ANNOTATION.lastRelease] === token;
+}
+
+function end(
+  { namespace, now }: RaiseSnapshot,
+  lock: Lock,
+  [reason, message]: readonly [Reason, string],
+): RaiseDecision {
+  const ended: Lock = { ...lock, expiresAt: new Date(now).toISOString(), ended: { reason, message } };
+  return { kind: 'end', lock, namespace: withLock(namespace, ended), reason, message };
+}
+
+function raise(snapshot: RaiseSnapshot, lock: Lock): RaiseDecision {
+  const { quotas, vmmrqs, now, token } = snapshot;
+  const order = { token, migrations: lock.migrations, vmmrqs, now };
+  // A retried raise finds its own grant, and is done with that quota: `original` is never taken from a raised one.
+  const open = quotas.filter((quota) => grantOf(quota).kind === 'none');
+  const writes = open.flatMap((quota) => raisedQuota(quota, order) ?? []);
+  if (writes.length < open.length || quotas.length === 0) {
+    return end(snapshot, lock, [
+      REASON.notEnough,
+      'the VMMRQs give nothing for a quota of the lock any more',
+    ]);
+  }
+  return { kind: 'raise', lock, writes, reason: REASON.raised, message: messageOf(quotas) };
+}
+
+const messageOf = (quotas: readonly ResourceQuota[]): string =>
+  `raised ${quotas.map(({ metadata }) => metadata.name).join(', ')}`;

@@ -1,0 +1,93 @@
+import * as z from 'zod';
+import { MAX_LOCK_SECONDS } from './domain/lock.ts';
+
+export const STEP_NAMES = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] as const;
+export type StepName = (typeof STEP_NAMES)[number];
+
+const whole = (
+  least: number,
+  most: number,
+  preset: number,
+): z.ZodPipe<z.ZodDefault<z.ZodString>, z.ZodTransform<number, string>> =>
+  z
+    .string()
+    .default(String(preset))
+    .transform((text, context) => {
+      const value = Number(text);
+      if (Number.isInteger(value) && value >= least && value <= most) return value;
+      context.addIssue(`must be a whole number from ${String(least)} to ${String(most)}, is '${text}'`);
+      return z.NEVER;
+    });
+
+const filled = (preset: string): z.ZodDefault<z.ZodString> =>
+  z.string().min(1, 'must not be empty').default(preset);
+
+const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** What every process of ours reads from its environment (design §9). */
+const shared = {
+  PORT: whole(0, 65_535, 8080),
+  K_SINK: url.optional(),
+  KUBECONFIG: z.string().min(1).optional(),
+  KUBEVIRT_NAMESPACE: filled('kubevirt'),
+  KUBEVIRT_CONTROLLER: filled('kubevirt-controller'),
+  LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, 30),
+  STALL_SECONDS: whole(1, 30, 3),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+};
+
+const functionsSchema = z.object({
+  ...shared,
+  STEP: z.enum(STEP_NAMES).optional(),
+  SETTLE_MS: whole(0, 2_000, 0),
+  WAKE_URLS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((part) => part !== ''))
+    .pipe(z.array(url)),
+});
+
+const guardSchema = z.object({
+  ...shared,
+  TLS_PORT: whole(0, 65_535, 8443),
+  SWEEP_SECONDS: whole(1, 3_600, 30),
+  OVERDUE_SECONDS: whole(1, 60, 5),
+});
+
+export type Settings = z.infer<typeof functionsSchema>;
+export type GuardSettings = z.infer<typeof guardSchema>;
+
+/** Thrown at start: says which variable is wrong, and why. */
+export class BadSettings extends Error {
+  override readonly name = 'BadSettings';
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings of the functions' process. Throws BadSettings. */
+export function readSettings(environment: Environment): Settings {
+  const settings = parse(functionsSchema, environment);
+  const needsSink = settings.STEP === undefined || settings.STEP === 'unlock';
+  if (needsSink && settings.K_SINK === undefined) {
+    throw new BadSettings(
+      'K_SINK: is missing; step unlock posts namespace.unlocked to the Broker at this URL',
+    );
+  }
+  return settings;
+}
+
+/** Settings of the guard's process. Throws BadSettings. */
+export function readGuardSettings(environment: Environment): GuardSettings {
+  const settings = parse(guardSchema, environment);
+  if (settings.K_SINK === undefined) {
+    throw new BadSettings('K_SINK: is missing; the watchdog posts its events to the Broker at this URL');
+  }
+  return settings;
+}
+
+function parse<T>(schema: z.ZodType<T>, environment: Environment): T {
+  const parsed = schema.safeParse(environment);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new BadSettings(lines.join('; '));
+}

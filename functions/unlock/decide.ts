@@ -1,0 +1,116 @@
+import { afterFailure, afterSuccess, fingerprintOf, lastAttemptOf } from '../domain/attempt.ts';
+import { grantOf } from '../domain/grant.ts';
+import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
+import { isBlocked, referenceOf, targetPodOf } from '../domain/migration.ts';
+import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../domain/names.ts';
+import type { Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import { isEnforced } from '../domain/restore.ts';
+
+export interface UnlockSnapshot {
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+  /** Read before everything else: its resourceVersion is the write's precondition. */
+  readonly namespace: Namespace;
+  readonly quotas: readonly ResourceQuota[];
+  readonly migrations: readonly Migration[];
+  /** Every pod of the namespace. */
+  readonly pods: readonly Pod[];
+  readonly vmmrqs: readonly Vmmrq[];
+  /** Of the event that woke us. */
+  readonly token: string | undefined;
+}
+
+export type UnlockDecision =
+  | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string }
+  /** A quota is not back yet: try again. */
+  | { readonly kind: 'notYet'; readonly reason: Reason; readonly message: string }
+  | {
+      readonly kind: 'unlock';
+      readonly namespace: Namespace;
+      readonly lock: Lock | undefined;
+      /** Pods that nobody of ours let in while the namespace was locked. */
+      readonly strangers: readonly Pod[];
+      readonly succeeded: boolean;
+      readonly reason: Reason;
+      readonly message: string;
+    };
+
+/** Frees the namespace when every quota of the lock is gone, or released by this token and enforced as it was. */
+export function decide(snapshot: UnlockSnapshot): UnlockDecision {
+  const state = lockOf(snapshot.namespace);
+  if (state.kind === 'none') {
+    return { kind: 'leave', reason: REASON.notOurLock, message: 'the namespace is not locked' };
+  }
+  const lock = state.kind === 'held' ? state.lock : undefined;
+  if (lock !== undefined && snapshot.token !== undefined && lock.token !== snapshot.token) {
+    return { kind: 'leave', reason: REASON.notOurLock, message: 'the namespace is locked by another token' };
+  }
+  const open = snapshot.quotas.find((quota) => !isBack(quota, lock));
+  if (open !== undefined) {
+    const message = `ResourceQuota ${open.metadata.name} is not enforced at its original yet`;
+    return { kind: 'notYet', reason: REASON.notRestored, message };
+  }
+  return lock === undefined ? unlockUnreadable(snapshot) : unlock(snapshot, lock);
+}
+
+function isBack(quota: ResourceQuota, lock: Lock | undefined): boolean {
+  if (grantOf(quota).kind !== 'none') return false;
+  const isOfLock = lock?.quotas.some(({ uid }) => uid === quota.metadata.uid) ?? true;
+  if (!isOfLock) return true;
+  const isReleased =
+    lock === undefined || quota.metadata.annotations?.[ANNOTATION.lastRelease] === lock.token;
+  return isReleased && isEnforced(quota);
+}
+
+function unlockUnreadable({ namespace }: UnlockSnapshot): UnlockDecision {
+  return {
+    kind: 'unlock',
+    namespace: withoutLock(namespace, namespace.metadata.annotations?.[ANNOTATION.lastAttempt]),
+    lock: undefined,
+    strangers: [],
+    succeeded: false,
+    reason: REASON.unlocked,
+    message: 'unlocked: the lock could not be read',
+  };
+}
+
+function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
+  const { namespace, now, pods, migrations, quotas, vmmrqs } = snapshot;
+  const last = lastAttemptOf(namespace);
+  const succeeded = lock.migrations.every((migration) => targetPodOf(migration, pods) !== undefined);
+  const reason = (lock.ended?.reason ?? failureOf(snapshot, lock)) as Reason;
+  const lockedMs = Math.max(0, now - Date.parse(lock.acquiredAt));
+  const blocked = migrations.filter((migration) => isBlocked(migration, pods)).map(referenceOf);
+  const fingerprint = fingerprintOf({ migrations: blocked, quotas, vmmrqs });
+  const attempt = succeeded
+    ? afterSuccess(last, now)
+    : afterFailure(last, { now, lockedMs, reason, fingerprint });
+  const how = succeeded
+    ? 'every migration of the lock got through'
+    : (lock.ended?.message ?? `not all got through: ${reason}`);
+  return {
+    kind: 'unlock',
+    namespace: withoutLock(namespace, attempt === undefined ? undefined : JSON.stringify(attempt)),
+    lock,
+    strangers: pods.filter((pod) => isStranger(pod, lock)),
+    succeeded,
+    reason: REASON.unlocked,
+    message: `unlocked: ${how}`,
+  };
+}
+
+function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
+  const left = migrations.some(
+    ({ metadata, status }) =>
+      lock.migrations.some(({ uid }) => uid === metadata.uid) && status?.phase === 'Pending',
+  );
+  return left ? REASON.raisedButNotAdmitted : REASON.ended;
+}
+
+/** Made after the second in which the lock was taken, and not one of the lock's migrations'. */
+function isStranger({ metadata }: Pod, lock: Lock): boolean {
+  const taken = Math.floor(Date.parse(lock.acquiredAt) / 1_000) * 1_000;
+  const uid = metadata.labels?.[KUBEVIRT.migrationJobUID];
+  const isOurs = lock.migrations.some((migration) => migration.uid === uid);
+  return !isOurs && Date.parse(metadata.creationTimestamp) > taken;
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseReview, toResponse, toReview } from './admission.ts';
+
+const request = {
+  uid: 'u1',
+  kind: { group: '', version: 'v1', kind: 'Pod' },
+  resource: { group: '', version: 'v1', resource: 'pods' },
+  requestKind: { group: '', version: 'v1', kind: 'Pod' },
+  namespace: 'tenant',
+  operation: 'CREATE',
+  userInfo: { username: 'alice', uid: '1', groups: ['system:authenticated'], extra: { a: ['b'] } },
+  object: { metadata: { generateName: 'x-' }, spec: { containers: [] } },
+  oldObject: null,
+  options: { kind: 'CreateOptions' },
+};
+const review = (changed: object = {}): unknown => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  request: { ...request, ...changed },
+});
+
+describe('parseReview', () => {
+  test('keeps what a review looks at, the object as it is, and nothing else', () => {
+    expect(parseReview(review())).toEqual({
+      uid: 'u1',
+      kind: { group: '', version: 'v1', kind: 'Pod' },
+      resource: { group: '', version: 'v1', resource: 'pods' },
+      namespace: 'tenant',
+      operation: 'CREATE',
+      userInfo: { username: 'alice', groups: ['system:authenticated'] },
+      object: { metadata: { generateName: 'x-' }, spec: { containers: [] } },
+      oldObject: null,
+      dryRun: false,
+    });
+  });
+
+  test('a deletion has no object, a user may have no groups', () => {
+    const deletion = {
+      operation: 'DELETE',
+      object: undefined,
+      userInfo: { username: 'alice' },
+      dryRun: true,
+    };
+    expect(parseReview(review(deletion))).toMatchObject({
+      object: null,
+      userInfo: { username: 'alice', groups: [] },
+      dryRun: true,
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ['nothing', undefined, 'no admission.k8s.io/v1 AdmissionReview: '],
+    ['an array', [], 'no admission.k8s.io/v1 AdmissionReview: '],
+    ['v1beta1', { ...(review() as object), apiVersion: 'admission.k8s.io/v1beta1' }, 'apiVersion: '],
+    ['no request', { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, 'request: '],
+    ['no uid', review({ uid: '' }), 'request.uid: '],
+    ['no user', review({ userInfo: {} }), 'request.userInfo.username: '],
+    ['a new operation', review({ operation: 'PATCH' }), 'request.operation: '],
+    ['an object without metadata', review({ object: { spec: {} } }), 'request.object: is no object'],
+    ['labels that are none', review({ object: { metadata: { labels: [1] } } }), 'request.object: is no'],
+  ])('%s is no review: it says why', (_, body, want) => {
+    expect(parseReview(body)).toContain(want);
+  });
+});
+
+describe('toResponse', () => {
+  test('allowed', () => {
+    expect(toResponse('u1', { allowed: true })).toEqual({ uid: 'u1', allowed: true });
+  });
+
+  test('refused, with and without causes', () => {
+    const refusal = { allowed: false, code: 403, reason: 'Forbidden', message: 'locked' } as const;
+    const status = { code: 403, reason: 'Forbidden', message: 'locked' };
+    const causes = [{ reason: 'mtq', message: 'token', field: 'spec' }];
+
+    expect(toResponse('u1', refusal)).toEqual({ uid: 'u1', allowed: false, status });
+    expect(toReview(toResponse('u1', { ...refusal, causes }))).toEqual({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      response: { uid: 'u1', allowed: false, status: { ...status, details: { causes } } },
+    });
+  });
+});

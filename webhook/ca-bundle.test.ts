@@ -1,0 +1,31 @@
+import { describe, expect, test } from '@jest/globals';
+import { mergeBundle } from './ca-bundle.ts';
+import { issueAuthority } from './x509.ts';
+
+const NOW = new Date('2026-11-21T12:00:00Z');
+const before = (day: string): string =>
+  issueAuthority({ notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date(day) }).cert;
+
+const ours = before('2027-11-21T00:00:00Z');
+const older = before('2027-01-01T00:00:00Z');
+const ended = before('2026-11-21T12:00:00Z');
+const bundle = (...certificates: string[]): string => Buffer.from(certificates.join('')).toString('base64');
+
+describe('mergeBundle', () => {
+  test.each<[string, string, string]>([
+    ['nothing there yet', '', bundle(ours)],
+    ['ours alone', bundle(ours), bundle(ours)],
+    ['appended to the one before', bundle(older), bundle(older, ours)],
+    ['in any order', bundle(ours, older), bundle(ours, older)],
+    ['expired ones go', bundle(ended, older), bundle(older, ours)],
+    ['twice is once', bundle(ours, ours), bundle(ours)],
+    ['what is no certificate goes', bundle('# a comment\n', older.replaceAll('M', 'A'), ours), bundle(ours)],
+    ['no PEM at all', 'Cg==', bundle(ours)],
+  ])('%s', (_, current, want) => {
+    expect(mergeBundle(current, ours, NOW)).toBe(want);
+  });
+
+  test('every certificate of an authority that has several', () => {
+    expect(mergeBundle('', older + ours, NOW)).toBe(bundle(older, ours));
+  });
+});

@@ -1,0 +1,37 @@
+import express, { type Express } from 'express';
+import type { DeadLetters } from './dead-letter.ts';
+
+export interface HealthOptions {
+  /** Why reviews cannot be taken now; undefined: they can. */
+  readonly ready: () => string | undefined;
+  readonly deadLetters: DeadLetters;
+}
+
+/**
+ * GET /health/liveness: 200 as long as the process serves. GET /health/readiness: 200, or 503 and the reason.
+ * POST /dead-letter: 204 whatever comes, because a failing dead letter sink helps nobody.
+ */
+export function healthApp({ ready, deadLetters }: HealthOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.get('/health/liveness', (_, response) => {
+    response.type('text/plain').send('ok\n');
+  });
+  app.get('/health/readiness', (_, response) => {
+    const reason = ready();
+    response.status(reason === undefined ? 200 : 503);
+    response.type('text/plain').send(`${reason ?? 'ok'}\n`);
+  });
+  app.post('/dead-letter', (request, response) => {
+    deadLetters.receive(request.headers);
+    // The attributes are in the headers: the body is thrown away as it comes, however large it is.
+    request.resume().once('end', () => {
+      response.status(204).end();
+    });
+  });
+  app.use((_, response) => {
+    response.status(404).end();
+  });
+  return app;
+}

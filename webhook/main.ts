@@ -1,0 +1,94 @@
+import { connect } from '../functions/kubernetes/client.ts';
+import type { Cluster } from '../functions/kubernetes/cluster.ts';
+import { describeError } from '../functions/kubernetes/errors.ts';
+import { NAMESPACES } from '../functions/kubernetes/resources.ts';
+import { orGone } from '../functions/kubernetes/snapshot.ts';
+import { newLog } from '../functions/log.ts';
+import { readGuardSettings, type GuardSettings } from '../functions/settings.ts';
+import { newTools } from '../functions/tools.ts';
+import type { AdmissionRequest, Decision } from './admission.ts';
+import { ensureCaBundle } from './ca-bundle.ts';
+import { ensureCertificate } from './certificates.ts';
+import { newDeadLetters } from './dead-letter.ts';
+import { healthApp } from './health-app.ts';
+import { repair } from './repair.ts';
+import { reviewApp } from './review-app.ts';
+import { isAboutKeys, review } from './review.ts';
+import { listen } from './server.ts';
+import { sweep } from './sweep.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** The guard: admission while a namespace is locked, and the watchdog. Always on. */
+async function main(): Promise<void> {
+  const settings = readGuardSettings(process.env);
+  const log = newLog(settings.LOG_LEVEL, { process: 'guard' });
+  const cluster = connect(settings.KUBECONFIG);
+  const serving = await ensureCertificate({ cluster, now: new Date(), log });
+  let notReady: string | undefined = 'the webhooks do not trust our certificate yet';
+
+  const server = await listen({
+    certificate: serving,
+    tlsPort: settings.TLS_PORT,
+    port: settings.PORT,
+    reviewApp: reviewApp({ review: newReview(cluster, settings), log }),
+    healthApp: healthApp({ ready: () => notReady, deadLetters: newDeadLetters(log) }),
+  });
+  if (serving.ca !== undefined) await ensureCaBundle({ cluster, ca: serving.ca, now: new Date() });
+  notReady = undefined;
+  log('info', 'serving', { port: server.port, tlsPort: server.tlsPort });
+
+  const stopping = new AbortController();
+  const watching = startWatchdog({ cluster, settings, log, signal: stopping.signal });
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await server.close();
+    await watching;
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());
+}
+
+/** What is in the namespace now decides, not what a cache says: one live GET a review. */
+function newReview(
+  cluster: Cluster,
+  settings: GuardSettings,
+): (request: AdmissionRequest) => Promise<Decision> {
+  return async (request) => {
+    const name = request.namespace ?? '';
+    const read = isAboutKeys(request) ? undefined : await orGone(cluster.get(NAMESPACES, { name }));
+    return review({
+      request,
+      namespace: read?.object,
+      kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
+      kubevirtController: settings.KUBEVIRT_CONTROLLER,
+    });
+  };
+}
+
+interface Watching {
+  readonly cluster: Cluster;
+  readonly settings: GuardSettings;
+  readonly log: ReturnType<typeof newLog>;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when it has stopped and its reports are written. */
+async function startWatchdog({ cluster, settings, log, signal }: Watching): Promise<void> {
+  // The watchdog never locks, raises or wakes: what those need is off.
+  const equipment = { ...settings, SETTLE_MS: 0, WAKE_URLS: [] };
+  const { tools, settle } = newTools({ cluster, settings: equipment, log });
+  const { post } = tools;
+  const mend = (namespace: string, token: string | undefined): Promise<void> =>
+    repair(namespace, token, tools);
+  const watchdog = new Watchdog(settings, { cluster, log, post, repair: mend });
+  await Promise.all([
+    watchdog.run(signal),
+    sweep(settings.SWEEP_SECONDS, { cluster, log, post, repair: mend, random: Math.random }, signal),
+  ]);
+  await settle();
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`cannot start: ${describeError(error)}\n`);
+  process.exit(1);
+});

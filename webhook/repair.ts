@@ -1,0 +1,20 @@
+import { EVENT } from '../functions/domain/names.ts';
+import { lower } from '../functions/lower/handle.ts';
+import type { Tools } from '../functions/step.ts';
+import { unlock } from '../functions/unlock/handle.ts';
+
+/**
+ * Lowers and unlocks a namespace in this process, by the very steps that the functions run: for when nobody else does.
+ * `token`: the watchdog has watched this lock for its whole life. Rejects when it could not be done now.
+ */
+export async function repair(namespace: string, token: string | undefined, tools: Tools): Promise<void> {
+  const id = `repair/${namespace}`;
+  const overdue = token === undefined ? {} : { overdueToken: token };
+  const lowered = await lower.handle({ type: EVENT.lockExpired, id, namespace, ...overdue }, tools);
+  tools.log('info', lowered.message, { step: 'lower', repair: true, namespace, reason: lowered.reason });
+  const { reply } = lowered;
+  if (reply === undefined) return;
+  const released = reply.token === undefined ? {} : { token: reply.token };
+  const unlocked = await unlock.handle({ type: reply.type, id, namespace, ...released }, tools);
+  tools.log('info', unlocked.message, { step: 'unlock', repair: true, namespace, reason: unlocked.reason });
+}

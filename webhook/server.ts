@@ -1,0 +1,61 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import { drainable } from '../functions/eventing/drain.ts';
+import type { KeyPair } from './x509.ts';
+
+export interface ServerOptions {
+  readonly reviewApp: RequestListener;
+  readonly healthApp: RequestListener;
+  /** 0: any free one. */
+  readonly tlsPort: number;
+  /** 0: any free one. */
+  readonly port: number;
+  /** PEM. */
+  readonly certificate: KeyPair;
+}
+
+export interface GuardServer {
+  /** Where reviews are taken (HTTPS). */
+  readonly tlsPort: number;
+  /** Where health and dead letters are taken (HTTP). */
+  readonly port: number;
+  /** New connections get this one; those that are open go on. Throws when certificate and key do not belong together. */
+  useCertificate(certificate: KeyPair): void;
+  /** Takes no more connections, answers what is under way, and resolves when the last connection is gone. */
+  close(): Promise<void>;
+}
+
+/** Starts both servers; rejects when a port is taken (and then leaves none open). */
+export async function listen(options: ServerOptions): Promise<GuardServer> {
+  const { cert, key } = options.certificate;
+  const reviews = createTlsServer({ cert, key }, options.reviewApp);
+  const health = createServer(options.healthApp);
+  const drains = [drainable(reviews), drainable(health)];
+  const close = async (): Promise<void> => {
+    await Promise.all(drains.map((drain) => drain()));
+  };
+  try {
+    const [tlsPort, port] = await Promise.all([
+      listening(reviews, options.tlsPort),
+      listening(health, options.port),
+    ]);
+    return {
+      tlsPort,
+      port,
+      useCertificate: (next) => reviews.setSecureContext({ cert: next.cert, key: next.key }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function listening(server: Server | TlsServer, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, resolve);
+  });
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}

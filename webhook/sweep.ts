@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OurEvent } from '../functions/domain/events.ts';
+import { fingerprint } from '../functions/domain/fingerprint.ts';
+import { grantOf } from '../functions/domain/grant.ts';
+import { isRejectedByQuota } from '../functions/domain/migration.ts';
+import { CONDITION, EVENT, LABEL } from '../functions/domain/names.ts';
+import type { KubernetesObject, Migration, Vmmrq } from '../functions/domain/objects.ts';
+import type { Cluster } from '../functions/kubernetes/cluster.ts';
+import { describeError } from '../functions/kubernetes/errors.ts';
+import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../functions/kubernetes/resources.ts';
+import type { Log } from '../functions/log.ts';
+
+export interface SweepTools {
+  readonly cluster: Cluster;
+  readonly log: Log;
+  readonly post: (event: OurEvent) => Promise<void>;
+  readonly repair: (namespace: string, token: string | undefined) => Promise<void>;
+  /** From 0 to 1: spreads the sweeps of several replicas. */
+  readonly random: () => number;
+}
+
+const GRANTS_EVERY_MS = 3_600_000;
+/** A namespace where nothing changes is asked for at sweeps 1, 2, 4, … and then at every 20th. */
+const MOST_SWEEPS_APART = 20;
+
+interface Known {
+  readonly of: string;
+  readonly seen: number;
+  readonly nextAt: number;
+}
+
+/**
+ * Looks for what events lost: at start and every `seconds` the blocked migrations of namespaces with a VMMRQ, at start
+ * and every hour quotas that hold a grant without the label. Runs until `signal` aborts.
+ */
+export async function sweep(seconds: number, tools: SweepTools, signal: AbortSignal): Promise<void> {
+  let known: ReadonlyMap<string, Known> = new Map();
+  let grantsAt = 0;
+  while (!signal.aborted) {
+    try {
+      known = await sweepMigrations(tools, known);
+      if (performance.now() >= grantsAt) {
+        await sweepGrants(tools);
+        grantsAt = performance.now() + GRANTS_EVERY_MS;
+      }
+    } catch (error) {
+      tools.log('warn', `a sweep failed: ${describeError(error)}`);
+    }
+    const wait = seconds * 1_000 * (0.8 + 0.4 * tools.random());
+    await delay(wait, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function sweepMigrations(
+  tools: SweepTools,
+  known: ReadonlyMap<string, Known>,
+): Promise<ReadonlyMap<string, Known>> {
+  const [vmmrqs, migrations] = await Promise.all([
+    tools.cluster.list(VMMRQS, {}),
+    tools.cluster.list(MIGRATIONS, {}),
+  ]);
+  const next = new Map<string, Known>();
+  for (const [namespace, uids] of concerned(vmmrqs.items, migrations.items)) {
+    const of = fingerprint(uids.toSorted().join());
+    const before = known.get(namespace);
+    const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
+    next.set(namespace, await ask(tools, namespace, { ...now, seen: now.seen + 1 }));
+  }
+  return next;
+}
+
+/** Namespaces with a VMMRQ where a migration is refused, or where the VMMRQ still says so; with the migrations' UIDs. */
+function concerned(vmmrqs: readonly Vmmrq[], migrations: readonly Migration[]): Map<string, string[]> {
+  const helped = new Set(vmmrqs.map(namespaceOf));
+  const found = new Map(vmmrqs.filter(saysBusy).map((vmmrq) => [namespaceOf(vmmrq), [] as string[]]));
+  for (const migration of migrations.filter(isRejectedByQuota)) {
+    const namespace = namespaceOf(migration);
+    if (helped.has(namespace)) {
+      found.set(namespace, [...(found.get(namespace) ?? []), migration.metadata.uid]);
+    }
+  }
+  return found;
+}
+
+const namespaceOf = ({ metadata }: KubernetesObject): string => metadata.namespace ?? '';
+
+/** Its status reports something that may be over by now: a report that was lost is made again. */
+function saysBusy({ status }: Vmmrq): boolean {
+  const passing: readonly string[] = [CONDITION.blocking, CONDITION.locked, CONDITION.raised];
+  return (status?.conditions ?? []).some(({ type, status: is }) => passing.includes(type) && is === 'True');
+}
+
+async function ask(tools: SweepTools, namespace: string, known: Known): Promise<Known> {
+  if (known.seen < known.nextAt) return known;
+  const cause = `${known.of}-${String(known.seen)}`;
+  await tools.post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
+  return { ...known, nextAt: known.seen + Math.min(known.seen, MOST_SWEEPS_APART) };
+}
+
+/** Without the label the watch does not see them; nobody of ours leaves one, so somebody took the label off. */
+async function sweepGrants({ cluster, repair, log }: SweepTools): Promise<void> {
+  const { items } = await cluster.list(RESOURCE_QUOTAS, {});
+  const hidden = items.filter(
+    (quota) => grantOf(quota).kind !== 'none' && quota.metadata.labels?.[LABEL.raised] === undefined,
+  );
+  for (const namespace of new Set(hidden.map(namespaceOf))) {
+    log('warn', 'a quota holds a grant without the label', { namespace });
+    await repair(namespace, undefined);
+  }
+}

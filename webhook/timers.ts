@@ -1,0 +1,56 @@
+/** When a named thing is due, again and again until it is cleared: each key has one chain of timers. */
+export class Timers {
+  readonly #pending = new Map<string, NodeJS.Timeout>();
+
+  /**
+   * Runs `work` in `firstMs`, then after every wait that `nextMs` gives for the number of runs so far. A key that is
+   * running already keeps its chain.
+   */
+  start(
+    key: string,
+    work: () => Promise<void>,
+    waits: { firstMs: number; nextMs: (run: number) => number },
+  ): void {
+    if (this.#pending.has(key)) return;
+    this.#arm(key, { work, nextMs: waits.nextMs, waitMs: waits.firstMs, run: 1 });
+  }
+
+  #arm(key: string, turn: Turn): void {
+    const timer = setTimeout(() => void this.#fire(key, timer, turn), turn.waitMs);
+    this.#pending.set(key, timer);
+  }
+
+  async #fire(key: string, timer: NodeJS.Timeout, { work, nextMs, run }: Turn): Promise<void> {
+    await work();
+    // Cleared, or started anew, while it ran.
+    if (this.#pending.get(key) !== timer) return;
+    this.#arm(key, { work, nextMs, waitMs: nextMs(run), run: run + 1 });
+  }
+
+  /** Ends every chain whose key starts with this. */
+  clear(prefix: string): void {
+    for (const [key, timer] of this.#pending) {
+      if (!key.startsWith(prefix)) continue;
+      clearTimeout(timer);
+      this.#pending.delete(key);
+    }
+  }
+
+  /** Keys of the chains that run. */
+  keys(): string[] {
+    return [...this.#pending.keys()];
+  }
+}
+
+interface Turn {
+  readonly work: () => Promise<void>;
+  readonly nextMs: (run: number) => number;
+  readonly waitMs: number;
+  readonly run: number;
+}
+
+/** Doubling waits: 1, 2, 4, … seconds, `mostMs` at most. */
+export const doubling =
+  (mostMs: number) =>
+  (run: number): number =>
+    Math.min(1_000 * 2 ** (run - 1), mostMs);
