@@ -1,0 +1,187 @@
+import {
+  binaryHeaders,
+  withAttributes,
+  withoutAttribute,
+  type CloudEvent,
+  type HeaderLines,
+} from './cloudevent.ts';
+import { deliver, deliveryPolicy, isSuccess, type Attempt, type DeliveryPolicy } from './delivery.ts';
+import { NoAnswer, type Answer } from './exchange.ts';
+import { compileFilter, type EventFilter } from './filter.ts';
+import type { Delivery, Destination, Trigger } from './manifests.ts';
+import { errorAttributes, judgeAnswer, unanswered, type Judgement } from './reply.ts';
+import type { Delay } from './times.ts';
+
+export const TTL = 'knativebrokerttl';
+
+export type Outcome = 'ack' | 'reply' | 'retry' | 'dead letter' | 'dropped' | 'lost';
+
+/** One attempt to deliver one event to one Trigger's subscriber (or its reply to the Broker), or its loss. */
+export interface Hop {
+  /** When it was sent, milliseconds since 1970. */
+  readonly at: number;
+  readonly ms: number;
+  readonly eventType: string;
+  readonly id: string;
+  readonly subject: string;
+  /** Of the tenant: the event's namespace extension, or a subject that is a namespace. */
+  readonly namespace: string;
+  readonly trigger: string;
+  /** Its cluster URL. */
+  readonly subscriber: string;
+  /** Undefined: no answer. */
+  readonly status: number | undefined;
+  /** From 1. */
+  readonly attempt: number;
+  readonly outcome: Outcome;
+}
+
+/** What every subscription of a Broker shares. */
+export interface Surroundings {
+  /** The Broker's own URL in the cluster: where replies go. */
+  readonly ingress: string;
+  readonly namespace: string;
+  readonly brokerDelivery: Delivery | undefined;
+  /** The cluster URL of a destination. Throws when it cannot be known. */
+  readonly resolve: (destination: Destination, namespace: string) => string;
+  /** Cluster DNS: where a cluster URL is on this machine. */
+  readonly locate: (url: string) => string;
+  readonly delay: Delay;
+  readonly signal: AbortSignal;
+  readonly onHop: (hop: Hop) => void;
+}
+
+/** A Trigger at work: the channel's subscription and the Broker's filter in one. */
+export class Subscription {
+  readonly name: string;
+  readonly wants: EventFilter;
+  readonly #around: Surroundings;
+  readonly #policy: DeliveryPolicy;
+  readonly #subscriber: string;
+  readonly #deadLetterSink: string | undefined;
+
+  constructor({ metadata, spec }: Trigger, around: Surroundings) {
+    const { namespace, name } = metadata;
+    this.name = name;
+    const filter = compileFilter(spec);
+    this.wants = (event) => filter(withoutAttribute(event, TTL));
+    this.#around = around;
+    this.#policy = deliveryPolicy(spec.delivery, around.brokerDelivery);
+    this.#subscriber = around.resolve(spec.subscriber, namespace);
+    const sink = this.#policy.deadLetterSink;
+    this.#deadLetterSink = sink === undefined ? undefined : around.resolve(sink, namespace);
+  }
+
+  /** True: acknowledged, replied or in the dead letter sink. False: nobody has it. */
+  async deliver(event: CloudEvent, passedOn: HeaderLines): Promise<boolean> {
+    const seen = withoutAttribute(event, TTL);
+    const more = [...this.#ownHeaders(passedOn), ['Prefer', 'reply'] as const];
+    const last = await this.#send(seen, { url: this.#subscriber, more, judge: judgeAnswer });
+    const { result } = last;
+    if (result instanceof NoAnswer || !isSuccess(result.status)) {
+      return this.#fail(event, { destination: this.#subscriber, last, passedOn });
+    }
+    this.#trace(event, last, { outcome: result.reply === undefined ? 'ack' : 'reply' });
+    return result.reply === undefined || this.#publish(event, result.reply, passedOn);
+  }
+
+  lose(event: CloudEvent): void {
+    const at = Date.now();
+    const nothing = new NoAnswer('lost', false);
+    this.#trace(event, { number: 0, at, ms: 0, result: nothing, willRetry: false }, { outcome: 'lost' });
+  }
+
+  /** The reply goes back in with the time to live of its cause; what is retried is the publishing, not the subscriber. */
+  async #publish(cause: CloudEvent, reply: CloudEvent, passedOn: HeaderLines): Promise<boolean> {
+    const next = withAttributes(reply, { [TTL]: cause.attributes[TTL] ?? '' });
+    const { ingress } = this.#around;
+    const more = this.#ownHeaders(passedOn);
+    const last = await this.#send(next, { url: ingress, more, judge: (answer) => answer });
+    if (!(last.result instanceof NoAnswer) && isSuccess(last.result.status)) return true;
+    return this.#fail(cause, { destination: ingress, last, passedOn });
+  }
+
+  async #fail(event: CloudEvent, failed: Failed): Promise<boolean> {
+    const saved = this.#deadLetterSink !== undefined && (await this.#bury(event, failed));
+    const outcome = saved ? 'dead letter' : 'dropped';
+    this.#trace(event, failed.last, { outcome, subscriber: failed.destination });
+    return saved;
+  }
+
+  /** To the dead letter sink goes the event as it came, time to live included. */
+  async #bury(event: CloudEvent, failed: Failed): Promise<boolean> {
+    const letter = withAttributes(event, attributesOf(failed, failed.destination === this.#subscriber));
+    const url = this.#deadLetterSink ?? '';
+    const more = this.#ownHeaders(failed.passedOn);
+    const { result } = await this.#send(letter, { url, more, judge: (answer) => answer });
+    return !(result instanceof NoAnswer) && isSuccess(result.status);
+  }
+
+  async #send<T extends Judgement | Answer>(event: CloudEvent, to: Target<T>): Promise<Attempt<T>> {
+    const { signal, delay, locate } = this.#around;
+    return new Promise((resolve, reject) => {
+      deliver({
+        url: locate(to.url),
+        headers: binaryHeaders(event, to.more),
+        body: event.data,
+        policy: this.#policy,
+        judge: to.judge,
+        signal,
+        delay,
+        onAttempt: (attempt) => {
+          if (attempt.willRetry) this.#trace(event, attempt, { outcome: 'retry', subscriber: to.url });
+          else resolve(attempt);
+        },
+      }).catch(reject);
+    });
+  }
+
+  #ownHeaders(passedOn: HeaderLines): HeaderLines {
+    return [...passedOn, ['Kn-Namespace', this.#around.namespace]];
+  }
+
+  #trace(event: CloudEvent, attempt: Attempt<Judgement | Answer>, what: Told): void {
+    const { at, ms, number, result } = attempt;
+    const { type = '', id = '', subject = '', namespace } = event.attributes;
+    this.#around.onHop({
+      at,
+      ms,
+      eventType: type,
+      id,
+      subject,
+      namespace: namespace ?? (subject.startsWith('/') ? '' : subject),
+      trigger: this.name,
+      subscriber: this.#subscriber,
+      status: result instanceof NoAnswer ? undefined : result.status,
+      attempt: number,
+      ...what,
+    });
+  }
+}
+
+interface Told {
+  readonly outcome: Outcome;
+  readonly subscriber?: string;
+}
+
+interface Target<T> {
+  readonly url: string;
+  readonly more: HeaderLines;
+  readonly judge: (answer: Answer) => T;
+}
+
+interface Failed {
+  readonly destination: string;
+  readonly last: Attempt<Judgement | Answer>;
+  readonly passedOn: HeaderLines;
+}
+
+/** Nothing is told of an answer that was no event, nor of a subscriber that was too slow (facts/knative.md §0). */
+function attributesOf({ destination, last }: Failed, ofSubscriber: boolean): Record<string, string> {
+  const { result } = last;
+  if (!(result instanceof NoAnswer)) {
+    return 'noEvent' in result ? {} : errorAttributes({ destination, ...result });
+  }
+  if (result.timedOut && ofSubscriber) return {};
+  return errorAttributes({ destination, ...unanswered(result) });
+}
