@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals';
+import { Backoff } from './backoff.ts';
+import { Queue } from './queue.ts';
+
+const ignore = (): void => undefined;
+
+describe('Queue', () => {
+  test('the greatest priority first, then in order of arrival; a key is in it once', async () => {
+    const priorities: Record<string, number> = { critical: 100, active: 1000, last: -1 };
+    const worked: string[] = [];
+    const gate = Promise.withResolvers<undefined>();
+    const done = Promise.withResolvers<undefined>();
+    const queue = new Queue({
+      workers: 1,
+      work: async (key) => {
+        if (key === 'first') await gate.promise;
+        worked.push(key);
+        if (key === 'last') done.resolve(undefined);
+        return undefined;
+      },
+      priority: (key) => priorities[key] ?? 0,
+      log: ignore,
+    });
+    for (const key of ['first', 'last', 'one', 'critical', 'two', 'active', 'one']) queue.add(key);
+    gate.resolve(undefined);
+    await done.promise;
+    await queue.stop();
+    expect(worked).toEqual(['first', 'active', 'critical', 'one', 'two', 'last']);
+  });
+
+  test('an earlier time replaces a later one, and a key in work comes again', async () => {
+    const worked: string[] = [];
+    const done = Promise.withResolvers<undefined>();
+    const queue: Queue = new Queue({
+      workers: 1,
+      work: (key) => {
+        worked.push(key);
+        if (worked.length === 1) queue.add(key);
+        else done.resolve(undefined);
+        return Promise.resolve(undefined);
+      },
+      log: ignore,
+    });
+    queue.add('key', 1_000_000);
+    queue.add('key');
+    await done.promise;
+    await queue.stop();
+    expect(worked).toEqual(['key', 'key']);
+  });
+
+  test('what fails comes back', async () => {
+    const lines: string[] = [];
+    const done = Promise.withResolvers<undefined>();
+    let attempts = 0;
+    const queue = new Queue({
+      workers: 1,
+      work: () => {
+        attempts += 1;
+        if (attempts < 3) return Promise.reject(new Error('refused'));
+        done.resolve(undefined);
+        return Promise.resolve(undefined);
+      },
+      log: (line) => lines.push(line),
+    });
+    queue.add('key');
+    await done.promise;
+    await queue.stop();
+    expect(lines).toEqual(['key: Error: refused', 'key: Error: refused']);
+  });
+});
+
+describe('Backoff', () => {
+  test('5 ms, doubling, at most 1000 s; forgotten after success', () => {
+    const backoff = new Backoff();
+    expect([1, 2, 3, 4].map(() => backoff.next('key', 0))).toEqual([5, 10, 20, 40]);
+    for (let failures = 5; failures < 30; failures++) backoff.next('key', failures * 1000);
+    expect(backoff.next('key', 31_000)).toBe(1_000_000);
+    backoff.forget('key');
+    expect(backoff.next('key', 32_000)).toBe(5);
+  });
+
+  test('for all keys together 100 at once and 10 a second', () => {
+    const backoff = new Backoff();
+    const delays = Array.from({ length: 102 }, (_, index) => backoff.next(`key${index}`, 0));
+    expect(delays.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => 5));
+    expect(delays.slice(100)).toEqual([100, 200]);
+  });
+});

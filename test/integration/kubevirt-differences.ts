@@ -1,0 +1,64 @@
+/**
+ * The committed list of what a reproduced history may differ in from the recorded one, each with its reason. Anything
+ * else is a fault of the stand-in.
+ */
+
+/** Texts that are another each time: the same text for the same thing on both sides. */
+export const REPLACED: readonly { what: RegExp; by: string; reason: string }[] = [
+  { what: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, by: '<time>', reason: 'when it was' },
+  {
+    what: /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC/g,
+    by: '<time>',
+    reason: 'when it was, as Go prints it',
+  },
+  {
+    what: /(vm0|mig0)\.[0-9a-f]{14,}/g,
+    by: '$1.<nanoseconds>',
+    reason: 'events are named by the nanosecond',
+  },
+  {
+    what: /virt-launcher-vm0-[a-z0-9]{5}/g,
+    by: 'virt-launcher-vm0-<refused>',
+    reason:
+      'the name of a pod that was refused: random, another in every attempt (source and target have theirs)',
+  },
+  {
+    what: /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g,
+    by: '<uid>',
+    reason: 'UIDs of the quota, of events and of the firmware (those of VMI, VMIM and pods have names)',
+  },
+  { what: /10\.8\.\d+\.\d+/g, by: '<pod ip>', reason: 'the nodes give pods random addresses' },
+  {
+    what: /"--qemu-timeout","\d+s"/g,
+    by: '"--qemu-timeout","<random>"',
+    reason: 'KubeVirt spreads it at random',
+  },
+];
+
+/** Fields left out on both sides. `kind`: of this kind only; a path is dotted, from the object. */
+export const LEFT_OUT: readonly { kind?: string; path: string; reason: string }[] = [
+  { path: 'metadata.resourceVersion', reason: 'counts all writes of the cluster' },
+  { path: 'metadata.managedFields', reason: 'cut from the recordings' },
+  { kind: 'Event', path: 'involvedObject.resourceVersion', reason: 'counts all writes of the cluster' },
+  {
+    kind: 'VirtualMachineInstance',
+    path: 'metadata.generation',
+    reason: 'counts the versions; two of the real ones are sometimes one (compare the recordings)',
+  },
+];
+
+/**
+ * status.activePods has a pod with an empty node until the VMI controller has seen where it is bound: in one of the four
+ * recordings it saw that at once.
+ */
+export const isUnboundActivePod = (path: string, value: unknown): boolean =>
+  path.startsWith('status.activePods.') && value === '';
+
+/**
+ * The versions of a pod, and of a VMI before its migration, are compared field by field (which values, in which order),
+ * not version by version: kubelet, virt-handler and the controllers write the same object at the same time, and the
+ * recordings differ among themselves in whose write came first (the condition virtual-machine-unpaused before or after
+ * Running; the label nodeName before or after the annotation migration-target-ready-timestamp) and in whether two
+ * writes became one version.
+ */
+export const WRITTEN_BY_SEVERAL = ['Pod', 'VirtualMachineInstance'] as const;
