@@ -1,0 +1,98 @@
+import { ANNOTATION, LABEL, PROOF_QUOTA } from '../functions/domain/names.ts';
+import type { ApiRequest } from './api-request.ts';
+
+/**
+ * Requests that the guard may have to look at, all of them dry runs: about the namespace, its pod `pod` and its quota
+ * `quota`.
+ */
+export const POD_SPEC = {
+  containers: [{ name: 'main', image: 'none', resources: { requests: { cpu: '10m' } } }],
+};
+
+const DRY_RUN = 'dryRun=All';
+const MERGE = 'application/merge-patch+json';
+
+export function createPod(namespace: string): ApiRequest {
+  return post(namespace, 'pods', { metadata: { generateName: 'pod-' }, spec: POD_SPEC });
+}
+
+export function createQuota(namespace: string): ApiRequest {
+  return post(namespace, 'resourcequotas', { metadata: { name: PROOF_QUOTA }, spec: {} });
+}
+
+export function createConfigMap(namespace: string): ApiRequest {
+  return post(namespace, 'configmaps', { metadata: { generateName: 'map-' } });
+}
+
+export function createNamespace(metadata: object): ApiRequest {
+  const body = { metadata: { name: 'tenant-new', ...metadata } };
+  return { method: 'POST', path: `/api/v1/namespaces?${DRY_RUN}`, body };
+}
+
+function post(namespace: string, plural: string, body: object): ApiRequest {
+  return { method: 'POST', path: `/api/v1/namespaces/${namespace}/${plural}?${DRY_RUN}`, body };
+}
+
+export function changePod(namespace: string, subresource: string): ApiRequest {
+  const body =
+    subresource === ''
+      ? { metadata: { labels: { changed: 'true' } } }
+      : { spec: { containers: [{ name: 'main', resources: { requests: { cpu: '20m' } } }] } };
+  const path = `/api/v1/namespaces/${namespace}/pods/pod${subresource}?${DRY_RUN}`;
+  return { method: 'PATCH', path, body, contentType: 'application/strategic-merge-patch+json' };
+}
+
+export function changeQuota(namespace: string, subresource = ''): ApiRequest {
+  const hard = { hard: { pods: '11' } };
+  const body = subresource === '' ? { spec: hard } : { status: hard };
+  return { method: 'PATCH', path: quotaPath(namespace, subresource), body, contentType: MERGE };
+}
+
+/** As our functions write it: a PUT. */
+export function replaceQuota(namespace: string): ApiRequest {
+  const body = { metadata: { name: 'quota', namespace }, spec: { hard: { pods: '12' } } };
+  return { method: 'PUT', path: quotaPath(namespace), body };
+}
+
+function quotaPath(namespace: string, subresource = ''): string {
+  return `/api/v1/namespaces/${namespace}/resourcequotas/quota${subresource}?${DRY_RUN}`;
+}
+
+export function deletion(namespace: string, plural: string): ApiRequest {
+  const name = plural === 'pods' ? 'pod' : 'quota';
+  return { method: 'DELETE', path: `/api/v1/namespaces/${namespace}/${plural}/${name}?${DRY_RUN}` };
+}
+
+/** null takes it off. */
+export function annotate(name: string, key: string, value: string | null = 'x'): ApiRequest {
+  return patchNamespace(name, { metadata: { annotations: { [key]: value } } });
+}
+
+export function annotateByStatus(name: string, key: string): ApiRequest {
+  return patchNamespace(name, { metadata: { annotations: { [key]: 'x' } } }, '/status');
+}
+
+export function label(name: string, value: string | null): ApiRequest {
+  return patchNamespace(name, { metadata: { labels: { [LABEL.locked]: value } } });
+}
+
+function patchNamespace(name: string, body: object, subresource = ''): ApiRequest {
+  const path = `/api/v1/namespaces/${name}${subresource}?${DRY_RUN}`;
+  return { method: 'PATCH', path, body, contentType: MERGE };
+}
+
+export function deleteNamespace(name: string): ApiRequest {
+  return { method: 'DELETE', path: `/api/v1/namespaces/${name}?${DRY_RUN}` };
+}
+
+export function annotateByFinalize(name: string, key: string): ApiRequest {
+  const body = { metadata: { name, annotations: { [key]: 'x' } }, spec: { finalizers: ['kubernetes'] } };
+  return { method: 'PUT', path: `/api/v1/namespaces/${name}/finalize?${DRY_RUN}`, body };
+}
+
+/** As `lock` writes it: annotation and label in one PUT. */
+export function replaceNamespace(name: string): ApiRequest {
+  const annotations = { [ANNOTATION.lock]: '{}', [ANNOTATION.lastAttempt]: '{}' };
+  const body = { metadata: { name, annotations, labels: { [LABEL.locked]: 'true' } } };
+  return { method: 'PUT', path: `/api/v1/namespaces/${name}?${DRY_RUN}`, body };
+}
