@@ -1,0 +1,175 @@
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import type { KubernetesObject } from '../functions/domain/objects.ts';
+import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../functions/domain/names.ts';
+import { connect } from '../functions/kubernetes/client.ts';
+import type { Cluster } from '../functions/kubernetes/cluster.ts';
+import type { Child } from './controlplane/children.ts';
+import { render } from './controlplane/kustomize.ts';
+import { freePort } from './controlplane/ports.ts';
+import { startControlPlane, type ControlPlane } from './controlplane/start.ts';
+import type { ActivatorTrace, LogLine } from './eventing/activator.ts';
+import type { Hop } from './eventing/broker.ts';
+import { startEventing, type Eventing } from './eventing/eventing.ts';
+import { guardAccount, startGuard } from './guard.ts';
+import { install } from './install.ts';
+import { installKubeVirt } from './kubevirt/install.ts';
+import { startKubeVirt, type KubeVirtOptions, type KubeVirtStandIn } from './kubevirt/start.ts';
+
+export interface LocalClusterOptions {
+  /** Changes a copy of the manifests before they are installed. */
+  readonly change?: (objects: KubernetesObject[]) => void;
+  /** How long a function without work keeps its process, milliseconds. */
+  readonly idleMs?: number;
+  /** On top of what the manifests say, for functions and guard. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timings?: KubeVirtOptions['timings'];
+  /** What is under way, for people. */
+  readonly onProgress?: (line: string) => void;
+  readonly onHop?: (hop: Hop) => void;
+  readonly onActivity?: (trace: ActivatorTrace) => void;
+  readonly onLog?: (line: LogLine) => void;
+}
+
+/** Everything of one installation on this machine; only eventing and KubeVirt are stand-ins. */
+export interface LocalCluster {
+  readonly controlPlane: ControlPlane;
+  readonly eventing: Eventing;
+  readonly kubevirt: KubeVirtStandIn;
+  /** For the set-up, and for what people do; no process of ours uses it. */
+  readonly admin: Cluster;
+  readonly objects: readonly KubernetesObject[];
+  guard(): Child;
+  /** The guard's process ends (SIGKILL), as by a crash. */
+  killGuard(): Promise<void>;
+  startGuard(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const KUBEVIRT = { namespace: 'kubevirt', name: 'kubevirt-controller' };
+
+/** The rendered default overlay: what is installed on a real cluster is what runs here. */
+export const renderDefault = (): Promise<KubernetesObject[]> => render(join(root, 'config/default'));
+
+/**
+ * Starts it all: control plane, the rendered manifests, eventing and KubeVirt stand-ins, the guard. `dist` must have
+ * been built. Rejects, leaving nothing behind.
+ */
+export async function startLocalCluster(options: LocalClusterOptions = {}): Promise<LocalCluster> {
+  const say = options.onProgress ?? (() => undefined);
+  const ending: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of ending.splice(0).toReversed()) await end();
+  };
+  try {
+    const objects = await renderDefault();
+    options.change?.(objects);
+    say('starting etcd, kube-apiserver and kube-controller-manager');
+    const controlPlane = await startControlPlane();
+    ending.push(() => controlPlane.stop());
+    const admin = connect(controlPlane.adminKubeconfig);
+    const [port, tlsPort] = [await freePort(), await freePort()];
+    say('installing config/default and the KubeVirt stand-in');
+    await installKubeVirt(admin);
+    await install(admin, objects, tlsPort);
+
+    const eventing = await newEventing({ objects, controlPlane, port, options });
+    ending.push(() => eventing.stop());
+    const guard = new Guard(async () =>
+      startGuard({
+        deployment: deploymentOf(objects),
+        bundle: join(root, 'dist/guard.mjs'),
+        folder: controlPlane.folder,
+        kubeconfig: await accountOf(controlPlane, guardAccount(deploymentOf(objects))),
+        port,
+        tlsPort,
+        rewrite: eventing.rewrite,
+        env: options.env ?? {},
+      }),
+    );
+    await guard.start();
+    ending.push(() => guard.stop());
+    const kubevirt = await startKubeVirt({
+      cluster: connect(await controlPlane.kubeconfigFor(KUBEVIRT)),
+      ...(options.timings === undefined ? {} : { timings: options.timings }),
+    });
+    ending.push(() => kubevirt.stop());
+    say('ready');
+    return {
+      controlPlane,
+      eventing,
+      kubevirt,
+      admin,
+      objects,
+      guard: () => guard.child(),
+      killGuard: () => guard.stop(0),
+      startGuard: () => guard.start(),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const accountOf = (controlPlane: ControlPlane, name: string): Promise<string> =>
+  controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });
+
+function deploymentOf(objects: readonly KubernetesObject[]): KubernetesObject {
+  const found = objects.find(
+    ({ kind, metadata }) => kind === 'Deployment' && metadata.name === SERVICE_ACCOUNT.guard,
+  );
+  if (found === undefined) throw new Error(`the manifests have no Deployment ${SERVICE_ACCOUNT.guard}`);
+  return found;
+}
+
+interface EventingParts {
+  readonly objects: readonly KubernetesObject[];
+  readonly controlPlane: ControlPlane;
+  readonly port: number;
+  readonly options: LocalClusterOptions;
+}
+
+function newEventing({ objects, controlPlane, port, options }: EventingParts): Promise<Eventing> {
+  const { idleMs, env, onHop, onActivity, onLog } = options;
+  return startEventing({
+    objects: objects,
+    server: controlPlane.url,
+    clusterFor: async (account) => connect(await accountOf(controlPlane, account)),
+    kubeconfigFor: (account) => accountOf(controlPlane, account),
+    bundle: join(root, 'dist/functions.mjs'),
+    addresses: {
+      [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,
+    },
+    ...(idleMs === undefined ? {} : { idleMs }),
+    ...(env === undefined ? {} : { env }),
+    ...(onHop === undefined ? {} : { onHop }),
+    ...(onActivity === undefined ? {} : { onActivity }),
+    ...(onLog === undefined ? {} : { onLog }),
+  });
+}
+
+/** The guard's process, which tests kill and start again. */
+class Guard {
+  readonly #launch: () => Promise<Child>;
+  #child: Child | undefined;
+
+  constructor(launch: () => Promise<Child>) {
+    this.#launch = launch;
+  }
+
+  async start(): Promise<void> {
+    this.#child = await this.#launch();
+  }
+
+  child(): Child {
+    if (this.#child === undefined) throw new Error('the guard does not run');
+    return this.#child;
+  }
+
+  async stop(graceMs?: number): Promise<void> {
+    await this.#child?.stop(graceMs);
+    this.#child = undefined;
+  }
+}

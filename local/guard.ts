@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import type { KubernetesObject } from '../functions/domain/objects.ts';
+import { startChild, type Child } from './controlplane/children.ts';
+
+interface Deployment extends KubernetesObject {
+  spec: {
+    template: {
+      spec: { serviceAccountName: string; containers: { env?: { name: string; value?: string }[] }[] };
+    };
+  };
+}
+
+export interface GuardOptions {
+  /** The rendered Deployment: its environment and service account are what the process gets. */
+  readonly deployment: KubernetesObject;
+  readonly bundle: string;
+  /** Where its log goes. */
+  readonly folder: string;
+  readonly kubeconfig: string;
+  readonly port: number;
+  readonly tlsPort: number;
+  /** Cluster DNS for the URLs in its environment. */
+  readonly rewrite: (text: string) => string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The service account that the Deployment runs as. */
+export const guardAccount = (deployment: KubernetesObject): string =>
+  (deployment as Deployment).spec.template.spec.serviceAccountName;
+
+const READY_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 20;
+
+/** The guard as a process of the real bundle; resolves when it is ready, rejects with the end of its log. */
+export async function startGuard(options: GuardOptions): Promise<Child> {
+  const { deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
+  const declared = (deployment as Deployment).spec.template.spec.containers[0]?.env ?? [];
+  const env = Object.fromEntries(declared.map(({ name, value = '' }) => [name, rewrite(value)]));
+  const child = await startChild({
+    name: 'guard',
+    command: process.execPath,
+    args: [bundle],
+    logFile: join(folder, 'guard.log'),
+    env: {
+      PATH: process.env['PATH'],
+      ...env,
+      KUBECONFIG: kubeconfig,
+      PORT: String(port),
+      TLS_PORT: String(tlsPort),
+      ...options.env,
+    },
+  });
+  let ended: string | undefined;
+  void child.ended.then((how) => (ended = how));
+  const until = performance.now() + READY_WITHIN_MS;
+  while (!(await isReady(port))) {
+    if (ended !== undefined || performance.now() > until) {
+      await child.stop(0);
+      throw new Error(`the guard did not become ready (${ended ?? 'it runs'}). Its log:\n${child.logTail()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return child;
+}
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${String(port)}/health/readiness`)).ok;
+  } catch {
+    return false;
+  }
+}
