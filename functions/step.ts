@@ -28,6 +28,8 @@ export interface Outcome {
   readonly reason: Reason;
   readonly message: string;
   readonly token?: string;
+  /** Names of the migrations it is about. */
+  readonly migrations?: readonly string[];
 }
 
 export interface Step {

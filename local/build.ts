@@ -15,7 +15,7 @@ export async function bundle(): Promise<string> {
     absWorkingDir: root,
     entryPoints: {
       functions: 'functions/main.ts',
-      function: 'functions/function.ts',
+      function: 'functions/index.ts',
       guard: 'webhook/main.ts',
     },
     outdir,

@@ -39,12 +39,22 @@ export function isChargedByPods(key: string): boolean {
  */
 export function sumAmounts(lists: readonly AmountList[]): Amounts {
   const sum = new Map<string, Amount>();
-  for (const [key, amount] of lists.flatMap((list) => Object.entries(list))) {
-    if (!isUsable(amount)) continue;
-    const canonical = canonicalKey(key);
-    sum.set(canonical, (sum.get(canonical) ?? 0n) + parseQuantity(String(amount)));
+  for (const [key, amount] of lists.flatMap((list) => [...amountsOf(list)])) {
+    sum.set(key, (sum.get(key) ?? 0n) + amount);
   }
   return sum;
+}
+
+/** A list that names a resource twice (cpu and requests.cpu) says it once, the least of it: of no key more (I5). */
+function amountsOf(list: AmountList): Amounts {
+  const amounts = new Map<string, Amount>();
+  for (const [key, text] of Object.entries(list).filter(([, each]) => isUsable(each))) {
+    const canonical = canonicalKey(key);
+    const amount = parseQuantity(String(text));
+    const known = amounts.get(canonical) ?? amount;
+    amounts.set(canonical, amount < known ? amount : known);
+  }
+  return amounts;
 }
 
 /** What the VMMRQs of a namespace give together. */

@@ -8,16 +8,18 @@ import { formatQuantity, isHardQuantity, parseQuantity } from './quantity.ts';
 /** A quantity that the API server would not take back makes the whole record unreadable. */
 const texts = z.record(z.string(), z.string().refine(isHardQuantity));
 
+/** `token`, `original` and `raised` mean the same in every version; what else another version writes loses no original. */
 const grantSchema = z.looseObject({
   v: z.number().int(),
   token: z.string().min(1),
-  raisedAt: z.iso.datetime({ offset: true }),
+  /** Unknown: long ago, so that it counts as stalled. */
+  raisedAt: z.iso.datetime({ offset: true }).catch('1970-01-01T00:00:00.000Z'),
   /** What spec.hard said before, to the letter, for the raised keys only. */
   original: texts,
   raised: texts,
-  vmmrqs: z.array(z.object({ name: z.string(), uid: z.string() })).default([]),
+  vmmrqs: z.array(z.object({ name: z.string(), uid: z.string() })).catch([]),
   /** Who owned the raised keys (server-side apply), to hand them back. */
-  managers: z.record(z.string(), z.array(z.string())).default({}),
+  managers: z.record(z.string(), z.array(z.string())).catch({}),
 });
 
 /** The record of a raise, written in the raise's own PUT. `original` and `raised` keep their meaning in every version. */

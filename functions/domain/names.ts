@@ -37,10 +37,8 @@ export const LABEL = {
 export const KUBEVIRT = {
   launcherLabel: 'kubevirt.io',
   launcher: 'virt-launcher',
-  attachment: 'hotplug-disk',
   createdBy: 'kubevirt.io/created-by',
   migrationJobUID: 'kubevirt.io/migrationJobUID',
-  outdatedLauncher: 'kubevirt.io/outdatedLauncherImage',
   /** VMIM condition: the target pod was refused with "exceeded quota"; never cleared while Pending. */
   rejectedByQuota: 'migrationRejectedByResourceQuota',
 } as const;
@@ -48,6 +46,7 @@ export const KUBEVIRT = {
 /** The kinds of object that we watch and report on. */
 export const KIND = {
   migration: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstanceMigration' },
+  vmi: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance' },
   vmmrq: { apiVersion: 'mtq.kubevirt.io/v1alpha1', kind: 'VirtualMachineMigrationResourceQuota' },
   quota: { apiVersion: 'v1', kind: 'ResourceQuota' },
 } as const;
@@ -121,10 +120,6 @@ export const CONDITION = {
 export const REASON = {
   /** No migration of the namespace is refused by a quota. */
   nothingBlocked: 'NothingBlocked',
-  /** The migration has its target pod. */
-  hasTargetPod: 'HasTargetPod',
-  /** The migration does not carry KubeVirt's condition, or is not Pending. */
-  notRejected: 'NotRejected',
   /** The VMI of the migration is gone. */
   vmiGone: 'VirtualMachineInstanceGone',
   /** No launcher pod of the VMI to take the size from. */
@@ -191,8 +186,6 @@ export const REASON = {
   notRestored: 'NotRestored',
   /** The namespace is free again. */
   unlocked: 'Unlocked',
-  /** Somebody changed a raised key meanwhile: theirs stands. */
-  foreignEdit: 'ForeignEdit',
 } as const;
 export type Reason = (typeof REASON)[keyof typeof REASON];
 

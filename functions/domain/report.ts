@@ -1,8 +1,9 @@
+import { lastAttemptOf } from './attempt.ts';
 import { unusableKeys } from './charged.ts';
 import { grantOf } from './grant.ts';
 import { lockOf, type Reference } from './lock.ts';
 import { CONDITION, KIND, REASON, type EventReason } from './names.ts';
-import type { Condition, Vmmrq, VmmrqStatus } from './objects.ts';
+import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from './objects.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -24,6 +25,13 @@ export const aboutMigration = (namespace: string, { name, uid }: Reference): Sub
 
 export const aboutVmmrq = ({ metadata: { namespace = '', name, uid } }: Vmmrq): Subject => ({
   ...KIND.vmmrq,
+  namespace,
+  name,
+  uid,
+});
+
+export const aboutVmi = ({ metadata: { namespace = '', name, uid } }: VirtualMachineInstance): Subject => ({
+  ...KIND.vmi,
   namespace,
   name,
   uid,
@@ -75,12 +83,14 @@ export function statusReport(
     migrationsToBlockingResourceQuotas: Object.fromEntries(
       blocked.map(({ migration, blocking }) => [migration.name, blocking.map(({ quota }) => quota.name)]),
     ),
+    ...(isQuiet(snapshot) ? { originalBlockingResourceQuotas: [] } : {}),
     conditions: withConditions(
       vmmrq.status?.conditions ?? [],
       [
         readyCondition(vmmrq, snapshot.vmmrqs.length),
         blockingCondition(waiting),
         ...(isQuiet(snapshot) ? AT_REST : []),
+        ...attemptCondition(vmmrq, snapshot),
         notEnough === undefined
           ? condition(CONDITION.notEnough, 'False', 'Enough', 'nothing waits for more than is given')
           : condition(CONDITION.notEnough, 'True', notEnough.reason, about(notEnough)),
@@ -88,6 +98,20 @@ export function statusReport(
       snapshot.now,
     ),
   };
+}
+
+/** How the last attempt ended, from its record on the namespace; nothing is said where there never was one. */
+function attemptCondition({ status }: Vmmrq, { namespace }: NamespaceSnapshot): ConditionChange[] {
+  const last = lastAttemptOf(namespace);
+  const type = CONDITION.raisedButNotAdmitted;
+  if (last !== undefined && last.failures > 0) {
+    const message = `attempt ${String(last.failures)} in a row failed at ${last.at}: ${last.reason}`;
+    return [condition(type, 'True', last.reason, message)];
+  }
+  const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
+  return wasSaid
+    ? [condition(type, 'False', REASON.admitted, 'the last attempt got its migrations through')]
+    : [];
 }
 
 /** Nobody holds the namespace and nothing is raised: a report of a lock or a raise that is left over is wrong. */
@@ -122,7 +146,7 @@ export function condition(
 }
 
 /** Nothing is locked or raised. */
-export const AT_REST: readonly ConditionChange[] = [
+const AT_REST: readonly ConditionChange[] = [
   condition(CONDITION.locked, 'False', REASON.unlocked, 'the namespace is free'),
   condition(CONDITION.raised, 'False', REASON.lowered, 'every quota is as it was'),
 ];

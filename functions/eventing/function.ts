@@ -71,7 +71,7 @@ function logOutcome(log: Log, { step, wake, outcome }: Done): void {
     namespace: wake.namespace,
     token: outcome.token ?? wake.token,
     reason: outcome.reason,
-    migrations: outcome.reply?.migrations?.map(({ name }) => name),
+    migrations: outcome.migrations ?? outcome.reply?.migrations?.map(({ name }) => name),
     reply: outcome.reply?.type,
   });
 }

@@ -2,8 +2,8 @@ import type { Assessment } from '../domain/assessment.ts';
 import type { OurEvent } from '../domain/events.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
 import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
-import type { Migration, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
-import { aboutMigration, aboutVmmrq, statusReport, type EventReport } from '../domain/report.ts';
+import type { Migration, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
+import { aboutMigration, aboutVmi, aboutVmmrq, statusReport, type EventReport } from '../domain/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import type { Verdict } from '../domain/verdict.ts';
 
@@ -83,21 +83,30 @@ function nudgesOf({ migrations, quotas }: NamespaceSnapshot, told: readonly Verd
 /** What we are at work on speaks for itself by the later steps' Events. */
 const IN_HAND: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock];
 
-/** On the migration always; what the VMMRQs lack also on each of them. */
-function eventsOf({ namespace, vmmrqs }: NamespaceSnapshot, verdict: Verdict): EventReport[] {
+/** On the migration and on what should give more; what is not enough also on the VMI, where KubeVirt's FailedCreate is. */
+function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] {
   if (verdict.verdict === 'Fits' || IN_HAND.includes(verdict.reason)) return [];
   const notEnough = verdict.verdict === 'NoFit';
+  const { migration, message } = verdict;
   const report = {
     type: verdict.verdict === 'FitsWithRaise' ? 'Normal' : 'Warning',
     reason: notEnough ? EVENT_REASON.quotaNotEnough : EVENT_REASON.migrationBlocked,
-    message: `${verdict.verdict}: ${verdict.message}`,
-    key: `${verdict.migration.uid} ${verdict.reason} ${notEnough ? verdict.message : ''}`,
+    key: `${migration.uid} ${verdict.reason} ${notEnough ? message : ''}`,
   } as const;
-  const others = vmmrqs.map((vmmrq) => ({
-    ...report,
-    on: aboutVmmrq(vmmrq),
-    message: `${verdict.migration.name}: ${verdict.message}`,
-  }));
-  const on = aboutMigration(namespace.metadata.name, verdict.migration);
-  return [{ ...report, on }, ...(notEnough ? others : [])];
+  const on = aboutMigration(snapshot.namespace.metadata.name, migration);
+  const vmis = notEnough ? vmisOf(snapshot, verdict).map(aboutVmi) : [];
+  return [
+    { ...report, on, message: `${verdict.verdict}: ${message}` },
+    ...[...snapshot.vmmrqs.map(aboutVmmrq), ...vmis].map((other) => ({
+      ...report,
+      on: other,
+      message: `${verdict.verdict}: ${migration.name}: ${message}`,
+    })),
+  ];
+}
+
+function vmisOf({ migrations, vmis }: NamespaceSnapshot, verdict: Verdict): VirtualMachineInstance[] {
+  const migration = migrations.find(({ metadata }) => metadata.uid === verdict.migration.uid);
+  const vmi = vmis.get(migration?.spec.vmiName ?? '');
+  return vmi === undefined ? [] : [vmi];
 }

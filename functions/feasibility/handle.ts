@@ -4,13 +4,13 @@ import { isRejectedByQuota, overlaps } from '../domain/migration.ts';
 import { ANNOTATION, EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
-import { writeEvents, writeVmmrqStatus } from '../kubernetes/report.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readMigrations, readSnapshot } from '../kubernetes/snapshot.ts';
 import { watchForChange } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { rulesOf } from '../step.ts';
-import { decide, type FeasibilityDecision, type Nudge } from './decide.ts';
+import { decide, type Nudge } from './decide.ts';
+import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
 
@@ -41,6 +41,7 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   const seen = await gather(wake.namespace, tools);
   if (seen === undefined) return NOTHING;
   const decision = decide(seen.snapshot, seen.assessment);
+  logVerdicts(wake, seen.assessment, tools);
 
   await Promise.all(decision.nudges.map((nudge) => apply(nudge, tools)));
   tools.afterwards(() => report(seen.snapshot, decision, tools));
@@ -94,16 +95,4 @@ async function apply({ migration, value }: Nudge, { cluster }: Tools): Promise<v
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
-}
-
-async function report(
-  snapshot: NamespaceSnapshot,
-  { events, statusOf }: FeasibilityDecision,
-  { cluster, log }: Tools,
-): Promise<void> {
-  const reporter = { cluster, log };
-  await Promise.all([
-    writeEvents(reporter, events),
-    ...snapshot.vmmrqs.map((vmmrq) => writeVmmrqStatus(reporter, vmmrq, statusOf)),
-  ]);
 }

@@ -33,8 +33,8 @@ export const MIGRATIONS: ResourceType<Migration> = {
   plural: 'virtualmachineinstancemigrations',
 };
 export const VMIS: ResourceType<VirtualMachineInstance> = {
-  ...kubevirt,
-  kind: 'VirtualMachineInstance',
+  ...KIND.vmi,
+  namespaced: true,
   plural: 'virtualmachineinstances',
 };
 export const KUBEVIRTS: ResourceType<KubeVirt> = { ...kubevirt, kind: 'KubeVirt', plural: 'kubevirts' };

@@ -1,7 +1,6 @@
 import type { Assessment } from '../domain/assessment.ts';
-import { raisedQuota } from '../domain/grant.ts';
 import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
-import { grantOf } from '../domain/grant.ts';
+import { grantOf, raisedQuota } from '../domain/grant.ts';
 import { REASON, type Reason } from '../domain/names.ts';
 import type { Namespace, ResourceQuota } from '../domain/objects.ts';
 import { releasedQuota } from '../domain/restore.ts';
@@ -23,6 +22,9 @@ export type LockDecision =
       readonly reason: Reason;
       readonly message: string;
     };
+
+/** The decision to take the namespace. */
+export type Take = Extract<LockDecision, { kind: 'take' }>;
 
 /** Decides again on live objects: the event that woke us may be forged, or hours old. */
 export function decide(

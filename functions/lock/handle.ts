@@ -1,18 +1,15 @@
 import { assess } from '../domain/assessment.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
-import { EVENT, EVENT_REASON, REASON } from '../domain/names.ts';
-import { aboutMigration, aboutVmmrq } from '../domain/report.ts';
+import { EVENT, REASON } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused, Unreachable, type ApiError } from '../kubernetes/errors.ts';
 import { findIncumbent } from '../kubernetes/incumbent.ts';
-import { writeEvents } from '../kubernetes/report.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { readSnapshot } from '../kubernetes/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type Tools } from '../step.ts';
-import { decide, type LockDecision } from './decide.ts';
-
-type Take = Extract<LockDecision, { kind: 'take' }>;
+import { decide, type LockDecision, type Take } from './decide.ts';
+import { reportLocked, reportRefused } from './report.ts';
 
 /** How often a lost race is run again before the event is left to whoever won. */
 const ROUNDS = 3;
@@ -82,7 +79,7 @@ async function take(decision: Take, snapshot: NamespaceSnapshot, tools: Tools): 
     if (isConflict(error) || error instanceof Unreachable) return undefined;
     throw error;
   }
-  tools.afterwards(() => report(decision, snapshot, tools));
+  tools.afterwards(() => reportLocked(decision, snapshot, tools));
   const { reason, message, lock: taken } = decision;
   return { reason, message, token: taken.token, reply: lockedEvent(name, taken) };
 }
@@ -94,36 +91,6 @@ async function rehearse({ rehearsals }: Take, cluster: Cluster): Promise<void> {
 /** Unsupported: a policy of somebody else refuses our writes; nothing was locked. */
 function refused(error: ApiError, snapshot: NamespaceSnapshot, tools: Tools): Outcome {
   const message = `Unsupported: a write to a ResourceQuota would be refused: ${error.status.message ?? error.reason}`;
-  const key = `${REASON.refusedByPolicy} ${snapshot.quotas.map(({ metadata }) => metadata.uid).join()}`;
-  const reports = snapshot.vmmrqs.map((vmmrq) => ({
-    on: aboutVmmrq(vmmrq),
-    type: 'Warning' as const,
-    reason: EVENT_REASON.migrationBlocked,
-    message,
-    key,
-  }));
-  tools.afterwards(() => writeEvents(tools, reports));
+  tools.afterwards(() => reportRefused(message, snapshot, tools));
   return { reason: REASON.refusedByPolicy, message };
-}
-
-async function report(
-  { lock: taken, message }: Take,
-  snapshot: NamespaceSnapshot,
-  tools: Tools,
-): Promise<void> {
-  const namespace = snapshot.namespace.metadata.name;
-  const about = [
-    ...taken.migrations.map((migration) => aboutMigration(namespace, migration)),
-    ...snapshot.vmmrqs.map(aboutVmmrq),
-  ];
-  await writeEvents(
-    tools,
-    about.map((on) => ({
-      on,
-      type: 'Normal',
-      reason: EVENT_REASON.namespaceLocked,
-      message: `the namespace is ${message}`,
-      key: taken.token,
-    })),
-  );
 }

@@ -1,19 +1,13 @@
-import type { Wake } from '../domain/events.ts';
+import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
-import { targetPodOf } from '../domain/migration.ts';
-import { ANNOTATION, EVENT, EVENT_REASON, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
-import { aboutMigration, aboutVmmrq, type EventReport } from '../domain/report.ts';
-import type { ForeignEdit } from '../domain/restore.ts';
+import { ANNOTATION, EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
-import { writeEvents } from '../kubernetes/report.ts';
-import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations, readTargets } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, type LowerDecision, type LowerSnapshot } from './decide.ts';
+import { decide, type Lower, type LowerSnapshot, type Nudge } from './decide.ts';
+import { report } from './report.ts';
 import { restore } from './restore.ts';
-
-type Lower = Extract<LowerDecision, { kind: 'lower' }>;
-type Nudge = Extract<LowerDecision, { kind: 'nudge' }>;
 
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
 
@@ -46,7 +40,7 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
       await nudge(decision, tools);
       return { reason, message };
     case 'lower':
-      return lowerAll(decision, snapshot, tools);
+      return lowerAll(wake, { decision, snapshot }, tools);
   }
 }
 
@@ -56,8 +50,8 @@ async function gather(wake: Wake, { cluster, settings }: Tools): Promise<LowerSn
   const read = await orGone(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
   const state = lockOf(read.object);
-  // An event about a migration cannot be about a grant without a lock; the others can.
-  if (state.kind === 'none' && wake.kind === KIND.migration.kind) return undefined;
+  // A grant without a lock is looked for only when lock.expired says so: else every late event would cost a second read.
+  if (state.kind === 'none' && wake.type !== EVENT.lockExpired) return undefined;
   const uids = state.kind === 'held' ? state.lock.migrations.map(({ uid }) => uid) : [];
   const [quotas, migrations, targets] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
@@ -88,53 +82,31 @@ async function nudge({ migrations, value }: Nudge, { cluster }: Tools): Promise<
   );
 }
 
-async function lowerAll(decision: Lower, snapshot: LowerSnapshot, tools: Tools): Promise<Outcome> {
-  const { lock, quotas, reason, message } = decision;
-  const namespace = snapshot.namespace.metadata.name;
-  const edits = await Promise.all(quotas.map((quota) => restore(tools.cluster, quota, lock)));
-  tools.afterwards(() => report({ decision, snapshot, edits: edits.flat() }, tools));
-  const state = lockOf(snapshot.namespace);
-  if (state.kind === 'none') return { reason, message };
-  const token =
-    lock === undefined ? { cause: snapshot.namespace.metadata.resourceVersion } : { token: lock.token };
-  return {
-    reason,
-    message,
-    ...(lock === undefined ? {} : { token: lock.token }),
-    reply: { type: EVENT.quotaLowered, from: 'lower', namespace, reason, message, ...token },
-  };
-}
-
-interface Lowered {
+interface Due {
   readonly decision: Lower;
   readonly snapshot: LowerSnapshot;
-  readonly edits: readonly ForeignEdit[];
 }
 
-async function report({ decision, snapshot, edits }: Lowered, tools: Tools): Promise<void> {
+async function lowerAll(wake: Wake, { decision, snapshot }: Due, tools: Tools): Promise<Outcome> {
   const { lock, quotas, reason, message } = decision;
-  const namespace = snapshot.namespace.metadata.name;
-  const vmmrqs = await tools.cluster.list(VMMRQS, { namespace });
-  const key = lock?.token ?? reason;
-  const names = quotas.map(({ metadata }) => metadata.name).join(', ');
-  const kept = edits.map(({ key: of, now }) => `${of}=${now ?? 'dropped'}`).join(', ');
-  const lowered: EventReport[] = vmmrqs.items.map((vmmrq) => ({
-    on: aboutVmmrq(vmmrq),
-    type: edits.length > 0 ? 'Warning' : 'Normal',
-    reason: EVENT_REASON.quotaLowered,
-    message:
-      `${names} put back: ${message}` +
-      (edits.length > 0 ? `; somebody changed raised keys meanwhile, theirs stands: ${kept}` : ''),
-    key,
-  }));
-  const admitted: EventReport[] = (lock?.migrations ?? [])
-    .filter((migration) => targetPodOf(migration, snapshot.targets) !== undefined)
-    .map((migration) => ({
-      on: aboutMigration(namespace, migration),
-      type: 'Normal',
-      reason: EVENT_REASON.migrationAdmitted,
-      message: `target pod ${targetPodOf(migration, snapshot.targets)?.metadata.name ?? ''} is there`,
-      key,
-    }));
-  await writeEvents(tools, [...lowered, ...admitted]);
+  const restored = await Promise.all(quotas.map((quota) => restore(tools.cluster, quota, lock)));
+  const wrote = restored.some((result) => result.wrote);
+  const edits = restored.flatMap(({ foreignEdits }) => foreignEdits);
+  if (wrote) tools.afterwards(() => report({ decision, snapshot, edits }, tools));
+  const about =
+    lock === undefined ? {} : { token: lock.token, migrations: lock.migrations.map(({ name }) => name) };
+  const isSaid = lockOf(snapshot.namespace).kind === 'none' || (!wrote && isEcho(wake));
+  return { reason, message, ...about, ...(isSaid ? {} : { reply: loweredEvent(decision, snapshot) }) };
+}
+
+/**
+ * Every write of ours to a quota comes back as an update. Whoever made the last write replies; where that reply is
+ * lost, the quota's last event (its label is gone: a delete) says it again, and after that the watchdog.
+ */
+const isEcho = ({ type }: Wake): boolean => type === SOURCE_EVENT.update;
+
+function loweredEvent({ lock, reason, message }: Lower, { namespace }: LowerSnapshot): OurEvent {
+  const { name, resourceVersion } = namespace.metadata;
+  const of = lock === undefined ? { cause: resourceVersion } : { token: lock.token };
+  return { type: EVENT.quotaLowered, from: 'lower', namespace: name, reason, message, ...of };
 }

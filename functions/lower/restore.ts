@@ -13,41 +13,55 @@ const ENFORCE_MS = 500;
 /** Writes and lost races of one quota before the whole event is tried again. */
 const ROUNDS = 12;
 
+export interface Restored {
+  /** Whether a write of ours was among those that put it back; else somebody else was at it, or it was back already. */
+  readonly wrote: boolean;
+  readonly foreignEdits: readonly ForeignEdit[];
+}
+
 /**
  * Puts one quota back, write by write, each with the resourceVersion of its read; a lost race starts again at a read.
- * Resolves with what somebody else had changed meanwhile. Rejects when it could not be done now.
+ * Resolves when it is back, with what somebody else had changed meanwhile. Rejects when it could not be done now.
  */
 export async function restore(
   cluster: Cluster,
   seen: ResourceQuota,
   lock: Lock | undefined,
-): Promise<readonly ForeignEdit[]> {
+): Promise<Restored> {
   let quota: ResourceQuota | undefined = seen;
+  let wrote = false;
   let foreignEdits: readonly ForeignEdit[] = [];
   for (let round = 1; quota !== undefined && round <= ROUNDS; round += 1) {
     const next = nextWrite(quota, lock);
-    if (next.kind === 'done') return foreignEdits;
+    if (next.kind === 'done') return { wrote, foreignEdits };
+    if (next.kind === 'fence' && !(await isStillHeld(cluster, quota, lock))) return { wrote, foreignEdits };
     if (next.kind !== 'fence' && next.foreignEdits.length > 0) foreignEdits = next.foreignEdits;
-    if (next.kind === 'fence' && !(await isStillHeld(cluster, quota, lock))) return foreignEdits;
-    quota = await write(cluster, quota, next);
+    const written = await write(cluster, quota, next);
+    wrote ||= written.ours;
+    quota = written.quota;
   }
-  if (quota === undefined) return foreignEdits;
+  if (quota === undefined) return { wrote, foreignEdits };
   throw new Error(`ResourceQuota ${seen.metadata.name} kept changing while it was to be put back`);
 }
 
-/** The quota after the write, or as it is when the write lost a race; undefined: it is gone. */
+interface Written {
+  readonly ours: boolean;
+  /** After the write, or as it is when the write lost a race; undefined: it is gone. */
+  readonly quota: ResourceQuota | undefined;
+}
+
 async function write(
   cluster: Cluster,
   quota: ResourceQuota,
   next: Exclude<NextWrite, { kind: 'done' }>,
-): Promise<ResourceQuota | undefined> {
+): Promise<Written> {
   try {
-    if (next.kind === 'enforce') return await enforce(cluster, quota);
-    return (await cluster.replace(RESOURCE_QUOTAS, next.quota)).object;
+    if (next.kind === 'enforce') return { ours: false, quota: await enforce(cluster, quota) };
+    return { ours: true, quota: (await cluster.replace(RESOURCE_QUOTAS, next.quota)).object };
   } catch (error) {
     if (!isConflict(error) && !isNotFound(error)) throw error;
   }
-  return reread(cluster, quota);
+  return { ours: false, quota: await reread(cluster, quota) };
 }
 
 /** Waits until status.hard says what spec.hard says; when nobody lowers it, writes it: it may only go down. */

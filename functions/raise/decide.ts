@@ -38,6 +38,9 @@ export type RaiseDecision =
   /** Not ours, or too late: nothing is written. */
   | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string };
 
+export type Raise = Extract<RaiseDecision, { kind: 'raise' }>;
+export type End = Extract<RaiseDecision, { kind: 'end' }>;
+
 /** Raises only while the lock is held and proven; everything else ends the lock, or is left alone. */
 export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   const { token, namespace, now, proof } = snapshot;

@@ -9,11 +9,8 @@ import { prove } from '../kubernetes/proof.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, type RaiseDecision, type RaiseSnapshot } from './decide.ts';
+import { decide, type End, type Raise, type RaiseDecision, type RaiseSnapshot } from './decide.ts';
 import { report } from './report.ts';
-
-type Raise = Extract<RaiseDecision, { kind: 'raise' }>;
-type End = Extract<RaiseDecision, { kind: 'end' }>;
 
 /** Lost races are run again from the quotas' GET this often; then the Broker tries again. */
 const ROUNDS = 5;
@@ -131,7 +128,7 @@ async function write(decision: Raise, snapshot: RaiseSnapshot, tools: Tools): Pr
   const [failure] = failures;
   if (failure === undefined) {
     const reply = nextEvent(EVENT.quotaRaised, snapshot.namespace.metadata.name, { token: lock.token });
-    return { reason, message, reply };
+    return { reason, message, reply, migrations: lock.migrations.map(({ name }) => name) };
   }
   if (failures.every((error) => isConflict(error) || isNotFound(error))) return undefined;
   const refusal = failures.find(isRefused);

@@ -1,11 +1,10 @@
+import { grantOf } from '../domain/grant.ts';
 import { CONDITION, EVENT_REASON, REASON } from '../domain/names.ts';
-import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
+import type { ResourceQuota, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import { aboutMigration, aboutVmmrq, condition, withConditions } from '../domain/report.ts';
 import { writeEvents, writeVmmrqStatus } from '../kubernetes/report.ts';
 import type { Tools } from '../step.ts';
-import type { RaiseDecision, RaiseSnapshot } from './decide.ts';
-
-type Raise = Extract<RaiseDecision, { kind: 'raise' }>;
+import type { Raise, RaiseSnapshot } from './decide.ts';
 
 /** Says on the VMMRQs (status and Event) and on the migrations what is raised and from what. */
 export async function report(decision: Raise, snapshot: RaiseSnapshot, tools: Tools): Promise<void> {
@@ -15,15 +14,35 @@ export async function report(decision: Raise, snapshot: RaiseSnapshot, tools: To
   );
 }
 
-function statusWhileRaised(decision: Raise, { quotas, now }: RaiseSnapshot): (vmmrq: Vmmrq) => VmmrqStatus {
-  const names = decision.lock.migrations.map(({ name }) => name).join(', ');
-  const locked = condition(CONDITION.locked, 'True', REASON.locked, `for ${names}`);
-  const raised = condition(CONDITION.raised, 'True', REASON.raised, decision.message);
+function statusWhileRaised(
+  { lock, message }: Raise,
+  { quotas, now }: RaiseSnapshot,
+): (vmmrq: Vmmrq) => VmmrqStatus {
+  const names = lock.migrations.map(({ name }) => name);
+  const blocking = quotas.map(({ metadata }) => metadata.name);
+  const changes = [
+    condition(CONDITION.blocking, 'True', REASON.fitsWithRaise, `${names.join(', ')}: ${message}`),
+    condition(CONDITION.locked, 'True', REASON.locked, `for ${names.join(', ')}`),
+    condition(CONDITION.raised, 'True', REASON.raised, message),
+  ];
   return (vmmrq) => ({
     ...vmmrq.status,
-    originalBlockingResourceQuotas: quotas.map(({ metadata, spec }) => ({ name: metadata.name, spec })),
-    conditions: withConditions(vmmrq.status?.conditions ?? [], [locked, raised], now),
+    creationTime: vmmrq.metadata.creationTimestamp,
+    additionalMigrationResources: vmmrq.spec.additionalMigrationResources ?? {},
+    migrationsToBlockingResourceQuotas: Object.fromEntries(names.map((name) => [name, blocking])),
+    originalBlockingResourceQuotas: quotas.map((quota) => ({
+      name: quota.metadata.name,
+      spec: originalSpec(quota),
+    })),
+    conditions: withConditions(vmmrq.status?.conditions ?? [], changes, now),
   });
+}
+
+/** A retried raise reads quotas that it has raised already: what they were is in their grant. */
+function originalSpec(quota: ResourceQuota): ResourceQuota['spec'] {
+  const state = grantOf(quota);
+  const original = state.kind === 'held' ? state.grant.original : {};
+  return { ...quota.spec, hard: { ...quota.spec.hard, ...original } };
 }
 
 async function writeRaisedEvents(

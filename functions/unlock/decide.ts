@@ -30,10 +30,11 @@ export type UnlockDecision =
       readonly lock: Lock | undefined;
       /** Pods that nobody of ours let in while the namespace was locked. */
       readonly strangers: readonly Pod[];
-      readonly succeeded: boolean;
       readonly reason: Reason;
       readonly message: string;
     };
+
+export type Unlock = Extract<UnlockDecision, { kind: 'unlock' }>;
 
 /** Frees the namespace when every quota of the lock is gone, or released by this token and enforced as it was. */
 export function decide(snapshot: UnlockSnapshot): UnlockDecision {
@@ -68,7 +69,6 @@ function unlockUnreadable({ namespace }: UnlockSnapshot): UnlockDecision {
     namespace: withoutLock(namespace, namespace.metadata.annotations?.[ANNOTATION.lastAttempt]),
     lock: undefined,
     strangers: [],
-    succeeded: false,
     reason: REASON.unlocked,
     message: 'unlocked: the lock could not be read',
   };
@@ -93,7 +93,6 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
     namespace: withoutLock(namespace, attempt === undefined ? undefined : JSON.stringify(attempt)),
     lock,
     strangers: pods.filter((pod) => isStranger(pod, lock)),
-    succeeded,
     reason: REASON.unlocked,
     message: `unlocked: ${how}`,
   };
@@ -102,7 +101,10 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
 function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
   const left = migrations.some(
     ({ metadata, status }) =>
-      lock.migrations.some(({ uid }) => uid === metadata.uid) && status?.phase === 'Pending',
+      lock.migrations.some(({ uid }) => uid === metadata.uid) &&
+      // One that is being deleted has ended, though virt-controller may not have said so yet.
+      metadata.deletionTimestamp === undefined &&
+      status?.phase === 'Pending',
   );
   return left ? REASON.raisedButNotAdmitted : REASON.ended;
 }

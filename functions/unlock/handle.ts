@@ -1,15 +1,13 @@
 import type { Wake } from '../domain/events.ts';
-import { CONDITION, EVENT, EVENT_REASON, REASON } from '../domain/names.ts';
-import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
-import { aboutVmmrq, AT_REST, condition, withConditions } from '../domain/report.ts';
+import { lockOf } from '../domain/lock.ts';
+import { EVENT, REASON } from '../domain/names.ts';
+import type { Namespace } from '../domain/objects.ts';
 import { describeError } from '../kubernetes/errors.ts';
-import { writeEvents, writeVmmrqStatus } from '../kubernetes/report.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, type UnlockDecision, type UnlockSnapshot } from './decide.ts';
-
-type Unlock = Extract<UnlockDecision, { kind: 'unlock' }>;
+import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
+import { report } from './report.ts';
 
 /** Frees the namespace when the API server really enforces the originals again, and records the attempt. */
 export const unlock: Step = {
@@ -21,7 +19,7 @@ export const unlock: Step = {
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   const snapshot = await gather(wake, tools);
-  if (snapshot === undefined) return { reason: REASON.notOurLock, message: 'the namespace is gone' };
+  if (snapshot === undefined) return NOT_OURS;
   const decision = decide(snapshot);
   const { kind, reason, message } = decision;
   if (kind === 'leave') return { reason, message };
@@ -30,14 +28,20 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   await tools.cluster.replace(NAMESPACES, decision.namespace);
   tools.afterwards(() => tellNext(decision, tools));
   tools.afterwards(() => report(decision, snapshot, tools));
-  return { reason, message };
+  const migrations = decision.lock?.migrations.map(({ name }) => name) ?? [];
+  return { reason, message, migrations };
 }
 
-/** The namespace first: what is read after it can only be newer than the precondition of the write. */
+const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked by this token' };
+
+/**
+ * The namespace first: what is read after it can only be newer than the precondition of the write. undefined after the
+ * one read that shows there is nothing to do.
+ */
 async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | undefined> {
   const name = wake.namespace;
   const namespace = await orGone(cluster.get(NAMESPACES, { name }));
-  if (namespace === undefined) return undefined;
+  if (namespace === undefined || !isHeld(namespace.object, wake.token)) return undefined;
   const where = { namespace: name };
   const [quotas, migrations, pods, vmmrqs] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, where),
@@ -56,6 +60,14 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
   };
 }
 
+/** By this token, where the event names one; or there is a lock that cannot be read. */
+function isHeld(namespace: Namespace, token: string | undefined): boolean {
+  const state = lockOf(namespace);
+  return state.kind === 'held'
+    ? token === undefined || state.lock.token === token
+    : state.kind === 'malformed';
+}
+
 /** Posted fresh: a chain of replies would die of its TTL. When it is lost, the watchdog's sweep says the same. */
 async function tellNext({ lock, namespace }: Unlock, { post, log }: Tools): Promise<void> {
   const name = namespace.metadata.name;
@@ -65,40 +77,4 @@ async function tellNext({ lock, namespace }: Unlock, { post, log }: Tools): Prom
   } catch (error) {
     log('warn', `namespace.unlocked was not posted: ${describeError(error)}`, { namespace: name });
   }
-}
-
-async function report(decision: Unlock, snapshot: UnlockSnapshot, tools: Tools): Promise<void> {
-  const { strangers, lock } = decision;
-  await Promise.all(
-    snapshot.vmmrqs.map((vmmrq) => writeVmmrqStatus(tools, vmmrq, statusAfter(decision, snapshot.now))),
-  );
-  if (strangers.length === 0) return;
-  const names = strangers.map(({ metadata }) => metadata.name).join(', ');
-  const message = `pods came in while the namespace was locked, that were under way before: ${names}`;
-  tools.log('warn', message, { namespace: decision.namespace.metadata.name, token: lock?.token });
-  await writeEvents(
-    tools,
-    snapshot.vmmrqs.map((vmmrq) => ({
-      on: aboutVmmrq(vmmrq),
-      type: 'Warning',
-      reason: EVENT_REASON.quotaLowered,
-      message,
-      key: `strangers ${lock?.token ?? ''}`,
-    })),
-  );
-}
-
-function statusAfter({ lock, succeeded, message }: Unlock, now: number): (vmmrq: Vmmrq) => VmmrqStatus {
-  const failed = lock !== undefined && !succeeded;
-  const changes = [
-    ...AT_REST,
-    failed
-      ? condition(CONDITION.raisedButNotAdmitted, 'True', REASON.raisedButNotAdmitted, message)
-      : condition(CONDITION.raisedButNotAdmitted, 'False', REASON.admitted, message),
-  ];
-  return (vmmrq) => ({
-    ...vmmrq.status,
-    originalBlockingResourceQuotas: [],
-    conditions: withConditions(vmmrq.status?.conditions ?? [], changes, now),
-  });
 }

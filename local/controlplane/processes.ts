@@ -24,8 +24,33 @@ import {
 } from './flags.ts';
 import { freePort } from './ports.ts';
 import { apiServerReady, quotaControllerReady } from './ready.ts';
-import type { ControlPlane } from './start.ts';
 import { requestToken } from './tokens.ts';
+
+/** A running etcd, kube-apiserver and kube-controller-manager. */
+export interface ControlPlane {
+  /** https://127.0.0.1:port */
+  readonly url: string;
+  /** Temporary: credentials, data, logs (<process>.log). Callers may put files of their own there. */
+  readonly folder: string;
+  readonly caFile: string;
+  /** One audit.k8s.io/v1 Event a line, level Metadata: one line for each request, two for a watch (its start, its end). */
+  readonly auditLog: string;
+  /** Path; user `admin`, group system:masters. Nobody but the caller uses it. */
+  readonly adminKubeconfig: string;
+  /** Path of a kubeconfig with a token of this service account, which must exist (rejects with an ApiError else). */
+  kubeconfigFor(account: { namespace: string; name: string }): Promise<string>;
+  /** Path of a kubeconfig of one of StartOptions.users or DEFAULT_USERS; rejects for any other. */
+  kubeconfigForUser(user: User): Promise<string>;
+  /** SIGSTOP: no status.hard, no garbage collection, until it is resumed. */
+  pauseControllerManager(): void;
+  resumeControllerManager(): void;
+  /** The API server is gone, as by a crash (requests under way break off), until startApiServer. */
+  stopApiServer(): Promise<void>;
+  /** The same port and data again; resolves when it is ready. */
+  startApiServer(): Promise<void>;
+  /** Ends the processes and removes the folder. May be called more than once. */
+  stop(): Promise<void>;
+}
 
 type ServerBinary = 'etcd' | 'kube-apiserver' | 'kube-controller-manager';
 

@@ -255,7 +255,7 @@ describe('rights', () => {
       'update resourcequotas/status': ['lower', 'guard'],
       'create resourcequotas': ['raise'],
       'patch virtualmachineinstancemigrations.kubevirt.io': ['feasibility', 'lower', 'guard'],
-      [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility', 'raise', 'unlock', 'guard'],
+      [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility', 'raise'],
       'create events': ['feasibility', 'lock', 'raise', 'lower', 'unlock', 'guard'],
       'update validatingwebhookconfigurations.admissionregistration.k8s.io (mtq-guard)': ['guard'],
       'create secrets': ['guard'],

@@ -1,0 +1,30 @@
+import type { Assessment } from '../domain/assessment.ts';
+import type { Wake } from '../domain/events.ts';
+import { EVENT } from '../domain/names.ts';
+import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import { writeEvents, writeVmmrqStatus } from '../kubernetes/report.ts';
+import type { Tools } from '../step.ts';
+import type { FeasibilityDecision } from './decide.ts';
+
+/** One line for each decision about a migration. */
+export function logVerdicts({ namespace }: Wake, { verdicts }: Assessment, { log }: Tools): void {
+  for (const { migration, verdict, reason, message } of verdicts) {
+    log('info', message, { step: 'feasibility', namespace, migration: migration.name, verdict, reason });
+  }
+}
+
+/**
+ * Says on each migration, VMMRQ and VMI what the verdict is, and brings the VMMRQs' status up to date; not when a raise
+ * follows: that writes the status too, and every write of it wakes us again.
+ */
+export async function report(
+  snapshot: NamespaceSnapshot,
+  { events, statusOf, reply }: FeasibilityDecision,
+  tools: Tools,
+): Promise<void> {
+  const vmmrqs = reply?.type === EVENT.migrationFeasible ? [] : snapshot.vmmrqs;
+  await Promise.all([
+    writeEvents(tools, events),
+    ...vmmrqs.map((vmmrq) => writeVmmrqStatus(tools, vmmrq, statusOf)),
+  ]);
+}
