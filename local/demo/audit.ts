@@ -1,0 +1,85 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+
+/** audit.k8s.io/v1 Event, as far as it is looked at. */
+interface Entry {
+  readonly user: { readonly username: string };
+  readonly requestURI: string;
+  readonly objectRef?: {
+    readonly resource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    /** Of a PUT: the precondition, that is the version that was replaced. */
+    readonly resourceVersion?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+/** A version of an object. */
+export interface Replaced {
+  /** The plural. */
+  readonly resource: string;
+  /** Of a namespace: its own name. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly resourceVersion: string;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** The API server's own record of who wrote what (AUDIT_POLICY in controlplane/flags.ts). */
+export class AuditLog {
+  readonly #file: string;
+  /** User by the version that the write replaced: no two writes can have replaced the same. */
+  readonly #writers = new Map<string, string>();
+  #offset = 0;
+  #rest = '';
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Takes in what was written since the last time. */
+  read(): void {
+    const descriptor = openSync(this.#file, 'r');
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    const pieces: Buffer[] = [];
+    for (;;) {
+      const size = readSync(descriptor, chunk, 0, CHUNK_BYTES, this.#offset);
+      if (size === 0) break;
+      pieces.push(Buffer.from(chunk.subarray(0, size)));
+      this.#offset += size;
+    }
+    closeSync(descriptor);
+    const lines = (this.#rest + Buffer.concat(pieces).toString('latin1')).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#take(line);
+  }
+
+  /** Who replaced this version with the next, by a PUT; undefined: it is not on record. */
+  writerOf(replaced: Replaced): string | undefined {
+    return this.#writers.get(keyOf(replaced));
+  }
+
+  #take(line: string): void {
+    if (!line.includes('"verb":"update"')) return;
+    const { user, requestURI, objectRef, responseStatus } = JSON.parse(line) as Entry;
+    const failed = (responseStatus?.code ?? 500) >= 300;
+    if (objectRef === undefined || failed || requestURI.includes('dryRun=')) return;
+    this.#writers.set(keyOf(objectRef), user.username);
+  }
+}
+
+const keyOf = ({ resource, namespace, name, resourceVersion }: NonNullable<Entry['objectRef']>): string =>
+  [resource, namespace, name, resourceVersion].join('/');
+
+const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:mtq-`;
+const KNOWN: Readonly<Record<string, string>> = {
+  'system:serviceaccount:kube-system:resourcequota-controller': 'quota controller',
+  'system:serviceaccount:kubevirt:kubevirt-controller': 'KubeVirt',
+  admin: 'tenant',
+};
+
+/** A user as the story calls it: one of our steps, the guard, or whom it is known as. */
+export const actorOf = (user: string): string =>
+  user.startsWith(OURS) ? user.slice(OURS.length) : (KNOWN[user] ?? user);

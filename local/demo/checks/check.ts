@@ -1,0 +1,22 @@
+import { eventsCheck } from './events.ts';
+import { CHECKS, type Case, type CheckName, type Finding } from './finding.ts';
+import { migrationsCheck } from './migrations.ts';
+import { namespaceCheck } from './namespace.ts';
+import { quotasCheck } from './quotas.ts';
+import { statusCheck } from './status.ts';
+
+const READERS: Readonly<Record<CheckName, (subject: Case) => Promise<string[]>>> = {
+  migrations: migrationsCheck,
+  quotas: quotasCheck,
+  namespace: namespaceCheck,
+  status: statusCheck,
+  events: eventsCheck,
+};
+
+/** Reads everything of a tenant back, by GET and LIST, as an administrator, and compares. */
+export async function check(subject: Case): Promise<Finding[]> {
+  const { namespace } = subject.tenant;
+  return Promise.all(
+    CHECKS.map(async (name) => ({ namespace, check: name, wrong: await READERS[name](subject) })),
+  );
+}

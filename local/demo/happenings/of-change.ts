@@ -1,0 +1,36 @@
+import type { Change } from '../watching.ts';
+import type { Found, Happening } from './happening.ts';
+import { ofMigration, ofPod } from './migration.ts';
+import { ofNamespace } from './namespace.ts';
+import { ofQuota } from './quota.ts';
+import { ofEvent, ofVmmrq } from './reports.ts';
+
+/** What a change means to somebody who follows a migration. Pure. */
+export function happeningsOf(change: Change): Happening[] {
+  const { at, version } = change;
+  return found(change).map((one) => ({ at, version, namespace: namespaceOf(change), ...one }));
+}
+
+function namespaceOf({ kind, before, after }: Change): string {
+  const { name = '', namespace = '' } = (after ?? before)?.metadata ?? {};
+  return kind === 'Namespace' ? name : namespace;
+}
+
+function found(change: Change): Found[] {
+  switch (change.kind) {
+    case 'Namespace':
+      return ofNamespace(change);
+    case 'ResourceQuota':
+      return ofQuota(change);
+    case 'VirtualMachineInstanceMigration':
+      return ofMigration(change);
+    case 'Pod':
+      return ofPod(change);
+    case 'Event':
+      return ofEvent(change);
+    case 'VirtualMachineMigrationResourceQuota':
+      return ofVmmrq(change);
+    case 'VirtualMachineInstance':
+      return [];
+  }
+}

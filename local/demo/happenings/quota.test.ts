@@ -1,0 +1,59 @@
+import { expect, test } from '@jest/globals';
+import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
+import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { ofQuota } from './quota.ts';
+
+const GRANT = JSON.stringify({
+  v: 1,
+  token: 'one',
+  raisedAt: '2026-01-01T00:00:00Z',
+  original: { 'requests.memory': '2Gi' },
+  raised: { 'requests.memory': '3221225472' },
+});
+
+function makeQuota(
+  version: string,
+  spec: ResourceList,
+  more: { status?: ResourceList; held?: boolean },
+): ResourceQuota {
+  const held = { annotations: { [ANNOTATION.grant]: GRANT }, labels: { [LABEL.raised]: 'true' } };
+  return {
+    metadata: {
+      name: 'compute',
+      namespace: 'red',
+      uid: 'u',
+      resourceVersion: version,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...(more.held === true ? held : {}),
+    },
+    spec: { hard: spec },
+    status: { hard: more.status ?? spec },
+  };
+}
+
+const ORIGINAL = { 'requests.memory': '2Gi', pods: '5' };
+const RAISED = { ...ORIGINAL, 'requests.memory': '3Gi' };
+
+/** A quota's whole way, version by version. */
+const WAY: readonly [ResourceQuota, string | undefined][] = [
+  [makeQuota('1', ORIGINAL, {}), undefined],
+  [
+    makeQuota('2', RAISED, { status: ORIGINAL, held: true }),
+    'raised: raises compute: requests.memory 2Gi → 3Gi',
+  ],
+  [makeQuota('3', RAISED, { held: true }), 'raise enforced: enforces the raise of compute'],
+  [
+    makeQuota('4', ORIGINAL, { status: RAISED, held: true }),
+    'restored: puts compute back: requests.memory 3Gi → 2Gi',
+  ],
+  [makeQuota('5', ORIGINAL, { held: true }), 'original enforced: enforces the original of compute'],
+  [makeQuota('6', ORIGINAL, {}), 'released: lets go of compute'],
+  [makeQuota('7', ORIGINAL, {}), undefined],
+];
+
+test('each version of a quota on its way is one happening, and says which version it replaced', () => {
+  const told = WAY.slice(1).flatMap(([after], index) => ofQuota({ before: WAY[index]?.[0], after }));
+
+  expect(told.map(({ what, text }) => `${what}: ${text}`)).toEqual(WAY.flatMap(([, want]) => want ?? []));
+  expect(told.map(({ replaced }) => replaced?.resourceVersion)).toEqual(['1', '2', '3', '4', '5']);
+});

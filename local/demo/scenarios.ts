@@ -1,0 +1,143 @@
+import type { ResourceList } from '../../functions/domain/objects.ts';
+
+export interface Vm {
+  readonly name: string;
+  /** Cores; 1 when left out. */
+  readonly cpu?: number;
+  /** The guest's; 1Gi when left out. */
+  readonly memory?: string;
+}
+
+export interface Quota {
+  readonly name: string;
+  readonly hard: ResourceList;
+  /** It refuses no launcher: nobody writes to it at all. */
+  readonly isNotInTheWay?: boolean;
+}
+
+/** A namespace, filled up to where no second launcher pod fits. */
+export interface Tenant {
+  readonly namespace: string;
+  readonly quotas: readonly Quota[];
+  readonly vms: readonly Vm[];
+  /** What its VMMRQ gives. */
+  readonly gives: ResourceList;
+}
+
+/** How it goes: courses.ts plays it. */
+export type Course = 'through' | 'notEnough' | 'cancelled';
+
+export interface Scenario {
+  readonly name: string;
+  readonly title: string;
+  /** What to look for, in a sentence or two. */
+  readonly about: string;
+  readonly tenants: readonly Tenant[];
+  readonly course: Course;
+}
+
+// The launcher of a VM with 1 core and 1Gi asks for 1005m and 1380 MB (facts/kubevirt.md §2.1).
+const small = { name: 'vm' } as const;
+
+const oneByOne = (namespace: string, hard: ResourceList, gives: ResourceList): Tenant => ({
+  namespace,
+  quotas: [{ name: 'compute', hard }],
+  vms: [small],
+  gives,
+});
+
+/** The tenants of `npm run demo`. */
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'one-quota',
+    title: 'one ResourceQuota, one VM',
+    about: 'The quota has room for the VM, not for the second launcher pod of its migration.',
+    tenants: [
+      oneByOne(
+        'one-quota',
+        { 'requests.cpu': '1500m', 'requests.memory': '2Gi', pods: '5' },
+        { 'requests.cpu': '1', 'requests.memory': '1Gi' },
+      ),
+    ],
+    course: 'through',
+  },
+  {
+    name: 'several-quotas',
+    title: 'several ResourceQuotas, one VM',
+    about:
+      'Two quotas refuse at once, under different names of the same resource; a third is not in the way and stays.',
+    tenants: [
+      {
+        namespace: 'several-quotas',
+        quotas: [
+          { name: 'cpu', hard: { cpu: '1200m' } },
+          { name: 'memory-and-pods', hard: { 'requests.memory': '1400Mi', pods: '1' } },
+          {
+            name: 'storage',
+            hard: { persistentvolumeclaims: '3', 'requests.storage': '50Gi' },
+            isNotInTheWay: true,
+          },
+        ],
+        vms: [small],
+        gives: { 'requests.cpu': '1', memory: '1400Mi', pods: '1' },
+      },
+    ],
+    course: 'through',
+  },
+  {
+    name: 'one-at-a-time',
+    title: 'two VMs in one namespace, and a VMMRQ for one at a time',
+    about: 'The second waits until the first is through and its source pod has left the room that it took.',
+    tenants: [
+      {
+        namespace: 'one-at-a-time',
+        quotas: [{ name: 'compute', hard: { 'requests.cpu': '2100m', 'requests.memory': '2800Mi' } }],
+        vms: [{ name: 'vm-a' }, { name: 'vm-b' }],
+        gives: { 'requests.cpu': '1', 'requests.memory': '1400Mi' },
+      },
+    ],
+    course: 'through',
+  },
+  {
+    name: 'three-namespaces',
+    title: 'three namespaces at once',
+    about: 'Each has its own lock; none waits for another.',
+    tenants: [
+      oneByOne('red', { 'requests.memory': '1400Mi' }, { 'requests.memory': '1400Mi' }),
+      oneByOne('green', { pods: '1' }, { pods: '1' }),
+      oneByOne(
+        'blue',
+        { 'requests.cpu': '1100m', 'limits.memory': '3Gi' },
+        { cpu: '2', 'limits.memory': '3Gi' },
+      ),
+    ],
+    course: 'through',
+  },
+  {
+    name: 'not-enough',
+    title: 'a migration that cannot fit its VMMRQ',
+    about: 'Nothing is locked, nothing is raised; the tenant reads which resource is short, and by how much.',
+    tenants: [
+      oneByOne(
+        'not-enough',
+        { 'requests.cpu': '1500m', 'requests.memory': '2Gi' },
+        { 'requests.cpu': '1', 'requests.memory': '256Mi' },
+      ),
+    ],
+    course: 'notEnough',
+  },
+  {
+    name: 'cancelled',
+    title: 'a migration that is cancelled while the quota is raised',
+    about:
+      'virt-controller is away (an upgrade) when the quota rises; the tenant gives up before the target pod exists.',
+    tenants: [
+      oneByOne(
+        'cancelled',
+        { 'requests.cpu': '1500m', 'requests.memory': '2Gi' },
+        { 'requests.cpu': '1', 'requests.memory': '1Gi' },
+      ),
+    ],
+    course: 'cancelled',
+  },
+];

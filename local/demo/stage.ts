@@ -1,0 +1,88 @@
+import { connect } from '../../functions/kubernetes/client.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import type { LocalCluster } from '../cluster.ts';
+import { startKubeVirt, type KubeVirtStandIn } from '../kubevirt/start.ts';
+import type { Happening } from './happenings/happening.ts';
+import { happeningsOf } from './happenings/of-change.ts';
+import type { AuditLog } from './audit.ts';
+import type { Traces } from './traces.ts';
+import type { Watching } from './watching.ts';
+
+const VIRT_CONTROLLER = { namespace: 'kubevirt', name: 'kubevirt-controller' };
+
+type Parts = Pick<Stage, 'cluster' | 'watching' | 'traces' | 'audit'>;
+
+/** Where scenarios are played: the cluster, what is seen of it, and virt-controller, which may be away for a while. */
+export class Stage {
+  readonly cluster: LocalCluster;
+  readonly watching: Watching;
+  readonly traces: Traces;
+  readonly audit: AuditLog;
+  /** Of changes in the namespaces of tenants, since the start. */
+  readonly happenings: Happening[] = [];
+  #virtController: KubeVirtStandIn;
+  #seen = 0;
+
+  constructor(parts: Parts) {
+    this.cluster = parts.cluster;
+    this.watching = parts.watching;
+    this.traces = parts.traces;
+    this.audit = parts.audit;
+    this.#virtController = parts.cluster.kubevirt;
+    this.watching.listen(() => this.#look());
+  }
+
+  get admin(): Cluster {
+    return this.cluster.admin;
+  }
+
+  /** Everything in these namespaces from `since` on (milliseconds since 1970). */
+  happeningsIn(namespaces: readonly string[], since: number): Happening[] {
+    return this.happenings.filter(({ namespace, at }) => at >= since && namespaces.includes(namespace));
+  }
+
+  async stopVirtController(): Promise<void> {
+    await this.#virtController.stop();
+  }
+
+  async startVirtController(): Promise<void> {
+    const kubeconfig = await this.cluster.controlPlane.kubeconfigFor(VIRT_CONTROLLER);
+    this.#virtController = await startKubeVirt({ cluster: connect(kubeconfig) });
+  }
+
+  /** Resolves to true when no event is on its way and no function has a process; to false when `signal` aborts before. */
+  async untilAtRest(signal: AbortSignal): Promise<boolean> {
+    const { broker, activator } = this.cluster.eventing;
+    while (!signal.aborted) {
+      await broker.idle();
+      if (activator.running().length === 0) return true;
+      await this.#nextActivity(signal);
+    }
+    return false;
+  }
+
+  async stop(): Promise<void> {
+    await this.#virtController.stop();
+    await this.watching.stop();
+  }
+
+  #nextActivity(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        forget();
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const forget = this.traces.listen(end);
+      signal.addEventListener('abort', end);
+    });
+  }
+
+  #look(): void {
+    const { changes } = this.watching;
+    while (this.#seen < changes.length) {
+      const change = changes[this.#seen++];
+      if (change !== undefined) this.happenings.push(...happeningsOf(change));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { actorOf, type AuditLog } from './audit.ts';
+import type { Happening } from './happenings/happening.ts';
+import type { Story } from './teller.ts';
+import { quietRuns, timelineOf, windowsOf } from './timeline.ts';
+import type { Traces } from './traces.ts';
+
+export interface Sources {
+  /** Whose story; what else happened is left out. */
+  readonly namespaces: readonly string[];
+  /** From when on, milliseconds since 1970. */
+  readonly since: number;
+  readonly happenings: readonly Happening[];
+  readonly traces: Traces;
+  /** Already read up to the last happening. */
+  readonly audit: AuditLog;
+  /** Tells details too. */
+  readonly verbose: boolean;
+}
+
+/** Puts together what the watches, the audit log, the Broker and the functions' logs say of some namespaces. */
+export function storyOf({ namespaces, since, happenings, traces, audit, verbose }: Sources): Story {
+  const isOurs = (namespace = ''): boolean => namespaces.includes(namespace);
+  const lines = timelineOf({
+    happenings,
+    traces,
+    decisions: traces.decisions.filter(({ at, namespace }) => at >= since && isOurs(namespace)),
+    starts: traces.starts.filter(({ at }) => at >= since),
+    writerOf: (happening) => writerOf(happening, audit),
+  });
+  const ids = new Set(traces.hops.filter(({ namespace }) => isOurs(namespace)).map(({ id }) => id));
+  const runs = traces.runs.filter(({ at, eventId = '' }) => at >= since && ids.has(eventId));
+  const endedAt = lines.at(-1)?.at ?? since;
+  return {
+    namespaces,
+    lines: lines.filter(({ isDetail }) => !isDetail || verbose),
+    windows: windowsOf(lines, endedAt),
+    blockedAt: lines.find(({ what }) => what === 'blocked')?.at,
+    endedAt,
+    quiet: quietRuns(lines, runs),
+  };
+}
+
+/** Who wrote it, by the API server's own record; undefined: nobody is on record. */
+export function writerOf({ replaced, namespace }: Happening, audit: AuditLog): string | undefined {
+  if (replaced === undefined) return undefined;
+  const user = audit.writerOf({ ...replaced, namespace });
+  return user === undefined ? undefined : actorOf(user);
+}

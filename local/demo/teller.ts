@@ -1,0 +1,160 @@
+import { CHECKS, type Finding } from './checks/finding.ts';
+import type { Stop } from './itinerary.ts';
+import type { Palette } from './paint.ts';
+import type { Scenario } from './scenarios.ts';
+import type { Line, LockWindow, Span } from './timeline.ts';
+
+/** How stories look: colours, and how wide a line may be. */
+export interface Look {
+  readonly paint: Palette;
+  /** Characters. */
+  readonly width: number;
+}
+
+/** One scenario as it is told. */
+export interface Story {
+  readonly namespaces: readonly string[];
+  readonly lines: readonly Line[];
+  readonly windows: readonly LockWindow[];
+  /** When a quota first refused, milliseconds since 1970; undefined: none did. */
+  readonly blockedAt: number | undefined;
+  readonly endedAt: number;
+  /** Runs of functions that changed nothing. */
+  readonly quiet: number;
+}
+
+export const headline = (number: number, { title, about }: Scenario, { paint }: Look): string =>
+  `\n${paint.bold(`${String(number)}  ${title}`)}\n   ${paint.dim(about)}\n`;
+
+/** The timeline of a scenario, with a bar for the lock windows of each namespace. */
+export function tell(story: Story, look: Look): string {
+  const { namespaces, lines, blockedAt, quiet } = story;
+  const { paint } = look;
+  const zero = blockedAt ?? lines[0]?.at ?? 0;
+  const rails = new Rails(namespaces);
+  const longest = Math.max(...namespaces.map((name) => name.length));
+  const told = lines.map((line) => {
+    const ms = String(Math.round(line.at - zero)).padStart(7);
+    const where = namespaces.length > 1 ? `${line.namespace.padEnd(longest)}  ` : '';
+    return describe(line, { ...look, before: `${ms}  ${rails.next(line)}  ${where}` });
+  });
+  const since = blockedAt === undefined ? 'ms' : 'ms since blocked';
+  return [
+    '',
+    paint.dim(`     ${since}`),
+    ...told,
+    ...(quiet === 0 ? [] : [paint.dim(`         + ${String(quiet)} wake-ups that found nothing to do`)]),
+    '',
+    ...bars(story, zero, paint),
+    '',
+  ].join('\n');
+}
+
+const WHO = 16;
+const RUN = 12;
+const LEAST_TEXT = 40;
+
+/** "  604  │  feasibility      warm 592 ms  migrate-vm: FitsWithRaise, …"; a long text goes on below itself. */
+export function describe({ who, run, text }: Line, look: Look & { readonly before: string }): string {
+  const { paint, width, before } = look;
+  const start = run === undefined ? '' : `${run.start} ${String(Math.round(run.ms))} ms`;
+  const name = who.padEnd(WHO);
+  const indent = before.length + WHO + RUN + 3;
+  const [first = '', ...rest] = wrap(text, Math.max(width - indent, LEAST_TEXT));
+  const head = `${before}${run === undefined ? name : paint.bold(name)} ${paint.dim(start.padEnd(RUN))}  ${first}`;
+  return [head, ...rest.map((line) => ' '.repeat(indent) + line)].join('\n');
+}
+
+/** Where a scenario stopped, and why. */
+export function tellStop({ station, namespace, message }: Stop, { paint, width }: Look): string {
+  const head = `   ${paint.bad('✗ stopped at')} ${paint.bold(station)} in namespace ${namespace}: it did not happen in time.`;
+  return [head, ...wrap(message, width - 5).map((line) => `     ${line}`), ''].join('\n');
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+/** A column for each namespace that shows while it is locked. */
+class Rails {
+  readonly #namespaces: readonly string[];
+  readonly #locked = new Set<string>();
+
+  constructor(namespaces: readonly string[]) {
+    this.#namespaces = namespaces;
+  }
+
+  next({ what, namespace }: Line): string {
+    const isOf = (name: string, edge: string): boolean => name === namespace && what === edge;
+    if (what === 'unlocked') this.#locked.delete(namespace);
+    const marks = this.#namespaces.map((name) => {
+      if (isOf(name, 'locked')) return '┌';
+      if (isOf(name, 'unlocked')) return '└';
+      return this.#locked.has(name) ? '│' : ' ';
+    });
+    if (what === 'locked') this.#locked.add(namespace);
+    return marks.join('');
+  }
+}
+
+const BAR = 48;
+
+function bars({ windows, namespaces, endedAt }: Story, zero: number, paint: Palette): string[] {
+  if (windows.length === 0) return [paint.dim('   never locked')];
+  const cell = (at: number): number => Math.round(((at - zero) / Math.max(endedAt - zero, 1)) * BAR);
+  const longest = Math.max(...namespaces.map((name) => name.length));
+  return namespaces.map((namespace) => {
+    const own = windows.filter((window) => window.namespace === namespace);
+    const isIn = (index: number, span: Span | undefined): boolean =>
+      span !== undefined && cell(span.from) <= index && index < Math.max(cell(span.to), cell(span.from) + 1);
+    const marks = Array.from({ length: BAR }, (_, index) => {
+      if (own.some(({ raised }) => isIn(index, raised))) return '█';
+      return own.some((window) => isIn(index, window)) ? '▒' : '·';
+    });
+    const times = own.map((window) => durations(window, zero)).join('; ');
+    return `   ${namespace.padEnd(longest)}  ${paint.accent(marks.join(''))}  ${times}`;
+  });
+}
+
+function durations({ from, to, raised }: LockWindow, zero: number): string {
+  const span = `${String(Math.round(from - zero))} → ${String(Math.round(to - zero))}`;
+  const more = raised === undefined ? '' : `, █ raised ${String(Math.round(raised.to - raised.from))}`;
+  return `▒ locked ${String(Math.round(to - from))} ms (${span})${more}`;
+}
+
+const COLUMN = 18;
+const TITLES: Readonly<Record<Finding['check'], string>> = {
+  migrations: 'migrations',
+  quotas: 'quotas as before',
+  namespace: 'unlocked',
+  status: 'VMMRQ status',
+  events: 'Events',
+};
+
+/** A row for each namespace, a column for each check; what is wrong below. */
+export function table(findings: readonly Finding[], { paint }: Look): string {
+  const namespaces = [...new Set(findings.map(({ namespace }) => namespace))];
+  const longest = Math.max(...namespaces.map((name) => name.length), 'namespace'.length);
+  const cell = (namespace: string, check: string): string => {
+    const found = findings.find((one) => one.namespace === namespace && one.check === check);
+    const mark = found?.wrong.length === 0 ? paint.good('✓') : paint.bad('✗');
+    return mark + ' '.repeat(COLUMN - 1);
+  };
+  const row = (name: string): string =>
+    `   ${name.padEnd(longest)}  ${CHECKS.map((check) => cell(name, check)).join('')}`.trimEnd();
+  const wrong = findings.flatMap(({ namespace, check, wrong: lines }) =>
+    lines.map((line) => `   ${paint.bad('✗')} ${namespace}, ${TITLES[check]}: ${line}`),
+  );
+  const head = CHECKS.map((check) => TITLES[check].padEnd(COLUMN)).join('');
+  return [
+    paint.dim(`   ${'namespace'.padEnd(longest)}  ${head}`.trimEnd()),
+    ...namespaces.map(row),
+    ...wrong,
+  ].join('\n');
+}

@@ -1,0 +1,104 @@
+import { expect, test } from '@jest/globals';
+import type { Happening } from './happenings/happening.ts';
+import { paletteFor } from './paint.ts';
+import { tell } from './teller.ts';
+import { quietRuns, timelineOf, windowsOf, type Material } from './timeline.ts';
+import { Traces, type Decision, type Run } from './traces.ts';
+
+const makeHappening = (more: Pick<Happening, 'at' | 'version' | 'what'> & Partial<Happening>): Happening => ({
+  namespace: 'red',
+  text: more.what,
+  by: 'lock',
+  ...more,
+});
+
+const makeRun = (more: Partial<Run>): Run => ({
+  kind: 'request',
+  at: 0,
+  service: 'lock',
+  method: 'POST',
+  path: '/',
+  eventType: 'x',
+  eventId: 'e',
+  start: 'warm',
+  heldMs: 0,
+  ms: 10,
+  status: 200,
+  ...more,
+});
+
+const makeDecision = (at: number, message: string): Decision => ({
+  at,
+  service: 'feasibility',
+  level: 'info',
+  message,
+  step: 'feasibility',
+  eventId: 'e',
+  namespace: 'red',
+  reason: 'FitsWithRaise',
+  verdict: undefined,
+});
+
+const makeMaterial = (more: Partial<Material>): Material => ({
+  happenings: [],
+  decisions: [],
+  starts: [],
+  traces: new Traces(),
+  writerOf: () => undefined,
+  ...more,
+});
+
+test("etcd's order stands, whatever a slow watch says", () => {
+  const happenings = [
+    makeHappening({ at: 40, version: 3n, what: 'admitted' }),
+    makeHappening({ at: 45, version: 2n, what: 'raised' }),
+    makeHappening({ at: 20, version: 1n, what: 'locked' }),
+  ];
+
+  const lines = timelineOf(makeMaterial({ happenings }));
+
+  expect(lines.map(({ what, at }) => [what, at])).toEqual([
+    ['locked', 20],
+    ['raised', 40],
+    ['admitted', 40],
+  ]);
+});
+
+test('a verdict is told when it is new', () => {
+  const decisions = [makeDecision(1, 'fits'), makeDecision(2, 'fits'), makeDecision(3, 'does not')];
+
+  expect(timelineOf(makeMaterial({ decisions })).map(({ text }) => text)).toEqual(['fits', 'does not']);
+});
+
+test('a line knows who wrote it and in which run; runs without a line are quiet', () => {
+  const traces = new Traces();
+  const [mine, other] = [makeRun({ at: 100, ms: 50, start: 'cold' }), makeRun({ at: 120, eventId: 'f' })];
+  traces.runs.push(mine, other, makeRun({ at: 90, ms: 80, eventId: 'of another namespace' }));
+  for (const id of ['e', 'f']) traces.hops.push({ id, namespace: 'red' } as Traces['hops'][number]);
+  const happenings = [makeHappening({ at: 140, version: 1n, what: 'locked', by: 'somebody' })];
+
+  const [line] = timelineOf(makeMaterial({ traces, happenings, writerOf: () => 'lock' }));
+
+  expect(line).toMatchObject({ who: 'lock', run: { start: 'cold', at: 100 } });
+  expect(quietRuns(line === undefined ? [] : [line], [mine, other])).toBe(1);
+});
+
+test('the lock window is a bar, and colours are for terminals', () => {
+  const at = { locked: 25, 'raise enforced': 50, 'original enforced': 75, unlocked: 100 } as const;
+  const happenings = Object.entries(at).map(([what, time], index) =>
+    makeHappening({ at: time, version: BigInt(index), what: what as keyof typeof at }),
+  );
+  const lines = timelineOf(makeMaterial({ happenings }));
+  const windows = windowsOf(lines, 100);
+  const story = { namespaces: ['red'], lines, windows, blockedAt: 0, endedAt: 200, quiet: 2 };
+  const out = { isTTY: false, write: () => undefined };
+
+  const told = tell(story, { paint: paletteFor(out), width: 100 });
+
+  expect(windows).toEqual([{ namespace: 'red', from: 25, to: 100, raised: { from: 50, to: 75 } }]);
+  expect(told).toContain(`${'·'.repeat(6)}${'▒'.repeat(6)}${'█'.repeat(6)}${'▒'.repeat(6)}${'·'.repeat(24)}`);
+  expect(told).toContain('locked 75 ms (25 → 100), █ raised 25');
+  expect(told).toContain('+ 2 wake-ups that found nothing to do');
+  expect(told).not.toContain('\u001B');
+  expect(tell(story, { paint: paletteFor({ ...out, isTTY: true }, {}), width: 100 })).toContain('\u001B[36m');
+});
