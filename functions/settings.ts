@@ -13,8 +13,8 @@ const whole = (
     .string()
     .default(String(preset))
     .transform((text, context) => {
-      const value = Number(text);
-      if (Number.isInteger(value) && value >= least && value <= most) return value;
+      const value = /^\d+$/.test(text) ? Number(text) : NaN;
+      if (value >= least && value <= most) return value;
       context.addIssue(`must be a whole number from ${String(least)} to ${String(most)}, is '${text}'`);
       return z.NEVER;
     });

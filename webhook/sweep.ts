@@ -36,15 +36,13 @@ interface Known {
 export async function sweep(seconds: number, tools: SweepTools, signal: AbortSignal): Promise<void> {
   let known: ReadonlyMap<string, Known> = new Map();
   let grantsAt = 0;
+  const failed = (error: unknown): void => tools.log('warn', `a sweep failed: ${describeError(error)}`);
   while (!signal.aborted) {
-    try {
-      known = await sweepMigrations(tools, known);
-      if (performance.now() >= grantsAt) {
-        await sweepGrants(tools);
-        grantsAt = performance.now() + GRANTS_EVERY_MS;
-      }
-    } catch (error) {
-      tools.log('warn', `a sweep failed: ${describeError(error)}`);
+    // Each for itself: a Broker that is down keeps nobody from the repair.
+    await sweepMigrations(tools, known).then((next) => (known = next), failed);
+    if (performance.now() >= grantsAt) {
+      const next = performance.now() + GRANTS_EVERY_MS;
+      await sweepGrants(tools).then(() => (grantsAt = next), failed);
     }
     const wait = seconds * 1_000 * (0.8 + 0.4 * tools.random());
     await delay(wait, undefined, { signal }).catch(() => undefined);
@@ -103,8 +101,10 @@ async function sweepGrants({ cluster, repair, log }: SweepTools): Promise<void> 
   const hidden = items.filter(
     (quota) => grantOf(quota).kind !== 'none' && quota.metadata.labels?.[LABEL.raised] === undefined,
   );
-  for (const namespace of new Set(hidden.map(namespaceOf))) {
+  const repairs = [...new Set(hidden.map(namespaceOf))].map((namespace) => {
     log('warn', 'a quota holds a grant without the label', { namespace });
-    await repair(namespace, undefined);
-  }
+    return repair(namespace, undefined);
+  });
+  const failure = (await Promise.allSettled(repairs)).find(({ status }) => status === 'rejected');
+  if (failure?.status === 'rejected') throw failure.reason;
 }

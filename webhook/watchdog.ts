@@ -1,4 +1,5 @@
 import type { OurEvent } from '../functions/domain/events.ts';
+import { fingerprint } from '../functions/domain/fingerprint.ts';
 import { grantOf } from '../functions/domain/grant.ts';
 import { lockOf, MAX_LOCK_SECONDS, type LockState } from '../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../functions/domain/names.ts';
@@ -158,8 +159,9 @@ export class Watchdog {
 
 /** The same token with an end of its own is another lock to wait for: a raise may end its lock early. */
 function identityOf(state: Exclude<LockState, { kind: 'none' }>): string {
+  // Part of an event's id, which is a header: what cannot be read may hold anything.
   return state.kind === 'malformed'
-    ? `malformed ${state.why}`
+    ? `malformed ${fingerprint(state.why)}`
     : `${state.lock.token} ${state.lock.expiresAt}`;
 }
 

@@ -90,7 +90,7 @@ export function statusReport(
         readyCondition(vmmrq, snapshot.vmmrqs.length),
         blockingCondition(waiting),
         ...(isQuiet(snapshot) ? AT_REST : []),
-        ...attemptCondition(vmmrq, snapshot),
+        ...attemptConditions(vmmrq, snapshot),
         notEnough === undefined
           ? condition(CONDITION.notEnough, 'False', 'Enough', 'nothing waits for more than is given')
           : condition(CONDITION.notEnough, 'True', notEnough.reason, about(notEnough)),
@@ -100,18 +100,25 @@ export function statusReport(
   };
 }
 
-/** How the last attempt ended, from its record on the namespace; nothing is said where there never was one. */
-function attemptCondition({ status }: Vmmrq, { namespace }: NamespaceSnapshot): ConditionChange[] {
+/** Reasons that somebody else's set-up stood in the way: nothing was raised. */
+const HINDRANCES: readonly string[] = [REASON.noProof, REASON.refusedByPolicy, REASON.incumbentPresent];
+
+/**
+ * How the last attempt ended, from its record on the namespace. Nothing is said where nothing ever went wrong; that the
+ * migrations ended by themselves (cancelled, say) is nothing wrong.
+ */
+function attemptConditions({ status }: Vmmrq, { namespace }: NamespaceSnapshot): ConditionChange[] {
   const last = lastAttemptOf(namespace);
-  const type = CONDITION.raisedButNotAdmitted;
-  if (last !== undefined && last.failures > 0) {
-    const message = `attempt ${String(last.failures)} in a row failed at ${last.at}: ${last.reason}`;
-    return [condition(type, 'True', last.reason, message)];
-  }
-  const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
-  return wasSaid
-    ? [condition(type, 'False', REASON.admitted, 'the last attempt got its migrations through')]
-    : [];
+  const failed = last !== undefined && last.failures > 0 && last.reason !== REASON.ended ? last : undefined;
+  const hindered = failed !== undefined && HINDRANCES.includes(failed.reason);
+  return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
+    if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
+      const message = `attempt ${String(failed.failures)} in a row failed at ${failed.at}: ${failed.reason}`;
+      return [condition(type, 'True', failed.reason, message)];
+    }
+    const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
+    return wasSaid ? [condition(type, 'False', REASON.admitted, 'the last attempt did not fail')] : [];
+  });
 }
 
 /** Nobody holds the namespace and nothing is raised: a report of a lock or a raise that is left over is wrong. */

@@ -17,11 +17,18 @@ export function drainable(server: Server | TlsServer, withinMs = DRAIN_MS): () =
   server.requestTimeout = REQUEST_MS;
   const underWay = new Set<ServerResponse>();
   let closing = false;
+  // Connections that are left have nothing to wait for: idle, or never used (which closeIdleConnections overlooks).
+  const cutWhenDone = (): void => {
+    if (closing && underWay.size === 0) server.closeAllConnections();
+  };
   // Before the app's own listener: its headers may be sent as soon as that one runs.
   server.prependListener('request', (_: IncomingMessage, response: ServerResponse) => {
     if (closing) closeAfter(response);
     underWay.add(response);
-    response.once('close', () => underWay.delete(response));
+    response.once('close', () => {
+      underWay.delete(response);
+      cutWhenDone();
+    });
   });
   return async () => {
     closing = true;
@@ -30,7 +37,7 @@ export function drainable(server: Server | TlsServer, withinMs = DRAIN_MS): () =
     const patience = setTimeout(() => server.closeAllConnections(), withinMs);
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
-      server.closeIdleConnections();
+      cutWhenDone();
     });
     clearTimeout(patience);
   };

@@ -22,7 +22,7 @@ const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
 export function newFunction(steps: readonly Step[], tools: Tools): Handle {
   return async function handle(_context, event) {
     try {
-      if (event === undefined) throw new BadEvent('the request carries no CloudEvent');
+      if (!isEvent(event)) throw new BadEvent('the request carries no CloudEvent');
       const wake = toWake(event);
       const step = stepFor(steps, wake);
       const outcome = await withDeadline(step, wake, tools);
@@ -33,6 +33,10 @@ export function newFunction(steps: readonly Step[], tools: Tools): Handle {
     }
   };
 }
+
+/** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
+const isEvent = (value: unknown): value is CloudEvent<unknown> =>
+  typeof value === 'object' && value !== null && 'specversion' in value;
 
 function stepFor(steps: readonly Step[], wake: Wake): Step {
   const step = steps.find(({ wakesOn }) =>

@@ -1,6 +1,7 @@
 import type { Assessment } from '../domain/assessment.ts';
 import type { OurEvent } from '../domain/events.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
+import { liveLock, lockOf } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import { aboutMigration, aboutVmi, aboutVmmrq, statusReport, type EventReport } from '../domain/report.ts';
@@ -47,10 +48,11 @@ function summaryOf(told: readonly Verdict[]): Pick<FeasibilityDecision, 'reason'
 }
 
 function replyOf(
-  { namespace }: NamespaceSnapshot,
+  snapshot: NamespaceSnapshot,
   told: readonly Verdict[],
   feasible: Assessment['migrations'],
 ): Pick<FeasibilityDecision, 'reply'> {
+  const { namespace } = snapshot;
   const common = {
     from: 'feasibility',
     namespace: namespace.metadata.name,
@@ -59,6 +61,11 @@ function replyOf(
   if (feasible.length > 0) {
     return { reply: { ...common, type: EVENT.migrationFeasible, migrations: feasible } };
   }
+  if (told.length > 0 && isLeftOver(snapshot)) {
+    const state = lockOf(namespace);
+    const token = state.kind === 'held' ? { token: state.lock.token } : {};
+    return { reply: { ...common, type: EVENT.lockExpired, ...token } };
+  }
   const infeasible = told.filter(({ verdict }) => verdict === 'NoFit' || verdict === 'Unsupported');
   const [first] = infeasible;
   if (first === undefined) return {};
@@ -66,6 +73,10 @@ function replyOf(
   const migrations = infeasible.map(({ migration }) => migration);
   return { reply: { ...common, type: EVENT.migrationInfeasible, migrations, reason, message } };
 }
+
+/** A lock that is past its time or cannot be read: without its label the watchdog does not see it. */
+const isLeftOver = ({ namespace, now }: NamespaceSnapshot): boolean =>
+  lockOf(namespace).kind !== 'none' && liveLock(namespace, now) === undefined;
 
 /** Once for each migration and state of the quotas: virt-controller may sleep for minutes though there is room. */
 function nudgesOf({ migrations, quotas }: NamespaceSnapshot, told: readonly Verdict[]): Nudge[] {

@@ -29,7 +29,7 @@ export const feasibility: Step = {
     { type: EVENT.sweepRequested },
     { type: EVENT.namespaceUnlocked },
   ],
-  replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible],
+  replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.lockExpired],
   handle,
 };
 

@@ -46,6 +46,11 @@ export const isConflict = (error: unknown): error is ApiError =>
 export const isAlreadyExists = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.reason === 'AlreadyExists';
 
+/** Nothing is made any more in a namespace that is being deleted (corev1.NamespaceTerminatingCause). */
+export const isTerminating = (error: unknown): error is ApiError =>
+  error instanceof ApiError &&
+  (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
+
 /** Refused for good by a rule or a policy: asking again changes nothing. */
 export const isRefused = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 405, 413, 422].includes(error.code);

@@ -3,7 +3,7 @@ import type { EventReport } from '../domain/report.ts';
 import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import type { Log } from '../log.ts';
 import type { Cluster } from './cluster.ts';
-import { describeError, isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import { describeError, isAlreadyExists, isConflict, isNotFound, isTerminating } from './errors.ts';
 import { EVENTS, VMMRQS } from './resources.ts';
 
 const COMPONENT = 'managed-tenant-quota';
@@ -51,7 +51,7 @@ async function createEvent(cluster: Cluster, report: EventReport): Promise<void>
     });
   } catch (error) {
     // The namespace may be on its way out (403, NotFound of the namespace): nobody is left to read it.
-    if (!isAlreadyExists(error) && !isNotFound(error)) throw error;
+    if (!isAlreadyExists(error) && !isNotFound(error) && !isTerminating(error)) throw error;
   }
 }
 

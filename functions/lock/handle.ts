@@ -9,7 +9,7 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { readSnapshot } from '../kubernetes/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type Tools } from '../step.ts';
 import { decide, type LockDecision, type Take } from './decide.ts';
-import { reportLocked, reportRefused } from './report.ts';
+import { reportLocked, reportRefused, type Refusal } from './report.ts';
 
 /** How often a lost race is run again before the event is left to whoever won. */
 const ROUNDS = 3;
@@ -67,10 +67,12 @@ async function take(decision: Take, snapshot: NamespaceSnapshot, tools: Tools): 
       findIncumbent(tools.cluster, name),
       rehearse(decision, tools.cluster),
     ]);
-    if (incumbent !== undefined) return { reason: REASON.incumbentPresent, message: incumbent };
+    if (incumbent !== undefined) {
+      return refused({ reason: REASON.incumbentPresent, message: incumbent }, decision, { snapshot, tools });
+    }
   } catch (error) {
     if (isConflict(error) || isNotFound(error)) return undefined;
-    if (isRefused(error)) return refused(error, snapshot, tools);
+    if (isRefused(error)) return refused(byPolicy(error), decision, { snapshot, tools });
     throw error;
   }
   try {
@@ -88,9 +90,17 @@ async function rehearse({ rehearsals }: Take, cluster: Cluster): Promise<void> {
   await Promise.all(rehearsals.map((quota) => cluster.replace(RESOURCE_QUOTAS, quota, { dryRun: true })));
 }
 
-/** Unsupported: a policy of somebody else refuses our writes; nothing was locked. */
-function refused(error: ApiError, snapshot: NamespaceSnapshot, tools: Tools): Outcome {
-  const message = `Unsupported: a write to a ResourceQuota would be refused: ${error.status.message ?? error.reason}`;
-  tools.afterwards(() => reportRefused(message, snapshot, tools));
-  return { reason: REASON.refusedByPolicy, message };
+const byPolicy = ({ status, reason }: ApiError): Refusal => ({
+  reason: REASON.refusedByPolicy,
+  message: `Unsupported: a write to a ResourceQuota would be refused: ${status.message ?? reason}`,
+});
+
+/** Somebody else stands in the way: nothing was locked, and the tenant is told who. */
+function refused(
+  refusal: Refusal,
+  { lock: { migrations } }: Take,
+  { snapshot, tools }: { readonly snapshot: NamespaceSnapshot; readonly tools: Tools },
+): Outcome {
+  tools.afterwards(() => reportRefused({ ...refusal, migrations }, snapshot, tools));
+  return refusal;
 }

@@ -1,8 +1,8 @@
-import { EVENT_REASON, REASON } from '../domain/names.ts';
+import { EVENT_REASON } from '../domain/names.ts';
 import { aboutMigration, aboutVmmrq } from '../domain/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { writeEvents } from '../kubernetes/report.ts';
-import type { Tools } from '../step.ts';
+import type { Outcome, Tools } from '../step.ts';
 import type { Take } from './decide.ts';
 
 /** Says on the migrations and the VMMRQs that the namespace is locked, and for whom. */
@@ -28,21 +28,28 @@ export async function reportLocked(
   );
 }
 
-/** Says on the VMMRQs that a policy of somebody else refuses our writes to a quota. */
+/** Why the namespace may not be locked for migrations that would fit. */
+export type Refusal = Required<Pick<Outcome, 'reason' | 'message'>>;
+
+/** Says on the migrations and the VMMRQs who stands in the way: a policy of somebody else, or the incumbent. */
 export async function reportRefused(
-  message: string,
-  snapshot: NamespaceSnapshot,
+  { reason, message, migrations }: Refusal & Pick<Take['lock'], 'migrations'>,
+  { namespace, quotas, vmmrqs }: NamespaceSnapshot,
   tools: Tools,
 ): Promise<void> {
-  const quotas = snapshot.quotas.map(({ metadata }) => metadata.uid).join();
+  const uids = quotas.map(({ metadata }) => metadata.uid).join();
+  const about = [
+    ...migrations.map((migration) => aboutMigration(namespace.metadata.name, migration)),
+    ...vmmrqs.map(aboutVmmrq),
+  ];
   await writeEvents(
     tools,
-    snapshot.vmmrqs.map((vmmrq) => ({
-      on: aboutVmmrq(vmmrq),
+    about.map((on) => ({
+      on,
       type: 'Warning',
       reason: EVENT_REASON.migrationBlocked,
       message,
-      key: `${REASON.refusedByPolicy} ${quotas}`,
+      key: `${reason} ${uids}`,
     })),
   );
 }

@@ -1,3 +1,4 @@
+import { grantOf } from '../domain/grant.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { isEnforced, loweredStatus, type ForeignEdit } from '../domain/restore.ts';
@@ -34,7 +35,7 @@ export async function restore(
   for (let round = 1; quota !== undefined && round <= ROUNDS; round += 1) {
     const next = nextWrite(quota, lock);
     if (next.kind === 'done') return { wrote, foreignEdits };
-    if (next.kind === 'fence' && !(await isStillHeld(cluster, quota, lock))) return { wrote, foreignEdits };
+    if (isOthers(quota, lock) && !(await isStillSo(cluster, quota, lock))) return { wrote, foreignEdits };
     if (next.kind !== 'fence' && next.foreignEdits.length > 0) foreignEdits = next.foreignEdits;
     const written = await write(cluster, quota, next);
     wrote ||= written.ours;
@@ -83,13 +84,19 @@ async function reread(cluster: Cluster, { metadata }: ResourceQuota): Promise<Re
   return read?.object.metadata.uid === uid ? read.object : undefined;
 }
 
-/** The writers' rule: the quota was read before, and the namespace still says this lock. */
-async function isStillHeld(
+/** What is not this lock's own grant may be a later lock's: whoever comes late must not touch it. */
+function isOthers(quota: ResourceQuota, lock: Lock | undefined): boolean {
+  const state = grantOf(quota);
+  return state.kind !== 'held' || state.grant.token !== lock?.token;
+}
+
+/** The writers' rule: the quota was read before, and the namespace still says this lock; or none, where there was none. */
+async function isStillSo(
   cluster: Cluster,
   { metadata }: ResourceQuota,
   lock: Lock | undefined,
 ): Promise<boolean> {
   const read = await orGone(cluster.get(NAMESPACES, { name: metadata.namespace ?? '' }));
   const state = read === undefined ? undefined : lockOf(read.object);
-  return state?.kind === 'held' && state.lock.token === lock?.token;
+  return (state?.kind === 'held' ? state.lock.token : undefined) === lock?.token;
 }

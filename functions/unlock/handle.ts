@@ -2,12 +2,15 @@ import type { Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
 import { EVENT, REASON } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
-import { describeError } from '../kubernetes/errors.ts';
+import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
+
+/** Others may label or annotate a namespace at any time: lost races are run again this often, then by the Broker. */
+const ROUNDS = 5;
 
 /** Frees the namespace when the API server really enforces the originals again, and records the attempt. */
 export const unlock: Step = {
@@ -18,6 +21,15 @@ export const unlock: Step = {
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const outcome = await attempt(wake, tools);
+    if (outcome !== undefined) return outcome;
+  }
+  throw new Error(`namespace ${wake.namespace} kept changing while it was to be unlocked`);
+}
+
+/** undefined: somebody else wrote to the namespace first (perhaps another unlock): look again. */
+async function attempt(wake: Wake, tools: Tools): Promise<Outcome | undefined> {
   const snapshot = await gather(wake, tools);
   if (snapshot === undefined) return NOT_OURS;
   const decision = decide(snapshot);
@@ -25,7 +37,12 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   if (kind === 'leave') return { reason, message };
   // Not an answer of 204: nothing else would wake us before the watchdog does.
   if (kind === 'notYet') throw new Error(message);
-  await tools.cluster.replace(NAMESPACES, decision.namespace);
+  try {
+    await tools.cluster.replace(NAMESPACES, decision.namespace);
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) return undefined;
+    throw error;
+  }
   tools.afterwards(() => tellNext(decision, tools));
   tools.afterwards(() => report(decision, snapshot, tools));
   const migrations = decision.lock?.migrations.map(({ name }) => name) ?? [];

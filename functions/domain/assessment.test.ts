@@ -1,0 +1,439 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aLauncher,
+  aMigration,
+  aTarget,
+  aVmi,
+  inPhase,
+  ofVm,
+  podPhase,
+  podSpec,
+  aContainer,
+  receiving,
+  withCondition,
+  withPriority,
+} from '../../test/builders/kubevirt.ts';
+import {
+  afterAttempt,
+  aLock,
+  anAttempt,
+  anExpiredLock,
+  aNamespace,
+  lockedBy,
+  lockedUnreadably,
+} from '../../test/builders/namespace.ts';
+import { annotated, beingDeleted, createdAt, named, seconds } from '../../test/builders/object.ts';
+import {
+  aGrant,
+  aQuota,
+  hard,
+  holding,
+  holdingUnreadably,
+  raisedBy,
+  scoped,
+  specHard,
+  uncounted,
+  used,
+} from '../../test/builders/quota.ts';
+import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
+import { assess, type Assessment } from './assessment.ts';
+import { ANNOTATION, REASON, type Reason } from './names.ts';
+import type { Migration } from './objects.ts';
+import { formatQuantity } from './quantity.ts';
+import type { NamespaceSnapshot } from './snapshot.ts';
+import { VERDICTS, type Verdict, type VerdictName } from './verdict.ts';
+
+/** Two VMs, each with a migration that is refused; mig0 is the older one. */
+const TWO: Partial<NamespaceSnapshot> = {
+  migrations: [aMigration(named('mig1'), ofVm('vm1'), createdAt(-30)), aMigration(createdAt(-60))],
+  launchers: [aLauncher(), aLauncher('vm1')],
+  vmis: new Map([
+    ['vm0', aVmi()],
+    ['vm1', aVmi('vm1', 'node2')],
+  ]),
+  quotas: [
+    aQuota(
+      hard({ pods: '10', 'requests.cpu': '2410m', 'requests.memory': '4Gi' }),
+      used({ pods: '2', 'requests.cpu': '2010m', 'requests.memory': '2825657728' }),
+    ),
+  ],
+};
+
+const ROOMY = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
+const skipping = annotated(ANNOTATION.skip, 'true');
+
+interface Case {
+  readonly with?: Partial<NamespaceSnapshot>;
+  readonly rules?: Partial<typeof RULES>;
+  /** Of each migration in their turn: its verdict, why, and words of the message. */
+  readonly want: readonly (readonly [VerdictName, Reason, string?])[];
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'no migration at all': { with: { migrations: [] }, want: [] },
+  'a migration that no quota refuses': { with: { migrations: [aMigration(withCondition())] }, want: [] },
+  'a migration that is through': { with: { migrations: [aMigration(inPhase('Succeeded'))] }, want: [] },
+  'a migration whose pod is there: the condition is stale': {
+    with: { launchers: [aLauncher(), aTarget()] },
+    want: [],
+  },
+  'a migration that is cancelled': { with: { migrations: [aMigration(beingDeleted())] }, want: [] },
+
+  'fits with a raise': {
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks requests.cpu=605m, requests.memory=']],
+  },
+  'there is room by now': {
+    with: { quotas: [aQuota(ROOMY)] },
+    want: [['Fits', REASON.fits, 'look again']],
+  },
+  'no quota at all: KubeVirt’s condition is stale': {
+    with: { quotas: [] },
+    want: [['Fits', REASON.fits]],
+  },
+  'a quota that does not count launchers does not stand in the way': {
+    with: { quotas: [aQuota(scoped({ scopes: ['Terminating'] }))] },
+    want: [['Fits', REASON.fits]],
+  },
+  'a full quota of what the pod does not need does not either': {
+    with: { quotas: [aQuota(hard({ 'requests.storage': '0', 'limits.cpu': '0', services: '0' }))] },
+    want: [['Fits', REASON.fits]],
+  },
+
+  'no VMMRQ': {
+    with: { vmmrqs: [] },
+    want: [['NoFit', REASON.noVmmrq, 'create a VirtualMachineMigrationResourceQuota']],
+  },
+  'the VMMRQ gives too little: of which, and how much more': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1500Mi' }))] },
+    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=5m more than the VMMRQs give']],
+  },
+  'the VMMRQ gives nothing of a key': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '2' }))] },
+    want: [['NoFit', REASON.notEnough, 'more than the VMMRQs give']],
+  },
+  'the VMMRQ gives an amount that nobody can read': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': 'much', 'requests.memory': '-1' }))] },
+    want: [['NoFit', REASON.notEnough]],
+  },
+  'exactly what is missing is enough': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683264' }))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'one byte less is not': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683263' }))] },
+    want: [['NoFit', REASON.notEnough, 'requests.memory=1 more']],
+  },
+  'several VMMRQs add up': {
+    with: {
+      vmmrqs: [
+        aVmmrq(giving({ 'requests.cpu': '605m' })),
+        aVmmrq(named('more'), giving({ 'requests.memory': '1Gi' })),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a quota and a VMMRQ that name it otherwise': {
+    with: {
+      quotas: [aQuota(hard({ cpu: '1405m' }), used({ cpu: '1005m' }))],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks cpu=605m']],
+  },
+  'the number of pods': {
+    with: {
+      quotas: [aQuota(hard({ 'count/pods': '1' }), used({ 'count/pods': '1' }))],
+      vmmrqs: [aVmmrq(giving({ pods: 1 }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'count/pods=1']],
+  },
+  'limits are charged where the pod has them': {
+    with: {
+      launchers: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }, { cpu: '2' })] }))],
+      quotas: [aQuota(hard({ 'limits.cpu': '3' }), used({ 'limits.cpu': '2' }))],
+      vmmrqs: [aVmmrq(giving({ 'limits.cpu': '1' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'limits.cpu=1']],
+  },
+  'a quota lowered below what runs: what is over is missing too': {
+    with: {
+      quotas: [aQuota(hard({ 'requests.cpu': '500m' }), used({ 'requests.cpu': '1005m' }))],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1509m' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=1m more']],
+  },
+  'several quotas: both are raised': {
+    with: {
+      quotas: [
+        aQuota(),
+        aQuota(named('other'), hard({ 'requests.cpu': '1100m' }), used({ 'requests.cpu': '1005m' })),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'other lacks requests.cpu=910m']],
+  },
+  'several quotas: the one that lacks most decides': {
+    with: {
+      quotas: [
+        aQuota(),
+        aQuota(named('other'), hard({ 'requests.cpu': '1' }), used({ 'requests.cpu': '1005m' })),
+      ],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1009m', 'requests.memory': '2Gi' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=1m more']],
+  },
+  'several quotas: in any order': {
+    with: {
+      quotas: [
+        aQuota(hard({ 'requests.cpu': '1' }), used({ 'requests.cpu': '1005m' })),
+        aQuota(named('other'), hard({ 'requests.cpu': '1001m' }), used({ 'requests.cpu': '1005m' })),
+      ],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1', 'requests.memory': '2Gi' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=10m more']],
+  },
+
+  'the VM is gone': { with: { vmis: new Map() }, want: [['NotBlocked', REASON.vmiGone, 'vm0 is gone']] },
+  'the VM has no running pod': {
+    with: { launchers: [aLauncher('vm0', podPhase('Succeeded'))] },
+    want: [['Waiting', REASON.noSourcePod]],
+  },
+  'it receives a VM: its pod stays for good': {
+    with: { migrations: [aMigration(receiving('abc'))] },
+    want: [['Unsupported', REASON.unsupported, 'stays for good']],
+  },
+  'the quota controller has not looked yet': {
+    with: { quotas: [aQuota(uncounted())] },
+    want: [['Waiting', REASON.statusUnknown, 'quota']],
+  },
+  'it has not followed a change of the spec yet': {
+    with: { quotas: [aQuota(specHard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))] },
+    want: [['Waiting', REASON.statusUnknown]],
+  },
+  'it has not counted a key yet': {
+    with: {
+      quotas: [aQuota((quota) => ({ ...quota, status: { ...quota.status, used: { pods: '1' } } }))],
+    },
+    want: [['Waiting', REASON.statusUnknown]],
+  },
+
+  'KubeVirt’s limit for the cluster is reached': {
+    with: { parallel: { running: 5, perCluster: 5, outbound: new Map(), perNode: 2 } },
+    want: [['Waiting', REASON.parallelLimit, 'runs 5 of 5 migrations']],
+  },
+  'KubeVirt’s limit for the node is reached': {
+    with: { parallel: { running: 2, perCluster: 5, outbound: new Map([['node1', 2]]), perNode: 2 } },
+    want: [['Waiting', REASON.parallelLimit, '2 of 2 from this node']],
+  },
+  'the limit of another node does not matter': {
+    with: { parallel: { running: 2, perCluster: 5, outbound: new Map([['node9', 2]]), perNode: 2 } },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+
+  'the namespace is locked': {
+    with: { namespace: aNamespace(lockedBy(aLock())) },
+    want: [['Waiting', REASON.alreadyLocked, 'for mig0, for a few seconds']],
+  },
+  'the lock is past its time': {
+    with: { namespace: aNamespace(lockedBy(anExpiredLock())) },
+    want: [['Waiting', REASON.alreadyLocked, 'being repaired']],
+  },
+  'the lock cannot be read': {
+    with: { namespace: aNamespace(lockedUnreadably()) },
+    want: [['Waiting', REASON.alreadyLocked, 'being repaired']],
+  },
+  'a quota holds a grant, and nobody a lock': {
+    with: { quotas: [aQuota(), aQuota(named('other'), holding(aGrant()))] },
+    want: [['Waiting', REASON.grantWithoutLock]],
+  },
+  'a quota holds a grant that cannot be read': {
+    with: { quotas: [aQuota(holdingUnreadably())] },
+    want: [['Waiting', REASON.grantWithoutLock]],
+  },
+
+  'the namespace is the cluster’s': {
+    with: { namespace: aNamespace(named('kube-system')) },
+    want: [['Unsupported', REASON.reservedNamespace, 'kube-system']],
+  },
+  'the namespace is ours': {
+    with: { namespace: aNamespace(named('mtq-system')) },
+    want: [['Unsupported', REASON.reservedNamespace]],
+  },
+  'the namespace is KubeVirt’s, wherever it is installed': {
+    with: { namespace: aNamespace(named('virt')) },
+    rules: { kubevirtNamespace: 'virt' },
+    want: [['Unsupported', REASON.reservedNamespace]],
+  },
+  'the namespace is being deleted': {
+    with: { namespace: aNamespace(beingDeleted()) },
+    want: [['Unsupported', REASON.namespaceTerminating]],
+  },
+  'the namespace asks us to stay away': {
+    with: { namespace: aNamespace(skipping) },
+    want: [['Unsupported', REASON.skipped]],
+  },
+  'it does not, with any other text': {
+    with: { namespace: aNamespace(annotated(ANNOTATION.skip, 'false')) },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'the quota in the way asks us to stay away': {
+    with: { quotas: [aQuota(skipping)] },
+    want: [['Unsupported', REASON.skipped, 'ResourceQuota quota']],
+  },
+  'another quota asks, with room enough': {
+    with: { quotas: [aQuota(), aQuota(named('other'), ROOMY, skipping)] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+
+  'the last attempt failed a moment ago, and something changed since': {
+    with: { namespace: aNamespace(afterAttempt(anAttempt())) },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'failed attempts have locked it for long enough': {
+    with: { namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))) },
+    want: [['Waiting', REASON.lockBudgetSpent, `until ${seconds(590)}`]],
+  },
+  'a hold does not matter where there is room': {
+    with: {
+      namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))),
+      quotas: [aQuota(ROOMY)],
+    },
+    want: [['Fits', REASON.fits]],
+  },
+
+  'two migrations, a VMMRQ for both': {
+    with: { ...TWO, vmmrqs: [aVmmrq(giving({ 'requests.cpu': '2', 'requests.memory': '4Gi' }))] },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['FitsWithRaise', REASON.fitsWithRaise],
+    ],
+  },
+  'two migrations, a VMMRQ for one: the older goes first': {
+    with: TWO,
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['Waiting', REASON.afterOthers, 'go first'],
+    ],
+  },
+  'two migrations, a VMMRQ for none': {
+    with: { ...TWO, vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))] },
+    want: [
+      ['NoFit', REASON.notEnough],
+      ['NoFit', REASON.notEnough],
+    ],
+  },
+  'two migrations, room for one': {
+    with: {
+      ...TWO,
+      quotas: [aQuota(hard({ 'requests.cpu': '3500m' }), used({ 'requests.cpu': '2010m' }))],
+    },
+    want: [
+      ['Fits', REASON.fits],
+      ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=520m'],
+    ],
+  },
+  'two migrations, and KubeVirt takes one more': {
+    with: {
+      ...TWO,
+      parallel: { running: 4, perCluster: 5, outbound: new Map(), perNode: 2 },
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
+    },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['Waiting', REASON.parallelLimit, 'runs 5 of 5'],
+    ],
+  },
+  'too little now, but another of the namespace is under way: its room comes back': {
+    with: {
+      ...TWO,
+      migrations: [aMigration(named('mig1'), ofVm('vm1'))],
+      launchers: [aLauncher(), aLauncher('vm1'), aTarget()],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))],
+    },
+    want: [['Waiting', REASON.afterOthers]],
+  },
+};
+
+const assessed = ({ with: different, rules }: Case): Assessment =>
+  assess(aSnapshot(different), { ...RULES, ...rules });
+
+describe('assess', () => {
+  test.each(Object.entries(CASES))('%s', (_, each) => {
+    const { verdicts } = assessed(each);
+    expect(verdicts.map(({ verdict, reason }) => [verdict, reason])).toEqual(
+      each.want.map(([verdict, reason]) => [verdict, reason]),
+    );
+    each.want.forEach(([, , words = ''], turn) => expect(verdicts[turn]?.message).toContain(words));
+  });
+
+  test.each(Object.entries(CASES))('%s: only what fits with a raise is locked for', (_, each) => {
+    const { verdicts, migrations, quotas } = assessed(each);
+    const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
+    expect(migrations).toEqual(raising.map(({ migration }) => migration));
+    const wanted = new Set(raising.flatMap(({ blocking }) => blocking.map(({ quota }) => quota.uid)));
+    expect(new Set(quotas.map(({ uid }) => uid))).toEqual(wanted);
+    expect(quotas).toHaveLength(wanted.size);
+  });
+
+  test('every verdict, and every reason that a verdict may have, is in the table', () => {
+    const wanted = Object.values(CASES).flatMap(({ want }) => want);
+    expect(new Set(wanted.map(([verdict]) => verdict))).toEqual(new Set(VERDICTS));
+    const backOffIsBelow = [REASON.backOff];
+    expect(new Set([...wanted.map(([, reason]) => reason), ...backOffIsBelow])).toEqual(
+      new Set([
+        ...[REASON.fits, REASON.fitsWithRaise, REASON.noVmmrq, REASON.notEnough, REASON.vmiGone],
+        ...[REASON.noSourcePod, REASON.unsupported, REASON.statusUnknown, REASON.parallelLimit],
+        ...[REASON.alreadyLocked, REASON.grantWithoutLock, REASON.reservedNamespace, REASON.skipped],
+        ...[REASON.namespaceTerminating, REASON.lockBudgetSpent, REASON.afterOthers, REASON.backOff],
+      ]),
+    );
+  });
+
+  test('nothing changed since the attempt failed: it waits; anything did: it does not', () => {
+    const { fingerprint } = assess(aSnapshot(), RULES);
+    const namespace = aNamespace(afterAttempt(anAttempt({ of: fingerprint })));
+    const again = (different: Partial<NamespaceSnapshot> = {}): Verdict | undefined =>
+      assess(aSnapshot({ namespace, ...different }), RULES).verdicts[0];
+    expect(again()).toMatchObject({ verdict: 'Waiting', reason: REASON.backOff });
+    expect(again()?.message).toContain(`until ${seconds(20)}`);
+    expect(
+      again({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))] }),
+    ).toMatchObject({
+      verdict: 'FitsWithRaise',
+    });
+    expect(again({ now: aSnapshot().now + 20_000 })).toMatchObject({ verdict: 'FitsWithRaise' });
+  });
+
+  test('priority goes before age', () => {
+    const migrations: Migration[] = [
+      aMigration(createdAt(-60)),
+      aMigration(named('mig1'), ofVm('vm1'), createdAt(-30), withPriority('system-critical')),
+    ];
+    const { verdicts, migrations: first } = assess(aSnapshot({ ...TWO, migrations }), RULES);
+    expect(verdicts.map(({ migration }) => migration.name)).toEqual(['mig1', 'mig0']);
+    expect(first.map(({ name }) => name)).toEqual(['mig1']);
+  });
+
+  test('what each quota lacks, by its own name and amount', () => {
+    const quotas = [
+      aQuota(),
+      aQuota(
+        named('other'),
+        hard({ cpu: '1100m', 'requests.cpu': '3' }),
+        used({ cpu: '1005m', 'requests.cpu': '1005m' }),
+      ),
+    ];
+    const [verdict] = assess(aSnapshot({ quotas }), RULES).verdicts;
+    const lacks = (verdict?.blocking ?? []).map(({ quota, shortfalls }) => [
+      quota.name,
+      shortfalls.map(({ key, missing }) => `${key}=${formatQuantity(missing)}`),
+    ]);
+    expect(lacks).toEqual([
+      ['quota', ['requests.cpu=605m', 'requests.memory=783683264']],
+      ['other', ['cpu=910m']],
+    ]);
+  });
+
+  test('the raised quota of a namespace of another token is looked at by nobody but its lock', () => {
+    const quotas = [raisedBy(aVmmrq(), 'token-0')(aQuota())];
+    expect(assess(aSnapshot({ quotas }), RULES)).toMatchObject({ migrations: [], quotas: [] });
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aLock,
+  aNamespace,
+  anAttempt,
+  afterAttempt,
+  lockedBy,
+  lockedUnreadably,
+} from '../../test/builders/namespace.ts';
+import { annotated, labelled, NOW, seconds } from '../../test/builders/object.ts';
+import { isExpired, liveLock, lockOf, parseJson, withLock, withoutLock, type Lock } from './lock.ts';
+import { ANNOTATION, LABEL } from './names.ts';
+
+describe('lockOf', () => {
+  test('a namespace that nobody holds', () => {
+    expect(lockOf(aNamespace())).toEqual({ kind: 'none' });
+  });
+
+  test('a held one, with its label', () => {
+    expect(lockOf(aNamespace(lockedBy(aLock())))).toEqual({ kind: 'held', lock: aLock(), labelled: true });
+  });
+
+  test('the annotation alone is a lock too, and says that the label is gone', () => {
+    const namespace = aNamespace(annotated(ANNOTATION.lock, JSON.stringify(aLock())));
+    expect(lockOf(namespace)).toEqual({ kind: 'held', lock: aLock(), labelled: false });
+  });
+
+  test('a version that is not known, with more in it, is a lock with a token and an end', () => {
+    const tomorrows = { ...aLock({ v: 7 }), colour: 'blue' };
+    expect(lockOf(aNamespace(lockedBy(tomorrows)))).toMatchObject({ kind: 'held', lock: tomorrows });
+  });
+
+  test('the label without the annotation is no lock, and not nothing', () => {
+    expect(lockOf(aNamespace(labelled(LABEL.locked)))).toMatchObject({ kind: 'malformed' });
+    // Whatever the label says: the guard's selector may look for another text.
+    expect(lockOf(aNamespace(labelled(LABEL.locked, 'false')))).toMatchObject({ kind: 'malformed' });
+  });
+
+  const without = (key: keyof Lock): string => JSON.stringify({ ...aLock(), [key]: undefined });
+  test.each([
+    ['nothing', ''],
+    ['no JSON', '{'],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['a text', '"token-1"'],
+    ['no version', without('v')],
+    ['a version that is no number', JSON.stringify({ ...aLock(), v: '1' })],
+    ['half a version', JSON.stringify(aLock({ v: 1.5 }))],
+    ['no token', without('token')],
+    ['an empty token', JSON.stringify(aLock({ token: '' }))],
+    ['no start', without('acquiredAt')],
+    ['no end', without('expiresAt')],
+    ['an end that is no time', JSON.stringify(aLock({ expiresAt: 'soon' }))],
+    ['an end without a zone', JSON.stringify(aLock({ expiresAt: '2026-11-21T05:00:25' }))],
+    ['an end of its own making', JSON.stringify({ ...aLock(), expiresAt: NOW })],
+    ['no migrations', without('migrations')],
+    ['a migration without a uid', JSON.stringify({ ...aLock(), migrations: [{ name: 'mig0' }] })],
+    ['a migration with an empty uid', JSON.stringify(aLock({ migrations: [{ name: 'mig0', uid: '' }] }))],
+    ['no quotas', without('quotas')],
+    ['quotas by name alone', JSON.stringify({ ...aLock(), quotas: ['quota'] })],
+    ['an end that says nothing', JSON.stringify({ ...aLock(), ended: true })],
+  ])('%s: malformed, and it says why', (_, text) => {
+    const state = lockOf(aNamespace(lockedUnreadably(text)));
+    expect(state).toEqual({ kind: 'malformed', why: expect.stringMatching(/./) });
+    expect(liveLock(aNamespace(lockedUnreadably(text)), NOW)).toBeUndefined();
+  });
+});
+
+describe('isExpired', () => {
+  test.each<[string, Partial<Lock>, boolean]>([
+    ['in its time', { acquiredAt: seconds(-5), expiresAt: seconds(25) }, false],
+    ['a millisecond before its end', { expiresAt: seconds(0.001) }, false],
+    ['at its end', { expiresAt: seconds(0) }, true],
+    ['after its end', { expiresAt: seconds(-1) }, true],
+    [
+      'longer than a lock may ever be: in the first minute',
+      { acquiredAt: seconds(-59), expiresAt: seconds(3600) },
+      false,
+    ],
+    [
+      'longer than a lock may ever be: after a minute',
+      { acquiredAt: seconds(-60), expiresAt: seconds(3600) },
+      true,
+    ],
+    ['taken by a clock that is ahead of ours', { acquiredAt: seconds(3), expiresAt: seconds(33) }, false],
+    ['an end in another zone', { expiresAt: '2026-11-21T06:00:25+01:00' }, false],
+    ['ended early, for a reason', { expiresAt: seconds(0), ended: { reason: 'NoProof', message: '' } }, true],
+  ])('%s: %j → %s', (_, different, want) => {
+    const lock = aLock(different);
+    expect(isExpired(lock, NOW)).toBe(want);
+    expect(liveLock(aNamespace(lockedBy(lock)), NOW)).toEqual(want ? undefined : lock);
+  });
+});
+
+describe('withLock and withoutLock', () => {
+  const before = aNamespace(annotated('team', 'blue'), labelled('env', 'test'));
+
+  test('set annotation and label together, and leave everything else', () => {
+    const locked = withLock(before, aLock());
+    expect(lockOf(locked)).toEqual({ kind: 'held', lock: aLock(), labelled: true });
+    expect(locked.metadata.annotations).toMatchObject({ team: 'blue' });
+    expect(locked.metadata.labels).toMatchObject({ env: 'test', [LABEL.locked]: 'true' });
+    expect(locked.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+    expect(lockOf(before).kind).toBe('none');
+  });
+
+  test('there and back is the namespace as it was', () => {
+    expect(withoutLock(withLock(before, aLock()), undefined)).toEqual(before);
+  });
+
+  test('the record of the attempt comes with the unlock, and the former one goes', () => {
+    const former = aNamespace(afterAttempt(anAttempt()), lockedBy(aLock()));
+    expect(withoutLock(former, 'next').metadata.annotations).toEqual({ [ANNOTATION.lastAttempt]: 'next' });
+    expect(withoutLock(former, undefined).metadata.annotations).toEqual({});
+  });
+});
+
+test.each([
+  ['{"a":1}', { a: 1 }],
+  ['{', undefined],
+  ['', undefined],
+])('parseJson(%j) never throws', (text, want) => {
+  expect(parseJson(text)).toEqual(want);
+});

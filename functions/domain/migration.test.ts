@@ -1,0 +1,162 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aLauncher,
+  aMigration,
+  aTarget,
+  inPhase,
+  onNode,
+  podPhase,
+  receiving,
+  withCondition,
+  withPriority,
+} from '../../test/builders/kubevirt.ts';
+import { beingDeleted, createdAt, labelled, named, withUid } from '../../test/builders/object.ts';
+import {
+  byTurn,
+  isBlocked,
+  isFinal,
+  isReceiving,
+  isRejectedByQuota,
+  isRunning,
+  overlaps,
+  referenceOf,
+  sourcePodOf,
+  targetPodOf,
+} from './migration.ts';
+import { KUBEVIRT } from './names.ts';
+import type { Condition, Migration, Pod } from './objects.ts';
+
+const condition = (type: string, status: Condition['status']): Condition => ({ type, status });
+
+describe('isRejectedByQuota', () => {
+  test.each<[string, Migration, boolean]>([
+    ['Pending, with KubeVirt’s condition', aMigration(), true],
+    ['not Pending any more: the condition is stale', aMigration(inPhase('Scheduling')), false],
+    ['no condition', aMigration(withCondition()), false],
+    ['the condition says no', aMigration(withCondition(condition(KUBEVIRT.rejectedByQuota, 'False'))), false],
+    ['another condition', aMigration(withCondition(condition('migrationAbortRequested', 'True'))), false],
+    [
+      'another casing is another condition',
+      aMigration(withCondition(condition('MigrationRejectedByResourceQuota', 'True'))),
+      false,
+    ],
+    ['cancelled', aMigration(beingDeleted()), false],
+    ['no status yet', aMigration(({ status: _, ...migration }) => migration), false],
+  ])('%s', (_, migration, want) => {
+    expect(isRejectedByQuota(migration)).toBe(want);
+  });
+});
+
+describe('targetPodOf', () => {
+  test.each<[string, Pod[], boolean]>([
+    ['no pods', [], false],
+    ['the source alone', [aLauncher()], false],
+    ['its target', [aLauncher(), aTarget()], true],
+    ['in any phase: it was charged', [aTarget(aMigration(), podPhase('Failed'))], true],
+    ['the target of another migration', [aTarget(aMigration(named('mig1')))], false],
+    [
+      'of an earlier migration of the same name: the uid counts',
+      [aTarget(aMigration(withUid('earlier')))],
+      false,
+    ],
+    [
+      'a pod that only says so',
+      [aTarget(aMigration(), labelled(KUBEVIRT.launcherLabel, 'hotplug-disk'))],
+      false,
+    ],
+  ])('%s', (_, pods, want) => {
+    expect(targetPodOf(referenceOf(aMigration()), pods) !== undefined).toBe(want);
+    expect(isBlocked(aMigration(), pods)).toBe(!want);
+  });
+});
+
+describe('byTurn', () => {
+  test('priority, then age, then name', () => {
+    const turns = [
+      aMigration(named('d'), createdAt(3), withPriority('system-critical')),
+      aMigration(named('c'), createdAt(3), withPriority('user-triggered')),
+      aMigration(named('b'), createdAt(3), withPriority('system-maintenance')),
+      aMigration(named('z'), createdAt(1)),
+      aMigration(named('a'), createdAt(2)),
+      aMigration(named('e'), createdAt(2), withPriority('of tomorrow')),
+    ];
+    for (const order of [turns, turns.toReversed()]) {
+      expect(order.toSorted(byTurn).map(({ metadata }) => metadata.name)).toEqual([
+        'd',
+        'c',
+        'b',
+        'z',
+        'a',
+        'e',
+      ]);
+    }
+  });
+});
+
+describe('sourcePodOf', () => {
+  const nameOf = (...launchers: Pod[]): string | undefined =>
+    sourcePodOf(aMigration(), launchers, 'node1')?.metadata.name;
+  const notController = (pod: Pod): Pod => ({
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      ownerReferences: (pod.metadata.ownerReferences ?? []).map((owner) => ({ ...owner, controller: false })),
+    },
+  });
+
+  test.each<[string, Pod[], string | undefined]>([
+    ['no pods', [], undefined],
+    ['the VM’s launcher', [aLauncher('vm1'), aLauncher()], 'virt-launcher-vm0-source'],
+    ['the launcher of another VM', [aLauncher('vm1')], undefined],
+    ['never its own target', [aTarget()], undefined],
+    ['one that is done', [aLauncher('vm0', podPhase('Succeeded'))], undefined],
+    ['one that failed', [aLauncher('vm0', podPhase('Failed'))], undefined],
+    ['a pod that only mentions the VM', [aLauncher('vm0', notController)], undefined],
+    [
+      'of several the one on the VM’s node',
+      [aLauncher('vm0', named('old'), onNode('node9')), aLauncher()],
+      'virt-launcher-vm0-source',
+    ],
+    ['none on that node: any', [aLauncher('vm0', named('old'), onNode('node9'))], 'old'],
+    [
+      'a former target is a source',
+      [aTarget(aMigration(named('before')), onNode('node1'))],
+      'virt-launcher-vm0-for-before',
+    ],
+  ])('%s', (_, launchers, want) => {
+    expect(nameOf(...launchers)).toBe(want);
+  });
+});
+
+describe('overlaps', () => {
+  test.each<[string, Pod[], boolean]>([
+    ['one launcher for each VM', [aLauncher(), aLauncher('vm1')], false],
+    ['source and target', [aLauncher(), aTarget()], true],
+    ['the source is done', [aLauncher('vm0', podPhase('Succeeded')), aTarget()], false],
+  ])('%s', (_, launchers, want) => {
+    expect(overlaps(launchers)).toBe(want);
+  });
+});
+
+test.each([
+  ['', false, false],
+  ['Pending', false, false],
+  ['WaitingForSync', false, false],
+  ['Synchronizing', false, false],
+  ['Scheduling', true, false],
+  ['Scheduled', true, false],
+  ['Running', true, false],
+  ['Succeeded', false, true],
+  ['Failed', false, true],
+])("phase '%s': running %s, final %s", (phase, running, final) => {
+  expect(isRunning(aMigration(inPhase(phase)))).toBe(running);
+  expect(isFinal(aMigration(inPhase(phase)))).toBe(final);
+});
+
+test('a migration that receives: not one that is sent to itself', () => {
+  const toItself = aMigration(receiving('a'), (one) => ({
+    ...one,
+    spec: { ...one.spec, sendTo: { migrationID: 'a' } },
+  }));
+  expect([aMigration(), aMigration(receiving('a')), toItself].map(isReceiving)).toEqual([false, true, false]);
+});

@@ -1,0 +1,124 @@
+import { CloudEvent } from 'cloudevents';
+import { describe, expect, test } from '@jest/globals';
+import { EVENT_DATA, type OurEvent } from '../domain/events.ts';
+import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { BadEvent, toCloudEvent, toWake } from './cloud-events.ts';
+
+const locked: OurEvent = {
+  type: EVENT.namespaceLocked,
+  from: 'lock',
+  namespace: 'tenant',
+  token: 'token-1',
+  migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+};
+
+describe('our events', () => {
+  test('carry what to look at', () => {
+    const event = toCloudEvent({ ...locked, reason: REASON.locked, message: 'for mig0' });
+    expect(event).toMatchObject({
+      specversion: '1.0',
+      type: EVENT.namespaceLocked,
+      source: '/mtq/lock',
+      subject: 'tenant',
+      mtqtoken: 'token-1',
+      datacontenttype: 'application/json',
+      data: {
+        namespace: 'tenant',
+        token: 'token-1',
+        migrations: locked.migrations,
+        reason: REASON.locked,
+        message: 'for mig0',
+      },
+    });
+  });
+
+  test('have no token where there is no lock', () => {
+    const event = toCloudEvent({
+      type: EVENT.sweepRequested,
+      from: 'guard',
+      namespace: 'tenant',
+      cause: 'c',
+    });
+    expect(event).not.toHaveProperty('mtqtoken');
+    expect(event.data).toEqual({ namespace: 'tenant' });
+  });
+
+  test.each(Object.values(EVENT))('%s: is what its own schema reads, and comes back as a wake', (type) => {
+    const event = toCloudEvent({ ...locked, type });
+    expect(EVENT_DATA[type].parse(event.data)).toEqual(event.data);
+    expect(toWake(event)).toEqual({ type, id: event.id, namespace: 'tenant', token: 'token-1' });
+  });
+
+  const idOf = (different: Partial<OurEvent>): string => toCloudEvent({ ...locked, ...different }).id;
+
+  test.each<[string, Partial<OurEvent>]>([
+    ['time', {}],
+    ['migrations', { migrations: [] }],
+    ['message', { message: 'another' }],
+  ])('the same cause has the same id, whatever the %s', (_, different) => {
+    expect(idOf(different)).toBe(idOf({}));
+  });
+
+  test.each<[string, Partial<OurEvent>]>([
+    ['token', { token: 'token-2' }],
+    ['namespace', { namespace: 'tenant-2' }],
+    ['type', { type: EVENT.lockExpired }],
+    ['sender', { from: 'guard' }],
+  ])('another %s, another id', (_, different) => {
+    expect(idOf(different)).not.toBe(idOf({}));
+  });
+
+  test('without a token, what caused it makes the id', () => {
+    const swept = (cause: string): string => {
+      const event = { type: EVENT.sweepRequested, from: 'guard', namespace: 'tenant', cause } as const;
+      return toCloudEvent(event).id;
+    };
+    expect(swept('1')).toBe(swept('1'));
+    expect(swept('1')).not.toBe(swept('2'));
+  });
+});
+
+describe('an event of the source', () => {
+  const update = {
+    id: 'id-1',
+    type: SOURCE_EVENT.update,
+    source: 'https://127.0.0.1',
+    kind: 'ResourceQuota',
+    name: 'quota',
+    namespace: 'tenant',
+    data: { metadata: { namespace: 'another' } },
+  };
+
+  test('says where to look by its attributes, never by its data', () => {
+    expect(toWake(new CloudEvent<unknown>(update))).toEqual({
+      type: SOURCE_EVENT.update,
+      id: 'id-1',
+      namespace: 'tenant',
+      kind: 'ResourceQuota',
+    });
+  });
+
+  test('cannot say that a lock is overdue: only the watchdog can', () => {
+    const forged = new CloudEvent<unknown>({ ...update, overduetoken: 'token-1', mtqtoken: 'token-1' });
+    expect(toWake(forged)).not.toHaveProperty('overdueToken');
+    const ours = {
+      ...update,
+      type: EVENT.lockExpired,
+      data: { namespace: 'tenant', overdueToken: 'token-1' },
+    };
+    expect(toWake(new CloudEvent<unknown>(ours))).toEqual({
+      type: EVENT.lockExpired,
+      id: 'id-1',
+      namespace: 'tenant',
+    });
+  });
+
+  test.each<[string, object]>([
+    ['no namespace', { namespace: undefined }],
+    ['an empty one', { namespace: '' }],
+    ['a type that is not the source’s', { type: 'dev.knative.apiserver.ref.update' }],
+    ['a type that every object has', { type: 'toString' }],
+  ])('%s: nobody can use it', (_, different) => {
+    expect(() => toWake(new CloudEvent<unknown>({ ...update, ...different }, false))).toThrow(BadEvent);
+  });
+});

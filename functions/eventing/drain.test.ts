@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { Agent, createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { drainable } from './drain.ts';
+
+let server: Server;
+let agent: Agent;
+afterEach(() => {
+  agent.destroy();
+  server.closeAllConnections();
+});
+
+interface Draining {
+  readonly close: () => Promise<void>;
+  /** Resolves when the server has the request. */
+  readonly arrived: Promise<unknown>;
+  readonly release: () => void;
+}
+
+/** A server whose answers wait until they are released, unless the path is /quick. */
+async function start(withinMs?: number): Promise<Draining> {
+  const released = Promise.withResolvers<undefined>();
+  const arrived = Promise.withResolvers<undefined>();
+  server = createServer((request, response) => {
+    const answer = (): unknown => response.end('done');
+    if (request.url === '/quick') answer();
+    else void released.promise.then(answer);
+    arrived.resolve(undefined);
+  });
+  agent = new Agent({ keepAlive: true });
+  const close = drainable(server, withinMs);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { close, arrived: arrived.promise, release: () => released.resolve(undefined) };
+}
+
+/** Resolves to the whole answer; rejects when the connection is cut or refused. */
+async function get(path: string): Promise<{ body: string; headers: IncomingMessage['headers'] }> {
+  const { port } = server.address() as AddressInfo;
+  const request = httpRequest({ host: '127.0.0.1', port, path, agent });
+  request.end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  return { body: Buffer.concat(chunks).toString('utf8'), headers: response.headers };
+}
+
+const LONG_MS = 60_000;
+
+describe('a close', () => {
+  test('waits for what is under way, and its connection ends with the answer', async () => {
+    const { close, arrived, release } = await start(LONG_MS);
+    const answer = get('/');
+    await arrived;
+    let closed = false;
+    const closing = close().then(() => (closed = true));
+    await new Promise(setImmediate);
+    expect(closed).toBe(false);
+    release();
+    expect(await answer).toMatchObject({ body: 'done', headers: { connection: 'close' } });
+    await closing;
+  });
+
+  test('takes no more connections at once', async () => {
+    const { close, arrived, release } = await start(LONG_MS);
+    const answer = get('/');
+    await arrived;
+    const { port } = server.address() as AddressInfo;
+    const closing = close();
+    const late = httpRequest({ host: '127.0.0.1', port, path: '/quick', agent: false });
+    late.end();
+    await expect(once(late, 'response')).rejects.toThrow('ECONNREFUSED');
+    release();
+    await answer;
+    await closing;
+  });
+
+  test('does not wait for a connection that is only kept', async () => {
+    const { close } = await start(LONG_MS);
+    expect((await get('/quick')).headers.connection).toBe('keep-alive');
+    await close();
+  });
+
+  test('waits no longer than it is told, and cuts what is left', async () => {
+    const { close, arrived } = await start(50);
+    const answer = get('/');
+    await arrived;
+    const cut = expect(answer).rejects.toThrow('socket hang up');
+    await close();
+    await cut;
+  });
+
+  test('of a server that never listened, or again, is nothing', async () => {
+    agent = new Agent();
+    server = createServer();
+    const close = drainable(server);
+    await close();
+    await close();
+  });
+});

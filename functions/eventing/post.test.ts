@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { OurEvent } from '../domain/events.ts';
+import { EVENT } from '../domain/names.ts';
+import { postEvent, wakeAll } from './post.ts';
+
+const unlocked: OurEvent = {
+  type: EVENT.namespaceUnlocked,
+  from: 'unlock',
+  namespace: 'tenant',
+  token: 'token-1',
+};
+
+let servers: Server[] = [];
+afterEach(async () => {
+  await Promise.all(
+    servers.map(async (server) => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    }),
+  );
+  servers = [];
+});
+
+interface Asked {
+  readonly url: string;
+  readonly requests: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[];
+}
+
+/** A server that answers everything with this status, after `ready`; undefined: never. */
+async function answering(status: number | undefined, ready = Promise.resolve()): Promise<Asked> {
+  const requests: Asked['requests'] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method, headers } = request;
+      requests.push({ method, headers, body: Buffer.concat(chunks).toString('utf8') });
+      if (status !== undefined) void ready.then(() => response.writeHead(status).end());
+    });
+  });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`, requests };
+}
+
+/** A URL where nobody listens any more. */
+async function nobody(): Promise<string> {
+  const { url } = await answering(200);
+  const server = servers.pop();
+  server?.close();
+  return url;
+}
+
+describe('postEvent', () => {
+  test.each([200, 202, 204])('resolves when the Broker accepts it: %d', async (status) => {
+    const { url, requests } = await answering(status);
+    await postEvent(url, unlocked);
+    expect(requests).toMatchObject([
+      {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'ce-type': EVENT.namespaceUnlocked,
+          'ce-source': '/mtq/unlock',
+          'ce-id': 'unlock/namespace.unlocked/tenant/token-1',
+          'ce-mtqtoken': 'token-1',
+        },
+        body: JSON.stringify({ namespace: 'tenant', token: 'token-1' }),
+      },
+    ]);
+  });
+
+  test.each([302, 400, 404, 500, 503])('rejects when it does not: %d', async (status) => {
+    const { url } = await answering(status);
+    await expect(postEvent(url, unlocked)).rejects.toThrow(
+      `the Broker answered ${String(status)} to ${EVENT.namespaceUnlocked}`,
+    );
+  });
+
+  test('rejects when there is no Broker', async () => {
+    await expect(postEvent(await nobody(), unlocked)).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
+describe('wakeAll', () => {
+  const SOON_MS = 50;
+  const LONG_MS = 60_000;
+
+  test('asks all at once, and resolves when all have answered, whatever they say', async () => {
+    const release = Promise.withResolvers<undefined>();
+    const late = await answering(200, release.promise.then());
+    const refusing = await answering(503);
+    const waking = wakeAll([late.url, refusing.url, await nobody()], LONG_MS);
+    let awake = false;
+    void waking.then(() => (awake = true));
+    while (refusing.requests.length === 0 || late.requests.length === 0) await new Promise(setImmediate);
+    expect(awake).toBe(false);
+    release.resolve(undefined);
+    await waking;
+    expect([...late.requests, ...refusing.requests].map(({ method }) => method)).toEqual(['GET', 'GET']);
+  });
+
+  test('waits no longer than it is told', async () => {
+    const { url } = await answering(undefined);
+    await wakeAll([url], SOON_MS);
+  });
+
+  test('has nothing to do without a URL', async () => {
+    await wakeAll([], LONG_MS);
+  });
+});

@@ -1,0 +1,100 @@
+import { readdirSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { recordedRequest } from '../../local/eventing/recorded.ts';
+import { aStep, NOTHING, startHost, type Host, type Sent } from '../../test/function-host.ts';
+import type { Wake } from '../domain/events.ts';
+import { SOURCE_EVENT } from '../domain/names.ts';
+
+/** Every request that the real adapter and the real Broker sent. */
+const NAMES = readdirSync(new URL('../../test/recorded', import.meta.url))
+  .filter((file) => /^(adapter|broker)-.*\.json$/.test(file))
+  .map((file) => file.replace('.json', ''));
+
+/** Not about an object in a namespace: of another type (a test rig's, a mode that we do not use), or cluster-scoped. */
+const NOT_FOR_US = [
+  'broker-dead-letter-400-json-body',
+  'broker-dead-letter-503',
+  'broker-dead-letter-connection-refused',
+  'broker-dead-letter-non-ce-reply',
+  'broker-function-reply-as-next-event',
+  'broker-namespace-update-cluster-scoped',
+  'broker-plain-event-first-hop',
+  'broker-pod-add-reference-mode',
+];
+const FOR_US = NAMES.filter((name) => !NOT_FOR_US.includes(name));
+
+let host: Host;
+let woken: Wake[];
+
+beforeAll(async () => {
+  const wakesOn = Object.values(SOURCE_EVENT).map((type) => ({ type }));
+  const step = aStep(
+    (wake) => {
+      woken.push(wake);
+      return NOTHING;
+    },
+    { wakesOn },
+  );
+  host = await startHost([step]);
+});
+beforeEach(() => {
+  woken = [];
+});
+afterAll(() => host.close());
+
+test('there are some of each', () => {
+  expect(NAMES).toEqual(expect.arrayContaining(NOT_FOR_US));
+  expect(FOR_US.length).toBeGreaterThanOrEqual(20);
+});
+
+describe('recorded requests', () => {
+  test.each(FOR_US)(
+    '%s: wakes a step with the address of its object, and nothing else of it',
+    async (name) => {
+      const request = recorded(name);
+      expect(await host.send(request)).toMatchObject({ status: 204, body: '' });
+      expect(woken).toEqual([addressOf(request)]);
+    },
+  );
+
+  test.each(FOR_US)('%s: means the same in structured form', async (name) => {
+    const request = recorded(name);
+    expect(await host.send(structured(request))).toMatchObject({ status: 204 });
+    expect(woken).toEqual([addressOf(request)]);
+  });
+
+  test.each(NOT_FOR_US)('%s: wakes nobody', async (name) => {
+    expect(await host.send(recorded(name))).toMatchObject({ status: 400 });
+    expect(woken).toEqual([]);
+  });
+});
+
+type Request = Required<Pick<Sent, 'headers' | 'body'>>;
+
+/** As it was on the wire, but for the length: the adapter's bodies are re-indented in the files. */
+function recorded(name: string): Request {
+  const { headers, body } = recordedRequest(name);
+  const lower = headers.map(([key, value]) => [key.toLowerCase(), value] as const);
+  return {
+    headers: Object.fromEntries(lower.filter(([key]) => key !== 'content-length' && key !== 'host')),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  };
+}
+
+const addressOf = ({ headers }: Request): Wake => ({
+  type: headers['ce-type'] ?? '',
+  id: headers['ce-id'] ?? '',
+  namespace: headers['ce-namespace'] ?? '',
+  kind: headers['ce-kind'] ?? '',
+});
+
+function structured({ headers, body }: Request): Request {
+  const attributes = Object.entries(headers)
+    .filter(([name]) => name.startsWith('ce-'))
+    .map(([name, value]) => [name.slice('ce-'.length), value]);
+  const event = { ...Object.fromEntries(attributes), data: JSON.parse(body) as unknown } as object;
+  return {
+    headers: { 'content-type': 'application/cloudevents+json; charset=utf-8' },
+    body: JSON.stringify({ datacontenttype: 'application/json', ...event }),
+  };
+}

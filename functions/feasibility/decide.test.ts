@@ -1,0 +1,179 @@
+import { describe, expect, test } from '@jest/globals';
+import { aLauncher, aMigration, aVmi, ofVm } from '../../test/builders/kubevirt.ts';
+import { aLock, aNamespace, lockedBy } from '../../test/builders/namespace.ts';
+import { annotated, atVersion, beingDeleted, named } from '../../test/builders/object.ts';
+import { aGrant, aQuota, hard, holding, uncounted } from '../../test/builders/quota.ts';
+import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
+import { assess } from '../domain/assessment.ts';
+import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
+import { statusReport } from '../domain/report.ts';
+import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import { decide, type FeasibilityDecision } from './decide.ts';
+
+const decided = (different: Partial<NamespaceSnapshot> = {}): FeasibilityDecision => {
+  const snapshot = aSnapshot(different);
+  return decide(snapshot, assess(snapshot, RULES));
+};
+
+const ROOMY = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
+const TOO_LITTLE = [aVmmrq(giving({ 'requests.cpu': '1m', 'requests.memory': '2Gi' }))];
+/** mig0 fits with a raise; mig1 does not: its VM is larger than what is given. */
+const MIXED: Partial<NamespaceSnapshot> = {
+  migrations: [aMigration(), aMigration(named('mig1'), ofVm('vm1'))],
+  launchers: [aLauncher()],
+  vmis: new Map([
+    ['vm0', aVmi()],
+    ['vm1', aVmi('vm1')],
+  ]),
+};
+
+describe('nothing to say', () => {
+  test.each<[string, Partial<NamespaceSnapshot>]>([
+    ['no migration', { migrations: [] }],
+    ['the VM is gone', { vmis: new Map() }],
+  ])('%s: no event, no nudge, no report but the status', (_, different) => {
+    const { reply, nudges, events, reason } = decided(different);
+    expect([reply, nudges, events, reason]).toEqual([undefined, [], [], REASON.nothingBlocked]);
+  });
+});
+
+describe('the reply', () => {
+  test('what fits with a raise goes to the lock, with the version that made it an event of its own', () => {
+    expect(decided({ namespace: aNamespace(atVersion('77')) }).reply).toEqual({
+      type: EVENT.migrationFeasible,
+      from: 'feasibility',
+      namespace: 'tenant',
+      cause: '77',
+      migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+    });
+  });
+
+  test('one event for mixed verdicts: what can be helped', () => {
+    const { reply, message } = decided(MIXED);
+    expect(reply).toMatchObject({ type: EVENT.migrationFeasible, migrations: [{ name: 'mig0' }] });
+    expect(message).toContain('mig1: Waiting');
+  });
+
+  test.each<[string, Partial<NamespaceSnapshot>, string]>([
+    ['not enough', { vmmrqs: TOO_LITTLE }, REASON.notEnough],
+    ['no VMMRQ', { vmmrqs: [] }, REASON.noVmmrq],
+    ['unsupported', { quotas: [aQuota(annotated(ANNOTATION.skip, 'true'))] }, REASON.skipped],
+    ['a namespace on its way out', { namespace: aNamespace(beingDeleted()) }, REASON.namespaceTerminating],
+  ])('%s: infeasible, for whoever wants to know, and why', (_, different, reason) => {
+    const { reply } = decided(different);
+    expect(reply).toMatchObject({
+      type: EVENT.migrationInfeasible,
+      migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+      reason,
+    });
+    expect(reply?.message).not.toBe('');
+  });
+
+  test.each<[string, Partial<NamespaceSnapshot>]>([
+    ['there is room', { quotas: [aQuota(ROOMY)] }],
+    ['the namespace is locked', { namespace: aNamespace(lockedBy(aLock())) }],
+    ['a grant is left over', { quotas: [aQuota(holding(aGrant()))] }],
+    ['the quota is not counted yet', { quotas: [aQuota(uncounted())] }],
+    ['KubeVirt’s limits', { parallel: { running: 5, perCluster: 5, outbound: new Map(), perNode: 2 } }],
+  ])('%s: it waits, nobody is woken', (_, different) => {
+    expect(decided(different).reply).toBeUndefined();
+  });
+});
+
+describe('nudges', () => {
+  const roomy = (...changes: Parameters<typeof aQuota>): Partial<NamespaceSnapshot> => ({
+    quotas: [aQuota(ROOMY, ...changes)],
+  });
+  const valueOf = (different: Partial<NamespaceSnapshot>): string =>
+    decided(different).nudges[0]?.value ?? '';
+
+  test('there is room: once for this state of the quotas', () => {
+    const { nudges } = decided(roomy());
+    expect(nudges.map(({ migration }) => migration.metadata.name)).toEqual(['mig0']);
+    const nudged = aMigration(annotated(ANNOTATION.nudged, valueOf(roomy())));
+    expect(decided({ ...roomy(), migrations: [nudged] }).nudges).toEqual([]);
+    expect(decided({ ...roomy(atVersion('101')), migrations: [nudged] }).nudges).toHaveLength(1);
+  });
+
+  test('the order of the quotas does not matter', () => {
+    const two = [aQuota(ROOMY), aQuota(named('other'), ROOMY)];
+    expect(valueOf({ quotas: two })).toBe(valueOf({ quotas: two.toReversed() }));
+  });
+
+  test.each<[string, Partial<NamespaceSnapshot>]>([
+    ['it fits with a raise', {}],
+    ['not enough', { vmmrqs: TOO_LITTLE }],
+    ['it waits', { quotas: [aQuota(uncounted())] }],
+  ])('%s: none', (_, different) => {
+    expect(decided(different).nudges).toEqual([]);
+  });
+});
+
+describe('Events', () => {
+  const toldOf = (different: Partial<NamespaceSnapshot>): string[] =>
+    decided(different).events.map(({ on, type, reason }) => `${type} ${reason} on ${on.kind} ${on.name}`);
+  const MIGRATION = 'VirtualMachineInstanceMigration mig0';
+  const VMMRQ = 'VirtualMachineMigrationResourceQuota vmmrq';
+
+  test.each<[string, Partial<NamespaceSnapshot>, string[]]>([
+    [
+      'it fits with a raise',
+      {},
+      [`Normal MigrationBlocked on ${MIGRATION}`, `Normal MigrationBlocked on ${VMMRQ}`],
+    ],
+    [
+      'it waits',
+      { quotas: [aQuota(uncounted())] },
+      [`Warning MigrationBlocked on ${MIGRATION}`, `Warning MigrationBlocked on ${VMMRQ}`],
+    ],
+    [
+      'no VMMRQ: on the VMI too, where KubeVirt’s own Event is',
+      { vmmrqs: [] },
+      [`Warning QuotaNotEnough on ${MIGRATION}`, 'Warning QuotaNotEnough on VirtualMachineInstance vm0'],
+    ],
+    [
+      'not enough: on every VMMRQ and on the VMI',
+      { vmmrqs: [...TOO_LITTLE, aVmmrq(named('more'), giving({}))] },
+      [
+        `Warning QuotaNotEnough on ${MIGRATION}`,
+        `Warning QuotaNotEnough on ${VMMRQ}`,
+        'Warning QuotaNotEnough on VirtualMachineMigrationResourceQuota more',
+        'Warning QuotaNotEnough on VirtualMachineInstance vm0',
+      ],
+    ],
+    ['there is room: it is nudged, nobody is told', { quotas: [aQuota(ROOMY)] }, []],
+    ['it is in hand: the lock', { namespace: aNamespace(lockedBy(aLock())) }, []],
+    ['it is in hand: the repair', { quotas: [aQuota(holding(aGrant()))] }, []],
+  ])('%s', (_, different, want) => {
+    expect(toldOf(different)).toEqual(want);
+  });
+
+  test('say which resource, how much, and what would help', () => {
+    const [event] = decided({ vmmrqs: TOO_LITTLE }).events;
+    expect(event?.message).toMatch(/^NoFit: quota lacks requests\.cpu=605m.*requests\.cpu=604m more/);
+  });
+
+  test('are written once for each migration and state: the key is the same', () => {
+    const keys = (different: Partial<NamespaceSnapshot>): string[] => [
+      ...new Set(decided(different).events.map(({ key }) => key)),
+    ];
+    expect(keys({ namespace: aNamespace(atVersion('5')) })).toEqual(keys({}));
+    expect(keys({ vmmrqs: TOO_LITTLE })).not.toEqual(keys({}));
+    const evenLess = [aVmmrq(giving({ 'requests.memory': '2Gi' }))];
+    expect(keys({ vmmrqs: TOO_LITTLE })).not.toEqual(keys({ vmmrqs: evenLess }));
+  });
+});
+
+test('a VMMRQ’s status is the report of what was read', () => {
+  const snapshot = aSnapshot({ vmmrqs: TOO_LITTLE });
+  const assessment = assess(snapshot, RULES);
+  const vmmrq = aVmmrq();
+  expect(decide(snapshot, assessment).statusOf(vmmrq)).toEqual(
+    statusReport(vmmrq, snapshot, assessment.verdicts),
+  );
+});
+
+test('the reason and the message are those of what is done next', () => {
+  expect(decided(MIXED)).toMatchObject({ reason: REASON.fitsWithRaise });
+  expect(decided({ vmmrqs: TOO_LITTLE }).message).toMatch(/^mig0: NoFit, /);
+});

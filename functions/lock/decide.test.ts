@@ -1,0 +1,164 @@
+import { describe, expect, test } from '@jest/globals';
+import { aLauncher, aMigration, aVmi, ofVm } from '../../test/builders/kubevirt.ts';
+import {
+  aLock,
+  anExpiredLock,
+  aNamespace,
+  lockedBy,
+  lockedUnreadably,
+} from '../../test/builders/namespace.ts';
+import { annotated, atVersion, labelled, named, NOW, seconds } from '../../test/builders/object.ts';
+import {
+  aGrant,
+  aQuota,
+  hard,
+  holding,
+  holdingUnreadably,
+  releasedBy,
+  scoped,
+} from '../../test/builders/quota.ts';
+import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
+import { assess } from '../domain/assessment.ts';
+import { grantOf } from '../domain/grant.ts';
+import { lockOf } from '../domain/lock.ts';
+import { ANNOTATION, LABEL, REASON } from '../domain/names.ts';
+import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import { decide, type LockDecision, type Take } from './decide.ts';
+
+const decided = (different: Partial<NamespaceSnapshot> = {}, lockSeconds = 30): LockDecision => {
+  const snapshot = aSnapshot(different);
+  return decide(snapshot, assess(snapshot, RULES), { lockSeconds, token: 'mine' });
+};
+
+function taken(different: Partial<NamespaceSnapshot> = {}, lockSeconds?: number): Take {
+  const decision = decided(different, lockSeconds);
+  if (decision.kind !== 'take') throw new Error(decision.kind);
+  return decision;
+}
+
+describe('nothing is taken', () => {
+  test.each<[string, Partial<NamespaceSnapshot>, string]>([
+    ['nothing is blocked any more', { migrations: [] }, REASON.nothingBlocked],
+    ['there is room by now', { quotas: [aQuota(hard({ 'requests.cpu': '9' }))] }, REASON.fits],
+    ['the VMMRQ is gone', { vmmrqs: [] }, REASON.noVmmrq],
+    ['it gives too little by now', { vmmrqs: [aVmmrq(giving({ pods: 1 }))] }, REASON.notEnough],
+    ['the namespace is the cluster’s', { namespace: aNamespace(named('default')) }, REASON.reservedNamespace],
+    ['the VM is gone', { vmis: new Map() }, REASON.vmiGone],
+  ])('%s: left alone', (_, different, reason) => {
+    expect(decided(different)).toEqual({ kind: 'leave', reason, message: expect.any(String) });
+  });
+});
+
+describe('a lock that is there', () => {
+  test('alive: it goes on, for the token that is found', () => {
+    expect(decided({ namespace: aNamespace(lockedBy(aLock())) })).toMatchObject({
+      kind: 'goOn',
+      lock: aLock(),
+      reason: REASON.alreadyLocked,
+    });
+  });
+
+  test('alive, without its label: it goes on too, the raise will see', () => {
+    const namespace = aNamespace(annotated(ANNOTATION.lock, JSON.stringify(aLock())));
+    expect(decided({ namespace })).toMatchObject({ kind: 'goOn', lock: aLock() });
+  });
+
+  test('it goes on though nothing is blocked any more: somebody must end it', () => {
+    const namespace = aNamespace(lockedBy(aLock()));
+    expect(decided({ namespace, migrations: [] })).toMatchObject({ kind: 'goOn' });
+  });
+
+  test('past its time: repaired, never replaced', () => {
+    expect(decided({ namespace: aNamespace(lockedBy(anExpiredLock())) })).toMatchObject({
+      kind: 'repair',
+      token: 'token-1',
+      reason: REASON.lockExpired,
+    });
+  });
+
+  test.each([
+    ['cannot be read', lockedUnreadably()],
+    ['is a label alone', labelled(LABEL.locked)],
+  ])('%s: repaired, without a token', (_, change) => {
+    const decision = decided({ namespace: aNamespace(change) });
+    expect(decision).toMatchObject({ kind: 'repair', reason: REASON.lockExpired });
+    expect(decision).not.toHaveProperty('token');
+  });
+});
+
+test.each([
+  ['a grant', aQuota(holding(aGrant()))],
+  ['a grant that cannot be read', aQuota(holdingUnreadably())],
+  ['a label alone', aQuota(labelled(LABEL.raised))],
+])('%s is left over: repaired first', (_, quota) => {
+  expect(decided({ quotas: [quota] })).toMatchObject({
+    kind: 'repair',
+    reason: REASON.grantWithoutLock,
+    message: expect.stringContaining('quota'),
+  });
+});
+
+describe('the lock that is taken', () => {
+  test('says who, for which migrations and quotas, and until when', () => {
+    expect(taken().lock).toEqual({
+      v: 1,
+      token: 'mine',
+      acquiredAt: seconds(0),
+      expiresAt: seconds(30),
+      migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+      quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+    });
+    expect(taken({}, 5).lock.expiresAt).toBe(seconds(5));
+  });
+
+  test('is one write: annotation and label, on the version that was read', () => {
+    const { namespace, lock } = taken({ namespace: aNamespace(atVersion('42'), annotated('team', 'blue')) });
+    expect(lockOf(namespace)).toEqual({ kind: 'held', lock, labelled: true });
+    expect(namespace.metadata).toMatchObject({ resourceVersion: '42', annotations: { team: 'blue' } });
+  });
+
+  test('is for the quotas that stand in the way, and for none besides', () => {
+    const quotas = [
+      aQuota(),
+      aQuota(named('roomy'), hard({ 'requests.cpu': '99' })),
+      aQuota(named('other'), scoped({ scopes: ['Terminating'] })),
+    ];
+    expect(taken({ quotas }).lock.quotas.map(({ name }) => name)).toEqual(['quota']);
+  });
+
+  test('is for all that get through together', () => {
+    const { lock } = taken({
+      migrations: [aMigration(), aMigration(named('mig1'), ofVm('vm1'))],
+      launchers: [aLauncher(), aLauncher('vm1')],
+      vmis: new Map([
+        ['vm0', aVmi()],
+        ['vm1', aVmi('vm1')],
+      ]),
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
+    });
+    expect(lock.migrations.map(({ name }) => name)).toEqual(['mig0', 'mig1']);
+  });
+});
+
+describe('the rehearsals', () => {
+  test('are the raise and the release of each quota of the lock, as they would be written', () => {
+    const { rehearsals } = taken({ quotas: [aQuota(atVersion('9'), releasedBy('token-0'))] });
+    const [raise, release, ...more] = rehearsals;
+    expect(more).toEqual([]);
+    if (raise === undefined || release === undefined) throw new Error('two are wanted');
+    expect(raise.spec.hard?.['requests.cpu']).toBe('2605m');
+    expect(grantOf(raise)).toMatchObject({
+      kind: 'held',
+      grant: { token: 'mine', raisedAt: new Date(NOW).toISOString() },
+    });
+    expect(release.metadata.annotations).toEqual({ [ANNOTATION.lastRelease]: 'mine' });
+    expect(release.spec).toEqual(aQuota().spec);
+    expect(rehearsals.map(({ metadata }) => metadata.resourceVersion)).toEqual(['9', '9']);
+  });
+
+  test('are of no other quota', () => {
+    const quotas = [aQuota(), aQuota(named('roomy'), hard({ 'requests.cpu': '99' }))];
+    const names = taken({ quotas }).rehearsals.map(({ metadata }) => metadata.name);
+    expect(new Set(names)).toEqual(new Set(['quota']));
+  });
+});

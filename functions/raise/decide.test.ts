@@ -1,0 +1,141 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aLock,
+  anExpiredLock,
+  aNamespace,
+  lockedBy,
+  lockedUnreadably,
+} from '../../test/builders/namespace.ts';
+import { annotated, atVersion, named, NOW, seconds } from '../../test/builders/object.ts';
+import {
+  aGrant,
+  aQuota,
+  hard,
+  holding,
+  holdingUnreadably,
+  putBack,
+  raisedBy,
+  releasedBy,
+  settled,
+} from '../../test/builders/quota.ts';
+import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
+import { grantOf } from '../domain/grant.ts';
+import { lockOf } from '../domain/lock.ts';
+import { ANNOTATION, REASON } from '../domain/names.ts';
+import { decide, type RaiseDecision, type RaiseSnapshot } from './decide.ts';
+
+const decided = (different: Partial<RaiseSnapshot> = {}): RaiseDecision =>
+  decide({
+    token: 'token-1',
+    quotas: [aQuota()],
+    vmmrqs: [aVmmrq()],
+    proof: { proven: true },
+    namespace: aNamespace(lockedBy(aLock())),
+    now: NOW,
+    ...different,
+  });
+
+describe('left alone: not ours, or too late', () => {
+  test.each<[string, Partial<RaiseSnapshot>, string]>([
+    ['the namespace is not locked', { namespace: aNamespace() }, REASON.notOurLock],
+    ['its lock cannot be read', { namespace: aNamespace(lockedUnreadably()) }, REASON.notOurLock],
+    ['by another token', { token: 'token-0' }, REASON.notOurLock],
+    ['by no token at all', { token: '' }, REASON.notOurLock],
+    ['past its time', { namespace: aNamespace(lockedBy(anExpiredLock())) }, REASON.lockExpired],
+    ['in the very moment of its end', { now: NOW + 25_000 }, REASON.lockExpired],
+    [
+      'of a version that we do not know',
+      { namespace: aNamespace(lockedBy(aLock({ v: 2 }))) },
+      REASON.notOurLock,
+    ],
+    ['let go of by this lock already', { quotas: [aQuota(releasedBy('token-1'))] }, REASON.fenced],
+    [
+      'one of its quotas let go of',
+      { quotas: [aQuota(), aQuota(named('other'), releasedBy('token-1'))] },
+      REASON.fenced,
+    ],
+    ['held by another grant', { quotas: [aQuota(holding(aGrant({ token: 'token-0' })))] }, REASON.fenced],
+    ['held by a grant that cannot be read', { quotas: [aQuota(holdingUnreadably())] }, REASON.fenced],
+    [
+      'fenced, though nothing is proven either',
+      { quotas: [aQuota(releasedBy('token-1'))], proof: { proven: false, why: 'no guard' } },
+      REASON.fenced,
+    ],
+  ])('%s', (_, different, reason) => {
+    expect(decided(different)).toEqual({ kind: 'leave', reason, message: expect.any(String) });
+  });
+});
+
+describe('ended: it cannot work', () => {
+  const unlabelled = aNamespace(annotated(ANNOTATION.lock, JSON.stringify(aLock())));
+  test.each<[string, Partial<RaiseSnapshot>, string]>([
+    ['no proof', { proof: { proven: false, why: 'a 500 instead' } }, REASON.noProof],
+    ['the label is gone: the guard sees nothing', { namespace: unlabelled }, REASON.noProof],
+    ['the VMMRQ is gone', { vmmrqs: [] }, REASON.notEnough],
+    ['it gives nothing for the quota', { vmmrqs: [aVmmrq(giving({ 'limits.cpu': '1' }))] }, REASON.notEnough],
+    [
+      'it gives nothing for one of the quotas',
+      { quotas: [aQuota(), aQuota(named('other'), hard({ 'limits.cpu': '1' }))] },
+      REASON.notEnough,
+    ],
+    ['the quotas of the lock are gone', { quotas: [] }, REASON.notEnough],
+  ])('%s: nothing is raised, nobody waits', (_, different, reason) => {
+    const decision = decided(different);
+    if (decision.kind !== 'end') throw new Error(decision.kind);
+    expect(decision.reason).toBe(reason);
+    expect(decision.lock).toEqual(aLock());
+    const ended = { reason, message: decision.message };
+    expect(lockOf(decision.namespace)).toEqual({
+      kind: 'held',
+      lock: { ...aLock(), expiresAt: seconds(0), ended },
+      labelled: true,
+    });
+    expect(decision.namespace.metadata.resourceVersion).toBe('100');
+  });
+
+  test('in the words of what happened instead of the proof', () => {
+    const decision = decided({ proof: { proven: false, why: 'a 500 instead' } });
+    expect(decision.message).toBe('a 500 instead');
+  });
+});
+
+describe('raised', () => {
+  const hardOf = (decision: RaiseDecision): unknown =>
+    decision.kind === 'raise' ? decision.writes.map(({ spec }) => spec.hard) : decision.kind;
+
+  test('held and proven: every quota of the lock, on the version that was read', () => {
+    const quotas = [aQuota(atVersion('8')), aQuota(named('other'), hard({ cpu: '2' }), atVersion('9'))];
+    const decision = decided({ quotas });
+    if (decision.kind !== 'raise') throw new Error(decision.kind);
+    expect(decision.writes.map(({ metadata }) => metadata.resourceVersion)).toEqual(['8', '9']);
+    expect(hardOf(decision)).toEqual([
+      { pods: '10', 'requests.cpu': '2605m', 'requests.memory': '3614838464' },
+      { cpu: '3200m' },
+    ]);
+    expect(decision.writes.map(grantOf)).toMatchObject([
+      { grant: { token: 'token-1', raisedAt: seconds(0), original: { 'requests.cpu': '1405m' } } },
+      { grant: { token: 'token-1', original: { cpu: '2' } } },
+    ]);
+    expect(decision.writes.map(({ metadata }) => metadata.annotations?.[ANNOTATION.migrations])).toEqual([
+      'uid-of-mig0',
+      'uid-of-mig0',
+    ]);
+    expect(decision.message).toBe('raised quota, other');
+  });
+
+  test('the fence of an earlier lock is no fence', () => {
+    expect(decided({ quotas: [aQuota(releasedBy('token-0'))] }).kind).toBe('raise');
+  });
+
+  const raised = raisedBy(aVmmrq())(aQuota());
+  test.each<[string, RaiseSnapshot['quotas'], string[]]>([
+    ['all are raised already', [raised], []],
+    ['and enforced', [settled()(raised)], []],
+    ['and put back again, record kept', [putBack(aGrant())(raised)], []],
+    ['one of two is', [raised, aQuota(named('other'))], ['other']],
+  ])('a retried raise: %s, `original` is never taken from a raised quota', (_, quotas, want) => {
+    const decision = decided({ quotas });
+    if (decision.kind !== 'raise') throw new Error(decision.kind);
+    expect(decision.writes.map(({ metadata }) => metadata.name)).toEqual(want);
+  });
+});

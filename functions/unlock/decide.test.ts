@@ -1,0 +1,227 @@
+import { describe, expect, test } from '@jest/globals';
+import { aLauncher, aMigration, aTarget, inPhase, withCondition } from '../../test/builders/kubevirt.ts';
+import {
+  afterAttempt,
+  aLock,
+  anAttempt,
+  anExpiredLock,
+  aNamespace,
+  lockedBy,
+  lockedUnreadably,
+} from '../../test/builders/namespace.ts';
+import {
+  annotated,
+  atVersion,
+  beingDeleted,
+  createdAt,
+  labelled,
+  named,
+  NOW,
+  seconds,
+  withUid,
+} from '../../test/builders/object.ts';
+import {
+  aGrant,
+  aQuota,
+  enforced,
+  holding,
+  holdingUnreadably,
+  putBack,
+  raisedBy,
+  releasedBy,
+  settled,
+  uncounted,
+} from '../../test/builders/quota.ts';
+import { aVmmrq } from '../../test/builders/snapshot.ts';
+import { assess } from '../domain/assessment.ts';
+import { lastAttemptOf, type Attempt } from '../domain/attempt.ts';
+import { lockOf } from '../domain/lock.ts';
+import { LABEL, REASON } from '../domain/names.ts';
+import { aSnapshot, RULES } from '../../test/builders/snapshot.ts';
+import { decide, type UnlockDecision, type UnlockSnapshot } from './decide.ts';
+
+const RELEASED = aQuota(releasedBy('token-1'));
+
+const decided = (different: Partial<UnlockSnapshot> = {}): UnlockDecision =>
+  decide({
+    now: NOW,
+    namespace: aNamespace(lockedBy(aLock())),
+    quotas: [RELEASED],
+    migrations: [aMigration()],
+    pods: [aLauncher(), aTarget()],
+    vmmrqs: [aVmmrq()],
+    token: 'token-1',
+    ...different,
+  });
+
+function unlocked(different: Partial<UnlockSnapshot> = {}): Extract<UnlockDecision, { kind: 'unlock' }> {
+  const decision = decided(different);
+  if (decision.kind !== 'unlock') throw new Error(`${decision.kind}: ${decision.message}`);
+  return decision;
+}
+
+describe('not unlocked', () => {
+  test.each<[string, Partial<UnlockSnapshot>]>([
+    ['it is free already', { namespace: aNamespace() }],
+    ['it is locked by another token', { token: 'token-0' }],
+    ['it is locked by another token, and nothing is back', { token: 'token-0', quotas: [aQuota()] }],
+  ])('left alone: %s', (_, different) => {
+    expect(decided(different)).toMatchObject({ kind: 'leave', reason: REASON.notOurLock });
+  });
+
+  const raised = raisedBy(aVmmrq())(aQuota());
+  test.each<[string, Partial<UnlockSnapshot>]>([
+    ['the quota was not let go of: it may be raised any moment', { quotas: [aQuota()] }],
+    ['it was let go of by an earlier lock', { quotas: [aQuota(releasedBy('token-0'))] }],
+    ['it is raised', { quotas: [raised] }],
+    ['it is put back, and not released', { quotas: [settled()(putBack(aGrant())(raised))] }],
+    ['let go of, and holding a grant', { quotas: [holding(aGrant())(RELEASED)] }],
+    ['let go of, and holding one that cannot be read', { quotas: [holdingUnreadably()(RELEASED)] }],
+    ['let go of, with the label left', { quotas: [labelled(LABEL.raised)(RELEASED)] }],
+    [
+      'let go of, and still enforced higher',
+      { quotas: [enforced({ ...RELEASED.spec.hard, pods: '11' })(RELEASED)] },
+    ],
+    ['let go of, and enforced lower', { quotas: [enforced({ ...RELEASED.spec.hard, pods: '9' })(RELEASED)] }],
+    ['let go of, and not counted', { quotas: [uncounted()(RELEASED)] }],
+    ['one of two', { quotas: [RELEASED, aQuota(named('other'), holding(aGrant({ token: 'token-0' })))] }],
+    [
+      'past its time makes no difference',
+      { namespace: aNamespace(lockedBy(anExpiredLock())), quotas: [aQuota()] },
+    ],
+    [
+      'the lock cannot be read, a grant is there',
+      { namespace: aNamespace(lockedUnreadably()), quotas: [raised], token: undefined },
+    ],
+    [
+      'the lock cannot be read, and a quota is not enforced as it says',
+      { namespace: aNamespace(lockedUnreadably()), quotas: [enforced({})(aQuota())], token: undefined },
+    ],
+  ])('not yet: %s', (_, different) => {
+    expect(decided(different)).toMatchObject({ kind: 'notYet', reason: REASON.notRestored });
+  });
+});
+
+describe('unlocked', () => {
+  test.each<[string, Partial<UnlockSnapshot>]>([
+    ['every quota of the lock is back', {}],
+    ['woken by an event without a token', { token: undefined }],
+    ['its quota is gone', { quotas: [] }],
+    ['its quota was made anew', { quotas: [aQuota(withUid('new'), enforced({}))] }],
+    ['other quotas do not matter', { quotas: [RELEASED, aQuota(named('other'), uncounted())] }],
+    ['past its time', { namespace: aNamespace(lockedBy(anExpiredLock())) }],
+    ['of any version', { namespace: aNamespace(lockedBy(aLock({ v: 2 }))) }],
+  ])('%s', (_, different) => {
+    const { namespace, lock } = unlocked(different);
+    expect(lockOf(namespace)).toEqual({ kind: 'none' });
+    expect(namespace.metadata.labels).not.toHaveProperty(LABEL.locked);
+    expect(lock?.token).toBe('token-1');
+  });
+
+  test('in one write, on the version that was read first, nothing else changed', () => {
+    const before = aNamespace(atVersion('42'), annotated('team', 'blue'));
+    const { namespace } = unlocked({ namespace: lockedBy(aLock())(before) });
+    expect(namespace).toEqual(before);
+  });
+
+  test('a lock that cannot be read, with every quota as it says; the record of the attempt stays', () => {
+    const namespace = aNamespace(lockedUnreadably(), afterAttempt(anAttempt()));
+    const decision = unlocked({ namespace, quotas: [aQuota()], token: undefined });
+    expect(lockOf(decision.namespace)).toEqual({ kind: 'none' });
+    expect(lastAttemptOf(decision.namespace)).toEqual(anAttempt());
+    expect(decision).toMatchObject({ lock: undefined, strangers: [] });
+  });
+});
+
+describe('the record of the attempt', () => {
+  const attemptOf = (different: Partial<UnlockSnapshot> = {}): Attempt | undefined =>
+    lastAttemptOf(unlocked(different).namespace);
+  const withoutPod = { pods: [aLauncher()] };
+  const afterOne = aNamespace(lockedBy(aLock()), afterAttempt(anAttempt({ at: seconds(-60), failures: 2 })));
+
+  test('a success leaves none', () => {
+    expect(attemptOf()).toBeUndefined();
+  });
+
+  test('a success ends the failures, what they locked still counts', () => {
+    expect(attemptOf({ namespace: afterOne })).toMatchObject({ failures: 0, lockedMs: 4_000 });
+  });
+
+  test('a failure counts, for as long as the namespace was locked', () => {
+    expect(attemptOf(withoutPod)).toMatchObject({
+      at: seconds(0),
+      failures: 1,
+      lockedMs: 5_000,
+      reason: REASON.raisedButNotAdmitted,
+    });
+  });
+
+  test('one more failure', () => {
+    expect(attemptOf({ namespace: afterOne, ...withoutPod })).toMatchObject({ failures: 3, lockedMs: 9_000 });
+  });
+
+  test('not all of them got through: a failure', () => {
+    const two = [...aLock().migrations, { name: 'mig1', uid: 'uid-of-mig1' }];
+    expect(attemptOf({ namespace: aNamespace(lockedBy(aLock({ migrations: two }))) })).toMatchObject({
+      failures: 1,
+    });
+  });
+
+  test.each<[string, Partial<UnlockSnapshot>, string]>([
+    ['still Pending', {}, REASON.raisedButNotAdmitted],
+    ['it ended', { migrations: [aMigration(inPhase('Failed'))] }, REASON.ended],
+    ['it is gone', { migrations: [] }, REASON.ended],
+    ['it is being deleted', { migrations: [aMigration(beingDeleted())] }, REASON.ended],
+    [
+      'the lock was ended for a reason of its own',
+      {
+        namespace: aNamespace(lockedBy(aLock({ ended: { reason: REASON.noProof, message: 'no guard' } }))),
+      },
+      REASON.noProof,
+    ],
+  ])('%s: the reason says so', (_, different, reason) => {
+    expect(attemptOf({ ...withoutPod, ...different })?.reason).toBe(reason);
+  });
+
+  test('a clock that is behind counts nothing, never less', () => {
+    expect(attemptOf({ ...withoutPod, now: NOW - 60_000 })?.lockedMs).toBe(0);
+  });
+
+  test('is about what feasibility will look at: unchanged, it waits', () => {
+    const failed = unlocked(withoutPod);
+    const snapshot = aSnapshot({ namespace: failed.namespace, quotas: [RELEASED] });
+    expect(assess(snapshot, RULES).verdicts[0]).toMatchObject({ verdict: 'Waiting', reason: REASON.backOff });
+  });
+
+  test('the message says how it went', () => {
+    expect(unlocked().message).toBe('unlocked: every migration of the lock got through');
+    expect(unlocked(withoutPod).message).toContain(REASON.raisedButNotAdmitted);
+  });
+});
+
+describe('strangers', () => {
+  /** The lock was taken five seconds ago. */
+  const pod = (after: number): UnlockSnapshot['pods'][number] =>
+    aLauncher('other', named('stranger'), createdAt(after));
+  test.each<[string, UnlockSnapshot['pods'], string[]]>([
+    ['none', [aLauncher(), aTarget()], []],
+    ['a pod made while the namespace was locked', [aLauncher(), pod(-3)], ['stranger']],
+    ['a pod made before', [aLauncher(), pod(-6)], []],
+    ['in the same second: nobody can tell', [aLauncher(), pod(-5)], []],
+    ['the target of the lock’s own migration', [aTarget(aMigration(), createdAt(-3))], []],
+    [
+      'the target of another migration',
+      [aTarget(aMigration(named('mig9')), createdAt(-3))],
+      ['virt-launcher-vm0-for-mig9'],
+    ],
+  ])('%s', (_, pods, want) => {
+    const { strangers } = unlocked({ pods });
+    expect(strangers.map(({ metadata }) => metadata.name)).toEqual(want);
+  });
+});
+
+test('a migration that is not refused any more is nothing that an attempt is about', () => {
+  const one = unlocked({ pods: [aLauncher()], migrations: [aMigration(withCondition())] });
+  const other = unlocked({ pods: [aLauncher()], migrations: [] });
+  expect(lastAttemptOf(one.namespace)?.of).toBe(lastAttemptOf(other.namespace)?.of);
+});

@@ -1,0 +1,38 @@
+import type { AmountList, Vmmrq } from '../../functions/domain/objects.ts';
+import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
+import { aLauncher, aMigration, aVmi } from './kubevirt.ts';
+import { aNamespace } from './namespace.ts';
+import { build, metadata, NOW, type Change } from './object.ts';
+import { aQuota } from './quota.ts';
+
+/** VMMRQ `vmmrq`, which gives room for a bit more than one launcher (aLauncher). */
+export function aVmmrq(...changes: Change<Vmmrq>[]): Vmmrq {
+  const base: Vmmrq = {
+    apiVersion: 'mtq.kubevirt.io/v1alpha1',
+    kind: 'VirtualMachineMigrationResourceQuota',
+    metadata: metadata('vmmrq'),
+    spec: { additionalMigrationResources: { 'requests.cpu': '1200m', 'requests.memory': '1500Mi' } },
+  };
+  return build(base, changes);
+}
+
+export const giving =
+  (additionalMigrationResources: AmountList): Change<Vmmrq> =>
+  (vmmrq) => ({ ...vmmrq, spec: { additionalMigrationResources } });
+
+export const RULES: Rules = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
+
+/** The tenant's namespace with vm0 running and mig0 refused: it fits with a raise, unless told otherwise. */
+export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): NamespaceSnapshot {
+  return {
+    now: NOW,
+    namespace: aNamespace(),
+    migrations: [aMigration()],
+    quotas: [aQuota()],
+    vmmrqs: [aVmmrq()],
+    launchers: [aLauncher()],
+    vmis: new Map([['vm0', aVmi()]]),
+    parallel: { running: 0, perCluster: 5, outbound: new Map(), perNode: 2 },
+    ...different,
+  };
+}
