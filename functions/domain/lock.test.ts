@@ -30,6 +30,15 @@ describe('lockOf', () => {
     expect(lockOf(aNamespace(lockedBy(tomorrows)))).toMatchObject({ kind: 'held', lock: tomorrows });
   });
 
+  test('a version that is not known, with other shapes in it, keeps its token and its end', () => {
+    const { token, expiresAt } = aLock();
+    const tomorrows = { v: 2, token, expiresAt, migrations: 'all', quotas: { by: 'name' } };
+    expect(lockOf(aNamespace(lockedUnreadably(JSON.stringify(tomorrows))))).toMatchObject({
+      kind: 'held',
+      lock: { v: 2, token, expiresAt, migrations: [], quotas: [] },
+    });
+  });
+
   test('the label without the annotation is no lock, and not nothing', () => {
     expect(lockOf(aNamespace(labelled(LABEL.locked)))).toMatchObject({ kind: 'malformed' });
     // Whatever the label says: the guard's selector may look for another text.

@@ -9,6 +9,11 @@ export type Reference = z.infer<typeof reference>;
 
 const time = z.iso.datetime({ offset: true });
 
+export const LOCK_VERSION = 1;
+
+/** The longest a lock may live, whatever the configuration says. */
+export const MAX_LOCK_SECONDS = 60;
+
 const lockSchema = z.looseObject({
   v: z.number().int(),
   token: z.string().min(1),
@@ -20,13 +25,27 @@ const lockSchema = z.looseObject({
   ended: z.object({ reason: z.string(), message: z.string() }).optional(),
 });
 
+/** Of another version only `token` and `expiresAt` are sure; it is nobody's to raise for, and ends at its time. */
+const otherVersionSchema = z
+  .looseObject({
+    v: z
+      .number()
+      .int()
+      .refine((v) => v !== LOCK_VERSION),
+    token: z.string().min(1),
+    acquiredAt: time.optional().catch(undefined),
+    expiresAt: time,
+    migrations: z.array(reference).catch([]),
+    quotas: z.array(reference).catch([]),
+    ended: lockSchema.shape.ended.catch(undefined),
+  })
+  .transform((lock): Lock => {
+    const longest = new Date(Date.parse(lock.expiresAt) - MAX_LOCK_SECONDS * 1_000).toISOString();
+    return { ...lock, acquiredAt: lock.acquiredAt ?? longest };
+  });
+
 /** The content of the lock annotation. Its meaning is fixed for every version: token, expiresAt. */
 export type Lock = z.infer<typeof lockSchema>;
-
-export const LOCK_VERSION = 1;
-
-/** The longest a lock may live, whatever the configuration says. */
-export const MAX_LOCK_SECONDS = 60;
 
 export type LockState =
   | { readonly kind: 'none' }
@@ -41,7 +60,7 @@ export function lockOf(namespace: Namespace): LockState {
   if (text === undefined) {
     return labelled ? { kind: 'malformed', why: 'the label without the annotation' } : { kind: 'none' };
   }
-  const parsed = lockSchema.safeParse(parseJson(text));
+  const parsed = z.union([otherVersionSchema, lockSchema]).safeParse(parseJson(text));
   if (!parsed.success) return { kind: 'malformed', why: z.prettifyError(parsed.error) };
   return { kind: 'held', lock: parsed.data, labelled };
 }

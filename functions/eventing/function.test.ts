@@ -2,7 +2,7 @@ import { CloudEvent } from 'cloudevents';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { aStep, newLines, NOTHING, onlyLog } from '../../test/function-host.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
-import type { Wake } from '../domain/events.ts';
+import type { OurEvent, Wake } from '../domain/events.ts';
 import type { Step } from '../step.ts';
 import { newFunction } from './function.ts';
 
@@ -42,6 +42,33 @@ describe('which step an event wakes', () => {
     const answer = await newFunction(steps, onlyLog(newLines().log))({}, event);
     expect(woken).toEqual(want);
     expect(answer).toEqual(want.length > 0 ? undefined : { statusCode: 400, body: expect.any(String) });
+  });
+});
+
+describe('one process for all steps: an event that wakes two', () => {
+  const migrationUpdate = [{ type: SOURCE_EVENT.update, kind: 'VirtualMachineInstanceMigration' }];
+  const replying = (name: Step['name'], type: OurEvent['type']): Step =>
+    aStep(() => ({ ...NOTHING, reply: { type, from: name, namespace: 'tenant' } }), {
+      name,
+      wakesOn: migrationUpdate,
+    });
+
+  test('runs both, and posts what each replies: an answer holds only one event', async () => {
+    const posted: OurEvent[] = [];
+    const post = (event: OurEvent): Promise<void> => {
+      posted.push(event);
+      return Promise.resolve();
+    };
+    const tools = { ...onlyLog(newLines().log), post };
+    const steps = [replying('feasibility', EVENT.migrationFeasible), replying('lower', EVENT.quotaLowered)];
+
+    const answer = await newFunction(steps, tools)(
+      {},
+      about(SOURCE_EVENT.update, 'VirtualMachineInstanceMigration'),
+    );
+
+    expect(answer).toBeUndefined();
+    expect(posted.map(({ type }) => type)).toEqual([EVENT.migrationFeasible, EVENT.quotaLowered]);
   });
 });
 

@@ -24,25 +24,42 @@ export function newFunction(steps: readonly Step[], tools: Tools): Handle {
     try {
       if (!isEvent(event)) throw new BadEvent('the request carries no CloudEvent');
       const wake = toWake(event);
-      const step = stepFor(steps, wake);
-      const outcome = await withDeadline(step, wake, tools);
-      logOutcome(tools.log, { step, wake, outcome });
-      return outcome.reply === undefined ? undefined : toCloudEvent(outcome.reply);
+      const [step, ...others] = stepsFor(steps, wake);
+      const outcome = others.length === 0 ? await run(step, wake, tools) : undefined;
+      if (outcome === undefined) await runEach([step, ...others], wake, tools);
+      return outcome?.reply === undefined ? undefined : toCloudEvent(outcome.reply);
     } catch (error) {
       return answerError(error, tools, event);
     }
   };
 }
 
+/** One process for all steps: an event may wake two of them, and an answer holds one event. So each posts its own. */
+async function runEach(steps: readonly Step[], wake: Wake, tools: Tools): Promise<void> {
+  await Promise.all(
+    steps.map(async (step) => {
+      const { reply } = await run(step, wake, tools);
+      if (reply !== undefined) await tools.post(reply);
+    }),
+  );
+}
+
+async function run(step: Step, wake: Wake, tools: Tools): Promise<Outcome> {
+  const outcome = await withDeadline(step, wake, tools);
+  logOutcome(tools.log, { step, wake, outcome });
+  return outcome;
+}
+
 /** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
 const isEvent = (value: unknown): value is CloudEvent<unknown> =>
   typeof value === 'object' && value !== null && 'specversion' in value;
 
-function stepFor(steps: readonly Step[], wake: Wake): Step {
-  const step = steps.find(({ wakesOn }) =>
+/** At least one. Throws BadEvent. */
+function stepsFor(steps: readonly Step[], wake: Wake): [Step, ...Step[]] {
+  const [first, ...others] = steps.filter(({ wakesOn }) =>
     wakesOn.some(({ type, kind }) => type === wake.type && (kind === undefined || kind === wake.kind)),
   );
-  if (step !== undefined) return step;
+  if (first !== undefined) return [first, ...others];
   const names = steps.map(({ name }) => name).join(', ');
   throw new BadEvent(`${wake.type} ${wake.kind ?? ''} wakes none of: ${names}`);
 }

@@ -152,6 +152,10 @@ describe('left alone', () => {
     ['one of two has its pod', { namespace: BOTH, migrations: [aMigration(), MIG1], targets: [aTarget()] }],
     ['a pod of an earlier migration', { targets: [aTarget(aMigration(withUid('earlier')))] }],
     ['the watchdog has seen another token out', { overdueToken: 'token-0' }],
+    [
+      'settled, but the lock is of another version: it ends at its time',
+      { namespace: aNamespace(lockedBy(aLock({ v: 2 }))), targets: [aTarget()] },
+    ],
   ])('%s: it waits', (_, different) => {
     expect(decided(different)).toMatchObject({ kind: 'wait', reason: REASON.stillWaiting });
   });

@@ -1,5 +1,5 @@
 import { grantOf } from '../domain/grant.ts';
-import { isExpired, lockOf, type Lock, type LockState } from '../domain/lock.ts';
+import { isExpired, lockOf, LOCK_VERSION, type Lock, type LockState } from '../domain/lock.ts';
 import { isFinal, targetPodOf } from '../domain/migration.ts';
 import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
@@ -56,6 +56,10 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
       message: 'the lock is past its time',
     };
     return lower(snapshot, lock, [reason as Reason, message]);
+  }
+  if (lock.v !== LOCK_VERSION) {
+    const message = `a lock of version ${String(lock.v)} is let go of at its time, not before`;
+    return { kind: 'wait', reason: REASON.stillWaiting, message };
   }
   const waiting = lock.migrations.filter(({ uid }) => isWaiting(uid, snapshot));
   if (waiting.length === 0) return lower(snapshot, lock, settled(lock, snapshot));

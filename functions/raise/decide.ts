@@ -1,5 +1,5 @@
 import { grantOf, raisedQuota } from '../domain/grant.ts';
-import { isExpired, lockOf, withLock, type Lock } from '../domain/lock.ts';
+import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 
@@ -50,7 +50,7 @@ export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   }
   const { lock } = state;
   if (isExpired(lock, now)) return leave(REASON.lockExpired, 'the lock is past its time');
-  if (lock.v !== 1)
+  if (lock.v !== LOCK_VERSION)
     return leave(REASON.notOurLock, `a lock of version ${String(lock.v)} is not ours to raise for`);
   const fenced = snapshot.quotas.find((quota) => isFenced(quota, token));
   if (fenced !== undefined) {
