@@ -4,20 +4,25 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
+/** What runs in the image: the host, the bare Knative function for `func`, and the guard. */
+const PROCESSES = {
+  functions: 'functions/main.ts',
+  function: 'functions/index.ts',
+  guard: 'webhook/main.ts',
+};
+
 /**
- * Bundles what runs in the image: dist/functions.mjs (the host), dist/guard.mjs, and dist/function.mjs (the bare Knative
- * function for `func`). Names are kept: faas-js-runtime knows a reply by its class name (facts/knative.md §3.2).
+ * Bundles each entry point to <outdir>/<its name>.mjs and resolves to the folder, which holds nothing else. Names are
+ * kept: faas-js-runtime knows a reply by its class name (facts/knative.md §3.2).
  */
-export async function bundle(): Promise<string> {
-  const outdir = `${root}dist`;
+export async function bundle(
+  entryPoints: Readonly<Record<string, string>> = PROCESSES,
+  outdir = `${root}dist`,
+): Promise<string> {
   await rm(outdir, { recursive: true, force: true });
   await build({
     absWorkingDir: root,
-    entryPoints: {
-      functions: 'functions/main.ts',
-      function: 'functions/index.ts',
-      guard: 'webhook/main.ts',
-    },
+    entryPoints,
     outdir,
     outExtension: { '.js': '.mjs' },
     bundle: true,

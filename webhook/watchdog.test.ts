@@ -244,8 +244,14 @@ describe('a raised quota in a namespace that nobody holds', () => {
   test('is given two seconds, then said and repaired, until it is gone', async () => {
     kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
     expect(await kennel.during(1_999)).toEqual([]);
-    expect(await kennel.during(1)).toEqual(['expired orphan', 'repair tenant undefined']);
-    expect((await kennel.during(1_000)).slice(-1)).toEqual(['repair tenant undefined']);
+    const saidAndRepaired = [
+      'expired orphan',
+      'repair tenant undefined',
+      // Nobody unlocks what was not locked: this brings the VMMRQs' status up to date.
+      expect.stringMatching(/^requested orphan-/),
+    ];
+    expect(await kennel.during(1)).toEqual(saidAndRepaired);
+    expect(await kennel.during(1_000)).toEqual(saidAndRepaired);
     kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
     expect(await kennel.during(60_000)).toEqual([]);
   });

@@ -136,6 +136,13 @@ export class Watchdog {
     if (this.#locks.has(namespace)) return;
     await this.#post(expiredEvent(namespace, undefined, 'orphan'));
     await this.#repair(namespace, undefined);
+    // No unlock comes after this that would have the VMMRQs' status brought up to date.
+    await this.#post({
+      type: EVENT.sweepRequested,
+      from: 'guard',
+      namespace,
+      cause: `orphan-${String(Date.now())}`,
+    });
   }
 
   async #post(event: OurEvent): Promise<void> {

@@ -8,6 +8,7 @@ let server: Server;
 let agent: Agent;
 afterEach(() => {
   agent.destroy();
+  server.close();
   server.closeAllConnections();
 });
 

@@ -1,11 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
 import { aLauncher, aMigration, aVmi, ofVm } from '../../test/builders/kubevirt.ts';
-import { aLock, aNamespace, lockedBy } from '../../test/builders/namespace.ts';
+import {
+  aLock,
+  anExpiredLock,
+  aNamespace,
+  lockedBy,
+  lockedUnreadably,
+} from '../../test/builders/namespace.ts';
 import { annotated, atVersion, beingDeleted, named } from '../../test/builders/object.ts';
 import { aGrant, aQuota, hard, holding, uncounted } from '../../test/builders/quota.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess } from '../domain/assessment.ts';
+import type { OurEvent } from '../domain/events.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
+import type { Namespace } from '../domain/objects.ts';
 import { statusReport } from '../domain/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { decide, type FeasibilityDecision } from './decide.ts';
@@ -67,6 +75,16 @@ describe('the reply', () => {
       reason,
     });
     expect(reply?.message).not.toBe('');
+  });
+
+  test.each<[string, Namespace, Partial<OurEvent>]>([
+    ['past its time', aNamespace(lockedBy(anExpiredLock())), { token: anExpiredLock().token }],
+    ['unreadable', aNamespace(lockedUnreadably('{'), atVersion('78')), { cause: '78' }],
+  ])('a lock that is %s stands in the way: it is repaired', (_, namespace, want) => {
+    const { reply } = decided({ namespace });
+    expect(reply).toMatchObject({ type: EVENT.lockExpired, ...want });
+    // Nobody is blocked: then nobody waits for it either, and the watchdog has it.
+    expect(decided({ namespace, migrations: [] }).reply).toBeUndefined();
   });
 
   test.each<[string, Partial<NamespaceSnapshot>]>([

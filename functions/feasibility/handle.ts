@@ -70,7 +70,7 @@ async function gather(namespace: string, tools: Tools): Promise<Seen | undefined
 
 async function look(namespace: string, { cluster, settings }: Tools): Promise<Seen | undefined> {
   const rules = rulesOf(settings);
-  const snapshot = await readSnapshot(cluster, namespace, rules);
+  const snapshot = await readSnapshot(cluster, { name: namespace, rules });
   return snapshot === undefined ? undefined : { snapshot, assessment: assess(snapshot, rules) };
 }
 

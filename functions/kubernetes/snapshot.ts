@@ -1,8 +1,8 @@
 import { isRejectedByQuota, isRunning } from '../domain/migration.ts';
 import { KUBEVIRT } from '../domain/names.ts';
-import type { Migration, Pod, VirtualMachineInstance } from '../domain/objects.ts';
+import type { Migration, Namespace, Pod, VirtualMachineInstance } from '../domain/objects.ts';
 import type { NamespaceSnapshot, ParallelUse, Rules } from '../domain/snapshot.ts';
-import type { Cluster } from './cluster.ts';
+import type { Cluster, Read } from './cluster.ts';
 import { isNotFound } from './errors.ts';
 import { KUBEVIRTS, MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS, VMIS, VMMRQS } from './resources.ts';
 
@@ -15,18 +15,24 @@ export async function readMigrations(cluster: Cluster, namespace: string): Promi
   return (await cluster.list(MIGRATIONS, { namespace })).items;
 }
 
+export interface Subject {
+  readonly name: string;
+  readonly rules: Rules;
+  /** The namespace, where it has been read already: it is as good a precondition, only stricter. */
+  readonly known?: Read<Namespace>;
+}
+
 /**
  * All that a verdict about the namespace is made of, read at once. undefined when the namespace is gone.
  */
 export async function readSnapshot(
   cluster: Cluster,
-  name: string,
-  rules: Rules,
+  { name, rules, known }: Subject,
 ): Promise<NamespaceSnapshot | undefined> {
   const migrations = await readMigrations(cluster, name);
   const rejected = migrations.filter(isRejectedByQuota);
   const [namespace, quotas, vmmrqs, launchers, vmis, parallel] = await Promise.all([
-    orGone(cluster.get(NAMESPACES, { name })),
+    known ?? orGone(cluster.get(NAMESPACES, { name })),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
     cluster.list(PODS, { namespace: name, labelSelector: `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}` }),

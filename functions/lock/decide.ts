@@ -61,16 +61,17 @@ export function decide(
 
 const leave = (reason: Reason, message: string): LockDecision => ({ kind: 'leave', reason, message });
 
+/** Whoever took it: a duplicate, or the answer to a reply that was lost. */
+export const goOn = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }> => ({
+  kind: 'goOn',
+  lock,
+  reason: REASON.alreadyLocked,
+  message: 'a live lock is there already',
+});
+
 function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecision | undefined {
   const live = liveLock(namespace, now);
-  if (live !== undefined) {
-    return {
-      kind: 'goOn',
-      lock: live,
-      reason: REASON.alreadyLocked,
-      message: 'a live lock is there already',
-    };
-  }
+  if (live !== undefined) return goOn(live);
   const state = lockOf(namespace);
   if (state.kind !== 'none') {
     const token = state.kind === 'held' ? { token: state.lock.token } : {};

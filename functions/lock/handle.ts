@@ -1,14 +1,15 @@
 import { assess } from '../domain/assessment.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
+import { liveLock } from '../domain/lock.ts';
 import { EVENT, REASON } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused, Unreachable, type ApiError } from '../kubernetes/errors.ts';
 import { findIncumbent } from '../kubernetes/incumbent.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import { readSnapshot } from '../kubernetes/snapshot.ts';
+import { orGone, readSnapshot } from '../kubernetes/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type Tools } from '../step.ts';
-import { decide, type LockDecision, type Take } from './decide.ts';
+import { decide, goOn, type LockDecision, type Take } from './decide.ts';
 import { reportLocked, reportRefused, type Refusal } from './report.ts';
 
 /** How often a lost race is run again before the event is left to whoever won. */
@@ -33,13 +34,20 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
 
 /** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
 async function attempt(name: string, token: string, tools: Tools): Promise<Outcome | undefined> {
+  const known = await orGone(tools.cluster.get(NAMESPACES, { name }));
+  if (known === undefined) return GONE;
+  // One read is enough where somebody was first: a release's events come in twos and threes.
+  const live = liveLock(known.object, known.date.getTime());
+  if (live !== undefined) return answer(name, goOn(live));
   const rules = rulesOf(tools.settings);
-  const snapshot = await readSnapshot(tools.cluster, name, rules);
-  if (snapshot === undefined) return { reason: REASON.nothingBlocked, message: 'the namespace is gone' };
+  const snapshot = await readSnapshot(tools.cluster, { name, rules, known });
+  if (snapshot === undefined) return GONE;
   const decision = decide(snapshot, assess(snapshot, rules), { lockSeconds: rules.lockSeconds, token });
   if (decision.kind === 'take') return take(decision, snapshot, tools);
   return answer(name, decision);
 }
+
+const GONE: Outcome = { reason: REASON.nothingBlocked, message: 'the namespace is gone' };
 
 function answer(namespace: string, decision: Exclude<LockDecision, Take>): Outcome {
   const { kind, reason, message } = decision;

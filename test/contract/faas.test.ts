@@ -1,0 +1,143 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { EVENT, SOURCE_EVENT } from '../../functions/domain/names.ts';
+import type { WakesOn } from '../../functions/step.ts';
+import { STEPS } from '../../functions/steps.ts';
+import { bundle } from '../../local/build.ts';
+import { freePort } from '../../local/controlplane/ports.ts';
+import { kubeconfigOf, startServing } from '../serving-process.ts';
+
+/** Knative's own runtime for Node functions, as `func` starts it: a process, since it sets signal handlers at import. */
+const RUNTIME = createRequire(import.meta.url).resolve('faas-js-runtime/bin/cli.js');
+
+const isOurs = ({ type }: WakesOn): boolean => Object.values<string>(EVENT).includes(type);
+
+const headersOf = ({ type, kind }: WakesOn): Record<string, string> => ({
+  'ce-specversion': '1.0',
+  'ce-id': 'id-1',
+  'ce-source': '/test',
+  'ce-type': type,
+  ...(Object.values<string>(SOURCE_EVENT).includes(type) ? { 'ce-namespace': 'tenant' } : {}),
+  ...(kind === undefined ? {} : { 'ce-kind': kind }),
+});
+
+const dataOf = ({ kind }: WakesOn): unknown =>
+  kind === undefined ? { namespace: 'tenant', token: 'token-1' } : { kind, metadata: { name: 'x' } };
+
+let folder: string;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mtq-faas-'));
+  const entries = { function: 'functions/index.ts', replying: 'test/contract/replying-function.ts' };
+  await bundle(entries, join(folder, 'dist'));
+  kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigOf(await freePort()));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+describe.each(STEPS)('$name under faas-js-runtime', ({ name, wakesOn }) => {
+  let runtime: Runtime;
+  beforeAll(async () => {
+    runtime = await start('function', { STEP: name, KUBECONFIG: kubeconfig, K_SINK: 'http://127.0.0.1:9/' });
+  });
+  afterAll(() => runtime.stop());
+
+  test.each(['/health/liveness', '/health/readiness'])('%s', async (path) => {
+    const { status, body } = await runtime.get(path);
+    expect([status, body]).toEqual([200, 'ok']);
+  });
+
+  test('an event that it is for, while the API server is out of reach: the Broker tries again', async () => {
+    for (const wake of wakesOn) {
+      const { status, body } = await runtime.post(headersOf(wake), dataOf(wake));
+      expect([wake, status, body]).toEqual([wake, 503, '']);
+    }
+  });
+
+  // Only our own events have data that is looked at; every step wakes on one of them.
+  const ours = wakesOn.find(isOurs) as WakesOn;
+  const foreign = STEPS.flatMap((step) => step.wakesOn).find(
+    (wake) => isOurs(wake) && !wakesOn.some(({ type }) => type === wake.type),
+  ) as WakesOn;
+
+  test.each<[string, Record<string, string>, unknown]>([
+    ['an event of another step', headersOf(foreign), dataOf(foreign)],
+    ['an event of nobody', headersOf({ type: 'com.example.order' }), {}],
+    ['data without a namespace', headersOf(ours), {}],
+    ['data that is no JSON object', headersOf(ours), 'tenant'],
+    ['no CloudEvent', {}, { ...ours, id: 'id-1', namespace: 'tenant', data: dataOf(ours) }],
+    ['no CloudEvent, and nothing at all', {}, null],
+  ])('%s: dropped', async (_, headers, data) => {
+    const { status } = await runtime.post(headers, data);
+    expect(status).toBe(400);
+  });
+});
+
+test('a reply is a CloudEvent in binary form, as the Broker takes it', async () => {
+  const runtime = await start('replying', {});
+  try {
+    const wake = { type: EVENT.migrationFeasible };
+    const { status, headers, body } = await runtime.post(headersOf(wake), { namespace: 'tenant' });
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'ce-specversion': '1.0',
+      'ce-type': EVENT.namespaceLocked,
+      'ce-source': '/mtq/lock',
+      'ce-subject': 'tenant',
+      'ce-id': 'lock/namespace.locked/tenant/token-1',
+      'ce-mtqtoken': 'token-1',
+    });
+    expect(headers['content-type']).toMatch(/^application\/json(;|$)/);
+    expect(JSON.parse(body)).toEqual({
+      namespace: 'tenant',
+      token: 'token-1',
+      migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+    });
+  } finally {
+    await runtime.stop();
+  }
+});
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface Runtime {
+  get(path: string): Promise<Answer>;
+  post(headers: Record<string, string>, data: unknown): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+async function start(bundled: string, env: Record<string, string>): Promise<Runtime> {
+  const port = await freePort();
+  const child = await startServing({
+    name: `faas-${bundled}`,
+    args: [RUNTIME, join(folder, 'dist', `${bundled}.mjs`)],
+    env: { FUNC_PORT: String(port), ...env },
+    folder,
+    port,
+  });
+  const url = `http://127.0.0.1:${String(port)}`;
+  return {
+    get: async (path) => answerOf(await fetch(url + path)),
+    post: async (headers, data) => {
+      const body = JSON.stringify(data);
+      const all = { 'content-type': 'application/json', ...headers };
+      return answerOf(await fetch(url, { method: 'POST', headers: all, body }));
+    },
+    stop: () => child.stop(),
+  };
+}
+
+const answerOf = async (response: Response): Promise<Answer> => ({
+  status: response.status,
+  headers: Object.fromEntries(response.headers),
+  body: await response.text(),
+});

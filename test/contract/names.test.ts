@@ -1,0 +1,172 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import * as names from '../../functions/domain/names.ts';
+import { readGuardSettings, readSettings } from '../../functions/settings.ts';
+import { render } from '../../local/controlplane/kustomize.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
+
+/** Each registry, and its heading in docs/reference.md. */
+const DOCUMENTED = [
+  ['ANNOTATION', 'Annotations'],
+  ['LABEL', 'Labels'],
+  ['EVENT', 'CloudEvents'],
+  ['EVENT_REASON', 'Reasons of Kubernetes Events'],
+  ['CONDITION', 'Conditions of a VirtualMachineMigrationResourceQuota'],
+  ['REASON', 'Reasons of verdicts and decisions'],
+] as const;
+
+describe('functions/domain/names.ts ⇄ docs/reference.md', () => {
+  const registry = read('functions/domain/names.ts');
+  const reference = read('docs/reference.md');
+
+  test.each(DOCUMENTED)(
+    '%s: the docs have the same names, each with the same sentence',
+    (constant, heading) => {
+      expect(rowsUnder(reference, heading)).toEqual(sentencesOf(registry, constant));
+    },
+  );
+
+  test.each(DOCUMENTED.map(([constant]) => constant))('%s: every name has its sentence, once', (constant) => {
+    const values = Object.values<string>(names[constant]);
+    expect(sentencesOf(registry, constant).map(([value]) => value)).toEqual(values);
+    expect(new Set(values).size).toBe(values.length);
+  });
+
+  test('the docs have no other heading', () => {
+    const headings = [...reference.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(DOCUMENTED.map(([, heading]) => heading));
+  });
+});
+
+describe('no name is dead', () => {
+  const code = ['functions', 'webhook', 'local'].flatMap(sourcesIn).map(read).join('\n');
+
+  test.each([
+    ...DOCUMENTED.map(([constant]) => constant),
+    'KUBEVIRT',
+    'KIND',
+    'SOURCE_EVENT',
+    'WEBHOOK',
+  ] as const)('%s: every one is used', (constant) => {
+    const keys = Object.keys(names[constant]).map((key) => `${constant}.${key}`);
+    const unused = keys.filter((name) => !new RegExp(String.raw`\b${name.replace('.', '\\.')}\b`).test(code));
+    expect(unused).toEqual([]);
+  });
+});
+
+describe('functions/settings.ts ⇄ CONTRIBUTING.md ⇄ manifests', () => {
+  const SINK = 'http://broker.test/';
+  const variables = [...read('functions/settings.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(
+    ([, name = '']) => name,
+  );
+  let environments: readonly Environment[];
+
+  beforeAll(async () => {
+    environments = environmentsIn(await render('config/default'));
+  });
+
+  test('every variable has a row, and every row is a variable', () => {
+    expect(
+      settingsRows()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual([...variables].sort());
+  });
+
+  test('a default that the docs tell is the one that is used', () => {
+    const presets = { ...readSettings({ K_SINK: SINK }), ...readGuardSettings({ K_SINK: SINK }) };
+    const { K_SINK: _required, ...told } = presets;
+    const documented = Object.fromEntries(settingsRows().map(({ name, preset }) => [name, preset]));
+    for (const [name, preset] of Object.entries(told)) {
+      const text = Array.isArray(preset) ? 'none' : String(preset);
+      expect([name, documented[name]?.split(' ')[0]]).toEqual([name, text]);
+    }
+  });
+
+  test('the manifests set only variables that there are', () => {
+    expect(environments.length).toBe(6);
+    const unknown = environments.flatMap(({ of, set }) =>
+      set.filter((name) => !variables.includes(name)).map((name) => `${of}: ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test('what the guard is given is for the guard', () => {
+    const guard = environments.find(({ of }) => of === 'mtq-guard')?.set ?? [];
+    const known = Object.keys(readGuardSettings({ K_SINK: SINK, KUBECONFIG: 'x' }));
+    expect(guard.filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  test('no source file reads the environment by itself, but where a process starts', () => {
+    const reading = ['functions', 'webhook']
+      .flatMap(sourcesIn)
+      .filter((file) => read(file).includes('process.env'));
+    expect(reading.sort()).toEqual([
+      'functions/index.ts',
+      // KUBERNETES_SERVICE_HOST: Kubernetes' own way to say that this is a cluster.
+      'functions/kubernetes/client.ts',
+      'functions/main.ts',
+      'webhook/main.ts',
+    ]);
+  });
+});
+
+/** [value, sentence] of each name in `export const <constant> = {…}`. */
+function sentencesOf(source: string, constant: string): string[][] {
+  const block =
+    new RegExp(String.raw`^export const ${constant} = \{\n(.*?)^\} as const;`, 'ms').exec(source)?.[1] ?? '';
+  return [...block.matchAll(/\/\*\* (.*?) \*\/\n {2}\w+: '(.*?)',/g)].map(([, sentence = '', value = '']) => [
+    value,
+    sentence,
+  ]);
+}
+
+/** [`name` without its backticks, sentence] of each row of the table under a heading. */
+function rowsUnder(markdown: string, heading: string): string[][] {
+  const section = markdown.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  return [...section.matchAll(/^\| `(.*?)` +\| (.*?) +\|$/gm)].map(([, name = '', sentence = '']) => [
+    name,
+    sentence,
+  ]);
+}
+
+/** Rows of CONTRIBUTING.md's table of variables; a row may be about several. */
+function settingsRows(): { name: string; preset: string }[] {
+  const table = read('CONTRIBUTING.md').split('| variable ')[1] ?? '';
+  const rows = table.split('\n').filter((line) => line.startsWith('| `'));
+  return rows.flatMap((row) => {
+    const [, variables = '', , presets = ''] = row.split('|').map((cell) => cell.trim());
+    const each = presets.split(', ');
+    return variables
+      .split(', ')
+      .map((name, index) => ({ name: name.replaceAll('`', ''), preset: each[index] ?? '' }));
+  });
+}
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && file !== 'domain/names.ts')
+    .map((file) => `${folder}/${file}`);
+}
+
+interface Environment {
+  readonly of: string;
+  readonly set: readonly string[];
+}
+
+interface Workload {
+  readonly metadata: { readonly name: string };
+  readonly spec?: {
+    readonly template?: { readonly spec?: { readonly containers?: readonly { env?: { name: string }[] }[] } };
+  };
+}
+
+const environmentsIn = (objects: readonly Workload[]): Environment[] =>
+  objects.flatMap(({ metadata, spec }) =>
+    (spec?.template?.spec?.containers ?? []).map(({ env = [] }) => ({
+      of: metadata.name,
+      set: env.map(({ name }) => name),
+    })),
+  );

@@ -1,0 +1,25 @@
+import { EVENT, REASON } from '../../functions/domain/names.ts';
+import { newFunction, type Handle } from '../../functions/eventing/function.ts';
+import type { Step, Tools } from '../../functions/step.ts';
+
+/** Stands in for `lock`, without an API server: it always takes the namespace. */
+const lock: Step = {
+  name: 'lock',
+  wakesOn: [{ type: EVENT.migrationFeasible }],
+  replies: [EVENT.namespaceLocked],
+  handle: ({ namespace }) =>
+    Promise.resolve({
+      reason: REASON.locked,
+      message: 'locked',
+      reply: {
+        type: EVENT.namespaceLocked,
+        from: 'lock',
+        namespace,
+        token: 'token-1',
+        migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+      },
+    }),
+};
+
+/** A Knative function that replies; faas.test.ts bundles it as the real one is. */
+export const handle: Handle = newFunction([lock], { log: () => undefined } as unknown as Tools);

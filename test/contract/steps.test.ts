@@ -1,0 +1,173 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { EVENT_DATA } from '../../functions/domain/events.ts';
+import { EVENT, KIND, SOURCE_EVENT, type EventType } from '../../functions/domain/names.ts';
+import { STEP_NAMES } from '../../functions/settings.ts';
+import type { Step, WakesOn } from '../../functions/step.ts';
+import { STEPS } from '../../functions/steps.ts';
+import { render } from '../../local/controlplane/kustomize.ts';
+import type { CloudEvent } from '../../local/eventing/cloudevent.ts';
+import { compileFilter } from '../../local/eventing/filter.ts';
+import { knativeObjects, type Trigger } from '../../local/eventing/manifests.ts';
+
+const root = new URL('../../', import.meta.url);
+
+/** Every event there can be at the Broker: ours, and the source's of each kind that we know, and one that we do not. */
+const KINDS = [...Object.values(KIND).map(({ kind }) => kind), 'Pod'];
+const ALL: readonly WakesOn[] = [
+  ...Object.values(EVENT).map((type) => ({ type })),
+  ...Object.values(SOURCE_EVENT).flatMap((type) => [{ type }, ...KINDS.map((kind) => ({ type, kind }))]),
+  { type: 'io.kubevirt.mtq.migration' },
+  { type: 'dev.knative.apiserver.ref.update', kind: KIND.migration.kind },
+];
+
+let triggers: readonly Trigger[];
+
+beforeAll(async () => {
+  ({ triggers } = knativeObjects(await render('config/default')));
+});
+
+describe('steps ⇄ Triggers', () => {
+  test('the table has each step once, in the order of a release', () => {
+    expect(STEPS.map(({ name }) => name)).toEqual(STEP_NAMES);
+  });
+
+  test.each(STEPS)('$name: its Trigger lets through what wakes it, and nothing else', ({ name, wakesOn }) => {
+    const mine = triggers.filter(({ spec }) => spec.subscriber.ref?.name === name);
+    const passes = mine.map(({ spec }) => compileFilter(spec));
+    const through = ALL.filter((wake) => passes.some((wants) => wants(asEvent(wake))));
+    expect(lines(through)).toEqual(lines(wakesOn));
+  });
+
+  test('what a step replies wakes exactly one other; migration.infeasible is for whoever wants to know', () => {
+    const consumers = Object.fromEntries(
+      STEPS.flatMap(({ replies }) => replies).map((type) => [type, consumersOf(type)]),
+    );
+    expect(consumers).toEqual({
+      [EVENT.migrationFeasible]: ['lock'],
+      [EVENT.migrationInfeasible]: [],
+      [EVENT.namespaceLocked]: ['raise'],
+      [EVENT.quotaRaised]: ['lower'],
+      [EVENT.lockExpired]: ['lower'],
+      [EVENT.quotaLowered]: ['unlock'],
+    });
+  });
+
+  test('what no step replies is posted, and wakes one', () => {
+    const replied = new Set(STEPS.flatMap(({ replies }) => replies));
+    const posted = Object.values(EVENT).filter((type) => !replied.has(type));
+    expect(Object.fromEntries(posted.map((type) => [type, consumersOf(type)]))).toEqual({
+      // By unlock.
+      [EVENT.namespaceUnlocked]: ['feasibility'],
+      // By the guard, which posts lock.expired too.
+      [EVENT.lockStalled]: ['lower'],
+      [EVENT.sweepRequested]: ['feasibility'],
+    });
+  });
+
+  test.each<[string, readonly EventType[]]>([
+    ...STEPS.map(({ name, replies }): [string, readonly EventType[]] => [
+      `functions/${name}`,
+      name === 'unlock' ? [EVENT.namespaceUnlocked] : replies,
+    ]),
+    ['webhook', [EVENT.lockExpired, EVENT.lockStalled, EVENT.sweepRequested]],
+  ])('%s: its code makes the events that it says, and no others', (folder, wanted) => {
+    expect(eventsMadeIn(folder)).toEqual([...wanted].sort());
+  });
+});
+
+describe('the data of our events', () => {
+  test('has a schema for each type, and for nothing else', () => {
+    expect(Object.keys(EVENT_DATA).sort()).toEqual(Object.values(EVENT).sort());
+  });
+
+  const WITH_TOKEN: readonly EventType[] = [EVENT.namespaceLocked, EVENT.quotaRaised, EVENT.lockStalled];
+
+  test.each(Object.values(EVENT))(
+    '%s: a namespace there must be, and a token where there is a lock',
+    (type) => {
+      const schema = EVENT_DATA[type];
+      const accepts = (data: unknown): boolean => schema.safeParse(data).success;
+      expect(accepts({ namespace: 'tenant', token: 'token-1', migrations: [{ name: 'm', uid: 'u' }] })).toBe(
+        true,
+      );
+      expect(accepts({ namespace: 'tenant' })).toBe(!WITH_TOKEN.includes(type));
+      for (const bad of [{}, { namespace: '' }, { namespace: 'a/b' }, { namespace: '..' }, 'tenant', null]) {
+        expect(accepts(typeof bad === 'object' && bad !== null ? { token: 'token-1', ...bad } : bad)).toBe(
+          false,
+        );
+      }
+      expect(accepts({ namespace: 'tenant', token: '' })).toBe(false);
+      expect(accepts({ namespace: 'tenant', token: 'token-1', migrations: [{ name: 'm' }] })).toBe(false);
+    },
+  );
+});
+
+describe('README.md', () => {
+  test.each(STEPS)('$name: is woken by and replies with what the table of the steps says', (step) => {
+    const { wokenBy, replies } = rowOf(step.name);
+    expect(wokenBy).toEqual(inWords(step));
+    expect(replies).toEqual(
+      step.name === 'unlock'
+        ? `(posts \`${short(EVENT.namespaceUnlocked)}\`)`
+        : step.replies.map(quoted).join(', '),
+    );
+  });
+});
+
+test.each(STEPS)('$name: its folder has the same files as the others', ({ name }) => {
+  const files = ['decide.ts', 'handle.ts', 'report.ts'].map((file) => `functions/${name}/${file}`);
+  expect(files.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
+});
+
+const source = (file: string): string => readFileSync(new URL(file, root), 'utf8');
+
+/** Types of the events that are made in a folder's code: where one is only compared or waited for, no comma follows. */
+function eventsMadeIn(folder: string): EventType[] {
+  const files = readdirSync(new URL(folder, root)).filter((file) => /(?<!\.test)\.ts$/.test(file));
+  const made = files.flatMap((file) =>
+    [...source(`${folder}/${file}`).matchAll(/(?:type: |nextEvent\()EVENT\.(\w+),/g)].map(([, key]) => key),
+  );
+  return [...new Set(made)].map((key) => EVENT[key as keyof typeof EVENT]).sort();
+}
+
+const asEvent = ({ type, kind }: WakesOn): CloudEvent => ({
+  attributes: { type, ...(kind === undefined ? {} : { kind }) },
+  data: Buffer.alloc(0),
+});
+
+const lines = (wakes: readonly WakesOn[]): string[] =>
+  wakes.map(({ type, kind }) => [type, kind].join(' ')).sort();
+
+const consumersOf = (type: string): string[] =>
+  STEPS.filter(({ wakesOn }) => wakesOn.some((wake) => wake.type === type)).map(({ name }) => name);
+
+const short = (type: string): string => type.replace('io.kubevirt.mtq.', '');
+const quoted = (type: string): string => `\`${short(type)}\``;
+
+const WORDS: Readonly<Record<string, string>> = {
+  [KIND.migration.kind]: 'migration',
+  [KIND.vmmrq.kind]: 'VMMRQ',
+  [KIND.quota.kind]: 'raised quota',
+};
+
+/** "migration add, update · `sweep.requested`". */
+function inWords({ wakesOn }: Step): string {
+  const kinds = [...new Set(wakesOn.map(({ kind }) => kind))];
+  return kinds
+    .flatMap((kind) => {
+      const types = wakesOn.filter((wake) => wake.kind === kind).map(({ type }) => type);
+      if (kind === undefined) return types.map(quoted);
+      return `${WORDS[kind] ?? kind} ${types.map((type) => type.split('.').at(-1)).join(', ')}`;
+    })
+    .join(' · ');
+}
+
+function rowOf(step: string): { wokenBy: string; replies: string } {
+  const row = source('README.md')
+    .split('\n')
+    .find((line) => line.startsWith(`| \`${step}\``));
+  if (row === undefined) throw new Error(`README.md has no row that starts with | \`${step}\``);
+  const [, , wokenBy = '', , replies = ''] = row.split('|').map((cell) => cell.trim());
+  return { wokenBy, replies };
+}

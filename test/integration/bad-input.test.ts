@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ANNOTATION, EVENT, EVENT_REASON, LABEL, SOURCE_EVENT } from '../../functions/domain/names.ts';
+import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
+import { EVENTS, NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { newMigration, FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
+import { expectAsBefore } from './support/as-before.ts';
+import { auditLog, isDryRun, type Audited } from './support/audit.ts';
+import { wasRaised, wasSpecRaised } from './support/invariants.ts';
+import { startLab, type Lab } from './support/lab.ts';
+import { fullFor, newTenant, roomFor, type Tenant } from './support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+/** The verdict about mig0 that feasibility has logged. */
+const untilVerdict = (tenant: Tenant, verdict: string, reason: string): Promise<void> =>
+  lab.lines.until(`${tenant.name}: ${verdict}, ${reason}`, () =>
+    lab.lines.items.some(
+      (line) => line.namespace === tenant.name && line.verdict === verdict && line.reason === reason,
+    ),
+  );
+
+const untilTold = (tenant: Tenant, about: string, text: string): Promise<void> =>
+  tenant.history.until(`an Event about ${about} says: ${text}`, (history) =>
+    history
+      .of(EVENTS)
+      .some(({ involvedObject, reason, message }) =>
+        [
+          involvedObject.name === about,
+          reason === EVENT_REASON.quotaNotEnough,
+          message?.includes(text) === true,
+        ].every(Boolean),
+      ),
+  );
+
+async function expectLeftAlone(tenant: Tenant): Promise<void> {
+  await lab.cluster.eventing.broker.idle();
+  expect(tenant.history.locks()).toEqual([]);
+  await expectAsBefore(lab.admin, tenant);
+}
+
+test('no VMMRQ: told on the migration and the VMI what to create', async () => {
+  const tenant = await newTenant(lab, { name: 'no-vmmrq', gives: null });
+  await tenant.migrate();
+  await untilVerdict(tenant, 'NoFit', 'NoVirtualMachineMigrationResourceQuota');
+  for (const about of ['mig0', 'vm0']) {
+    await untilTold(tenant, about, 'create a VirtualMachineMigrationResourceQuota in this namespace');
+  }
+  await expectLeftAlone(tenant);
+});
+
+test('a VMMRQ that gives what the quotas do not count: told what is missing', async () => {
+  const gives = { 'limits.cpu': '8', 'requests.ephemeral-storage': '10Gi' };
+  const tenant = await newTenant(lab, { name: 'keys-the-quotas-lack', gives });
+  await tenant.migrate();
+  await untilVerdict(tenant, 'NoFit', 'NotEnough');
+  for (const about of ['mig0', 'vm0', 'more']) await untilTold(tenant, about, 'requests.cpu=605m');
+  await tenant.history.until('the VMMRQ says so', (history) =>
+    (history.latest(VMMRQS)?.status?.conditions ?? []).some(
+      ({ type, status }) => type === 'NotEnough' && status === 'True',
+    ),
+  );
+  await expectLeftAlone(tenant);
+});
+
+test('a quota without the keys that are given: only what it has is raised, no key is added', async () => {
+  const quotas = { quota: { 'requests.cpu': fullFor(1)['requests.cpu'] ?? '' } };
+  const gives = { ...roomFor(1), pods: '5', 'limits.cpu': '4' };
+  const tenant = await newTenant(lab, { name: 'quota-lacks-keys', quotas, gives });
+  await tenant.migrate();
+  await tenant.untilUnlocked();
+  await tenant.history.until(
+    'the migration is through',
+    () => tenant.migration()?.status?.phase === 'Succeeded',
+  );
+  expect(wasSpecRaised(tenant.history)).toBe(true);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('a quota of something else than pods is in no way: nothing is blocked', async () => {
+  const quotas = { quota: { 'requests.storage': '1Gi', 'count/configmaps': '10' } };
+  const tenant = await newTenant(lab, { name: 'other-quota', quotas });
+  await tenant.migrate();
+  await tenant.history.until(
+    'the migration is through',
+    () => tenant.migration()?.status?.phase === 'Succeeded',
+  );
+  await expectLeftAlone(tenant);
+});
+
+test('a namespace that is being deleted: Unsupported, and not locked', async () => {
+  const tenant = await newTenant(lab, { name: 'being-deleted' });
+  // Nobody empties the namespace as long as the controllers stand still.
+  const release = lab.hold(tenant.name, 'mtq-feasibility');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  lab.cluster.controlPlane.pauseControllerManager();
+  try {
+    await lab.admin.delete(NAMESPACES, { name: tenant.name });
+    release();
+    await untilVerdict(tenant, 'Unsupported', 'NamespaceTerminating');
+    await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: tenant.name, cause: 'x' });
+    expect(tenant.history.locks()).toEqual([]);
+    expect(wasSpecRaised(tenant.history)).toBe(false);
+  } finally {
+    lab.cluster.controlPlane.resumeControllerManager();
+  }
+});
+
+test('events about objects that are not there: answered, and nothing is written', async () => {
+  const since = (await auditLog(lab.cluster.controlPlane, lab.admin)).length;
+  const kinds = [
+    ['kubevirt.io/v1', 'VirtualMachineInstanceMigration'],
+    ['mtq.kubevirt.io/v1alpha1', 'VirtualMachineMigrationResourceQuota'],
+    ['v1', 'ResourceQuota'],
+  ] as const;
+  const namespaces = ['no-such-namespace', 'default'];
+  for (const [apiVersion, kind] of kinds) {
+    for (const type of Object.values(SOURCE_EVENT)) {
+      for (const namespace of namespaces) {
+        await lab.forgeSource({ type, apiVersion, kind, namespace, name: 'nobody' });
+      }
+    }
+  }
+  const failed = lab.hops.items.filter(
+    ({ outcome, namespace }) => namespaces.includes(namespace) && outcome !== 'ack',
+  );
+  expect(failed).toEqual([]);
+  const requests = (await auditLog(lab.cluster.controlPlane, lab.admin)).slice(since);
+  const isWrite = ({ verb }: Audited): boolean => !['get', 'list', 'watch'].includes(verb);
+  const ours = requests.filter(({ user }) => user.username.startsWith('system:serviceaccount:mtq-system:'));
+  expect(ours.length).toBeGreaterThan(0);
+  expect(ours.filter((request) => isWrite(request) && !isDryRun(request))).toEqual([]);
+});
+
+const NAMESPACE = (tenant: Tenant): Namespace => {
+  const namespace = tenant.history.latest(NAMESPACES);
+  if (namespace === undefined) throw new Error(`${tenant.name} is gone`);
+  return namespace;
+};
+
+test.each([
+  ['no JSON', '{'],
+  ['a lock without an end', JSON.stringify({ v: 1, token: 'x', acquiredAt: '2026-01-01T00:00:00Z' })],
+  [
+    'a lock of a later version that is past its time',
+    JSON.stringify({
+      v: 2,
+      token: 'x',
+      acquiredAt: '2026-01-01T00:00:00Z',
+      expiresAt: '2026-01-01T00:00:30Z',
+      migrations: [],
+      quotas: [],
+    }),
+  ],
+])('a lock that cannot be used (%s) is repaired, and never replaced', async (what, text) => {
+  const tenant = await newTenant(lab, { name: what.replaceAll(' ', '-').toLowerCase() });
+  const { history } = tenant;
+  const release = lab.hold(tenant.name, 'mtq-lock');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  // As somebody with a broken glass would do it (system:masters may do everything).
+  await lab.admin.patch(
+    NAMESPACES,
+    { name: tenant.name },
+    { merge: { metadata: { annotations: { [ANNOTATION.lock]: text }, labels: { [LABEL.locked]: 'true' } } } },
+  );
+  release();
+  await tenant.untilUnlocked();
+  await history.until('the migration is through', () => tenant.migration()?.status?.phase === 'Succeeded');
+
+  const locks = history.of(NAMESPACES).map(({ metadata }) => metadata.annotations?.[ANNOTATION.lock]);
+  const broken = locks.lastIndexOf(text);
+  expect(broken).toBeGreaterThan(0);
+  expect(locks[broken + 1]).toBeUndefined();
+  await expectAsBefore(lab.admin, tenant);
+  expect(NAMESPACE(tenant).metadata.labels?.[LABEL.locked]).toBeUndefined();
+});
+
+test('a lock that becomes unreadable while a quota is raised: the quota is put back, then it is unlocked', async () => {
+  const tenant = await newTenant(lab, { name: 'broken-while-raised' });
+  const { history, name } = tenant;
+  const release = lab.hold(name, 'mtq-lower');
+  await tenant.migrate();
+  await history.until('it is raised', () => wasRaised(history));
+  await lab.admin.patch(
+    NAMESPACES,
+    { name },
+    { merge: { metadata: { annotations: { [ANNOTATION.lock]: '{' } } } },
+  );
+  release();
+  await tenant.untilUnlocked();
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test.each([
+  ['that is no JSON', { annotations: { [ANNOTATION.grant]: '{' }, labels: { [LABEL.raised]: 'true' } }],
+  ['of which only the label is there', { labels: { [LABEL.raised]: 'true' } }],
+])('a grant %s is dropped, and the quota stays as it is', async (what, metadata) => {
+  const tenant = await newTenant(lab, { name: `grant-${what.replaceAll(' ', '-').toLowerCase()}` });
+  const { history, name } = tenant;
+  await lab.admin.patch(RESOURCE_QUOTAS, { namespace: name, name: 'quota' }, { merge: { metadata } });
+  const quota = (): ResourceQuota | undefined => history.latest(RESOURCE_QUOTAS);
+  await history.until('it is dropped', () =>
+    [
+      quota()?.metadata.annotations?.[ANNOTATION.grant] === undefined,
+      quota()?.metadata.labels?.[LABEL.raised] === undefined,
+    ].every(Boolean),
+  );
+  const specs = new Set(history.of(RESOURCE_QUOTAS).map(({ spec }) => JSON.stringify(spec)));
+  expect(specs.size).toBe(1);
+  expect(history.locks()).toEqual([]);
+});
+
+/** The last test: the KubeVirt stand-in, which would end such a migration at once, is stopped. */
+test('a migration whose VMI is gone: NotBlocked, and nothing is locked', async () => {
+  const tenant = await newTenant(lab, { name: 'no-vmi' });
+  const { name, history } = tenant;
+  await lab.cluster.kubevirt.stop();
+  await lab.admin.patch(VMIS, { namespace: name, name: 'vm0' }, { merge: { metadata: { finalizers: [] } } });
+  await lab.admin.delete(VMIS, { namespace: name, name: 'vm0' });
+  await history.until('the VMI is gone', () => history.isGone(VMIS));
+  const { object } = await lab.admin.create(
+    FULL_MIGRATIONS,
+    newMigration({ namespace: name, name: 'mig0', vmi: 'vm0' }),
+  );
+  const refused = { type: 'migrationRejectedByResourceQuota', status: 'True' as const };
+  const status = { phase: 'Pending', conditions: [refused] };
+  await lab.admin.replace(FULL_MIGRATIONS, { ...object, status }, { subresource: 'status' });
+  await untilVerdict(tenant, 'NotBlocked', 'VirtualMachineInstanceGone');
+  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: name, cause: 'x' });
+  await expectLeftAlone(tenant);
+});

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { EVENT } from '../../functions/domain/names.ts';
+import type { Chosen } from '../../local/eventing/broker.ts';
+import { expectAsBefore } from './support/as-before.ts';
+import { wasRaised } from './support/invariants.ts';
+import { namespaceOf, startLab, type Lab } from './support/lab.ts';
+import { newTenant, type Tenant } from './support/tenant.ts';
+
+const LOCK_SECONDS = 5;
+/** I3 (design §4): whatever happened, everything is back within the lock's lifetime and this. */
+const REPAIR_SECONDS = 15;
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  STALL_SECONDS: '1',
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+  // Long enough to kill a function between the lock and the raise.
+  SETTLE_MS: '300',
+};
+
+let lab: Lab;
+/** What is lost, by namespace. */
+const lost = new Map<string, Chosen>();
+/** These two wait for the end of their lock: the other tests go on meanwhile. */
+let raised: Tenant;
+let locked: Tenant;
+
+const EVERYTHING: Chosen = () => true;
+const isFor =
+  (...triggers: readonly string[]): Chosen =>
+  ({ trigger }) =>
+    triggers.includes(trigger);
+const WHAT_ENDS_A_LOCK = isFor('mtq-lower', 'mtq-unlock');
+
+beforeAll(async () => {
+  lab = await startLab({ env: ENV });
+  lab.cluster.eventing.broker.lose((passage) => lost.get(namespaceOf(passage.event))?.(passage) === true);
+  [raised, locked] = await Promise.all([
+    newTenant(lab, { name: 'nothing-after-raise' }),
+    newTenant(lab, { name: 'nothing-after-lock' }),
+  ]);
+  lost.set(raised.name, (passage) => WHAT_ENDS_A_LOCK(passage) || wasRaised(raised.history));
+  lost.set(locked.name, isFor('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+  await Promise.all([raised.migrate(), locked.migrate()]);
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+const isThrough = (tenant: Tenant, vm = 0): boolean => tenant.migration(vm)?.status?.phase === 'Succeeded';
+
+/** How long the namespace was locked, printed; within the bound of I3. */
+async function expectEndInTime(tenant: Tenant): Promise<void> {
+  const { history, name } = tenant;
+  await tenant.untilUnlocked();
+  const seconds = (history.lockedMs() ?? Infinity) / 1_000;
+  process.stdout.write(`${name}: locked for ${seconds.toFixed(1)} s (the lock lives ${LOCK_SECONDS} s)\n`);
+  expect(seconds).toBeLessThan(LOCK_SECONDS + REPAIR_SECONDS);
+}
+
+test('nothing is delivered at all, and then again: the sweep finds what was missed', async () => {
+  const tenant = await newTenant(lab, { name: 'nothing-at-all' });
+  lost.set(tenant.name, EVERYTHING);
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  await lab.hops.until('a sweep is lost too', () =>
+    lab.hops.items.some(
+      ({ namespace, eventType }) => namespace === tenant.name && eventType === EVENT.sweepRequested,
+    ),
+  );
+  expect(tenant.history.locks()).toEqual([]);
+  lost.delete(tenant.name);
+  await tenant.untilUnlocked();
+  await tenant.history.until('the migration is through', () => isThrough(tenant));
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('namespace.unlocked is lost: whoever is left is found all the same', async () => {
+  const tenant = await newTenant(lab, { name: 'unlocked-lost', vms: 2 });
+  lost.set(tenant.name, ({ event }) => event.attributes['type'] === EVENT.namespaceUnlocked);
+  await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
+  await tenant.history.until('both are through', (history) =>
+    [isThrough(tenant, 0), isThrough(tenant, 1), !history.isLocked()].every(Boolean),
+  );
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test.each(['raise', 'lower', 'unlock'])(
+  '%s is killed right after the lock, and again right after the raise',
+  async (service) => {
+    const tenant = await newTenant(lab, { name: `${service}-killed` });
+    const { history } = tenant;
+    await tenant.migrate();
+    await history.until('it is locked', () => history.isLocked());
+    lab.cluster.eventing.activator.kill(service, 'SIGKILL');
+    await history.until('it is raised', () => wasRaised(history));
+    lab.cluster.eventing.activator.kill(service, 'SIGKILL');
+    await expectEndInTime(tenant);
+    await history.until('the migration is through', () => isThrough(tenant));
+    await expectAsBefore(lab.admin, tenant);
+  },
+);
+
+test('the Broker delivers nothing after the raise: the watchdog alone puts everything back', async () => {
+  await expectEndInTime(raised);
+  expect(wasRaised(raised.history)).toBe(true);
+  await raised.history.until('the migration is through', () => isThrough(raised));
+  await expectAsBefore(lab.admin, raised);
+});
+
+test('the Broker delivers nothing after the lock: unlocked, and never raised', async () => {
+  await expectEndInTime(locked);
+  expect(wasRaised(locked.history)).toBe(false);
+  await expectAsBefore(lab.admin, locked, { failed: true });
+});
+
+test('the guard and the API server are gone for a moment while a quota is raised', async () => {
+  const tenant = await newTenant(lab, { name: 'all-gone' });
+  lost.set(tenant.name, WHAT_ENDS_A_LOCK);
+  await tenant.migrate();
+  await tenant.history.until('it is raised', () => wasRaised(tenant.history));
+  // A raise that comes twice must not find the guard gone: it would end the lock itself.
+  await lab.cluster.eventing.broker.idle();
+  await lab.cluster.killGuard();
+  await lab.cluster.controlPlane.stopApiServer();
+  await lab.cluster.controlPlane.startApiServer();
+  await lab.cluster.startGuard();
+  await expectEndInTime(tenant);
+  await expectAsBefore(lab.admin, tenant);
+});

@@ -1,0 +1,67 @@
+import { createServer } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { issueAuthority, issueServing } from '../../../webhook/x509.ts';
+
+/** What a webhook may say: an AdmissionResponse without its uid, or only an HTTP status. */
+export type Lie =
+  | {
+      readonly allowed: boolean;
+      readonly status?: { code: number; reason?: string; message: string; details?: object };
+    }
+  | number;
+
+/** A webhook of somebody else: it says what it is told to say, when it is told to. */
+export interface Liar {
+  /** For clientConfig: where it is, and whom to trust for it (base64 of PEM). */
+  readonly clientConfig: { readonly url: string; readonly caBundle: string };
+  /** From now on, to each review. */
+  says(lie: Lie | (() => Lie | Promise<Lie>)): void;
+  stop(): Promise<void>;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+export async function startLiar(): Promise<Liar> {
+  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
+  const authority = issueAuthority(validity);
+  let next: () => Lie | Promise<Lie> = () => 500;
+  const server = createServer(issueServing(['localhost'], validity, authority), (request, response) => {
+    void answer(request, next).then(({ status, body }) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+  });
+  const { promise: listening, resolve } = Promise.withResolvers<undefined>();
+  server.listen(0, () => resolve(undefined));
+  await listening;
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    clientConfig: {
+      url: `https://localhost:${port}/review`,
+      caBundle: Buffer.from(authority.cert).toString('base64'),
+    },
+    says: (lie) => {
+      next = typeof lie === 'function' ? lie : () => lie;
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+async function answer(
+  request: IncomingMessage,
+  says: () => Lie | Promise<Lie>,
+): Promise<{ status: number; body: string }> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const lie = await says();
+  if (typeof lie === 'number') return { status: lie, body: '' };
+  const review = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { request: { uid: string } };
+  const response = { uid: review.request.uid, ...lie };
+  return {
+    status: 200,
+    body: JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }),
+  };
+}

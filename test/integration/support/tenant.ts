@@ -1,0 +1,112 @@
+import type { Namespace, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_MIGRATIONS, FULL_VMIS } from '../../../local/kubevirt/objects.ts';
+import type { Vmim } from '../../../local/kubevirt/types.ts';
+import { createNamespace, migrate, runVmi } from '../kubevirt-rig.ts';
+import type { History } from './history.ts';
+import type { Lab } from './lab.ts';
+
+export interface TenantWish {
+  readonly name: string;
+  /** How many VMs run, vm0, vm1, …: one core and 1Gi each; 1 when left out. */
+  readonly vms?: number;
+  /** ResourceQuotas by name; left out: one that is nearly full. */
+  readonly quotas?: Readonly<Record<string, ResourceList>>;
+  /** What the VMMRQ `more` gives; null: there is none; left out: enough for one migration. */
+  readonly gives?: ResourceList | null;
+}
+
+/** A tenant's namespace with VMs that run, its quotas full, and its whole history. */
+export interface Tenant {
+  readonly name: string;
+  readonly history: History;
+  /** As it was before anything happened. */
+  readonly before: { readonly namespace: Namespace; readonly quotas: readonly ResourceQuota[] };
+  /** Starts the migration `mig0` of `vm0`, `mig1` of `vm1`, …; resolves once it is created. */
+  migrate(vm?: number): Promise<Vmim>;
+  migration(vm?: number): Vmim | undefined;
+  /** Resolves when KubeVirt says that a quota refuses the target pod. */
+  untilBlocked(vm?: number): Promise<void>;
+  /** Resolves when the namespace was locked, and is no longer. */
+  untilUnlocked(withinMs?: number): Promise<void>;
+}
+
+/** What the API server charges for a launcher of such a VM (local/kubevirt/compute-resources.ts). */
+const LAUNCHER = { milliCpu: 1_005, bytes: 1_412_828_864 };
+
+/** A quota in which so many VMs run and no launcher more finds room. */
+export const fullFor = (vms: number): ResourceList => ({
+  pods: '10',
+  'requests.cpu': `${vms * LAUNCHER.milliCpu + 400}m`,
+  'requests.memory': String(vms * LAUNCHER.bytes + 600 * 1_024 ** 2),
+});
+
+/** What so many launchers more take: what a VMMRQ gives for so many migrations at once. */
+export const roomFor = (launchers: number): ResourceList => ({
+  'requests.cpu': `${launchers * LAUNCHER.milliCpu}m`,
+  'requests.memory': String(launchers * LAUNCHER.bytes),
+});
+
+export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
+  const { name, vms = 1, quotas = { quota: fullFor(vms) }, gives = roomFor(1) } = wish;
+  const { admin } = lab;
+  await createNamespace(admin, name);
+  const history = await lab.watch(name);
+  for (const [quota, hard] of Object.entries(quotas)) {
+    await admin.create(RESOURCE_QUOTAS, { metadata: { namespace: name, name: quota }, spec: { hard } });
+  }
+  const isCounted = (quota: string): boolean =>
+    history.latest(RESOURCE_QUOTAS, quota)?.status?.used !== undefined;
+  await history.until('the quotas are enforced', () => Object.keys(quotas).every(isCounted));
+  if (gives !== null) await give(admin, name, gives);
+  await Promise.all(
+    Array.from({ length: vms }, (_, vm) => runVmi(admin, { namespace: name, name: `vm${vm}` })),
+  );
+  const isRunning = (vm: number): boolean =>
+    history.latest(FULL_VMIS, `vm${vm}`)?.status?.phase === 'Running';
+  await history.until('the VMs run', () => Array.from({ length: vms }, (_, vm) => vm).every(isRunning));
+  return { name, history, before: await read(admin, name), ...acts(admin, name, history) };
+}
+
+/** The VMMRQ `more` of the namespace. */
+export async function give(
+  admin: Cluster,
+  namespace: string,
+  additionalMigrationResources: ResourceList,
+): Promise<void> {
+  await admin.create(VMMRQS, {
+    metadata: { namespace, name: 'more' },
+    spec: { additionalMigrationResources },
+  });
+}
+
+async function read(admin: Cluster, name: string): Promise<Tenant['before']> {
+  const [{ object: namespace }, { items: quotas }] = await Promise.all([
+    admin.get(NAMESPACES, { name }),
+    admin.list(RESOURCE_QUOTAS, { namespace: name }),
+  ]);
+  return { namespace, quotas };
+}
+
+function acts(
+  admin: Cluster,
+  name: string,
+  history: History,
+): Pick<Tenant, 'migrate' | 'migration' | 'untilBlocked' | 'untilUnlocked'> {
+  const migration = (vm = 0): Vmim | undefined => history.latest(FULL_MIGRATIONS, `mig${vm}`);
+  return {
+    migration,
+    migrate: (vm = 0) => migrate(admin, { namespace: name, name: `mig${vm}`, vmi: `vm${vm}` }),
+    untilBlocked: (vm = 0) => history.until(`mig${vm} is refused by a quota`, () => isRefused(migration(vm))),
+    untilUnlocked: (withinMs) =>
+      history.until(
+        `${name} is unlocked again`,
+        () => history.locks().length > 0 && !history.isLocked(),
+        withinMs,
+      ),
+  };
+}
+
+const isRefused = (migration: Vmim | undefined): boolean =>
+  (migration?.status?.conditions ?? []).some(({ type }) => type === 'migrationRejectedByResourceQuota');
