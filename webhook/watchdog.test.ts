@@ -251,7 +251,7 @@ describe('a raised quota in a namespace that nobody holds', () => {
       expect.stringMatching(/^requested orphan-/),
     ];
     expect(await kennel.during(1)).toEqual(saidAndRepaired);
-    expect(await kennel.during(1_000)).toEqual(saidAndRepaired);
+    expect((await kennel.during(1_000)).slice(-3)).toEqual(saidAndRepaired);
     kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
     expect(await kennel.during(60_000)).toEqual([]);
   });
