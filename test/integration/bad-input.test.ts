@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION, EVENT, EVENT_REASON, LABEL, SOURCE_EVENT } from '../../functions/domain/names.ts';
-import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
+import type { KubernetesObject, Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
 import { EVENTS, NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/resources.ts';
 import { newMigration, FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
 import { expectAsBefore } from './support/as-before.ts';
 import { auditLog, isDryRun, type Audited } from './support/audit.ts';
 import { wasRaised, wasSpecRaised } from './support/invariants.ts';
-import { startLab, type Lab } from './support/lab.ts';
+import { startLab, type Lab, type Line } from './support/lab.ts';
+import { startLiar } from './support/liar.ts';
 import { fullFor, newTenant, roomFor, type Tenant } from './support/tenant.ts';
 
 let lab: Lab;
@@ -26,6 +28,9 @@ const untilVerdict = (tenant: Tenant, verdict: string, reason: string): Promise<
       (line) => line.namespace === tenant.name && line.verdict === verdict && line.reason === reason,
     ),
   );
+
+const isOf = (line: Line, namespace: string, reason: string): boolean =>
+  line.namespace === namespace && line.reason === reason;
 
 const untilTold = (tenant: Tenant, about: string, text: string): Promise<void> =>
   tenant.history.until(`an Event about ${about} says: ${text}`, (history) =>
@@ -95,6 +100,80 @@ test('a quota of something else than pods is in no way: nothing is blocked', asy
   await expectLeftAlone(tenant);
 });
 
+test.each([
+  ['namespace', NAMESPACES],
+  ['quota', RESOURCE_QUOTAS],
+])('a %s that asks us to stay away: Unsupported, and not locked', async (what, type) => {
+  const name = `skipped-${what}`;
+  const tenant = await newTenant(lab, { name });
+  const release = lab.hold(name, 'mtq-feasibility');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  const at = what === 'quota' ? { namespace: name, name: 'quota' } : { name };
+  const annotations = { [ANNOTATION.skip]: 'true' };
+  await lab.admin.patch<KubernetesObject>(type, at, { merge: { metadata: { annotations } } });
+  release();
+  await untilVerdict(tenant, 'Unsupported', 'Skipped');
+  await lab.cluster.eventing.broker.idle();
+  expect(tenant.history.locks()).toEqual([]);
+  expect(wasSpecRaised(tenant.history)).toBe(false);
+});
+
+test("somebody's policy refuses our writes to the quotas: told, and not locked", async () => {
+  const liar = await startLiar();
+  lab.atEnd(() => liar.stop());
+  liar.says({ allowed: false, status: { code: 403, message: 'quotas belong to the platform team' } });
+  const name = 'refused-by-policy';
+  const rule = {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    resources: ['resourcequotas'],
+    operations: ['UPDATE'],
+  };
+  const webhook = {
+    name: 'quotas.example.com',
+    clientConfig: liar.clientConfig,
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+    rules: [rule],
+  };
+  await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
+    metadata: { name: 'platform' },
+    webhooks: [webhook],
+  });
+  const tenant = await newTenant(lab, { name });
+  await tenant.migrate();
+  await lab.lines.until('lock says so', () =>
+    lab.lines.items.some((line) => isOf(line, name, 'RefusedByPolicy')),
+  );
+  await tenant.history.until('an Event on the VMMRQ says whose policy', (history) =>
+    history
+      .of(EVENTS)
+      .some(({ involvedObject, message }) =>
+        [involvedObject.name === 'more', message?.includes('belong to the platform team') === true].every(
+          Boolean,
+        ),
+      ),
+  );
+  await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: 'platform' });
+  expect(tenant.history.locks()).toEqual([]);
+  expect(wasSpecRaised(tenant.history)).toBe(false);
+});
+
+test('the incumbent holds the namespace: lock says so, and takes nothing', async () => {
+  const tenant = await newTenant(lab, { name: 'incumbent' });
+  const { name } = tenant;
+  const theirs = `lock.${name}.com`;
+  await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: theirs } });
+  await tenant.migrate();
+  await lab.lines.until('lock says so', () =>
+    lab.lines.items.some((line) => isOf(line, name, 'IncumbentPresent')),
+  );
+  expect(tenant.history.locks()).toEqual([]);
+  await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: theirs });
+});
+
 test('a namespace that is being deleted: Unsupported, and not locked', async () => {
   const tenant = await newTenant(lab, { name: 'being-deleted' });
   // Nobody empties the namespace as long as the controllers stand still.
@@ -135,7 +214,11 @@ test('events about objects that are not there: answered, and nothing is written'
   expect(failed).toEqual([]);
   const requests = (await auditLog(lab.cluster.controlPlane, lab.admin)).slice(since);
   const isWrite = ({ verb }: Audited): boolean => !['get', 'list', 'watch'].includes(verb);
-  const ours = requests.filter(({ user }) => user.username.startsWith('system:serviceaccount:mtq-system:'));
+  const ours = requests.filter(
+    ({ user, objectRef }) =>
+      user.username.startsWith('system:serviceaccount:mtq-system:') &&
+      namespaces.includes(objectRef?.namespace ?? objectRef?.name ?? ''),
+  );
   expect(ours.length).toBeGreaterThan(0);
   expect(ours.filter((request) => isWrite(request) && !isDryRun(request))).toEqual([]);
 });
