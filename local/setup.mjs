@@ -1,6 +1,7 @@
 /**
  * The set-up of a fresh clone: installs the dependencies (Node 24 among them) when package-lock.json has changed since.
- * Plain JavaScript without dependencies: it runs on whatever Node the machine has, before anything is installed.
+ * Plain JavaScript without dependencies: it runs on whatever Node the machine has, before anything is installed. In a
+ * script, `hash -r` has to follow: the shell remembers where it found `node`, and now there is another one.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
