@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../functions/kubernetes/cluster.ts';
-import { ApiError } from '../functions/kubernetes/errors.ts';
 import { VMMRQS } from '../functions/kubernetes/resources.ts';
+import { untilServed } from './served.ts';
 
 /** Kinds that stand-ins play here, not the API server: Knative's CRDs cannot be had on one machine without Knative. */
 const isPlayed = ({ apiVersion = '', kind }: KubernetesObject): boolean =>
@@ -46,22 +46,4 @@ function onPort(object: KubernetesObject, port: number): KubernetesObject {
 /** As the API machinery guesses it (meta.UnsafeGuessKindToResource): right for every kind that we install. */
 function typeOf({ apiVersion = '', kind = '', metadata }: KubernetesObject): ResourceType {
   return { apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: metadata.namespace !== undefined };
-}
-
-const SERVED_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 20;
-
-/** A new CRD is served a moment after it is accepted, and nothing says when: ask. */
-async function untilServed(cluster: Cluster, type: ResourceType): Promise<void> {
-  const until = performance.now() + SERVED_WITHIN_MS;
-  for (;;) {
-    try {
-      await cluster.list(type, {});
-      return;
-    } catch (error) {
-      const isNotYet = error instanceof ApiError && [404, 429].includes(error.code);
-      if (!isNotYet || performance.now() > until) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-  }
 }

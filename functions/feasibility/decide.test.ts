@@ -87,10 +87,14 @@ describe('the reply', () => {
     expect(decided({ namespace, migrations: [] }).reply).toBeUndefined();
   });
 
+  test('so is a grant that no lock stands for', () => {
+    const left = decided({ quotas: [aQuota(holding(aGrant()))] });
+    expect(left.reply).toMatchObject({ type: EVENT.lockExpired, namespace: 'tenant' });
+  });
+
   test.each<[string, Partial<NamespaceSnapshot>]>([
     ['there is room', { quotas: [aQuota(ROOMY)] }],
     ['the namespace is locked', { namespace: aNamespace(lockedBy(aLock())) }],
-    ['a grant is left over', { quotas: [aQuota(holding(aGrant()))] }],
     ['the quota is not counted yet', { quotas: [aQuota(uncounted())] }],
     ['KubeVirt’s limits', { parallel: { running: 5, perCluster: 5, outbound: new Map(), perNode: 2 } }],
   ])('%s: it waits, nobody is woken', (_, different) => {

@@ -1,6 +1,7 @@
 import type { Assessment } from '../domain/assessment.ts';
 import type { OurEvent } from '../domain/events.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
+import { grantOf } from '../domain/grant.ts';
 import { liveLock, lockOf } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
@@ -74,9 +75,11 @@ function replyOf(
   return { reply: { ...common, type: EVENT.migrationInfeasible, migrations, reason, message } };
 }
 
-/** A lock that is past its time or cannot be read: without its label the watchdog does not see it. */
-const isLeftOver = ({ namespace, now }: NamespaceSnapshot): boolean =>
-  lockOf(namespace).kind !== 'none' && liveLock(namespace, now) === undefined;
+/** A lock that is past its time or cannot be read, or a grant without a lock: without its label the watchdog sees neither. */
+function isLeftOver({ namespace, quotas, now }: NamespaceSnapshot): boolean {
+  if (liveLock(namespace, now) !== undefined) return false;
+  return lockOf(namespace).kind !== 'none' || quotas.some((quota) => grantOf(quota).kind !== 'none');
+}
 
 /** Once for each migration and state of the quotas: virt-controller may sleep for minutes though there is room. */
 function nudgesOf({ migrations, quotas }: NamespaceSnapshot, told: readonly Verdict[]): Nudge[] {

@@ -1,15 +1,15 @@
 import { assess, type Assessment } from '../domain/assessment.ts';
 import type { Wake } from '../domain/events.ts';
 import { isRejectedByQuota, overlaps } from '../domain/migration.ts';
-import { ANNOTATION, EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import { isNotFound } from '../kubernetes/errors.ts';
+import { nudge } from '../kubernetes/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readMigrations, readSnapshot } from '../kubernetes/snapshot.ts';
 import { watchForChange } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { rulesOf } from '../step.ts';
-import { decide, type Nudge } from './decide.ts';
+import { decide } from './decide.ts';
 import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
@@ -43,7 +43,7 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   const decision = decide(seen.snapshot, seen.assessment);
   logVerdicts(wake, seen.assessment, tools);
 
-  await Promise.all(decision.nudges.map((nudge) => apply(nudge, tools)));
+  await Promise.all(decision.nudges.map(({ migration, value }) => nudge(tools.cluster, [migration], value)));
   tools.afterwards(() => report(seen.snapshot, decision, tools));
   if (decision.reply?.type === EVENT.migrationFeasible) await tools.wakeLaterSteps();
   const { reply, reason, message } = decision;
@@ -85,14 +85,4 @@ function mayGetRoom({ snapshot, assessment }: Seen): boolean {
   const lately = snapshot.migrations.some(({ status }) => status?.phase === 'Succeeded');
   const unknown = assessment.verdicts.some(({ reason }) => reason === REASON.statusUnknown);
   return assessment.migrations.length === 0 && ((short && lately) || unknown);
-}
-
-async function apply({ migration, value }: Nudge, { cluster }: Tools): Promise<void> {
-  const { name, namespace = '' } = migration.metadata;
-  const merge = { metadata: { annotations: { [ANNOTATION.nudged]: value } } };
-  try {
-    await cluster.patch(MIGRATIONS, { name, namespace }, { merge });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }

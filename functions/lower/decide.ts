@@ -40,7 +40,6 @@ export type LowerDecision =
     };
 
 export type Lower = Extract<LowerDecision, { kind: 'lower' }>;
-export type Nudge = Extract<LowerDecision, { kind: 'nudge' }>;
 
 /** After a nudge virt-controller has this long; two seconds of a clock that counts whole ones. */
 const NUDGE_SECONDS = 2;

@@ -1,11 +1,11 @@
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
-import { ANNOTATION, EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
-import { isNotFound } from '../kubernetes/errors.ts';
-import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { nudge } from '../kubernetes/nudge.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations, readTargets } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, type Lower, type LowerSnapshot, type Nudge } from './decide.ts';
+import { decide, type Lower, type LowerSnapshot } from './decide.ts';
 import { report } from './report.ts';
 import { restore } from './restore.ts';
 
@@ -37,7 +37,7 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
     case 'wait':
       return { reason, message };
     case 'nudge':
-      await nudge(decision, tools);
+      await nudge(tools.cluster, decision.migrations, decision.value);
       return { reason, message };
     case 'lower':
       return lowerAll(wake, { decision, snapshot }, tools);
@@ -67,19 +67,6 @@ async function gather(wake: Wake, { cluster, settings }: Tools): Promise<LowerSn
     stallSeconds: settings.STALL_SECONDS,
     overdueToken: wake.overdueToken,
   };
-}
-
-async function nudge({ migrations, value }: Nudge, { cluster }: Tools): Promise<void> {
-  const merge = { metadata: { annotations: { [ANNOTATION.nudged]: value } } };
-  await Promise.all(
-    migrations.map(async ({ metadata: { name, namespace = '' } }) => {
-      try {
-        await cluster.patch(MIGRATIONS, { name, namespace }, { merge });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
-    }),
-  );
 }
 
 interface Due {

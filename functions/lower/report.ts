@@ -1,3 +1,4 @@
+import { grantOf } from '../domain/grant.ts';
 import { targetPodOf } from '../domain/migration.ts';
 import { EVENT_REASON } from '../domain/names.ts';
 import { aboutMigration, aboutVmmrq, type EventReport } from '../domain/report.ts';
@@ -19,11 +20,14 @@ export async function report({ decision, snapshot, edits }: Lowered, tools: Tool
   const namespace = snapshot.namespace.metadata.name;
   const vmmrqs = await tools.cluster.list(VMMRQS, { namespace });
   const key = lock?.token ?? reason;
-  const names = quotas.map(({ metadata }) => metadata.name).join(', ');
+  // Of the lock's quotas some may never have been raised: those are only fenced.
+  const raised = quotas.filter((quota) => grantOf(quota).kind !== 'none');
+  const names = raised.map(({ metadata }) => metadata.name).join(', ');
   const kept = edits.map(({ key: of, now }) => `${of}=${now ?? 'dropped'}`).join(', ');
   const onVmmrqs = vmmrqs.items.map(aboutVmmrq);
   const onMigrations = (lock?.migrations ?? []).map((migration) => aboutMigration(namespace, migration));
-  const lowered: EventReport[] = [...onVmmrqs, ...onMigrations].map((on) => ({
+  const told = raised.length === 0 ? [] : [...onVmmrqs, ...onMigrations];
+  const lowered: EventReport[] = told.map((on) => ({
     on,
     type: edits.length > 0 ? 'Warning' : 'Normal',
     reason: EVENT_REASON.quotaLowered,

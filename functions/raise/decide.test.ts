@@ -22,7 +22,8 @@ import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf } from '../domain/lock.ts';
 import { ANNOTATION, REASON } from '../domain/names.ts';
-import { decide, type RaiseDecision, type RaiseSnapshot } from './decide.ts';
+import type { ResourceQuota } from '../domain/objects.ts';
+import { decide, isRaisedAlready, type RaiseDecision, type RaiseSnapshot } from './decide.ts';
 
 const decided = (different: Partial<RaiseSnapshot> = {}): RaiseDecision =>
   decide({
@@ -137,5 +138,20 @@ describe('raised', () => {
     const decision = decided({ quotas });
     if (decision.kind !== 'raise') throw new Error(decision.kind);
     expect(decision.writes.map(({ metadata }) => metadata.name)).toEqual(want);
+  });
+});
+
+describe('a duplicate', () => {
+  const raised = raisedBy(aVmmrq())(aQuota());
+  const other = raisedBy(aVmmrq())(aQuota(named('other')));
+  test.each<[string, ResourceQuota[], boolean]>([
+    ['no quota is left', [], false],
+    ['the only one holds our grant', [raised], true],
+    ['all hold it', [raised, other], true],
+    ['one does not', [raised, aQuota(named('other'))], false],
+    ['the grant cannot be read', [aQuota(holdingUnreadably())], false],
+  ])('%s', (_, quotas, want) => {
+    expect(isRaisedAlready(quotas, 'token-1')).toBe(want);
+    expect(isRaisedAlready(quotas, 'token-2')).toBe(false);
   });
 });

@@ -41,6 +41,14 @@ export type RaiseDecision =
 export type Raise = Extract<RaiseDecision, { kind: 'raise' }>;
 export type End = Extract<RaiseDecision, { kind: 'end' }>;
 
+/** A duplicate: every quota of the lock holds its grant already, so there is nothing to prove and nothing to write. */
+export const isRaisedAlready = (quotas: readonly ResourceQuota[], token: string): boolean =>
+  quotas.length > 0 &&
+  quotas.every((quota) => {
+    const state = grantOf(quota);
+    return state.kind === 'held' && state.grant.token === token;
+  });
+
 /** Raises only while the lock is held and proven; everything else ends the lock, or is left alone. */
 export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   const { token, namespace, now, proof } = snapshot;

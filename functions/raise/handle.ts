@@ -9,7 +9,14 @@ import { prove } from '../kubernetes/proof.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, type End, type Raise, type RaiseDecision, type RaiseSnapshot } from './decide.ts';
+import {
+  decide,
+  isRaisedAlready,
+  type End,
+  type Raise,
+  type RaiseDecision,
+  type RaiseSnapshot,
+} from './decide.ts';
 import { report } from './report.ts';
 
 /** Lost races are run again from the quotas' GET this often; then the Broker tries again. */
@@ -28,7 +35,9 @@ async function handle({ namespace, token = '' }: Wake, tools: Tools): Promise<Ou
   if (quotas === undefined) return NOT_OURS;
   if (tools.settings.SETTLE_MS > 0) await delay(tools.settings.SETTLE_MS);
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const snapshot = await gather({ namespace, token, quotas }, tools.cluster);
+    const found = await readQuotas(namespace, quotas, tools.cluster);
+    if (isRaisedAlready(found, token)) return raisedAlready(namespace, token);
+    const snapshot = await gather({ namespace, token, quotas: found }, tools.cluster);
     if (snapshot === undefined) return NOT_OURS;
     const outcome = await apply(decide(snapshot), snapshot, tools);
     if (outcome !== undefined) return outcome;
@@ -49,26 +58,32 @@ async function lockedQuotas(
   return state?.kind === 'held' && state.lock.token === token ? state.lock.quotas : undefined;
 }
 
+/** A guard that is away just now must not undo what is raised and proven. */
+const raisedAlready = (namespace: string, token: string): Outcome => ({
+  reason: REASON.raised,
+  message: 'every quota of the lock is raised already',
+  reply: nextEvent(EVENT.quotaRaised, namespace, { token }),
+});
+
 interface Subject {
   readonly namespace: string;
   readonly token: string;
-  readonly quotas: readonly Reference[];
+  readonly quotas: readonly ResourceQuota[];
 }
 
-/** The writers' rule: the quotas first, then the proof, the namespace last. */
+/** The writers' rule: the quotas came first; then the proof, the namespace last. */
 async function gather(
   { namespace, token, quotas }: Subject,
   cluster: Cluster,
 ): Promise<RaiseSnapshot | undefined> {
-  const [found, vmmrqs] = await Promise.all([
-    readQuotas(namespace, quotas, cluster),
+  const [proof, vmmrqs] = await Promise.all([
+    prove(cluster, namespace, token),
     cluster.list(VMMRQS, { namespace }),
   ]);
-  const proof = await prove(cluster, namespace, token);
   const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
   if (read === undefined) return undefined;
   const now = read.date.getTime();
-  return { token, quotas: found, vmmrqs: vmmrqs.items, proof, namespace: read.object, now };
+  return { token, quotas, vmmrqs: vmmrqs.items, proof, namespace: read.object, now };
 }
 
 /** By name and uid: a quota that was deleted or made anew is nothing of this lock's. */

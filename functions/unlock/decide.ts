@@ -36,6 +36,9 @@ export type UnlockDecision =
 
 export type Unlock = Extract<UnlockDecision, { kind: 'unlock' }>;
 
+/** The API server's Date counts whole seconds: up to one more has passed, and the lock budget must not miss it. */
+const CLOCK_GRAIN_MS = 1_000;
+
 /** Frees the namespace when every quota of the lock is gone, or released by this token and enforced as it was. */
 export function decide(snapshot: UnlockSnapshot): UnlockDecision {
   const state = lockOf(snapshot.namespace);
@@ -79,7 +82,7 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const last = lastAttemptOf(namespace);
   const succeeded = lock.migrations.every((migration) => targetPodOf(migration, pods) !== undefined);
   const reason = (lock.ended?.reason ?? failureOf(snapshot, lock)) as Reason;
-  const lockedMs = Math.max(0, now - Date.parse(lock.acquiredAt));
+  const lockedMs = Math.max(0, now - Date.parse(lock.acquiredAt)) + CLOCK_GRAIN_MS;
   const blocked = migrations.filter((migration) => isBlocked(migration, pods)).map(referenceOf);
   const fingerprint = fingerprintOf({ migrations: blocked, quotas, vmmrqs });
   const attempt = succeeded

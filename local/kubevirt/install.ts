@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
-import { ApiError, isAlreadyExists } from '../../functions/kubernetes/errors.ts';
+import { isAlreadyExists } from '../../functions/kubernetes/errors.ts';
+import { untilServed } from '../served.ts';
 import { FULL_KUBEVIRTS, FULL_MIGRATIONS, FULL_VMIS } from './objects.ts';
 
 const CRDS = new URL('crds/', import.meta.url);
@@ -23,9 +23,6 @@ const TYPES: readonly ResourceType[] = [
   clusterScoped('v1', 'Namespace', 'namespaces'),
   { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true },
 ];
-
-const READY_AFTER_MS = 30_000;
-const LOOK_EVERY_MS = 20;
 
 /**
  * Installs the stand-in's CRDs, its namespace, service account and role, as an administrator. May be called again.
@@ -51,20 +48,3 @@ async function apply(cluster: Cluster, object: KubernetesObject): Promise<void> 
     await cluster.patch(type, object.metadata, { merge: { ...object } });
   }
 }
-
-/** A CRD is served a moment after it is established, and nothing says when: ask. */
-async function untilServed(cluster: Cluster, type: ResourceType): Promise<void> {
-  const until = Date.now() + READY_AFTER_MS;
-  for (;;) {
-    try {
-      await cluster.list(type, {});
-      return;
-    } catch (error) {
-      if (!isNotYet(error) || Date.now() > until) throw error;
-      await sleep(LOOK_EVERY_MS);
-    }
-  }
-}
-
-/** 404: not served yet; 429: "storage is (re)initializing". */
-const isNotYet = (error: unknown): boolean => error instanceof ApiError && [404, 429].includes(error.code);

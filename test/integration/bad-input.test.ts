@@ -223,7 +223,7 @@ test('events about objects that are not there: answered, and nothing is written'
   expect(ours.filter((request) => isWrite(request) && !isDryRun(request))).toEqual([]);
 });
 
-const NAMESPACE = (tenant: Tenant): Namespace => {
+const namespaceNow = (tenant: Tenant): Namespace => {
   const namespace = tenant.history.latest(NAMESPACES);
   if (namespace === undefined) throw new Error(`${tenant.name} is gone`);
   return namespace;
@@ -264,7 +264,7 @@ test.each([
   expect(broken).toBeGreaterThan(0);
   expect(locks[broken + 1]).toBeUndefined();
   await expectAsBefore(lab.admin, tenant);
-  expect(NAMESPACE(tenant).metadata.labels?.[LABEL.locked]).toBeUndefined();
+  expect(namespaceNow(tenant).metadata.labels?.[LABEL.locked]).toBeUndefined();
 });
 
 test('a lock that becomes unreadable while a quota is raised: the quota is put back, then it is unlocked', async () => {
