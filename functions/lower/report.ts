@@ -1,6 +1,6 @@
 import { grantOf } from '../domain/grant.ts';
 import { targetPodOf } from '../domain/migration.ts';
-import { EVENT_REASON } from '../domain/names.ts';
+import { EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import { aboutMigration, aboutVmmrq, type EventReport } from '../domain/report.ts';
 import type { ForeignEdit } from '../domain/restore.ts';
 import { writeEvents } from '../kubernetes/report.ts';
@@ -20,22 +20,11 @@ export async function report({ decision, snapshot, edits }: Lowered, tools: Tool
   const namespace = snapshot.namespace.metadata.name;
   const vmmrqs = await tools.cluster.list(VMMRQS, { namespace });
   const key = lock?.token ?? reason;
-  // Of the lock's quotas some may never have been raised: those are only fenced.
-  const raised = quotas.filter((quota) => grantOf(quota).kind !== 'none');
-  const names = raised.map(({ metadata }) => metadata.name).join(', ');
-  const kept = edits.map(({ key: of, now }) => `${of}=${now ?? 'dropped'}`).join(', ');
   const onVmmrqs = vmmrqs.items.map(aboutVmmrq);
   const onMigrations = (lock?.migrations ?? []).map((migration) => aboutMigration(namespace, migration));
-  const told = raised.length === 0 ? [] : [...onVmmrqs, ...onMigrations];
-  const lowered: EventReport[] = told.map((on) => ({
-    on,
-    type: edits.length > 0 ? 'Warning' : 'Normal',
-    reason: EVENT_REASON.quotaLowered,
-    message:
-      `${names} put back: ${message}` +
-      (edits.length > 0 ? `; somebody changed raised keys meanwhile, theirs stands: ${kept}` : ''),
-    key,
-  }));
+  const told = putBack({ quotas, edits, message }) ?? neverRaised(reason, message);
+  const lowered =
+    told === undefined ? [] : [...onVmmrqs, ...onMigrations].map((on) => ({ ...told, on, key }));
   const admitted = (lock?.migrations ?? []).flatMap((migration): EventReport[] => {
     const pod = targetPodOf(migration, snapshot.targets)?.metadata.name;
     if (pod === undefined) return [];
@@ -49,3 +38,29 @@ export async function report({ decision, snapshot, edits }: Lowered, tools: Tool
   });
   await writeEvents(tools, [...lowered, ...admitted]);
 }
+
+type Told = Pick<EventReport, 'type' | 'reason' | 'message'>;
+
+/** Of the lock's quotas some may never have been raised: those are only fenced, and nothing is said of them. */
+function putBack({
+  quotas,
+  edits,
+  message,
+}: Pick<Lower, 'quotas' | 'message'> & Pick<Lowered, 'edits'>): Told | undefined {
+  const raised = quotas.filter((quota) => grantOf(quota).kind !== 'none');
+  if (raised.length === 0) return undefined;
+  const names = raised.map(({ metadata }) => metadata.name).join(', ');
+  const kept = edits.map(({ key: of, now }) => `${of}=${now ?? 'dropped'}`).join(', ');
+  const theirs = `; somebody changed raised keys meanwhile, theirs stands: ${kept}`;
+  return {
+    type: edits.length > 0 ? 'Warning' : 'Normal',
+    reason: EVENT_REASON.quotaLowered,
+    message: `${names} put back: ${message}${edits.length > 0 ? theirs : ''}`,
+  };
+}
+
+/** The lock was for nothing; why, unless its migrations simply ended. */
+const neverRaised = (reason: Reason, message: string): Told | undefined =>
+  reason === REASON.ended
+    ? undefined
+    : { type: 'Warning', reason: EVENT_REASON.migrationBlocked, message: `nothing was raised: ${message}` };
