@@ -272,7 +272,11 @@ test('a lock that becomes unreadable while a quota is raised: the quota is put b
   const { history, name } = tenant;
   const release = lab.hold(name, 'mtq-lower');
   await tenant.migrate();
-  await history.until('it is raised', () => wasRaised(history));
+  // With its pod there: one that is just being admitted would come in under a lock that nobody can read any more.
+  await history.until(
+    'it is raised and the target pod is there',
+    () => wasRaised(history) && tenant.migration()?.status?.phase === 'Succeeded',
+  );
   await lab.admin.patch(
     NAMESPACES,
     { name },
