@@ -2,10 +2,11 @@ import { assess, type Assessment } from '../domain/assessment.ts';
 import type { Wake } from '../domain/events.ts';
 import { isRejectedByQuota, overlaps } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import type { Migration } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
-import { readMigrations, readSnapshot } from '../kubernetes/snapshot.ts';
+import { readMigrations, readSnapshot, type Subject } from '../kubernetes/snapshot.ts';
 import { watchForChange } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { rulesOf } from '../step.ts';
@@ -38,7 +39,7 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   const isAboutBlocked = wake.kind === MIGRATIONS.kind && !migrations.some(isRejectedByQuota);
   if (isAboutBlocked && wake.type !== SOURCE_EVENT.delete) return NOTHING;
 
-  const seen = await gather(wake.namespace, tools);
+  const seen = await gather(wake.namespace, migrations, tools);
   if (seen === undefined) return NOTHING;
   const decision = decide(seen.snapshot, seen.assessment);
   logVerdicts(wake, seen.assessment, tools);
@@ -55,28 +56,36 @@ interface Seen {
   readonly assessment: Assessment;
 }
 
-async function gather(namespace: string, tools: Tools): Promise<Seen | undefined> {
-  let seen = await look(namespace, tools);
+/** Starts from the migrations that have been listed; looks at everything anew where waiting a moment may bring room. */
+async function gather(
+  namespace: string,
+  listed: readonly Migration[],
+  tools: Tools,
+): Promise<Seen | undefined> {
+  let seen = await look({ name: namespace, listed }, tools);
   const started = performance.now();
   while (seen !== undefined && mayGetRoom(seen)) {
     const { launchers, quotas } = seen.snapshot;
     const within = overlaps(launchers) ? ROOM_MS.overlap : ROOM_MS.recount;
     const left = Math.floor(started + within - performance.now());
     if (left <= 0 || !(await watchForChange(tools.cluster, quotas, left))) break;
-    seen = await look(namespace, tools);
+    seen = await look({ name: namespace }, tools);
   }
   return seen;
 }
 
-async function look(namespace: string, { cluster, settings }: Tools): Promise<Seen | undefined> {
+async function look(
+  subject: Omit<Subject, 'rules'>,
+  { cluster, settings }: Tools,
+): Promise<Seen | undefined> {
   const rules = rulesOf(settings);
-  const snapshot = await readSnapshot(cluster, { name: namespace, rules });
+  const snapshot = await readSnapshot(cluster, { ...subject, rules });
   return snapshot === undefined ? undefined : { snapshot, assessment: assess(snapshot, rules) };
 }
 
 /**
- * What no event of ours announces: a quota is being recounted; or a migration is through, its source pod ends a moment later, and only
- * the quota's `used` tells. While the others are still under way, their own events will come.
+ * What no event of ours announces: a quota is being recounted; or a migration is through, its source pod ends a moment
+ * later, and only the quota's `used` tells. While the others are still under way, their own events will come.
  */
 function mayGetRoom({ snapshot, assessment }: Seen): boolean {
   const short = assessment.verdicts.some(

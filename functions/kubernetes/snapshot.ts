@@ -20,6 +20,8 @@ export interface Subject {
   readonly rules: Rules;
   /** The namespace, where it has been read already: it is as good a precondition, only stricter. */
   readonly known?: Read<Namespace>;
+  /** Its migrations, where they have been listed already. */
+  readonly listed?: readonly Migration[];
 }
 
 /**
@@ -27,9 +29,9 @@ export interface Subject {
  */
 export async function readSnapshot(
   cluster: Cluster,
-  { name, rules, known }: Subject,
+  { name, rules, known, listed }: Subject,
 ): Promise<NamespaceSnapshot | undefined> {
-  const migrations = await readMigrations(cluster, name);
+  const migrations = listed ?? (await readMigrations(cluster, name));
   const rejected = migrations.filter(isRejectedByQuota);
   const [namespace, quotas, vmmrqs, launchers, vmis, parallel] = await Promise.all([
     known ?? orGone(cluster.get(NAMESPACES, { name })),
