@@ -1,3 +1,4 @@
+import type { Clock } from './clock.ts';
 import type { OurEvent, Wake } from './domain/events.ts';
 import type { EventType, Reason } from './domain/names.ts';
 import type { Rules } from './domain/snapshot.ts';
@@ -8,6 +9,7 @@ import type { Settings, StepName } from './settings.ts';
 /** Everything a step may use. No state: each event starts from the API server. */
 export interface Tools {
   readonly cluster: Cluster;
+  readonly clock: Clock;
   readonly settings: Pick<
     Settings,
     'KUBEVIRT_NAMESPACE' | 'LOCK_SECONDS' | 'STALL_SECONDS' | 'SETTLE_MS' | 'WAKE_URLS'

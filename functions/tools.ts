@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { systemClock } from './clock.ts';
 import { postEvent, wakeAll } from './eventing/post.ts';
 import type { Cluster } from './kubernetes/cluster.ts';
 import { describeError } from './kubernetes/errors.ts';
@@ -21,7 +22,7 @@ export interface Equipment {
   readonly log: Log;
 }
 
-/** The tools of a real process: the one place where steps meet randomness, the Broker and work in the background. */
+/** The tools of a real process: the one place where steps meet the clock, randomness, the Broker and work in the background. */
 export function newTools({ cluster, settings, log }: Equipment): Toolbox {
   const underWay = new Set<Promise<void>>();
   const afterwards = (work: () => Promise<void>): void => {
@@ -32,6 +33,7 @@ export function newTools({ cluster, settings, log }: Equipment): Toolbox {
   };
   const tools: Tools = {
     cluster,
+    clock: systemClock,
     settings,
     log,
     newToken: randomUUID,

@@ -5,6 +5,7 @@ import { REASON } from '../functions/domain/names.ts';
 import { newFunction } from '../functions/eventing/function.ts';
 import { listen, newServer } from '../functions/eventing/server.ts';
 import type { Fields, Level } from '../functions/log.ts';
+import { systemClock } from '../functions/clock.ts';
 import type { Outcome, Step, Tools } from '../functions/step.ts';
 
 export interface Line extends Fields {
@@ -18,8 +19,8 @@ export function newLines(): { lines: Line[]; log: Tools['log'] } {
   return { lines, log: (level, message, fields) => void lines.push({ level, message, ...fields }) };
 }
 
-/** Tools for steps that need none but the log. */
-export const onlyLog = (log: Tools['log']): Tools => ({ log }) as unknown as Tools;
+/** Tools for steps that need none but the log and the clock. */
+export const onlyLog = (log: Tools['log']): Tools => ({ log, clock: systemClock }) as unknown as Tools;
 
 /** How a step ends that has nothing to say. */
 export const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'nothing to do' };

@@ -1,19 +1,16 @@
 import { connect } from '../functions/kubernetes/client.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
-import { NAMESPACES } from '../functions/kubernetes/resources.ts';
-import { orGone } from '../functions/kubernetes/snapshot.ts';
 import { newLog } from '../functions/log.ts';
 import { readGuardSettings, type GuardSettings } from '../functions/settings.ts';
 import { newTools } from '../functions/tools.ts';
-import type { AdmissionRequest, Decision } from './admission.ts';
 import { ensureCaBundle } from './ca-bundle.ts';
 import { ensureCertificate } from './certificates.ts';
 import { newDeadLetters } from './dead-letter.ts';
 import { healthApp } from './health-app.ts';
+import { newReview } from './live-review.ts';
 import { repair } from './repair.ts';
 import { reviewApp } from './review-app.ts';
-import { isAboutKeys, review } from './review.ts';
 import { listen } from './server.ts';
 import { sweep } from './sweep.ts';
 import { Watchdog } from './watchdog.ts';
@@ -48,23 +45,6 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());
 }
 
-/** What is in the namespace now decides, not what a cache says: one live GET a review. */
-function newReview(
-  cluster: Cluster,
-  settings: GuardSettings,
-): (request: AdmissionRequest) => Promise<Decision> {
-  return async (request) => {
-    const name = request.namespace ?? '';
-    const read = isAboutKeys(request) ? undefined : await orGone(cluster.get(NAMESPACES, { name }));
-    return review({
-      request,
-      namespace: read?.object,
-      kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
-      kubevirtController: settings.KUBEVIRT_CONTROLLER,
-    });
-  };
-}
-
 interface Watching {
   readonly cluster: Cluster;
   readonly settings: GuardSettings;
@@ -77,13 +57,13 @@ async function startWatchdog({ cluster, settings, log, signal }: Watching): Prom
   // The watchdog never locks, raises or wakes: what those need is off.
   const equipment = { ...settings, SETTLE_MS: 0, WAKE_URLS: [] };
   const { tools, settle } = newTools({ cluster, settings: equipment, log });
-  const { post } = tools;
+  const { post, clock } = tools;
   const mend = (namespace: string, token: string | undefined): Promise<void> =>
     repair(namespace, token, tools);
-  const watchdog = new Watchdog(settings, { cluster, log, post, repair: mend });
+  const watchdog = new Watchdog(settings, { cluster, clock, log, post, repair: mend });
   await Promise.all([
     watchdog.run(signal),
-    sweep(settings.SWEEP_SECONDS, { cluster, log, post, repair: mend, random: Math.random }, signal),
+    sweep(settings.SWEEP_SECONDS, { cluster, clock, log, post, repair: mend, random: Math.random }, signal),
   ]);
   await settle();
 }

@@ -1,34 +1,34 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { WatchedCluster } from '../test/builders/cluster.ts';
 import { aMigration, inPhase, withCondition } from '../test/builders/kubevirt.ts';
-import { annotated, beingDeleted, inNamespace, named } from '../test/builders/object.ts';
+import { annotated, beingDeleted, inNamespace, named, NOW } from '../test/builders/object.ts';
 import { aGrant, aQuota, holding } from '../test/builders/quota.ts';
 import { aVmmrq } from '../test/builders/snapshot.ts';
+import type { Clock } from '../functions/clock.ts';
 import type { OurEvent } from '../functions/domain/events.ts';
 import { ANNOTATION, CONDITION, EVENT } from '../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../functions/kubernetes/resources.ts';
+import { sweep } from './sweep.ts';
 
 /** How long each wait between two sweeps was to be; nobody waits here. */
 const waits: number[] = [];
-jest.unstable_mockModule('node:timers/promises', () => ({
-  setTimeout: (ms: number) => {
+let elapsed: number;
+const clock: Clock = {
+  elapsed: () => elapsed,
+  now: () => new Date(NOW),
+  after: (ms, work) => {
     waits.push(ms);
-    return Promise.resolve();
+    queueMicrotask(work);
+    return () => undefined;
   },
-}));
-const { sweep } = await import('./sweep.ts');
+};
 
 const HOUR_MS = 3_600_000;
 let cluster: WatchedCluster;
-let clock: number;
 
 beforeEach(() => {
   cluster = new WatchedCluster();
-  clock = 5_000;
-  jest.spyOn(performance, 'now').mockImplementation(() => clock);
-});
-afterEach(() => {
-  jest.restoreAllMocks();
+  elapsed = 5_000;
 });
 
 interface Swept {
@@ -56,6 +56,7 @@ async function sweeps(count: number, { before, post, repair, random }: Script = 
     30,
     {
       cluster: cluster.asCluster(),
+      clock,
       log: (_, message) => swept.logged.push(message),
       post: (event) => {
         swept.posted.at(-1)?.push(event);
@@ -197,8 +198,8 @@ describe('grants without their label', () => {
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
     const { repaired } = await sweeps(4, {
       before: (count) => {
-        if (count === 3) clock += HOUR_MS - 1;
-        if (count === 4) clock += 1;
+        if (count === 3) elapsed += HOUR_MS - 1;
+        if (count === 4) elapsed += 1;
       },
     });
     expect(repaired.map(({ length }) => length)).toEqual([1, 0, 0, 1]);
@@ -226,6 +227,6 @@ describe('grants without their label', () => {
 test('the wait is of the seconds that are set, a fifth more or less', async () => {
   waits.length = 0;
   const chances = [0, 0.5, 1];
-  await sweeps(3, { random: () => chances.shift() ?? 0 });
+  await sweeps(4, { random: () => chances.shift() ?? 0 });
   expect(waits.map(Math.round)).toEqual([24_000, 30_000, 36_000]);
 });

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause, type Clock } from '../functions/clock.ts';
 import type { OurEvent } from '../functions/domain/events.ts';
 import { fingerprint } from '../functions/domain/fingerprint.ts';
 import { grantOf } from '../functions/domain/grant.ts';
@@ -12,6 +12,7 @@ import type { Log } from '../functions/log.ts';
 
 export interface SweepTools {
   readonly cluster: Cluster;
+  readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
   readonly repair: (namespace: string, token: string | undefined) => Promise<void>;
@@ -40,12 +41,11 @@ export async function sweep(seconds: number, tools: SweepTools, signal: AbortSig
   while (!signal.aborted) {
     // Each for itself: a Broker that is down keeps nobody from the repair.
     await sweepMigrations(tools, known).then((next) => (known = next), failed);
-    if (performance.now() >= grantsAt) {
-      const next = performance.now() + GRANTS_EVERY_MS;
+    if (tools.clock.elapsed() >= grantsAt) {
+      const next = tools.clock.elapsed() + GRANTS_EVERY_MS;
       await sweepGrants(tools).then(() => (grantsAt = next), failed);
     }
-    const wait = seconds * 1_000 * (0.8 + 0.4 * tools.random());
-    await delay(wait, undefined, { signal }).catch(() => undefined);
+    await pause(tools.clock, seconds * 1_000 * (0.8 + 0.4 * tools.random()), signal);
   }
 }
 

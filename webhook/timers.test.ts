@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { systemClock } from '../functions/clock.ts';
 import { doubling, Timers } from './timers.ts';
 
 beforeEach(() => {
@@ -23,7 +24,7 @@ describe('Timers', () => {
   };
 
   test('runs first, then after each wait that it is told for the runs so far', async () => {
-    const timers = new Timers();
+    const timers = new Timers(systemClock);
     const { work, runs } = counting();
     const waits: number[] = [];
     const nextMs = (run: number): number => {
@@ -42,7 +43,7 @@ describe('Timers', () => {
   });
 
   test('a key that is running keeps its chain', async () => {
-    const timers = new Timers();
+    const timers = new Timers(systemClock);
     const [first, second] = [counting(), counting()];
     const waits = { firstMs: 1_000, nextMs: () => 1_000 };
     timers.start('a', first.work, waits);
@@ -54,7 +55,7 @@ describe('Timers', () => {
   });
 
   test('clear ends every chain of the prefix, and no other', async () => {
-    const timers = new Timers();
+    const timers = new Timers(systemClock);
     const [one, two, other] = [counting(), counting(), counting()];
     const waits = { firstMs: 10, nextMs: () => 10 };
     timers.start('lock/a/one', one.work, waits);
@@ -69,7 +70,7 @@ describe('Timers', () => {
   });
 
   test('cleared while it runs: it does not come again', async () => {
-    const timers = new Timers();
+    const timers = new Timers(systemClock);
     const { work, runs } = counting();
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const slow = async (): Promise<void> => {
@@ -86,7 +87,7 @@ describe('Timers', () => {
   });
 
   test('cleared and started anew while it runs: the new chain stands, alone', async () => {
-    const timers = new Timers();
+    const timers = new Timers(systemClock);
     const next = counting();
     const { promise, resolve } = Promise.withResolvers<undefined>();
     timers.start('a', () => promise, { firstMs: 10, nextMs: () => 1 });
@@ -103,7 +104,7 @@ describe('Timers', () => {
   });
 
   test('a run that takes longer than its wait is never run twice at once', async () => {
-    const timers = new Timers();
+    const timers = new Timers(systemClock);
     let running = 0;
     let most = 0;
     const work = async (): Promise<void> => {

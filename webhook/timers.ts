@@ -1,6 +1,13 @@
+import type { Clock } from '../functions/clock.ts';
+
 /** When a named thing is due, again and again until it is cleared: each key has one chain of timers. */
 export class Timers {
-  readonly #pending = new Map<string, NodeJS.Timeout>();
+  readonly #pending = new Map<string, Armed>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /**
    * Runs `work` in `firstMs`, then after every wait that `nextMs` gives for the number of runs so far. A key that is
@@ -16,22 +23,22 @@ export class Timers {
   }
 
   #arm(key: string, turn: Turn): void {
-    const timer = setTimeout(() => void this.#fire(key, timer, turn), turn.waitMs);
-    this.#pending.set(key, timer);
+    const armed: Armed = { cancel: this.#clock.after(turn.waitMs, () => void this.#fire(key, armed, turn)) };
+    this.#pending.set(key, armed);
   }
 
-  async #fire(key: string, timer: NodeJS.Timeout, { work, nextMs, run }: Turn): Promise<void> {
+  async #fire(key: string, armed: Armed, { work, nextMs, run }: Turn): Promise<void> {
     await work();
     // Cleared, or started anew, while it ran.
-    if (this.#pending.get(key) !== timer) return;
+    if (this.#pending.get(key) !== armed) return;
     this.#arm(key, { work, nextMs, waitMs: nextMs(run), run: run + 1 });
   }
 
   /** Ends every chain whose key starts with this. */
   clear(prefix: string): void {
-    for (const [key, timer] of this.#pending) {
+    for (const [key, { cancel }] of this.#pending) {
       if (!key.startsWith(prefix)) continue;
-      clearTimeout(timer);
+      cancel();
       this.#pending.delete(key);
     }
   }
@@ -40,6 +47,11 @@ export class Timers {
   keys(): string[] {
     return [...this.#pending.keys()];
   }
+}
+
+/** One wait of a chain. */
+interface Armed {
+  readonly cancel: () => void;
 }
 
 interface Turn {

@@ -4,6 +4,7 @@ import { aLock, aNamespace, lockedBy, lockedUnreadably } from '../test/builders/
 import { inNamespace, labelled, named, seconds } from '../test/builders/object.ts';
 import { aGrant, aQuota, enforced, hard, holding, raisedBy, settled } from '../test/builders/quota.ts';
 import { aVmmrq } from '../test/builders/snapshot.ts';
+import { systemClock } from '../functions/clock.ts';
 import type { OurEvent } from '../functions/domain/events.ts';
 import type { Lock } from '../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../functions/domain/names.ts';
@@ -33,6 +34,7 @@ class Kennel {
       { STALL_SECONDS: 3, OVERDUE_SECONDS: 5 },
       {
         cluster: this.cluster.asCluster(),
+        clock: systemClock,
         log: (level, message) => this.logged.push([level, message]),
         post: (event) => {
           this.posted.push(event);
@@ -283,12 +285,14 @@ describe('a raised quota in a namespace that nobody holds', () => {
 
 describe('when a watch breaks', () => {
   const lost = new Unreachable('the watch is gone');
-  /** The pause before it lists again is Node's own (node:timers/promises), no fake timer's. */
+  const PAUSE_MS = 200;
+  /** Takes the pause before it lists again. */
   async function breakAndMend(type: ResourceType, meanwhile: () => void): Promise<void> {
     const again = kennel.cluster.nextWatch(type);
     kennel.cluster.break(type, lost);
     meanwhile();
     kennel.cluster.mend(type);
+    await kennel.during(PAUSE_MS);
     await again;
   }
 

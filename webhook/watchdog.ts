@@ -1,3 +1,4 @@
+import type { Clock } from '../functions/clock.ts';
 import type { OurEvent } from '../functions/domain/events.ts';
 import { fingerprint } from '../functions/domain/fingerprint.ts';
 import { grantOf } from '../functions/domain/grant.ts';
@@ -19,6 +20,7 @@ export interface WatchdogSettings {
 
 export interface WatchdogTools {
   readonly cluster: Cluster;
+  readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
   /** Lowers and unlocks in this process; `token`: of the lock that has been watched for its whole life. */
@@ -37,21 +39,22 @@ const ORPHAN_MS = 2_000;
 export class Watchdog {
   readonly #settings: WatchdogSettings;
   readonly #tools: WatchdogTools;
-  readonly #timers = new Timers();
+  readonly #timers: Timers;
   /** What was last seen of each locked namespace: the token, or the text that cannot be read. */
   readonly #locks = new Map<string, string>();
 
   constructor(settings: WatchdogSettings, tools: WatchdogTools) {
     this.#settings = settings;
     this.#tools = tools;
+    this.#timers = new Timers(tools.clock);
   }
 
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { cluster, log } = this.#tools;
+    const { cluster, clock, log } = this.#tools;
     const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
-    const locked = { type: NAMESPACES, where: { labelSelector: `${LABEL.locked}=true` }, signal };
-    const raised = { type: RESOURCE_QUOTAS, where: { labelSelector: `${LABEL.raised}=true` }, signal };
+    const locked = { type: NAMESPACES, where: { labelSelector: `${LABEL.locked}=true` }, signal, clock };
+    const raised = { type: RESOURCE_QUOTAS, where: { labelSelector: `${LABEL.raised}=true` }, signal, clock };
     await Promise.all([
       follow(cluster, locked, {
         onList: (namespaces) => this.#relist(namespaces),
@@ -141,7 +144,7 @@ export class Watchdog {
       type: EVENT.sweepRequested,
       from: 'guard',
       namespace,
-      cause: `orphan-${String(Date.now())}`,
+      cause: `orphan-${String(this.#tools.clock.now().getTime())}`,
     });
   }
 

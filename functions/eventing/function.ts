@@ -67,14 +67,13 @@ function stepsFor(steps: readonly Step[], wake: Wake): [Step, ...Step[]] {
 async function withDeadline(step: Step, wake: Wake, tools: Tools): Promise<Outcome> {
   const ms = step.name === 'feasibility' ? DEADLINE_MS.feasibility : DEADLINE_MS.other;
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new Error(`${step.name} took longer than ${String(ms)} ms`)),
-    ms,
+  const cancel = tools.clock.after(ms, () =>
+    late.reject(new Error(`${step.name} took longer than ${String(ms)} ms`)),
   );
   try {
     return await Promise.race([step.handle(wake, tools), late.promise]);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }
 

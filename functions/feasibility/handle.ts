@@ -63,12 +63,12 @@ async function gather(
   tools: Tools,
 ): Promise<Seen | undefined> {
   let seen = await look({ name: namespace, listed }, tools);
-  const started = performance.now();
+  const started = tools.clock.elapsed();
   while (seen !== undefined && mayGetRoom(seen)) {
     const { launchers, quotas } = seen.snapshot;
     const within = overlaps(launchers) ? ROOM_MS.overlap : ROOM_MS.recount;
-    const left = Math.floor(started + within - performance.now());
-    if (left <= 0 || !(await watchForChange(tools.cluster, quotas, left))) break;
+    const left = Math.floor(started + within - tools.clock.elapsed());
+    if (left <= 0 || !(await watchForChange(tools, quotas, left))) break;
     seen = await look({ name: namespace }, tools);
   }
   return seen;

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause, systemClock, type Clock } from '../clock.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Cluster, ResourceType, Selection } from './cluster.ts';
 
@@ -12,26 +12,34 @@ export interface Follower<T> {
   readonly onError: (error: unknown) => void;
 }
 
+export interface Followed<T extends KubernetesObject> {
+  readonly type: ResourceType<T>;
+  readonly where: Selection;
+  readonly signal: AbortSignal;
+  /** Left out: the machine's. */
+  readonly clock?: Clock;
+}
+
 const PAUSE_MS = { first: 200, most: 10_000 };
 
 /** Lists and watches until `signal` aborts; after any break it lists again, so that nothing is missed for good. */
 export async function follow<T extends KubernetesObject>(
   cluster: Cluster,
-  { type, where, signal }: { type: ResourceType<T>; where: Selection; signal: AbortSignal },
+  { type, where, signal, clock = systemClock }: Followed<T>,
   follower: Follower<T>,
 ): Promise<void> {
-  let pause = PAUSE_MS.first;
+  let pauseMs = PAUSE_MS.first;
   while (!signal.aborted) {
     try {
       const { items, resourceVersion } = await cluster.list(type, where);
       follower.onList(items);
-      pause = PAUSE_MS.first;
+      pauseMs = PAUSE_MS.first;
       await watchFrom(resourceVersion);
     } catch (error) {
       if (isAborted(signal)) return;
       follower.onError(error);
-      await delay(pause, undefined, { signal }).catch(() => undefined);
-      pause = Math.min(pause * 2, PAUSE_MS.most);
+      await pause(clock, pauseMs, signal);
+      pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most);
     }
   }
 

@@ -1,4 +1,5 @@
 import { fingerprint } from '../domain/fingerprint.ts';
+import type { Clock } from '../clock.ts';
 import type { EventReport } from '../domain/report.ts';
 import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import type { Log } from '../log.ts';
@@ -13,18 +14,19 @@ const ATTEMPTS = 4;
 /** What reports are written with: a report that cannot be written is logged, and stops nothing. */
 export interface Reporter {
   readonly cluster: Cluster;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Writes Kubernetes Events, all at once; one that is there already is not written again. */
 export async function writeEvents(
-  { cluster, log }: Reporter,
+  { cluster, clock, log }: Reporter,
   reports: readonly EventReport[],
 ): Promise<void> {
   await Promise.all(
     reports.map(async (report) => {
       try {
-        await createEvent(cluster, report);
+        await createEvent(cluster, report, clock.now());
       } catch (error) {
         log('warn', `an Event was not written: ${describeError(error)}`, { reason: report.reason });
       }
@@ -32,9 +34,9 @@ export async function writeEvents(
   );
 }
 
-async function createEvent(cluster: Cluster, report: EventReport): Promise<void> {
+async function createEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
   const { on, type, reason, message, key } = report;
-  const now = new Date().toISOString();
+  const now = at.toISOString();
   // The same cause gives the same name: a repeated report is refused as AlreadyExists.
   const name = `${on.name.slice(0, 200)}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
   try {

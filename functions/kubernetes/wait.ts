@@ -1,3 +1,4 @@
+import { within, type Clock } from '../clock.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import type { Cluster } from './cluster.ts';
 import { isExpired } from './errors.ts';
@@ -25,18 +26,21 @@ export async function watchQuota(
 
 /** Whether the amounts of any of these quotas (hard or used) changed within `withinMs`. Returns at the first change. */
 export async function watchForChange(
-  cluster: Cluster,
+  { cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock },
   quotas: readonly ResourceQuota[],
   withinMs: number,
 ): Promise<boolean> {
   const amounts = ({ spec, status }: ResourceQuota): string => JSON.stringify([spec.hard, status]);
   const first = new AbortController();
-  const signal = AbortSignal.any([first.signal, AbortSignal.timeout(withinMs)]);
-  const watches = quotas.map(async (quota) => {
-    const until = (newer: ResourceQuota): boolean => amounts(newer) !== amounts(quota);
-    const changed = (await watchQuota(cluster, quota, { until, signal })) !== undefined;
-    if (changed) first.abort();
-    return changed;
+  const changes = await within(clock, withinMs, async (late) => {
+    const signal = AbortSignal.any([first.signal, late]);
+    const watches = quotas.map(async (quota) => {
+      const until = (newer: ResourceQuota): boolean => amounts(newer) !== amounts(quota);
+      const changed = (await watchQuota(cluster, quota, { until, signal })) !== undefined;
+      if (changed) first.abort();
+      return changed;
+    });
+    return Promise.all(watches);
   });
-  return (await Promise.all(watches)).includes(true);
+  return changes.includes(true);
 }

@@ -76,7 +76,7 @@ interface Due {
 
 async function lowerAll(wake: Wake, { decision, snapshot }: Due, tools: Tools): Promise<Outcome> {
   const { lock, quotas, reason, message } = decision;
-  const restored = await Promise.all(quotas.map((quota) => restore(tools.cluster, quota, lock)));
+  const restored = await Promise.all(quotas.map((quota) => restore(tools, quota, lock)));
   const wrote = restored.some((result) => result.wrote);
   const edits = restored.flatMap(({ foreignEdits }) => foreignEdits);
   if (wrote) tools.afterwards(() => report({ decision, snapshot, edits }, tools));

@@ -1,3 +1,4 @@
+import { within, type Clock } from '../clock.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
@@ -14,6 +15,12 @@ const ENFORCE_MS = 500;
 /** Writes and lost races of one quota before the whole event is tried again. */
 const ROUNDS = 12;
 
+/** What it takes to put a quota back. */
+export interface Reach {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+}
+
 export interface Restored {
   /** Whether a write of ours was among those that put it back; else somebody else was at it, or it was back already. */
   readonly wrote: boolean;
@@ -25,7 +32,7 @@ export interface Restored {
  * Resolves when it is back, with what somebody else had changed meanwhile. Rejects when it could not be done now.
  */
 export async function restore(
-  cluster: Cluster,
+  { cluster, clock }: Reach,
   seen: ResourceQuota,
   lock: Lock | undefined,
 ): Promise<Restored> {
@@ -37,7 +44,7 @@ export async function restore(
     if (next.kind === 'done') return { wrote, foreignEdits };
     if (isOthers(quota, lock) && !(await isStillSo(cluster, quota, lock))) return { wrote, foreignEdits };
     if (next.kind !== 'fence' && next.foreignEdits.length > 0) foreignEdits = next.foreignEdits;
-    const written = await write(cluster, quota, next);
+    const written = await write({ cluster, clock }, quota, next);
     wrote ||= written.ours;
     quota = written.quota;
   }
@@ -52,12 +59,12 @@ interface Written {
 }
 
 async function write(
-  cluster: Cluster,
+  { cluster, clock }: Reach,
   quota: ResourceQuota,
   next: Exclude<NextWrite, { kind: 'done' }>,
 ): Promise<Written> {
   try {
-    if (next.kind === 'enforce') return { ours: false, quota: await enforce(cluster, quota) };
+    if (next.kind === 'enforce') return { ours: false, quota: await enforce({ cluster, clock }, quota) };
     return { ours: true, quota: (await cluster.replace(RESOURCE_QUOTAS, next.quota)).object };
   } catch (error) {
     if (!isConflict(error) && !isNotFound(error)) throw error;
@@ -66,9 +73,10 @@ async function write(
 }
 
 /** Waits until status.hard says what spec.hard says; when nobody lowers it, writes it: it may only go down. */
-async function enforce(cluster: Cluster, quota: ResourceQuota): Promise<ResourceQuota | undefined> {
-  const signal = AbortSignal.timeout(ENFORCE_MS);
-  const enforced = await watchQuota(cluster, quota, { until: isEnforced, signal });
+async function enforce({ cluster, clock }: Reach, quota: ResourceQuota): Promise<ResourceQuota | undefined> {
+  const enforced = await within(clock, ENFORCE_MS, (signal) =>
+    watchQuota(cluster, quota, { until: isEnforced, signal }),
+  );
   if (enforced !== undefined) return enforced;
   const newest = await reread(cluster, quota);
   if (newest === undefined || isEnforced(newest)) return newest;

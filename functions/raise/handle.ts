@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../clock.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf, type Reference } from '../domain/lock.ts';
 import { EVENT, REASON } from '../domain/names.ts';
@@ -33,7 +33,7 @@ export const raise: Step = {
 async function handle({ namespace, token = '' }: Wake, tools: Tools): Promise<Outcome> {
   const quotas = await lockedQuotas(namespace, token, tools.cluster);
   if (quotas === undefined) return NOT_OURS;
-  if (tools.settings.SETTLE_MS > 0) await delay(tools.settings.SETTLE_MS);
+  if (tools.settings.SETTLE_MS > 0) await pause(tools.clock, tools.settings.SETTLE_MS);
   for (let round = 1; round <= ROUNDS; round += 1) {
     const found = await readQuotas(namespace, quotas, tools.cluster);
     if (isRaisedAlready(found, token)) return raisedAlready(namespace, token);

@@ -1,5 +1,6 @@
 import { EVENT, REASON } from '../../functions/domain/names.ts';
 import { newFunction, type Handle } from '../../functions/eventing/function.ts';
+import { systemClock } from '../../functions/clock.ts';
 import type { Step, Tools } from '../../functions/step.ts';
 
 /** Stands in for `lock`, without an API server: it always takes the namespace. */
@@ -22,4 +23,7 @@ const lock: Step = {
 };
 
 /** A Knative function that replies; faas.test.ts bundles it as the real one is. */
-export const handle: Handle = newFunction([lock], { log: () => undefined } as unknown as Tools);
+export const handle: Handle = newFunction([lock], {
+  log: () => undefined,
+  clock: systemClock,
+} as unknown as Tools);
