@@ -51,7 +51,8 @@ const guardSchema = z.object({
   ...shared,
   TLS_PORT: whole(0, 65_535, 8443),
   SWEEP_SECONDS: whole(1, 3_600, 30),
-  OVERDUE_SECONDS: whole(1, 60, 5),
+  /** More would leave the repair no time within the 15 s of I3. */
+  OVERDUE_SECONDS: whole(1, 10, 5),
 });
 
 export type Settings = z.infer<typeof functionsSchema>;

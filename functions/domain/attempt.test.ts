@@ -18,6 +18,7 @@ import {
   type AttemptSubject,
 } from './attempt.ts';
 import { referenceOf } from './migration.ts';
+import { MAX_LOCK_SECONDS } from './lock.ts';
 import { ANNOTATION, REASON } from './names.ts';
 
 describe('lastAttemptOf', () => {
@@ -137,26 +138,40 @@ describe('afterSuccess', () => {
   });
 });
 
+interface Trial {
+  readonly pause: number;
+  readonly lockedMs: number;
+  readonly succeeds: boolean;
+  readonly of: string;
+}
+
 test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of any 10 minutes', () => {
   /** Seconds since the last unlock, how the attempt goes, for how long it locks, and whether something changed. */
-  const attempt = fc.record({
-    pause: fc.integer({ min: 0, max: 900 }),
-    lockedMs: fc.integer({ min: 1, max: 30_000 + REPAIR_MS }),
-    succeeds: fc.boolean(),
-    of: fc.constantFrom('one', 'other'),
-  });
+  const attemptOf = (lockSeconds: number): fc.Arbitrary<Trial> =>
+    fc.record({
+      pause: fc.integer({ min: 0, max: 900 }),
+      lockedMs: fc.integer({ min: 1, max: lockSeconds * 1_000 + REPAIR_MS }),
+      succeeds: fc.boolean(),
+      of: fc.constantFrom('one', 'other'),
+    });
+  const runs = fc.constantFrom(5, 30, MAX_LOCK_SECONDS).chain((lockSeconds) =>
+    fc.record({
+      lockSeconds: fc.constant(lockSeconds),
+      attempts: fc.array(attemptOf(lockSeconds), { maxLength: 60 }),
+    }),
+  );
   fc.assert(
-    fc.property(fc.array(attempt, { maxLength: 60 }), (attempts) => {
+    fc.property(runs, ({ lockSeconds, attempts }) => {
       let now = NOW;
       let last: Attempt | undefined;
       const locked: { from: number; to: number }[] = [];
       for (const { pause, lockedMs, succeeds, of } of attempts) {
         now += pause * 1_000;
-        const hold = holdOf(last, { now, lockSeconds: 30, fingerprint: of });
+        const hold = holdOf(last, { now, lockSeconds, fingerprint: of });
         if (hold !== undefined) {
           // It comes back in the very millisecond in which it may.
           now = hold.until;
-          if (holdOf(last, { now, lockSeconds: 30, fingerprint: of }) !== undefined) continue;
+          if (holdOf(last, { now, lockSeconds, fingerprint: of }) !== undefined) continue;
         }
         const from = now;
         now += lockedMs;

@@ -11,8 +11,11 @@ const time = z.iso.datetime({ offset: true });
 
 export const LOCK_VERSION = 1;
 
-/** The longest a lock may live, whatever the configuration says. */
-export const MAX_LOCK_SECONDS = 60;
+/**
+ * The longest a lock may live, whatever the configuration says: with the time that its repair may take (REPAIR_MS) just
+ * the minute that failed attempts may lock a namespace for, so that a single crash keeps within it (docs/adr/0005).
+ */
+export const MAX_LOCK_SECONDS = 45;
 
 const lockSchema = z.looseObject({
   v: z.number().int(),

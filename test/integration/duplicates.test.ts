@@ -19,7 +19,7 @@ let lab: Lab;
 
 /** Nothing but the protocol moves a lock here: no stall, no end of its time. */
 beforeAll(async () => {
-  lab = await startLab({ env: { LOCK_SECONDS: '60', STALL_SECONDS: '30' } });
+  lab = await startLab({ env: { LOCK_SECONDS: '45', STALL_SECONDS: '30' } });
 });
 
 afterAll(async () => {

@@ -47,8 +47,8 @@ describe('with a wrong configuration a process does not start', () => {
     ['KUBECONFIG has no cluster', { STEP: 'lock', KUBECONFIG: 'no-kubeconfig' }, 'KUBECONFIG ('],
     ['KUBEVIRT_NAMESPACE is empty', { KUBEVIRT_NAMESPACE: '' }, 'KUBEVIRT_NAMESPACE: must not be empty'],
     ['KUBEVIRT_CONTROLLER is empty', { KUBEVIRT_CONTROLLER: '' }, 'KUBEVIRT_CONTROLLER: must not be empty'],
-    ['LOCK_SECONDS is too large', { LOCK_SECONDS: '61' }, `LOCK_SECONDS: ${tell(60, 5, '61')}`],
-    ['LOCK_SECONDS is too small', { LOCK_SECONDS: '4' }, `LOCK_SECONDS: ${tell(60, 5, '4')}`],
+    ['LOCK_SECONDS is too large', { LOCK_SECONDS: '46' }, `LOCK_SECONDS: ${tell(45, 5, '46')}`],
+    ['LOCK_SECONDS is too small', { LOCK_SECONDS: '4' }, `LOCK_SECONDS: ${tell(45, 5, '4')}`],
     ['STALL_SECONDS is a fraction', { STALL_SECONDS: '1.5' }, `STALL_SECONDS: ${tell(30, 1, '1.5')}`],
     ['SETTLE_MS is negative', { SETTLE_MS: '-1' }, `SETTLE_MS: ${tell(2_000, 0, '-1')}`],
     ['WAKE_URLS has a name only', { WAKE_URLS: `${SINK},lock` }, 'WAKE_URLS.1: must be an http or https URL'],
@@ -64,8 +64,8 @@ describe('with a wrong configuration a process does not start', () => {
     ['SWEEP_SECONDS is 0', { K_SINK: SINK, SWEEP_SECONDS: '0' }, `SWEEP_SECONDS: ${tell(3_600, 1, '0')}`],
     [
       'OVERDUE_SECONDS is too large',
-      { K_SINK: SINK, OVERDUE_SECONDS: '61' },
-      `OVERDUE_SECONDS: ${tell(60, 1, '61')}`,
+      { K_SINK: SINK, OVERDUE_SECONDS: '11' },
+      `OVERDUE_SECONDS: ${tell(10, 1, '11')}`,
     ],
     [
       'STALL_SECONDS is too large',
