@@ -308,6 +308,13 @@ describe('when a watch breaks', () => {
     expect(kennel.logged).toContainEqual(['warn', 'watching again: Unreachable: the watch is gone']);
   });
 
+  test("what it finds may be past its time: that is asked at once, by the API server's clock, and once", async () => {
+    await breakAndMend(NAMESPACES, () => kennel.cluster.put(NAMESPACES, HELD));
+    await breakAndMend(NAMESPACES, () => undefined);
+    await kennel.during(20_000);
+    expect(kennel.did).toEqual(['repair tenant undefined']);
+  });
+
   test('its time goes on over the break', async () => {
     kennel.cluster.put(NAMESPACES, HELD);
     await kennel.during(29_000);

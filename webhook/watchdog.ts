@@ -75,7 +75,12 @@ export class Watchdog {
   #relist(namespaces: readonly Namespace[]): void {
     const present = new Set(namespaces.map(({ metadata }) => metadata.name));
     for (const name of this.#locks.keys()) if (!present.has(name)) this.#forget(name);
-    for (const namespace of namespaces) this.#onLock(namespace);
+    for (const namespace of namespaces) {
+      const isFound = !this.#locks.has(namespace.metadata.name);
+      this.#onLock(namespace);
+      // How old it is only the API server's clock knows: what is past its time must not wait for a whole life once more.
+      if (isFound) void this.#repair(namespace.metadata.name, undefined);
+    }
   }
 
   #relistQuotas(quotas: readonly ResourceQuota[]): void {
