@@ -68,7 +68,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     say('starting etcd, kube-apiserver and kube-controller-manager');
     const controlPlane = await startControlPlane();
     ending.push(() => controlPlane.stop());
-    const admin = connect(controlPlane.adminKubeconfig);
+    const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
     say('installing config/default and the KubeVirt stand-in');
     await installKubeVirt(admin);

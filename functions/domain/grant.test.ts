@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { amountOf, aHardList, aVmmrqList } from '../../test/builders/arbitraries.ts';
 import { annotated, atVersion, labelled, named, NOW, seconds } from '../../test/builders/object.ts';
-import { aGrant, aQuota, hard, holding, holdingUnreadably } from '../../test/builders/quota.ts';
+import { aGrant, aQuota, hard, holding, holdingUnreadably, ownerOf } from '../../test/builders/quota.ts';
 import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
 import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
 import { grantOf, raisedQuota, type Grant, type RaiseOrder } from './grant.ts';
@@ -140,21 +140,32 @@ describe('raisedQuota', () => {
   });
 
   test('records who owns each raised key, to hand it back', () => {
-    const owns = (manager: string, ...keys: string[]): unknown => ({
-      manager,
-      fieldsV1: { 'f:spec': { 'f:hard': Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) } },
-    });
     const managedFields = [
-      owns('kubectl', 'requests.cpu', 'pods'),
-      owns('argo', 'requests.cpu', 'requests.memory'),
-      { manager: 'kube-controller-manager', fieldsV1: { 'f:status': {} } },
-      { manager: 'nothing' },
+      ownerOf('pods', 'requests.cpu')({ manager: 'kubectl', operation: 'Update', time: seconds(-9) }),
+      ownerOf('requests.cpu', 'requests.memory')({ manager: 'argo', operation: 'Apply' }),
     ];
     const quota = aQuota((one) => ({ ...one, metadata: { ...one.metadata, managedFields } }));
+    const argo = { manager: 'argo', operation: 'Apply', apiVersion: 'v1' };
     expect(grantIn(raisedQuota(quota, order(aVmmrq()))).managers).toEqual({
-      'requests.cpu': ['kubectl', 'argo'],
-      'requests.memory': ['argo'],
+      'requests.cpu': [
+        { manager: 'kubectl', operation: 'Update', apiVersion: 'v1', time: seconds(-9) },
+        argo,
+      ],
+      'requests.memory': [argo],
     });
+  });
+
+  test.each<[string, unknown]>([
+    ['names only', ['argo']],
+    ['no list', 'argo'],
+    ['of an operation that there is not', [{ manager: 'argo', operation: 'Own', apiVersion: 'v1' }]],
+    ['a name that the API server refuses', [{ manager: 'a\u0001', operation: 'Apply', apiVersion: 'v1' }]],
+    ['a name that is too long', [{ manager: 'ä'.repeat(65), operation: 'Apply', apiVersion: 'v1' }]],
+    ['no time', [{ manager: 'argo', operation: 'Apply', apiVersion: 'v1', time: 'yesterday' }]],
+  ])('owners that cannot be handed back (%s) cost the way back nothing', (_, owners) => {
+    const text = JSON.stringify({ ...aGrant(), managers: { 'requests.cpu': owners } });
+    const want = aGrant({ managers: { 'requests.cpu': [] } });
+    expect(grantOf(aQuota(holdingUnreadably(text)))).toEqual({ kind: 'held', grant: want });
   });
 
   test('I5: no key is raised by more than the VMMRQs give for it, no key is added, dropped or lowered', () => {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
+import { ownersOf, ownerSchema } from './field-ownership.ts';
 import { parseJson, type Reference } from './lock.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from './objects.ts';
@@ -18,8 +19,8 @@ const grantSchema = z.looseObject({
   original: texts,
   raised: texts,
   vmmrqs: z.array(z.object({ name: z.string(), uid: z.string() })).catch([]),
-  /** Who owned the raised keys (server-side apply), to hand them back. */
-  managers: z.record(z.string(), z.array(z.string())).catch({}),
+  /** Who owned the raised keys (server-side apply), to hand them back; what cannot be read hands nothing back. */
+  managers: z.record(z.string(), z.array(ownerSchema).catch([])).catch({}),
 });
 
 /** The record of a raise, written in the raise's own PUT. `original` and `raised` keep their meaning in every version. */
@@ -95,16 +96,6 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
   };
 }
 
-interface ManagedFields {
-  manager?: string;
-  fieldsV1?: { 'f:spec'?: { 'f:hard'?: Record<string, unknown> } };
-}
-
-function managersOf(quota: ResourceQuota, keys: readonly string[]): Record<string, string[]> {
-  const entries = (quota.metadata as { managedFields?: ManagedFields[] }).managedFields ?? [];
-  const ownersOf = (key: string): string[] =>
-    entries.flatMap(({ manager, fieldsV1 }) =>
-      manager !== undefined && fieldsV1?.['f:spec']?.['f:hard']?.[`f:${key}`] !== undefined ? [manager] : [],
-    );
-  return Object.fromEntries(keys.map((key) => [key, ownersOf(key)]));
+function managersOf({ metadata }: ResourceQuota, keys: readonly string[]): Grant['managers'] {
+  return Object.fromEntries(keys.map((key) => [key, ownersOf(metadata.managedFields ?? [], key)]));
 }

@@ -24,6 +24,22 @@ export interface ObjectMeta {
   annotations?: Record<string, string>;
   finalizers?: string[];
   ownerReferences?: OwnerReference[];
+  managedFields?: ManagedFieldsEntry[];
+}
+
+/** Who last set which fields: what server-side apply goes by. Of a field as a tree of `f:<name>`, {} at its end. */
+export interface ManagedFieldsEntry {
+  manager?: string | undefined;
+  operation?: string | undefined;
+  apiVersion?: string | undefined;
+  time?: string | undefined;
+  subresource?: string | undefined;
+  fieldsType?: string | undefined;
+  fieldsV1?: FieldsV1 | undefined;
+}
+
+export interface FieldsV1 {
+  [part: string]: FieldsV1;
 }
 
 export interface KubernetesObject {

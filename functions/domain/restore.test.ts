@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { aHardList, amountOf, aVmmrqList } from '../../test/builders/arbitraries.ts';
-import { annotated, labelled } from '../../test/builders/object.ts';
+import { annotated, labelled, type Change } from '../../test/builders/object.ts';
 import {
   aGrant,
   aQuota,
   enforced,
   hard,
   holding,
+  ownerOf,
   raisedBy,
   settled,
   specHard,
@@ -15,10 +16,11 @@ import {
 } from '../../test/builders/quota.ts';
 import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
 import { grantOf, type Grant } from './grant.ts';
-import { ANNOTATION, LABEL } from './names.ts';
-import type { ResourceList, ResourceQuota } from './objects.ts';
+import { ANNOTATION, FIELD_MANAGER, LABEL } from './names.ts';
+import type { ManagedFieldsEntry, ResourceList, ResourceQuota } from './objects.ts';
 import { formatQuantity, parseQuantity } from './quantity.ts';
 import {
+  handedBack,
   isEnforced,
   isRaiseEnforced,
   loweredStatus,
@@ -191,6 +193,65 @@ describe('releasedQuota', () => {
   test('the fence of an earlier lock is replaced', () => {
     const again = releasedQuota(releasedQuota(aQuota(), 'token-0'), 'token-1');
     expect(again.metadata.annotations).toEqual({ [ANNOTATION.lastRelease]: 'token-1' });
+  });
+});
+
+describe('handedBack', () => {
+  const flux = { manager: 'flux', operation: 'Apply', apiVersion: 'v1' } as const;
+  const ours = { manager: FIELD_MANAGER, operation: 'Update', apiVersion: 'v1' };
+  const grant = aGrant({
+    original: { cpu: '1', memory: '1Gi', pods: '3' },
+    raised: { cpu: '2', memory: '2Gi', pods: '4' },
+    managers: { cpu: [flux], memory: [flux], pods: [flux] },
+  });
+  const owned =
+    (...managedFields: ManagedFieldsEntry[]): Change<ResourceQuota> =>
+    (quota) => ({
+      ...quota,
+      metadata: { ...quota.metadata, managedFields },
+    });
+
+  test.each<[string, { now: ResourceList; entries: ManagedFieldsEntry[]; want: ManagedFieldsEntry[] }]>([
+    [
+      'every key that says its original again',
+      {
+        now: { cpu: '1', memory: '1Gi', pods: '3' },
+        entries: [ownerOf('cpu', 'memory', 'pods')(ours)],
+        want: [ownerOf('cpu', 'memory', 'pods')(flux)],
+      },
+    ],
+    [
+      'not what somebody else has set: that is theirs',
+      {
+        now: { cpu: '7', memory: '1Gi', pods: '3' },
+        entries: [ownerOf('memory', 'pods')(ours), ownerOf('cpu')({ ...flux, manager: 'admin' })],
+        want: [ownerOf('cpu')({ ...flux, manager: 'admin' }), ownerOf('memory', 'pods')(flux)],
+      },
+    ],
+    [
+      'not a key that is gone',
+      {
+        now: { cpu: '1' },
+        entries: [ownerOf('cpu')(ours)],
+        want: [ownerOf('cpu')(flux)],
+      },
+    ],
+    [
+      'not a key that is still raised',
+      {
+        now: { cpu: '1', memory: '2Gi' },
+        entries: [ownerOf('cpu', 'memory')(ours)],
+        want: [ownerOf('memory')(ours), ownerOf('cpu')(flux)],
+      },
+    ],
+  ])('%s', (_, { now, entries, want }) => {
+    const quota = aQuota(hard(now), owned(...entries));
+    expect(handedBack(quota, grant)).toEqual(owned(...want)(quota));
+  });
+
+  test('a quota that says nothing of managers stays as it is', () => {
+    const quota = aQuota(hard({ cpu: '1' }));
+    expect(handedBack(quota, grant)).toBe(quota);
   });
 });
 

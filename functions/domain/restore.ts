@@ -1,3 +1,4 @@
+import { givenBack } from './field-ownership.ts';
 import { grantOf, type Grant } from './grant.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 import type { ResourceList, ResourceQuota } from './objects.ts';
@@ -60,6 +61,24 @@ export function releasedQuota(quota: ResourceQuota, token: string): ResourceQuot
       annotations: { ...annotations, [ANNOTATION.lastRelease]: token },
     },
   };
+}
+
+/**
+ * The field ownership of the keys that say their original again, handed back for write ③: else a server-side apply of
+ * their owners could never remove such a key again. A key that somebody else has set meanwhile is theirs.
+ */
+export function handedBack(quota: ResourceQuota, grant: Grant): ResourceQuota {
+  const { managedFields } = quota.metadata;
+  if (managedFields === undefined) return quota;
+  const hard = quota.spec.hard ?? {};
+  const keys = Object.keys(grant.raised).filter(
+    (key) => hard[key] !== undefined && hard[key] === grant.original[key],
+  );
+  const entries = keys.reduce(
+    (before, key) => givenBack(before, key, grant.managers[key] ?? []),
+    managedFields,
+  );
+  return { ...quota, metadata: { ...quota.metadata, managedFields: entries } };
 }
 
 /** The API server enforces what spec.hard says, key for key. Admission reads status.hard (facts/kubevirt.md §2.5). */

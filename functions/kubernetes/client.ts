@@ -1,4 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { FIELD_MANAGER } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type {
   Address,
@@ -22,14 +23,17 @@ export class NoApiServer extends Error {
   override readonly name = 'NoApiServer';
 }
 
-/** The real API server, by KUBECONFIG where it is set, else in-cluster. Throws NoApiServer. */
-export function connect(kubeconfig: string | undefined): Cluster {
+/**
+ * The real API server, by KUBECONFIG where it is set, else in-cluster. `fieldManager`: who writes, unless a write says
+ * otherwise; processes of ours leave it out. Throws NoApiServer.
+ */
+export function connect(kubeconfig: string | undefined, fieldManager: string = FIELD_MANAGER): Cluster {
   const config = new KubeConfig();
   try {
     if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
     else if (process.env['KUBERNETES_SERVICE_HOST'] !== undefined) config.loadFromCluster();
     else throw new Error('it is not set, and KUBERNETES_SERVICE_HOST says that this is no cluster');
-    return new Client(new Transport(config));
+    return new Client(new Transport(config), fieldManager);
   } catch (cause) {
     throw new NoApiServer('KUBECONFIG', { cause });
   }
@@ -37,9 +41,11 @@ export function connect(kubeconfig: string | undefined): Cluster {
 
 class Client implements Cluster {
   readonly #transport: Transport;
+  readonly #fieldManager: string;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, fieldManager: string) {
     this.#transport = transport;
+    this.#fieldManager = fieldManager;
   }
 
   get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>> {
@@ -64,7 +70,7 @@ class Client implements Cluster {
     const at = namespaceOf(object.metadata.namespace);
     return this.#one<T>({
       method: 'POST',
-      path: pathOf(type, at, writeQuery(options)),
+      path: pathOf(type, at, this.#writeQuery(options)),
       body: { apiVersion: type.apiVersion, kind: type.kind, ...object },
     });
   }
@@ -75,14 +81,14 @@ class Client implements Cluster {
     options: WriteOptions = {},
   ): Promise<Read<T>> {
     const at = { name: object.metadata.name, ...namespaceOf(object.metadata.namespace) };
-    const path = pathOf(type, { ...at, ...subresourceOf(options) }, writeQuery(options));
+    const path = pathOf(type, { ...at, ...subresourceOf(options) }, this.#writeQuery(options));
     return this.#one<T>({ method: 'PUT', path, body: object });
   }
 
   patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: Change): Promise<Read<T>> {
     return this.#one<T>({
       method: 'PATCH',
-      path: pathOf(type, { ...at, ...subresourceOf(change) }),
+      path: pathOf(type, { ...at, ...subresourceOf(change) }, this.#writeQuery({})),
       body: change.merge,
       contentType: 'application/merge-patch+json',
     });
@@ -113,6 +119,10 @@ class Client implements Cluster {
       if (event.type === 'ERROR') throw new ApiError(`watch of ${type.plural}`, event.object as Status, date);
       yield event as WatchEvent<T>;
     }
+  }
+
+  #writeQuery({ dryRun, fieldManager = this.#fieldManager }: WriteOptions): Record<string, string> {
+    return { ...(dryRun === true ? { dryRun: 'All' } : {}), fieldManager };
   }
 
   async #one<T>(request: Request): Promise<Read<T>> {
@@ -159,13 +169,6 @@ function selectors({ labelSelector, fieldSelector }: Selection): Record<string, 
   return {
     ...(labelSelector === undefined ? {} : { labelSelector }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
-  };
-}
-
-function writeQuery({ dryRun, fieldManager }: WriteOptions): Record<string, string> {
-  return {
-    ...(dryRun === true ? { dryRun: 'All' } : {}),
-    ...(fieldManager === undefined ? {} : { fieldManager }),
   };
 }
 

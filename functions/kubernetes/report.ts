@@ -1,5 +1,6 @@
-import { fingerprint } from '../domain/fingerprint.ts';
 import type { Clock } from '../clock.ts';
+import { fingerprint } from '../domain/fingerprint.ts';
+import { FIELD_MANAGER } from '../domain/names.ts';
 import type { EventReport } from '../domain/report.ts';
 import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import type { Log } from '../log.ts';
@@ -7,7 +8,6 @@ import type { Cluster } from './cluster.ts';
 import { describeError, isAlreadyExists, isConflict, isNotFound, isTerminating } from './errors.ts';
 import { EVENTS, VMMRQS } from './resources.ts';
 
-const COMPONENT = 'managed-tenant-quota';
 const MAX_MESSAGE = 1_024;
 const ATTEMPTS = 4;
 
@@ -49,7 +49,7 @@ async function createEvent(cluster: Cluster, report: EventReport, at: Date): Pro
       count: 1,
       firstTimestamp: now,
       lastTimestamp: now,
-      source: { component: COMPONENT },
+      source: { component: FIELD_MANAGER },
     });
   } catch (error) {
     // The namespace may be on its way out (403, NotFound of the namespace): nobody is left to read it.

@@ -1,6 +1,7 @@
 import https from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { FIELD_MANAGER } from '../domain/names.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
 
 export interface Request {
@@ -75,7 +76,7 @@ export class Transport {
       headers: {
         ...(credentials.headers as Record<string, string>),
         accept: 'application/json',
-        'user-agent': 'managed-tenant-quota',
+        'user-agent': FIELD_MANAGER,
         ...(body === undefined ? {} : bodyHeaders(body, request.contentType)),
       },
     };

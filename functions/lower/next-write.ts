@@ -2,7 +2,7 @@ import { grantOf, type Grant } from '../domain/grant.ts';
 import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { isEnforced, releasedQuota, restoredQuota, type ForeignEdit } from '../domain/restore.ts';
+import { handedBack, isEnforced, releasedQuota, restoredQuota, type ForeignEdit } from '../domain/restore.ts';
 
 /** What one quota needs next on its way back. */
 export type NextWrite =
@@ -11,7 +11,7 @@ export type NextWrite =
   | { readonly kind: 'restore'; readonly quota: ResourceQuota; readonly foreignEdits: readonly ForeignEdit[] }
   /** Wait until status.hard is what spec.hard says, or write it. */
   | { readonly kind: 'enforce'; readonly foreignEdits: readonly ForeignEdit[] }
-  /** ③ record dropped, fence set. */
+  /** ③ record dropped, field ownership handed back, fence set. */
   | { readonly kind: 'release'; readonly quota: ResourceQuota; readonly foreignEdits: readonly ForeignEdit[] }
   /** Never raised: only the fence, so that no late raise of this lock can raise it. */
   | { readonly kind: 'fence'; readonly quota: ResourceQuota };
@@ -35,7 +35,7 @@ function fenceOrDone(quota: ResourceQuota, lock: Lock | undefined): NextWrite {
 function restoreOrClose(quota: ResourceQuota, grant: Grant): NextWrite {
   const back = restoredQuota(quota, grant);
   if (back.changed) return { kind: 'restore', quota: back.quota, foreignEdits: back.foreignEdits };
-  return close(quota, grant.token, back.foreignEdits);
+  return close(handedBack(quota, grant), grant.token, back.foreignEdits);
 }
 
 function close(quota: ResourceQuota, token: string, foreignEdits: readonly ForeignEdit[]): NextWrite {

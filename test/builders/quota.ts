@@ -1,6 +1,11 @@
 import { raisedQuota, type Grant } from '../../functions/domain/grant.ts';
 import { ANNOTATION, LABEL } from '../../functions/domain/names.ts';
-import type { ResourceList, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
+import type {
+  ManagedFieldsEntry,
+  ResourceList,
+  ResourceQuota,
+  Vmmrq,
+} from '../../functions/domain/objects.ts';
 import { restoredQuota } from '../../functions/domain/restore.ts';
 import { aLock } from './namespace.ts';
 import {
@@ -91,6 +96,16 @@ export const putBack =
   (grant: Grant): Change<ResourceQuota> =>
   (quota) =>
     restoredQuota(quota, grant).quota;
+
+/** An entry of metadata.managedFields by which somebody owns these keys of spec.hard. */
+export const ownerOf =
+  (...keys: readonly string[]) =>
+  (owner: ManagedFieldsEntry): ManagedFieldsEntry => ({
+    apiVersion: 'v1',
+    fieldsType: 'FieldsV1',
+    fieldsV1: { 'f:spec': { 'f:hard': Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) } },
+    ...owner,
+  });
 
 /** The record of a raise by 1200m CPU, and its label. */
 export const holding =
