@@ -23,7 +23,7 @@ describe('readSettings', () => {
     const environment = {
       STEP: 'lock',
       PORT: '0',
-      LOCK_SECONDS: '45',
+      LOCK_SECONDS: '60',
       SETTLE_MS: '250',
       WAKE_URLS: 'http://lock.example/health/readiness,https://raise.example/',
       KUBECONFIG: '/somewhere',
@@ -32,7 +32,7 @@ describe('readSettings', () => {
     expect(readSettings(environment)).toMatchObject({
       STEP: 'lock',
       PORT: 0,
-      LOCK_SECONDS: 45,
+      LOCK_SECONDS: 60,
       SETTLE_MS: 250,
       WAKE_URLS: ['http://lock.example/health/readiness', 'https://raise.example/'],
       KUBECONFIG: '/somewhere',
@@ -46,7 +46,7 @@ describe('readSettings', () => {
     ['PORT', { PORT: '65536' }],
     ['PORT', { PORT: '-1' }],
     ['PORT', { PORT: '80.5' }],
-    ['LOCK_SECONDS', { LOCK_SECONDS: '46' }],
+    ['LOCK_SECONDS', { LOCK_SECONDS: '61' }],
     ['LOCK_SECONDS', { LOCK_SECONDS: '4' }],
     ['LOCK_SECONDS', { LOCK_SECONDS: '30s' }],
     ['STALL_SECONDS', { STALL_SECONDS: '0' }],

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { LONGEST_TAKEN_SECONDS } from './domain/attempt.ts';
 import type { OurEvent, Wake } from './domain/events.ts';
 import type { EventType, Reason } from './domain/names.ts';
 import type { Rules } from './domain/snapshot.ts';
@@ -52,5 +53,5 @@ export interface WakesOn {
 /** The part of the settings that verdicts are made with. */
 export const rulesOf = (settings: Tools['settings']): Rules => ({
   kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
-  lockSeconds: settings.LOCK_SECONDS,
+  lockSeconds: Math.min(settings.LOCK_SECONDS, LONGEST_TAKEN_SECONDS),
 });

@@ -12,13 +12,13 @@ import {
   holdOf,
   lastAttemptOf,
   LOCK_BUDGET_MS,
+  LONGEST_TAKEN_SECONDS,
   REPAIR_MS,
   WINDOW_MS,
   type Attempt,
   type AttemptSubject,
 } from './attempt.ts';
 import { referenceOf } from './migration.ts';
-import { MAX_LOCK_SECONDS } from './lock.ts';
 import { ANNOTATION, REASON } from './names.ts';
 
 describe('lastAttemptOf', () => {
@@ -154,7 +154,7 @@ test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of
       succeeds: fc.boolean(),
       of: fc.constantFrom('one', 'other'),
     });
-  const runs = fc.constantFrom(5, 30, MAX_LOCK_SECONDS).chain((lockSeconds) =>
+  const runs = fc.constantFrom(5, 30, LONGEST_TAKEN_SECONDS).chain((lockSeconds) =>
     fc.record({
       lockSeconds: fc.constant(lockSeconds),
       attempts: fc.array(attemptOf(lockSeconds), { maxLength: 60 }),

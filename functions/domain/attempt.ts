@@ -26,6 +26,11 @@ export const LOCK_BUDGET_MS = 60_000;
 export const WINDOW_MS = 600_000;
 /** A lock may outlive its time by this much before the watchdog has repaired it (I3). */
 export const REPAIR_MS = 15_000;
+/**
+ * The longest that a lock is taken for, whatever the configuration says: with its repair just the lock budget, so that a
+ * single lock that nobody lets go of keeps within I7 (docs/adr/0005).
+ */
+export const LONGEST_TAKEN_SECONDS = (LOCK_BUDGET_MS - REPAIR_MS) / 1_000;
 
 /** The last attempt of this namespace; one that cannot be read counts as none. */
 export function lastAttemptOf(namespace: Namespace): Attempt | undefined {

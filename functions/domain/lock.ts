@@ -11,11 +11,8 @@ const time = z.iso.datetime({ offset: true });
 
 export const LOCK_VERSION = 1;
 
-/**
- * The longest a lock may live, whatever the configuration says: with the time that its repair may take (REPAIR_MS) just
- * the minute that failed attempts may lock a namespace for, so that a single crash keeps within it (docs/adr/0005).
- */
-export const MAX_LOCK_SECONDS = 45;
+/** The longest a lock may live, whoever took it (design §3). We take none for longer than LONGEST_TAKEN_SECONDS. */
+export const MAX_LOCK_SECONDS = 60;
 
 const lockSchema = z.looseObject({
   v: z.number().int(),
