@@ -23,6 +23,8 @@ export interface LocalClusterOptions {
   readonly idleMs?: number;
   /** On top of what the manifests say, for functions and guard. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Another way to the API server for a function or the guard: from the path of its kubeconfig to that of another. */
+  readonly reroute?: (account: string, kubeconfig: string) => string;
   readonly timings?: KubeVirtOptions['timings'];
   /** What is under way, for people. */
   readonly onProgress?: (line: string) => void;
@@ -43,6 +45,8 @@ export interface LocalCluster {
   /** The guard's process ends (SIGKILL), as by a crash. */
   killGuard(): Promise<void>;
   startGuard(): Promise<void>;
+  /** The manifests again, after somebody removed them. */
+  installAgain(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -81,7 +85,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
         deployment: deploymentOf(objects),
         bundle: join(root, 'dist/guard.mjs'),
         folder: controlPlane.folder,
-        kubeconfig: await accountOf(controlPlane, guardAccount(deploymentOf(objects))),
+        kubeconfig: await wayOf({ controlPlane, options }, guardAccount(deploymentOf(objects))),
         port,
         tlsPort,
         rewrite: eventing.rewrite,
@@ -105,6 +109,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
       guard: () => guard.child(),
       killGuard: () => guard.stop(0),
       startGuard: () => guard.start(),
+      installAgain: () => install(admin, objects, tlsPort),
       stop,
     };
   } catch (error) {
@@ -115,6 +120,15 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
 
 const accountOf = (controlPlane: ControlPlane, name: string): Promise<string> =>
   controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });
+
+/** Of a process of ours. */
+async function wayOf(
+  { controlPlane, options: { reroute } }: Pick<EventingParts, 'controlPlane' | 'options'>,
+  account: string,
+): Promise<string> {
+  const kubeconfig = await accountOf(controlPlane, account);
+  return reroute === undefined ? kubeconfig : reroute(account, kubeconfig);
+}
 
 function deploymentOf(objects: readonly KubernetesObject[]): KubernetesObject {
   const found = objects.find(
@@ -137,7 +151,7 @@ function newEventing({ objects, controlPlane, port, options }: EventingParts): P
     objects: objects,
     server: controlPlane.url,
     clusterFor: async (account) => connect(await accountOf(controlPlane, account)),
-    kubeconfigFor: (account) => accountOf(controlPlane, account),
+    kubeconfigFor: (account) => wayOf({ controlPlane, options }, account),
     bundle: join(root, 'dist/functions.mjs'),
     addresses: {
       [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,

@@ -1,11 +1,16 @@
 import type { KubernetesObject } from '../functions/domain/objects.ts';
-import type { Cluster, ResourceType } from '../functions/kubernetes/cluster.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Address, Cluster, ResourceType } from '../functions/kubernetes/cluster.ts';
 import { VMMRQS } from '../functions/kubernetes/resources.ts';
+import { orGone } from '../functions/kubernetes/snapshot.ts';
 import { untilServed } from './served.ts';
 
 /** Kinds that stand-ins play here, not the API server: Knative's CRDs cannot be had on one machine without Knative. */
 const isPlayed = ({ apiVersion = '', kind }: KubernetesObject): boolean =>
   apiVersion.includes('.knative.dev/') || kind === 'Deployment' || kind === 'Service';
+
+const GONE_WITHIN_MS = 120_000;
+const LOOK_EVERY_MS = 50;
 
 interface Webhooks extends KubernetesObject {
   webhooks: { clientConfig: { service: { port: number } } }[];
@@ -35,6 +40,30 @@ export async function install(
   }
   await untilServed(admin, VMMRQS);
 }
+
+/**
+ * Deletes them as `kubectl delete -k` does: in the order in which they are rendered, the namespace first and the webhooks
+ * last, and what they contain with them. Resolves when all of it is gone.
+ */
+export async function uninstall(admin: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
+  const ours = objects.filter((each) => !isPlayed(each));
+  for (const object of ours) await orGone(admin.delete(typeOf(object), addressOf(object)));
+  for (const object of ours) await untilGone(admin, object);
+}
+
+async function untilGone(admin: Cluster, object: KubernetesObject): Promise<void> {
+  const until = performance.now() + GONE_WITHIN_MS;
+  while ((await orGone(admin.get(typeOf(object), addressOf(object)))) !== undefined) {
+    if (performance.now() > until)
+      throw new Error(`${object.kind ?? ''} ${object.metadata.name} is not gone`);
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+const addressOf = ({ metadata: { name, namespace } }: KubernetesObject): Address => ({
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+});
 
 /** In the cluster a Service maps 443 to the container's port; an ExternalName maps nothing. */
 function onPort(object: KubernetesObject, port: number): KubernetesObject {

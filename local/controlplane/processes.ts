@@ -48,6 +48,8 @@ export interface ControlPlane {
   stopApiServer(): Promise<void>;
   /** The same port and data again; resolves when it is ready. */
   startApiServer(): Promise<void>;
+  /** etcd is gone, as by a crash, and starts again on its data; resolves when the API server is ready again. */
+  restartEtcd(): Promise<void>;
   /** Ends the processes and removes the folder. May be called more than once. */
   stop(): Promise<void>;
 }
@@ -99,7 +101,7 @@ export class LocalControlPlane implements ControlPlane {
     writeServiceAccountKey(this.#files.serviceAccountKey);
     writeTokenFile(this.#files.tokens, this.#parts.users);
     writeFileSync(this.#files.auditPolicy, JSON.stringify(AUDIT_POLICY));
-    this.#etcd = await this.#spawn('etcd', etcdFlags(this.#files));
+    this.#etcd = await this.#spawnEtcd();
     await this.#startApiServerOnAFreePort();
     this.adminKubeconfig = this.#kubeconfigOf(ADMIN);
     const kubeconfig = this.#kubeconfigOf(CONTROLLER_MANAGER);
@@ -138,6 +140,12 @@ export class LocalControlPlane implements ControlPlane {
 
   async startApiServer(): Promise<void> {
     this.#apiServer = await this.#spawn('kube-apiserver', apiServerFlags(this.#files, this.#port));
+    await this.#apiServerReady();
+  }
+
+  async restartEtcd(): Promise<void> {
+    await this.#etcd?.stop(0);
+    this.#etcd = await this.#spawnEtcd();
     await this.#apiServerReady();
   }
 
@@ -192,6 +200,10 @@ export class LocalControlPlane implements ControlPlane {
   #spawn(name: ServerBinary, args: readonly string[]): Promise<Child> {
     const command = this.#parts.binaries[name];
     return startChild({ name, command, args, logFile: join(this.folder, `${name}.log`) });
+  }
+
+  #spawnEtcd(): Promise<Child> {
+    return this.#spawn('etcd', etcdFlags(this.#files));
   }
 
   #known({ name, groups }: User): KnownUser {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EVENT } from '../../functions/domain/names.ts';
-import type { Chosen } from '../../local/eventing/broker.ts';
 import { expectAsBefore } from './support/as-before.ts';
+import { expectInTime } from './support/at-rest.ts';
+import { Measured } from './support/measured.ts';
 import { wasRaised } from './support/invariants.ts';
-import { namespaceOf, startLab, type Lab } from './support/lab.ts';
+import { startLab, type Lab } from './support/lab.ts';
+import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from './support/losses.ts';
 import { newTenant, type Tenant } from './support/tenant.ts';
 
 const LOCK_SECONDS = 5;
-/** I3 (design §4): whatever happened, everything is back within the lock's lifetime and this. */
-const REPAIR_SECONDS = 15;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
   STALL_SECONDS: '1',
@@ -19,44 +19,35 @@ const ENV = {
 };
 
 let lab: Lab;
-/** What is lost, by namespace. */
-const lost = new Map<string, Chosen>();
+const measured = new Measured('locked for');
+let lost: ReturnType<typeof losses>;
 /** These two wait for the end of their lock: the other tests go on meanwhile. */
 let raised: Tenant;
 let locked: Tenant;
 
-const EVERYTHING: Chosen = () => true;
-const isFor =
-  (...triggers: readonly string[]): Chosen =>
-  ({ trigger }) =>
-    triggers.includes(trigger);
-const WHAT_ENDS_A_LOCK = isFor('mtq-lower', 'mtq-unlock');
-
 beforeAll(async () => {
   lab = await startLab({ env: ENV });
-  lab.cluster.eventing.broker.lose((passage) => lost.get(namespaceOf(passage.event))?.(passage) === true);
+  lost = losses(lab);
   [raised, locked] = await Promise.all([
     newTenant(lab, { name: 'nothing-after-raise' }),
     newTenant(lab, { name: 'nothing-after-lock' }),
   ]);
   lost.set(raised.name, (passage) => WHAT_ENDS_A_LOCK(passage) || wasRaised(raised.history));
-  lost.set(locked.name, isFor('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+  lost.set(locked.name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
   await Promise.all([raised.migrate(), locked.migrate()]);
 });
 
 afterAll(async () => {
+  measured.print();
   await lab.stop();
 });
 
 const isThrough = (tenant: Tenant, vm = 0): boolean => tenant.migration(vm)?.status?.phase === 'Succeeded';
 
-/** How long the namespace was locked, printed; within the bound of I3. */
+/** How long the namespace was locked; within the bound of I3. */
 async function expectEndInTime(tenant: Tenant): Promise<void> {
-  const { history, name } = tenant;
   await tenant.untilUnlocked();
-  const seconds = (history.lockedMs() ?? Infinity) / 1_000;
-  process.stdout.write(`${name}: locked for ${seconds.toFixed(1)} s (the lock lives ${LOCK_SECONDS} s)\n`);
-  expect(seconds).toBeLessThan(LOCK_SECONDS + REPAIR_SECONDS);
+  measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
 }
 
 test('nothing is delivered at all, and then again: the sweep finds what was missed', async () => {

@@ -23,12 +23,22 @@ export interface Version {
   readonly at: number;
 }
 
+/** Milliseconds since 1970, as we heard of it. */
+export interface Period {
+  readonly from: number;
+  /** undefined: not over. */
+  readonly until: number | undefined;
+}
+
 const IN_NAMESPACE = [RESOURCE_QUOTAS, PODS, EVENTS, VMMRQS, FULL_MIGRATIONS, FULL_VMIS];
 
 /** Every version of a namespace and of what is in it, by watches, from its beginning. */
 export class History {
   readonly #recorded = new Recorded<Version>(describeVersion);
+  #sorted: readonly Version[] = [];
   readonly #over = new AbortController();
+  /** Revisions that people made, not we: what they say is to stand from then on. */
+  readonly #foreign = new Set<number>();
   #following: Promise<unknown> = Promise.resolve();
 
   /** Resolves when it sees every change from now on. */
@@ -44,9 +54,21 @@ export class History {
     return history;
   }
 
+  /** This version is the work of somebody else. */
+  noteForeign({ metadata }: KubernetesObject): void {
+    this.#foreign.add(Number(metadata.resourceVersion));
+  }
+
+  isForeign({ revision }: Version): boolean {
+    return this.#foreign.has(revision);
+  }
+
   /** In the order of their revisions: the order in which the API server did them. */
   versions(): readonly Version[] {
-    return this.#recorded.items.toSorted((one, other) => one.revision - other.revision);
+    const { items } = this.#recorded;
+    if (this.#sorted.length < items.length)
+      this.#sorted = items.toSorted((one, other) => one.revision - other.revision);
+    return this.#sorted;
   }
 
   /** Every version of the objects of one type, oldest first. */
@@ -73,14 +95,17 @@ export class History {
     return [...new Map(held.toReversed().map((lock) => [lock.token, lock])).values()].toReversed();
   }
 
-  /** From the first lock to the first version without one after it, milliseconds; undefined: it is not over, or never began. */
-  lockedMs(): number | undefined {
-    const namespaces = this.versions().filter(({ kind }) => kind === NAMESPACES.kind);
-    const isFree = ({ object }: Version): boolean => lockOf(object).kind === 'none';
-    const first = namespaces.findIndex((version) => !isFree(version));
-    const end = namespaces.slice(first + 1).find(isFree);
-    const start = namespaces[first];
-    return start === undefined || end === undefined ? undefined : end.at - start.at;
+  /** Each time that the namespace was locked, oldest first; the last one may not be over. */
+  lockedPeriods(): Period[] {
+    const periods: Period[] = [];
+    for (const { object, gone, at } of this.versions().filter(({ kind }) => kind === NAMESPACES.kind)) {
+      const last = periods.at(-1);
+      const isOpen = last !== undefined && last.until === undefined;
+      const isLocked = !gone && lockOf(object).kind !== 'none';
+      if (isLocked && !isOpen) periods.push({ from: at, until: undefined });
+      if (!isLocked && isOpen) periods[periods.length - 1] = { from: last.from, until: at };
+    }
+    return periods;
   }
 
   isLocked(): boolean {

@@ -1,72 +1,20 @@
-import { canonicalKey, sumAmounts } from '../../../functions/domain/charged.ts';
-import { grantOf } from '../../../functions/domain/grant.ts';
-import { lockOf, type Lock } from '../../../functions/domain/lock.ts';
+import { lockOf } from '../../../functions/domain/lock.ts';
 import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
-import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
-import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
-import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { heldBy, type History, type Version } from './history.ts';
-
-/** A namespace at one revision, and what went before. */
-class Moment {
-  namespace: Namespace | undefined;
-  revision = 0;
-  readonly quotas = new Map<string, ResourceQuota>();
-  /** By quota uid: spec.hard of the quota's first version. */
-  readonly originals = new Map<string, ResourceList>();
-  /** Pods that were there before, by uid. */
-  readonly pods = new Set<string>();
-  /** Tokens that were let go of. */
-  readonly ended = new Set<string>();
-  readonly #vmmrqs = new Map<string, Vmmrq>();
-
-  /** What the VMMRQs give, by canonical key. */
-  get given(): ReadonlyMap<string, Amount> {
-    return sumAmounts([...this.#vmmrqs.values()].map(({ spec }) => spec.additionalMigrationResources ?? {}));
-  }
-
-  get lock(): Lock | undefined {
-    return this.namespace === undefined ? undefined : heldBy(this.namespace);
-  }
-
-  /** A lock is there that nobody can read: then the guard lets nobody in at all. */
-  get isUnreadable(): boolean {
-    return this.namespace !== undefined && lockOf(this.namespace).kind === 'malformed';
-  }
-
-  original({ metadata }: ResourceQuota): ResourceList {
-    return this.originals.get(metadata.uid) ?? {};
-  }
-
-  goOn({ kind, object, gone, revision }: Version): void {
-    this.revision = revision;
-    if (kind === NAMESPACES.kind) this.#setNamespace(object);
-    else if (kind === VMMRQS.kind) this.#vmmrqs.set(object.metadata.uid, object as Vmmrq);
-    else if (kind === RESOURCE_QUOTAS.kind) this.#setQuota(object as ResourceQuota, gone);
-  }
-
-  #setNamespace(namespace: Namespace): void {
-    const before = this.lock?.token;
-    this.namespace = namespace;
-    if (before !== undefined && before !== this.lock?.token) this.ended.add(before);
-  }
-
-  #setQuota(quota: ResourceQuota, gone: boolean): void {
-    const { uid } = quota.metadata;
-    if (gone) this.quotas.delete(uid);
-    else this.quotas.set(uid, quota);
-    if (!this.originals.has(uid)) this.originals.set(uid, quota.spec.hard ?? {});
-  }
-}
+import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { parseQuantity, sameQuantity } from '../../../functions/domain/quantity.ts';
+import { PODS } from '../../../functions/kubernetes/resources.ts';
+import type { History, Version } from './history.ts';
+import { grantIn, Moment, type QuotaState } from './moment.ts';
 
 /**
- * Every breach of the invariants I1, I2, I5 and I6 (design §4) in a namespace's whole history, revision by revision;
- * empty as it must be. The first version of each quota counts as its original.
+ * Every breach of the invariants I1, I2, I4, I5 and I6 (design §4) in a namespace's whole history, revision by revision;
+ * empty as it must be. The first version of each quota counts as its original, and so does every edit that
+ * History.noteForeign was told of.
  */
 export function breaches(history: History): string[] {
   const moment = new Moment();
   return history.versions().flatMap((version) => {
-    moment.goOn(version);
+    moment.goOn(version, history.isForeign(version));
     return [...ofLock(moment), ...ofQuotas(moment), ...ofPod(moment, version)];
   });
 }
@@ -96,57 +44,75 @@ function quotaVersions(
   });
 }
 
-function ofLock({ namespace, revision, ended }: Moment): string[] {
+function ofLock({ namespace, lock, revision, ended, replaced }: Moment): string[] {
   if (namespace === undefined) return [];
-  const state = lockOf(namespace);
-  const labelled = namespace.metadata.labels?.[LABEL.locked] === 'true';
-  const token = state.kind === 'held' ? state.lock.token : undefined;
+  const isLabelled = namespace.metadata.labels?.[LABEL.locked] === 'true';
   return [
-    ...(labelled === (state.kind !== 'none')
+    ...(isLabelled === (lockOf(namespace).kind !== 'none')
       ? []
       : [`${revision}: the label and the lock are not there together`]),
-    ...(token !== undefined && ended.has(token) ? [`${revision} I6: token ${token} came back`] : []),
+    ...(lock !== undefined && ended.has(lock.token) ? [`${revision} I6: token ${lock.token} came back`] : []),
+    ...(replaced === undefined ? [] : [`${revision} I6: the lock ${replaced} was replaced, not let go of`]),
   ];
 }
 
 function ofQuotas(moment: Moment): string[] {
-  return [...moment.quotas.values()].flatMap((quota) => {
-    const original = moment.original(quota);
-    return [...ofSpec(quota, original, moment), ...ofStatus(quota, original, moment)].map(
-      (breach) => `${moment.revision} ${quota.metadata.name} ${breach}`,
-    );
-  });
+  return [...moment.quotas.values()].flatMap((state) =>
+    [...ofSpec(state), ...ofGrant(state, moment), ...ofStatus(state, moment)].map(
+      (breach) => `${moment.revision} ${state.quota.metadata.name} ${breach}`,
+    ),
+  );
 }
 
-function ofSpec(quota: ResourceQuota, original: ResourceList, { given }: Moment): string[] {
+/** Each key is what its owners want, to the letter, or raised from it by a record that says so. */
+function ofSpec({ quota, wanted }: QuotaState): string[] {
   const hard = quota.spec.hard ?? {};
-  const grant = grantOf(quota);
-  const keys = risen(hard, original);
-  const more = keys.filter((key) => {
-    const granted = parseQuantity(hard[key] ?? '0') - parseQuantity(original[key] ?? '0');
-    return granted > (given.get(canonicalKey(key)) ?? 0n);
+  const { original = {}, raised = {} } = grantIn(quota) ?? {};
+  return [...new Set([...Object.keys(wanted), ...Object.keys(hard)])].flatMap((key) => {
+    const is = hard[key];
+    if (is === wanted[key]) return [];
+    const isRaised =
+      is !== undefined && original[key] === wanted[key] && sameQuantity(is, raised[key] ?? '0');
+    return isRaised ? [] : [`I2, I4: ${key}=${is}, its owners want ${wanted[key]}, and no record says so`];
   });
-  const lost = keys.filter((key) => grant.kind !== 'held' || grant.grant.original[key] !== original[key]);
-  const sameKeys = Object.keys(hard).toSorted().join() === Object.keys(original).toSorted().join();
+}
+
+/** What was raised is no more than what the VMMRQs gave. */
+function ofGrant({ quota, isNewlyRaised }: QuotaState, moment: Moment): string[] {
+  const { original = {}, raised = {} } = (isNewlyRaised ? grantIn(quota) : undefined) ?? {};
+  return Object.entries(raised).flatMap(([key, text]) => {
+    const granted = parseQuantity(text) - parseQuantity(original[key] ?? '0');
+    return granted > moment.givenOf(key)
+      ? [`I5: ${key}=${text} is more than ${original[key]} and what is given`]
+      : [];
+  });
+}
+
+function ofStatus(state: QuotaState, moment: Moment): string[] {
+  const keys = enforcedAbove(state).join();
+  if (keys === '' || state.isTakenOver) return [];
   return [
-    ...more.map((key) => `I5: ${key}=${hard[key]} is more than ${original[key]} and what is given`),
-    ...lost.map((key) => `I2: ${key}=${hard[key]}, and no record of ${original[key]}`),
-    ...(sameKeys ? [] : [`has other keys than before: ${Object.keys(hard).join()}`]),
+    ...(state.quota.metadata.labels?.[LABEL.raised] === 'true'
+      ? []
+      : [`I1: ${keys} is raised without the label`]),
+    ...(isLockedFor(state, moment)
+      ? []
+      : [`I1: ${keys} is enforced above the original, and the namespace is not locked for it`]),
   ];
 }
 
-function ofStatus(quota: ResourceQuota, original: ResourceList, { lock, isUnreadable }: Moment): string[] {
-  const keys = risen(quota.status?.hard, original);
-  if (keys.length === 0) return [];
-  const isOfLock = isUnreadable || lock?.quotas.some(({ uid }) => uid === quota.metadata.uid) === true;
-  return [
-    ...(quota.metadata.labels?.[LABEL.raised] === 'true'
-      ? []
-      : [`I1: ${keys.join()} is raised without the label`]),
-    ...(isOfLock
-      ? []
-      : [`I1: ${keys.join()} is enforced above the original, and the namespace is not locked for it`]),
-  ];
+function isLockedFor({ quota }: QuotaState, { lock, isUnreadable }: Moment): boolean {
+  if (lock === undefined) return isUnreadable;
+  // A copy that somebody made of a raised quota is another quota, and raised for the lock all the same.
+  const isCopy = grantIn(quota)?.token === lock.token;
+  return isCopy || lock.quotas.some(({ uid }) => uid === quota.metadata.uid);
+}
+
+/** The keys that are enforced at an amount of ours, above what their owners want. (What an owner has just lowered is not ours.) */
+function enforcedAbove({ quota, wanted, raisedTo }: QuotaState): string[] {
+  return risen(quota.status?.hard, wanted).filter((key) =>
+    raisedTo[key]?.some((amount) => sameQuantity(amount, quota.status?.hard?.[key] ?? '0')),
+  );
 }
 
 /** Nothing is admitted while a quota is raised but the pods of the lock's migrations. */
@@ -154,9 +120,7 @@ function ofPod(moment: Moment, { kind, object }: Version): string[] {
   const { uid, name, labels } = object.metadata;
   if (kind !== PODS.kind || moment.pods.has(uid)) return [];
   moment.pods.add(uid);
-  const isRaised = [...moment.quotas.values()].some(
-    (quota) => risen(quota.status?.hard, moment.original(quota)).length > 0,
-  );
+  const isRaised = [...moment.quotas.values()].some((state) => enforcedAbove(state).length > 0);
   const of = labels?.[KUBEVIRT.migrationJobUID];
   if (!isRaised || moment.lock?.migrations.some((migration) => migration.uid === of) === true) return [];
   return [`${moment.revision} I1: pod ${name} is no migration's of the lock`];

@@ -11,6 +11,7 @@ import { History } from './history.ts';
 /** A line of a function's log (functions/log.ts). */
 export interface Line {
   readonly service: string;
+  readonly time?: string;
   readonly level: string;
   readonly message: string;
   readonly step?: string;

@@ -28,7 +28,7 @@ export const CLUSTER_ROLES: ResourceType<Role> = {
   plural: 'clusterroles',
   namespaced: false,
 };
-const CLUSTER_ROLE_BINDINGS: ResourceType<RoleBinding> = {
+export const CLUSTER_ROLE_BINDINGS: ResourceType<RoleBinding> = {
   ...rbac,
   kind: 'ClusterRoleBinding',
   plural: 'clusterrolebindings',

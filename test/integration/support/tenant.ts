@@ -1,5 +1,5 @@
 import type { Namespace, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
-import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import type { Address, Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../../../local/kubevirt/objects.ts';
 import type { Vmim } from '../../../local/kubevirt/types.ts';
@@ -59,7 +59,7 @@ export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
   const isCounted = (quota: string): boolean =>
     history.latest(RESOURCE_QUOTAS, quota)?.status?.used !== undefined;
   await history.until('the quotas are enforced', () => Object.keys(quotas).every(isCounted));
-  if (gives !== null) await give(admin, name, gives);
+  if (gives !== null) await give(admin, { namespace: name, name: 'more' }, gives);
   await Promise.all(
     Array.from({ length: vms }, (_, vm) => runVmi(admin, { namespace: name, name: `vm${vm}` })),
   );
@@ -69,14 +69,23 @@ export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
   return { name, history, before: await read(admin, name), ...acts(admin, name, history) };
 }
 
-/** The VMMRQ `more` of the namespace. */
+/** Nothing runs in the namespace any more, and nobody watches it: its quotas stay, to be looked at later. */
+export async function retire(admin: Cluster, { name, history }: Tenant): Promise<void> {
+  await history.stop();
+  const { items } = await admin.list(FULL_VMIS, { namespace: name });
+  await Promise.all(
+    items.map(({ metadata }) => admin.delete(FULL_VMIS, { namespace: name, name: metadata.name })),
+  );
+}
+
+/** A VMMRQ. */
 export async function give(
   admin: Cluster,
-  namespace: string,
+  { namespace, name }: Required<Address>,
   additionalMigrationResources: ResourceList,
 ): Promise<void> {
   await admin.create(VMMRQS, {
-    metadata: { namespace, name: 'more' },
+    metadata: { namespace, name },
     spec: { additionalMigrationResources },
   });
 }

@@ -1,0 +1,132 @@
+import { canonicalKey, sumAmounts } from '../../../functions/domain/charged.ts';
+import { grantOf, type Grant } from '../../../functions/domain/grant.ts';
+import { lockOf, type Lock } from '../../../functions/domain/lock.ts';
+import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
+import { sameQuantity, type Amount } from '../../../functions/domain/quantity.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { heldBy, type Version } from './history.ts';
+
+/** What is known of one quota at a revision. */
+export interface QuotaState {
+  readonly quota: ResourceQuota;
+  /** What the people who own it want it to be: their first version, and every edit of theirs since. */
+  readonly wanted: ResourceList;
+  /** Amounts that we ever raised a key to. */
+  readonly raisedTo: Readonly<Record<string, readonly string[]>>;
+  /** This version is the one that raised it (write ①). */
+  readonly isNewlyRaised: boolean;
+  /** Somebody took our record and label off, and answers for what is enforced since. */
+  readonly isTakenOver: boolean;
+}
+
+/** A namespace at one revision, and what went before. */
+export class Moment {
+  namespace: Namespace | undefined;
+  revision = 0;
+  /** By quota uid. */
+  readonly quotas = new Map<string, QuotaState>();
+  /** Pods that were there before, by uid. */
+  readonly pods = new Set<string>();
+  /** Tokens that were let go of. */
+  readonly ended = new Set<string>();
+  /** The token that the namespace's last change put in the place of another one. */
+  replaced: string | undefined;
+  readonly #vmmrqs = new Map<string, Vmmrq>();
+  /** What the VMMRQs gave at each moment since the lock was taken: a raise may have read any of it. */
+  #given: ReadonlyMap<string, Amount>[] = [];
+
+  get lock(): Lock | undefined {
+    return this.namespace === undefined ? undefined : heldBy(this.namespace);
+  }
+
+  /** A lock is there that nobody can read: then the guard lets nobody in at all. */
+  get isUnreadable(): boolean {
+    return this.namespace !== undefined && lockOf(this.namespace).kind === 'malformed';
+  }
+
+  /** The most that the VMMRQs gave of this key since the lock was taken. */
+  givenOf(key: string): Amount {
+    const amounts = this.#given.map((given) => given.get(canonicalKey(key)) ?? 0n);
+    return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
+  }
+
+  /** `isForeign`: the version is not our work. */
+  goOn({ kind, object, gone, revision }: Version, isForeign: boolean): void {
+    this.revision = revision;
+    this.replaced = undefined;
+    if (kind === NAMESPACES.kind) this.#setNamespace(gone ? undefined : object);
+    else if (kind === VMMRQS.kind) this.#setVmmrq(object as Vmmrq, gone);
+    else if (kind === RESOURCE_QUOTAS.kind && gone) this.quotas.delete(object.metadata.uid);
+    else if (kind === RESOURCE_QUOTAS.kind) this.#setQuota(object as ResourceQuota, isForeign);
+  }
+
+  #setNamespace(namespace: Namespace | undefined): void {
+    const before = this.lock?.token;
+    this.namespace = namespace;
+    const now = this.lock?.token;
+    if (before === now) return;
+    if (before !== undefined) this.ended.add(before);
+    if (before !== undefined && now !== undefined) this.replaced = before;
+    this.#given = [this.#givenNow()];
+  }
+
+  #setVmmrq(vmmrq: Vmmrq, gone: boolean): void {
+    if (gone) this.#vmmrqs.delete(vmmrq.metadata.uid);
+    else this.#vmmrqs.set(vmmrq.metadata.uid, vmmrq);
+    this.#given.push(this.#givenNow());
+  }
+
+  #givenNow(): ReadonlyMap<string, Amount> {
+    return sumAmounts([...this.#vmmrqs.values()].map(({ spec }) => spec.additionalMigrationResources ?? {}));
+  }
+
+  #setQuota(quota: ResourceQuota, isForeign: boolean): void {
+    const { uid } = quota.metadata;
+    const before = this.quotas.get(uid);
+    const grant = grantIn(quota);
+    this.quotas.set(uid, {
+      quota,
+      wanted: wantedAfter(before, quota, isForeign),
+      raisedTo: withRaised(before?.raisedTo ?? {}, grant),
+      isTakenOver: grant === undefined && (isForeign || before?.isTakenOver === true),
+      isNewlyRaised: !isForeign && grant !== undefined && grant.token !== grantIn(before?.quota)?.token,
+    });
+  }
+}
+
+/** The record that a quota carries, where it can be read. */
+export function grantIn(quota: ResourceQuota | undefined): Grant | undefined {
+  const state = quota === undefined ? undefined : grantOf(quota);
+  return state?.kind === 'held' ? state.grant : undefined;
+}
+
+function wantedAfter(
+  before: QuotaState | undefined,
+  { spec: { hard = {} }, ...rest }: ResourceQuota,
+  isForeign: boolean,
+): ResourceList {
+  if (before === undefined) return { ...hard, ...stillRaised(grantIn({ spec: { hard }, ...rest }), hard) };
+  if (!isForeign) return before.wanted;
+  const old = before.quota.spec.hard ?? {};
+  const changed = [...new Set([...Object.keys(old), ...Object.keys(hard)])].filter(
+    (key) => old[key] !== hard[key],
+  );
+  const kept = Object.entries(before.wanted).filter(([key]) => !changed.includes(key));
+  const edited = changed.flatMap((key) => (hard[key] === undefined ? [] : [[key, hard[key]] as const]));
+  return Object.fromEntries([...kept, ...edited]);
+}
+
+/** A quota that was made anew from a copy of a raised one: what is wanted is in the record that came with it. */
+function stillRaised(grant: Grant | undefined, hard: ResourceList): ResourceList {
+  const { original = {}, raised = {} } = grant ?? {};
+  return Object.fromEntries(
+    Object.entries(original).filter(([key]) => sameQuantity(hard[key] ?? '0', raised[key] ?? '0')),
+  );
+}
+
+function withRaised(before: QuotaState['raisedTo'], grant: Grant | undefined): QuotaState['raisedTo'] {
+  const more = Object.entries(grant?.raised ?? {}).map(
+    ([key, text]) => [key, [...new Set([...(before[key] ?? []), text])]] as const,
+  );
+  return { ...before, ...Object.fromEntries(more) };
+}
