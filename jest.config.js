@@ -13,7 +13,7 @@ export default {
   testTimeout: 120 * SECOND,
   // The integration tests wait more than they compute: two at a time, on two cores as well.
   maxWorkers: 2,
-  reporters: ['default', '<rootDir>/test/closing-line.js'],
+  reporters: ['default', '<rootDir>/test/whole-run/reporter.ts', '<rootDir>/test/closing-line.js'],
   projects: [
     {
       ...base,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
+import { confined } from './confined.ts';
 import { startChild, type Child } from './controlplane/children.ts';
 
 interface Deployment extends KubernetesObject {
@@ -39,7 +40,7 @@ export async function startGuard(options: GuardOptions): Promise<Child> {
   const child = await startChild({
     name: 'guard',
     command: process.execPath,
-    args: [bundle],
+    args: confined({ bundle, kubeconfig }),
     logFile: join(folder, 'guard.log'),
     env: {
       PATH: process.env['PATH'],

@@ -6,7 +6,7 @@
 export const GROUP = 'mtq.kubevirt.io';
 /** Where everything of ours is installed. */
 export const SYSTEM_NAMESPACE = 'mtq-system';
-/** Who we are in metadata.managedFields, by every write of every process; and as user agent and source of Events. */
+/** Who we are in metadata.managedFields, by every write of every process; also as user agent and source of Events. */
 export const FIELD_MANAGER = 'managed-tenant-quota';
 
 /** Annotations, and what each one says. */

@@ -24,8 +24,8 @@ export class NoApiServer extends Error {
 }
 
 /**
- * The real API server, by KUBECONFIG where it is set, else in-cluster. `fieldManager`: who writes, unless a write says
- * otherwise; processes of ours leave it out. Throws NoApiServer.
+ * The real API server, by KUBECONFIG where it is set, else in-cluster. `fieldManager`: who asks (as user agent) and who
+ * writes, unless a write says otherwise; processes of ours leave it out. Throws NoApiServer.
  */
 export function connect(kubeconfig: string | undefined, fieldManager: string = FIELD_MANAGER): Cluster {
   const config = new KubeConfig();
@@ -33,7 +33,7 @@ export function connect(kubeconfig: string | undefined, fieldManager: string = F
     if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
     else if (process.env['KUBERNETES_SERVICE_HOST'] !== undefined) config.loadFromCluster();
     else throw new Error('it is not set, and KUBERNETES_SERVICE_HOST says that this is no cluster');
-    return new Client(new Transport(config), fieldManager);
+    return new Client(new Transport(config, fieldManager), fieldManager);
   } catch (cause) {
     throw new NoApiServer('KUBECONFIG', { cause });
   }

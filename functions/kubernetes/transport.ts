@@ -1,7 +1,6 @@
 import https from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { FIELD_MANAGER } from '../domain/names.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
 
 export interface Request {
@@ -27,13 +26,15 @@ const MAX_ERROR_BYTES = 64 * 1024;
 /** The bytes to and from one API server: kept-alive connections, credentials, typed errors. Knows no objects. */
 export class Transport {
   readonly #config: KubeConfig;
+  readonly #userAgent: string;
   readonly #server: URL;
   #agent: https.Agent | undefined;
 
-  constructor(config: KubeConfig) {
+  constructor(config: KubeConfig, userAgent: string) {
     const cluster = config.getCurrentCluster();
     if (cluster === null) throw new Error('the kubeconfig has no current context with a cluster');
     this.#config = config;
+    this.#userAgent = userAgent;
     this.#server = new URL(cluster.server);
   }
 
@@ -76,7 +77,7 @@ export class Transport {
       headers: {
         ...(credentials.headers as Record<string, string>),
         accept: 'application/json',
-        'user-agent': FIELD_MANAGER,
+        'user-agent': this.#userAgent,
         ...(body === undefined ? {} : bodyHeaders(body, request.contentType)),
       },
     };

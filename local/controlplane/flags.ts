@@ -79,8 +79,10 @@ export const apiServerFlags = (files: Files, port: number): string[] => [
   '--audit-log-maxsize=100000',
 ];
 
-/** What quotas, owners and namespaces need; no scheduler's, no workloads' controllers. */
+/** What quotas, owners, namespaces and roles need; no scheduler's, no workloads' controllers. */
 const CONTROLLERS = [
+  // Without it view, edit and admin are empty.
+  'clusterrole-aggregation-controller',
   'resourcequota-controller',
   'garbage-collector-controller',
   'namespace-controller',

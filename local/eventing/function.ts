@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild, type Child } from '../controlplane/children.ts';
+import { confined } from '../confined.ts';
 import { freePort } from '../controlplane/ports.ts';
 import { followLines } from './logfile.ts';
 
@@ -40,7 +41,7 @@ export async function launchFunction(launch: Launch): Promise<FunctionProcess> {
   const child = await startChild({
     name: launch.name,
     command: process.execPath,
-    args: [launch.bundle],
+    args: confined({ bundle: launch.bundle, kubeconfig: launch.env['KUBECONFIG'] }),
     logFile: launch.logFile,
     env: { ...launch.env, PORT: String(port) },
   });

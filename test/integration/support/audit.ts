@@ -9,6 +9,9 @@ export interface Audited {
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };
+  readonly userAgent?: string;
+  /** Among them what the authorizer decided: authorization.k8s.io/decision. */
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly objectRef?: {
     readonly resource: string;
     readonly subresource?: string;

@@ -49,6 +49,7 @@ export async function holdNextUpdate(lab: Lab, account: string, like: ResourceQu
   await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name }, webhooks: [webhook] });
   const asAccount = connect(
     await cluster.controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name: account }),
+    'test',
   );
   const { namespace = '' } = like.metadata;
   await askUntil(

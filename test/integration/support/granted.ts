@@ -29,7 +29,10 @@ const isAccount = (subject: RoleBinding['subjects'][number], account: string): b
   subject.kind === 'ServiceAccount' && subject.name === account && subject.namespace === SYSTEM_NAMESPACE;
 
 /** As RBAC decides it; a request that is about no resource is never one of them. */
-export function isGranted(grants: readonly Grant[], { verb, objectRef }: Audited): boolean {
+export function isGranted(
+  grants: readonly Grant[],
+  { verb, objectRef }: Pick<Audited, 'verb' | 'objectRef'>,
+): boolean {
   if (objectRef === undefined) return false;
   const { resource, subresource, apiGroup = '', name = '', namespace } = objectRef;
   const full = subresource === undefined ? resource : `${resource}/${subresource}`;

@@ -7,6 +7,7 @@ import type { Hop } from '../../../local/eventing/broker.ts';
 import { binaryHeaders, type CloudEvent } from '../../../local/eventing/cloudevent.ts';
 import { Recorded } from './eventually.ts';
 import { History } from './history.ts';
+import { noteRightsUsed } from './rights-used.ts';
 
 /** A line of a function's log (functions/log.ts). */
 export interface Line {
@@ -98,6 +99,7 @@ export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> 
     },
     stop: async () => {
       await Promise.all(ends.map((end) => end()));
+      noteRightsUsed(cluster.controlPlane);
       await cluster.stop();
     },
   };

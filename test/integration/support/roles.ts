@@ -34,7 +34,7 @@ export const CLUSTER_ROLE_BINDINGS: ResourceType<RoleBinding> = {
   plural: 'clusterrolebindings',
   namespaced: false,
 };
-const ROLE_BINDINGS: ResourceType<RoleBinding> = {
+export const ROLE_BINDINGS: ResourceType<RoleBinding> = {
   ...rbac,
   kind: 'RoleBinding',
   plural: 'rolebindings',

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { confined } from './confined.ts';
+
+let folder: string;
+let kubeconfig: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mtq-confined-'));
+  kubeconfig = join(mkdtempSync(join(folder, 'elsewhere-')), 'kubeconfig');
+  writeFileSync(kubeconfig, 'a kubeconfig');
+  writeFileSync(join(folder, 'kubeconfig-of-somebody-else'), 'another');
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs it as our processes are run on this machine; resolves with what it prints: the code of the error, or "done". */
+const tryIt = (script: string): Promise<string> => {
+  const bundle = join(mkdtempSync(join(folder, 'bundle-')), 'try.mjs');
+  const attempt = `await (async () => { ${script} })()`;
+  const code = `try { ${attempt}; console.log('done') } catch (error) { console.log(error.code) }`;
+  writeFileSync(bundle, `import * as fs from 'node:fs'; ${code}`);
+  return new Promise((resolve) => {
+    execFile(process.execPath, confined({ bundle, kubeconfig }), (_error, stdout) => {
+      resolve(stdout.trim());
+    });
+  });
+};
+
+const DENIED = 'ERR_ACCESS_DENIED';
+test.each<[string, () => string, string]>([
+  ['reads its own code', () => 'fs.readFileSync(import.meta.filename)', 'done'],
+  ['reads its kubeconfig', () => `fs.readFileSync('${kubeconfig}')`, 'done'],
+  ['reads no other file', () => `fs.readFileSync('${folder}/kubeconfig-of-somebody-else')`, DENIED],
+  ['writes nothing beside its code', () => "fs.writeFileSync(import.meta.filename + '.new', '')", DENIED],
+  ['writes nothing where everybody may', () => `fs.writeFileSync('${tmpdir()}/mtq-written', '')`, DENIED],
+  ['starts no process', () => "(await import('node:child_process')).execFileSync('true')", DENIED],
+  ['starts no worker', () => "new (await import('node:worker_threads')).Worker('0', { eval: true })", DENIED],
+  ['serves, and asks', () => "(await import('node:http')).createServer().listen(0).close()", 'done'],
+])('a process of ours %s', async (_what, script, want) => {
+  expect(await tryIt(script())).toBe(want);
+});

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+
+/** One line of the table in docs/incumbent.md. */
+export interface Row {
+  /** "F1". */
+  readonly failure: string;
+  /** The tests it names; none: it says why, or that it is open. */
+  readonly tests: readonly NamedTest[];
+  readonly open: boolean;
+}
+
+export interface NamedTest {
+  /** Its path from the root of the repository. */
+  readonly file: string;
+  /** Its name with those of the blocks it is in, or the name of a block: " › " between them. */
+  readonly name: string;
+}
+
+/** How one test ended: Jest's `passed`, or anything else. */
+export interface Ran extends NamedTest {
+  readonly status: string;
+}
+
+/** How many ways to fail facts has counted (F1 to F45). */
+const FAILURES = 45;
+const TEST = /`(test\/[^`]+?|functions\/[^`]+?|webhook\/[^`]+?|local\/[^`]+?) › ([^`]+)`/g;
+const OPEN = /\*\*open\*\*/i;
+
+export const readRows = (file: string): Row[] => rowsIn(readFileSync(file, 'utf8'));
+
+/** Rows start with "| F<number>"; a test is written as `file › name`. */
+export function rowsIn(markdown: string): Row[] {
+  const lines = markdown.split('\n').filter((line) => /^\| F\d+ /.test(line));
+  return lines.map((line) => ({
+    failure: /F\d+/.exec(line)?.[0] ?? '',
+    tests: [...line.matchAll(TEST)].map(([, file = '', name = '']) => ({ file, name })),
+    open: OPEN.test(line),
+  }));
+}
+
+/** Every failure has its row, and each row a test, a reason, or the word that it is open. */
+export function tableProblems(rows: readonly Row[]): string[] {
+  const wanted = Array.from({ length: FAILURES }, (_, index) => `F${String(index + 1)}`);
+  const found = rows.map(({ failure }) => failure);
+  return found.join() === wanted.join()
+    ? []
+    : [`the rows are ${found.join(' ')}, not F1 to F${String(FAILURES)}`];
+}
+
+/** The named tests that were not there, or did not pass. `files`: only those of these are judged. */
+export function namedTestProblems(
+  rows: readonly Row[],
+  ran: readonly Ran[],
+  files: ReadonlySet<string>,
+): string[] {
+  return rows.flatMap(({ failure, tests }) =>
+    tests
+      .filter(({ file }) => files.has(file))
+      .flatMap((test) => {
+        const matching = ran.filter((one) => isNamed(one, test));
+        const bad = matching.filter(({ status }) => status !== 'passed');
+        if (matching.length === 0) return [`${failure}: there is no test ${test.file} › ${test.name}`];
+        return bad.map((one) => `${failure}: ${one.status}: ${one.file} › ${one.name}`);
+      }),
+  );
+}
+
+const isNamed = (one: NamedTest, wanted: NamedTest): boolean =>
+  one.file === wanted.file && (one.name === wanted.name || one.name.startsWith(`${wanted.name} › `));

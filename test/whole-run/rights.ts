@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { grantsOf, isGranted } from '../integration/support/granted.ts';
+
+/** Where the labs of a run leave what our service accounts did (test/integration/support/rights-used.ts). */
+export const RIGHTS_FOLDER = 'MTQ_RIGHTS_FOLDER';
+
+/** What one of our processes asked for. */
+export interface UsedRight {
+  readonly account: string;
+  readonly verb: string;
+  readonly apiGroup: string;
+  /** With its subresource: resourcequotas/status; of a request that is about no resource its URI. */
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  /** By the API server's authorizer; an admission webhook may have refused it all the same. */
+  readonly allowed: boolean;
+}
+
+/** Granted though nothing here uses it, and why. */
+const UNSEEN: Readonly<Record<string, string>> = {
+  // facts/knative.md §1: the source's controller checks all three, the adapter lists and watches.
+  'mtq-source get resourcequotas': 'Knative makes no adapter for a service account that may not get',
+  'mtq-source get virtualmachineinstancemigrations.kubevirt.io': 'the same',
+  'mtq-source get virtualmachinemigrationresourcequotas.mtq.kubevirt.io': 'the same',
+};
+
+export function usedIn(folder: string): UsedRight[] {
+  return readdirSync(folder).flatMap(
+    (file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as UsedRight[],
+  );
+}
+
+/** What the manifests grant and no call used, and what a call wanted that they do not grant; empty as it must be. */
+export function rightsProblems(objects: readonly KubernetesObject[], used: readonly UsedRight[]): string[] {
+  const accounts = Object.values(SERVICE_ACCOUNT);
+  return [
+    ...accounts.flatMap((account) => unused(objects, account, used)),
+    ...used
+      .filter((use) => !isRight(objects, use))
+      .map((use) => `asked for, but not granted: ${textOf(use)}`),
+  ];
+}
+
+function isRight(objects: readonly KubernetesObject[], use: UsedRight): boolean {
+  return use.allowed && isGranted(grantsOf(objects, use.account), asAudited(use));
+}
+
+function unused(objects: readonly KubernetesObject[], account: string, used: readonly UsedRight[]): string[] {
+  const mine = used.filter((use) => use.account === account);
+  const rights = grantsOf(objects, account).flatMap(({ rule, namespace }) =>
+    rule.verbs.flatMap((verb) =>
+      (rule.apiGroups ?? []).flatMap((apiGroup) =>
+        (rule.resources ?? []).flatMap((resource) =>
+          (rule.resourceNames ?? [undefined]).map((name) => {
+            const one = { apiGroups: [apiGroup], resources: [resource], verbs: [verb] };
+            const only = name === undefined ? one : { ...one, resourceNames: [name] };
+            const right = { account, verb, apiGroup, resource, ...(name === undefined ? {} : { name }) };
+            return { right, grant: { rule: only, namespace } };
+          }),
+        ),
+      ),
+    ),
+  );
+  return rights.flatMap(({ right, grant }) => {
+    const text = textOf(right);
+    const isUsed = mine.some((use) => isGranted([grant], asAudited(use)));
+    if (isUsed && text in UNSEEN) return [`used after all, so no exception: ${text}`];
+    return isUsed || text in UNSEEN ? [] : [`granted, and no call used it: ${text}`];
+  });
+}
+
+/** As the API server's authorizer sees it. */
+function asAudited({
+  verb,
+  apiGroup,
+  resource,
+  namespace,
+  name,
+}: UsedRight): Parameters<typeof isGranted>[1] {
+  const [plural = '', subresource] = resource.split('/');
+  const objectRef = {
+    resource: plural,
+    apiGroup,
+    ...(subresource === undefined ? {} : { subresource }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+  };
+  return { verb, objectRef };
+}
+
+type Told = Pick<UsedRight, 'account' | 'verb' | 'apiGroup' | 'resource'> & { readonly name?: string };
+const textOf = ({ account, verb, apiGroup, resource, name }: Told): string =>
+  `${account} ${verb} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}${name === undefined ? '' : ` (${name})`}`;
