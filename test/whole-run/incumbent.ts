@@ -4,9 +4,11 @@ import { readFileSync } from 'node:fs';
 export interface Row {
   /** "F1". */
   readonly failure: string;
-  /** The tests it names; none: it says why, or that it is open. */
   readonly tests: readonly NamedTest[];
+  /** Says that something of it is not done yet. */
   readonly open: boolean;
+  /** Says why no test can show it. */
+  readonly documented: boolean;
 }
 
 export interface NamedTest {
@@ -35,6 +37,7 @@ export function rowsIn(markdown: string): Row[] {
     failure: /F\d+/.exec(line)?.[0] ?? '',
     tests: [...line.matchAll(TEST)].map(([, file = '', name = '']) => ({ file, name })),
     open: OPEN.test(line),
+    documented: / Documented: /.test(line),
   }));
 }
 
