@@ -3,15 +3,19 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { confined } from './confined.ts';
 
 let folder: string;
 let kubeconfig: string;
+let clock: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'mtq-confined-'));
   kubeconfig = join(mkdtempSync(join(folder, 'elsewhere-')), 'kubeconfig');
   writeFileSync(kubeconfig, 'a kubeconfig');
+  clock = join(mkdtempSync(join(folder, 'preloaded-')), 'clock.mjs');
+  writeFileSync(clock, 'globalThis.clock = 13');
   writeFileSync(join(folder, 'kubeconfig-of-somebody-else'), 'another');
 });
 
@@ -23,8 +27,9 @@ const tryIt = (script: string): Promise<string> => {
   const attempt = `await (async () => { ${script} })()`;
   const code = `try { ${attempt}; console.log('done') } catch (error) { console.log(error.code) }`;
   writeFileSync(bundle, `import * as fs from 'node:fs'; ${code}`);
+  const env = { KUBECONFIG: kubeconfig, NODE_OPTIONS: `--import=${pathToFileURL(clock).href}` };
   return new Promise((resolve) => {
-    execFile(process.execPath, confined({ bundle, kubeconfig }), (_error, stdout) => {
+    execFile(process.execPath, confined(bundle, env), { env }, (_error, stdout) => {
       resolve(stdout.trim());
     });
   });
@@ -39,6 +44,11 @@ test.each<[string, () => string, string]>([
   ['writes nothing where everybody may', () => `fs.writeFileSync('${tmpdir()}/mtq-written', '')`, DENIED],
   ['starts no process', () => "(await import('node:child_process')).execFileSync('true')", DENIED],
   ['starts no worker', () => "new (await import('node:worker_threads')).Worker('0', { eval: true })", DENIED],
+  [
+    'has what a test loads before it',
+    () => "if (globalThis.clock !== 13) throw { code: 'not there' }",
+    'done',
+  ],
   ['serves, and asks', () => "(await import('node:http')).createServer().listen(0).close()", 'done'],
 ])('a process of ours %s', async (_what, script, want) => {
   expect(await tryIt(script())).toBe(want);

@@ -36,20 +36,20 @@ const LOOK_EVERY_MS = 20;
 export async function startGuard(options: GuardOptions): Promise<Child> {
   const { deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
   const declared = (deployment as Deployment).spec.template.spec.containers[0]?.env ?? [];
-  const env = Object.fromEntries(declared.map(({ name, value = '' }) => [name, rewrite(value)]));
+  const env = {
+    PATH: process.env['PATH'],
+    ...Object.fromEntries(declared.map(({ name, value = '' }) => [name, rewrite(value)])),
+    KUBECONFIG: kubeconfig,
+    PORT: String(port),
+    TLS_PORT: String(tlsPort),
+    ...options.env,
+  };
   const child = await startChild({
     name: 'guard',
     command: process.execPath,
-    args: confined({ bundle, kubeconfig }),
+    args: confined(bundle, env),
     logFile: join(folder, 'guard.log'),
-    env: {
-      PATH: process.env['PATH'],
-      ...env,
-      KUBECONFIG: kubeconfig,
-      PORT: String(port),
-      TLS_PORT: String(tlsPort),
-      ...options.env,
-    },
+    env,
   });
   let ended: string | undefined;
   void child.ended.then((how) => (ended = how));

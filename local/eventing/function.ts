@@ -41,7 +41,7 @@ export async function launchFunction(launch: Launch): Promise<FunctionProcess> {
   const child = await startChild({
     name: launch.name,
     command: process.execPath,
-    args: confined({ bundle: launch.bundle, kubeconfig: launch.env['KUBECONFIG'] }),
+    args: confined(launch.bundle, launch.env),
     logFile: launch.logFile,
     env: { ...launch.env, PORT: String(port) },
   });
