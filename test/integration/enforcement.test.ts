@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { isEnforced } from '../../functions/domain/restore.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
@@ -8,9 +7,6 @@ import { auditLog, whatOf, type Audited } from './support/audit.ts';
 import { wasRaised, wasSpecRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { newTenant, type Tenant } from './support/tenant.ts';
-
-/** How long kube-controller-manager stands still: four times as long as lower waits for it. */
-const STOPPED_MS = 2_000;
 
 let lab: Lab;
 /** Raised when the controller stopped. */
@@ -39,7 +35,11 @@ beforeAll(async () => {
   lab.cluster.controlPlane.pauseControllerManager();
   lower();
   lock();
-  await sleep(STOPPED_MS);
+  // It stands still until both have come as far as they can without it.
+  await Promise.all([
+    raised.untilUnlocked(),
+    blocked.history.until('its spec is raised', () => wasSpecRaised(blocked.history)),
+  ]);
   const quota = raised.history.latest(RESOURCE_QUOTAS);
   stillStopped = {
     unlocked: !raised.history.isLocked(),
