@@ -88,11 +88,21 @@ describe('readGuardSettings', () => {
       SWEEP_SECONDS: 30,
       OVERDUE_SECONDS: 5,
       STALL_SECONDS: 3,
+      CA_SECONDS: 365 * 86_400,
+      CERTIFICATE_SECONDS: 90 * 86_400,
+      CA_LEAD_MS: 60_000,
+      SHUTDOWN_DELAY_MS: 5_000,
     });
   });
 
   test.each<[string, Environment]>([
     ['K_SINK', { K_SINK: undefined }],
+    ['CA_SECONDS', { CA_SECONDS: '2' }],
+    ['CERTIFICATE_SECONDS', { CERTIFICATE_SECONDS: '90d' }],
+    ['CA_LEAD_MS', { CA_LEAD_MS: '600001' }],
+    ['CA_LEAD_MS', { CA_LEAD_MS: '1001', CA_SECONDS: '6', CERTIFICATE_SECONDS: '60' }],
+    ['CA_LEAD_MS', { CA_LEAD_MS: '1001', CA_SECONDS: '60', CERTIFICATE_SECONDS: '6' }],
+    ['SHUTDOWN_DELAY_MS', { SHUTDOWN_DELAY_MS: '60001' }],
     ['TLS_PORT', { TLS_PORT: 'https' }],
     ['SWEEP_SECONDS', { SWEEP_SECONDS: '0' }],
     ['OVERDUE_SECONDS', { OVERDUE_SECONDS: '11' }],

@@ -47,12 +47,27 @@ const functionsSchema = z.object({
     .pipe(z.array(url)),
 });
 
-const guardSchema = z.object({
+const DAY_SECONDS = 24 * 60 * 60;
+
+const guardVariables = {
   ...shared,
   TLS_PORT: whole(0, 65_535, 8443),
   SWEEP_SECONDS: whole(1, 3_600, 30),
   /** More would leave the repair no time within the 15 s of I3. */
   OVERDUE_SECONDS: whole(1, 10, 5),
+  CA_SECONDS: whole(3, 3_650 * DAY_SECONDS, 365 * DAY_SECONDS),
+  CERTIFICATE_SECONDS: whole(3, 3_650 * DAY_SECONDS, 90 * DAY_SECONDS),
+  CA_LEAD_MS: whole(0, 600_000, 60_000),
+  SHUTDOWN_DELAY_MS: whole(0, 60_000, 5_000),
+};
+
+/** Renewed when a third is left: a successor must be trusted, and in use, well before the end. */
+const isLeadInTime = (times: z.infer<z.ZodObject<typeof guardVariables>>): boolean =>
+  times.CA_LEAD_MS * 6 <= Math.min(times.CA_SECONDS, times.CERTIFICATE_SECONDS) * 1_000;
+
+const guardSchema = z.object(guardVariables).refine(isLeadInTime, {
+  path: ['CA_LEAD_MS'],
+  error: 'must be at most a sixth of CA_SECONDS and of CERTIFICATE_SECONDS',
 });
 
 export type Settings = z.infer<typeof functionsSchema>;

@@ -14,6 +14,8 @@ interface Deployment extends KubernetesObject {
 export interface GuardOptions {
   /** The rendered Deployment: its environment and service account are what the process gets. */
   readonly deployment: KubernetesObject;
+  /** Of the process and its log; `guard` when left out. */
+  readonly name?: string;
   readonly bundle: string;
   /** Where its log goes. */
   readonly folder: string;
@@ -34,7 +36,7 @@ const LOOK_EVERY_MS = 20;
 
 /** The guard as a process of the real bundle; resolves when it is ready, rejects with the end of its log. */
 export async function startGuard(options: GuardOptions): Promise<Child> {
-  const { deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
+  const { name = 'guard', deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
   const declared = (deployment as Deployment).spec.template.spec.containers[0]?.env ?? [];
   const env = {
     PATH: process.env['PATH'],
@@ -42,13 +44,15 @@ export async function startGuard(options: GuardOptions): Promise<Child> {
     KUBECONFIG: kubeconfig,
     PORT: String(port),
     TLS_PORT: String(tlsPort),
+    // Nobody has to be told that it leaves: there are no endpoints here.
+    SHUTDOWN_DELAY_MS: '0',
     ...options.env,
   };
   const child = await startChild({
-    name: 'guard',
+    name,
     command: process.execPath,
     args: confined(bundle, env),
-    logFile: join(folder, 'guard.log'),
+    logFile: join(folder, `${name}.log`),
     env,
   });
   let ended: string | undefined;

@@ -25,6 +25,19 @@ describe('mergeBundle', () => {
     expect(mergeBundle(current, ours, NOW)).toBe(want);
   });
 
+  test('as many as somebody has had made: the newest, and ours', () => {
+    const issued = Array.from(
+      { length: 20 },
+      (_, hour) =>
+        issueAuthority({
+          notBefore: new Date(Date.UTC(2026, 9, 1, hour)),
+          notAfter: new Date('2027-11-21T00:00:00Z'),
+        }).cert,
+    );
+    const [oldest = '', ...others] = issued;
+    expect(mergeBundle(bundle(...issued), oldest, NOW)).toBe(bundle(oldest, ...others.slice(-15)));
+  });
+
   test('every certificate of an authority that has several', () => {
     expect(mergeBundle('', older + ours, NOW)).toBe(bundle(older, ours));
   });

@@ -10,9 +10,20 @@ import {
 
 export interface Trust {
   readonly cluster: Cluster;
-  /** PEM of the authority (or several) that signed what the guard serves with. */
+  /** PEM of every authority that has to be trusted, newest last. */
   readonly ca: string;
   readonly now: Date;
+}
+
+/** SHA-256 fingerprints of certificates. */
+export type Fingerprints = ReadonlySet<string>;
+
+/** Which authorities the API server is told to trust, at both webhooks. */
+export interface Bundle {
+  readonly before: Fingerprints;
+  /** The same set as before when nothing had to be written. */
+  readonly after: Fingerprints;
+  readonly configuration: ValidatingWebhookConfiguration;
 }
 
 /** The guard cannot be called: says what has to be applied. */
@@ -28,20 +39,26 @@ const INJECTED = [
   'cert-manager.io/inject-apiserver-ca',
 ];
 const MOST_CONFLICTS = 5;
+/**
+ * A certificate never outlives its authority, so an authority that expired is nobody's any more and goes. If more than
+ * these are left, somebody has the Secret made anew again and again: the oldest go, or the object would grow without end.
+ */
+const MOST_AUTHORITIES = 16;
 
 /**
  * Sees to it that the API server trusts `ca` at both webhooks of the ValidatingWebhookConfiguration mtq-guard. Appends,
- * because another replica may still serve with a certificate of the authority before; drops what has expired. Answers
- * whether it wrote: the API server needs a moment to see it. Rejects with MissingWebhooks, ApiError or Unreachable.
+ * because another replica may still serve with a certificate of the authority before; drops what has expired. Touches
+ * nothing else, and nothing at all where cert-manager injects. Rejects with MissingWebhooks, ApiError or Unreachable.
  */
-export async function ensureCaBundle(trust: Trust): Promise<'unchanged' | 'changed'> {
+export async function ensureCaBundle(trust: Trust): Promise<Bundle> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await readConfiguration(trust.cluster);
-    const next = withAuthority(found, trust);
-    if (next === found) return 'unchanged';
+    const before = trustedAt(found);
+    const next = withAuthorities(found, trust);
+    if (next === found) return { before, after: before, configuration: found };
     try {
-      await trust.cluster.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, next);
-      return 'changed';
+      const { object } = await trust.cluster.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, next);
+      return { before, after: trustedAt(object), configuration: object };
     } catch (error) {
       if (!isConflict(error) || attempt === MOST_CONFLICTS) throw error;
     }
@@ -57,8 +74,17 @@ async function readConfiguration(cluster: Cluster): Promise<ValidatingWebhookCon
   }
 }
 
+/** The authorities that both of our webhooks trust; none where one of them is missing. Pure. */
+export function trustedAt({ webhooks = [] }: ValidatingWebhookConfiguration): Fingerprints {
+  const [first = new Set<string>(), ...others] = OURS.map((ours) => {
+    const webhook = webhooks.find(({ name }) => name === ours);
+    return fingerprintsOf(pemOf(webhook?.clientConfig.caBundle ?? ''));
+  });
+  return new Set([...first].filter((print) => others.every((other) => other.has(print))));
+}
+
 /** The same object where nothing has to change. */
-function withAuthority(
+function withAuthorities(
   configuration: ValidatingWebhookConfiguration,
   trust: Trust,
 ): ValidatingWebhookConfiguration {
@@ -82,14 +108,26 @@ function trusting(webhook: ValidatingWebhook, { ca, now }: Trust): ValidatingWeb
  * no certificate, ours last; the same text where nothing is missing or too much. Pure.
  */
 export function mergeBundle(bundle: string, ca: string, now: Date): string {
-  const pem = Buffer.from(bundle, 'base64').toString('utf8');
-  const kept = new Map<string, string>();
+  const pem = pemOf(bundle);
+  const ours = fingerprintsOf(ca);
+  const kept = new Map<string, X509Certificate>();
   for (const certificate of [...certificatesIn(pem), ...certificatesIn(ca)]) {
-    if (certificate.validToDate > now) kept.set(certificate.fingerprint256, certificate.toString());
+    if (certificate.validToDate > now) kept.set(certificate.fingerprint256, certificate);
   }
-  const merged = [...kept.values()].join('');
+  const others = [...kept.values()].filter(({ fingerprint256 }) => !ours.has(fingerprint256));
+  const oldestFirst = others.toSorted((one, two) => Number(one.validFromDate) - Number(two.validFromDate));
+  for (const { fingerprint256 } of oldestFirst.slice(0, Math.max(0, kept.size - MOST_AUTHORITIES))) {
+    kept.delete(fingerprint256);
+  }
+  const merged = [...kept.values()].map(String).join('');
   return merged === pem ? bundle : Buffer.from(merged, 'utf8').toString('base64');
 }
+
+/** Of every certificate in a PEM text. */
+export const fingerprintsOf = (pem: string): Fingerprints =>
+  new Set(certificatesIn(pem).map(({ fingerprint256 }) => fingerprint256));
+
+const pemOf = (bundle: string): string => Buffer.from(bundle, 'base64').toString('utf8');
 
 function certificatesIn(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { SYSTEM_NAMESPACE } from '../functions/domain/names.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../functions/kubernetes/errors.ts';
@@ -11,6 +12,13 @@ export interface CertificateStore {
   /** Best the API server's own clock: it is the one that checks the certificate. */
   readonly now: Date;
   readonly log: Log;
+  readonly lifetimes: Lifetimes;
+}
+
+/** How long what is issued is good for. Renewed when a third is left. */
+export interface Lifetimes {
+  readonly CA_SECONDS: number;
+  readonly CERTIFICATE_SECONDS: number;
 }
 
 /** What the guard serves with. */
@@ -29,10 +37,7 @@ export class UnusableCertificate extends Error {
 export const CERTIFICATES_SECRET = 'mtq-guard-certs';
 /** cert-manager puts it on every Secret it fills; the value is the name of its Certificate. */
 const CERT_MANAGER = 'cert-manager.io/certificate-name';
-const DAY_MS = 24 * 60 * 60 * 1000;
-const AUTHORITY_DAYS = 365;
-const SERVING_DAYS = 90;
-/** For clocks of other machines that are behind ours. */
+/** For clocks of other machines that are behind ours; a tenth of the life where that is less. */
 const BACKDATED_MS = 60 * 60 * 1000;
 /** Every lost race means that somebody else's certificate is there now: more than two in a row is somebody's mistake. */
 const MOST_RACES = 5;
@@ -49,7 +54,7 @@ export async function ensureCertificate(store: CertificateStore): Promise<Servin
     const current = certificatesOf(secret);
     const renewal = needsRenewal(current, store.now);
     if (renewal === undefined) return ours(current);
-    const next = renewed(current, renewal, store.now);
+    const next = renewed(current, renewal, store);
     if (await write(store.cluster, secret, next)) {
       store.log('info', 'new certificate', {
         problem: secret === undefined ? 'Missing' : renewal.problem,
@@ -87,16 +92,28 @@ const ours = ({ authority, serving }: Certificates): ServingCertificate => ({
   managedBy: 'mtq-guard',
 });
 
-function renewed({ authority }: Certificates, { renew }: Renewal, now: Date): Certificates {
-  const signer = renew === 'authority' ? issueAuthority(daysFrom(now, AUTHORITY_DAYS)) : authority;
-  // It never outlives its authority, which is renewed when 121 of its days are left.
-  return { authority: signer, serving: issueServing(SERVING_NAMES, daysFrom(now, SERVING_DAYS), signer) };
+function renewed({ authority }: Certificates, { renew }: Renewal, store: CertificateStore): Certificates {
+  const { CA_SECONDS, CERTIFICATE_SECONDS } = store.lifetimes;
+  const signer = renew === 'authority' ? issueAuthority(validFor(CA_SECONDS, store.now)) : authority;
+  const { notBefore, notAfter } = validFor(CERTIFICATE_SECONDS, store.now);
+  // An authority that expired leaves the bundle: nobody may serve by it any longer.
+  const last = new X509Certificate(signer.cert).validToDate;
+  const validity = { notBefore, notAfter: notAfter < last ? notAfter : last };
+  return { authority: signer, serving: issueServing(SERVING_NAMES, validity, signer) };
 }
 
-const daysFrom = (now: Date, days: number): Validity => ({
-  notBefore: new Date(now.getTime() - BACKDATED_MS),
-  notAfter: new Date(now.getTime() + days * DAY_MS),
-});
+function validFor(seconds: number, now: Date): Validity {
+  const milliseconds = seconds * 1_000;
+  return {
+    notBefore: new Date(now.getTime() - Math.min(BACKDATED_MS, milliseconds / 10)),
+    notAfter: new Date(now.getTime() + milliseconds),
+  };
+}
+
+/** Whether this was issued no longer ago than `milliseconds`; in doubt it was. Pure. */
+export function isYoung({ cert }: KeyPair, now: Date, milliseconds: number): boolean {
+  return now.getTime() - new X509Certificate(cert).validFromDate.getTime() < BACKDATED_MS + milliseconds;
+}
 
 async function readSecret(cluster: Cluster): Promise<Secret | undefined> {
   try {

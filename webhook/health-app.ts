@@ -3,7 +3,7 @@ import type { DeadLetters } from './dead-letter.ts';
 
 export interface HealthOptions {
   /** Why reviews cannot be taken now; undefined: they can. */
-  readonly ready: () => string | undefined;
+  readonly ready: () => string | undefined | Promise<string | undefined>;
   readonly deadLetters: DeadLetters;
 }
 
@@ -18,8 +18,8 @@ export function healthApp({ ready, deadLetters }: HealthOptions): Express {
   app.get('/health/liveness', (_, response) => {
     response.type('text/plain').send('ok\n');
   });
-  app.get('/health/readiness', (_, response) => {
-    const reason = ready();
+  app.get('/health/readiness', async (_, response) => {
+    const reason = await ready();
     response.status(reason === undefined ? 200 : 503);
     response.type('text/plain').send(`${reason ?? 'ok'}\n`);
   });

@@ -4,13 +4,14 @@ import { describeError } from '../functions/kubernetes/errors.ts';
 import { newLog } from '../functions/log.ts';
 import { readGuardSettings, type GuardSettings } from '../functions/settings.ts';
 import { newTools } from '../functions/tools.ts';
-import { ensureCaBundle } from './ca-bundle.ts';
-import { ensureCertificate } from './certificates.ts';
 import { newDeadLetters } from './dead-letter.ts';
 import { healthApp } from './health-app.ts';
+import { warnOfStranger } from './installed.ts';
 import { newReview } from './live-review.ts';
+import { newReadiness } from './readiness.ts';
 import { repair } from './repair.ts';
 import { reviewApp } from './review-app.ts';
+import { Rotation } from './rotation.ts';
 import { listen } from './server.ts';
 import { sweep } from './sweep.ts';
 import { Watchdog } from './watchdog.ts';
@@ -20,29 +21,35 @@ async function main(): Promise<void> {
   const settings = readGuardSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: 'guard' });
   const cluster = connect(settings.KUBECONFIG);
-  const serving = await ensureCertificate({ cluster, now: new Date(), log });
-  let notReady: string | undefined = 'the webhooks do not trust our certificate yet';
+  const stopping = new AbortController();
+  let leaving = false;
 
+  const rotation = new Rotation(settings, {
+    cluster,
+    log,
+    serve: (certificate) => server.useCertificate(certificate),
+    onConfiguration: warnOfStranger(settings.KUBEVIRT_NAMESPACE, log),
+  });
+  const problem = (): string | undefined => (leaving ? 'it is being stopped' : rotation.problem());
   const server = await listen({
-    certificate: serving,
     tlsPort: settings.TLS_PORT,
     port: settings.PORT,
     reviewApp: reviewApp({ review: newReview(cluster, settings), log }),
-    healthApp: healthApp({ ready: () => notReady, deadLetters: newDeadLetters(log) }),
+    healthApp: healthApp({ ready: newReadiness({ cluster, problem }), deadLetters: newDeadLetters(log) }),
   });
-  if (serving.ca !== undefined) await ensureCaBundle({ cluster, ca: serving.ca, now: new Date() });
-  notReady = undefined;
-  log('info', 'serving', { port: server.port, tlsPort: server.tlsPort });
+  log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
-  const stopping = new AbortController();
-  const watching = startWatchdog({ cluster, settings, log, signal: stopping.signal });
+  // Neither waits for the other: what is locked is repaired whether or not we may be asked.
+  const { signal } = stopping;
+  const running = Promise.all([rotation.run(signal), startWatchdog({ cluster, settings, log, signal })]);
   const stop = async (): Promise<void> => {
+    leaving = true;
+    await server.close(settings.SHUTDOWN_DELAY_MS);
     stopping.abort();
-    await server.close();
-    await watching;
+    await running;
     process.exit(0);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => void stop());
 }
 
 interface Watching {

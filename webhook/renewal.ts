@@ -43,7 +43,7 @@ export function needsRenewal({ authority, serving }: Certificates, now: Date): R
   return { renew: canSign(authority, trusted) ? 'serving' : 'authority', problem };
 }
 
-/** What is wrong with a serving certificate, whoever signed it. Pure. */
+/** What is wrong with a serving certificate, whoever signed it: `Expiring` still serves. Pure. */
 export function servingProblem(serving: KeyPair, now: Date): Problem | undefined {
   const certificate = parse(serving.cert);
   const key = parseKey(serving.key);

@@ -16,6 +16,8 @@ export interface ValidatingWebhook {
     /** Base64 of PEM: the certificates that the API server trusts when it calls this webhook. */
     caBundle?: string;
   };
+  /** CEL: the API server asks only when all of them hold. */
+  matchConditions?: { name: string; expression: string }[];
 }
 
 /** admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration. */

@@ -10,8 +10,8 @@ export interface ServerOptions {
   readonly tlsPort: number;
   /** 0: any free one. */
   readonly port: number;
-  /** PEM. */
-  readonly certificate: KeyPair;
+  /** PEM; left out: every handshake fails until there is one. */
+  readonly certificate?: KeyPair;
 }
 
 export interface GuardServer {
@@ -21,18 +21,32 @@ export interface GuardServer {
   readonly port: number;
   /** New connections get this one; those that are open go on. Throws when certificate and key do not belong together. */
   useCertificate(certificate: KeyPair): void;
-  /** Takes no more connections, answers what is under way, and resolves when the last connection is gone. */
-  close(): Promise<void>;
+  /**
+   * Serves for `lingerMs` more, while whoever still sends learns that we are leaving: each answer ends its connection.
+   * Then takes no more connections, answers what is under way, and resolves when the last connection is gone.
+   */
+  close(lingerMs?: number): Promise<void>;
 }
+
+/**
+ * Anybody in the cluster may connect. The API server sends a review in one go and gives up after 3 s: whoever is slower
+ * than that holds a connection, and what it has sent so far, for nothing.
+ */
+const IMPATIENCE = {
+  handshakeTimeout: 3_000,
+  headersTimeout: 3_000,
+  connectionsCheckingInterval: 500,
+} as const;
 
 /** Starts both servers; rejects when a port is taken (and then leaves none open). */
 export async function listen(options: ServerOptions): Promise<GuardServer> {
-  const { cert, key } = options.certificate;
-  const reviews = createTlsServer({ cert, key }, options.reviewApp);
+  const { cert, key } = options.certificate ?? {};
+  const pair = cert === undefined || key === undefined ? {} : { cert, key };
+  const reviews = createTlsServer({ ...pair, ...IMPATIENCE }, options.reviewApp);
   const health = createServer(options.healthApp);
   const drains = [drainable(reviews), drainable(health)];
-  const close = async (): Promise<void> => {
-    await Promise.all(drains.map((drain) => drain()));
+  const close = async (lingerMs = 0): Promise<void> => {
+    await Promise.all(drains.map((drain) => drain(lingerMs)));
   };
   try {
     const [tlsPort, port] = await Promise.all([

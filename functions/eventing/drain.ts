@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 
@@ -9,13 +10,18 @@ const REQUEST_MS = 10_000;
 const DRAIN_MS = 5_000;
 
 /**
- * Keeps track of what is under way. Answers how to close this server without losing an answer: it takes no more
- * connections and resolves when the last one is gone, at most `withinMs` later.
+ * Keeps track of what is under way. Answers how to close this server without losing an answer: for `lingerMs` it serves
+ * on, ending each connection after its answer; then it takes no more connections and resolves when the last one is
+ * gone, at most `withinMs` later.
  */
-export function drainable(server: Server | TlsServer, withinMs = DRAIN_MS): () => Promise<void> {
+export function drainable(
+  server: Server | TlsServer,
+  withinMs = DRAIN_MS,
+): (lingerMs?: number) => Promise<void> {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = REQUEST_MS;
   const underWay = new Set<ServerResponse>();
+  let leaving = false;
   let closing = false;
   // Connections that are left have nothing to wait for: idle, or never used (which closeIdleConnections overlooks).
   const cutWhenDone = (): void => {
@@ -23,17 +29,19 @@ export function drainable(server: Server | TlsServer, withinMs = DRAIN_MS): () =
   };
   // Before the app's own listener: its headers may be sent as soon as that one runs.
   server.prependListener('request', (_: IncomingMessage, response: ServerResponse) => {
-    if (closing) closeAfter(response);
+    if (leaving) closeAfter(response);
     underWay.add(response);
     response.once('close', () => {
       underWay.delete(response);
       cutWhenDone();
     });
   });
-  return async () => {
+  return async (lingerMs = 0) => {
+    leaving = true;
+    underWay.forEach(closeAfter);
+    if (lingerMs > 0) await delay(lingerMs);
     closing = true;
     if (!server.listening) return;
-    underWay.forEach(closeAfter);
     const patience = setTimeout(() => server.closeAllConnections(), withinMs);
     await new Promise<void>((resolve) => {
       server.close(() => resolve());

@@ -8,7 +8,7 @@ import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
 import type { AdmissionRequest, Decision } from '../../webhook/admission.ts';
-import { ensureCaBundle, mergeBundle } from '../../webhook/ca-bundle.ts';
+import { ensureCaBundle, fingerprintsOf, mergeBundle } from '../../webhook/ca-bundle.ts';
 import { CERTIFICATES_SECRET, ensureCertificate } from '../../webhook/certificates.ts';
 import { newDeadLetters } from '../../webhook/dead-letter.ts';
 import { healthApp } from '../../webhook/health-app.ts';
@@ -34,6 +34,7 @@ const SECRET_AT = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
 const DAY_MS = 86_400_000;
 const PATIENCE_MS = 20_000;
 const log = (): void => undefined;
+const lifetimes = { CA_SECONDS: 365 * 86_400, CERTIFICATE_SECONDS: 90 * 86_400 };
 jest.setTimeout(120_000);
 
 let controlPlane: ControlPlane;
@@ -60,7 +61,7 @@ describe('a refusal by the guard, as a client of the API server sees it', () => 
   let decide: (request: AdmissionRequest) => Promise<Decision>;
 
   beforeEach(async () => {
-    const certificate = await ensureCertificate({ cluster: admin, now: new Date(), log });
+    const certificate = await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes });
     server = await listen({
       reviewApp: reviewApp({ review: (request) => decide(request), log }),
       healthApp: healthApp({ ready: () => undefined, deadLetters: newDeadLetters(log) }),
@@ -131,7 +132,7 @@ describe('ensureCertificate', () => {
   test('two at once end with one Secret, and serve the same', async () => {
     const together = meetingBeforeWrite(admin, 2);
     const [one, other] = await Promise.all(
-      [1, 2].map(() => ensureCertificate({ cluster: together, now: new Date(), log })),
+      [1, 2].map(() => ensureCertificate({ cluster: together, now: new Date(), log, lifetimes })),
     );
     expect(one).toEqual(other);
     expect(one).toMatchObject({ managedBy: 'mtq-guard' });
@@ -140,12 +141,12 @@ describe('ensureCertificate', () => {
     expect(secret.type).toBe('kubernetes.io/tls');
     expect(Object.keys(secret.data ?? {}).sort()).toEqual(['ca.crt', 'ca.key', 'tls.crt', 'tls.key']);
     expect(decoded(secret, 'tls.crt')).toBe(one?.cert);
-    expect(await ensureCertificate({ cluster: admin, now: new Date(), log })).toEqual(one);
+    expect(await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes })).toEqual(one);
     expect((await readSecret()).metadata.resourceVersion).toBe(secret.metadata.resourceVersion);
   });
 
   test('two at once renew what expires, by the same authority; the rest of the Secret stays', async () => {
-    const first = await ensureCertificate({ cluster: admin, now: new Date(), log });
+    const first = await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes });
     const labelled = await readSecret();
     labelled.metadata.labels = { owner: 'somebody' };
     labelled.data = { ...labelled.data, other: 'eA==' };
@@ -154,7 +155,7 @@ describe('ensureCertificate', () => {
     const now = new Date(Date.now() + 80 * DAY_MS);
     const together = meetingBeforeWrite(admin, 2);
     const [one, other] = await Promise.all(
-      [1, 2].map(() => ensureCertificate({ cluster: together, now, log })),
+      [1, 2].map(() => ensureCertificate({ cluster: together, now, log, lifetimes })),
     );
     expect(one).toEqual(other);
     expect(one?.ca).toBe(first.ca);
@@ -170,7 +171,7 @@ describe('ensureCertificate', () => {
     ['no PEM', { 'tls.crt': 'eA==', 'tls.key': 'eA==', 'ca.crt': 'eA==' }],
   ])('a Secret that is %s is filled', async (_, data) => {
     await admin.create(SECRETS, { metadata: SECRET_AT, type: 'kubernetes.io/tls', data });
-    const { cert } = await ensureCertificate({ cluster: admin, now: new Date(), log });
+    const { cert } = await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes });
     const secret = await readSecret();
     expect(decoded(secret, 'tls.crt')).toBe(cert);
     const pair = (name: string): { cert: string; key: string } => ({
@@ -198,13 +199,13 @@ describe('ensureCertificate', () => {
       },
     });
 
-    expect(await ensureCertificate({ cluster: admin, now: new Date(), log })).toEqual({
+    expect(await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes })).toEqual({
       ...serving,
       ca: authority.cert,
       managedBy: 'cert-manager',
     });
     const later = new Date(Date.now() + 2 * DAY_MS);
-    await expect(ensureCertificate({ cluster: admin, now: later, log })).rejects.toThrow(
+    await expect(ensureCertificate({ cluster: admin, now: later, log, lifetimes })).rejects.toThrow(
       /cert-manager's \(Certificate guard\) and cannot be used: Expired/,
     );
     expect((await readSecret()).metadata.resourceVersion).toBe(created.object.metadata.resourceVersion);
@@ -225,12 +226,15 @@ describe('ensureCaBundle', () => {
     await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration({ caBundle: bundle(ended, older) }));
     const before = await readConfiguration();
 
-    expect(await ensureCaBundle({ cluster: admin, ca, now: new Date() })).toBe('changed');
+    const written = await ensureCaBundle({ cluster: admin, ca, now: new Date() });
+    expect(written.before).toEqual(fingerprintsOf(older + ended));
+    expect(written.after).toEqual(fingerprintsOf(older + ca));
     expect(await bundles()).toEqual([bundle(older, ca), bundle(older, ca)]);
     const after = await readConfiguration();
     expect(withoutBundles(after)).toEqual(withoutBundles(before));
 
-    expect(await ensureCaBundle({ cluster: admin, ca, now: new Date() })).toBe('unchanged');
+    const again = await ensureCaBundle({ cluster: admin, ca, now: new Date() });
+    expect(again.after).toBe(again.before);
     expect((await readConfiguration()).metadata.resourceVersion).toBe(after.metadata.resourceVersion);
   });
 
@@ -248,7 +252,8 @@ describe('ensureCaBundle', () => {
   test("left alone where cert-manager's injector fills it", async () => {
     const annotations = { 'cert-manager.io/inject-ca-from': 'mtq-system/guard' };
     await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration({ annotations }));
-    expect(await ensureCaBundle({ cluster: admin, ca: lasting(365), now: new Date() })).toBe('unchanged');
+    const bundle = await ensureCaBundle({ cluster: admin, ca: lasting(365), now: new Date() });
+    expect(bundle.after).toEqual(new Set());
     expect(await bundles()).toEqual([undefined, undefined]);
   });
 
