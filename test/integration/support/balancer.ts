@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface Backend {
+  readonly port: number;
+  /** Where it says whether it is ready: http://127.0.0.1:<healthPort>/health/readiness. */
+  readonly healthPort: number;
+}
+
+/** A Service in front of several replicas, as kube-proxy makes one: new connections go to whoever was ready last. */
+export interface Balancer {
+  readonly port: number;
+  add(backend: Backend): void;
+  /** How many connections each backend's port got. */
+  connections(): Readonly<Record<number, number>>;
+  stop(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 50;
+
+export async function startBalancer(): Promise<Balancer> {
+  const backends: (Backend & { ready: boolean })[] = [];
+  const counts: Record<number, number> = {};
+  const sockets = new Set<Socket>();
+  let turn = 0;
+  const server = createServer((client) => {
+    const ready = backends.filter((backend) => backend.ready);
+    const chosen = ready[turn++ % Math.max(1, ready.length)];
+    if (chosen === undefined) {
+      client.destroy();
+      return;
+    }
+    counts[chosen.port] = (counts[chosen.port] ?? 0) + 1;
+    const upstream = connect(chosen.port, '127.0.0.1');
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one);
+      one.pipe(other);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  server.listen(0);
+  await once(server, 'listening');
+  const stopping = new AbortController();
+  const looking = look();
+  return {
+    port: (server.address() as AddressInfo).port,
+    add: (backend) => {
+      backends.push({ ...backend, ready: false });
+    },
+    connections: () => counts,
+    stop: async () => {
+      stopping.abort();
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      await looking;
+    },
+  };
+
+  async function look(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await Promise.all(backends.map(async (backend) => (backend.ready = await isReady(backend))));
+      await delay(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function isReady({ healthPort }: Backend): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(1_000);
+    return (await fetch(`http://127.0.0.1:${healthPort}/health/readiness`, { signal })).ok;
+  } catch {
+    return false;
+  }
+}

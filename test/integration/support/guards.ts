@@ -1,0 +1,110 @@
+import { fileURLToPath } from 'node:url';
+import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { withLock } from '../../../functions/domain/lock.ts';
+import { connect } from '../../../functions/kubernetes/client.ts';
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { renderDefault } from '../../../local/cluster.ts';
+import type { Child } from '../../../local/controlplane/children.ts';
+import { freePort } from '../../../local/controlplane/ports.ts';
+import { startControlPlane, type ControlPlane } from '../../../local/controlplane/start.ts';
+import { startGuard } from '../../../local/guard.ts';
+import { install } from '../../../local/install.ts';
+import { installKubeVirt } from '../../../local/kubevirt/install.ts';
+import { startBalancer, type Balancer } from './balancer.ts';
+
+/** Our manifests on a real API server, and guard processes behind one Service; no eventing, no functions, no KubeVirt. */
+export interface Guards {
+  readonly controlPlane: ControlPlane;
+  readonly admin: Cluster;
+  readonly objects: readonly KubernetesObject[];
+  readonly balancer: Balancer;
+  /** As one of our service accounts. */
+  as(account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster>;
+  /** One more replica; resolves when it is ready. */
+  start(name: string): Promise<Replica>;
+  /** A namespace of this name, locked by `token` for a minute. */
+  lock(name: string, token: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Replica extends Child {
+  /** The answer of its readiness: '' when it is ready, else why not. */
+  problem(): Promise<string>;
+  readonly tlsPort: number;
+}
+
+const bundle = fileURLToPath(new URL('../../../dist/guard.mjs', import.meta.url));
+/** Nobody listens there: whatever is to happen, the guard does by itself. */
+const NO_BROKER = 'http://127.0.0.1:9/';
+
+export async function startGuards(env: Readonly<Record<string, string>>): Promise<Guards> {
+  const ends: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  };
+  try {
+    const objects = await renderDefault();
+    const controlPlane = await startControlPlane();
+    ends.push(() => controlPlane.stop());
+    const admin = connect(controlPlane.adminKubeconfig);
+    const balancer = await startBalancer();
+    ends.push(() => balancer.stop());
+    await installKubeVirt(admin);
+    await install(admin, objects, balancer.port);
+    const deployment = objects.find(({ kind }) => kind === 'Deployment');
+    if (deployment === undefined) throw new Error('the manifests have no Deployment');
+    const kubeconfigOf = (name: string): Promise<string> =>
+      controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });
+    return {
+      controlPlane,
+      admin,
+      objects,
+      balancer,
+      as: async (account) => connect(await kubeconfigOf(SERVICE_ACCOUNT[account])),
+      start: async (name) => {
+        const [port, tlsPort] = [await freePort(), await freePort()];
+        balancer.add({ port: tlsPort, healthPort: port });
+        const child = await startGuard({
+          name,
+          deployment,
+          bundle,
+          folder: controlPlane.folder,
+          kubeconfig: await kubeconfigOf(SERVICE_ACCOUNT.guard),
+          port,
+          tlsPort,
+          rewrite: (text) => text.replace(/^http:.*/, NO_BROKER),
+          env,
+        });
+        ends.push(() => child.stop());
+        return { ...child, tlsPort, problem: () => problemOf(port) };
+      },
+      lock: (name, token) => lock(admin, name, token),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function problemOf(port: number): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${port}/health/readiness`);
+  return answer.ok ? '' : (await answer.text()).trimEnd();
+}
+
+async function lock(admin: Cluster, name: string, token: string): Promise<void> {
+  const now = Date.now();
+  const { object } = await admin.create(NAMESPACES, { metadata: { name } });
+  const locked = withLock(object, {
+    v: 1,
+    token,
+    acquiredAt: new Date(now).toISOString(),
+    expiresAt: new Date(now + 60_000).toISOString(),
+    migrations: [{ name: 'mig0', uid: 'uid-0' }],
+    quotas: [],
+  });
+  await admin.replace(NAMESPACES, locked);
+}
+
