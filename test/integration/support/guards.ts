@@ -107,4 +107,3 @@ async function lock(admin: Cluster, name: string, token: string): Promise<void> 
   });
   await admin.replace(NAMESPACES, locked);
 }
-
