@@ -1,4 +1,4 @@
-import { setTimeout as after } from 'node:timers/promises';
+import { systemClock, within, type Clock } from '../functions/clock.ts';
 import { SYSTEM_NAMESPACE } from '../functions/domain/names.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
@@ -10,6 +10,7 @@ export interface ReadinessOptions {
   readonly problem: () => string | undefined;
   /** How long the API server may take, milliseconds. */
   readonly withinMs?: number;
+  readonly clock?: Clock;
 }
 
 /** Less than the review's own deadline: who needs longer than this would refuse everything anyway. */
@@ -25,31 +26,29 @@ export function newReadiness({
   cluster,
   problem,
   withinMs = WITHIN_MS,
+  clock = systemClock,
 }: ReadinessOptions): () => Promise<string | undefined> {
   let askedAt = -Infinity;
   let answer: Promise<string | undefined> = Promise.resolve(undefined);
   return async () => {
     const known = problem();
     if (known !== undefined) return known;
-    if (performance.now() - askedAt > FRESH_MS) {
-      askedAt = performance.now();
-      answer = reach(cluster, withinMs);
+    if (clock.elapsed() - askedAt > FRESH_MS) {
+      askedAt = clock.elapsed();
+      answer = within(clock, withinMs, (late) => reach(cluster, late));
     }
     return answer;
   };
 }
 
 /** Never rejects. */
-async function reach(cluster: Cluster, withinMs: number): Promise<string | undefined> {
-  const answered = new AbortController();
+async function reach(cluster: Cluster, late: AbortSignal): Promise<string | undefined> {
+  const tooLate = new Promise<string>((resolve) => {
+    late.addEventListener('abort', () => resolve('the API server does not answer in time'), { once: true });
+  });
   const read = cluster.get(NAMESPACES, { name: SYSTEM_NAMESPACE }).then(
     () => undefined,
     (error: unknown) => `no namespace can be read: ${describeError(error)}`,
   );
-  const late = after(withinMs, `the API server does not answer within ${withinMs} ms`, {
-    signal: answered.signal,
-  }).catch(() => undefined);
-  const result = await Promise.race([read, late]);
-  answered.abort();
-  return result;
+  return Promise.race([read, tooLate]);
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause, systemClock, type Clock } from '../functions/clock.ts';
 import { SYSTEM_NAMESPACE, WEBHOOK } from '../functions/domain/names.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
@@ -39,6 +39,8 @@ export interface RotationTools {
   readonly serve: (certificate: KeyPair) => void;
   /** Hears of each version of our ValidatingWebhookConfiguration that was looked at. */
   readonly onConfiguration?: (configuration: ValidatingWebhookConfiguration) => void;
+  /** Its `now` is the one that certificates are made and judged by. */
+  readonly clock?: Clock;
 }
 
 const MOST_EVERY_MS = 60_000;
@@ -57,12 +59,13 @@ const BREATH_MS = 50;
 export class Rotation {
   readonly #settings: RotationSettings;
   readonly #tools: RotationTools;
+  readonly #clock: Clock;
   #serving: ServingCertificate | undefined;
-  /** Since when this replica has seen an authority in the bundle, by fingerprint (performance.now). */
+  /** Since when this replica has seen an authority in the bundle, by fingerprint (the clock's elapsed). */
   readonly #trustedSince = new Map<string, number>();
   /** What the Secret says is to be served. */
   #next: ServingCertificate | undefined;
-  /** Before then the API servers know other replicas better (performance.now); undefined: not looked yet. */
+  /** Before then the API servers know other replicas better (the clock's elapsed); undefined: not looked yet. */
   #knownAt: number | undefined;
   #failure: string | undefined;
   #wake: () => void = () => undefined;
@@ -70,16 +73,17 @@ export class Rotation {
   constructor(settings: RotationSettings, tools: RotationTools) {
     this.#settings = settings;
     this.#tools = tools;
+    this.#clock = tools.clock ?? systemClock;
   }
 
   /** Why the API server could not call us now; undefined: it can. */
   problem(): string | undefined {
     const serving = this.#serving;
     if (serving === undefined) return this.#failure ?? 'there is no certificate yet';
-    const problem = servingProblem(serving, new Date());
+    const problem = servingProblem(serving, this.#clock.now());
     if (problem !== undefined && problem !== 'Expiring') return `the certificate cannot be used: ${problem}`;
     if (!this.#isTrusted(serving)) return this.#failure ?? 'the webhooks do not trust our certificate yet';
-    return performance.now() < (this.#knownAt ?? 0)
+    return this.#clock.elapsed() < (this.#knownAt ?? 0)
       ? 'not every API server may trust our certificate yet'
       : undefined;
   }
@@ -87,6 +91,7 @@ export class Rotation {
   /** Runs until `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { cluster, log } = this.#tools;
+    const clock = this.#clock;
     const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
     const named = (name: string): { fieldSelector: string } => ({ fieldSelector: `metadata.name=${name}` });
     const wake = (): void => this.#wake();
@@ -98,12 +103,12 @@ export class Rotation {
     await Promise.all([
       follow(
         cluster,
-        { type: VALIDATING_WEBHOOK_CONFIGURATIONS, where: named(WEBHOOK.configuration), signal },
+        { type: VALIDATING_WEBHOOK_CONFIGURATIONS, where: named(WEBHOOK.configuration), signal, clock },
         { onList: ([configuration]) => saw(configuration), onChange: saw, onGone: () => saw(), onError },
       ),
       follow(
         cluster,
-        { type: SECRETS, where: secret, signal },
+        { type: SECRETS, where: secret, signal, clock },
         { onList: wake, onChange: wake, onGone: wake, onError },
       ),
       this.#loop(signal),
@@ -119,9 +124,9 @@ export class Rotation {
       const waitMs = failures === 0 ? this.#nextLookMs() : doubling(MOST_FAILED_MS)(failures);
       const over = new AbortController();
       const waiting = AbortSignal.any([signal, over.signal]);
-      await Promise.race([woken, delay(waitMs, undefined, { signal: waiting }).catch(() => undefined)]);
+      await Promise.race([woken, pause(this.#clock, waitMs, waiting)]);
       over.abort();
-      await delay(BREATH_MS, undefined, { signal }).catch(() => undefined);
+      await pause(this.#clock, BREATH_MS, signal);
     }
   }
 
@@ -141,7 +146,7 @@ export class Rotation {
 
   async #rotate(): Promise<void> {
     const { cluster, log, onConfiguration } = this.#tools;
-    const now = new Date();
+    const now = this.#clock.now();
     // Without a Secret to read, what we have still has to be trusted.
     const [wanted] = await Promise.allSettled([
       ensureCertificate({ cluster, log, now, lifetimes: this.#settings }),
@@ -165,14 +170,14 @@ export class Rotation {
     const others = [...trusted].filter((print) => !ours.has(print));
     const isOld =
       [...ours].every((print) => trusted.has(print)) &&
-      !isYoung(first, new Date(), this.#settings.CA_LEAD_MS);
-    return others.length === 0 || isOld ? 0 : performance.now() + this.#settings.CA_LEAD_MS;
+      !isYoung(first, this.#clock.now(), this.#settings.CA_LEAD_MS);
+    return others.length === 0 || isOld ? 0 : this.#clock.elapsed() + this.#settings.CA_LEAD_MS;
   }
 
   #see(trusted: Fingerprints): void {
     for (const known of this.#trustedSince.keys()) if (!trusted.has(known)) this.#trustedSince.delete(known);
     for (const print of trusted) {
-      if (!this.#trustedSince.has(print)) this.#trustedSince.set(print, performance.now());
+      if (!this.#trustedSince.has(print)) this.#trustedSince.set(print, this.#clock.elapsed());
     }
   }
 
@@ -187,7 +192,7 @@ export class Rotation {
   #isDue(next: ServingCertificate): boolean {
     const current = this.#serving;
     if (current === undefined || current.cert === next.cert || !this.#isTrusted(next)) return false;
-    const problem = servingProblem(current, new Date());
+    const problem = servingProblem(current, this.#clock.now());
     const isUsable = (problem === undefined || problem === 'Expiring') && this.#isTrusted(current);
     return !isUsable || this.#leadLeftMs(next) <= 0;
   }
@@ -199,7 +204,7 @@ export class Rotation {
   /** Until the authority has been in the bundle for long enough. */
   #leadLeftMs({ ca = '' }: ServingCertificate): number {
     const since = [...fingerprintsOf(ca)].map((print) => this.#trustedSince.get(print) ?? Infinity);
-    return Math.max(0, ...since) + this.#settings.CA_LEAD_MS - performance.now();
+    return Math.max(0, ...since) + this.#settings.CA_LEAD_MS - this.#clock.elapsed();
   }
 
   #nextLookMs(): number {

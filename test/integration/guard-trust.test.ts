@@ -227,7 +227,7 @@ describe('the webhooks', () => {
     };
     const annotated = await readConfiguration();
     annotated.metadata.annotations = { note: 'hello' };
-    annotated.webhooks = [foreign as NonNullable<typeof ours>, ...(annotated.webhooks ?? [])];
+    annotated.webhooks = [foreign, ...(annotated.webhooks ?? [])];
     const before = (await admin.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, annotated)).object;
     const [replica] = (await started(1)) as [Replica];
     const after = await readConfiguration();
