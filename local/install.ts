@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Address, Cluster, ResourceType } from '../functions/kubernetes/cluster.ts';
 import { VMMRQS } from '../functions/kubernetes/resources.ts';
 import { orGone } from '../functions/kubernetes/snapshot.ts';
+import { guessPlural } from './eventing/source.ts';
 import { untilServed } from './served.ts';
 
 /** Kinds that stand-ins play here, not the API server: Knative's CRDs cannot be had on one machine without Knative. */
@@ -72,7 +73,7 @@ function onPort(object: KubernetesObject, port: number): KubernetesObject {
   return configuration;
 }
 
-/** As the API machinery guesses it (meta.UnsafeGuessKindToResource): right for every kind that we install. */
+/** The guessed plural is right for every kind that we install. */
 function typeOf({ apiVersion = '', kind = '', metadata }: KubernetesObject): ResourceType {
-  return { apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: metadata.namespace !== undefined };
+  return { apiVersion, kind, plural: guessPlural(kind), namespaced: metadata.namespace !== undefined };
 }

@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 interface Draining {
-  readonly close: () => Promise<void>;
+  readonly close: (lingerMs?: number) => Promise<void>;
   /** Resolves when the server has the request. */
   readonly arrived: Promise<unknown>;
   readonly release: () => void;
@@ -54,6 +54,18 @@ const underWay = (): Promise<string> =>
 const LONG_MS = 60_000;
 
 describe('a close', () => {
+  test('that lingers: whoever comes meanwhile is answered, and told not to come again', async () => {
+    const { close } = await start(LONG_MS);
+    expect(await get('/quick')).toMatchObject({ headers: { connection: 'keep-alive' } });
+    let closed = false;
+    const closing = close(300).then(() => (closed = true));
+    const during = await Promise.all([get('/quick'), get('/quick')]);
+    expect(during.map(({ headers }) => headers.connection)).toEqual(['close', 'close']);
+    expect(closed).toBe(false);
+    await closing;
+    expect(server.listening).toBe(false);
+  });
+
   test('waits for what is under way, and its connection ends with the answer', async () => {
     const { close, arrived, release } = await start(LONG_MS);
     const answer = get('/');

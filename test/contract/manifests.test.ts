@@ -67,6 +67,8 @@ describe('all of it', () => {
     'ClusterRole',
     'ClusterRoleBinding',
     'ValidatingWebhookConfiguration',
+    'ValidatingAdmissionPolicy',
+    'ValidatingAdmissionPolicyBinding',
   ];
 
   test('is in our namespace, or belongs to no namespace', () => {
@@ -328,9 +330,12 @@ describe('the webhooks', () => {
     expect(users.sort()).toEqual([...OUR_USERS].sort());
   });
 
-  test('locked: knows the namespaces that are reserved', () => {
+  test.each([
+    ['locked', (): string[] => quotedIn('tenant-namespace', WEBHOOK.locked)],
+    ['the policy on VMMRQs', (): string[] => quotedInPolicy('mtq-reserved-namespaces')],
+  ])('%s: knows the namespaces that are reserved', (_what, textsOf) => {
     const kubevirt = readGuardSettings(guardEnvironment()).KUBEVIRT_NAMESPACE;
-    const texts = quotedIn('tenant-namespace', WEBHOOK.locked);
+    const texts = textsOf();
     const names = texts.map((text) => (text.endsWith('-') ? `${text}any` : text));
     expect(names).toEqual([
       'default',
@@ -388,6 +393,36 @@ describe('the guard', () => {
     });
   });
 
+  test('is never fewer than one, whoever drains, evicts or updates', () => {
+    const deployment = found(ofKind('Deployment')[0], 'Deployment');
+    expect(deployment.spec).toMatchObject({
+      replicas: 2,
+      strategy: { rollingUpdate: { maxUnavailable: 0 } },
+    });
+    const labels = guardPod().metadata.labels;
+    expect(ofKind('PodDisruptionBudget').map(({ spec }) => spec)).toEqual([
+      { minAvailable: 1, selector: { matchLabels: { 'app.kubernetes.io/name': 'mtq-guard' } } },
+    ]);
+    expect(labels).toMatchObject({ 'app.kubernetes.io/name': 'mtq-guard' });
+  });
+
+  test('is critical, and our namespace may have pods that are', () => {
+    const { priorityClassName } = guardPod().spec;
+    const [quota] = ofKind('ResourceQuota');
+    expect(quota?.spec).toEqual({
+      hard: { pods: expect.any(String) },
+      scopeSelector: {
+        matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: [priorityClassName] }],
+      },
+    });
+  });
+
+  test('has the time that it needs to leave', () => {
+    const { SHUTDOWN_DELAY_MS } = readGuardSettings(guardEnvironment());
+    const { terminationGracePeriodSeconds } = guardPod().spec;
+    expect(terminationGracePeriodSeconds * 1_000).toBeGreaterThan(SHUTDOWN_DELAY_MS + 10_000);
+  });
+
   test('knows the same KubeVirt as the functions', () => {
     const { KUBEVIRT_NAMESPACE } = readGuardSettings(guardEnvironment());
     for (const step of STEP_NAMES) {
@@ -439,7 +474,16 @@ const environmentOf = (step: string): Record<string, string> =>
 const readiness = (step: string): string =>
   found(serviceOf(step).spec.template.spec.containers[0]?.readinessProbe?.httpGet?.path, 'readiness probe');
 
-const guardPod = (): { metadata: { labels: object }; spec: { containers: [GuardContainer] } } =>
+interface GuardPod {
+  metadata: { labels: object };
+  spec: {
+    containers: [GuardContainer];
+    priorityClassName: string;
+    terminationGracePeriodSeconds: number;
+  };
+}
+
+const guardPod = (): GuardPod =>
   (found(ofKind('Deployment')[0], 'Deployment').spec as { template: ReturnType<typeof guardPod> }).template;
 const guardContainer = (): GuardContainer => guardPod().spec.containers[0];
 const guardEnvironment = (): Record<string, string> =>
@@ -461,6 +505,15 @@ function quotedIn(condition: string, name: string): string[] {
     `condition ${condition}`,
   );
   return [...expression.matchAll(/'([^']*)'/g)].map(([, text = '']) => text);
+}
+
+/** The texts in quotes in a policy's only CEL expression, in their order. */
+function quotedInPolicy(wanted: string): string[] {
+  const policy = ofKind('ValidatingAdmissionPolicy').find(({ metadata }) => metadata.name === wanted);
+  const { validations } = found(policy, `policy ${wanted}`).spec as { validations: { expression: string }[] };
+  return validations.flatMap(({ expression }) =>
+    [...expression.matchAll(/'([^']*)'/g)].map(([, text = '']) => text),
+  );
 }
 
 /** "update resourcequotas", "list pods": all that this process may do, by every role it is bound to. */
