@@ -63,7 +63,9 @@ async function readBody(request: Request, response: Response): Promise<BadBody |
   } catch (error) {
     // body-parser's errors are http-errors: they carry the status.
     const status = error instanceof Error && 'status' in error ? Number(error.status) : 400;
-    return { status, line: `the body cannot be read: ${describeError(error)}` };
+    // A parser's message quotes the body, which may hold anything.
+    const why = error instanceof SyntaxError ? error.name : describeError(error);
+    return { status, line: `the body cannot be read: ${why}` };
   }
 }
 
