@@ -272,7 +272,58 @@ describe('health and dead letters', () => {
   });
 });
 
+describe('who is slow, or many', () => {
+  const HEAD = 'POST /review HTTP/1.1\r\nhost: guard\r\ncontent-type: application/json\r\n';
+
+  /** Answers how the connection ended. */
+  async function trickle(port: number, sent: string): Promise<string> {
+    const socket = dialTls({ port, ca: authority.cert, servername: SERVERNAME });
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.on('error', () => undefined);
+    socket.write(sent);
+    await once(socket, 'close');
+    return Buffer.concat(chunks).toString('utf8');
+  }
+
+  test.each([
+    ['a body that never ends', `${HEAD}content-length: 1000\r\n\r\n{"apiVersion":`],
+    ['headers that never end', HEAD],
+  ])('%s: cut off with 408, and everybody else is served meanwhile', async (_what, sent) => {
+    const guard = await start({});
+    const ends = Array.from({ length: 50 }, () => trickle(guard.server.tlsPort, sent));
+    expect((await guard.review(reviewOf())).status).toBe(200);
+    for (const end of await Promise.all(ends)) expect(end).toMatch(/^HTTP\/1\.1 408 /);
+    expect((await guard.review(reviewOf())).status).toBe(200);
+  });
+
+  test('200 connections that say nothing: a review is answered all the same', async () => {
+    const guard = await start({});
+    const sockets = Array.from({ length: 200 }, () =>
+      dial(guard.server.tlsPort).on('error', () => undefined),
+    );
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    expect((await guard.review(reviewOf())).status).toBe(200);
+    // Without a handshake they are cut as well.
+    await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
+  });
+});
+
 describe('certificates', () => {
+  test('none yet: no handshake, and health says why; then there is one', async () => {
+    const app = healthApp({ ready: () => 'no certificate', deadLetters: newDeadLetters(() => undefined) });
+    const server = await listen({ reviewApp: app, healthApp: app, tlsPort: 0, port: 0 });
+    running.push(server);
+    const get = (): Promise<Answer> =>
+      answerOf(
+        httpsRequest({ port: server.tlsPort, ca: authority.cert, servername: SERVERNAME, agent: false }),
+        '',
+      );
+    await expect(get()).rejects.toThrow();
+    server.useCertificate(newCertificate());
+    expect((await get()).status).toBe(404);
+  });
+
   test('only whoever trusts our authority, and calls the Service by its name, gets through', async () => {
     const guard = await start({});
     await expect(guard.review(reviewOf(), { servername: 'elsewhere.svc' })).rejects.toThrow(

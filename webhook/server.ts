@@ -28,6 +28,8 @@ export interface GuardServer {
   close(lingerMs?: number): Promise<void>;
 }
 
+/** A whole review must be here by then. */
+const REVIEW_MS = 3_000;
 /**
  * Anybody in the cluster may connect. The API server sends a review in one go and gives up after 3 s: whoever is slower
  * than that holds a connection, and what it has sent so far, for nothing.
@@ -45,6 +47,7 @@ export async function listen(options: ServerOptions): Promise<GuardServer> {
   const reviews = createTlsServer({ ...pair, ...IMPATIENCE }, options.reviewApp);
   const health = createServer(options.healthApp);
   const drains = [drainable(reviews), drainable(health)];
+  reviews.requestTimeout = REVIEW_MS;
   const close = async (lingerMs = 0): Promise<void> => {
     await Promise.all(drains.map((drain) => drain(lingerMs)));
   };

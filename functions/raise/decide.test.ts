@@ -32,6 +32,7 @@ const decided = (different: Partial<RaiseSnapshot> = {}): RaiseDecision =>
     vmmrqs: [aVmmrq()],
     proof: { proven: true },
     namespace: aNamespace(lockedBy(aLock())),
+    kubevirtNamespace: 'kubevirt',
     now: NOW,
     ...different,
   });
@@ -80,6 +81,18 @@ describe('ended: it cannot work', () => {
       REASON.notEnough,
     ],
     ['the quotas of the lock are gone', { quotas: [] }, REASON.notEnough],
+    ...['kube-system', 'default', 'mtq-system', 'knative-serving', 'openshift-cnv', 'kubevirt'].map(
+      (name): [string, Partial<RaiseSnapshot>, string] => [
+        `${name} is the cluster’s`,
+        { namespace: aNamespace(named(name), lockedBy(aLock())) },
+        REASON.reservedNamespace,
+      ],
+    ),
+    [
+      'KubeVirt is elsewhere, and this is where',
+      { namespace: aNamespace(named('virt'), lockedBy(aLock())), kubevirtNamespace: 'virt' },
+      REASON.reservedNamespace,
+    ],
   ])('%s: nothing is raised, nobody waits', (_, different, reason) => {
     const decision = decided(different);
     if (decision.kind !== 'end') throw new Error(decision.kind);

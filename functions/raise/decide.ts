@@ -1,6 +1,6 @@
 import { grantOf, raisedQuota } from '../domain/grant.ts';
 import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
-import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
+import { ANNOTATION, isReserved, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 
 /** Read in this order, by the writers' rule: the quotas, then the proof, then the namespace. */
@@ -12,6 +12,7 @@ export interface RaiseSnapshot {
   /** Whether the guard refused as it must, with this token; else what happened instead. */
   readonly proof: Proof;
   readonly namespace: Namespace;
+  readonly kubevirtNamespace: string;
   /** The API server's clock, milliseconds. */
   readonly now: number;
 }
@@ -51,7 +52,7 @@ export const isRaisedAlready = (quotas: readonly ResourceQuota[], token: string)
 
 /** Raises only while the lock is held and proven; everything else ends the lock, or is left alone. */
 export function decide(snapshot: RaiseSnapshot): RaiseDecision {
-  const { token, namespace, now, proof } = snapshot;
+  const { token, namespace, now } = snapshot;
   const state = lockOf(namespace);
   if (state.kind !== 'held' || state.lock.token !== token) {
     return leave(REASON.notOurLock, 'the namespace is not locked by this token');
@@ -64,9 +65,20 @@ export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   if (fenced !== undefined) {
     return leave(REASON.fenced, `ResourceQuota ${fenced.metadata.name} was let go of already`);
   }
-  if (!state.labelled) return end(snapshot, lock, [REASON.noProof, 'the label of the lock is gone']);
+  return obstacle(snapshot, state.labelled, lock) ?? raise(snapshot, lock);
+}
+
+/** What no other lock of this namespace would fare better with. */
+function obstacle(snapshot: RaiseSnapshot, labelled: boolean, lock: Lock): RaiseDecision | undefined {
+  const { proof, kubevirtNamespace } = snapshot;
+  const { name } = snapshot.namespace.metadata;
+  // Whoever locked it was not us: the guard would not even be asked there.
+  if (isReserved(name, kubevirtNamespace)) {
+    return end(snapshot, lock, [REASON.reservedNamespace, `namespace ${name} belongs to the cluster`]);
+  }
+  if (!labelled) return end(snapshot, lock, [REASON.noProof, 'the label of the lock is gone']);
   if (!proof.proven) return end(snapshot, lock, [REASON.noProof, proof.why]);
-  return raise(snapshot, lock);
+  return undefined;
 }
 
 const leave = (reason: Reason, message: string): RaiseDecision => ({ kind: 'leave', reason, message });

@@ -37,7 +37,7 @@ async function handle({ namespace, token = '' }: Wake, tools: Tools): Promise<Ou
   for (let round = 1; round <= ROUNDS; round += 1) {
     const found = await readQuotas(namespace, quotas, tools.cluster);
     if (isRaisedAlready(found, token)) return raisedAlready(namespace, token);
-    const snapshot = await gather({ namespace, token, quotas: found }, tools.cluster);
+    const snapshot = await gather({ namespace, token, quotas: found }, tools);
     if (snapshot === undefined) return NOT_OURS;
     const outcome = await apply(decide(snapshot), snapshot, tools);
     if (outcome !== undefined) return outcome;
@@ -74,7 +74,7 @@ interface Subject {
 /** The writers' rule: the quotas came first; then the proof, the namespace last. */
 async function gather(
   { namespace, token, quotas }: Subject,
-  cluster: Cluster,
+  { cluster, settings }: Tools,
 ): Promise<RaiseSnapshot | undefined> {
   const [proof, vmmrqs] = await Promise.all([
     prove(cluster, namespace, token),
@@ -83,7 +83,8 @@ async function gather(
   const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
   if (read === undefined) return undefined;
   const now = read.date.getTime();
-  return { token, quotas, vmmrqs: vmmrqs.items, proof, namespace: read.object, now };
+  const { KUBEVIRT_NAMESPACE: kubevirtNamespace } = settings;
+  return { token, quotas, vmmrqs: vmmrqs.items, proof, namespace: read.object, kubevirtNamespace, now };
 }
 
 /** By name and uid: a quota that was deleted or made anew is nothing of this lock's. */
