@@ -84,6 +84,7 @@ describe('readGuardSettings', () => {
   test('what is not set has its default', () => {
     expect(readGuardSettings(SINK)).toMatchObject({
       PORT: 8080,
+      ADMISSION: 'webhook',
       TLS_PORT: 8443,
       SWEEP_SECONDS: 30,
       OVERDUE_SECONDS: 5,
@@ -97,6 +98,7 @@ describe('readGuardSettings', () => {
 
   test.each<[string, Environment]>([
     ['K_SINK', { K_SINK: undefined }],
+    ['ADMISSION', { ADMISSION: 'none' }],
     ['CA_SECONDS', { CA_SECONDS: '2' }],
     ['CERTIFICATE_SECONDS', { CERTIFICATE_SECONDS: '90d' }],
     ['CA_LEAD_MS', { CA_LEAD_MS: '600001' }],

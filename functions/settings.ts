@@ -51,6 +51,8 @@ const DAY_SECONDS = 24 * 60 * 60;
 
 const guardVariables = {
   ...shared,
+  /** Who judges requests: our webhooks, or the API server alone by policies. */
+  ADMISSION: z.enum(['webhook', 'policy']).default('webhook'),
   TLS_PORT: whole(0, 65_535, 8443),
   SWEEP_SECONDS: whole(1, 3_600, 30),
   /** More would leave the repair no time within the 15 s of I3. */

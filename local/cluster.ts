@@ -5,7 +5,6 @@ import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../functions/domain/names.ts'
 import { connect } from '../functions/kubernetes/client.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import type { Child } from './controlplane/children.ts';
-import { render } from './controlplane/kustomize.ts';
 import { freePort } from './controlplane/ports.ts';
 import { startControlPlane, type ControlPlane } from './controlplane/start.ts';
 import type { ActivatorTrace, LogLine } from './eventing/activator.ts';
@@ -15,8 +14,12 @@ import { guardAccount, startGuard } from './guard.ts';
 import { install } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
 import { startKubeVirt, type KubeVirtOptions, type KubeVirtStandIn } from './kubevirt/start.ts';
+import { policiesInForce } from './policies-in-force.ts';
+import { renderWall, type Wall } from './walls.ts';
 
 export interface LocalClusterOptions {
+  /** How it is installed; left out: as by default, with webhooks and policies. */
+  readonly wall?: Wall;
   /** Changes a copy of the manifests before they are installed. */
   readonly change?: (objects: KubernetesObject[]) => void;
   /** How long a function without work keeps its process, milliseconds. */
@@ -53,8 +56,8 @@ export interface LocalCluster {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const KUBEVIRT = { namespace: 'kubevirt', name: 'kubevirt-controller' };
 
-/** The rendered default overlay: what is installed on a real cluster is what runs here. */
-export const renderDefault = (): Promise<KubernetesObject[]> => render(join(root, 'config/default'));
+/** The rendered default overlay. */
+export const renderDefault = (): Promise<KubernetesObject[]> => renderWall('both');
 
 /**
  * Starts it all: control plane, the rendered manifests, eventing and KubeVirt stand-ins, the guard. `dist` must have
@@ -67,16 +70,17 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     for (const end of ending.splice(0).toReversed()) await end();
   };
   try {
-    const objects = await renderDefault();
+    const objects = await renderWall(options.wall ?? 'both');
     options.change?.(objects);
     say('starting etcd, kube-apiserver and kube-controller-manager');
     const controlPlane = await startControlPlane();
     ending.push(() => controlPlane.stop());
     const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
-    say('installing config/default and the KubeVirt stand-in');
+    say('installing our manifests and the KubeVirt stand-in');
     await installKubeVirt(admin);
     await install(admin, objects, tlsPort);
+    const untilPoliciesStand = await policiesInForce(admin);
 
     const eventing = await newEventing({ objects, controlPlane, port, options });
     ending.push(() => eventing.stop());
@@ -99,6 +103,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
       ...(options.timings === undefined ? {} : { timings: options.timings }),
     });
     ending.push(() => kubevirt.stop());
+    await untilPoliciesStand();
     say('ready');
     return {
       controlPlane,

@@ -73,7 +73,12 @@ function onPort(object: KubernetesObject, port: number): KubernetesObject {
   return configuration;
 }
 
-/** The guessed plural is right for every kind that we install. */
-function typeOf({ apiVersion = '', kind = '', metadata }: KubernetesObject): ResourceType {
+interface Scoped {
+  readonly metadata: { readonly namespace?: string };
+}
+
+/** As the API machinery guesses it (meta.UnsafeGuessKindToResource): right for every kind that we install. */
+export function typeOf(object: Pick<KubernetesObject, 'apiVersion' | 'kind'> & Scoped): ResourceType {
+  const { apiVersion = '', kind = '', metadata } = object;
   return { apiVersion, kind, plural: guessPlural(kind), namespaced: metadata.namespace !== undefined };
 }

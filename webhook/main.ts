@@ -12,7 +12,7 @@ import { newReadiness } from './readiness.ts';
 import { repair } from './repair.ts';
 import { reviewApp } from './review-app.ts';
 import { Rotation } from './rotation.ts';
-import { listen } from './server.ts';
+import { listen, listenForHealth, type GuardServer } from './server.ts';
 import { sweep } from './sweep.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -22,26 +22,15 @@ async function main(): Promise<void> {
   const log = newLog(settings.LOG_LEVEL, { process: 'guard' });
   const cluster = connect(settings.KUBECONFIG);
   const stopping = new AbortController();
+  const { signal } = stopping;
   let leaving = false;
 
-  const rotation = new Rotation(settings, {
-    cluster,
-    log,
-    serve: (certificate) => server.useCertificate(certificate),
-    onConfiguration: warnOfStranger(settings.KUBEVIRT_NAMESPACE, log),
-  });
-  const problem = (): string | undefined => (leaving ? 'it is being stopped' : rotation.problem());
-  const server = await listen({
-    tlsPort: settings.TLS_PORT,
-    port: settings.PORT,
-    reviewApp: reviewApp({ review: newReview(cluster, settings), log }),
-    healthApp: healthApp({ ready: newReadiness({ cluster, problem }), deadLetters: newDeadLetters(log) }),
-  });
+  const serve = settings.ADMISSION === 'webhook' ? serveReviews : serveHealth;
+  const { server, rotate } = await serve({ cluster, settings, log }, () => leaving);
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
   // Neither waits for the other: what is locked is repaired whether or not we may be asked.
-  const { signal } = stopping;
-  const running = Promise.all([rotation.run(signal), startWatchdog({ cluster, settings, log, signal })]);
+  const running = Promise.all([rotate?.(signal), startWatchdog({ cluster, settings, log, signal })]);
   const stop = async (): Promise<void> => {
     leaving = true;
     await server.close(settings.SHUTDOWN_DELAY_MS);
@@ -52,10 +41,46 @@ async function main(): Promise<void> {
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => void stop());
 }
 
-interface Watching {
+interface Process {
   readonly cluster: Cluster;
   readonly settings: GuardSettings;
   readonly log: ReturnType<typeof newLog>;
+}
+
+interface Serving {
+  readonly server: Pick<GuardServer, 'port' | 'close'> & Partial<Pick<GuardServer, 'tlsPort'>>;
+  /** Keeps the API server able to call us, until the signal aborts. */
+  readonly rotate?: (signal: AbortSignal) => Promise<void>;
+}
+
+const LEAVING = 'it is being stopped';
+
+/** Reviews over TLS; ready once the webhooks trust our certificate. */
+async function serveReviews({ cluster, settings, log }: Process, isLeaving: () => boolean): Promise<Serving> {
+  const rotation = new Rotation(settings, {
+    cluster,
+    log,
+    serve: (certificate) => server.useCertificate(certificate),
+    onConfiguration: warnOfStranger(settings.KUBEVIRT_NAMESPACE, log),
+  });
+  const problem = (): string | undefined => (isLeaving() ? LEAVING : rotation.problem());
+  const server = await listen({
+    tlsPort: settings.TLS_PORT,
+    port: settings.PORT,
+    reviewApp: reviewApp({ review: newReview(cluster, settings), log }),
+    healthApp: healthApp({ ready: newReadiness({ cluster, problem }), deadLetters: newDeadLetters(log) }),
+  });
+  return { server, rotate: (signal) => rotation.run(signal) };
+}
+
+/** The API server judges by itself (policies): no certificate, no bundle, nobody to answer. */
+async function serveHealth({ cluster, settings, log }: Process, isLeaving: () => boolean): Promise<Serving> {
+  const problem = (): string | undefined => (isLeaving() ? LEAVING : undefined);
+  const health = healthApp({ ready: newReadiness({ cluster, problem }), deadLetters: newDeadLetters(log) });
+  return { server: await listenForHealth(health, settings.PORT) };
+}
+
+interface Watching extends Process {
   readonly signal: AbortSignal;
 }
 

@@ -68,6 +68,15 @@ export async function listen(options: ServerOptions): Promise<GuardServer> {
   }
 }
 
+/** Only the plain HTTP server; `close` as above. */
+export async function listenForHealth(
+  healthApp: RequestListener,
+  port: number,
+): Promise<Pick<GuardServer, 'port' | 'close'>> {
+  const health = createServer(healthApp);
+  return { port: await listening(health, port), close: drainable(health) };
+}
+
 async function listening(server: Server | TlsServer, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

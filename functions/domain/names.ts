@@ -218,6 +218,21 @@ export const WEBHOOK = {
   keys: 'keys.mtq.kubevirt.io',
 } as const;
 
+/** Our ValidatingAdmissionPolicies; each has a binding of the same name. */
+export const POLICY = {
+  /** While a ResourceQuota is raised, only its migrations' pods get in; it reads what quota admission reads. */
+  raisedPods: 'raised-pods.mtq.kubevirt.io',
+  /** Nobody else changes a ResourceQuota while it is raised, or writes what we keep on one. */
+  raisedQuotas: 'raised-quotas.mtq.kubevirt.io',
+  /** Nobody else writes what we keep on a Namespace, as the webhook says. */
+  lockKeys: 'lock-keys.mtq.kubevirt.io',
+  /** Where there is no webhook: only the migrations' pods while a Namespace is locked; its refusal is the proof. */
+  locked: 'locked.mtq.kubevirt.io',
+} as const;
+
+/** What POLICY.locked says, with the lock's token behind it, when one of ours makes a quota in a locked namespace. */
+export const PROOF_WORDS = 'the namespace is guarded for the lock ';
+
 /** Name of the ResourceQuota that `raise` asks the API server to refuse (dry run only: it never exists). */
 export const PROOF_QUOTA = 'mtq-proof';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { PROOF_QUOTA, WEBHOOK } from '../domain/names.ts';
+import { POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
 import type { Cluster } from './cluster.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
 import { prove } from './proof.ts';
@@ -13,6 +13,18 @@ const refusing = (status: Status): Cluster =>
 
 const cause = { reason: WEBHOOK.locked, message: 'token-1' };
 const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', details: { causes: [cause] } };
+
+/** As the API server writes it (seen in policy-namespaces.test.ts): who refused is in the texts only. */
+const refusal =
+  `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
+  `${PROOF_WORDS}token-1`;
+const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}`;
+const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: refusal }] };
+const policys: Status = { code: 403, reason: 'Forbidden', message, details };
+
+test('so is our policy’s', async () => {
+  expect(await prove(refusing(policys), 'tenant', 'token-1')).toEqual({ proven: true });
+});
 
 test('the guard’s own refusal, with this token, is the proof', async () => {
   expect(await prove(refusing(guards), 'tenant', 'token-1')).toEqual({ proven: true });
@@ -39,6 +51,10 @@ test('nothing is made: the request is a dry run of a quota in the namespace', as
   ]);
 });
 
+/** The policy's refusal with one text in the place of another, wherever it stands. */
+const replaced = (text: string, other: string): Status =>
+  JSON.parse(JSON.stringify(policys).replaceAll(text, other)) as Status;
+
 describe('no proof', () => {
   test.each<[string, Status]>([
     ['another token', { ...guards, details: { causes: [{ ...cause, message: 'token-2' }] } }],
@@ -48,6 +64,22 @@ describe('no proof', () => {
     ['a 500 with the cause', { ...guards, code: 500 }],
     ['a 409 with the cause', { ...guards, code: 409 }],
     ['an empty answer', {}],
+    ['our policy’s refusal with another token', replaced('token-1', 'token-2')],
+    ['with a token that begins with ours', replaced('token-1', 'token-10')],
+    ['by another policy', replaced(POLICY.locked, 'theirs')],
+    ['by another binding of it', replaced(`binding '${POLICY.locked}'`, "binding 'theirs'")],
+    ['of another quota', replaced(PROOF_QUOTA, 'quota')],
+    ['in another policy’s words', replaced(PROOF_WORDS, 'no: ')],
+    [
+      'in a webhook’s message, with the very cause',
+      { ...policys, message: `admission webhook "theirs" denied the request: ${refusal}` },
+    ],
+    [
+      'in a webhook’s message that ends as ours',
+      { ...policys, message: `admission webhook "theirs" denied the request: ${message}` },
+    ],
+    ['without the cause', { ...policys, details: {} }],
+    ['with a 422', { ...policys, code: 422 }],
   ])('%s', async (_, status) => {
     expect(await prove(refusing(status), 'tenant', 'token-1')).toEqual({
       proven: false,

@@ -1,4 +1,4 @@
-import { PROOF_QUOTA, WEBHOOK } from '../domain/names.ts';
+import { POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
 import type { Cluster } from './cluster.ts';
 import { ApiError, describeError } from './errors.ts';
 import { RESOURCE_QUOTAS } from './resources.ts';
@@ -7,8 +7,8 @@ export type Proof = { readonly proven: true } | { readonly proven: false; readon
 
 /**
  * Proves that the guard stands before this namespace, in this API server, now: a dry-run CREATE of a ResourceQuota must
- * be refused by it with 403 and the lock's token in details.causes. Anything else, a 500 or another policy's refusal
- * included, is no proof. Rejects only when there was no answer at all.
+ * be refused with 403 and the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
+ * Anything else, a 500 or another policy's refusal included, is no proof. Rejects only when there was no answer at all.
  */
 export async function prove(cluster: Cluster, namespace: string, token: string): Promise<Proof> {
   const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };
@@ -16,15 +16,31 @@ export async function prove(cluster: Cluster, namespace: string, token: string):
     await cluster.create(RESOURCE_QUOTAS, quota, { dryRun: true });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return isGuards(error, token)
+    return isWebhooks(error, token) || isPolicys(error, token)
       ? { proven: true }
       : { proven: false, why: `the guard did not refuse the proof, but: ${describeError(error)}` };
   }
   return { proven: false, why: 'the guard does not stand before this namespace: the proof was not refused' };
 }
 
-const isGuards = ({ code, status }: ApiError, token: string): boolean =>
+const isWebhooks = ({ code, status }: ApiError, token: string): boolean =>
   code === 403 &&
   (status.details?.causes ?? []).some(
     ({ reason, message }) => reason === WEBHOOK.locked && message === token,
   );
+
+/**
+ * A policy's refusal says who refused in its text only (apiserver, policy/validating/dispatcher.go), once in the message
+ * and once as a cause. A webhook writes its causes as it likes, but its message begins with its own name; another
+ * policy's begins with that policy's: so both texts have to be ours, whole.
+ */
+function isPolicys({ code, status }: ApiError, token: string): boolean {
+  const refusal =
+    `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
+    `${PROOF_WORDS}${token}`;
+  return (
+    code === 403 &&
+    status.message === `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}` &&
+    (status.details?.causes ?? []).some(({ message }) => message === refusal)
+  );
+}

@@ -66,6 +66,8 @@ describe('all of it', () => {
     'CustomResourceDefinition',
     'ClusterRole',
     'ClusterRoleBinding',
+    'ValidatingAdmissionPolicy',
+    'ValidatingAdmissionPolicyBinding',
     'ValidatingWebhookConfiguration',
     'ValidatingAdmissionPolicy',
     'ValidatingAdmissionPolicyBinding',

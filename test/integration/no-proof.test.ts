@@ -1,23 +1,22 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ANNOTATION, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
-import { EVENTS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { afterAll, beforeAll, test } from '@jest/globals';
+import { SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
+import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/resources.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import { expectAsBefore } from './support/as-before.ts';
 import { askUntil } from './support/eventually.ts';
 import { guardWebhooks, type GuardWebhooks } from './support/guard-webhooks.ts';
-import { wasSpecRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { startLiar, type Liar } from './support/liar.ts';
+import { expectNoRaise, nameOf, type Answer } from './support/no-raise.ts';
 import { CLUSTER_ROLES, untilAllowed } from './support/roles.ts';
-import { newTenant } from './support/tenant.ts';
+import { WITH_WEBHOOKS } from './support/wall.ts';
 
 let lab: Lab;
 let liar: Liar;
 let webhooks: GuardWebhooks;
 
 beforeAll(async () => {
-  [lab, liar] = await Promise.all([startLab(), startLiar()]);
+  [lab, liar] = await Promise.all([startLab({ wall: WITH_WEBHOOKS }), startLiar()]);
   webhooks = await guardWebhooks(lab);
 });
 
@@ -25,14 +24,6 @@ afterAll(async () => {
   await liar.stop();
   await lab.stop();
 });
-
-interface Answer {
-  /** Brings it about that the proof is answered so. */
-  readonly arrange: () => Promise<void>;
-  readonly putRight: () => Promise<void>;
-  /** What is told about it. */
-  readonly told: string;
-}
 
 const byLiar = (lie: Parameters<Liar['says']>[0], told: string): Answer => ({
   arrange: async () => {
@@ -133,38 +124,9 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   },
 };
 
-test.each(Object.entries(ANSWERS))('the proof is answered by %s: no raise', async (what, answer) => {
-  const name = what.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '');
-  const tenant = await newTenant(lab, { name });
-  const { history } = tenant;
-  await answer.arrange();
-  try {
-    await tenant.migrate();
-    await tenant.untilUnlocked();
-  } finally {
-    await answer.putRight();
-  }
-
-  expect(wasSpecRaised(history)).toBe(false);
-  const annotations = history.latest(NAMESPACES)?.metadata.annotations ?? {};
-  const attempt = JSON.parse(annotations[ANNOTATION.lastAttempt] ?? '{}') as Record<string, unknown>;
-  expect(attempt).toMatchObject({ reason: 'NoProof', failures: 1 });
-
-  await history.until('the VMMRQ says so', () =>
-    (history.latest(VMMRQS)?.status?.conditions ?? []).some(
-      ({ status, reason }) => status === 'True' && reason === 'NoProof',
-    ),
-  );
-  await history.until('an Event on the migration says what was answered', () =>
-    history
-      .of(EVENTS)
-      .some(({ involvedObject, message }) =>
-        [involvedObject.name === 'mig0', message?.includes(answer.told)].every(Boolean),
-      ),
-  );
-  await lab.lines.until('it backs off', () =>
-    lab.lines.items.some(({ namespace, reason }) => namespace === name && reason === 'BackOff'),
-  );
-  expect(history.locks()).toHaveLength(1);
-  await expectAsBefore(lab.admin, tenant, { failed: true });
-});
+test.each(Object.entries(ANSWERS))(
+  'the webhook’s proof is answered by %s: no raise',
+  async (what, answer) => {
+    await expectNoRaise(lab, nameOf(what), answer);
+  },
+);

@@ -8,6 +8,7 @@ import { binaryHeaders, type CloudEvent } from '../../../local/eventing/cloudeve
 import { Recorded } from './eventually.ts';
 import { History } from './history.ts';
 import { noteRightsUsed } from './rights-used.ts';
+import { WALL } from './wall.ts';
 
 /** A line of a function's log (functions/log.ts). */
 export interface Line {
@@ -61,6 +62,7 @@ export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> 
   const lines = new Recorded<Line>((line) => JSON.stringify(line));
   const hops = new Recorded<Hop>((hop) => JSON.stringify(hop));
   const cluster = await startLocalCluster({
+    wall: WALL,
     ...DEFAULTS,
     ...options,
     env: { ...DEFAULTS.env, ...options.env },

@@ -1,0 +1,241 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  ANNOTATION,
+  isReserved,
+  KUBEVIRT,
+  LABEL,
+  OUR_USERS,
+  POLICY,
+  PROOF_WORDS,
+  SYSTEM_NAMESPACE,
+  userOf,
+  WEBHOOK,
+} from '../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { readGuardSettings } from '../../functions/settings.ts';
+import { renderWall, WALLS, type Wall } from '../../local/walls.ts';
+
+interface Rule {
+  readonly resources: readonly string[];
+  readonly operations: readonly string[];
+}
+
+interface Policy extends KubernetesObject {
+  readonly spec: {
+    readonly failurePolicy: string;
+    readonly paramKind?: object;
+    readonly matchConstraints: {
+      readonly matchPolicy: string;
+      readonly namespaceSelector?: object;
+      readonly objectSelector?: object;
+      readonly resourceRules: readonly Rule[];
+    };
+    readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
+    readonly variables?: readonly { readonly name: string; readonly expression: string }[];
+    readonly validations: readonly {
+      readonly expression: string;
+      readonly reason?: string;
+      readonly message?: string;
+      readonly messageExpression?: string;
+    }[];
+  };
+}
+
+interface Deployment extends KubernetesObject {
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly [
+          { readonly env: readonly { name: string; value: string }[]; readonly ports: readonly object[] },
+        ];
+      };
+    };
+  };
+}
+
+const OURS = Object.values<string>(POLICY);
+const rendered = {} as Record<Wall, KubernetesObject[]>;
+
+beforeAll(async () => {
+  for (const wall of WALLS) rendered[wall] = await renderWall(wall);
+});
+
+const ofKind = (wall: Wall, wanted: string): KubernetesObject[] =>
+  rendered[wall].filter(({ kind }) => kind === wanted);
+
+const namesOf = (wall: Wall, kind: string): string[] =>
+  ofKind(wall, kind)
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => OURS.includes(name))
+    .sort();
+
+function policy(name: string): Policy {
+  const found = ofKind('policies', 'ValidatingAdmissionPolicy').find(
+    ({ metadata }) => metadata.name === name,
+  );
+  if (found === undefined) throw new Error(`there is no policy ${name}`);
+  return found as Policy;
+}
+
+const allOf = (name: string): string => JSON.stringify(policy(name).spec);
+
+/** The texts in quotes in one expression, in their order. */
+const quotedIn = (expression = ''): string[] =>
+  [...expression.matchAll(/'([^']*)'/g)].map(([, text = '']) => text);
+
+const condition = (name: string, of: string): string[] =>
+  quotedIn(policy(name).spec.matchConditions?.find((one) => one.name === of)?.expression);
+
+const variable = (name: string, of: string): string[] =>
+  quotedIn(policy(name).spec.variables?.find((one) => one.name === of)?.expression);
+
+describe('the walls', () => {
+  const ALWAYS = [POLICY.lockKeys, POLICY.raisedPods, POLICY.raisedQuotas];
+
+  test.each<[Wall, readonly string[], readonly string[]]>([
+    ['both', ALWAYS, [WEBHOOK.configuration]],
+    ['policies', [...OURS].sort(), []],
+    ['webhook', [], [WEBHOOK.configuration]],
+  ])('%s: its policies and its webhooks', (wall, policies, webhooks) => {
+    expect(namesOf(wall, 'ValidatingAdmissionPolicy')).toEqual(policies);
+    expect(namesOf(wall, 'ValidatingAdmissionPolicyBinding')).toEqual(policies);
+    expect(ofKind(wall, 'ValidatingWebhookConfiguration').map(({ metadata }) => metadata.name)).toEqual(
+      webhooks,
+    );
+  });
+
+  test.each(WALLS)('%s: the guard knows whether it is asked', (wall) => {
+    const { env, ports } = guardOf(wall);
+    const settings = readGuardSettings(Object.fromEntries(env.map(({ name, value }) => [name, value])));
+    const isAsked = wall !== 'policies';
+    expect(settings.ADMISSION).toBe(isAsked ? 'webhook' : 'policy');
+    expect(ports).toHaveLength(isAsked ? 2 : 1);
+    expect(JSON.stringify(rendered[wall]).includes('mtq-guard-certs')).toBe(isAsked);
+  });
+});
+
+const guardOf = (wall: Wall): Deployment['spec']['template']['spec']['containers'][0] =>
+  (ofKind(wall, 'Deployment')[0] as Deployment).spec.template.spec.containers[0];
+
+describe.each(OURS)('%s', (name) => {
+  test('refuses what it could not judge, and says Forbidden, with a text where it could not make one', () => {
+    const { failurePolicy, matchConstraints, validations } = policy(name).spec;
+    expect(failurePolicy).toBe('Fail');
+    expect(matchConstraints).toMatchObject({ matchPolicy: 'Equivalent' });
+    expect(matchConstraints.objectSelector).toBeUndefined();
+    for (const { reason, message, messageExpression } of validations) {
+      expect(reason).toBe('Forbidden');
+      expect([message, messageExpression].every((text) => text !== undefined && text !== '')).toBe(true);
+    }
+  });
+
+  test('is bound once, under its own name, and denies', () => {
+    const bindings = ofKind('policies', 'ValidatingAdmissionPolicyBinding') as (KubernetesObject & {
+      spec: { policyName: string; validationActions: string[]; matchResources?: object };
+    })[];
+    const mine = bindings.filter(({ spec }) => spec.policyName === name);
+    expect(mine.map(({ metadata }) => metadata.name)).toEqual([name]);
+    expect(mine[0]?.spec.validationActions).toEqual(['Deny']);
+    expect(mine[0]?.spec.matchResources).toBeUndefined();
+  });
+});
+
+describe('what each is about', () => {
+  const PODS = [
+    { resources: ['pods'], operations: ['CREATE'] },
+    { resources: ['pods/resize'], operations: ['UPDATE'] },
+  ];
+  const QUOTAS = { resources: ['resourcequotas'], operations: ['CREATE', 'UPDATE', 'DELETE'] };
+
+  test.each<[string, Rule[]]>([
+    [POLICY.raisedPods, PODS],
+    [POLICY.raisedQuotas, [QUOTAS, { resources: ['resourcequotas/status'], operations: ['UPDATE'] }]],
+    [
+      POLICY.lockKeys,
+      [
+        {
+          resources: ['namespaces', 'namespaces/status', 'namespaces/finalize'],
+          operations: ['CREATE', 'UPDATE'],
+        },
+      ],
+    ],
+    [POLICY.locked, [...PODS, QUOTAS]],
+  ])('%s', (name, rules) => {
+    expect(policy(name).spec.matchConstraints.resourceRules).toMatchObject(rules);
+    expect(policy(name).spec.matchConstraints.resourceRules).toHaveLength(rules.length);
+  });
+
+  test('the raised quotas of the request’s own namespace are the parameters of the one that reads them', () => {
+    expect(OURS.filter((name) => policy(name).spec.paramKind !== undefined)).toEqual([POLICY.raisedPods]);
+    expect(policy(POLICY.raisedPods).spec.paramKind).toEqual({ apiVersion: 'v1', kind: 'ResourceQuota' });
+    const binding = ofKind('policies', 'ValidatingAdmissionPolicyBinding').find(
+      ({ metadata }) => metadata.name === POLICY.raisedPods,
+    );
+    expect((binding as unknown as { spec: object }).spec).toMatchObject({
+      paramRef: { selector: { matchLabels: { [LABEL.raised]: 'true' } }, parameterNotFoundAction: 'Allow' },
+    });
+    expect(JSON.stringify(binding)).not.toContain('"namespace"');
+  });
+
+  test('only the one that says what the webhook says goes by the namespace’s label', () => {
+    expect(policy(POLICY.locked).spec.matchConstraints.namespaceSelector).toEqual({
+      matchLabels: { [LABEL.locked]: 'true' },
+    });
+    for (const name of OURS.filter((each) => each !== POLICY.locked)) {
+      expect(JSON.stringify(policy(name).spec.matchConstraints)).not.toContain(LABEL.locked);
+    }
+  });
+});
+
+describe('they know our names', () => {
+  test.each<[string, () => string[]]>([
+    [POLICY.raisedQuotas, (): string[] => condition(POLICY.raisedQuotas, 'not-our-update').slice(1)],
+    [POLICY.lockKeys, (): string[] => condition(POLICY.lockKeys, 'not-ours')],
+    [POLICY.locked, (): string[] => variable(POLICY.locked, 'isOurs')],
+  ])('%s: our users', (_name, users) => {
+    expect(users().sort()).toEqual([...OUR_USERS].sort());
+  });
+
+  test('what we keep on a namespace, and on a quota', () => {
+    const keysIn = (texts: readonly string[]): string[] => texts.filter((text) => text.startsWith('mtq.'));
+    expect(keysIn(variable(POLICY.lockKeys, 'changed'))).toEqual([
+      ANNOTATION.lock,
+      ANNOTATION.lastAttempt,
+      LABEL.locked,
+    ]);
+    const onQuota = [ANNOTATION.grant, ANNOTATION.migrations, ANNOTATION.lastRelease, LABEL.raised];
+    expect(keysIn(condition(POLICY.raisedQuotas, 'has-our-keys'))).toEqual(onQuota);
+    expect(new Set(keysIn(variable(POLICY.raisedQuotas, 'forged')))).toEqual(new Set(onQuota));
+    expect(variable(POLICY.raisedPods, 'migrations')).toContain(ANNOTATION.migrations);
+    for (const name of [POLICY.raisedPods, POLICY.locked]) {
+      expect(variable(name, 'migration')).toContain(KUBEVIRT.migrationJobUID);
+      expect(variable(name, 'lock')).toContain(ANNOTATION.lock);
+    }
+  });
+
+  test('KubeVirt as the guard knows it, each once in its manifest', () => {
+    const env = Object.fromEntries(guardOf('policies').env.map(({ name, value }) => [name, value]));
+    const { KUBEVIRT_NAMESPACE, KUBEVIRT_CONTROLLER } = readGuardSettings(env);
+    const controller = userOf(KUBEVIRT_CONTROLLER, KUBEVIRT_NAMESPACE);
+    expect(variable(POLICY.raisedPods, 'controller')).toEqual([controller]);
+    expect(variable(POLICY.locked, 'kubevirt')).toEqual([KUBEVIRT_NAMESPACE]);
+    const [before, after] = variable(POLICY.locked, 'controller');
+    expect(`${before}${KUBEVIRT_NAMESPACE}${after}`).toBe(controller);
+    for (const name of [POLICY.raisedPods, POLICY.locked]) {
+      expect(allOf(name).match(new RegExp(KUBEVIRT_CONTROLLER, 'g'))).toHaveLength(1);
+    }
+  });
+
+  test('the namespaces that are reserved', () => {
+    const texts = variable(POLICY.locked, 'isReserved').map((text) =>
+      text.endsWith('-') ? `${text}any` : text,
+    );
+    expect(texts).toEqual(['default', SYSTEM_NAMESPACE, 'kube-any', 'openshift-any', 'knative-any']);
+    expect(texts.every((name) => isReserved(name, 'kubevirt'))).toBe(true);
+  });
+
+  test('the words of the proof', () => {
+    const [validation] = policy(POLICY.locked).spec.validations;
+    expect(validation?.messageExpression).toContain(`? '${PROOF_WORDS}' + variables.token :`);
+  });
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { POLICY } from '../../functions/domain/names.ts';
+import { changePod, changeQuota, deletion } from '../admission-requests.ts';
+import type { ApiRequest } from '../api-request.ts';
+import {
+  FREE,
+  LOCKED,
+  LONGER,
+  ONE,
+  OTHER,
+  podOf,
+  quotaWith,
+  RAISED,
+  raisedFor,
+  RELEASED,
+  startPolicyScene,
+  STOLEN,
+  TWICE,
+  UNTIL,
+} from './support/policy-scene.ts';
+import type { PolicyWorld } from './support/policy-world.ts';
+
+/** On the real API server, alone: no process of ours runs here, no webhook is installed. Every request is a dry run. */
+jest.setTimeout(120_000);
+
+let world: PolicyWorld;
+
+beforeAll(async () => {
+  world = await startPolicyScene();
+});
+
+afterAll(async () => {
+  await world.stop();
+});
+
+interface Creation {
+  readonly user: string;
+  /** The label of a target pod. */
+  readonly migration?: string;
+}
+
+describe(POLICY.raisedPods, () => {
+  const { raisedPods } = POLICY;
+
+  test.each<[string, string, Creation]>([
+    ['the pod of a migration that the quota is raised for', RAISED, { user: 'kubevirt', migration: ONE }],
+    ['that of another of them', RAISED, { user: 'kubevirt', migration: OTHER }],
+    ['in two raised quotas, one that is in both', TWICE, { user: 'kubevirt', migration: OTHER }],
+    ['anything where no quota is raised', FREE, { user: 'editor' }],
+    ['anything where one was', RELEASED, { user: 'editor' }],
+    ['anything in a namespace that is locked, and not raised', LOCKED, { user: 'editor' }],
+  ])('lets in %s', async (_what, namespace, { user, migration }) => {
+    expect(await world.ask(user, podOf(namespace, migration))).toEqual({ by: 'nobody' });
+  });
+
+  test.each<[string, string, Creation]>([
+    ['a tenant’s pod', RAISED, { user: 'editor' }],
+    ['an administrator’s', RAISED, { user: 'cluster-admin' }],
+    ['a tenant’s pod with the migration’s uid', RAISED, { user: 'editor', migration: ONE }],
+    ['KubeVirt’s pod without the label', RAISED, { user: 'kubevirt' }],
+    ['KubeVirt’s pod with an empty label', RAISED, { user: 'kubevirt', migration: '' }],
+    ['the pod of another migration', RAISED, { user: 'kubevirt', migration: 'uid-3' }],
+    [
+      'the pod of a migration whose uid begins with one of them',
+      RAISED,
+      { user: 'kubevirt', migration: LONGER },
+    ],
+    [
+      'the pod of a migration whose uid is the beginning of one',
+      RAISED,
+      { user: 'kubevirt', migration: 'uid' },
+    ],
+    ['in two raised quotas, one that is in the first only', TWICE, { user: 'kubevirt', migration: ONE }],
+    ['in two raised quotas, one that is in the second only', TWICE, { user: 'kubevirt', migration: LONGER }],
+    ['anything else though the namespace is not locked', STOLEN, { user: 'kubevirt', migration: OTHER }],
+  ])('refuses %s', async (_what, namespace, { user, migration }) => {
+    expect(await world.ask(user, podOf(namespace, migration))).toMatchObject({ by: raisedPods, code: 403 });
+  });
+
+  test('judges what grows in place as well', async () => {
+    expect(await world.ask('editor', changePod(RAISED, '/resize'))).toMatchObject({ by: raisedPods });
+    expect(await world.ask('editor', changePod(FREE, '/resize'))).toEqual({ by: 'nobody' });
+  });
+
+  test.each<[string, ApiRequest]>([
+    ['a changed pod', changePod(RAISED, '')],
+    ['a deleted pod', deletion(RAISED, 'pods')],
+  ])('does not judge %s, which takes no room', async (_what, request) => {
+    expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
+  });
+
+  test('says for whom, until when and what to do', async () => {
+    expect(await world.ask('editor', podOf(RAISED))).toMatchObject({
+      text:
+        `CREATE of pods in namespace ${RAISED} must wait: its quotas are raised for the live migration of mig0, mig1 ` +
+        `for a few seconds, until ${UNTIL} at the latest; try again then`,
+    });
+    expect(await world.ask('editor', changePod(RAISED, '/resize'))).toMatchObject({
+      text: expect.stringContaining('UPDATE of pods in namespace'),
+    });
+  });
+
+  test('says what it can where the namespace says nothing any more', async () => {
+    expect(await world.ask('editor', podOf(STOLEN))).toMatchObject({
+      text:
+        `CREATE of pods in namespace ${STOLEN} must wait: ResourceQuota quota is raised for a live migration, ` +
+        'and is being put back; try again then',
+    });
+  });
+});
+
+test('a policy that is gone is gone, and one that comes back judges again, new quotas too', async () => {
+  await world.removePolicy(POLICY.raisedPods);
+  expect(await world.ask('editor', podOf(RAISED))).toEqual({ by: 'nobody' });
+  expect((await world.ask('editor', changeQuota(RAISED))).by).toBe(POLICY.raisedQuotas);
+  await world.installPolicies('config/policies', POLICY.raisedPods);
+  expect((await world.ask('editor', podOf(RAISED))).by).toBe(POLICY.raisedPods);
+  // The API server stops some parameters' informers with the last binding that needs them (kubernetes/kubernetes#130887);
+  // that of the quotas is quota admission's own, and lives on.
+  const name = 'tenant-raised-later';
+  await world.tenant(name, {}, [quotaWith(raisedFor(ONE))]);
+  await world.eventually('editor', podOf(name, undefined), POLICY.raisedPods);
+});

@@ -1,0 +1,90 @@
+import { ANNOTATION, KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
+import type { ResourceQuota } from '../../../functions/domain/objects.ts';
+import type { New } from '../../../functions/kubernetes/cluster.ts';
+import { PODS } from '../../../functions/kubernetes/resources.ts';
+import { changeQuota, createPod, createQuota, POD_SPEC } from '../../admission-requests.ts';
+import type { ApiRequest } from '../../api-request.ts';
+import { startPolicyWorld, type PolicyWorld } from './policy-world.ts';
+
+/** Tenants, by what is the matter with them; each has a pod `pod` and a quota `quota`, about no pods. */
+export const RAISED = 'tenant-raised';
+/** Two quotas, for other migrations each. */
+export const TWICE = 'tenant-raised-twice';
+export const RELEASED = 'tenant-released';
+export const FREE = 'tenant-free';
+export const LOCKED = 'tenant-locked';
+/** Raised, and the namespace says nothing of it. */
+export const STOLEN = 'tenant-label-stolen';
+/** Its lock cannot be read. */
+export const BROKEN = 'tenant-lock-broken';
+
+export const TOKEN = '11111111-2222-4333-8444-555555555555';
+export const UNTIL = '2030-01-01T00:00:30.000Z';
+/** Of migrations: the first is the beginning of the last. */
+export const [ONE, OTHER, LONGER] = ['uid-1', 'uid-2', 'uid-1234'] as const;
+
+const LOCK = JSON.stringify({
+  v: 1,
+  token: TOKEN,
+  acquiredAt: '2030-01-01T00:00:00.000Z',
+  expiresAt: UNTIL,
+  migrations: [
+    { name: 'mig0', uid: ONE },
+    { name: 'mig1', uid: OTHER },
+  ],
+  quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+});
+
+/** Metadata of a namespace. */
+export const held = { labels: { [LABEL.locked]: 'true' }, annotations: { [ANNOTATION.lock]: LOCK } };
+
+/** Metadata of a quota. */
+export const raisedFor = (...migrations: readonly string[]): object => ({
+  labels: { [LABEL.raised]: 'true' },
+  annotations: { [ANNOTATION.grant]: '{}', [ANNOTATION.migrations]: migrations.join(',') },
+});
+
+export const quotaWith = (metadata: object, name = 'quota'): New<ResourceQuota> => ({
+  metadata: { name, ...metadata },
+  spec: { hard: { services: '9' } },
+});
+
+/** The tenants, and the policies of config/policies. */
+export async function startPolicyScene(): Promise<PolicyWorld> {
+  const world = await startPolicyWorld();
+  const released = { annotations: { [ANNOTATION.lastRelease]: TOKEN } };
+  const broken = { ...held, annotations: { [ANNOTATION.lock]: '{' } };
+  const tenants: [string, object, New<ResourceQuota>[]][] = [
+    [RAISED, held, [quotaWith(raisedFor(ONE, OTHER))]],
+    [TWICE, held, [quotaWith(raisedFor(ONE, OTHER)), quotaWith(raisedFor(OTHER, LONGER), 'other')]],
+    [RELEASED, {}, [quotaWith(released)]],
+    [FREE, {}, [quotaWith({})]],
+    [LOCKED, held, [quotaWith({})]],
+    [STOLEN, {}, [quotaWith(raisedFor(ONE))]],
+    [BROKEN, broken, [quotaWith({})]],
+  ];
+  for (const [namespace, metadata, quotas] of tenants) {
+    await world.tenant(namespace, metadata, quotas);
+    await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: POD_SPEC });
+  }
+  await world.installPolicies('config/policies');
+  return world;
+}
+
+/** A new pod, with the label of a target pod. */
+export function podOf(namespace: string, migration?: string): ApiRequest {
+  const request = createPod(namespace);
+  const labels = migration === undefined ? {} : { [KUBEVIRT.migrationJobUID]: migration };
+  const { metadata, ...rest } = request.body as { metadata: object };
+  return { ...request, body: { ...rest, metadata: { ...metadata, labels } } };
+}
+
+export function changeOfQuota(namespace: string, metadata: object, subresource = ''): ApiRequest {
+  const { body, ...request } = changeQuota(namespace, subresource);
+  return { ...request, body: subresource === '' ? { ...(body as object), metadata } : { metadata } };
+}
+
+export const newQuota = (namespace: string, metadata: object): ApiRequest => ({
+  ...createQuota(namespace),
+  body: { metadata: { name: 'new', ...metadata }, spec: { hard: { services: '1' } } },
+});
