@@ -3,6 +3,7 @@ import { POLICY } from '../../functions/domain/names.ts';
 import { changePod, changeQuota, deletion } from '../admission-requests.ts';
 import type { ApiRequest } from '../api-request.ts';
 import {
+  FOR_NOBODY,
   FREE,
   LOCKED,
   LONGER,
@@ -59,6 +60,8 @@ describe(POLICY.raisedPods, () => {
     ['a tenant’s pod with the migration’s uid', RAISED, { user: 'editor', migration: ONE }],
     ['KubeVirt’s pod without the label', RAISED, { user: 'kubevirt' }],
     ['KubeVirt’s pod with an empty label', RAISED, { user: 'kubevirt', migration: '' }],
+    ['KubeVirt’s pod without the label, for nobody', FOR_NOBODY, { user: 'kubevirt' }],
+    ['KubeVirt’s pod with an empty label, for nobody', FOR_NOBODY, { user: 'kubevirt', migration: '' }],
     ['the pod of another migration', RAISED, { user: 'kubevirt', migration: 'uid-3' }],
     [
       'the pod of a migration whose uid begins with one of them',

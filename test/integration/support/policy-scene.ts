@@ -10,6 +10,8 @@ import { startPolicyWorld, type PolicyWorld } from './policy-world.ts';
 export const RAISED = 'tenant-raised';
 /** Two quotas, for other migrations each. */
 export const TWICE = 'tenant-raised-twice';
+/** By a record without a name in it. */
+export const FOR_NOBODY = 'tenant-raised-for-nobody';
 export const RELEASED = 'tenant-released';
 export const FREE = 'tenant-free';
 export const LOCKED = 'tenant-locked';
@@ -57,6 +59,7 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
   const tenants: [string, object, New<ResourceQuota>[]][] = [
     [RAISED, held, [quotaWith(raisedFor(ONE, OTHER))]],
     [TWICE, held, [quotaWith(raisedFor(ONE, OTHER)), quotaWith(raisedFor(OTHER, LONGER), 'other')]],
+    [FOR_NOBODY, held, [quotaWith(raisedFor())]],
     [RELEASED, {}, [quotaWith(released)]],
     [FREE, {}, [quotaWith({})]],
     [LOCKED, held, [quotaWith({})]],
