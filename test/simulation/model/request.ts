@@ -1,0 +1,38 @@
+import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission.ts';
+
+/**
+ * Where a request stands when it is parked:
+ *   arrive  nothing has been looked at
+ *   admit   a write is about to be admitted: which webhooks are asked is decided after it
+ *   charge  one quota is about to be charged (once for each quota and each try); not for dry runs
+ *   commit  admitted, and about to be stored; not for dry runs
+ *   answer  it has taken effect, and the answer is on its way; for a watch: once for each event
+ */
+export type Phase = 'arrive' | 'admit' | 'charge' | 'commit' | 'answer';
+
+export type Verb = 'get' | 'list' | 'create' | 'replace' | 'patch' | 'delete' | 'watch';
+
+/** One request at one phase. */
+export interface Point {
+  readonly server: string;
+  readonly user: string;
+  readonly verb: Verb;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: Subresource;
+  readonly dryRun: boolean;
+  readonly phase: Phase;
+}
+
+export type Subresource = 'status' | 'finalize' | 'resize';
+
+/**
+ * Resolves when the request may go on. A rejection (Unreachable or an ApiError) is what the client gets: at 'arrive' and
+ * 'admit' nothing took effect, at 'commit' only a quota was charged, at 'answer' all of it did. At 'charge' it is the
+ * write of the quota's status that failed: the server tries again, and answers with the failure after the fourth.
+ */
+export type Pace = (point: Point) => Promise<void>;
+
+/** Answers one review, for one of the guard's webhooks. A rejection is a webhook that cannot be reached. */
+export type Webhook = (request: AdmissionRequest, webhook: string) => Promise<AdmissionResponse>;
