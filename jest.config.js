@@ -23,6 +23,11 @@ export default {
     { ...base, displayName: 'contract', testMatch: ['<rootDir>/test/contract/*.test.ts'] },
     {
       ...base,
+      displayName: 'simulation',
+      testMatch: ['<rootDir>/test/simulation/**/*.test.ts'],
+    },
+    {
+      ...base,
       displayName: 'integration',
       testMatch: ['<rootDir>/test/integration/*.test.ts'],
     },

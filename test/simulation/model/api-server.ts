@@ -1,8 +1,15 @@
-import type { Pod } from '../../../functions/domain/objects.ts';
-import type { Cluster, Read } from '../../../functions/kubernetes/cluster.ts';
-import type { Cache } from './cache.ts';
+import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { Admission } from './admission.ts';
+import { Cache } from './cache.ts';
+import { Client, type ModelCluster } from './client.ts';
+import { QuotaAdmission } from './quota-admission.ts';
+import { Refusals } from './refusals.ts';
 import type { Pace, Webhook } from './request.ts';
 import type { Store } from './store.ts';
+import { Watches } from './watches.ts';
+
+export type { ModelCluster } from './client.ts';
 
 export interface ApiServerParts {
   readonly name: string;
@@ -15,36 +22,62 @@ export interface ApiServerParts {
   readonly mayOverride?: (user: string) => boolean;
 }
 
-/** A client's way to one API server. */
-export interface ModelCluster extends Cluster {
-  /** PUT of pods/resize: only the containers' resources change. */
-  resize(pod: Pod): Promise<Read<Pod>>;
-}
-
-/** One kube-apiserver over a Store; several may stand on one, each with caches of its own that lag. */
+/**
+ * One kube-apiserver (1.36) over a Store; several may stand on one, each with caches of its own that lag. Reads are quorum
+ * reads. No RBAC: every user may do everything.
+ */
 export class ApiServer {
-  declare readonly caches: { readonly namespaces: Cache; readonly resourceQuotas: Cache };
+  readonly name: string;
+  /** What admission believes. They see nothing new before they are told to. */
+  readonly caches: { readonly namespaces: Cache<Namespace>; readonly resourceQuotas: Cache<ResourceQuota> };
+  readonly #parts: ApiServerParts;
+  readonly #refusals: Refusals;
+  readonly #admission: Admission;
+  readonly #watches: Watches;
 
-  constructor(_parts: ApiServerParts) {
-    throw new Error('skeleton');
+  constructor(parts: ApiServerParts) {
+    const { name, store, now, admission, mayOverride = () => false } = parts;
+    this.name = name;
+    this.#parts = parts;
+    this.caches = {
+      namespaces: new Cache<Namespace>(store, NAMESPACES.kind),
+      resourceQuotas: new Cache<ResourceQuota>(store, RESOURCE_QUOTAS.kind),
+    };
+    const refusals = new Refusals(() => dateHeader(now()));
+    const quota = new QuotaAdmission({ store, cache: this.caches.resourceQuotas, refusals });
+    const { namespaces } = this.caches;
+    this.#refusals = refusals;
+    this.#admission = new Admission({ store, namespaces, quota, ask: admission, mayOverride, refusals });
+    this.#watches = new Watches(store);
   }
 
-  as(_user: string): ModelCluster {
-    throw new Error('skeleton');
+  as(user: string): ModelCluster {
+    const { name, store, pace, now } = this.#parts;
+    return new Client({
+      user,
+      store,
+      refusals: this.#refusals,
+      admission: this.#admission,
+      watches: this.#watches,
+      pace: (point) => pace({ server: name, user, ...point }),
+      date: () => dateHeader(now()),
+    });
   }
 
-  /** Ends the watches whose timeoutSeconds are over by the clock: called whenever it was moved. */
+  /** Ends the watches whose timeoutSeconds are over by the clock: to be called whenever it was moved. */
   endOverdueWatches(): void {
-    throw new Error('skeleton');
+    this.#watches.endOverdue(this.#parts.now());
   }
 
   /** When the next watch is over, milliseconds; undefined: none is open. */
   nextWatchEnd(): number | undefined {
-    throw new Error('skeleton');
+    return this.#watches.nextEnd();
   }
 
-  /** As when the process ends: open watches break off with Unreachable. Caches of a new one start at the newest revision. */
+  /** As when the process ends: open watches break off with Unreachable. A new one starts with caches that are up to date. */
   stop(): void {
-    throw new Error('skeleton');
+    this.#watches.stop();
   }
 }
+
+const dateHeader = (now: number): Date => new Date(Math.floor(now / 1_000) * 1_000);

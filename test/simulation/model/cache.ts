@@ -1,16 +1,45 @@
-/** A watch cache of one kind in one API server: it sees the Store's changes later, in their order. */
-export class Cache {
-  /** How many changes of this kind it has not seen. */
-  get behind(): number {
-    throw new Error('skeleton');
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Change, Store } from './store.ts';
+
+/** An informer's cache of one kind: it starts as the Store is, and sees each later change when it is told to. */
+export class Cache<T extends KubernetesObject = KubernetesObject> {
+  readonly #objects = new Map<string, T>();
+  readonly #unseen: Change[] = [];
+
+  constructor(store: Store, kind: string) {
+    for (const object of store.list<T>(kind)) this.#objects.set(pathOf(object), object);
+    store.onChange((change) => {
+      if (change.kind === kind) this.#unseen.push(change);
+    });
   }
 
-  /** Sees the next ones. */
-  catchUp(_changes = 1): void {
-    throw new Error('skeleton');
+  /** How many changes of this kind it has not seen. */
+  get behind(): number {
+    return this.#unseen.length;
+  }
+
+  /** Sees the next ones, in the order they were made. */
+  catchUp(changes = 1): void {
+    for (const { type, object } of this.#unseen.splice(0, changes)) {
+      if (type === 'DELETED') this.#objects.delete(pathOf(object));
+      else this.#objects.set(pathOf(object), object as T);
+    }
   }
 
   catchUpAll(): void {
-    throw new Error('skeleton');
+    this.catchUp(this.#unseen.length);
+  }
+
+  get(name: string, namespace = ''): T | undefined {
+    return this.#objects.get(`${namespace}/${name}`);
+  }
+
+  /** Of one namespace, by name (a real lister has no order). */
+  list(namespace: string): T[] {
+    return [...this.#objects.values()]
+      .filter(({ metadata }) => metadata.namespace === namespace)
+      .sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1));
   }
 }
+
+const pathOf = ({ metadata: { namespace = '', name } }: KubernetesObject): string => `${namespace}/${name}`;

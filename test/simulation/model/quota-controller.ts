@@ -1,24 +1,126 @@
-import type { ApiServer } from './api-server.ts';
-import type { Store } from './store.ts';
+import type { Pod, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import type { ApiServer, ModelCluster } from './api-server.ts';
+import { Cache } from './cache.ts';
+import { chargedKeys, isCharged, isSameList, usageOf } from './quota-usage.ts';
+import type { Change, Store } from './store.ts';
 
 export interface QuotaToSync {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** kube-controller-manager's resource quota controller: nothing happens before it is told to. */
+export interface QuotaControllerParts {
+  readonly store: Store;
+  readonly server: ApiServer;
+  /** True: its informers see nothing before they are told to; else they are up to date whenever it syncs. */
+  readonly lags?: boolean;
+}
+
+const USER = 'system:serviceaccount:kube-system:resourcequota-controller';
+
+/**
+ * kube-controller-manager's resource quota controller (pkg/controller/resourcequota): nothing happens before it is told
+ * to. As the real one, it does not look again because of a pod that was made or a status that was written: a charge whose
+ * pod never came stays until something else makes it count, or until its resync.
+ */
 export class QuotaController {
-  constructor(_parts: { readonly store: Store; readonly server: ApiServer }) {
-    throw new Error('skeleton');
+  /** Its informers. */
+  readonly caches: { readonly resourceQuotas: Cache<ResourceQuota>; readonly pods: Cache<Pod> };
+  readonly #parts: QuotaControllerParts;
+  readonly #cluster: ModelCluster;
+  readonly #queue = new Map<string, QuotaToSync>();
+
+  constructor(parts: QuotaControllerParts) {
+    const { store, server } = parts;
+    this.#parts = parts;
+    this.#cluster = server.as(USER);
+    this.caches = {
+      resourceQuotas: new Cache<ResourceQuota>(store, RESOURCE_QUOTAS.kind),
+      pods: new Cache<Pod>(store, PODS.kind),
+    };
+    this.resync();
+    store.onChange((change) => this.#enqueue(change));
   }
 
-  /** Quotas that the real controller has in its queue now: spec.hard changed, or a pod went or ended. */
+  /** What is in its queue: quotas that are new or whose spec.hard changed, or where a pod went or ended. */
   pending(): readonly QuotaToSync[] {
-    throw new Error('skeleton');
+    return [...this.#queue.values()];
   }
 
-  /** One sync: reads now, computes hard and used, PUTs the status. Rejects (and stays pending) when it lost a race. */
-  sync(_quota: QuotaToSync): Promise<void> {
-    throw new Error('skeleton');
+  /** Every five minutes it looks at all of them. */
+  resync(): void {
+    for (const quota of this.#parts.store.list<ResourceQuota>(RESOURCE_QUOTAS.kind)) this.#add(quota);
+  }
+
+  /**
+   * One sync: hard and used as its informers have them, by a PUT of the status. False, and the quota stays pending, when
+   * the write failed (it lost a race, as the real one may) and is to be tried again.
+   */
+  async sync(quota: QuotaToSync): Promise<boolean> {
+    this.#queue.delete(keyOf(quota));
+    const written = this.#recounted(quota);
+    if (written === undefined) return true;
+    try {
+      await this.#cluster.replace(RESOURCE_QUOTAS, written, { subresource: 'status' });
+      return true;
+    } catch {
+      this.#queue.set(keyOf(quota), quota);
+      return false;
+    }
+  }
+
+  /** undefined: gone, or nothing to write. */
+  #recounted({ namespace, name }: QuotaToSync): ResourceQuota | undefined {
+    const { resourceQuotas, pods } = this.caches;
+    if (this.#parts.lags !== true) {
+      resourceQuotas.catchUpAll();
+      pods.catchUpAll();
+    }
+    const quota = resourceQuotas.get(name, namespace);
+    if (quota === undefined) return undefined;
+    const { spec, status = {} } = quota;
+    const used = {
+      ...othersOf(quota),
+      ...usageOf(quota, pods.list(namespace), this.#parts.store.now()),
+    };
+    const wanted = { hard: spec.hard ?? {}, used };
+    return isUpToDate(status, wanted) ? undefined : { ...quota, status: wanted };
+  }
+
+  #enqueue({ type, kind, before, object }: Change): void {
+    if (kind === RESOURCE_QUOTAS.kind) {
+      const [old, quota] = [before as ResourceQuota | undefined, object as ResourceQuota];
+      if (type !== 'MODIFIED' || !isSameList(old?.spec.hard, quota.spec.hard)) this.#add(quota);
+      return;
+    }
+    if (kind !== PODS.kind || !this.#isReplenishing(type, before as Pod | undefined, object as Pod)) return;
+    const { namespace } = object.metadata;
+    for (const quota of this.#parts.store.list<ResourceQuota>(RESOURCE_QUOTAS.kind, namespace)) {
+      if (chargedKeys(quota).length > 0) this.#add(quota);
+    }
+  }
+
+  /** pkg/quota/v1/install/update_filter.go */
+  #isReplenishing(type: Change['type'], before: Pod | undefined, pod: Pod): boolean {
+    if (type === 'DELETED') return true;
+    const now = this.#parts.store.now();
+    return before !== undefined && isCharged(before, now) && !isCharged(pod, now);
+  }
+
+  #add({ metadata: { namespace = '', name } }: ResourceQuota): void {
+    this.#queue.set(keyOf({ namespace, name }), { namespace, name });
   }
 }
+
+/** What is no pod's (services, claims): there is none of it here. */
+const othersOf = ({ spec: { hard = {} }, status }: ResourceQuota): ResourceList =>
+  Object.fromEntries(Object.keys(hard).map((key) => [key, status?.used?.[key] ?? '0']));
+
+type QuotaStatus = NonNullable<ResourceQuota['status']>;
+
+/** A status without one of them was never counted. */
+const isUpToDate = ({ hard, used }: QuotaStatus, wanted: QuotaStatus): boolean =>
+  hard !== undefined && used !== undefined && isSameList(wanted.hard, hard) && isSameList(wanted.used, used);
+
+const keyOf = ({ namespace, name }: QuotaToSync): string => `${namespace}/${name}`;

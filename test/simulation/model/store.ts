@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { kept } from './frozen.ts';
 
 export interface StoreParts {
   readonly newUid: () => string;
@@ -23,49 +24,104 @@ export interface Key {
   readonly name: string;
 }
 
+type Objects = Map<string, KubernetesObject>;
+
 /** What etcd holds: one history of all objects. Objects are deeply frozen, and shared by everybody who reads them. */
 export class Store {
   readonly newUid: () => string;
   readonly now: () => number;
   /** Of the newest change. */
   revision = 1;
+  /** Nothing of the log is known up to here. */
+  compacted = 0;
+  readonly #kinds = new Map<string, Objects>();
+  readonly #log: Change[] = [];
+  readonly #lookers = new Set<(change: Change) => void>();
+  #names = 0;
 
   constructor({ newUid, now }: StoreParts) {
     this.newUid = newUid;
     this.now = now;
   }
 
-  get<T extends KubernetesObject>(_key: Key): T | undefined {
-    throw new Error('skeleton');
+  get<T extends KubernetesObject>({ kind, namespace, name }: Key): T | undefined {
+    return this.#kinds.get(kind)?.get(pathOf(namespace, name)) as T | undefined;
   }
 
   /** In the order of their keys. */
-  list<T extends KubernetesObject>(_kind: string, _namespace?: string): readonly T[] {
-    throw new Error('skeleton');
+  list<T extends KubernetesObject>(kind: string, namespace?: string): readonly T[] {
+    const found: [string, KubernetesObject][] = [];
+    for (const entry of this.#kinds.get(kind) ?? []) {
+      if (namespace === undefined || entry[1].metadata.namespace === namespace) found.push(entry);
+    }
+    if (found.length > 1) found.sort(([one], [other]) => (one < other ? -1 : 1));
+    return found.map(([, object]) => object as T);
   }
 
-  /** undefined: the object is not at this revision (0: it must not be there) any more. Left out: no matter what. */
-  put(_object: KubernetesObject, _atRevision?: number): KubernetesObject | undefined {
-    throw new Error('skeleton');
+  /**
+   * Stores the object (its resourceVersion is set here) and gives it back as it is stored. undefined: it is not at this
+   * revision any more (0: it must not be there). `atRevision` left out: no matter what is there.
+   */
+  put<T extends KubernetesObject>(object: T, atRevision?: number): T | undefined {
+    const { kind = '', metadata } = object;
+    const objects = this.#kinds.get(kind) ?? new Map<string, KubernetesObject>();
+    this.#kinds.set(kind, objects);
+    const path = pathOf(metadata.namespace, metadata.name);
+    const before = objects.get(path);
+    if (atRevision !== undefined && revisionOf(before) !== atRevision) return undefined;
+    const revision = this.revision + 1;
+    const stored = kept({ ...object, metadata: { ...metadata, resourceVersion: String(revision) } });
+    objects.set(path, stored);
+    const type = before === undefined ? 'ADDED' : 'MODIFIED';
+    this.#record({ revision, type, kind, object: stored, ...(before === undefined ? {} : { before }) });
+    return stored;
   }
 
   /** False: the object is not there, or not at this revision. */
-  delete(_key: Key, _atRevision?: number): boolean {
-    throw new Error('skeleton');
+  delete({ kind, namespace, name }: Key, atRevision?: number): boolean {
+    const objects = this.#kinds.get(kind);
+    const path = pathOf(namespace, name);
+    const before = objects?.get(path);
+    if (before === undefined || (atRevision !== undefined && revisionOf(before) !== atRevision)) return false;
+    objects?.delete(path);
+    const revision = this.revision + 1;
+    const metadata = { ...before.metadata, resourceVersion: String(revision) };
+    this.#record({ revision, type: 'DELETED', kind, before, object: kept({ ...before, metadata }) });
+    return true;
   }
 
   /** Every change after this revision, oldest first. */
-  changesAfter(_revision: number): readonly Change[] {
-    throw new Error('skeleton');
+  changesAfter(revision: number): readonly Change[] {
+    const first = this.#log[0]?.revision;
+    return first === undefined ? [] : this.#log.slice(Math.max(0, revision + 1 - first));
   }
 
   /** Called after each change, in the same turn; the result ends it. */
-  onChange(_look: (change: Change) => void): () => void {
-    throw new Error('skeleton');
+  onChange(look: (change: Change) => void): () => void {
+    this.#lookers.add(look);
+    return () => this.#lookers.delete(look);
   }
 
-  /** Watches that start before this revision get 410. */
-  compact(_revision: number): void {
-    throw new Error('skeleton');
+  /** The log up to this revision is gone: watches that start before it get 410. */
+  compact(revision: number): void {
+    this.compacted = Math.max(this.compacted, revision);
+  }
+
+  /** A name that nobody has: the API server's, for generateName. */
+  newName(prefix: string): string {
+    this.#names += 1;
+    return prefix + this.#names.toString(36).padStart(5, '0');
+  }
+
+  #record(change: Change): void {
+    this.revision = change.revision;
+    this.#log.push(change);
+    for (const look of this.#lookers) look(change);
   }
 }
+
+const pathOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;
+
+/** 0 for an object that is not there. */
+export const revisionOf = (object: KubernetesObject | undefined): number =>
+  Number(object?.metadata.resourceVersion ?? 0);

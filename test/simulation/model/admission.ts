@@ -1,0 +1,109 @@
+import type { Namespace } from '../../../functions/domain/objects.ts';
+import { describeError } from '../../../functions/kubernetes/errors.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission.ts';
+import { toReview, type Attributes } from './attributes.ts';
+import type { Cache } from './cache.ts';
+import type { QuotaAdmission } from './quota-admission.ts';
+import type { Refusals } from './refusals.ts';
+import type { Webhook } from './request.ts';
+import type { Store } from './store.ts';
+import { guardWebhooks, type GuardWebhook } from './webhook-configuration.ts';
+
+export interface AdmissionParts {
+  readonly store: Store;
+  readonly namespaces: Cache<Namespace>;
+  readonly quota: QuotaAdmission;
+  readonly ask: Webhook;
+  readonly mayOverride: (user: string) => boolean;
+  readonly refusals: Refusals;
+}
+
+/** How long a server does not believe its cache that a namespace which it was asked to delete is active. */
+const LIVE_LOOKUP_MS = 30_000;
+
+const INSTALLED = guardWebhooks();
+
+/** Who looks at a write before it is stored, in the API server's order (kubeapiserver/options/plugins.go). */
+export class Admission {
+  readonly #parts: AdmissionParts;
+  /** Until when, by name. */
+  readonly #lookUpLive = new Map<string, number>();
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /** Rejects with an ApiError when the write is refused. */
+  async admit(attributes: Attributes): Promise<void> {
+    this.#lifecycle(attributes);
+    await this.#webhooks(attributes);
+    await this.#parts.quota.evaluate(attributes);
+  }
+
+  /** NamespaceLifecycle: nothing is made in a namespace that is not there, or on its way out. */
+  #lifecycle({ type, operation, namespace, name }: Attributes): void {
+    const { store, refusals } = this.#parts;
+    if (type.kind === NAMESPACES.kind) {
+      if (operation === 'DELETE') this.#lookUpLive.set(name, store.now() + LIVE_LOOKUP_MS);
+      return;
+    }
+    if (operation !== 'CREATE' || namespace === undefined) return;
+    const found = this.#namespace(namespace);
+    if (found === undefined) throw refusals.notFound({ type: NAMESPACES, name: namespace });
+    if (found.status?.phase !== 'Terminating') return;
+    const message = `namespace ${namespace} is being terminated`;
+    const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+    const cause = { reason: 'NamespaceTerminating', message, field: 'metadata.namespace' };
+    throw refusals.forbidden({ type, name }, why, [cause]);
+  }
+
+  #namespace(name: string): Namespace | undefined {
+    const { namespaces, store } = this.#parts;
+    const cached = namespaces.get(name);
+    const isDoubted = (this.#lookUpLive.get(name) ?? 0) > store.now() && cached?.status?.phase === 'Active';
+    return cached === undefined || isDoubted ? store.get({ kind: NAMESPACES.kind, name }) : cached;
+  }
+
+  /** ValidatingAdmissionWebhook: failurePolicy Fail, whoever is concerned is asked at the same time. */
+  async #webhooks(attributes: Attributes): Promise<void> {
+    const { store, mayOverride } = this.#parts;
+    const request = toReview(attributes, `review-${String(store.revision)}`);
+    const asked = INSTALLED.filter(
+      (webhook) =>
+        webhook.concerns(request) &&
+        this.#isSelected(webhook, attributes) &&
+        webhook.conditions.every(({ holds }) => holds(request, mayOverride)),
+    );
+    if (asked.length > 0) await Promise.all(asked.map(({ name }) => this.#ask(name, request)));
+  }
+
+  /** By the namespace's labels in this server's cache, however old it is (webhook/predicates/namespace). */
+  #isSelected({ namespaceLabels }: GuardWebhook, { namespace }: Attributes): boolean {
+    if (namespaceLabels === undefined || namespace === undefined) return true;
+    const { namespaces, store, refusals } = this.#parts;
+    const found = namespaces.get(namespace) ?? store.get({ kind: NAMESPACES.kind, name: namespace });
+    if (found === undefined) throw refusals.notFound({ type: NAMESPACES, name: namespace });
+    const labels = found.metadata.labels ?? {};
+    return Object.entries(namespaceLabels).every(([key, value]) => labels[key] === value);
+  }
+
+  async #ask(webhook: string, request: AdmissionRequest): Promise<void> {
+    const { ask, refusals } = this.#parts;
+    let response: AdmissionResponse;
+    try {
+      response = await ask(request, webhook);
+    } catch (error) {
+      const why = `failed calling webhook "${webhook}": failed to call webhook: ${describeError(error)}`;
+      throw refusals.internal(why);
+    }
+    if (response.allowed) return;
+    const { code = 400, reason = '', message = '', details } = response.status ?? {};
+    throw refusals.of({
+      code: Math.max(code, 400),
+      reason,
+      message: `admission webhook "${webhook}" denied the request: ${message}`,
+      ...(details === undefined ? {} : { details }),
+    });
+  }
+}

@@ -1,0 +1,166 @@
+import type { KubernetesObject, Pod } from '../../../functions/domain/objects.ts';
+import type {
+  Address,
+  Change,
+  Cluster,
+  DeleteOptions,
+  New,
+  Read,
+  ReadList,
+  ResourceType,
+  Selection,
+  WatchEvent,
+  WatchFrom,
+  WriteOptions,
+} from '../../../functions/kubernetes/cluster.ts';
+import { PODS } from '../../../functions/kubernetes/resources.ts';
+import type { Admission } from './admission.ts';
+import { mergePatch } from './merge-patch.ts';
+import { kept } from './frozen.ts';
+import type { Refusals } from './refusals.ts';
+import type { Phase, Point, Verb } from './request.ts';
+import { selects } from './selectors.ts';
+import type { Store } from './store.ts';
+import type { Watches } from './watches.ts';
+import { Writes, type WriteRequest } from './writes.ts';
+
+/** A client's way to one API server. */
+export interface ModelCluster extends Cluster {
+  /** PUT of pods/resize: only the containers' resources change. */
+  resize(pod: Pod): Promise<Read<Pod>>;
+}
+
+export interface ClientParts {
+  readonly user: string;
+  readonly store: Store;
+  readonly refusals: Refusals;
+  readonly admission: Admission;
+  readonly watches: Watches;
+  readonly pace: (point: Omit<Point, 'server' | 'user'>) => Promise<void>;
+  readonly date: () => Date;
+}
+
+interface Options extends Omit<WriteOptions, 'subresource'> {
+  readonly subresource?: WriteRequest['subresource'];
+}
+
+/** What a request is about; undefined: not said. */
+type About = { [Key in keyof (Address & Options)]?: (Address & Options)[Key] | undefined };
+
+/** One user's requests to one API server, with the answers of functions/kubernetes/client.ts. */
+export class Client implements ModelCluster {
+  readonly #parts: ClientParts;
+  readonly #writes: Writes;
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+    this.#writes = new Writes(parts);
+  }
+
+  async get<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    { namespace, name }: Address,
+  ): Promise<Read<T>> {
+    const request = this.#request('get', type, { namespace, name });
+    await request.park('arrive');
+    const object = this.#parts.store.get<T>(request);
+    if (object === undefined) throw this.#parts.refusals.notFound({ type, name });
+    await request.park('answer');
+    return this.#read(object);
+  }
+
+  async list<T extends KubernetesObject>(type: ResourceType<T>, where: Selection): Promise<ReadList<T>> {
+    const request = this.#request('list', type, { namespace: where.namespace });
+    await request.park('arrive');
+    const { store, date } = this.#parts;
+    const resourceVersion = String(store.revision);
+    const items = store.list<T>(type.kind, where.namespace).filter(selects(where));
+    await request.park('answer');
+    return { items, resourceVersion, date: date() };
+  }
+
+  async create<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: New<T>,
+    options: WriteOptions = {},
+  ): Promise<Read<T>> {
+    const { name: given, generateName = '', namespace } = object.metadata as Partial<T['metadata']>;
+    const name = given ?? this.#parts.store.newName(generateName);
+    const request = this.#request('create', type, { namespace, name, ...options });
+    const named = { ...object, metadata: { ...object.metadata, name } } as unknown as T;
+    return this.#read(await this.#writes.create(request, named));
+  }
+
+  replace<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<Read<T>> {
+    return this.#put(type, object, options);
+  }
+
+  resize(pod: Pod): Promise<Read<Pod>> {
+    return this.#put(PODS, pod, { subresource: 'resize' });
+  }
+
+  async patch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    at: Address,
+    { merge, subresource }: Change,
+  ): Promise<Read<T>> {
+    const request = this.#request('patch', type, { ...at, subresource });
+    return this.#read(await this.#writes.update(request, (former: T) => mergePatch(former, merge) as T));
+  }
+
+  async delete(type: ResourceType, at: Address, options: DeleteOptions = {}): Promise<void> {
+    await this.#writes.delete(this.#request('delete', type, at), options);
+  }
+
+  async *watch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    from: WatchFrom,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>> {
+    const { store, refusals, watches } = this.#parts;
+    const request = this.#request('watch', type, { namespace: from.namespace });
+    await request.park('arrive');
+    const after = Number(from.resourceVersion);
+    if (after < store.compacted) throw refusals.expired();
+    const endsAt = store.now() + (from.timeoutSeconds ?? TIMEOUT_SECONDS) * 1_000;
+    const park = (): Promise<void> => request.park('answer');
+    const watching = { kind: type.kind, selects: selects(from), after, endsAt, signal, park };
+    yield* watches.watch(watching) as AsyncIterable<WatchEvent<T>>;
+  }
+
+  async #put<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: Options,
+  ): Promise<Read<T>> {
+    const { name, namespace } = object.metadata;
+    const request = this.#request('replace', type, { name, namespace, ...options });
+    const sent = kept(object);
+    return this.#read(await this.#writes.update(request, () => sent));
+  }
+
+  #read<T>(object: T): Read<T> {
+    return { object, date: this.#parts.date() };
+  }
+
+  #request(verb: Verb, type: ResourceType, about: About): WriteRequest {
+    const { namespace, name = '', subresource, dryRun = false } = about;
+    const point = {
+      verb,
+      kind: type.kind,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(name === '' ? {} : { name }),
+      ...(subresource === undefined ? {} : { subresource }),
+      dryRun,
+    };
+    const park = (phase: Phase): Promise<void> => this.#parts.pace({ ...point, phase });
+    return { ...point, name, subresource, type, park };
+  }
+}
+
+/** The client's default (functions/kubernetes/client.ts). */
+const TIMEOUT_SECONDS = 300;

@@ -1,0 +1,160 @@
+import type { KubernetesObject, Namespace, Pod, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { canonicalList } from './canonical.ts';
+import { isSame } from './frozen.ts';
+import type { Subresource } from './request.ts';
+
+/** What the API server does to an object of a kind before it stores it (its registry's strategy). */
+export interface Strategy {
+  /** A custom resource's PUT must say a resourceVersion; and its /status changes nothing but the status. */
+  readonly isCustom: boolean;
+  /** What is stored of a new object: without a status of the client's. */
+  readonly created: (object: KubernetesObject) => KubernetesObject;
+  /** What is stored of a changed one: only what this (sub)resource may change; metadata is done elsewhere. */
+  readonly updated: (next: KubernetesObject, former: KubernetesObject, by?: Subresource) => KubernetesObject;
+  /** Seconds that a deletion waits for the kubelet; undefined: the kind knows no grace. */
+  readonly gracePeriod?: (object: KubernetesObject, asked?: number) => number;
+}
+
+interface WithParts extends KubernetesObject {
+  spec?: unknown;
+  status?: unknown;
+}
+
+const FINALIZER = 'kubernetes';
+
+type SpecifiedNamespace = Namespace & { spec?: { finalizers?: string[] } };
+
+/** pkg/registry/core/namespace/strategy.go */
+const namespaces: Strategy = {
+  isCustom: false,
+  created: (object) => {
+    const { metadata } = object;
+    const labels = { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name };
+    const spec = { finalizers: [FINALIZER] };
+    return { ...object, metadata: { ...metadata, labels }, spec, status: { phase: 'Active' } } as Namespace;
+  },
+  updated: (next: SpecifiedNamespace, former: SpecifiedNamespace, by) => {
+    const { name, labels } = next.metadata;
+    const metadata = { ...next.metadata, labels: { ...labels, 'kubernetes.io/metadata.name': name } };
+    return {
+      ...next,
+      metadata,
+      spec: by === 'finalize' ? { finalizers: next.spec?.finalizers } : former.spec,
+      status: by === 'status' ? next.status : former.status,
+    } as SpecifiedNamespace;
+  },
+};
+
+/** pkg/registry/core/resourcequota/strategy.go; quantities come back in their canonical form. */
+const quotas: Strategy = {
+  isCustom: false,
+  created: (object: WithParts) => ({ ...object, ...partsOf(object as ResourceQuota, {}) }),
+  updated: (next, former, by) => {
+    const [spec, status] = by === 'status' ? [former, next] : [next, former];
+    return { ...next, ...partsOf(spec as ResourceQuota, (status as ResourceQuota).status) };
+  },
+};
+
+function partsOf(
+  { spec }: { spec?: ResourceQuota['spec'] },
+  status: ResourceQuota['status'] = {},
+): Partial<ResourceQuota> {
+  const hard = canonicalList(spec?.hard);
+  const [enforced, used] = [canonicalList(status.hard), canonicalList(status.used)];
+  return {
+    spec: { ...spec, hard } as ResourceQuota['spec'],
+    status: { hard: enforced, used } as NonNullable<ResourceQuota['status']>,
+  };
+}
+
+/** pkg/registry/core/pod/strategy.go; of a pod's spec nothing changes but by /resize. */
+const pods: Strategy = {
+  isCustom: false,
+  created: (object) => {
+    const status = { phase: 'Pending', qosClass: qosOf((object as Pod).spec.containers) };
+    return { ...object, metadata: { ...object.metadata, generation: 1 }, status } as Pod;
+  },
+  updated: (next, former, by) => {
+    const [old, wanted] = [former as Pod, next as Pod];
+    switch (by) {
+      case 'resize': {
+        const spec = { ...old.spec, containers: resized(old, wanted) };
+        return {
+          ...old,
+          metadata: { ...old.metadata, resourceVersion: next.metadata.resourceVersion },
+          spec,
+        };
+      }
+      case 'status':
+        return { ...wanted, spec: old.spec };
+      case 'finalize':
+      case undefined:
+        return { ...wanted, spec: old.spec, status: old.status ?? {} };
+    }
+  },
+  gracePeriod: (object, asked) => {
+    const { spec, status } = object as Pod & { spec: { terminationGracePeriodSeconds?: number } };
+    const isOver = ['Succeeded', 'Failed'].includes(status?.phase ?? '');
+    if (spec.nodeName === undefined || isOver) return 0;
+    return asked ?? spec.terminationGracePeriodSeconds ?? 30;
+  },
+};
+
+/** The containers as they are, with the resources that are asked for. */
+const resized = (old: Pod, wanted: Pod): Pod['spec']['containers'] =>
+  old.spec.containers.map((container) => {
+    const resources = wanted.spec.containers.find(({ name }) => name === container.name)?.resources;
+    return { ...container, ...(resources === undefined ? {} : { resources }) };
+  });
+
+/** As far as scopes ask: whether anything is requested at all. */
+function qosOf(containers: Pod['spec']['containers']): string {
+  const asked = containers.flatMap(({ resources }) =>
+    Object.keys({ ...resources?.requests, ...resources?.limits }),
+  );
+  return asked.some((name) => name === 'cpu' || name === 'memory') ? 'Burstable' : 'BestEffort';
+}
+
+/** No status, and never changed here. */
+const events: Strategy = { isCustom: false, created: (object) => object, updated: (next) => next };
+
+/** apiextensions-apiserver/pkg/registry/customresource: strategy.go, status_strategy.go */
+const custom = ({ hasStatus }: { hasStatus: boolean }): Strategy => ({
+  isCustom: true,
+  created: (object: WithParts) => {
+    const { status, ...rest } = object;
+    const metadata = { ...object.metadata, generation: 1 };
+    return hasStatus ? { ...rest, metadata } : { ...rest, metadata, status };
+  },
+  updated: (next: WithParts, former: WithParts, by) => {
+    if (by === 'status') {
+      const { resourceVersion } = next.metadata;
+      return {
+        ...former,
+        metadata: { ...former.metadata, resourceVersion },
+        status: next.status,
+      } as WithParts;
+    }
+    return hasStatus ? ({ ...next, status: former.status } as WithParts) : next;
+  },
+});
+
+const withStatus = custom({ hasStatus: true });
+const STRATEGIES: Readonly<Record<string, Strategy>> = {
+  Namespace: namespaces,
+  ResourceQuota: quotas,
+  Pod: pods,
+  Event: events,
+  // Its CRD has no status subresource (local/kubevirt/crds).
+  VirtualMachineInstance: custom({ hasStatus: false }),
+};
+
+export const strategyOf = (kind: string): Strategy => STRATEGIES[kind] ?? withStatus;
+
+/** What counts as another generation: everything but metadata, and but a status that has a subresource. */
+export function isNewGeneration(kind: string, next: WithParts, former: WithParts): boolean {
+  if (former.metadata.generation === undefined) return false;
+  const rest = ({ metadata: _, status, ...parts }: WithParts): object =>
+    kind === 'VirtualMachineInstance' ? { ...parts, status } : parts;
+  return !isSame(rest(next), rest(former));
+}

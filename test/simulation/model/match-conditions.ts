@@ -1,0 +1,63 @@
+import { ANNOTATION, isReserved, LABEL, OUR_USERS } from '../../../functions/domain/names.ts';
+import type { AdmissionRequest } from '../../../webhook/admission.ts';
+
+export interface MatchCondition {
+  /** The very text of the manifest (white space is nothing): another text, and the model does not start. */
+  readonly expression: string;
+  readonly holds: (request: AdmissionRequest, mayOverride: (user: string) => boolean) => boolean;
+}
+
+const isOurs = ({ userInfo }: AdmissionRequest): boolean => OUR_USERS.includes(userInfo.username);
+
+const OUR_USERS_IN_CEL = `request.userInfo.username in [
+  'system:serviceaccount:mtq-system:mtq-feasibility',
+  'system:serviceaccount:mtq-system:mtq-lock',
+  'system:serviceaccount:mtq-system:mtq-raise',
+  'system:serviceaccount:mtq-system:mtq-lower',
+  'system:serviceaccount:mtq-system:mtq-unlock',
+  'system:serviceaccount:mtq-system:mtq-guard']`;
+
+const KEYS = [
+  ['annotations', ANNOTATION.lock],
+  ['annotations', ANNOTATION.lastAttempt],
+  ['labels', LABEL.locked],
+] as const;
+
+/** What the CEL of config/webhook says, in TypeScript, by the conditions' names. */
+export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
+  'tenant-namespace': {
+    expression: `!(request.namespace in ['default', 'mtq-system', 'kubevirt'])
+      && !['kube-', 'openshift-', 'knative-'].exists(prefix, request.namespace.startsWith(prefix))`,
+    holds: ({ namespace = '' }) => !isReserved(namespace, 'kubevirt'),
+  },
+  'not-our-quota-update': {
+    expression: `!(request.resource.resource == 'resourcequotas' && request.operation == 'UPDATE'
+      && ${OUR_USERS_IN_CEL})`,
+    holds: (request) => {
+      const { resource, operation } = request;
+      return !(resource.resource === 'resourcequotas' && operation === 'UPDATE' && isOurs(request));
+    },
+  },
+  'our-keys-change': {
+    expression: `[['annotations', 'mtq.kubevirt.io/lock'],
+      ['annotations', 'mtq.kubevirt.io/last-attempt'],
+      ['labels', 'mtq.kubevirt.io/locked']].exists(key,
+      object.metadata[?key[0]][?key[1]]
+      != (oldObject == null ? optional.none() : oldObject.metadata[?key[0]][?key[1]]))`,
+    holds: ({ object, oldObject }) =>
+      KEYS.some(([map, key]) => object?.metadata[map]?.[key] !== oldObject?.metadata[map]?.[key]),
+  },
+  'not-ours': {
+    expression: `!(${OUR_USERS_IN_CEL})`,
+    holds: (request) => !isOurs(request),
+  },
+  'no-break-glass': {
+    expression: `!authorizer.group('mtq.kubevirt.io').resource('locks').name(object.metadata.name)
+      .check('override').allowed()`,
+    holds: ({ userInfo }, mayOverride) => !mayOverride(userInfo.username),
+  },
+};
+
+/** White space is nothing in CEL between words. */
+export const sameExpression = (one: string, other: string): boolean =>
+  one.replace(/\s+/g, '') === other.replace(/\s+/g, '');

@@ -1,0 +1,75 @@
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Selection } from '../../../functions/kubernetes/cluster.ts';
+
+type Test = (object: KubernetesObject) => boolean;
+
+const parsed = new Map<string, Test>();
+
+/** What a list or a watch selects, as the API server reads it. Throws for a selector that it would not understand. */
+export function selects({ namespace, labelSelector = '', fieldSelector = '' }: Selection): Test {
+  const labels = cached(`labels ${labelSelector}`, () => allOf(split(labelSelector).map(labelTest)));
+  const fields = cached(`fields ${fieldSelector}`, () => allOf(split(fieldSelector).map(fieldTest)));
+  return (object) =>
+    (namespace === undefined || object.metadata.namespace === namespace) && labels(object) && fields(object);
+}
+
+function cached(key: string, parse: () => Test): Test {
+  let test = parsed.get(key);
+  if (test === undefined) parsed.set(key, (test = parse()));
+  return test;
+}
+
+const allOf =
+  (tests: readonly Test[]): Test =>
+  (object) =>
+    tests.every((test) => test(object));
+
+/** At the commas that stand in no parentheses. */
+const split = (selector: string): string[] =>
+  selector === '' ? [] : selector.split(/,(?![^(]*\))/).map((part) => part.trim());
+
+const SET = /^([^\s!=]+)\s+(in|notin)\s+\(([^)]*)\)$/;
+const EQUAL = /^([^\s!=]+)\s*(==?|!=)\s*([^\s=]*)$/;
+const PRESENCE = /^(!?)([^\s!=,()]+)$/;
+
+function labelTest(requirement: string): Test {
+  const set = SET.exec(requirement);
+  if (set !== null) {
+    const [, key = '', operator, list = ''] = set;
+    return among(
+      key,
+      operator === 'in',
+      list.split(',').map((value) => value.trim()),
+    );
+  }
+  const equal = EQUAL.exec(requirement);
+  if (equal !== null) {
+    const [, key = '', operator, value = ''] = equal;
+    return among(key, operator !== '!=', [value]);
+  }
+  const presence = PRESENCE.exec(requirement);
+  if (presence === null) throw new Error(`the model does not understand the label selector '${requirement}'`);
+  const [, not, key = ''] = presence;
+  return ({ metadata: { labels = {} } }) => key in labels === (not === '');
+}
+
+/** An object without the label is in no list, and not in any. */
+const among =
+  (key: string, wanted: boolean, values: readonly string[]): Test =>
+  ({ metadata: { labels = {} } }) => {
+    const value = labels[key];
+    return (value !== undefined && values.includes(value)) === wanted;
+  };
+
+function fieldTest(requirement: string): Test {
+  const match = EQUAL.exec(requirement);
+  if (match === null) throw new Error(`the model does not understand the field selector '${requirement}'`);
+  const [, path = '', operator, value] = match;
+  return (object) => (fieldOf(object, path) === value) === (operator !== '!=');
+}
+
+function fieldOf(object: KubernetesObject, path: string): string {
+  let value: unknown = object;
+  for (const part of path.split('.')) value = (value as Record<string, unknown> | undefined)?.[part];
+  return typeof value === 'string' ? value : '';
+}

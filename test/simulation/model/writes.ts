@@ -1,0 +1,176 @@
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { DeleteOptions, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import type { Admission } from './admission.ts';
+import type { Attributes } from './attributes.ts';
+import { deletionOf, type Deletion } from './deletion.ts';
+import { isSame, kept } from './frozen.ts';
+import { strategyOf } from './kinds.ts';
+import { isReleased, metadataOfNew, tidied, timestamp, withFormerMetadata } from './metadata.ts';
+import type { Refusals } from './refusals.ts';
+import type { Phase, Subresource } from './request.ts';
+import { revisionOf, type Key, type Store } from './store.ts';
+
+export interface WritesParts {
+  readonly user: string;
+  readonly store: Store;
+  readonly refusals: Refusals;
+  readonly admission: Admission;
+}
+
+export interface WriteRequest extends Key {
+  readonly type: ResourceType;
+  readonly subresource: Subresource | undefined;
+  readonly dryRun: boolean;
+  readonly park: (phase: Phase) => Promise<void>;
+}
+
+/** The generic registry store (apiserver/pkg/registry/generic/registry/store.go), as far as our kinds use it. */
+export class Writes {
+  readonly #parts: WritesParts;
+
+  constructor(parts: WritesParts) {
+    this.#parts = parts;
+  }
+
+  /** A name that is taken is found out last: the quotas are charged by then. */
+  async create<T extends KubernetesObject>(request: WriteRequest, given: T): Promise<T> {
+    const { store, refusals } = this.#parts;
+    await request.park('arrive');
+    const object = this.#newObject(request, given);
+    await this.#admit(request, { object, oldObject: null });
+    if (request.dryRun) {
+      if (store.get(request) !== undefined) throw refusals.alreadyExists(request);
+      await request.park('answer');
+      return object;
+    }
+    await request.park('commit');
+    const stored = store.put(object, 0);
+    if (stored === undefined) throw refusals.alreadyExists(request);
+    await request.park('answer');
+    return stored;
+  }
+
+  #newObject<T extends KubernetesObject>({ type, name }: WriteRequest, given: T): T {
+    const { store } = this.#parts;
+    const own = { name, uid: store.newUid(), creationTimestamp: timestamp(store.now()) };
+    const { apiVersion, kind } = type;
+    const object = { ...given, apiVersion, kind, metadata: metadataOfNew(given.metadata, own) };
+    return kept(tidied(strategyOf(kind).created(object))) as T;
+  }
+
+  /**
+   * PUT and PATCH: `next` makes what is asked for of what is there. When somebody writes while it is admitted, all of it is
+   * done again with what is there then; a PUT then has the wrong resourceVersion.
+   */
+  async update<T extends KubernetesObject>(request: WriteRequest, next: (former: T) => T): Promise<T> {
+    const { store, refusals } = this.#parts;
+    await request.park('arrive');
+    for (;;) {
+      const former = store.get<T>(request);
+      if (former === undefined) throw refusals.notFound(request);
+      const object = this.#nextObject(request, next(former), former);
+      await this.#admit(request, { object, oldObject: former });
+      const stored = request.dryRun || isSame(object, former) ? object : await this.#commit(request, object);
+      if (stored === undefined) continue;
+      await request.park('answer');
+      return stored;
+    }
+  }
+
+  #nextObject<T extends KubernetesObject>(request: WriteRequest, wanted: T, former: T): T {
+    const { refusals } = this.#parts;
+    const { resourceVersion = '', uid = '' } = wanted.metadata as Partial<T['metadata']>;
+    if (uid !== '' && uid !== former.metadata.uid) {
+      const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${former.metadata.uid}`;
+      throw refusals.conflict(request, why);
+    }
+    const strategy = strategyOf(request.kind);
+    if (resourceVersion === '' && strategy.isCustom) {
+      throw refusals.invalid(request, 'metadata.resourceVersion', 'must be specified for an update');
+    }
+    if (resourceVersion !== '' && resourceVersion !== former.metadata.resourceVersion) {
+      throw refusals.conflict(request);
+    }
+    const { apiVersion, kind } = request.type;
+    const updated = strategy.updated({ ...wanted, apiVersion, kind }, former, request.subresource);
+    return kept(tidied(withFormerMetadata(updated, former))) as T;
+  }
+
+  /** undefined: it changed meanwhile. What loses its last finalizer while it is being deleted goes. */
+  async #commit<T extends KubernetesObject>(request: WriteRequest, object: T): Promise<T | undefined> {
+    await request.park('commit');
+    const { store } = this.#parts;
+    if (!isReleased(object)) return store.put(object, revisionOf(object));
+    return store.delete(request, revisionOf(object)) ? object : undefined;
+  }
+
+  async delete(request: WriteRequest, options: DeleteOptions): Promise<void> {
+    const { store, refusals } = this.#parts;
+    await request.park('arrive');
+    for (;;) {
+      const former = store.get(request);
+      if (former === undefined) throw refusals.notFound(request);
+      this.#checkPreconditions(request, former, options);
+      const deletion = deletionOf(former, options.gracePeriodSeconds, store.now());
+      if (deletion.kind === 'pending') break;
+      await this.#admit(request, { object: null, oldObject: former });
+      await request.park('commit');
+      if (this.#delete(request, former, deletion)) break;
+    }
+    await request.park('answer');
+  }
+
+  #checkPreconditions(
+    request: WriteRequest,
+    { metadata }: KubernetesObject,
+    { preconditions = {} }: DeleteOptions,
+  ): void {
+    for (const [what, asked, found] of [
+      ['UID', preconditions.uid, metadata.uid],
+      ['ResourceVersion', preconditions.resourceVersion, metadata.resourceVersion],
+    ] as const) {
+      if (asked === undefined || asked === found) continue;
+      const why = `the ${what} in the precondition (${asked}) does not match the ${what} in record (${found})`;
+      throw this.#parts.refusals.conflict(request, why);
+    }
+  }
+
+  /** False: it changed meanwhile. */
+  #delete(
+    request: WriteRequest,
+    former: KubernetesObject,
+    deletion: Exclude<Deletion, { kind: 'pending' }>,
+  ): boolean {
+    const { store } = this.#parts;
+    const last = deletion.kind === 'marked' ? deletion.object : deletion.last;
+    if (last === undefined || last === former) {
+      return deletion.kind === 'marked' || store.delete(request, revisionOf(former));
+    }
+    if (store.put(last, revisionOf(former)) === undefined) return false;
+    return deletion.kind === 'marked' || store.delete(request);
+  }
+
+  async #admit(
+    request: WriteRequest,
+    { object, oldObject }: Pick<Attributes, 'object' | 'oldObject'>,
+  ): Promise<void> {
+    await request.park('admit');
+    const { user, admission } = this.#parts;
+    const { type, subresource, name, dryRun, park } = request;
+    const operation = oldObject === null ? 'CREATE' : object === null ? 'DELETE' : 'UPDATE';
+    const namespace = type.kind === NAMESPACES.kind ? name : request.namespace;
+    await admission.admit({
+      user,
+      type,
+      operation,
+      subresource,
+      namespace,
+      name,
+      object,
+      oldObject,
+      dryRun,
+      park,
+    });
+  }
+}
