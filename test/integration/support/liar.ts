@@ -1,5 +1,6 @@
 import { createServer } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import { parseReview, type AdmissionRequest } from '../../../webhook/admission.ts';
 import { issueAuthority, issueServing } from '../../../webhook/x509.ts';
 
 /** What a webhook may say: an AdmissionResponse without its uid, or only an HTTP status. */
@@ -15,16 +16,19 @@ export interface Liar {
   /** For clientConfig: where it is, and whom to trust for it (base64 of PEM). */
   readonly clientConfig: { readonly url: string; readonly caBundle: string };
   /** From now on, to each review. */
-  says(lie: Lie | (() => Lie | Promise<Lie>)): void;
+  says(lie: Lie | Says): void;
   stop(): Promise<void>;
 }
+
+/** `path`: of the URL that was called. */
+export type Says = (request: AdmissionRequest, path: string) => Lie | Promise<Lie>;
 
 const DAY_MS = 24 * 3_600_000;
 
 export async function startLiar(): Promise<Liar> {
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
   const authority = issueAuthority(validity);
-  let next: () => Lie | Promise<Lie> = () => 500;
+  let next: Says = () => 500;
   const server = createServer(issueServing(['localhost'], validity, authority), (request, response) => {
     void answer(request, next).then(({ status, body }) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(body);
@@ -50,16 +54,14 @@ export async function startLiar(): Promise<Liar> {
   };
 }
 
-async function answer(
-  request: IncomingMessage,
-  says: () => Lie | Promise<Lie>,
-): Promise<{ status: number; body: string }> {
+async function answer(request: IncomingMessage, says: Says): Promise<{ status: number; body: string }> {
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  const lie = await says();
+  const review = parseReview(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+  if (typeof review === 'string') throw new Error(review);
+  const lie = await says(review, request.url ?? '');
   if (typeof lie === 'number') return { status: lie, body: '' };
-  const review = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { request: { uid: string } };
-  const response = { uid: review.request.uid, ...lie };
+  const response = { uid: review.uid, ...lie };
   return {
     status: 200,
     body: JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }),

@@ -67,15 +67,23 @@ export class Admission {
 
   /** ValidatingAdmissionWebhook: failurePolicy Fail, whoever is concerned is asked at the same time. */
   async #webhooks(attributes: Attributes): Promise<void> {
-    const { store, mayOverride } = this.#parts;
-    const request = toReview(attributes, `review-${String(store.revision)}`);
-    const asked = INSTALLED.filter(
-      (webhook) =>
-        webhook.concerns(request) &&
-        this.#isSelected(webhook, attributes) &&
-        webhook.conditions.every(({ holds }) => holds(request, mayOverride)),
+    const { type, subresource, operation } = attributes;
+    // Every rule is about the core group: a custom resource has another one.
+    if (type.apiVersion !== 'v1') return;
+    const resource = subresource === undefined ? type.plural : `${type.plural}/${subresource}`;
+    const concerned = INSTALLED.filter(
+      (webhook) => webhook.concerns(resource, operation) && this.#isSelected(webhook, attributes),
     );
-    if (asked.length > 0) await Promise.all(asked.map(({ name }) => this.#ask(name, request)));
+    if (concerned.length > 0) await this.#askAll(concerned, attributes);
+  }
+
+  async #askAll(concerned: readonly GuardWebhook[], attributes: Attributes): Promise<void> {
+    const { store, mayOverride } = this.#parts;
+    const request = toReview(attributes, store.newName('review-'));
+    const asked = concerned.filter(({ conditions }) =>
+      conditions.every(({ holds }) => holds(request, mayOverride)),
+    );
+    await Promise.all(asked.map(({ name }) => this.#ask(name, request)));
   }
 
   /** By the namespace's labels in this server's cache, however old it is (webhook/predicates/namespace). */

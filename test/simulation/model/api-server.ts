@@ -59,7 +59,8 @@ export class ApiServer {
       refusals: this.#refusals,
       admission: this.#admission,
       watches: this.#watches,
-      pace: (point) => pace({ server: name, user, ...point }),
+      server: name,
+      pace,
       date: () => dateHeader(now()),
     });
   }

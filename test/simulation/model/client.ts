@@ -18,7 +18,7 @@ import type { Admission } from './admission.ts';
 import { mergePatch } from './merge-patch.ts';
 import { kept } from './frozen.ts';
 import type { Refusals } from './refusals.ts';
-import type { Phase, Point, Verb } from './request.ts';
+import type { Pace, Phase, Verb } from './request.ts';
 import { selects } from './selectors.ts';
 import type { Store } from './store.ts';
 import type { Watches } from './watches.ts';
@@ -36,7 +36,8 @@ export interface ClientParts {
   readonly refusals: Refusals;
   readonly admission: Admission;
   readonly watches: Watches;
-  readonly pace: (point: Omit<Point, 'server' | 'user'>) => Promise<void>;
+  readonly server: string;
+  readonly pace: Pace;
   readonly date: () => Date;
 }
 
@@ -149,7 +150,10 @@ export class Client implements ModelCluster {
 
   #request(verb: Verb, type: ResourceType, about: About): WriteRequest {
     const { namespace, name = '', subresource, dryRun = false } = about;
+    const { server, user, pace } = this.#parts;
     const point = {
+      server,
+      user,
       verb,
       kind: type.kind,
       ...(namespace === undefined ? {} : { namespace }),
@@ -157,7 +161,7 @@ export class Client implements ModelCluster {
       ...(subresource === undefined ? {} : { subresource }),
       dryRun,
     };
-    const park = (phase: Phase): Promise<void> => this.#parts.pace({ ...point, phase });
+    const park = (phase: Phase): Promise<void> => pace({ ...point, phase });
     return { ...point, name, subresource, type, park };
   }
 }

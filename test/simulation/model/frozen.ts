@@ -6,8 +6,9 @@ export function kept<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   if (Array.isArray(value)) return Object.freeze(value.map(kept)) as T;
   const copy: Record<string, unknown> = {};
-  for (const [key, part] of Object.entries(value)) {
-    if (part !== undefined) copy[key] = kept<unknown>(part);
+  for (const key of Object.keys(value)) {
+    const part = (value as Record<string, unknown>)[key];
+    if (part !== undefined) copy[key] = kept(part);
   }
   return Object.freeze(copy) as T;
 }

@@ -48,23 +48,30 @@ const namespaces: Strategy = {
 /** pkg/registry/core/resourcequota/strategy.go; quantities come back in their canonical form. */
 const quotas: Strategy = {
   isCustom: false,
-  created: (object: WithParts) => ({ ...object, ...partsOf(object as ResourceQuota, {}) }),
+  created: (object: WithParts) => ({ ...object, spec: canonicalSpec(object as ResourceQuota), status: {} }),
   updated: (next, former, by) => {
-    const [spec, status] = by === 'status' ? [former, next] : [next, former];
-    return { ...next, ...partsOf(spec as ResourceQuota, (status as ResourceQuota).status) };
+    const [quota, old] = [next as ResourceQuota, former as ResourceQuota];
+    return by === 'status'
+      ? { ...quota, spec: old.spec, status: canonicalStatus(quota, old) }
+      : { ...quota, spec: canonicalSpec(quota, old), status: old.status ?? {} };
   },
 };
 
-function partsOf(
-  { spec }: { spec?: ResourceQuota['spec'] },
-  status: ResourceQuota['status'] = {},
-): Partial<ResourceQuota> {
-  const hard = canonicalList(spec?.hard);
-  const [enforced, used] = [canonicalList(status.hard), canonicalList(status.used)];
-  return {
-    spec: { ...spec, hard } as ResourceQuota['spec'],
-    status: { hard: enforced, used } as NonNullable<ResourceQuota['status']>,
-  };
+type Part<T, Name extends keyof T> = Exclude<T[Name], undefined>;
+
+/** What is the former's is canonical already. */
+function canonicalSpec(
+  { spec }: Partial<ResourceQuota>,
+  former?: ResourceQuota,
+): Part<ResourceQuota, 'spec'> {
+  if (spec !== undefined && spec === former?.spec) return spec;
+  return { ...spec, hard: canonicalList(spec?.hard) } as Part<ResourceQuota, 'spec'>;
+}
+
+function canonicalStatus({ status }: ResourceQuota, former: ResourceQuota): Part<ResourceQuota, 'status'> {
+  if (status !== undefined && status === former.status) return status;
+  const [enforced, used] = [canonicalList(status?.hard), canonicalList(status?.used)];
+  return { hard: enforced, used } as Part<ResourceQuota, 'status'>;
 }
 
 /** pkg/registry/core/pod/strategy.go; of a pod's spec nothing changes but by /resize. */

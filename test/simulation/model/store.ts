@@ -70,7 +70,7 @@ export class Store {
     const before = objects.get(path);
     if (atRevision !== undefined && revisionOf(before) !== atRevision) return undefined;
     const revision = this.revision + 1;
-    const stored = kept({ ...object, metadata: { ...metadata, resourceVersion: String(revision) } });
+    const stored = versioned(kept(object), revision);
     objects.set(path, stored);
     const type = before === undefined ? 'ADDED' : 'MODIFIED';
     this.#record({ revision, type, kind, object: stored, ...(before === undefined ? {} : { before }) });
@@ -85,8 +85,7 @@ export class Store {
     if (before === undefined || (atRevision !== undefined && revisionOf(before) !== atRevision)) return false;
     objects?.delete(path);
     const revision = this.revision + 1;
-    const metadata = { ...before.metadata, resourceVersion: String(revision) };
-    this.#record({ revision, type: 'DELETED', kind, before, object: kept({ ...before, metadata }) });
+    this.#record({ revision, type: 'DELETED', kind, before, object: versioned(before, revision) });
     return true;
   }
 
@@ -118,6 +117,12 @@ export class Store {
     this.#log.push(change);
     for (const look of this.#lookers) look(change);
   }
+}
+
+/** The same object, at this revision; it has been kept before. */
+export function versioned<T extends KubernetesObject>(object: T, revision: number): T {
+  const metadata = Object.freeze({ ...object.metadata, resourceVersion: String(revision) });
+  return Object.freeze({ ...object, metadata });
 }
 
 const pathOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;

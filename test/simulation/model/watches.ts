@@ -1,8 +1,7 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { WatchEvent } from '../../../functions/kubernetes/cluster.ts';
 import { Unreachable } from '../../../functions/kubernetes/errors.ts';
-import { kept } from './frozen.ts';
-import type { Change, Store } from './store.ts';
+import { versioned, type Change, type Store } from './store.ts';
 
 export interface Watching {
   readonly kind: string;
@@ -121,13 +120,12 @@ class OpenWatch {
 
 /** By what it selects: an object that does not match any more is deleted, as it was before (storage/cacher). */
 function eventOf(
-  { type, before, object }: Change,
+  { type, before, object, revision }: Change,
   selects: Watching['selects'],
 ): WatchEvent<KubernetesObject> | undefined {
   const was = before !== undefined && selects(before);
   const is = type !== 'DELETED' && selects(object);
   if (is) return { type: was ? 'MODIFIED' : 'ADDED', object };
   if (!was) return undefined;
-  const { resourceVersion } = object.metadata;
-  return { type: 'DELETED', object: kept({ ...before, metadata: { ...before.metadata, resourceVersion } }) };
+  return { type: 'DELETED', object: versioned(before, revision) };
 }

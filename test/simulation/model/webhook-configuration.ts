@@ -40,7 +40,8 @@ export interface GuardWebhook {
   readonly name: string;
   /** Labels that the request's namespace must have; undefined: any will do. */
   readonly namespaceLabels: Readonly<Record<string, string>> | undefined;
-  readonly concerns: (request: AdmissionRequest) => boolean;
+  /** `resource`: with its subresource, as in pods/resize. */
+  readonly concerns: (resource: string, operation: AdmissionRequest['operation']) => boolean;
   readonly conditions: readonly MatchCondition[];
 }
 
@@ -53,15 +54,10 @@ export function guardWebhooks(text: string = readFileSync(MANIFEST, 'utf8')): Gu
     .webhooks.map(({ name, namespaceSelector, rules, matchConditions }) => ({
       name,
       namespaceLabels: namespaceSelector?.matchLabels,
-      concerns: ({ resource: { group, resource }, subResource, operation }) => {
-        const path = subResource === undefined ? resource : `${resource}/${subResource}`;
-        return (
-          group === '' &&
-          rules.some(
-            ({ resources, operations }) => resources.includes(path) && operations.includes(operation),
-          )
-        );
-      },
+      concerns: (resource, operation) =>
+        rules.some(
+          ({ resources, operations }) => resources.includes(resource) && operations.includes(operation),
+        ),
       conditions: matchConditions.map(conditionOf),
     }));
 }

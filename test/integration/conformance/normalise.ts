@@ -1,0 +1,141 @@
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { formatQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
+import type { WatchEvent } from '../../../functions/kubernetes/cluster.ts';
+import { ApiError } from '../../../functions/kubernetes/errors.ts';
+import { WEBHOOK } from '../../../functions/domain/names.ts';
+import { USERS, type Asked } from './side.ts';
+
+const SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+/**
+ * Says the same of two sides that did the same: uids and resourceVersions are counted by their first appearance, times are
+ * only looked at for their form, amounts that are sums are compared as amounts.
+ */
+export class Normaliser {
+  readonly #namespace: string;
+  readonly #numbers = new Map<string, string>();
+
+  constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  object(object: KubernetesObject): unknown {
+    const { kind = '', metadata } = object;
+    const { status, spec } = object as { status?: Parts; spec?: Parts };
+    return this.#anonymous({
+      kind,
+      metadata: this.#metadata(metadata),
+      spec: SPEC[kind]?.(spec) ?? spec,
+      status: STATUS[kind]?.(status) ?? status,
+    });
+  }
+
+  refusal(error: unknown): unknown {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, reason, status } = error;
+    const { kind, name, causes } = status.details ?? {};
+    // A failed call says where it went and how it failed: nothing that a model could know.
+    const isCall = status.message?.includes('failed calling webhook') === true;
+    const message = status.message
+      ?.replace(/(failed calling webhook "[^"]*").*/s, '$1')
+      .replace(/\(\d+\)/g, '(version)');
+    return this.#anonymous({ refused: { code, reason, kind, name, message, causes: isCall ? [] : causes } });
+  }
+
+  event({ type, object }: WatchEvent<KubernetesObject>): unknown {
+    return { type, object: this.object(object) };
+  }
+
+  asked({ webhook, request }: Asked): unknown {
+    const { operation, resource, subResource, name, namespace, userInfo, dryRun } = request;
+    const user = Object.entries(USERS).find(([, each]) => each === userInfo.username)?.[0];
+    return this.#anonymous({
+      webhook: webhook === WEBHOOK.locked ? 'locked' : 'keys',
+      operation,
+      resource: [resource.resource, subResource]
+        .filter((part) => part !== undefined && part !== '')
+        .join('/'),
+      name,
+      namespace,
+      user,
+      dryRun,
+      object: labelsOf(request.object),
+      oldObject: labelsOf(request.oldObject),
+    });
+  }
+
+  #metadata({ ...metadata }: KubernetesObject['metadata']): unknown {
+    const { resourceVersion, uid, creationTimestamp, deletionTimestamp, name } = metadata;
+    const { generation, labels, annotations, finalizers, deletionGracePeriodSeconds } =
+      metadata as typeof metadata & { deletionGracePeriodSeconds?: number };
+    return {
+      name,
+      uid: this.#number('uid', uid),
+      resourceVersion: this.#number('version', resourceVersion),
+      creationTimestamp: form(creationTimestamp),
+      deletionTimestamp: form(deletionTimestamp),
+      deletionGracePeriodSeconds,
+      generation,
+      labels,
+      annotations,
+      finalizers,
+    };
+  }
+
+  #number(what: string, value: string | undefined): string | undefined {
+    if (value === undefined || value === '') return undefined;
+    const key = `${what} ${value}`;
+    const count = [...this.#numbers.keys()].filter((known) => known.startsWith(`${what} `)).length;
+    const number = this.#numbers.get(key) ?? `${what} ${count + 1}`;
+    this.#numbers.set(key, number);
+    return number;
+  }
+
+  /** Without what is undefined, and without the names that differ between the sides. */
+  #anonymous(value: unknown): unknown {
+    let text = JSON.stringify(value)
+      .replaceAll(this.#namespace, '(namespace)')
+      .replace(/"(generated-)[a-z0-9]{5}"/g, '"$1*"');
+    for (const key of this.#numbers.keys()) {
+      const [what = '', raw = ''] = key.split(' ');
+      if (what === 'uid') text = text.replaceAll(raw, this.#numbers.get(key) ?? '');
+    }
+    return JSON.parse(text);
+  }
+}
+
+type Parts = Record<string, unknown>;
+
+const form = (time: string | undefined): string | undefined =>
+  time === undefined || !SECONDS.test(time) ? time : 'a time in whole seconds';
+
+const labelsOf = (object: KubernetesObject | null): unknown =>
+  object === null ? null : { labels: object.metadata.labels, annotations: object.metadata.annotations };
+
+/** Of a pod only what is charged: the server fills in much more. */
+const SPEC: Readonly<Record<string, (spec?: Parts) => unknown>> = {
+  Pod: (spec) =>
+    (spec?.['containers'] as Parts[]).map(({ name, resources }) => ({
+      name,
+      ...(resources as Parts),
+    })),
+};
+
+const STATUS: Readonly<Record<string, (status?: Parts) => unknown>> = {
+  ResourceQuota: (status) => ({ hard: status?.['hard'], used: amounts(status?.['used']) }),
+  Namespace: (status) => status?.['phase'],
+  Pod: (status) => ({
+    phase: status?.['phase'],
+    asksForNothing: status?.['qosClass'] === 'BestEffort',
+  }),
+};
+
+const amounts = (list: unknown): unknown =>
+  list === undefined
+    ? undefined
+    : Object.fromEntries(
+        Object.entries(list as Record<string, string>).map(([key, text]) => [
+          key,
+          formatQuantity(parseQuantity(text)),
+        ]),
+      );

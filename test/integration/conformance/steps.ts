@@ -1,0 +1,221 @@
+import type { KubernetesObject, Pod, ResourceList } from '../../../functions/domain/objects.ts';
+import type {
+  DeleteOptions,
+  ResourceType,
+  Selection,
+  WatchEvent,
+  WriteOptions,
+} from '../../../functions/kubernetes/cluster.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import type { Normaliser } from './normalise.ts';
+import type { GuardMode, Side, User } from './side.ts';
+
+/** What a step works on. */
+export interface Scene {
+  readonly side: Side;
+  readonly normal: Normaliser;
+  /** Objects that an earlier step kept, by the name that it gave them. */
+  readonly kept: Map<string, KubernetesObject>;
+}
+
+/** One thing that somebody does; `act` resolves with what he is told, normalised. */
+export interface Step {
+  readonly what: string;
+  readonly by: User;
+  readonly act: (scene: Scene) => Promise<unknown>;
+}
+
+interface Options extends WriteOptions {
+  readonly by?: User;
+  /** Keeps the object of the answer under this name. */
+  readonly keep?: string;
+}
+
+export type Body = Record<string, unknown> & { metadata?: Record<string, unknown> };
+
+const by = ({ by: user = 'tenant' }: { by?: User }): User => user;
+
+const say = (words: (string | undefined)[]): string => words.filter((word) => word !== undefined).join(' ');
+
+const optionsOf = ({ dryRun, subresource }: Options): WriteOptions => ({
+  ...(dryRun === undefined ? {} : { dryRun }),
+  ...(subresource === undefined ? {} : { subresource }),
+});
+
+const dry = ({ dryRun }: Options): string | undefined => (dryRun === true ? '(dry run)' : undefined);
+
+const clusterOf = ({ side }: Scene, options: { by?: User }): ReturnType<Side['as']> => side.as(by(options));
+
+/** The address of an object of the history: the namespace itself has no name of its own. */
+const at = (type: ResourceType, name: string, { side }: Scene): { name: string; namespace?: string } =>
+  type.kind === NAMESPACES.kind ? { name: side.namespace } : { name, namespace: side.namespace };
+
+function answer({ kept, normal }: Scene, object: KubernetesObject, { keep }: { keep?: string }): unknown {
+  if (keep !== undefined) kept.set(keep, object);
+  return normal.object(object);
+}
+
+const nameOf = ({ metadata: { name } = {} }: Body): string => (typeof name === 'string' ? name : '');
+
+export const create = (type: ResourceType, body: Body, options: Options = {}): Step => ({
+  what: say(['create', type.plural, nameOf(body), dry(options)]),
+  by: by(options),
+  act: async (scene) => {
+    const { namespace } = scene.side;
+    const object = { ...body, metadata: { namespace, ...body.metadata } } as unknown as KubernetesObject;
+    const read = await clusterOf(scene, options).create(type, object, optionsOf(options));
+    return answer(scene, read.object, options);
+  },
+});
+
+export const read = (type: ResourceType, name: string, options: Options = {}): Step => ({
+  what: say(['read', type.plural, name]),
+  by: by(options),
+  act: async (scene) => {
+    const { object } = await clusterOf(scene, options).get(type, at(type, name, scene));
+    return answer(scene, object, options);
+  },
+});
+
+/** PUT of an object that an earlier step kept, with a change made to it. */
+export const replace = (
+  type: ResourceType,
+  name: string,
+  { change = (object) => object, ...options }: Options & { change?: (object: Body) => Body },
+): Step => ({
+  what: say(['replace', type.plural, options.subresource, 'with', name, dry(options)]),
+  by: by(options),
+  act: async (scene) => {
+    const object = scene.kept.get(name);
+    if (object === undefined) throw new Error(`no step kept ${name}`);
+    const changed = change(structuredClone(object) as unknown as Body) as unknown as KubernetesObject;
+    const put = await clusterOf(scene, options).replace(type, changed, optionsOf(options));
+    return answer(scene, put.object, options);
+  },
+});
+
+export const patch = (
+  type: ResourceType,
+  name: string,
+  { merge, ...options }: Options & { merge: Body; subresource?: 'status' },
+): Step => ({
+  what: say(['patch', type.plural, options.subresource, name, JSON.stringify(merge)]),
+  by: by(options),
+  act: async (scene) => {
+    const change = {
+      merge,
+      ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
+    };
+    const { object } = await clusterOf(scene, options).patch(type, at(type, name, scene), change);
+    return answer(scene, object, options);
+  },
+});
+
+/** `of`: the kept object whose uid or version is the precondition. */
+export const remove = (
+  type: ResourceType,
+  name: string,
+  options: { by?: User; uidOf?: string; versionOf?: string; grace?: number } = {},
+): Step => ({
+  what: say(['delete', type.plural, name]),
+  by: by(options),
+  act: async (scene) => {
+    const { uidOf = '', versionOf = '', grace } = options;
+    const uid = scene.kept.get(uidOf)?.metadata.uid;
+    const resourceVersion = scene.kept.get(versionOf)?.metadata.resourceVersion;
+    const preconditions = {
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    const request: DeleteOptions = {
+      ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+      ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
+    };
+    await clusterOf(scene, options).delete(type, at(type, name, scene), request);
+    return 'done';
+  },
+});
+
+export const list = (type: ResourceType, where: Selection): Step => ({
+  what: say(['list', type.plural, where.labelSelector, where.fieldSelector]),
+  by: 'tenant',
+  act: async (scene) => {
+    const { namespace } = scene.side;
+    const { items } = await clusterOf(scene, {}).list(type, { ...where, namespace });
+    return items.map(({ metadata }) => metadata.name);
+  },
+});
+
+/** So many events of a watch that starts at the version of a kept object. */
+export const watched = (
+  type: ResourceType,
+  since: string,
+  { count, ...where }: Omit<Selection, 'namespace'> & { count: number },
+): Step => ({
+  what: say(['watch', type.plural, where.labelSelector, where.fieldSelector, 'since', since]),
+  by: 'tenant',
+  act: async (scene) => {
+    const resourceVersion = scene.kept.get(since)?.metadata.resourceVersion ?? '';
+    const over = new AbortController();
+    const from = { ...where, namespace: scene.side.namespace, resourceVersion, timeoutSeconds: 20 };
+    const events: WatchEvent<KubernetesObject>[] = [];
+    for await (const event of clusterOf(scene, {}).watch(type, from, over.signal)) {
+      if (event.type !== 'BOOKMARK') events.push(event);
+      if (events.length === count) break;
+    }
+    over.abort();
+    return events.map((event) => scene.normal.event(event));
+  },
+});
+
+/** PUT of pods/resize: the pod's only container asks for this now. */
+export const resize = (name: string, requests: ResourceList, options: { by?: User } = {}): Step => ({
+  what: say(['resize pod', name]),
+  by: by(options),
+  act: async (scene) => {
+    const cluster = clusterOf(scene, options);
+    const { object } = await cluster.get(PODS, at(PODS, name, scene));
+    const containers = object.spec.containers.map((each) => ({ ...each, resources: { requests } }));
+    const resized: Pod = { ...object, spec: { ...object.spec, containers } };
+    return scene.normal.object((await cluster.resize(resized)).object);
+  },
+});
+
+const set = (what: string, act: (side: Side) => void): Step => ({
+  what,
+  by: 'tenant',
+  act: ({ side }) => {
+    act(side);
+    return Promise.resolve('done');
+  },
+});
+
+export const pauseController = set('the quota controller stands still', (side) => side.pauseController());
+export const resumeController = set('the quota controller goes on', (side) => side.resumeController());
+export const guardIs = (mode: GuardMode): Step => set(`the guard is ${mode}`, (side) => side.guardIs(mode));
+
+// The words of the histories.
+
+export const pod = (name: string, requests: ResourceList = {}, more: Body = {}): Body => ({
+  ...more,
+  metadata: { name, ...more.metadata },
+  spec: { containers: [{ name: 'main', image: 'none', resources: { requests } }], ...(more['spec'] as Body) },
+});
+
+export const createPod = (name: string, requests: ResourceList = {}, options: Options = {}): Step =>
+  create(PODS, pod(name, requests), options);
+
+export const createQuota = (name: string, hard: ResourceList, options: Options = {}): Step =>
+  create(RESOURCE_QUOTAS, { metadata: { name }, spec: { hard } }, options);
+
+export const readQuota = (name: string, keep?: string): Step =>
+  read(RESOURCE_QUOTAS, name, keep === undefined ? {} : { keep });
+
+/** A change of the spec of a quota: all that it allows. */
+export const hard =
+  (amounts: ResourceList) =>
+  (object: Body): Body => ({ ...object, spec: { ...(object['spec'] as Body), hard: amounts } });
+
+export const metadata =
+  (different: Record<string, unknown>) =>
+  (object: Body): Body => ({ ...object, metadata: { ...object.metadata, ...different } });

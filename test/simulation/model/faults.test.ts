@@ -1,0 +1,172 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ResourceQuota } from '../../../functions/domain/objects.ts';
+import { Unreachable } from '../../../functions/kubernetes/errors.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { aModel, aPod, usedOf, withTenant, type Model } from './model.ts';
+import type { Phase, Point } from './request.ts';
+
+/** What a client knows, and what is true, when a request fails at one of its phases. */
+
+interface Failing {
+  readonly model: Model;
+  /** From now on, requests to create pods fail at this phase. */
+  readonly failAt: (phase: Phase | undefined) => void;
+  readonly points: Point[];
+}
+
+async function failing(): Promise<Failing> {
+  let at: Phase | undefined;
+  const points: Point[] = [];
+  const model = await withTenant(
+    aModel({
+      pace: (point) => {
+        points.push(point);
+        const fails = point.phase === at && point.kind === 'Pod';
+        return fails ? Promise.reject(new Unreachable('the scheduler says so')) : Promise.resolve();
+      },
+    }),
+    { quota: { pods: '5' } },
+  );
+  points.length = 0;
+  return { model, points, failAt: (phase) => (at = phase) };
+}
+
+const phasesOf = ({ points }: Failing): string[] => points.map(({ verb, phase }) => `${verb} ${phase}`);
+
+test('every phase of a write is parked at, in its order', async () => {
+  const scene = await failing();
+  await scene.model.admin.create(PODS, aPod('pod'));
+  expect(phasesOf(scene)).toEqual(
+    ['arrive', 'admit', 'charge', 'commit', 'answer'].map((phase) => `create ${phase}`),
+  );
+  expect(scene.points[0]).toEqual({
+    server: 'server-0',
+    user: 'admin',
+    verb: 'create',
+    kind: 'Pod',
+    namespace: 'tenant',
+    name: 'pod',
+    dryRun: false,
+    phase: 'arrive',
+  });
+});
+
+test('a dry run is neither charged nor stored; a read has nothing to admit', async () => {
+  const scene = await failing();
+  await scene.model.admin.create(PODS, aPod('pod'), { dryRun: true });
+  await scene.model.admin.get(NAMESPACES, { name: 'tenant' });
+  expect(phasesOf(scene)).toEqual([
+    'create arrive',
+    'create admit',
+    'create answer',
+    'get arrive',
+    'get answer',
+  ]);
+});
+
+describe('a create that fails', () => {
+  test.each<[Phase, { stored: number; used: string }]>([
+    ['arrive', { stored: 0, used: '0' }],
+    ['admit', { stored: 0, used: '0' }],
+    ['commit', { stored: 0, used: '1' }],
+    ['answer', { stored: 1, used: '1' }],
+  ])('at %s: %j', async (phase, { stored, used }) => {
+    const { model, failAt } = await failing();
+    failAt(phase);
+    await expect(model.admin.create(PODS, aPod('pod'))).rejects.toThrow(Unreachable);
+    expect(model.store.list('Pod')).toHaveLength(stored);
+    expect(usedOf(model)).toEqual({ pods: used });
+  });
+
+  test('at charge: the server tries four times, and answers 500', async () => {
+    const scene = await failing();
+    scene.failAt('charge');
+    await expect(scene.model.admin.create(PODS, aPod('pod'))).rejects.toMatchObject({ code: 500 });
+    expect(phasesOf(scene).filter((phase) => phase === 'create charge')).toHaveLength(4);
+    expect(usedOf(scene.model)).toEqual({ pods: '0' });
+  });
+});
+
+test('a charge whose pod never came stays, until the controller looks at everything', async () => {
+  const { model, failAt } = await failing();
+  failAt('commit');
+  await expect(model.admin.create(PODS, aPod('pod'))).rejects.toThrow(Unreachable);
+  await model.settle();
+  expect(usedOf(model)).toEqual({ pods: '1' });
+
+  model.controller.resync();
+  await model.settle();
+  expect(usedOf(model)).toEqual({ pods: '0' });
+});
+
+describe('while a write is admitted, somebody else writes', () => {
+  /** Once, the next time that somebody's write is at this phase, `act` comes in between. */
+  async function interrupted(phase: Phase, act: (model: Model) => Promise<unknown>): Promise<Model> {
+    let isDone = false;
+    const model: Model = aModel({
+      pace: async (point) => {
+        if (isDone || point.phase !== phase || point.user !== 'late') return;
+        isDone = true;
+        await act(model);
+      },
+    });
+    return withTenant(model, { quota: { pods: '5' } });
+  }
+
+  const annotate = (key: string): { merge: Record<string, unknown> } => ({
+    merge: { metadata: { annotations: { [key]: 'x' } } },
+  });
+  const at = { namespace: 'tenant', name: 'quota' };
+
+  test('a PUT is a Conflict', async () => {
+    const model = await interrupted('commit', ({ admin }) =>
+      admin.patch(RESOURCE_QUOTAS, at, annotate('first')),
+    );
+    const { object } = await model.admin.get(RESOURCE_QUOTAS, at);
+    const late = model.server
+      .as('late')
+      .replace(RESOURCE_QUOTAS, { ...object, spec: { hard: { pods: '9' } } });
+    await expect(late).rejects.toMatchObject({ code: 409, reason: 'Conflict' });
+    expect(model.store.get<ResourceQuota>({ kind: 'ResourceQuota', ...at })?.spec.hard).toEqual({
+      pods: '5',
+    });
+  });
+
+  test('a patch is made again of what is there then', async () => {
+    const model = await interrupted('commit', ({ admin }) =>
+      admin.patch(RESOURCE_QUOTAS, at, annotate('first')),
+    );
+    await model.server.as('late').patch(RESOURCE_QUOTAS, at, annotate('second'));
+    expect(model.store.get({ kind: 'ResourceQuota', ...at })?.metadata.annotations).toEqual({
+      first: 'x',
+      second: 'x',
+    });
+  });
+
+  test('a deletion takes what is there then, but for its preconditions', async () => {
+    const model = await interrupted('commit', ({ admin }) =>
+      admin.patch(RESOURCE_QUOTAS, at, annotate('first')),
+    );
+    const { resourceVersion } = (await model.admin.get(RESOURCE_QUOTAS, at)).object.metadata;
+    const late = model.server.as('late');
+    await expect(
+      late.delete(RESOURCE_QUOTAS, at, { preconditions: { resourceVersion } }),
+    ).rejects.toMatchObject({ code: 409 });
+    await late.delete(RESOURCE_QUOTAS, at);
+    expect(model.store.list('ResourceQuota')).toEqual([]);
+  });
+
+  test('the namespace is deleted: what was admitted before is stored', async () => {
+    const model = await interrupted('commit', ({ admin }) => admin.delete(NAMESPACES, { name: 'tenant' }));
+    await model.server.as('late').create(PODS, aPod('pod'));
+    expect(model.store.list('Pod')).toHaveLength(1);
+  });
+});
+
+test('what was read cannot be changed', async () => {
+  const { admin } = await withTenant(aModel(), { quota: { pods: '5' } });
+  const { object } = await admin.get(RESOURCE_QUOTAS, { namespace: 'tenant', name: 'quota' });
+  expect(() => {
+    (object.spec.hard ?? {})['pods'] = '9';
+  }).toThrow(TypeError);
+});

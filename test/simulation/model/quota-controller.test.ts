@@ -1,0 +1,62 @@
+import { expect, test } from '@jest/globals';
+import type { ResourceQuota } from '../../../functions/domain/objects.ts';
+import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { aModel, aPod, usedOf, withTenant, type Model } from './model.ts';
+import { QuotaController } from './quota-controller.ts';
+
+const QUOTA = { namespace: 'tenant', name: 'quota' };
+
+const quotaIn = ({ store }: Model): ResourceQuota | undefined =>
+  store.get<ResourceQuota>({ kind: 'ResourceQuota', ...QUOTA });
+
+test('it looks at quotas that are new or change, and where a pod went, and at nothing else', async () => {
+  const model = await withTenant(aModel(), { quota: { pods: '5' }, services: { services: '1' } });
+  const { admin, controller } = model;
+  expect(controller.pending()).toEqual([]);
+
+  await admin.create(PODS, aPod('pod'));
+  await admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { metadata: { labels: { a: 'b' } } } });
+  expect(controller.pending()).toEqual([]);
+
+  await admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '6' } } } });
+  expect(controller.pending()).toEqual([QUOTA]);
+  expect(await controller.sync(QUOTA)).toBe(true);
+  expect(quotaIn(model)?.status).toEqual({ hard: { pods: '6' }, used: { pods: '1' } });
+
+  await admin.delete(PODS, { namespace: 'tenant', name: 'pod' });
+  expect(controller.pending()).toEqual([QUOTA]);
+});
+
+test('it loses a race, and tries again', async () => {
+  let isRaced = false;
+  const model: Model = aModel({
+    pace: async ({ user, phase }) => {
+      if (!user.endsWith('resourcequota-controller') || phase !== 'commit' || isRaced) return;
+      isRaced = true;
+      await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '7' } } } });
+    },
+  });
+  isRaced = true;
+  await withTenant(model, { quota: { pods: '5' } });
+  await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '6' } } } });
+
+  isRaced = false;
+  expect(await model.controller.sync(QUOTA)).toBe(false);
+  expect(model.controller.pending()).toEqual([QUOTA]);
+  expect(await model.controller.sync(QUOTA)).toBe(true);
+  expect(quotaIn(model)?.status?.hard).toEqual({ pods: '7' });
+});
+
+test('informers that lag: an old quota loses the race, old pods are counted wrong', async () => {
+  const model = await withTenant(aModel(), { quota: { pods: '5' } });
+  const controller = new QuotaController({ store: model.store, server: model.server, lags: true });
+  await model.admin.create(PODS, aPod('pod'));
+  controller.resync();
+  expect(await controller.sync(QUOTA)).toBe(true);
+
+  await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '6' } } } });
+  expect(await controller.sync(QUOTA)).toBe(true);
+  controller.caches.resourceQuotas.catchUpAll();
+  expect(await controller.sync(QUOTA)).toBe(true);
+  expect(usedOf(model)).toEqual({ pods: '0' });
+});

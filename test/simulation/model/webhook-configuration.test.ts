@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import {
+  ANNOTATION,
+  LABEL,
+  OUR_USERS,
+  SERVICE_ACCOUNT,
+  userOf,
+  WEBHOOK,
+} from '../../../functions/domain/names.ts';
+import { aRequest, by, fromTo } from '../../builders/admission.ts';
+import { aNamespace } from '../../builders/namespace.ts';
+import { annotated, labelled, named } from '../../builders/object.ts';
+import type { AdmissionRequest } from '../../../webhook/admission.ts';
+import { guardWebhooks } from './webhook-configuration.ts';
+
+/** The model asks whom the installed manifest asks: another manifest must not pass for the one it knows. */
+
+const MANIFEST = readFileSync(
+  new URL('../../../config/webhook/validatingwebhookconfiguration.yaml', import.meta.url),
+  'utf8',
+);
+
+test('the manifest is what the model knows', () => {
+  expect(guardWebhooks().map(({ name, namespaceLabels }) => [name, namespaceLabels])).toEqual([
+    [WEBHOOK.locked, { [LABEL.locked]: 'true' }],
+    [WEBHOOK.keys, undefined],
+  ]);
+});
+
+test.each([
+  ['a condition', "== 'resourcequotas'", "== 'pods'"],
+  ['a reserved prefix', "'openshift-'", "'rancher-'"],
+  ['one of our users', 'mtq-system:mtq-guard', 'mtq-system:mtq-guardian'],
+  ['a condition more', 'matchConditions:', "matchConditions:\n      - { name: other, expression: 'true' }"],
+  ['the failure policy', 'failurePolicy: Fail', 'failurePolicy: Ignore'],
+  ['a selector of another kind', 'matchLabels:', 'matchExpressions:'],
+  ['an object selector', 'rules:', 'objectSelector: {}\n    rules:'],
+  ['another group', "apiGroups: ['']", "apiGroups: ['apps']"],
+])('%s changed: the model does not start', (_what, from, to) => {
+  expect(MANIFEST).toContain(from);
+  expect(() => guardWebhooks(MANIFEST.replace(from, to))).toThrow();
+});
+
+const [locked, keys] = guardWebhooks();
+
+const passes = (webhook: typeof locked, request: AdmissionRequest, mayOverride = false): boolean =>
+  webhook?.conditions.every(({ holds }) => holds(request, () => mayOverride)) === true;
+
+describe('the conditions, as the CEL says them', () => {
+  test.each(['default', 'mtq-system', 'kubevirt', 'kube-system', 'openshift-x', 'knative-serving'])(
+    'nothing is asked about %s',
+    (namespace) => {
+      expect(passes(locked, aRequest({ namespace }))).toBe(false);
+    },
+  );
+
+  test.each(['tenant', 'kubevirt-tenant', 'x-kube-system'])('but about %s', (namespace) => {
+    expect(passes(locked, aRequest({ namespace }))).toBe(true);
+  });
+
+  test.each(OUR_USERS)('%s updates quotas unasked, and creates none', (user) => {
+    const resource = { group: '', version: 'v1', resource: 'resourcequotas' };
+    expect(passes(locked, aRequest({ resource, operation: 'UPDATE', ...by(user) }))).toBe(false);
+    expect(passes(locked, aRequest({ resource, operation: 'CREATE', ...by(user) }))).toBe(true);
+    expect(passes(locked, aRequest({ resource, operation: 'UPDATE' }))).toBe(true);
+  });
+
+  test.each([
+    ['an annotation of ours', annotated(ANNOTATION.lock, 'x')],
+    ['the other one', annotated(ANNOTATION.lastAttempt, 'x')],
+    ['the label', labelled(LABEL.locked)],
+  ])('%s put on, changed or taken off is asked about', (_what, change) => {
+    const [without, withIt] = [aNamespace(), change(aNamespace())];
+    expect(passes(keys, aRequest(fromTo(without, withIt)))).toBe(true);
+    expect(passes(keys, aRequest(fromTo(withIt, without)))).toBe(true);
+    expect(passes(keys, aRequest(fromTo(null, withIt)))).toBe(true);
+    expect(passes(keys, aRequest(fromTo(withIt, named('other')(withIt))))).toBe(false);
+    expect(passes(keys, aRequest(fromTo(null, without)))).toBe(false);
+    expect(passes(keys, aRequest({ ...fromTo(without, withIt), ...by(userOf(SERVICE_ACCOUNT.lock)) }))).toBe(
+      false,
+    );
+    expect(passes(keys, aRequest(fromTo(without, withIt)), true)).toBe(false);
+  });
+});
