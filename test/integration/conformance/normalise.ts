@@ -38,6 +38,7 @@ export class Normaliser {
     const isCall = status.message?.includes('failed calling webhook') === true;
     const message = status.message
       ?.replace(/(failed calling webhook "[^"]*").*/s, '$1')
+      .replace(/StorageError: .*AdditionalErrorMsg: /, '')
       .replace(/\(\d+\)/g, '(version)');
     return this.#anonymous({ refused: { code, reason, kind, name, message, causes: isCall ? [] : causes } });
   }

@@ -37,7 +37,7 @@ export class Refusals {
   }
 
   invalid(subject: Subject, field: string, why: string): ApiError {
-    const message = `${subject.type.kind} "${subject.name}" is invalid: ${field}: ${why}`;
+    const message = `${quoted(subject)} is invalid: ${field}: ${why}`;
     const details = { causes: [{ reason: 'FieldValueInvalid', message: why, field }] };
     return this.#about(subject, { code: 422, reason: 'Invalid', message, details });
   }

@@ -87,7 +87,11 @@ export class Writes {
     }
     const strategy = strategyOf(request.kind);
     if (resourceVersion === '' && strategy.isCustom) {
-      throw refusals.invalid(request, 'metadata.resourceVersion', 'must be specified for an update');
+      throw refusals.invalid(
+        request,
+        'metadata.resourceVersion',
+        'Invalid value: 0: must be specified for an update',
+      );
     }
     if (resourceVersion !== '' && resourceVersion !== former.metadata.resourceVersion) {
       throw refusals.conflict(request);
@@ -126,13 +130,17 @@ export class Writes {
     { metadata }: KubernetesObject,
     { preconditions = {} }: DeleteOptions,
   ): void {
-    for (const [what, asked, found] of [
-      ['UID', preconditions.uid, metadata.uid],
-      ['ResourceVersion', preconditions.resourceVersion, metadata.resourceVersion],
+    for (const [what, asked, found, may] of [
+      ['UID', preconditions.uid, metadata.uid, 'deleted and then recreated'],
+      ['ResourceVersion', preconditions.resourceVersion, metadata.resourceVersion, 'modified'],
     ] as const) {
       if (asked === undefined || asked === found) continue;
-      const why = `the ${what} in the precondition (${asked}) does not match the ${what} in record (${found})`;
-      throw this.#parts.refusals.conflict(request, why);
+      const why =
+        `the ${what} in the precondition (${asked}) does not match the ${what} in record (${found}). ` +
+        `The object might have been ${may}`;
+      // The kind where everywhere else it is the plural: as the real one does.
+      const type = { ...request.type, plural: request.type.kind };
+      throw this.#parts.refusals.conflict({ type, name: request.name }, why);
     }
   }
 
