@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Container, KubernetesObject } from '../../../functions/domain/objects.ts';
 import { formatQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { WatchEvent } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
@@ -116,9 +116,10 @@ const labelsOf = (object: KubernetesObject | null): unknown =>
 /** Of a pod only what is charged: the server fills in much more. */
 const SPEC: Readonly<Record<string, (spec?: Parts) => unknown>> = {
   Pod: (spec) =>
-    (spec?.['containers'] as Parts[]).map(({ name, resources }) => ({
+    (spec?.['containers'] as Container[]).map(({ name, resources }) => ({
       name,
-      ...(resources as Parts),
+      requests: resources?.requests ?? {},
+      limits: resources?.limits ?? {},
     })),
 };
 

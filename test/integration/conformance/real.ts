@@ -55,7 +55,7 @@ export async function startReal(): Promise<Real> {
   let asked: Asked[] = [];
   let mode: GuardMode = 'guard';
   liar.says(async (request, path) => {
-    asked.push({ webhook: path.replace('/review/', ''), request });
+    asked.push({ webhook: webhookOf(path), request });
     if (mode === 'unreachable') return 500;
     const name = request.namespace ?? '';
     const read = await orGone(admin.get<Namespace>(NAMESPACES, { name }));
@@ -99,6 +99,9 @@ export async function startReal(): Promise<Real> {
     },
   };
 }
+
+/** The last part of the path, before the query in which the API server says its patience. */
+const webhookOf = (path: string): string => path.split('?')[0]?.split('/').at(-1) ?? '';
 
 /** Looks until it is as it is to be; when that never happens, or nobody knows, what there is instead. */
 async function until(
@@ -166,7 +169,7 @@ async function install(admin: Cluster, liar: Liar): Promise<void> {
 async function untilAsked(tenant: Cluster, liar: Liar): Promise<void> {
   const webhooks = new Set<string>();
   liar.says((_, path) => {
-    webhooks.add(path);
+    webhooks.add(webhookOf(path));
     return { allowed: true };
   });
   await askUntil(

@@ -160,7 +160,8 @@ export const strategyOf = (kind: string): Strategy => STRATEGIES[kind] ?? withSt
 
 /** What counts as another generation: everything but metadata, and but a status that has a subresource. */
 export function isNewGeneration(kind: string, next: WithParts, former: WithParts): boolean {
-  if (former.metadata.generation === undefined) return false;
+  // Namespaces and quotas count none.
+  if (!strategyOf(kind).isCustom && kind !== 'Pod') return false;
   const rest = ({ metadata: _, status, ...parts }: WithParts): object =>
     kind === 'VirtualMachineInstance' ? { ...parts, status } : parts;
   return !isSame(rest(next), rest(former));

@@ -25,12 +25,12 @@ export function tidied<T extends KubernetesObject>(object: T): T {
 const isEmpty = (value: object | undefined): boolean =>
   value === undefined || Object.keys(value).length === 0;
 
-/** A new object's metadata: what only the server may set. */
+/** A new object's metadata: what only the server may set. (A generation may be given, where the kind counts none.) */
 export function metadataOfNew(
   given: Partial<ObjectMeta>,
   own: Pick<ObjectMeta, 'name' | 'uid' | 'creationTimestamp'>,
 ): ObjectMeta {
-  const { resourceVersion: _, deletionTimestamp: __, generation: ___, ...rest } = given;
+  const { resourceVersion: _, deletionTimestamp: __, ...rest } = given;
   return { ...rest, ...own, resourceVersion: '' };
 }
 
