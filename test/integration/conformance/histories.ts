@@ -1,5 +1,6 @@
 import { ANNOTATION, LABEL, PROOF_QUOTA } from '../../../functions/domain/names.ts';
 import {
+  EVENTS,
   MIGRATIONS,
   NAMESPACES,
   PODS,
@@ -40,6 +41,24 @@ const histories = (about: string, table: Readonly<Record<string, readonly Step[]
   Object.entries(table).map(([fact, steps]) => ({ about, fact, steps }));
 
 const QUOTA = createQuota('quota', { pods: '5' }, { keep: 'quota' });
+
+const status =
+  (different: object) =>
+  (object: Body): Body => ({ ...object, status: different });
+
+const bothParts = (object: Body): Body =>
+  hard({ pods: '9' })(
+    status({ hard: { pods: '7' }, used: { pods: '3' } })(metadata({ labels: { by: 'status' } })(object)),
+  );
+
+const createEvent = (name: string): Step =>
+  create(EVENTS, {
+    metadata: { name },
+    involvedObject: { kind: 'ResourceQuota', name: 'quota' },
+    reason: 'Tested',
+    message: 'once',
+    type: 'Normal',
+  });
 
 const writes = histories('writes', {
   'a PUT of the newest version is stored under a new one': [
@@ -117,6 +136,15 @@ const writes = histories('writes', {
       merge: { metadata: { resourceVersion: '1', annotations: { a: '1' } } },
     }),
   ],
+  'a dry run of a PUT answers what would be, and changes nothing': [
+    QUOTA,
+    readQuota('quota', 'read'),
+    replace(RESOURCE_QUOTAS, 'read', { change: hard({ pods: '6' }), dryRun: true }),
+    replace(RESOURCE_QUOTAS, 'read', { change: bothParts, dryRun: true, subresource: 'status' }),
+    replace(RESOURCE_QUOTAS, 'quota', { change: hard({ pods: '6' }), dryRun: true }),
+    readQuota('quota'),
+  ],
+  'an Event is written once by its name': [createEvent('first'), createEvent('first'), createEvent('second')],
   'a list is in the order of names, by labels': [
     createPod('c', {}, {}),
     create(PODS, pod('a', {}, { metadata: { labels: { app: 'x' } } })),
@@ -143,15 +171,6 @@ function vmmrq(name: string, cpu: string, more: Body = {}): Body {
 const amount =
   (cpu: string) =>
   (object: Body): Body => ({ ...object, spec: { additionalMigrationResources: { 'requests.cpu': cpu } } });
-
-const status =
-  (different: object) =>
-  (object: Body): Body => ({ ...object, status: different });
-
-const bothParts = (object: Body): Body =>
-  hard({ pods: '9' })(
-    status({ hard: { pods: '7' }, used: { pods: '3' } })(metadata({ labels: { by: 'status' } })(object)),
-  );
 
 const statuses = histories('status', {
   'a PUT of a quota does not write its status': [
@@ -325,6 +344,17 @@ const quotas = histories('quota', {
       change: status({ hard: { pods: '0' }, used: { pods: '0' } }),
     }),
     createPod('one'),
+  ],
+  'a status that somebody wrote stays: the controller looks at the spec and at pods': [
+    createQuota('quota', { pods: '2' }),
+    readQuota('quota', 'read'),
+    replace(RESOURCE_QUOTAS, 'read', {
+      subresource: 'status',
+      change: status({ hard: { pods: '7' }, used: { pods: '6' } }),
+    }),
+    createPod('one'),
+    createPod('two'),
+    remove(PODS, 'one'),
   ],
   'below what is used it may go; nobody new comes in': [
     createQuota('quota', { pods: '3' }),
@@ -596,6 +626,12 @@ const watches = histories('watches', {
     patch(VMMRQS, 'one', { merge: { spec: { additionalMigrationResources: { pods: '2' } } } }),
     remove(VMMRQS, 'one'),
     watched(VMMRQS, 'one', { fieldSelector: 'metadata.name=one', count: 2 }),
+  ],
+  'a quota is seen to be counted, charged and counted again': [
+    QUOTA,
+    createPod('pod'),
+    remove(PODS, 'pod'),
+    watched(RESOURCE_QUOTAS, 'quota', { fieldSelector: 'metadata.name=quota', count: 3 }),
   ],
   'of all: each change in its order': [
     create(VMMRQS, vmmrq('one', '1'), { keep: 'one' }),
