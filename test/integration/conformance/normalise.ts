@@ -39,7 +39,8 @@ export class Normaliser {
     const message = status.message
       ?.replace(/(failed calling webhook "[^"]*").*/s, '$1')
       .replace(/StorageError: .*AdditionalErrorMsg: /, '')
-      .replace(/\(\d+\)/g, '(version)');
+      .replace(/\(\d+\)/g, '(version)')
+      .replace(/=(\d+[a-zA-Z]*)/g, (_, amount: string) => `=${formatQuantity(parseQuantity(amount))}`);
     return this.#anonymous({ refused: { code, reason, kind, name, message, causes: isCall ? [] : causes } });
   }
 

@@ -189,11 +189,11 @@ async function untilAsked(tenant: Cluster, liar: Liar): Promise<void> {
   );
 }
 
-const CACHED: readonly ResourceType[] = [NAMESPACES, RESOURCE_QUOTAS];
+const CACHED: readonly ResourceType[] = [NAMESPACES, RESOURCE_QUOTAS, PODS];
 
 /**
- * What the API server's own informers have seen cannot be asked. They watch as we do, in the same process as what they
- * watch: what we have seen, they have seen.
+ * What informers (the API server's own, the quota controller's) have seen cannot be asked. They watch as we do, and are
+ * nearer: what we have seen, they have seen.
  */
 class Caches {
   readonly #admin: Cluster;
@@ -208,11 +208,16 @@ class Caches {
   }
 
   async seeAll(namespace: string): Promise<void> {
-    const [own, quotas] = await Promise.all([
+    const [own, quotas, pods] = await Promise.all([
       orGone(this.#admin.get(NAMESPACES, { name: namespace })),
       this.#admin.list(RESOURCE_QUOTAS, { namespace }),
+      this.#admin.list(PODS, { namespace }),
     ]);
-    const there: KubernetesObject[] = [...(own === undefined ? [] : [own.object]), ...quotas.items];
+    const there: KubernetesObject[] = [
+      ...(own === undefined ? [] : [own.object]),
+      ...quotas.items,
+      ...pods.items,
+    ];
     const isOfIt = ({ metadata }: KubernetesObject): boolean =>
       metadata.namespace === namespace || (metadata.namespace === undefined && metadata.name === namespace);
     await this.#changes.until(`the caches of ${namespace}`, () => {

@@ -57,12 +57,16 @@ function answer({ kept, normal }: Scene, object: KubernetesObject, { keep }: { k
 
 const nameOf = ({ metadata: { name } = {} }: Body): string => (typeof name === 'string' ? name : '');
 
+/** "(namespace)" in the body is the history's own. */
 export const create = (type: ResourceType, body: Body, options: Options = {}): Step => ({
   what: say(['create', type.plural, nameOf(body), dry(options)]),
   by: by(options),
   act: async (scene) => {
     const { namespace } = scene.side;
-    const object = { ...body, metadata: { namespace, ...body.metadata } } as unknown as KubernetesObject;
+    const object = {
+      ...(JSON.parse(JSON.stringify(body).replaceAll('(namespace)', namespace)) as object),
+      metadata: { namespace, ...body.metadata },
+    } as unknown as KubernetesObject;
     const read = await clusterOf(scene, options).create(type, object, optionsOf(options));
     return answer(scene, read.object, options);
   },

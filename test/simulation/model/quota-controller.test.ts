@@ -47,16 +47,31 @@ test('it loses a race, and tries again', async () => {
   expect(quotaIn(model)?.status?.hard).toEqual({ pods: '7' });
 });
 
-test('informers that lag: an old quota loses the race, old pods are counted wrong', async () => {
-  const model = await withTenant(aModel(), { quota: { pods: '5' } });
+/**
+ * Seen on the real one (SIGSTOP, two pods, SIGCONT): quotas and pods come by two watches, and nothing makes it count again
+ * when the quota's was first. Until a pod goes, or for five minutes, `used` is too low.
+ */
+test('informers that lag: a spec that changed is seen before the pod that was charged, and the pod is counted out', async () => {
+  const model = await withTenant(aModel(), { quota: { pods: '1' } });
   const controller = new QuotaController({ store: model.store, server: model.server, lags: true });
-  await model.admin.create(PODS, aPod('pod'));
-  controller.resync();
-  expect(await controller.sync(QUOTA)).toBe(true);
+  await model.admin.create(PODS, aPod('target'));
+  expect(usedOf(model)).toEqual({ pods: '1' });
 
-  await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '6' } } } });
-  expect(await controller.sync(QUOTA)).toBe(true);
+  await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '2' } } } });
   controller.caches.resourceQuotas.catchUpAll();
   expect(await controller.sync(QUOTA)).toBe(true);
   expect(usedOf(model)).toEqual({ pods: '0' });
+
+  controller.caches.pods.catchUpAll();
+  expect(controller.pending()).toEqual([]);
+});
+
+test('informers that lag: an old quota loses the race', async () => {
+  const model = await withTenant(aModel(), { quota: { pods: '1' } });
+  const controller = new QuotaController({ store: model.store, server: model.server, lags: true });
+  await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '2' } } } });
+  controller.caches.resourceQuotas.catchUpAll();
+  await model.admin.create(PODS, aPod('pod'));
+  expect(await controller.sync(QUOTA)).toBe(false);
+  expect(controller.pending()).toEqual([QUOTA]);
 });
