@@ -5,8 +5,11 @@ import type { Change, Store } from './store.ts';
 export class Cache<T extends KubernetesObject = KubernetesObject> {
   readonly #objects = new Map<string, T>();
   readonly #unseen: Change[] = [];
+  readonly #onSeen: (change: Change) => void;
 
-  constructor(store: Store, kind: string) {
+  /** `onSeen`: what an informer's handler does with each change, when it is seen. */
+  constructor(store: Store, kind: string, onSeen: (change: Change) => void = () => undefined) {
+    this.#onSeen = onSeen;
     for (const object of store.list<T>(kind)) this.#objects.set(pathOf(object), object);
     store.onChange((change) => {
       if (change.kind === kind) this.#unseen.push(change);
@@ -20,9 +23,11 @@ export class Cache<T extends KubernetesObject = KubernetesObject> {
 
   /** Sees the next ones, in the order they were made. */
   catchUp(changes = 1): void {
-    for (const { type, object } of this.#unseen.splice(0, changes)) {
+    for (const change of this.#unseen.splice(0, changes)) {
+      const { type, object } = change;
       if (type === 'DELETED') this.#objects.delete(pathOf(object));
       else this.#objects.set(pathOf(object), object as T);
+      this.#onSeen(change);
     }
   }
 

@@ -54,11 +54,14 @@ test('it loses a race, and tries again', async () => {
 test('informers that lag: a spec that changed is seen before the pod that was charged, and the pod is counted out', async () => {
   const model = await withTenant(aModel(), { quota: { pods: '1' } });
   const controller = new QuotaController({ store: model.store, server: model.server, lags: true });
+  await controller.sync(QUOTA);
   await model.admin.create(PODS, aPod('target'));
   expect(usedOf(model)).toEqual({ pods: '1' });
 
   await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '2' } } } });
+  expect(controller.pending()).toEqual([]);
   controller.caches.resourceQuotas.catchUpAll();
+  expect(controller.pending()).toEqual([QUOTA]);
   expect(await controller.sync(QUOTA)).toBe(true);
   expect(usedOf(model)).toEqual({ pods: '0' });
 
@@ -70,8 +73,8 @@ test('informers that lag: an old quota loses the race', async () => {
   const model = await withTenant(aModel(), { quota: { pods: '1' } });
   const controller = new QuotaController({ store: model.store, server: model.server, lags: true });
   await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '2' } } } });
-  controller.caches.resourceQuotas.catchUpAll();
-  await model.admin.create(PODS, aPod('pod'));
+  controller.caches.resourceQuotas.catchUp();
+  await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '3' } } } });
   expect(await controller.sync(QUOTA)).toBe(false);
   expect(controller.pending()).toEqual([QUOTA]);
 });

@@ -13,7 +13,7 @@ export interface QuotaToSync {
 export interface QuotaControllerParts {
   readonly store: Store;
   readonly server: ApiServer;
-  /** True: its informers see nothing before they are told to; else they are up to date whenever it syncs. */
+  /** True: its informers see nothing before they are told to (`caches`); else they see everything at once. */
   readonly lags?: boolean;
 }
 
@@ -27,20 +27,25 @@ const USER = 'system:serviceaccount:kube-system:resourcequota-controller';
 export class QuotaController {
   /** Its informers. */
   readonly caches: { readonly resourceQuotas: Cache<ResourceQuota>; readonly pods: Cache<Pod> };
-  readonly #parts: QuotaControllerParts;
+  readonly #store: Store;
   readonly #cluster: ModelCluster;
   readonly #queue = new Map<string, QuotaToSync>();
 
   constructor(parts: QuotaControllerParts) {
-    const { store, server } = parts;
-    this.#parts = parts;
+    const { store, server, lags = false } = parts;
+    this.#store = store;
     this.#cluster = server.as(USER);
-    this.caches = {
-      resourceQuotas: new Cache<ResourceQuota>(store, RESOURCE_QUOTAS.kind),
-      pods: new Cache<Pod>(store, PODS.kind),
-    };
+    const [resourceQuotas, pods] = [
+      new Cache<ResourceQuota>(store, RESOURCE_QUOTAS.kind, (change) => this.#seeQuota(change)),
+      new Cache<Pod>(store, PODS.kind, (change) => this.#seePod(change)),
+    ];
+    this.caches = { resourceQuotas, pods };
     this.resync();
-    store.onChange((change) => this.#enqueue(change));
+    if (lags) return;
+    store.onChange(() => {
+      resourceQuotas.catchUpAll();
+      pods.catchUpAll();
+    });
   }
 
   /** What is in its queue: quotas that are new or whose spec.hard changed, or where a pod went or ended. */
@@ -50,7 +55,7 @@ export class QuotaController {
 
   /** Every five minutes it looks at all of them. */
   resync(): void {
-    for (const quota of this.#parts.store.list<ResourceQuota>(RESOURCE_QUOTAS.kind)) this.#add(quota);
+    for (const quota of this.#store.list<ResourceQuota>(RESOURCE_QUOTAS.kind)) this.#add(quota);
   }
 
   /**
@@ -73,30 +78,25 @@ export class QuotaController {
   /** undefined: gone, or nothing to write. */
   #recounted({ namespace, name }: QuotaToSync): ResourceQuota | undefined {
     const { resourceQuotas, pods } = this.caches;
-    if (this.#parts.lags !== true) {
-      resourceQuotas.catchUpAll();
-      pods.catchUpAll();
-    }
     const quota = resourceQuotas.get(name, namespace);
     if (quota === undefined) return undefined;
     const { spec, status = {} } = quota;
     const used = {
       ...othersOf(quota),
-      ...usageOf(quota, pods.list(namespace), this.#parts.store.now()),
+      ...usageOf(quota, pods.list(namespace), this.#store.now()),
     };
     const wanted = { hard: spec.hard ?? {}, used };
     return isUpToDate(status, wanted) ? undefined : { ...quota, status: wanted };
   }
 
-  #enqueue({ type, kind, before, object }: Change): void {
-    if (kind === RESOURCE_QUOTAS.kind) {
-      const [old, quota] = [before as ResourceQuota | undefined, object as ResourceQuota];
-      if (type !== 'MODIFIED' || !isSameList(old?.spec.hard, quota.spec.hard)) this.#add(quota);
-      return;
-    }
-    if (kind !== PODS.kind || !this.#isReplenishing(type, before as Pod | undefined, object as Pod)) return;
-    const { namespace } = object.metadata;
-    for (const quota of this.#parts.store.list<ResourceQuota>(RESOURCE_QUOTAS.kind, namespace)) {
+  #seeQuota({ type, before, object }: Change): void {
+    const [old, quota] = [before as ResourceQuota | undefined, object as ResourceQuota];
+    if (type !== 'MODIFIED' || !isSameList(old?.spec.hard, quota.spec.hard)) this.#add(quota);
+  }
+
+  #seePod({ type, before, object }: Change): void {
+    if (!this.#isReplenishing(type, before as Pod | undefined, object as Pod)) return;
+    for (const quota of this.caches.resourceQuotas.list(object.metadata.namespace ?? '')) {
       if (chargedKeys(quota).length > 0) this.#add(quota);
     }
   }
@@ -104,7 +104,7 @@ export class QuotaController {
   /** pkg/quota/v1/install/update_filter.go */
   #isReplenishing(type: Change['type'], before: Pod | undefined, pod: Pod): boolean {
     if (type === 'DELETED') return true;
-    const now = this.#parts.store.now();
+    const now = this.#store.now();
     return before !== undefined && isCharged(before, now) && !isCharged(pod, now);
   }
 
