@@ -1,0 +1,86 @@
+import type { Answer, Handle } from '../../functions/eventing/function.ts';
+import type { Step } from '../../functions/step.ts';
+import { STEPS } from '../../functions/steps.ts';
+import { EVENT_FAULTS, type Faults } from './faults.ts';
+import type { Schedule } from './schedule.ts';
+import type { Trace } from './trace.ts';
+
+/** What travels: a CloudEvent. */
+export type Event = NonNullable<Parameters<Handle>[1]>;
+
+/** An answer, or that the connection broke. */
+export type Reply = Answer | 'broken';
+
+export interface BrokerParts {
+  readonly schedule: Schedule;
+  readonly faults: Faults;
+  readonly trace: Trace;
+  /** Hands the event to a function; resolves when it has answered or died. */
+  readonly invoke: (step: Step, event: Event) => Promise<Reply>;
+}
+
+/** config/eventing/delivery.yaml: linear PT1S, the first retry at once (facts/knative.md §0). */
+const RETRY_MS = [0, 1_000, 2_000] as const;
+const TIMEOUT_MS = { feasibility: 30_000, other: 10_000 } as const;
+const MOST_LATE_MS = 20_000;
+
+/** Broker and Triggers: hands each event to the steps that wait for it, again when they fail, in any order. */
+export class Broker {
+  isDown = false;
+  /** Deliveries that are not done with. */
+  underWay = 0;
+  deadLetters = 0;
+  readonly #parts: BrokerParts;
+
+  constructor(parts: BrokerParts) {
+    this.#parts = parts;
+  }
+
+  /** Every Trigger whose filter it passes gets it. */
+  publish(event: Event): void {
+    if (this.isDown) return;
+    for (const step of STEPS.filter(({ wakesOn }) => wakesOn.some((filter) => passes(filter, event)))) {
+      this.#send(step, event);
+    }
+  }
+
+  #send(step: Step, event: Event): void {
+    const { schedule, faults, trace } = this.#parts;
+    const strike = faults.strike(`event to ${step.name}`, EVENT_FAULTS);
+    if (strike !== undefined) trace.tell('broker', () => `${strike.fault}: ${event.type} to ${step.name}`);
+    if (strike?.fault === 'drop') return;
+    const late = strike?.fault === 'late' ? faults.particulars(strike).below(MOST_LATE_MS) : 0;
+    const copies = strike?.fault === 'duplicate' ? 2 : 1;
+    for (let copy = 0; copy < copies; copy += 1) {
+      this.underWay += 1;
+      schedule.later(`event to ${step.name}`, late, () => void this.#deliver(step, event, 0));
+    }
+  }
+
+  async #deliver(step: Step, event: Event, attempt: number): Promise<void> {
+    const { schedule, invoke, trace } = this.#parts;
+    const reply = await Promise.race([invoke(step, event), this.#timeout(step)]);
+    if (reply === undefined || (typeof reply === 'object' && 'specversion' in reply)) {
+      this.underWay -= 1;
+      if (reply !== undefined) this.publish(reply);
+      return;
+    }
+    const retry = RETRY_MS[attempt];
+    const isFinal = reply !== 'broken' && reply.statusCode < 500;
+    if (isFinal || retry === undefined || this.isDown) {
+      trace.tell('broker', () => `dead letter: ${event.type} to ${step.name}`);
+      this.deadLetters += 1;
+      this.underWay -= 1;
+      return;
+    }
+    schedule.later(`retry to ${step.name}`, retry, () => void this.#deliver(step, event, attempt + 1));
+  }
+
+  #timeout(step: Step): Promise<'broken'> {
+    const ms = step.name === 'feasibility' ? TIMEOUT_MS.feasibility : TIMEOUT_MS.other;
+    return new Promise((resolve) => this.#parts.schedule.time.after(ms, () => resolve('broken')));
+  }
+}
+
+const passes = ({ type, kind }: Step['wakesOn'][number], event: Event): boolean =>
+  type === event.type && (kind === undefined || kind === event['kind']);

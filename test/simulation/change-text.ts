@@ -1,0 +1,73 @@
+import { grantOf } from '../../functions/domain/grant.ts';
+import { lockOf } from '../../functions/domain/lock.ts';
+import { ANNOTATION, LABEL } from '../../functions/domain/names.ts';
+import type {
+  KubernetesObject,
+  Migration,
+  Namespace,
+  Pod,
+  ResourceQuota,
+  Vmmrq,
+} from '../../functions/domain/objects.ts';
+import type { Change } from './model/store.ts';
+
+/** One line about a change of the store, for people. */
+export function changeText({ type, kind, object, revision }: Change): string {
+  const { name } = object.metadata;
+  const what = type === 'DELETED' ? 'gone' : contentOf(kind, object);
+  return `@${String(revision)} ${kind} ${name}: ${what}`;
+}
+
+function contentOf(kind: string, object: KubernetesObject): string {
+  switch (kind) {
+    case 'Namespace':
+      return namespaceText(object);
+    case 'ResourceQuota':
+      return quotaText(object as ResourceQuota);
+    case 'VirtualMachineMigrationResourceQuota':
+      return `gives ${listText((object as Vmmrq).spec.additionalMigrationResources)}`;
+    case 'VirtualMachineInstanceMigration':
+      return migrationText(object as Migration);
+    case 'Pod':
+      return podText(object as Pod);
+    default:
+      return 'written';
+  }
+}
+
+const podText = ({ spec, status }: Pod): string =>
+  `${status?.phase ?? ''} ${listText(spec.containers[0]?.resources?.requests)}`;
+
+function namespaceText(namespace: Namespace): string {
+  const state = lockOf(namespace);
+  const label = namespace.metadata.labels?.[LABEL.locked] === undefined ? '' : ', labelled';
+  if (state.kind !== 'held') return `lock ${state.kind}${label}`;
+  const { token, migrations, quotas, expiresAt, ended } = state.lock;
+  const about = [...migrations, ...quotas].map(({ name }) => name).join(', ');
+  return `locked by ${token} for ${about} until ${expiresAt}${ended === undefined ? '' : `, ended: ${ended.reason}`}${label}`;
+}
+
+function quotaText(quota: ResourceQuota): string {
+  const state = grantOf(quota);
+  const grant =
+    state.kind === 'held'
+      ? `, grant of ${state.grant.token}`
+      : state.kind === 'none'
+        ? ''
+        : ', unreadable grant';
+  const released = quota.metadata.annotations?.[ANNOTATION.lastRelease];
+  const fence = released === undefined ? '' : `, released by ${released}`;
+  const { spec, status } = quota;
+  return `spec ${listText(spec.hard)}; enforced ${listText(status?.hard)}; used ${listText(status?.used)}${grant}${fence}`;
+}
+
+function migrationText({ status, metadata }: Migration): string {
+  const conditions = (status?.conditions ?? []).map(({ type }) => type).join();
+  const deleted = metadata.deletionTimestamp === undefined ? '' : ', being deleted';
+  return `${status?.phase ?? 'new'} ${conditions}${deleted}`;
+}
+
+const listText = (list: Readonly<Record<string, unknown>> | undefined): string =>
+  Object.entries(list ?? {})
+    .map(([key, amount]) => `${key.replace('requests.', '')}=${String(amount)}`)
+    .join(' ');

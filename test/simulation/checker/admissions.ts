@@ -1,0 +1,93 @@
+import type { Amounts } from '../../../functions/domain/charged.ts';
+import { targetPodOf } from '../../../functions/domain/migration.ts';
+import { KUBEVIRT } from '../../../functions/domain/names.ts';
+import type { Pod } from '../../../functions/domain/objects.ts';
+import { podUsage } from '../../../functions/domain/pod-usage.ts';
+import type { Change } from '../model/store.ts';
+import type { Locks, Report } from './locks.ts';
+
+/** A write of a pod, from its admission on. */
+interface Admitted {
+  readonly user: string;
+  /** When its admission began, in the order of everything that happened. */
+  readonly at: number;
+  /** The tokens under which it was charged while a quota was raised. */
+  readonly under: Set<string>;
+}
+
+export interface AdmissionParts {
+  readonly locks: Locks;
+  readonly report: Report;
+  /** When each token was proven. */
+  readonly proofs: ReadonlyMap<string, number>;
+  /** Whether a key that counts this is raised now; of no amounts: whether any key is. */
+  readonly isRaised: (usage?: Amounts) => boolean;
+}
+
+/** I1: what is admitted while an original is exceeded. */
+export class Admissions {
+  /** Pods of others whose admission had begun before the proof: nobody can stop those. */
+  strangers = 0;
+  readonly #parts: AdmissionParts;
+  readonly #admitted = new Map<string, Admitted>();
+  readonly #through = new Set<string>();
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /** The migration has had its target pod. */
+  isThrough(uid: string): boolean {
+    return this.#through.has(uid);
+  }
+
+  begin(name: string, user: string, at: number): void {
+    this.#admitted.set(name, { user, at, under: new Set() });
+  }
+
+  charge(name: string): void {
+    const { locks, isRaised } = this.#parts;
+    if (locks.lock !== undefined && isRaised()) this.#admitted.get(name)?.under.add(locks.lock.token);
+  }
+
+  see({ type, before, object }: Change): void {
+    if (type === 'DELETED') return;
+    const pod = object as Pod;
+    if (type === 'ADDED') this.#note(pod);
+    const usage = podUsage(pod);
+    if (type === 'ADDED' || hasGrown(usage, podUsage(before as Pod))) this.#check(pod, usage);
+  }
+
+  #note(pod: Pod): void {
+    const uid = pod.metadata.labels?.[KUBEVIRT.migrationJobUID];
+    if (uid !== undefined && targetPodOf({ name: '', uid }, [pod]) !== undefined) this.#through.add(uid);
+  }
+
+  #check(pod: Pod, usage: Amounts): void {
+    const { locks, report, isRaised, proofs } = this.#parts;
+    const admitted = this.#admitted.get(pod.metadata.name);
+    if (admitted === undefined) return;
+    const tokens = new Set(admitted.under);
+    if (locks.lock !== undefined && isRaised(usage)) tokens.add(locks.lock.token);
+    for (const token of tokens) {
+      if (this.#isWelcome(pod, admitted, token)) continue;
+      if (admitted.at < (proofs.get(token) ?? 0)) this.strangers += 1;
+      else
+        report(
+          `I1: pod ${pod.metadata.name} was admitted above an original, while ${token} held the namespace`,
+        );
+    }
+  }
+
+  /** Of the lock's own migrations, and KubeVirt's; or the lock was taken off by hand. */
+  #isWelcome({ metadata }: Pod, { user }: Admitted, token: string): boolean {
+    const { locks } = this.#parts;
+    if (locks.isBroken(token)) return true;
+    const uid = metadata.labels?.[KUBEVIRT.migrationJobUID];
+    const isOfLock = locks.of(token)?.migrations.some((migration) => migration.uid === uid) === true;
+    return isOfLock && user.endsWith(':kubevirt-controller');
+  }
+}
+
+const hasGrown = (usage: Amounts, before: Amounts): boolean =>
+  [...usage].some(([key, amount]) => amount > (before.get(key) ?? 0n));

@@ -1,0 +1,127 @@
+import type { Amounts } from '../../../functions/domain/charged.ts';
+import { grantOf } from '../../../functions/domain/grant.ts';
+import { LABEL } from '../../../functions/domain/names.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { isOurs } from '../guard.ts';
+import type { Point } from '../model/request.ts';
+import type { Change, Store } from '../model/store.ts';
+import { Admissions } from './admissions.ts';
+import { Locks } from './locks.ts';
+import { QuotaLedger } from './quota-ledger.ts';
+import { Raises } from './raises.ts';
+
+/**
+ * The invariants I1, I2 and I4 to I7 (design §4), after every change of the store, by an account of its own: who wrote
+ * what, when each proof was answered, when each admission began. I3 is looked at when a run comes to its end.
+ */
+export class Checker {
+  /** The first breach; undefined: none. */
+  breach: string | undefined;
+  readonly locks: Locks;
+  readonly ledgers = new Map<string, QuotaLedger>();
+  readonly admissions: Admissions;
+  readonly #raises: Raises;
+  readonly #store: Store;
+  /** Counts what happens. */
+  #moment = 0;
+
+  constructor(store: Store, time: { readonly now: number }) {
+    this.#store = store;
+    const report = (breach: string): void => void (this.breach ??= breach);
+    this.locks = new Locks(time, report);
+    this.#raises = new Raises(this.locks, report);
+    this.admissions = new Admissions({
+      locks: this.locks,
+      report,
+      proofs: this.#raises.proofs,
+      isRaised: (usage) => this.#isRaised(usage),
+    });
+  }
+
+  /** `user`: who wrote it. */
+  see(change: Change, user: string): void {
+    switch (change.kind) {
+      case NAMESPACES.kind:
+        this.#seeNamespace(change.object, user);
+        break;
+      case RESOURCE_QUOTAS.kind:
+        this.#seeQuota(change, user);
+        break;
+      case PODS.kind:
+        this.admissions.see(change);
+        return;
+      case VMMRQS.kind:
+        this.#raises.seeGiven(this.#vmmrqs());
+        return;
+      default:
+        return;
+    }
+    for (const ledger of this.ledgers.values()) this.#checkQuota(ledger);
+  }
+
+  /** The guard refused the proof of this token. */
+  proven(token: string): void {
+    this.#moment += 1;
+    if (!this.#raises.proofs.has(token)) this.#raises.proofs.set(token, this.#moment);
+  }
+
+  /** A request goes on from this point. */
+  pass({ kind, name = '', phase, user }: Point): void {
+    if (kind !== PODS.kind) return;
+    this.#moment += 1;
+    if (phase === 'admit') this.admissions.begin(name, user, this.#moment);
+    if (phase === 'charge') this.admissions.charge(name);
+  }
+
+  #isRaised(usage: Amounts | undefined): boolean {
+    return [...this.ledgers.values()].some((ledger) =>
+      usage === undefined ? ledger.raisedKeys().length > 0 : ledger.counts(usage),
+    );
+  }
+
+  #vmmrqs(): readonly Vmmrq[] {
+    return this.#store.list<Vmmrq>(VMMRQS.kind);
+  }
+
+  #seeNamespace(namespace: Namespace, user: string): void {
+    const isTaken = this.locks.see(namespace, user, (uid) => this.admissions.isThrough(uid));
+    if (!isTaken) return;
+    this.#raises.begin(this.#vmmrqs());
+    for (const { quota, name } of this.ledgers.values()) {
+      if (grantOf(quota).kind !== 'none' && !this.locks.isOrphanOfBroken(quota)) {
+        this.breach ??= `I2: locked while ResourceQuota ${name} holds a grant`;
+      }
+    }
+  }
+
+  #seeQuota({ type, before, object }: Change, user: string): void {
+    const quota = object as ResourceQuota;
+    const { uid } = quota.metadata;
+    const ledger = this.ledgers.get(uid);
+    if (type === 'DELETED') this.ledgers.delete(uid);
+    else if (ledger === undefined) this.ledgers.set(uid, new QuotaLedger(quota));
+    else if (isOurs(user)) {
+      this.#raises.seeOurWrite(ledger, before as ResourceQuota, quota);
+      ledger.take(quota);
+    } else ledger.takeForeign(quota);
+  }
+
+  /** After each change of a quota or of the lock. */
+  #checkQuota(ledger: QuotaLedger): void {
+    const { name, quota } = ledger;
+    const [lost] = ledger.lostKeys();
+    if (lost !== undefined) this.breach ??= `I2: ${name} has lost its original of ${lost}`;
+    const [strange] = ledger.strangeKeys();
+    if (strange !== undefined) this.breach ??= `I2: ${name} has ${strange}, which nobody asked for`;
+    const [raised] = ledger.raisedKeys();
+    if (raised !== undefined) this.#checkRaised(quota, `I1: ${raised} of ${name} is enforced raised`);
+  }
+
+  #checkRaised(quota: ResourceQuota, what: string): void {
+    if (quota.metadata.labels?.[LABEL.raised] !== 'true') this.breach ??= `${what}, without the label`;
+    if (this.locks.isFree && !this.locks.isOrphanOfBroken(quota)) {
+      this.breach ??= `${what}, and the namespace is not locked`;
+    }
+  }
+}

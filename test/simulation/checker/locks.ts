@@ -1,0 +1,118 @@
+import { grantOf } from '../../../functions/domain/grant.ts';
+import { lockOf, MAX_LOCK_SECONDS, type Lock, type LockState } from '../../../functions/domain/lock.ts';
+import { LABEL } from '../../../functions/domain/names.ts';
+import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { isOurs } from '../guard.ts';
+import { LockedTime } from './locked-time.ts';
+
+export type Report = (breach: string) => void;
+
+/** How long an answer may be on its way before its client gives it up: what unlock measured may be so old. */
+const SILENCE_MS = 4_000;
+
+/** Who held the namespace, and when: I6, I7, and the lock's part of I1 and I3. */
+export class Locks {
+  /** The lock that can be read and is there; undefined: none. */
+  lock: Lock | undefined;
+  /** Milliseconds of the run's time; undefined: there is no lock. */
+  since: number | undefined;
+  /** Tokens that were let go of. */
+  readonly ended = new Set<string>();
+  /** Locks that brought all their migrations through, and the others. */
+  readonly counts = { releases: 0, failures: 0 };
+  /** No answer is held up any more. */
+  isCalm = false;
+  #state: LockState = { kind: 'none' };
+  readonly #byToken = new Map<string, Lock>();
+  /** Tokens whose lock somebody took off by break-glass: what happens then is his. */
+  readonly #broken = new Set<string>();
+  readonly #lockedTime = new LockedTime();
+  readonly #time: { readonly now: number };
+  readonly #report: Report;
+
+  /** `time`: not the API servers' clock, that one may be set. */
+  constructor(time: { readonly now: number }, report: Report) {
+    this.#time = time;
+    this.#report = report;
+  }
+
+  get isFree(): boolean {
+    return this.#state.kind === 'none';
+  }
+
+  of(token: string): Lock | undefined {
+    return this.#byToken.get(token);
+  }
+
+  isBroken(token: string): boolean {
+    return this.#broken.has(token);
+  }
+
+  /** It holds a grant of a lock that somebody broke by hand. */
+  isOrphanOfBroken(quota: ResourceQuota): boolean {
+    const state = grantOf(quota);
+    return state.kind === 'held' && this.#broken.has(state.grant.token);
+  }
+
+  /** `through`: whether a migration has had its target pod. True: a lock was taken. */
+  see(namespace: Namespace, user: string, through: (uid: string) => boolean): boolean {
+    const [was, state] = [tokenOf(this.#state), lockOf(namespace)];
+    const is = tokenOf(state);
+    this.#checkKeys(namespace, state, user);
+    this.#state = state;
+    if (was === is) return false;
+    if (was !== undefined) this.#end(was, { by: user, replacedBy: is, through });
+    this.lock = undefined;
+    if (state.kind === 'held') this.#take(state.lock);
+    return state.kind === 'held';
+  }
+
+  #checkKeys({ metadata }: Namespace, state: LockState, user: string): void {
+    const isLabelled = metadata.labels?.[LABEL.locked] === 'true';
+    if (isOurs(user) && isLabelled !== (state.kind !== 'none')) {
+      this.#report('I1: the label and the annotation of the lock are not there together');
+    }
+    const token = tokenOf(state);
+    if (token !== undefined && this.ended.has(token)) this.#report(`I6: token ${token} came back`);
+  }
+
+  #take(lock: Lock): void {
+    this.lock = lock;
+    this.since = this.#time.now;
+    this.#byToken.set(lock.token, lock);
+    if (lifetimeOf(lock) > MAX_LOCK_SECONDS * 1_000) {
+      this.#report(`I3: the lock of ${lock.token} lives for too long`);
+    }
+  }
+
+  #end(token: string, { by, replacedBy, through }: End): void {
+    if (replacedBy !== undefined) this.#report(`I6: ${replacedBy} replaced the lock of ${token}`);
+    else if (!isOurs(by)) this.#broken.add(token);
+    this.ended.add(token);
+    const to = this.#time.now;
+    const from = this.since ?? to;
+    this.since = undefined;
+    const lock = this.#byToken.get(token);
+    if (lock === undefined || lock.migrations.every(({ uid }) => through(uid))) {
+      this.counts.releases += 1;
+      return;
+    }
+    this.counts.failures += 1;
+    this.#lockedTime.add({ from, to, unknownMs: this.isCalm ? 0 : SILENCE_MS }, lifetimeOf(lock));
+    const beyond = this.#lockedTime.beyondBudget();
+    if (beyond > 0)
+      this.#report(`I7: failed attempts locked the namespace for ${String(beyond)} ms too long`);
+  }
+}
+
+interface End {
+  readonly by: string;
+  readonly replacedBy: string | undefined;
+  readonly through: (uid: string) => boolean;
+}
+
+const tokenOf = (state: LockState): string | undefined =>
+  state.kind === 'held' ? state.lock.token : undefined;
+
+const lifetimeOf = ({ acquiredAt, expiresAt }: Lock): number =>
+  Date.parse(expiresAt) - Date.parse(acquiredAt);

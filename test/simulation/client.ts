@@ -1,0 +1,258 @@
+import type { KubernetesObject, Pod } from '../../functions/domain/objects.ts';
+import type {
+  Address,
+  Change,
+  Cluster,
+  DeleteOptions,
+  New,
+  Read,
+  ReadList,
+  ResourceType,
+  Selection,
+  WatchEvent,
+  WatchFrom,
+  WriteOptions,
+} from '../../functions/kubernetes/cluster.ts';
+import { ApiError, describeError, Unreachable } from '../../functions/kubernetes/errors.ts';
+import { EVENTS } from '../../functions/kubernetes/resources.ts';
+import { CALL_FAULTS, type Fault, type Faults, type Strike } from './faults.ts';
+import type { Life } from './life.ts';
+import type { ModelCluster } from './model/api-server.ts';
+import type { Schedule } from './schedule.ts';
+import type { Trace } from './trace.ts';
+
+/** Who makes requests. */
+export interface Caller {
+  /** For the trace: "raise-3". */
+  readonly who: string;
+  /** Where faults strike: "raise"; undefined: nowhere. */
+  readonly site: string | undefined;
+  readonly user: string;
+  readonly life: Life;
+}
+
+export interface Network {
+  readonly schedule: Schedule;
+  readonly faults: Faults;
+  readonly trace: Trace;
+  /** Any of the API servers, as a load balancer chooses. */
+  readonly server: (user: string) => ModelCluster;
+  /** Every request that the API server has answered, before the answer is on its way. */
+  readonly onAnswer: (caller: Caller, call: Call, error: unknown) => void;
+}
+
+/** One request. */
+export interface Call {
+  readonly verb: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly isWrite: boolean;
+  readonly dryRun: boolean;
+}
+
+/** As our transport: a server that is silent for so long is not waited for (functions/kubernetes/transport.ts). */
+const SILENCE_MS = 4_000;
+const MOST_SLOW_MS = 9_000;
+const MOST_FROZEN_MS = 14_000;
+const READ_FAULTS = ['failBefore', 'error', 'slow', 'freeze'] as const;
+
+/** The way of one process to the API servers: requests and answers that are held up, get lost, or outlive who sent them. */
+export class Client implements Cluster {
+  readonly #caller: Caller;
+  readonly #network: Network;
+
+  constructor(caller: Caller, network: Network) {
+    this.#caller = caller;
+    this.#network = network;
+  }
+
+  get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>> {
+    return this.#send(read('GET', type, at.name), (server) => server.get(type, at));
+  }
+
+  list<T extends KubernetesObject>(type: ResourceType<T>, where: Selection): Promise<ReadList<T>> {
+    return this.#send(read('LIST', type, ''), (server) => server.list(type, where));
+  }
+
+  create<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: New<T>,
+    options: WriteOptions = {},
+  ): Promise<Read<T>> {
+    // Reports: what they say is in the VMMRQs' status too.
+    if (type.kind === EVENTS.kind) return Promise.resolve({ object: object as T, date: new Date(0) });
+    const { name, generateName } = object.metadata as { name?: string; generateName?: string };
+    return this.#send(write('POST', type, { name: name ?? generateName, dryRun: options.dryRun }), (server) =>
+      server.create(type, object, options),
+    );
+  }
+
+  replace<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<Read<T>> {
+    return this.#send(write('PUT', type, { name: object.metadata.name, dryRun: options.dryRun }), (server) =>
+      server.replace(type, object, options),
+    );
+  }
+
+  patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: Change): Promise<Read<T>> {
+    return this.#send(write('PATCH', type, { name: at.name }), (server) => server.patch(type, at, change));
+  }
+
+  delete(type: ResourceType, at: Address, options?: DeleteOptions): Promise<void> {
+    return this.#send(write('DELETE', type, { name: at.name }), (server) => server.delete(type, at, options));
+  }
+
+  resize(pod: Pod): Promise<Read<Pod>> {
+    const call = { verb: 'RESIZE', kind: 'Pod', name: pod.metadata.name, isWrite: true, dryRun: false };
+    return this.#send(call, (server) => server.resize(pod));
+  }
+
+  async *watch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    from: WatchFrom,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>> {
+    const { life, user } = this.#caller;
+    const open = new AbortController();
+    const close = (): void => open.abort();
+    signal.addEventListener('abort', close, { once: true });
+    life.onEnd(close);
+    if (signal.aborted || !life.isAlive) close();
+    for await (const event of this.#network.server(user).watch(type, from, open.signal)) {
+      if (!life.isAlive) await NEVER;
+      yield event;
+    }
+    if (!life.isAlive) await NEVER;
+  }
+
+  #send<T>(call: Call, work: (server: ModelCluster) => Promise<T>): Promise<T> {
+    const { who, site, life } = this.#caller;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (!life.isAlive) return promise;
+    const strike = site === undefined ? undefined : this.#strike(site, call);
+    if (strike?.fault === 'crashBefore') {
+      this.#network.trace.tell(who, () => `dies before ${described(call)}`);
+      life.end();
+      return promise;
+    }
+    const answer = this.#answering(call, strike, reject);
+    const lost = (): void => reject(new Unreachable(`${described(call)}: lost`));
+    if (strike?.fault === 'failBefore') answer(lost);
+    else if (strike?.fault === 'error') answer(() => reject(this.#internalError(call)));
+    else {
+      const isLost = strike?.fault === 'failAfter';
+      this.#start(strike, () => {
+        this.#work(call, work, strike).then(
+          (result) => answer(isLost ? lost : () => resolve(result)),
+          (error: unknown) => answer(isLost ? lost : () => reject(error)),
+        );
+      });
+    }
+    return promise;
+  }
+
+  /** On its way to the API server. */
+  #start(strike: Strike | undefined, go: () => void): void {
+    const { schedule, faults } = this.#network;
+    if (strike?.fault !== 'slow') schedule.park(this.#caller.who, go);
+    else schedule.later(this.#caller.who, faults.particulars(strike).between(500, MOST_SLOW_MS), go);
+  }
+
+  /** In the API server: it goes on without its sender. */
+  async #work<T>(
+    call: Call,
+    work: (server: ModelCluster) => Promise<T>,
+    strike: Strike | undefined,
+  ): Promise<T> {
+    const { server, onAnswer, trace } = this.#network;
+    const said = (error: unknown): void => {
+      onAnswer(this.#caller, call, error);
+      trace.tell(this.#caller.who, () => `${described(call)} ${outcomeOf(error)}${struckBy(strike)}`);
+    };
+    try {
+      const result = await work(server(this.#caller.user));
+      said(undefined);
+      return result;
+    } catch (error) {
+      said(error);
+      throw error;
+    }
+  }
+
+  /** What the client gets of it, and when: as our transport, it gives up a server that is silent for too long. */
+  #answering(
+    call: Call,
+    strike: Strike | undefined,
+    reject: (error: Error) => void,
+  ): (settle: () => void) => void {
+    const { who, site, life } = this.#caller;
+    const { schedule, faults, trace } = this.#network;
+    const giveUp = (): void => {
+      if (life.isAlive) reject(new Unreachable(`${described(call)}: silent for too long`));
+    };
+    const cancel = site === undefined ? NOTHING : schedule.time.after(SILENCE_MS, giveUp);
+    return (settle) => {
+      const end = (): void => {
+        cancel();
+        if (!life.isAlive) return;
+        if (strike?.fault !== 'crashAfter') {
+          settle();
+          return;
+        }
+        trace.tell(who, () => `dies after ${described(call)}`);
+        life.end();
+      };
+      if (strike?.fault !== 'freeze') {
+        schedule.park(who, end);
+        return;
+      }
+      cancel();
+      const frozen = faults.particulars(strike).below(MOST_FROZEN_MS);
+      trace.tell(who, () => `stands still for ${String(frozen)} ms`);
+      schedule.later(who, frozen, end);
+    };
+  }
+
+  #internalError(call: Call): ApiError {
+    const status = { code: 500, reason: 'InternalError', message: 'etcd has no leader' };
+    return new ApiError(described(call), status, new Date(this.#network.schedule.time.now));
+  }
+
+  #strike(site: string, { isWrite }: Call): Strike | undefined {
+    const { faults } = this.#network;
+    return isWrite ? faults.strike(site, CALL_FAULTS) : faults.strike(`${site} reads`, READ_FAULTS);
+  }
+}
+
+const NOTHING = (): void => undefined;
+const NEVER = new Promise<never>(() => undefined);
+
+const read = (verb: string, { kind }: ResourceType, name: string): Call => ({
+  verb,
+  kind,
+  name,
+  isWrite: false,
+  dryRun: false,
+});
+
+function write(
+  verb: string,
+  { kind }: ResourceType,
+  { name = '', dryRun = false }: { name?: string | undefined; dryRun?: boolean | undefined },
+): Call {
+  return { verb, kind, name, isWrite: true, dryRun };
+}
+
+const described = ({ verb, kind, name, dryRun }: Call): string =>
+  `${verb} ${kind} ${name}${dryRun ? ' (dry run)' : ''}`;
+
+const struckBy = (strike: { fault: Fault } | undefined): string =>
+  strike === undefined ? '' : ` [${strike.fault}]`;
+
+const outcomeOf = (error: unknown): string => {
+  if (error === undefined) return 'ok';
+  return error instanceof ApiError ? `${error.code} ${error.reason}` : describeError(error);
+};

@@ -1,0 +1,159 @@
+import { ANNOTATION, EVENT, LABEL } from '../../functions/domain/names.ts';
+import type {
+  Migration,
+  ResourceQuota,
+  VirtualMachineInstance,
+  Vmmrq,
+} from '../../functions/domain/objects.ts';
+import {
+  MIGRATIONS,
+  NAMESPACES,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
+import type { Fault } from './faults.ts';
+import { migration, quota, TENANT, vmmrq } from './objects.ts';
+import type { Random } from './random.ts';
+import type { World } from './world.ts';
+
+/** What befalls the world between two turns. What is not there cannot be changed: then nothing happens. */
+type Disturb = (world: World, random: Random) => unknown;
+
+const quotas = ({ store }: World): readonly ResourceQuota[] =>
+  store.list<ResourceQuota>(RESOURCE_QUOTAS.kind, TENANT);
+const vmmrqs = ({ store }: World): readonly Vmmrq[] => store.list<Vmmrq>(VMMRQS.kind, TENANT);
+const migrations = ({ store }: World): readonly Migration[] => store.list<Migration>(MIGRATIONS.kind, TENANT);
+
+/** One of them, or nothing to do. */
+const withOne = <T>(from: readonly T[], random: Random, act: (one: T) => unknown): unknown =>
+  from.length > 0 ? act(random.pick(from)) : undefined;
+
+const AMOUNTS: Readonly<Record<string, readonly string[]>> = {
+  'requests.cpu': ['500m', '1200m', '2100m', '3300m', '10'],
+  'requests.memory': ['600Mi', '1300Mi', '2500Mi', '20Gi'],
+  memory: ['700Mi', '1500Mi', '20Gi'],
+  pods: ['1', '3', '4', '40'],
+};
+
+function newAmount(random: Random, key: string): string {
+  return random.pick(AMOUNTS[key] ?? ['5']);
+}
+
+/** One key of a quota with another amount. */
+function changed(random: Random, { spec }: ResourceQuota): Record<string, string> {
+  const key = random.pick(Object.keys(spec.hard ?? { pods: '1' }));
+  return { [key]: newAmount(random, key) };
+}
+
+export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
+  cancelMigration: (world, random) =>
+    withOne(migrations(world), random, ({ metadata: { name } }) =>
+      world.admin.delete(MIGRATIONS, { namespace: TENANT, name }),
+    ),
+  newMigration: (world, random) => {
+    const vmis = world.store.list<VirtualMachineInstance>(VMIS.kind, TENANT);
+    return withOne(vmis, random, ({ metadata }) =>
+      world.admin.create(MIGRATIONS, migration(world.newName('mig'), metadata.name)),
+    );
+  },
+  failMigration: (world, random) =>
+    withOne(migrations(world), random, ({ metadata }) => world.virt.failing.add(metadata.uid)),
+  editQuota: (world, random) =>
+    withOne(quotas(world), random, (one) =>
+      world.admin.patch(
+        RESOURCE_QUOTAS,
+        { namespace: TENANT, name: one.metadata.name },
+        { merge: { spec: { hard: changed(random, one) } } },
+      ),
+    ),
+  putQuota: (world, random) =>
+    withOne(quotas(world), random, (one) => {
+      const hard = { ...one.spec.hard, ...changed(random, one) };
+      // The resourceVersion of its read: somebody may have written since.
+      world.schedule.later('admin', random.below(60), () =>
+        world.attempt(world.admin.replace(RESOURCE_QUOTAS, { ...one, spec: { ...one.spec, hard } })),
+      );
+    }),
+  bypassQuota: (world, random) =>
+    withOne(quotas(world), random, (one) => {
+      const hard = { ...one.spec.hard, ...changed(random, one) };
+      const edited: ResourceQuota = { ...one, spec: { ...one.spec, hard } };
+      world.write('admin', edited);
+    }),
+  deleteQuota: (world, random) =>
+    withOne(quotas(world), random, ({ metadata: { name } }) =>
+      world.admin.delete(RESOURCE_QUOTAS, { namespace: TENANT, name }),
+    ),
+  remakeQuota: (world, random) =>
+    withOne(quotas(world), random, ({ metadata: { name }, spec }) => {
+      world.attempt(world.admin.delete(RESOURCE_QUOTAS, { namespace: TENANT, name }));
+      const again = (): void =>
+        world.attempt(world.admin.create(RESOURCE_QUOTAS, { metadata: { name, namespace: TENANT }, spec }));
+      world.schedule.later('admin', random.below(8), again);
+    }),
+  createQuota: (world, random) => {
+    const name = random.pick(Object.keys(world.scenario.quotas));
+    const { metadata: _, ...rest } = quota(name, '', {
+      'requests.cpu': newAmount(random, 'requests.cpu'),
+      pods: newAmount(random, 'pods'),
+    });
+    return world.admin.create(RESOURCE_QUOTAS, { ...rest, metadata: { name, namespace: TENANT } });
+  },
+  editVmmrq: (world, random) =>
+    withOne(vmmrqs(world), random, ({ metadata: { name } }) => {
+      const additionalMigrationResources = {
+        'requests.cpu': random.pick(['0', '500m', '1', '2']),
+        'requests.memory': random.pick(['0', '1Gi', '2Gi']),
+      };
+      return world.admin.patch(
+        VMMRQS,
+        { namespace: TENANT, name },
+        { merge: { spec: { additionalMigrationResources } } },
+      );
+    }),
+  deleteVmmrq: (world, random) =>
+    withOne(vmmrqs(world), random, ({ metadata: { name } }) =>
+      world.admin.delete(VMMRQS, { namespace: TENANT, name }),
+    ),
+  createVmmrq: (world, random) => {
+    const { metadata: _, ...rest } = vmmrq('', '', { cpu: random.pick(['300m', '1']), memory: '1Gi' });
+    return world.admin.create(VMMRQS, {
+      ...rest,
+      metadata: { name: world.newName('more'), namespace: TENANT },
+    });
+  },
+  touchNamespace: (world, random) =>
+    world.admin.patch(
+      NAMESPACES,
+      { name: TENANT },
+      { merge: { metadata: { labels: { touched: String(random.below(1_000)) } } } },
+    ),
+  breakLock: (world) => {
+    const free = { annotations: { [ANNOTATION.lock]: null }, labels: { [LABEL.locked]: null } };
+    return world.breakGlass.patch(NAMESPACES, { name: TENANT }, { merge: { metadata: free } });
+  },
+  stealLabel: (world) =>
+    world.tenant.patch(
+      NAMESPACES,
+      { name: TENANT },
+      { merge: { metadata: { labels: { [LABEL.locked]: null } } } },
+    ),
+  forgeEvent: (world, random) => {
+    const token = random.pick([
+      world.checker.locks.lock?.token ?? 'token-1',
+      ...world.checker.locks.ended,
+      'token-of-nobody',
+    ]);
+    world.publish({ type: random.pick(Object.values(EVENT)), from: 'somebody', namespace: TENANT, token });
+  },
+  jumpSecond: (world, random) => world.schedule.pass(random.between(200, 3_000)),
+  jumpLock: (world, random) => world.schedule.pass(random.between(5_000, 70_000)),
+  clockStep: (world, random) => world.stepClock(random.between(1_000, 40_000)),
+  killGuard: (world, random) => withOne(world.guards, random, (guard) => guard.kill()),
+  brokerDown: (world, random) => world.away(world.broker, random.below(8_000)),
+  sourceDown: (world, random) => world.away(world.source, random.below(8_000)),
+  pauseQuotas: (world, random) => world.away(world.quotaPace, random.below(6_000)),
+  breakWatches: (world) => world.breakWatches(),
+};
+export const DISTURBING = Object.keys(DISTURBANCES) as Fault[];

@@ -1,0 +1,20 @@
+import { expect, jest, test } from '@jest/globals';
+import { smallCase, tryAll } from './exhaustive.ts';
+import { run } from './run.ts';
+
+jest.setTimeout(30 * 60_000);
+
+test.each([1, 2])('%d migrations, undisturbed: let through one by one, and at rest', async (migrations) => {
+  const { breach, releases, failures } = await run(smallCase(migrations), { plan: [] });
+  expect({ breach, releases, failures }).toEqual({ breach: undefined, releases: migrations, failures: 0 });
+});
+
+test.each([1, 2])('%d migrations: every crash point with every event lost or doubled', async (migrations) => {
+  const { runs, crashPoints, eventPoints, breaches } = await tryAll(smallCase(migrations));
+  process.stdout.write(
+    `${String(migrations)} migrations: ${String(crashPoints)} crash points, ${String(eventPoints)} events lost or doubled, ${String(runs)} runs\n`,
+  );
+  expect(breaches).toEqual([]);
+  expect(crashPoints).toBeGreaterThan(20 * migrations);
+  expect(eventPoints).toBeGreaterThan(20 * migrations);
+});

@@ -1,0 +1,59 @@
+import type { Strike } from './faults.ts';
+import { run, type RunResult } from './run.ts';
+import type { Scenario } from './scenario.ts';
+
+/** One namespace, one quota, one API server, nobody else: so many migrations, each refused, let through one by one. */
+export const smallCase = (migrations: number): Scenario => ({
+  seed: 1,
+  turns: 2_000,
+  isOrderly: true,
+  servers: 1,
+  settleMs: 0,
+  lagMs: 5,
+  guards: 1,
+  vms: migrations,
+  migrations,
+  quotas: { quota: { 'requests.cpu': `${String(migrations * 1_000 + 400)}m`, pods: '20' } },
+  gives: [{ 'requests.cpu': '1' }],
+  targetTakes: undefined,
+  tenants: 0,
+  quotaMs: 20,
+  knativeGoneAt: undefined,
+  pacing: { parks: 1, dawdles: 0, dawdleMs: 0 },
+  rates: {},
+  focus: undefined,
+  isBlockedAtStart: true,
+});
+
+export interface Tried {
+  readonly runs: number;
+  readonly crashPoints: number;
+  readonly eventPoints: number;
+  /** Plans that broke an invariant, and which. */
+  readonly breaches: readonly { readonly plan: readonly Strike[]; readonly breach: string }[];
+}
+
+/** Every crash point alone, and with every single event that is lost or comes twice; the points of the run without any. */
+export async function tryAll(scenario: Scenario): Promise<Tried> {
+  const { chances } = await run(scenario, { plan: [] });
+  const crashes = chances
+    .filter(({ among }) => among.includes('crashBefore'))
+    .flatMap(({ at }): Strike[] => [
+      { at, fault: 'crashBefore' },
+      { at, fault: 'crashAfter' },
+    ]);
+  const events = chances
+    .filter(({ among }) => among.includes('drop'))
+    .flatMap(({ at }): Strike[] => [
+      { at, fault: 'drop' },
+      { at, fault: 'duplicate' },
+    ]);
+  const plans = [[], ...crashes.map((crash) => [crash]), ...events.map((event) => [event])];
+  for (const crash of crashes) for (const event of events) plans.push([crash, event]);
+  const breaches: Tried['breaches'][number][] = [];
+  for (const plan of plans) {
+    const { breach }: RunResult = await run(scenario, { plan });
+    if (breach !== undefined) breaches.push({ plan, breach });
+  }
+  return { runs: plans.length, crashPoints: crashes.length, eventPoints: events.length, breaches };
+}

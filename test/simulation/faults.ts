@@ -1,0 +1,145 @@
+import { Random } from './random.ts';
+
+/** What may go wrong, one sentence each. */
+export const FAULTS = {
+  crashBefore: 'the process dies before the request is sent',
+  crashAfter: 'the process dies before it reads the answer',
+  failBefore: 'the request is lost on its way',
+  failAfter: 'the answer is lost on its way: whatever it was to do is done',
+  error: 'the API server answers 500, and does nothing',
+  slow: 'the request hangs for seconds on its way, and comes through all the same',
+  freeze: 'the process stands still for seconds after the answer, and goes on as if nothing had been',
+  drop: 'an event is lost',
+  duplicate: 'an event comes twice',
+  late: 'an event comes seconds later',
+  cancelMigration: 'a migration is deleted',
+  newMigration: 'a migration is created',
+  failMigration: 'a migration fails on its way',
+  editQuota: 'an admin changes a quota',
+  putQuota: 'an admin puts a quota as it was read a while ago, with a change',
+  bypassQuota:
+    'an admin changes a quota past the guard, as when somebody took its webhooks away for a moment',
+  deleteQuota: 'an admin deletes a quota',
+  remakeQuota: 'an admin deletes a quota and makes it anew at once',
+  createQuota: 'an admin makes a quota, anew where it was deleted',
+  editVmmrq: 'an admin changes what a VMMRQ gives',
+  deleteVmmrq: 'an admin deletes a VMMRQ',
+  createVmmrq: 'an admin makes another VMMRQ',
+  touchNamespace: 'an admin labels the namespace',
+  breakLock: 'an admin takes the lock off by break-glass',
+  stealLabel: 'the tenant takes the label of the lock off',
+  forgeEvent: 'somebody posts an event of ours',
+  jumpSecond: 'nothing moves for a second',
+  jumpLock: 'nothing moves for longer than a lock may live',
+  clockStep: 'the API servers’ clock is set forward',
+  killGuard: 'the guard dies and is back a while later',
+  brokerDown: 'the Broker is away for a while: what is sent meanwhile is lost',
+  sourceDown: 'the adapter of the source is away for a while',
+  pauseQuotas: 'the quota controller is away for a while',
+  breakWatches: 'an API server ends every watch',
+} as const;
+export type Fault = keyof typeof FAULTS;
+
+export const CALL_FAULTS = [
+  'crashBefore',
+  'crashAfter',
+  'failBefore',
+  'failAfter',
+  'error',
+  'slow',
+  'freeze',
+] as const;
+export const EVENT_FAULTS = ['drop', 'duplicate', 'late'] as const;
+
+/** One fault at one place: the n-th time that anything could happen at this site. */
+export interface Strike<F extends Fault = Fault> {
+  /** "raise#4", "event to lock#2", "world#131". */
+  readonly at: string;
+  readonly fault: F;
+}
+
+export type Rates = Readonly<Partial<Record<Fault, number>>>;
+
+/** One kind of fault that strikes at one kind of place far more often than elsewhere. */
+export interface Focus {
+  /** "raise": its calls, and the events to it. */
+  readonly step: string;
+  readonly fault: Fault;
+  readonly rate: number;
+}
+
+export interface FaultsOptions {
+  readonly seed: number;
+  readonly rates: Rates;
+  readonly focus?: Focus | undefined;
+  /** Exactly these; left out: by chance. */
+  readonly plan?: readonly Strike[] | undefined;
+}
+
+/** Whether the next one happens: by chance, or by a plan that says exactly which. */
+export class Faults {
+  /** What happened, in order: the same list as a plan gives the same run. */
+  readonly happened: Strike[] = [];
+  /** How often each fault hit each site. */
+  readonly hits = new Map<string, number>();
+  /** Sites in the order in which something could have happened. */
+  readonly chances: { readonly at: string; readonly among: readonly Fault[] }[] = [];
+  /** No more faults from now on. */
+  isOver = false;
+  readonly #rates: Rates;
+  readonly #focus: Focus | undefined;
+  readonly #plan: ReadonlyMap<string, Fault> | undefined;
+  readonly #random: Random;
+  readonly #counts = new Map<string, number>();
+  readonly #seed: number;
+
+  constructor({ seed, rates, focus, plan }: FaultsOptions) {
+    this.#seed = seed;
+    this.#random = new Random(seed);
+    this.#rates = rates;
+    this.#focus = focus;
+    this.#plan = plan === undefined ? undefined : new Map(plan.map(({ at, fault }) => [at, fault]));
+  }
+
+  /** What goes wrong here, at most one of `among`; undefined: nothing. */
+  strike<F extends Fault>(site: string, among: readonly F[]): Strike<F> | undefined {
+    if (this.isOver) return undefined;
+    const count = (this.#counts.get(site) ?? 0) + 1;
+    this.#counts.set(site, count);
+    const at = `${site}#${String(count)}`;
+    const fault = this.#plan === undefined ? this.#draw(site, among) : this.#planned(at, among);
+    if (fault === undefined) return undefined;
+    this.happened.push({ at, fault });
+    const hit = `${fault} ${site}`;
+    this.hits.set(hit, (this.hits.get(hit) ?? 0) + 1);
+    return { at, fault };
+  }
+
+  /** For the particulars of a strike: the same ones whatever else happens in the run. */
+  particulars({ at }: Strike): Random {
+    let mixed = this.#seed | 0;
+    for (let index = 0; index < at.length; index += 1) {
+      mixed = Math.imul(mixed ^ at.charCodeAt(index), 0x01000193);
+    }
+    return new Random(mixed);
+  }
+
+  #planned<F extends Fault>(at: string, among: readonly F[]): F | undefined {
+    this.chances.push({ at, among });
+    const fault = this.#plan?.get(at);
+    return among.find((one) => one === fault);
+  }
+
+  #draw<F extends Fault>(site: string, among: readonly F[]): F | undefined {
+    let drawn = this.#random.next();
+    const focus = this.#focus !== undefined && isAbout(site, this.#focus.step) ? this.#focus : undefined;
+    for (const fault of among) {
+      drawn -= fault === focus?.fault ? focus.rate : (this.#rates[fault] ?? 0);
+      if (drawn < 0) return fault;
+    }
+    return undefined;
+  }
+}
+
+const isAbout = (site: string, step: string): boolean =>
+  site === step || site === `${step} reads` || site === `event to ${step}`;

@@ -1,0 +1,95 @@
+import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
+import { newFunction } from '../../functions/eventing/function.ts';
+import type { OurEvent } from '../../functions/domain/events.ts';
+import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import type { Step, Tools } from '../../functions/step.ts';
+import type { Event, Reply } from './broker.ts';
+import { Client, type Network } from './client.ts';
+import { Life } from './life.ts';
+
+export interface ProcessParts {
+  readonly network: Network;
+  readonly settings: Tools['settings'];
+  readonly newToken: () => string;
+  /** To the Broker's ingress; throws when it is away. */
+  readonly publish: (event: Event) => void;
+}
+
+/** What a process of ours works with, for as long as it lives. */
+export function toolsOf(
+  { network, settings, newToken, publish }: ProcessParts,
+  { who, site, user, life }: { who: string; site: string; user: string; life: Life },
+): Tools {
+  const { schedule, trace } = network;
+  return {
+    cluster: new Client({ who, site, user, life }, network),
+    clock: schedule.time.clockOf(life),
+    settings,
+    newToken,
+    log: (level, message) => {
+      if (level !== 'debug') trace.tell(who, () => `says: ${message}`);
+    },
+    post: (event: OurEvent) =>
+      new Promise((resolve, reject) => {
+        if (!life.isAlive) return;
+        schedule.park(who, () => {
+          if (!life.isAlive) return;
+          try {
+            trace.tell(who, () => `posts ${event.type}`);
+            publish(toCloudEvent(event));
+            resolve();
+          } catch (error) {
+            reject(error instanceof Error ? error : new Error('unknown'));
+          }
+        });
+      }),
+    wakeLaterSteps: () => Promise.resolve(),
+    afterwards: (work) => {
+      work().catch((error: unknown) => trace.tell(who, () => `could not report: ${describeError(error)}`));
+    },
+  };
+}
+
+/** The five Knative Services: every event is handled by a process of its own, which may die. */
+export class Functions {
+  /** Handlings under way. */
+  running = 0;
+  readonly #parts: ProcessParts;
+  #count = 0;
+
+  constructor(parts: ProcessParts) {
+    this.#parts = parts;
+  }
+
+  invoke(step: Step, event: Event): Promise<Reply> {
+    this.#count += 1;
+    const who = `${step.name}-${String(this.#count)}`;
+    const life = new Life();
+    const user = userOf(SERVICE_ACCOUNT[step.name]);
+    const { trace } = this.#parts.network;
+    trace.tell(who, () => `is woken by ${event.type} ${nameIn(event)}`);
+    const handle = newFunction([step], toolsOf(this.#parts, { who, site: step.name, user, life }));
+    this.running += 1;
+    return new Promise((resolve) => {
+      const end = (reply: Reply): void => {
+        this.running -= 1;
+        resolve(reply);
+      };
+      life.onEnd(() => end('broken'));
+      void handle({}, event).then((answer) => {
+        if (!life.isAlive) return;
+        trace.tell(who, () => `answers ${answeredWith(answer)}`);
+        end(answer);
+      });
+    });
+  }
+}
+
+function answeredWith(answer: Awaited<ReturnType<ReturnType<typeof newFunction>>>): string {
+  if (answer === undefined) return 'nothing';
+  return 'specversion' in answer ? answer.type : String(answer.statusCode);
+}
+
+/** Of the object that an event of the source is about. */
+const nameIn = (event: Event): string => (typeof event['name'] === 'string' ? event['name'] : '');

@@ -1,0 +1,125 @@
+import { OUR_USERS, SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
+import { toResponse, type AdmissionRequest, type AdmissionResponse } from '../../webhook/admission.ts';
+import { newReview } from '../../webhook/live-review.ts';
+import { repair } from '../../webhook/repair.ts';
+import { sweep } from '../../webhook/sweep.ts';
+import { Watchdog } from '../../webhook/watchdog.ts';
+import { Client } from './client.ts';
+import { toolsOf, type ProcessParts } from './functions.ts';
+import { Life } from './life.ts';
+import type { Random } from './random.ts';
+
+export interface GuardSettings {
+  readonly STALL_SECONDS: number;
+  readonly OVERDUE_SECONDS: number;
+  readonly SWEEP_SECONDS: number;
+}
+
+export interface GuardParts extends ProcessParts {
+  readonly guard: GuardSettings;
+  readonly random: Random;
+}
+
+export const KUBEVIRT = {
+  KUBEVIRT_NAMESPACE: 'kubevirt',
+  KUBEVIRT_CONTROLLER: 'kubevirt-controller',
+} as const;
+
+/** The webhooks' timeoutSeconds, and how long the guard itself takes at most (webhook/review-app.ts). */
+const REVIEW_MS = 2_500;
+const MOST_AWAY_MS = 25_000;
+const USER = userOf(SERVICE_ACCOUNT.guard);
+
+/** One replica of the guard: reviews while it lives, a watchdog, a sweep. It is back some time after it died. */
+export class Guard {
+  /** Since when it runs; undefined: it does not. */
+  since: number | undefined;
+  /** It is not started again before this. */
+  isKept = false;
+  readonly #parts: GuardParts;
+  readonly #name: string;
+  #life = new Life();
+  #starts = 0;
+
+  constructor(name: string, parts: GuardParts) {
+    this.#name = name;
+    this.#parts = parts;
+  }
+
+  start(): void {
+    if (this.since !== undefined) return;
+    const { network, guard, random } = this.#parts;
+    const { schedule, trace } = network;
+    this.#starts += 1;
+    this.since = schedule.time.now;
+    const life = new Life();
+    this.#life = life;
+    const who = `${this.#name}.${String(this.#starts)}`;
+    trace.tell(who, () => 'starts');
+    life.onEnd(() => this.#onEnd(who));
+    const tools = toolsOf(this.#parts, { who, site: 'guard', user: USER, life });
+    const { cluster, clock, log, post } = tools;
+    const mend = (namespace: string, token: string | undefined): Promise<void> => {
+      trace.tell(who, () => `repairs ${namespace} ${token ?? '(no token)'}`);
+      return repair(namespace, token, tools);
+    };
+    const never = new AbortController().signal;
+    const watchdog = new Watchdog(guard, { cluster, clock, log, post, repair: mend });
+    void watchdog.run(never);
+    const shared = { cluster, clock, log, post, repair: mend, random: () => random.next() };
+    void sweep(guard.SWEEP_SECONDS, shared, never);
+  }
+
+  kill(): void {
+    this.#life.end();
+  }
+
+  /** As the API server calls it; undefined: nobody answers. */
+  review(request: AdmissionRequest): Promise<AdmissionResponse> {
+    const { network } = this.#parts;
+    const life = this.#life;
+    if (this.since === undefined) return Promise.reject(new Error('the guard cannot be reached'));
+    const who = `${this.#name}.${String(this.#starts)} review`;
+    // No faults of its own: those of the API server hit its GET all the same, by their site.
+    const cluster = new Client({ who, site: 'review', user: USER, life }, network);
+    return new Promise((resolve, reject) => {
+      life.onEnd(() => reject(new Error('the guard died')));
+      const answer = (response: AdmissionResponse): void => {
+        network.trace.tell(
+          who,
+          () =>
+            `${request.operation} ${request.resource.resource} ${request.name ?? ''} by ${nick(request.userInfo.username)}: ${response.allowed ? 'allowed' : 'refused'}`,
+        );
+        resolve(response);
+      };
+      network.schedule.time.after(REVIEW_MS, () => answer(unavailable(request)));
+      newReview(
+        cluster,
+        KUBEVIRT,
+      )(request).then(
+        (decision) => answer(toResponse(request.uid, decision)),
+        () => answer(unavailable(request)),
+      );
+    });
+  }
+
+  #onEnd(who: string): void {
+    const { network, random } = this.#parts;
+    network.trace.tell(who, () => 'died');
+    this.since = undefined;
+    network.schedule.time.after(random.below(MOST_AWAY_MS), () => {
+      if (!this.isKept) this.start();
+    });
+  }
+}
+
+const unavailable = ({ uid }: AdmissionRequest): AdmissionResponse => ({
+  uid,
+  allowed: false,
+  status: { code: 503, reason: 'ServiceUnavailable', message: 'the guard could not decide' },
+});
+
+const nick = (user: string): string => user.split(':').at(-1) ?? user;
+
+/** Whether this user is one of our own processes. */
+export const isOurs = (user: string): boolean => OUR_USERS.includes(user);

@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util';
+import { mutate, mutationNamed } from './mutate.ts';
+import { simulate, type Summary } from './pool.ts';
+import { failureText, hitsTable } from './report.ts';
+
+const USAGE = 'npm run simulate -- [--runs N] [--seed S] [--mutation NAME] [--trace]';
+
+/** Runs of the seeds S, S+1, …: how often each fault hit each step, and of a failure the seed and a short trace. */
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      runs: { type: 'string', default: '1000' },
+      seed: { type: 'string', default: '1' },
+      mutation: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+    },
+  });
+  const [count, from] = [Number(values.runs), Number(values.seed)];
+  if (!Number.isSafeInteger(count) || !Number.isSafeInteger(from) || count < 1) throw new Error(USAGE);
+  const { mutation } = values;
+  if (mutation !== undefined) mutationNamed(mutation);
+  if (values.trace) return showOne(from, mutation);
+  const started = performance.now();
+  const summary = await simulate({ from, count, mutation, onProgress: (soFar) => progress(soFar, count) });
+  say(`\n${hitsTable(summary.hits)}\n\n${summaryText(summary, performance.now() - started)}`);
+  const [first] = summary.breaches;
+  if (first === undefined) return 0;
+  for (const { seed, breach } of summary.breaches.slice(0, 20)) say(`seed ${String(seed)}: ${breach}`);
+  await explain(first.seed, mutation);
+  return 1;
+}
+
+/** The run of one seed, line by line. */
+async function showOne(seed: number, mutation: string | undefined): Promise<number> {
+  if (mutation !== undefined) mutate(mutationNamed(mutation));
+  const { runSeed } = await import('./run.ts');
+  const { trace, breach } = await runSeed(seed, { trace: true });
+  say(trace.join('\n'));
+  return breach === undefined ? 0 : 1;
+}
+
+async function explain(seed: number, mutation: string | undefined): Promise<void> {
+  if (mutation !== undefined) mutate(mutationNamed(mutation));
+  const { shrink } = await import('./shrink.ts');
+  const shrunk = await shrink(seed);
+  if (shrunk !== undefined) say(`\nThe shortest that was found:\n${failureText(seed, shrunk)}`);
+}
+
+function progress({ runs, breaches }: Summary, of: number): void {
+  if (process.stderr.isTTY || runs % 1_000 === 0) {
+    process.stderr.write(`\r${String(runs)} of ${String(of)} runs, ${String(breaches.length)} failures`);
+  }
+}
+
+function summaryText({ runs, turns, releases, failures, strangers, breaches }: Summary, ms: number): string {
+  return (
+    `${String(runs)} runs in ${(ms / 1_000).toFixed(1)} s (${(ms / runs).toFixed(1)} ms each), ${String(turns)} turns; ` +
+    `${String(releases)} releases, ${String(failures)} locks that failed, ${String(strangers)} pods under way before the proof; ` +
+    `${String(breaches.length)} runs broke an invariant`
+  );
+}
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+process.exitCode = await main();

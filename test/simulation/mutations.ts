@@ -1,0 +1,327 @@
+/** A change of the protocol that must not go unseen: `find` is there exactly once in the file. */
+export interface Mutation {
+  readonly name: string;
+  /** One place or, where the code defends itself twice, all of them. */
+  readonly edits: readonly Edit[];
+}
+
+export interface Edit {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'the grant is written in a second PUT',
+    edits: [
+      {
+        file: 'functions/raise/handle.ts',
+        find: 'writes.map((quota) => tools.cluster.replace(RESOURCE_QUOTAS, quota)),',
+        replace: `writes.map(async (quota) => {
+      const { 'mtq.kubevirt.io/grant': grant = '', ...annotations } = quota.metadata.annotations ?? {};
+      const bare = { ...quota, metadata: { ...quota.metadata, annotations } };
+      const { object } = await tools.cluster.replace(RESOURCE_QUOTAS, bare);
+      return tools.cluster.replace(RESOURCE_QUOTAS, {
+        ...object,
+        metadata: { ...object.metadata, annotations: { ...annotations, 'mtq.kubevirt.io/grant': grant } },
+      });
+    }),`,
+      },
+    ],
+  },
+  {
+    name: 'the record is dropped together with the restore',
+    edits: [
+      {
+        file: 'functions/lower/next-write.ts',
+        find: "if (back.changed) return { kind: 'restore', quota: back.quota, foreignEdits: back.foreignEdits };",
+        replace:
+          "if (back.changed) return { kind: 'restore', quota: releasedQuota(back.quota, grant.token), foreignEdits: back.foreignEdits };",
+      },
+    ],
+  },
+  {
+    name: 'the label is dropped together with the restore',
+    edits: [
+      {
+        file: 'functions/domain/restore.ts',
+        find: 'quota: { ...quota, spec: { ...quota.spec, hard: { ...hard, ...back } } },',
+        replace:
+          'quota: { ...quota, metadata: { ...quota.metadata, labels: {} }, spec: { ...quota.spec, hard: { ...hard, ...back } } },',
+      },
+    ],
+  },
+  {
+    name: 'the namespace is read before the quotas',
+    edits: [
+      {
+        file: 'functions/raise/handle.ts',
+        find: `    const found = await readQuotas(namespace, quotas, tools.cluster);
+    if (isRaisedAlready(found, token)) return raisedAlready(namespace, token);
+    const snapshot = await gather({ namespace, token, quotas: found }, tools.cluster);
+    if (snapshot === undefined) return NOT_OURS;`,
+        replace: `    const early = await gather({ namespace, token, quotas: [] }, tools.cluster);
+    if (early === undefined) return NOT_OURS;
+    const found = await readQuotas(namespace, quotas, tools.cluster);
+    if (isRaisedAlready(found, token)) return raisedAlready(namespace, token);
+    const snapshot = { ...early, quotas: found };`,
+      },
+    ],
+  },
+  {
+    name: 'no fence: raise does not look at last-release',
+    edits: [
+      {
+        file: 'functions/raise/decide.ts',
+        find: 'return isForeign || quota.metadata.annotations?.[ANNOTATION.lastRelease] === token;',
+        replace: 'return isForeign;',
+      },
+    ],
+  },
+  {
+    name: 'no fence: lower leaves quotas that were never raised alone',
+    edits: [
+      {
+        file: 'functions/lower/next-write.ts',
+        find: "  return { kind: 'fence', quota: releasedQuota(quota, lock.token) };",
+        replace: "  return { kind: 'done' };",
+      },
+    ],
+  },
+  {
+    name: 'released before status.hard is back',
+    edits: [
+      {
+        file: 'functions/lower/next-write.ts',
+        find: "  if (!isEnforced(quota)) return { kind: 'enforce', foreignEdits };\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'no proof',
+    edits: [
+      {
+        file: 'functions/kubernetes/proof.ts',
+        find: '  const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };\n',
+        replace:
+          "  const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };\n  if (namespace !== '') return { proven: true };\n",
+      },
+    ],
+  },
+  {
+    name: 'any refusal of the proof is one',
+    edits: [
+      {
+        file: 'functions/kubernetes/proof.ts',
+        find: '    return isGuards(error, token)',
+        replace: '    return isGuards(error, token) || error.code >= 400',
+      },
+    ],
+  },
+  {
+    name: 'the guard does not check the UID',
+    edits: [
+      {
+        file: 'webhook/review.ts',
+        find: "const isOfLock = state.kind === 'held' && state.lock.migrations.some((migration) => migration.uid === uid);",
+        replace: "const isOfLock = state.kind === 'held' && uid !== undefined;",
+      },
+    ],
+  },
+  {
+    name: 'the guard does not check who creates the pod',
+    edits: [
+      {
+        file: 'webhook/review.ts',
+        find: 'if (isCreate && isOfLock && request.userInfo.username === controller) return ALLOWED;',
+        replace: 'if (isCreate && isOfLock) return ALLOWED;',
+      },
+    ],
+  },
+  {
+    name: 'the guard forgets pods/resize',
+    edits: [
+      {
+        file: 'webhook/review.ts',
+        find: "const isCreate = request.operation === 'CREATE' && (request.subResource ?? '') === '';",
+        replace:
+          "const isCreate = request.operation === 'CREATE' && (request.subResource ?? '') === '';\n  if (!isCreate) return ALLOWED;",
+      },
+    ],
+  },
+  {
+    name: 'raise does not check the UID of a quota',
+    edits: [
+      {
+        file: 'functions/raise/handle.ts',
+        find: 'return read?.object.metadata.uid === uid ? [read.object] : [];',
+        replace: "return read === undefined || uid === '' ? [] : [read.object];",
+      },
+    ],
+  },
+  {
+    name: 'the original is taken from a raised quota',
+    edits: [
+      {
+        file: 'functions/raise/decide.ts',
+        find: "const open = quotas.filter((quota) => grantOf(quota).kind === 'none');",
+        replace: 'const open = quotas;',
+      },
+    ],
+  },
+  {
+    name: 'no back-off',
+    edits: [
+      {
+        file: 'functions/domain/attempt.ts',
+        find: '  if (last === undefined) return undefined;\n  return budgetHold',
+        replace: '  if (last === undefined || last.failures > 0) return undefined;\n  return budgetHold',
+      },
+    ],
+  },
+  {
+    name: 'lower overwrites what somebody else set',
+    edits: [
+      {
+        file: 'functions/domain/restore.ts',
+        find: 'if (now !== undefined && sameQuantity(now, raised)) back[key] = original;',
+        replace: 'if (now !== undefined && raised !== undefined) back[key] = original;',
+      },
+    ],
+  },
+  {
+    name: 'the watchdog does not repair',
+    edits: [
+      {
+        file: 'webhook/watchdog.ts',
+        find: '    this.#timers.start(`${lockKey(name)}overdue`, () => this.#repair(name, token), {',
+        replace: '    this.#timers.start(`${lockKey(name)}overdue`, () => Promise.resolve(), {',
+      },
+    ],
+  },
+  {
+    name: 'the watchdog does not look at quotas without a lock',
+    edits: [
+      {
+        file: 'webhook/watchdog.ts',
+        find: '    this.#timers.start(`${key}orphan`, () => this.#onOrphan(namespace), {',
+        replace: "    if (key === '') this.#timers.start(`${key}orphan`, () => this.#onOrphan(namespace), {",
+      },
+    ],
+  },
+  {
+    name: 'the watchdog does not sweep for migrations',
+    edits: [
+      {
+        file: 'webhook/sweep.ts',
+        find: '  if (known.seen < known.nextAt) return known;',
+        replace: '  if (known.seen > 0) return known;',
+      },
+    ],
+  },
+  {
+    name: 'the raise gives twice what the VMMRQs give',
+    edits: [
+      {
+        file: 'functions/domain/grant.ts',
+        find: 'raised[key] = formatQuantity(parseQuantity(text) + more);',
+        replace: 'raised[key] = formatQuantity(parseQuantity(text) + more + more);',
+      },
+    ],
+  },
+  {
+    name: 'unlock does not look at the token of the release',
+    edits: [
+      {
+        file: 'functions/unlock/decide.ts',
+        find: '    lock === undefined || quota.metadata.annotations?.[ANNOTATION.lastRelease] === lock.token;',
+        replace: "    lock === undefined || quota.metadata.annotations?.[ANNOTATION.lastRelease] !== '';",
+      },
+    ],
+  },
+  {
+    name: 'a lost race is not read again: lower writes what it read first',
+    edits: [
+      {
+        file: 'functions/lower/restore.ts',
+        find: '  return { ours: false, quota: await reread(cluster, quota) };',
+        replace:
+          "  const { resourceVersion: _version, ...metadata } = quota.metadata;\n  return { ours: false, quota: { ...quota, metadata: { ...metadata, resourceVersion: '' } } };",
+      },
+    ],
+  },
+  {
+    name: 'no waiting for the caches of other API servers',
+    edits: [
+      {
+        file: 'functions/raise/handle.ts',
+        find: '  if (tools.settings.SETTLE_MS > 0) await pause(tools.clock, tools.settings.SETTLE_MS);\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'unlock waits for nothing',
+    edits: [
+      {
+        file: 'functions/unlock/decide.ts',
+        find: 'const open = snapshot.quotas.find((quota) => !isBack(quota, lock));',
+        replace:
+          "const open = snapshot.quotas.find((quota) => !isBack(quota, lock) && quota.metadata.name === '');",
+      },
+    ],
+  },
+  {
+    name: 'no expiry',
+    edits: [
+      {
+        file: 'functions/domain/lock.ts',
+        find: '  return now >= Math.min(Date.parse(lock.expiresAt), latest);',
+        replace: '  return now >= latest + Infinity;',
+      },
+      {
+        file: 'functions/lower/decide.ts',
+        find: 'if (isExpired(lock, snapshot.now) || snapshot.overdueToken === lock.token) {',
+        replace: 'if (isExpired(lock, snapshot.now)) {',
+      },
+    ],
+  },
+  {
+    name: 'a live lock is replaced',
+    edits: [
+      {
+        file: 'functions/lock/handle.ts',
+        find: '  if (live !== undefined) return answer(name, goOn(live));\n',
+        replace: '  void live;\n',
+      },
+      {
+        file: 'functions/lock/decide.ts',
+        find: '  const held = heldAlready(snapshot);\n  if (held !== undefined) return held;\n',
+        replace: '',
+      },
+      {
+        file: 'functions/domain/assessment.ts',
+        find: "  if (lockOf(namespace).kind !== 'none') {",
+        replace: "  if (lockOf(namespace).kind === 'malformed') {",
+      },
+    ],
+  },
+  {
+    name: 'a namespace that holds a grant is locked',
+    edits: [
+      {
+        file: 'functions/lock/decide.ts',
+        find: '  const held = heldAlready(snapshot);\n  if (held !== undefined) return held;\n',
+        replace: '',
+      },
+      {
+        file: 'functions/domain/assessment.ts',
+        find: "  if (quotas.some((quota) => grantOf(quota).kind !== 'none')) {",
+        replace: "  if (quotas.some((quota) => grantOf(quota).kind === 'malformed')) {",
+      },
+    ],
+  },
+];

@@ -1,0 +1,127 @@
+import { KUBEVIRT as NAMES } from '../../functions/domain/names.ts';
+import type {
+  KubernetesObject,
+  Migration,
+  Namespace,
+  ObjectMeta,
+  Pod,
+  ResourceList,
+  ResourceQuota,
+  VirtualMachineInstance,
+  Vmmrq,
+} from '../../functions/domain/objects.ts';
+
+/** The only tenant's namespace of a run. */
+export const TENANT = 'tenant';
+/** What each VM's launcher takes. */
+export const LAUNCHER: ResourceList = { cpu: '1', memory: '1Gi' };
+
+const CREATED = '2026-11-21T04:00:00Z';
+
+const meta = (name: string, uid: string): ObjectMeta => ({
+  name,
+  namespace: TENANT,
+  uid,
+  resourceVersion: '',
+  creationTimestamp: CREATED,
+});
+
+export const tenantNamespace = (uid: string): Namespace => {
+  const { namespace: _, ...metadata } = meta(TENANT, uid);
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { ...metadata, labels: { 'kubernetes.io/metadata.name': TENANT } },
+    status: { phase: 'Active' },
+  };
+};
+
+export const vmi = (name: string, uid: string): VirtualMachineInstance => ({
+  apiVersion: 'kubevirt.io/v1',
+  kind: 'VirtualMachineInstance',
+  metadata: meta(name, uid),
+  status: { phase: 'Running', nodeName: 'node1' },
+});
+
+export const quota = (name: string, uid: string, hard: ResourceList): ResourceQuota => ({
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  metadata: meta(name, uid),
+  spec: { hard },
+});
+
+export const vmmrq = (name: string, uid: string, additionalMigrationResources: ResourceList): Vmmrq => ({
+  apiVersion: 'mtq.kubevirt.io/v1alpha1',
+  kind: 'VirtualMachineMigrationResourceQuota',
+  metadata: meta(name, uid),
+  spec: { additionalMigrationResources },
+});
+
+/** As it is created, with KubeVirt's finalizer (facts/kubevirt.md §1.7). */
+export const migration = (
+  name: string,
+  vmiName: string,
+): Omit<Migration, 'metadata'> & { metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'finalizers'> } => ({
+  apiVersion: 'kubevirt.io/v1',
+  kind: 'VirtualMachineInstanceMigration',
+  metadata: { name, namespace: TENANT, finalizers: ['kubevirt.io/migrationJobFinalize'] },
+  spec: { vmiName },
+});
+
+/** A launcher of this VM; a migration's target where there is one (§1.2). */
+export function launcherPod(
+  { metadata: { name, uid } }: VirtualMachineInstance,
+  { migration: of, takes }: { migration?: Migration; takes: ResourceList },
+): Pod {
+  const base = meta(`virt-launcher-${name}-source`, `uid-of-launcher-${name}`);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...base,
+      labels: {
+        [NAMES.launcherLabel]: NAMES.launcher,
+        [NAMES.createdBy]: uid,
+        ...(of === undefined ? {} : { [NAMES.migrationJobUID]: of.metadata.uid }),
+      },
+      ownerReferences: [
+        { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name, uid, controller: true },
+      ],
+    },
+    spec: { containers: [{ name: 'compute', resources: { requests: takes } }] },
+  };
+}
+
+/** One of the tenant's own pods. */
+export const tenantPod = (
+  name: string,
+  cpu: string,
+): Omit<Pod, 'metadata'> & { metadata: Pick<ObjectMeta, 'name' | 'namespace'> } => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: TENANT },
+  spec: { containers: [{ name: 'work', resources: { requests: { cpu, memory: '64Mi' } } }] },
+});
+
+/** What is there already: with a pod's node and status. */
+export const running = (pod: Pod): Pod => ({
+  ...pod,
+  spec: { ...pod.spec, nodeName: 'node1' },
+  status: { phase: 'Running', qosClass: 'Burstable' },
+});
+
+export const textOf = ({ kind, metadata }: KubernetesObject): string => `${kind ?? ''} ${metadata.name}`;
+
+/** A migration that virt-controller has tried to make a target pod for, and a quota refused it (§1.3). */
+export const refused = ({ metadata, ...rest }: ReturnType<typeof migration>, uid: string): Migration => ({
+  ...rest,
+  metadata: { ...meta(metadata.name, uid), ...metadata },
+  status: { phase: 'Pending', conditions: [REJECTED] },
+});
+
+export const REJECTED = {
+  type: NAMES.rejectedByQuota,
+  status: 'True',
+  lastProbeTime: null,
+  lastTransitionTime: null,
+} as const;

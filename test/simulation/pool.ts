@@ -1,0 +1,92 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import type { WorkerData } from './worker.ts';
+
+/** Seeds from `from` on. */
+export interface Batch {
+  readonly from: number;
+  readonly count: number;
+}
+
+/** What came of some runs. */
+export interface Summary {
+  readonly runs: number;
+  readonly turns: number;
+  readonly releases: number;
+  readonly failures: number;
+  readonly strangers: number;
+  /** "crashBefore raise": how often. */
+  readonly hits: ReadonlyMap<string, number>;
+  readonly breaches: readonly { readonly seed: number; readonly breach: string }[];
+}
+
+export interface Order extends Batch {
+  readonly mutation?: string | undefined;
+  /** Left out: one for each core. */
+  readonly workers?: number;
+  /** Told of all so far, after each batch. */
+  readonly onProgress?: (soFar: Summary) => void;
+}
+
+const BATCH = 50;
+const NONE: Summary = {
+  runs: 0,
+  turns: 0,
+  releases: 0,
+  failures: 0,
+  strangers: 0,
+  hits: new Map(),
+  breaches: [],
+};
+
+/** Runs every seed of the order on worker threads; with a mutation, until the first breach. */
+export async function simulate(order: Order): Promise<Summary> {
+  const { from, count, mutation, workers = availableParallelism(), onProgress } = order;
+  let next = from;
+  let sum = NONE;
+  const isOver = (): boolean => next >= from + count || (mutation !== undefined && sum.breaches.length > 0);
+  const work = async (): Promise<void> => {
+    const worker = new Worker(new URL('worker.ts', import.meta.url), {
+      workerData: { mutation } satisfies WorkerData,
+    });
+    try {
+      while (!isOver()) {
+        const batch = { from: next, count: Math.min(BATCH, from + count - next) };
+        next += batch.count;
+        const part = await answered(worker, batch);
+        sum = added(sum, part);
+        onProgress?.(sum);
+      }
+    } finally {
+      await worker.terminate();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(workers, Math.ceil(count / BATCH)) }, work));
+  const breaches = sum.breaches.toSorted((one, other) => one.seed - other.seed);
+  return { ...sum, breaches };
+}
+
+function answered(worker: Worker, batch: Batch): Promise<Summary> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.postMessage(batch);
+  }).finally(() => {
+    worker.removeAllListeners('message');
+    worker.removeAllListeners('error');
+  }) as Promise<Summary>;
+}
+
+function added(one: Summary, other: Summary): Summary {
+  const hits = new Map(one.hits);
+  for (const [hit, times] of other.hits) hits.set(hit, (hits.get(hit) ?? 0) + times);
+  return {
+    runs: one.runs + other.runs,
+    turns: one.turns + other.turns,
+    releases: one.releases + other.releases,
+    failures: one.failures + other.failures,
+    strangers: one.strangers + other.strangers,
+    hits,
+    breaches: [...one.breaches, ...other.breaches],
+  };
+}

@@ -1,0 +1,50 @@
+import { MAX_LOCK_SECONDS } from '../../functions/domain/lock.ts';
+import { REPAIR_MS } from '../../functions/domain/attempt.ts';
+import { isBlocked, isFinal, targetPodOf, referenceOf } from '../../functions/domain/migration.ts';
+import { CONDITION } from '../../functions/domain/names.ts';
+import type { Migration, Pod, Vmmrq } from '../../functions/domain/objects.ts';
+import { MIGRATIONS, PODS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { TENANT } from './objects.ts';
+import type { World } from './world.ts';
+
+/** A request that hung when the faults ended is given up within this: the repair may be in the middle of it. */
+const HANGING_MS = 5_000;
+
+/** What is not at rest, one line each; nothing: the namespace is free, the quotas are as they were. */
+export function unrest({ checker }: World): string[] {
+  const quotas = [...checker.ledgers.values()].flatMap((ledger) => ledger.leftovers());
+  return checker.locks.lock === undefined
+    ? quotas
+    : [`the namespace is locked by ${checker.locks.lock.token}`, ...quotas];
+}
+
+/** Until when a lock that is there now must be gone (I3); milliseconds. */
+export function latestEnd({ checker, guards, time }: World, calmSince: number): number {
+  const guarded = Math.max(...guards.map(({ since }) => since ?? time.now));
+  const seen = Math.max(checker.locks.since ?? calmSince, calmSince, guarded);
+  const lifetimeMs = 30_000;
+  return seen + Math.min(lifetimeMs, MAX_LOCK_SECONDS * 1_000) + REPAIR_MS + HANGING_MS;
+}
+
+/** Migrations that are neither through, nor reported on every VMMRQ as blocked; one line each. */
+export function unreported({ store }: World): string[] {
+  const pods = store.list<Pod>(PODS.kind, TENANT);
+  const vmmrqs = store.list<Vmmrq>(VMMRQS.kind, TENANT);
+  const open = store.list<Migration>(MIGRATIONS.kind, TENANT).filter((migration) => !isFinal(migration));
+  return open
+    .filter((migration) => {
+      if (targetPodOf(referenceOf(migration), pods) !== undefined) return true;
+      if (!isBlocked(migration, pods)) return true;
+      return !vmmrqs.every((vmmrq) => saysBlocked(vmmrq, migration.metadata.name));
+    })
+    .map(
+      ({ metadata, status }) =>
+        `migration ${metadata.name} is ${status?.phase ?? 'new'}, and nobody is told why`,
+    );
+}
+
+const saysBlocked = ({ status }: Vmmrq, name: string): boolean =>
+  (status?.conditions ?? []).some(
+    ({ type, status: is, message }) =>
+      type === CONDITION.blocking && is === 'True' && message?.includes(`${name}:`) === true,
+  );

@@ -1,0 +1,96 @@
+import type { Strike } from './faults.ts';
+import { latestEnd, unreported, unrest } from './rest.ts';
+import { scenarioOf, type Scenario } from './scenario.ts';
+import { World, type WorldOptions } from './world.ts';
+
+export interface RunResult {
+  readonly seed: number;
+  /** The invariant that broke, and how; undefined: none did. */
+  readonly breach: string | undefined;
+  readonly happened: readonly Strike[];
+  readonly hits: ReadonlyMap<string, number>;
+  readonly chances: World['faults']['chances'];
+  readonly trace: readonly string[];
+  readonly turns: number;
+  readonly releases: number;
+  readonly failures: number;
+  readonly strangers: number;
+  /** From the end of the faults to rest, milliseconds of the run's own time. */
+  readonly restMs: number;
+}
+
+/** How long blocked migrations are waited for at most: longer than any back-off. */
+const PATIENCE_MS = 16 * 60_000;
+/** A run that goes on for longer than this goes round in circles. */
+const MOST_TURNS = 30_000;
+
+/** One run, to its first breach or to rest. */
+export async function run(scenario: Scenario, options: WorldOptions = {}): Promise<RunResult> {
+  const world = new World(scenario, options);
+  world.start();
+  await disturbed(world);
+  const calmSince = world.time.now;
+  const breach = world.checker.breach ?? (await calm(world, calmSince)) ?? world.checker.breach;
+  if (breach !== undefined) world.trace.tell('checker', () => breach);
+  const { faults, checker, trace, schedule, time } = world;
+  return {
+    seed: scenario.seed,
+    breach,
+    happened: faults.happened,
+    hits: faults.hits,
+    chances: faults.chances,
+    trace: trace.lines,
+    turns: schedule.turns,
+    releases: checker.locks.counts.releases,
+    failures: checker.locks.counts.failures,
+    strangers: checker.admissions.strangers,
+    restMs: time.now - calmSince,
+  };
+}
+
+export const runSeed = (seed: number, options: WorldOptions = {}): Promise<RunResult> =>
+  run(scenarioOf(seed), options);
+
+/** Until the faults end, or something breaks. */
+async function disturbed(world: World): Promise<void> {
+  const { schedule, checker, scenario } = world;
+  while (schedule.turns < scenario.turns && checker.breach === undefined) {
+    if (scenario.isOrderly && isQuiet(world)) return;
+    const goesOn = (await schedule.turn()) || (await schedule.skip());
+    if (!goesOn) return;
+    world.endWatches();
+    await world.disturb();
+  }
+}
+
+/** Without faults it must come to rest. What did not: the breach. */
+async function calm(world: World, since: number): Promise<string | undefined> {
+  const { schedule, checker } = world;
+  world.calm();
+  while (checker.breach === undefined) {
+    const end = endOf(world, since);
+    if (end !== undefined) return end.breach;
+    if (!(await schedule.turn())) await schedule.skip();
+    world.endWatches();
+  }
+  return undefined;
+}
+
+/** undefined: it is not over yet. */
+function endOf(world: World, since: number): { readonly breach: string | undefined } | undefined {
+  const { schedule, time, scenario } = world;
+  const isLate = time.now > latestEnd(world, since);
+  if (schedule.turns > scenario.turns + MOST_TURNS) return { breach: 'I3: it goes on and on' };
+  if (schedule.isBusy && !isLate) return undefined;
+  const left = unrest(world);
+  if (left.length > 0) return isLate ? { breach: `I3: ${left.join('; ')}` } : undefined;
+  if (!schedule.isBusy && (world.isKnativeGone || isSettled(world))) return { breach: undefined };
+  const isPatient = time.now <= since + PATIENCE_MS;
+  return isPatient ? undefined : { breach: `I3: ${unreported(world).join('; ')}` };
+}
+
+/** Nothing happens any more, but what somebody waits for. */
+const isQuiet = (world: World): boolean =>
+  world.isStarted && !world.schedule.isBusy && unrest(world).length === 0 && isSettled(world);
+
+const isSettled = (world: World): boolean => world.broker.underWay === 0 && unreported(world).length === 0;

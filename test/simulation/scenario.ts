@@ -1,0 +1,160 @@
+import type { ResourceList } from '../../functions/domain/objects.ts';
+import { STEP_NAMES } from '../../functions/settings.ts';
+import { CALL_FAULTS, EVENT_FAULTS, type Fault, type Focus, type Rates } from './faults.ts';
+import { Random } from './random.ts';
+import type { Pacing } from './schedule.ts';
+
+/** What one run is about: all of it follows from the seed, and each part can be set apart from it. */
+export interface Scenario {
+  readonly seed: number;
+  /** How often somebody has the turn before the faults end. */
+  readonly turns: number;
+  /** Whoever comes first goes first, and faults may come for as long as anything happens: to try each of a list. */
+  readonly isOrderly: boolean;
+  readonly servers: number;
+  /** The functions' SETTLE_MS: no cache of an API server is older than this where there are several. */
+  readonly settleMs: number;
+  /** How late a cache may be at most, milliseconds. */
+  readonly lagMs: number;
+  readonly guards: number;
+  readonly vms: number;
+  /** Migrations that are created at the beginning; later ones are faults. */
+  readonly migrations: number;
+  readonly quotas: Readonly<Record<string, ResourceList>>;
+  /** What each VMMRQ gives. */
+  readonly gives: readonly ResourceList[];
+  /** What a target pod takes; undefined: what its source does. */
+  readonly targetTakes: ResourceList | undefined;
+  readonly tenants: number;
+  /** How late the quota controller is at most, milliseconds; beyond 500 `lower` writes status.hard itself. */
+  readonly quotaMs: number;
+  /** From this turn on Knative is gone for good: only the guard is left. undefined: it stays. */
+  readonly knativeGoneAt: number | undefined;
+  readonly pacing: Pacing;
+  readonly rates: Rates;
+  readonly focus: Focus | undefined;
+  /** The migrations are there and refused already when the run begins. */
+  readonly isBlockedAtStart: boolean;
+}
+
+const CALLS = {
+  crashBefore: 0.03,
+  crashAfter: 0.03,
+  failBefore: 0.03,
+  failAfter: 0.03,
+  error: 0.02,
+  slow: 0.03,
+  freeze: 0.03,
+};
+const EVENTS = { drop: 0.15, duplicate: 0.15, late: 0.1 };
+/** A turn is a few milliseconds: what an admin does is rare, and yet each comes up in one run of a few. */
+const WORLD: Rates = {
+  cancelMigration: 0.004,
+  newMigration: 0.006,
+  failMigration: 0.003,
+  editQuota: 0.006,
+  putQuota: 0.006,
+  bypassQuota: 0.003,
+  deleteQuota: 0.002,
+  remakeQuota: 0.006,
+  createQuota: 0.006,
+  editVmmrq: 0.006,
+  deleteVmmrq: 0.002,
+  createVmmrq: 0.003,
+  touchNamespace: 0.006,
+  breakLock: 0.002,
+  stealLabel: 0.004,
+  forgeEvent: 0.01,
+  jumpSecond: 0.006,
+  jumpLock: 0.003,
+  clockStep: 0.002,
+  killGuard: 0.004,
+  brokerDown: 0.003,
+  sourceDown: 0.003,
+  pauseQuotas: 0.004,
+  breakWatches: 0.003,
+};
+
+/** The scenario of a seed: few kinds of faults a run, each often, or none at all. */
+export function scenarioOf(seed: number): Scenario {
+  const random = new Random(seed);
+  const vms = random.between(1, 3);
+  const servers = random.pick([1, 1, 2, 2, 3]);
+  const settleMs = servers > 1 ? 250 : 0;
+  const gives = givesOf(random);
+  return {
+    seed,
+    turns: random.between(60, 260),
+    isOrderly: false,
+    servers,
+    settleMs,
+    lagMs: servers > 1 ? settleMs : random.pick([5, 50, 2_000]),
+    guards: random.pick([1, 1, 2]),
+    vms,
+    migrations: random.between(1, vms),
+    quotas: quotasOf(random, vms),
+    gives,
+    targetTakes: random.chance(0.15) ? { cpu: '1300m', memory: '1200Mi' } : undefined,
+    tenants: random.pick([0, 1, 1, 1, 2]),
+    quotaMs: random.pick([20, 20, 200, 1_500]),
+    knativeGoneAt: random.chance(0.12) ? random.between(5, 150) : undefined,
+    pacing: {
+      parks: random.pick([0.2, 0.5, 0.8]),
+      dawdles: random.pick([0, 0, 0.01, 0.05]),
+      dawdleMs: random.pick([300, 3_000, 12_000]),
+    },
+    rates: ratesOf(random),
+    focus: focusOf(random),
+    isBlockedAtStart: random.chance(0.7),
+  };
+}
+
+function quotasOf(random: Random, vms: number): Record<string, ResourceList> {
+  const cpu = `${String(vms * 1_000 + random.pick([0, 150, 400, 400]))}m`;
+  const memory = `${String(vms * 1_024 + random.pick([64, 512, 900]))}Mi`;
+  const both = { 'requests.cpu': cpu, 'requests.memory': memory };
+  const pods = { pods: String(vms + random.pick([0, 2, 20, 20])) };
+  switch (random.below(4)) {
+    case 0:
+      return { quota: both, second: pods };
+    case 1:
+      return { quota: { 'requests.cpu': cpu, ...pods }, second: { memory } };
+    default:
+      return { quota: { ...both, ...pods } };
+  }
+}
+
+function givesOf(random: Random): ResourceList[] {
+  const one = { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' };
+  switch (random.below(8)) {
+    case 0:
+      return [{ 'requests.cpu': '2', 'requests.memory': '2Gi', pods: '2' }];
+    case 1:
+      return [one, { cpu: '500m', memory: '500Mi' }];
+    case 2:
+      return [{ 'requests.cpu': '600m' }];
+    case 3:
+      return random.chance(0.5) ? [] : [{ 'requests.cpu': '3', 'requests.memory': '3Gi', pods: '3' }];
+    default:
+      return [one];
+  }
+}
+
+/** Some kinds of faults, none in one run of eight. */
+function ratesOf(random: Random): Rates {
+  if (random.chance(0.125)) return {};
+  const rates: Partial<Record<Fault, number>> = {};
+  const strength = random.pick([0.5, 1, 2]);
+  const share = random.pick([0.15, 0.3, 0.6]);
+  for (const [fault, rate] of Object.entries({ ...CALLS, ...EVENTS, ...WORLD }) as [Fault, number][]) {
+    if (random.chance(share)) rates[fault] = rate * strength;
+  }
+  return rates;
+}
+
+function focusOf(random: Random): Focus | undefined {
+  if (random.chance(0.6)) return undefined;
+  const step = random.pick([...STEP_NAMES, 'guard']);
+  const fault = random.chance(0.4) ? 'freeze' : random.pick([...CALL_FAULTS, ...EVENT_FAULTS]);
+  return { step, fault, rate: random.pick([0.1, 0.25]) };
+}

@@ -1,0 +1,71 @@
+import type { Strike } from './faults.ts';
+import { run, type RunResult } from './run.ts';
+import { scenarioOf, type Scenario } from './scenario.ts';
+
+/** A failure that breaks the same invariant with as little as could be found. */
+export interface Shrunk {
+  readonly scenario: Scenario;
+  readonly faults: readonly Strike[];
+  readonly result: RunResult;
+}
+
+/** "I1", "I3": what a breach is called by. */
+const invariantOf = (breach: string | undefined): string | undefined => breach?.split(':')[0];
+
+const SIMPLER: readonly ((scenario: Scenario) => Scenario)[] = [
+  (scenario) => ({ ...scenario, tenants: 0 }),
+  (scenario) => ({ ...scenario, tenants: Math.min(scenario.tenants, 1) }),
+  (scenario) => ({ ...scenario, migrations: 1 }),
+  (scenario) => ({ ...scenario, guards: 1 }),
+  (scenario) => ({ ...scenario, servers: 1, settleMs: 0 }),
+  (scenario) => ({ ...scenario, quotas: Object.fromEntries(Object.entries(scenario.quotas).slice(0, 1)) }),
+  (scenario) => ({ ...scenario, quotaMs: 20 }),
+  (scenario) => ({ ...scenario, lagMs: 5 }),
+  (scenario) => ({ ...scenario, pacing: { ...scenario.pacing, dawdles: 0 } }),
+  (scenario) => ({ ...scenario, pacing: { ...scenario.pacing, parks: 0.1 } }),
+  (scenario) => ({ ...scenario, isOrderly: true }),
+  (scenario) => ({ ...scenario, turns: Math.floor(scenario.turns / 2) }),
+];
+
+/** Leaves out one thing after the other for as long as the same invariant breaks. undefined: the seed breaks none. */
+export async function shrink(seed: number): Promise<Shrunk | undefined> {
+  const scenario = scenarioOf(seed);
+  const first = await run(scenario);
+  const invariant = invariantOf(first.breach);
+  if (invariant === undefined) return undefined;
+  let best: Shrunk = { scenario, faults: first.happened, result: first };
+  const attempt = async (wish: Pick<Shrunk, 'scenario' | 'faults'>): Promise<boolean> => {
+    const result = await run(wish.scenario, { plan: wish.faults });
+    if (invariantOf(result.breach) !== invariant) return false;
+    // What did not come to pass is not needed.
+    best = { ...wish, faults: result.happened, result };
+    return true;
+  };
+  for (let size = Infinity; best.faults.length + best.result.turns < size;) {
+    size = best.faults.length + best.result.turns;
+    await fewerFaults(
+      () => best.faults,
+      (faults) => attempt({ scenario: best.scenario, faults }),
+    );
+    for (const simpler of SIMPLER) {
+      const wish = simpler(best.scenario);
+      if (JSON.stringify(wish) !== JSON.stringify(best.scenario))
+        await attempt({ scenario: wish, faults: best.faults });
+    }
+  }
+  const result = await run(best.scenario, { plan: best.faults, trace: true });
+  return { ...best, result };
+}
+
+/** Halves first, then quarters, … then each by itself. */
+async function fewerFaults(
+  faults: () => readonly Strike[],
+  attempt: (fewer: readonly Strike[]) => Promise<boolean>,
+): Promise<void> {
+  for (let size = Math.ceil(faults().length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let start = 0; start < faults().length;) {
+      const fewer = faults().filter((_, index) => index < start || index >= start + size);
+      if (!(await attempt(fewer))) start += size;
+    }
+  }
+}

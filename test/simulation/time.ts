@@ -1,0 +1,87 @@
+import type { Clock } from '../../functions/clock.ts';
+import type { Life } from './life.ts';
+
+interface Alarm {
+  readonly at: number;
+  readonly order: number;
+  readonly work: () => void;
+  cancelled: boolean;
+}
+
+/** When every run begins, milliseconds since 1970: a whole second. */
+export const START = Date.parse('2026-11-21T05:00:00Z');
+
+/** The time of a run: it passes only when it is told to. */
+export class Time {
+  now = START;
+  readonly #heap: Alarm[] = [];
+  #count = 0;
+
+  /** Runs `work` in `ms` milliseconds; the result cancels it. */
+  after(ms: number, work: () => void): () => void {
+    this.#count += 1;
+    const alarm = { at: this.now + Math.max(0, ms), order: this.#count, work, cancelled: false };
+    this.#push(alarm);
+    return () => void (alarm.cancelled = true);
+  }
+
+  /** When the next alarm is due; undefined: there is none. */
+  next(): number | undefined {
+    while (this.#heap[0]?.cancelled === true) this.#pop();
+    return this.#heap[0]?.at;
+  }
+
+  /** Takes the next alarm that is due by `until`, and goes on to its time. */
+  take(until: number): (() => void) | undefined {
+    const at = this.next();
+    if (at === undefined || at > until) return undefined;
+    this.now = Math.max(this.now, at);
+    return this.#pop()?.work;
+  }
+
+  /** As one process sees it: nothing of it happens after the process has ended. */
+  clockOf(life: Life): Clock {
+    return {
+      elapsed: () => this.now - START,
+      now: () => new Date(this.now),
+      after: (ms, work) => this.after(ms, () => life.isAlive && work()),
+    };
+  }
+
+  #push(alarm: Alarm): void {
+    const heap = this.#heap;
+    let index = heap.length;
+    heap.push(alarm);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent];
+      if (above === undefined || isBefore(above, alarm)) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = alarm;
+  }
+
+  #pop(): Alarm | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return first;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      const [left, right] = [heap[child], heap[child + 1]];
+      if (left === undefined) break;
+      if (right !== undefined && isBefore(right, left)) child += 1;
+      const least = right !== undefined && isBefore(right, left) ? right : left;
+      if (isBefore(last, least)) break;
+      heap[index] = least;
+      index = child;
+    }
+    heap[index] = last;
+    return first;
+  }
+}
+
+const isBefore = (one: Alarm, other: Alarm): boolean =>
+  one.at < other.at || (one.at === other.at && one.order < other.order);

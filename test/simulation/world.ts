@@ -1,0 +1,379 @@
+import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
+import type { OurEvent } from '../../functions/domain/events.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { ApiError } from '../../functions/kubernetes/errors.ts';
+import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import type { AdmissionRequest, AdmissionResponse } from '../../webhook/admission.ts';
+import { Broker } from './broker.ts';
+import { Checker } from './checker/checker.ts';
+import { Client, type Call, type Caller, type Network } from './client.ts';
+import { DISTURBANCES, DISTURBING } from './disturbances.ts';
+import { Faults, type Strike } from './faults.ts';
+import { Functions } from './functions.ts';
+import { Guard } from './guard.ts';
+import { Life } from './life.ts';
+import { ApiServer } from './model/api-server.ts';
+import type { Cache } from './model/cache.ts';
+import { canonicalList } from './model/canonical.ts';
+import { QuotaController, type QuotaToSync } from './model/quota-controller.ts';
+import type { Point } from './model/request.ts';
+import { Store, type Change } from './model/store.ts';
+import {
+  launcherPod,
+  LAUNCHER,
+  migration,
+  quota,
+  refused,
+  running,
+  TENANT,
+  tenantNamespace,
+  vmi,
+  vmmrq,
+} from './objects.ts';
+import { Random } from './random.ts';
+import { Schedule } from './schedule.ts';
+import type { Scenario } from './scenario.ts';
+import { Source } from './source.ts';
+import { Tenant } from './tenants.ts';
+import { Time } from './time.ts';
+import { changeText } from './change-text.ts';
+import { Trace } from './trace.ts';
+import { VirtController } from './virt-controller.ts';
+
+export interface WorldOptions {
+  /** Exactly these faults; left out: by chance. */
+  readonly plan?: readonly Strike[] | undefined;
+  readonly trace?: boolean | undefined;
+}
+
+const DONE = Promise.resolve();
+const BREAK_GLASS = 'break-glass';
+
+/** Everything that a run is made of: the real steps and the real guard, and around them a cluster and its people. */
+export class World {
+  readonly scenario: Scenario;
+  readonly time = new Time();
+  readonly trace: Trace;
+  readonly faults: Faults;
+  readonly random: Random;
+  readonly schedule: Schedule;
+  readonly store: Store;
+  readonly checker: Checker;
+  readonly servers: readonly ApiServer[];
+  readonly broker: Broker;
+  readonly source: Source;
+  readonly functions: Functions;
+  readonly guards: readonly Guard[];
+  readonly virt: VirtController;
+  readonly tenants: readonly Tenant[];
+  readonly admin: Client;
+  /** An admin who may override the lock. */
+  readonly breakGlass: Client;
+  /** A client with the tenant's rights. */
+  readonly tenant: Client;
+  readonly quotaPace = { isDown: false };
+  readonly #quotaController: QuotaController;
+  readonly #network: Network;
+  /** How far the API servers' clock is ahead of the time, milliseconds. */
+  #ahead = 0;
+  #names = 0;
+  #tokens = 0;
+  #writer = 'nobody';
+
+  constructor(scenario: Scenario, { plan, trace = false }: WorldOptions = {}) {
+    this.scenario = scenario;
+    const { seed, rates, focus, pacing, settleMs } = scenario;
+    const { time } = this;
+    this.trace = new Trace(trace, () => time.now);
+    this.random = new Random(seed + 0.25 * 2 ** 32);
+    this.faults = new Faults({ seed: seed ^ 0x5bd1e995, rates, focus, plan });
+    this.schedule = new Schedule({ time, random: this.random, pacing });
+    this.schedule.isCalm = scenario.isOrderly;
+    let uids = 0;
+    this.store = new Store({ newUid: () => `uid-${String((uids += 1))}`, now: () => time.now + this.#ahead });
+    this.checker = new Checker(this.store, time);
+    this.#setUp();
+    this.servers = this.#startServers();
+    this.#network = {
+      schedule: this.schedule,
+      faults: this.faults,
+      trace: this.trace,
+      server: (user) => this.#anyServer().as(user),
+      onAnswer: (caller, call, error) => this.#onAnswer(caller, call, error),
+    };
+    this.store.onChange((change) => this.#onChange(change));
+    const settings = {
+      KUBEVIRT_NAMESPACE: 'kubevirt',
+      LOCK_SECONDS: 30,
+      STALL_SECONDS: 3,
+      SETTLE_MS: settleMs,
+      WAKE_URLS: [],
+    };
+    const process = {
+      network: this.#network,
+      settings,
+      newToken: () => `token-${String((this.#tokens += 1))}`,
+      publish: (event: Parameters<Broker['publish']>[0]) => {
+        if (this.broker.isDown) throw new Error('the Broker cannot be reached');
+        this.broker.publish(event);
+      },
+    };
+    this.functions = new Functions(process);
+    this.broker = new Broker({
+      schedule: this.schedule,
+      faults: this.faults,
+      trace: this.trace,
+      invoke: (step, event) => this.functions.invoke(step, event),
+    });
+    this.source = new Source(this.store, (event) => this.broker.publish(event));
+    const guard = { STALL_SECONDS: 3, OVERDUE_SECONDS: 5, SWEEP_SECONDS: 30 };
+    this.guards = Array.from(
+      { length: scenario.guards },
+      (_, index) => new Guard(`guard${String(index + 1)}`, { ...process, guard, random: this.random }),
+    );
+    this.#quotaController = new QuotaController({ store: this.store, server: this.#anyServer() });
+    this.virt = new VirtController({
+      store: this.store,
+      cluster: this.#client('kubevirt', 'system:serviceaccount:kubevirt:kubevirt-controller'),
+      schedule: this.schedule,
+      random: this.random,
+      targetTakes: scenario.targetTakes,
+    });
+    this.admin = this.#client('admin', 'admin');
+    this.breakGlass = this.#client('break-glass', BREAK_GLASS);
+    this.tenant = this.#client('tenant', 'tenant');
+    this.tenants = Array.from({ length: scenario.tenants }, (_, index) => {
+      const name = `pod${String(index + 1)}`;
+      const clock = time.clockOf(new Life());
+      return new Tenant({ cluster: this.tenant, clock, store: this.store, random: this.random, name });
+    });
+  }
+
+  /** Everybody begins. */
+  start(): void {
+    for (const guard of this.guards) guard.start();
+    for (const tenant of this.tenants) void tenant.run();
+    this.#followQuotas();
+    for (let index = 0; index < this.scenario.migrations; index += 1) {
+      const created = migration(this.newName('mig'), `vm${String(index)}`);
+      if (this.scenario.isBlockedAtStart)
+        this.write('kubevirt-controller', refused(created, this.store.newUid()));
+      else {
+        this.schedule.later('admin', this.random.below(400), () => {
+          this.attempt(this.admin.create(MIGRATIONS, created));
+        });
+      }
+    }
+  }
+
+  /** What befalls the world between two turns. */
+  async disturb(): Promise<void> {
+    if (this.isKnativeGone) this.broker.isDown = this.source.isDown = true;
+    const strike = this.faults.strike('world', DISTURBING);
+    if (strike === undefined) return;
+    this.trace.tell('world', () => strike.fault);
+    const done = DISTURBANCES[strike.fault]?.(this, this.faults.particulars(strike));
+    if (strike.fault === 'jumpSecond' || strike.fault === 'jumpLock') await done;
+    else this.attempt(done);
+  }
+
+  /** Faults end, and everything that was away comes back. */
+  calm(): void {
+    this.trace.tell('world', () => 'no more faults from here');
+    this.faults.isOver = true;
+    this.schedule.isCalm = true;
+    this.checker.locks.isCalm = true;
+    for (const tenant of this.tenants) tenant.isOver = true;
+    for (const guard of this.guards) guard.start();
+    this.broker.isDown = this.isKnativeGone;
+    this.source.isDown = this.isKnativeGone;
+    this.quotaPace.isDown = false;
+  }
+
+  get isKnativeGone(): boolean {
+    return this.schedule.turns >= (this.scenario.knativeGoneAt ?? Infinity);
+  }
+
+  /** Every migration of the beginning is created. */
+  get isStarted(): boolean {
+    return this.store.list(MIGRATIONS.kind).length >= this.scenario.migrations;
+  }
+
+  newName(prefix: string): string {
+    this.#names += 1;
+    return `${prefix}${String(this.#names)}`;
+  }
+
+  publish(event: OurEvent): void {
+    this.broker.publish(toCloudEvent(event));
+  }
+
+  /** Whatever comes of it. */
+  attempt(work: unknown): void {
+    if (work instanceof Promise) work.catch(() => undefined);
+  }
+
+  /** For so many milliseconds. */
+  away(what: { isDown: boolean }, ms: number): void {
+    what.isDown = true;
+    this.time.after(ms, () => {
+      if (!this.faults.isOver) what.isDown = false;
+    });
+  }
+
+  /** Past every admission. */
+  write(user: string, object: KubernetesObject): void {
+    this.#writer = user;
+    this.store.put(object);
+  }
+
+  stepClock(ms: number): void {
+    this.#ahead += ms;
+  }
+
+  breakWatches(): void {
+    for (const server of this.servers) server.stop();
+  }
+
+  #setUp(): void {
+    const { vms, quotas, gives } = this.scenario;
+    const { store } = this;
+    store.put(tenantNamespace(store.newUid()));
+    for (let index = 0; index < vms; index += 1) {
+      const vm = vmi(`vm${String(index)}`, store.newUid());
+      store.put(vm);
+      store.put(running(launcherPod(vm, { takes: LAUNCHER })));
+    }
+    gives.forEach((list, index) => store.put(vmmrq(`give${String(index)}`, store.newUid(), list)));
+    for (const [name, list] of Object.entries(quotas)) {
+      const hard = canonicalList(list) ?? {};
+      const used = Object.fromEntries(
+        Object.keys(hard).map((key) => [
+          key,
+          key.endsWith('cpu') ? String(vms) : key === 'pods' ? String(vms) : `${String(vms)}Gi`,
+        ]),
+      );
+      const made = store.put({ ...quota(name, store.newUid(), hard), status: { hard, used } });
+      if (made !== undefined)
+        this.checker.see({ revision: 0, type: 'ADDED', kind: RESOURCE_QUOTAS.kind, object: made }, 'admin');
+    }
+  }
+
+  #startServers(): ApiServer[] {
+    return Array.from({ length: this.scenario.servers }, (_, index) => {
+      const server = new ApiServer({
+        name: `api${String(index + 1)}`,
+        store: this.store,
+        pace: (point) => this.#pace(point),
+        now: () => this.time.now + this.#ahead,
+        admission: (request) => this.#review(request),
+        mayOverride: (user) => user === BREAK_GLASS,
+      });
+      return server;
+    });
+  }
+
+  #anyServer(): ApiServer {
+    const [first] = this.servers;
+    if (first === undefined) throw new Error('a world has an API server');
+    return this.servers.length === 1 ? first : this.random.pick(this.servers);
+  }
+
+  #client(who: string, user: string): Client {
+    return new Client({ who, site: undefined, user, life: new Life() }, this.#network);
+  }
+
+  /** Where a request may be held up in the API server; what is written is known by who was let go last. */
+  #pace(point: Point): Promise<void> {
+    const { phase, verb, kind, user } = point;
+    if ((phase === 'arrive' || phase === 'answer') && verb !== 'watch') return DONE;
+    const isAttributed = phase === 'commit' && (kind === RESOURCE_QUOTAS.kind || kind === NAMESPACES.kind);
+    return new Promise((resolve) => {
+      this.schedule.park(
+        `${phase} of ${user}`,
+        () => {
+          if (phase === 'commit') this.#writer = user;
+          // What quota admission charges is written by the API server.
+          if (phase === 'charge') this.#writer = 'kube-apiserver';
+          this.checker.pass(point);
+          resolve();
+        },
+        isAttributed,
+      );
+    });
+  }
+
+  #review(request: AdmissionRequest): Promise<AdmissionResponse> {
+    const up = this.guards.filter(({ since }) => since !== undefined);
+    if (up.length === 0) {
+      this.trace.tell('api', () => `no guard to ask about ${request.operation} ${request.resource.resource}`);
+      return Promise.reject(new Error('no endpoints'));
+    }
+    return (
+      (up.length === 1 ? up[0] : this.random.pick(up))?.review(request) ??
+      Promise.reject(new Error('no endpoints'))
+    );
+  }
+
+  #onAnswer({ user }: Caller, { verb, kind, dryRun }: Call, error: unknown): void {
+    if (!dryRun || verb !== 'POST' || kind !== RESOURCE_QUOTAS.kind || !user.endsWith(':mtq-raise')) return;
+    if (!(error instanceof ApiError)) return;
+    for (const { message = '' } of error.status.details?.causes ?? []) this.checker.proven(message);
+  }
+
+  #onChange(change: Change): void {
+    this.trace.tell('store', () => `${changeText(change)} (by ${this.#writer.split(':').at(-1) ?? ''})`);
+    this.checker.see(change, this.#writer);
+    const { lagMs } = this.scenario;
+    for (const server of this.servers) {
+      if (change.kind === NAMESPACES.kind) this.#catchUp(server.caches.namespaces, lagMs);
+      // Nothing depends on this one being in time: quota admission's write finds out (facts/kubevirt.md §2.5).
+      if (change.kind === RESOURCE_QUOTAS.kind) this.#catchUp(server.caches.resourceQuotas, 2 * lagMs);
+    }
+  }
+
+  /** The cache sees one more change, in time. */
+  #catchUp(cache: { catchUp: (changes?: number) => void } | Cache, mostMs: number): void {
+    const ms = this.schedule.isCalm
+      ? 2
+      : this.random.chance(0.5)
+        ? this.random.below(4)
+        : this.random.below(mostMs);
+    this.time.after(ms, () => cache.catchUp());
+  }
+
+  /** What is in the quota controller's queue is synced, a while later. */
+  #followQuotas(): void {
+    const syncing = new Set<string>();
+    const look = (): void => {
+      for (const pending of this.#quotaController.pending()) {
+        if (syncing.has(pending.name)) continue;
+        syncing.add(pending.name);
+        const ms = this.schedule.isCalm ? 10 : this.random.below(this.scenario.quotaMs);
+        this.schedule.later(
+          'quota controller',
+          ms,
+          () =>
+            void this.#sync(pending)
+              .finally(() => syncing.delete(pending.name))
+              .then(look),
+        );
+      }
+    };
+    this.store.onChange(look);
+    look();
+  }
+
+  async #sync(pending: QuotaToSync): Promise<void> {
+    while (this.quotaPace.isDown)
+      await new Promise<void>((resolve) => this.schedule.later('quota controller', 100, resolve));
+    await this.#quotaController.sync(pending);
+  }
+
+  /** Watches that are over by now are closed. */
+  endWatches(): void {
+    for (const server of this.servers) server.endOverdueWatches();
+  }
+}
+
+export { TENANT };
