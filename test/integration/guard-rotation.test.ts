@@ -30,7 +30,7 @@ let replicas: Replica[];
 let asRaise: Cluster;
 
 beforeAll(async () => {
-  guards = await startGuards({ ...LIVES, SHUTDOWN_DELAY_MS: '1000', OVERDUE_SECONDS: '60' });
+  guards = await startGuards({ ...LIVES, SHUTDOWN_DELAY_MS: '1000', OVERDUE_SECONDS: '10' });
   replicas = await Promise.all(['guard-1', 'guard-2'].map((name) => guards.start(name)));
   await guards.lock(TENANT, TOKEN);
   asRaise = await guards.as('raise');
@@ -141,6 +141,7 @@ describe('certificates that live for seconds', () => {
     ],
     ['one replica', (): Promise<void> => rotations(ROTATIONS)],
   ])('%s: every answer is the guard’s refusal', async (what, work) => {
+    await guards.lock(TENANT, TOKEN);
     const since = performance.now();
     const asked = await askWhile(work);
     report(what, asked, since);

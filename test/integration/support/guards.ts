@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { withLock } from '../../../functions/domain/lock.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { renderDefault } from '../../../local/cluster.ts';
 import type { Child } from '../../../local/controlplane/children.ts';
@@ -24,7 +25,7 @@ export interface Guards {
   as(account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster>;
   /** One more replica; resolves when it is ready. */
   start(name: string): Promise<Replica>;
-  /** A namespace of this name, locked by `token` for a minute. */
+  /** A namespace of this name, locked by `token` for 45 s from now, whether it was locked before or not. */
   lock(name: string, token: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -36,6 +37,8 @@ export interface Replica extends Child {
 }
 
 const bundle = fileURLToPath(new URL('../../../dist/guard.mjs', import.meta.url));
+/** The watchdog ends it then. */
+const LOCK_MS = 45_000;
 /** Nobody listens there: whatever is to happen, the guard does by itself. */
 const NO_BROKER = 'http://127.0.0.1:9/';
 
@@ -96,12 +99,15 @@ async function problemOf(port: number): Promise<string> {
 
 async function lock(admin: Cluster, name: string, token: string): Promise<void> {
   const now = Date.now();
-  const { object } = await admin.create(NAMESPACES, { metadata: { name } });
-  const locked = withLock(object, {
+  const namespace = await admin.create(NAMESPACES, { metadata: { name } }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+    return admin.get(NAMESPACES, { name });
+  });
+  const locked = withLock(namespace.object, {
     v: 1,
     token,
     acquiredAt: new Date(now).toISOString(),
-    expiresAt: new Date(now + 60_000).toISOString(),
+    expiresAt: new Date(now + LOCK_MS).toISOString(),
     migrations: [{ name: 'mig0', uid: 'uid-0' }],
     quotas: [],
   });
