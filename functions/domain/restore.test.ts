@@ -21,6 +21,7 @@ import type { ManagedFieldsEntry, ResourceList, ResourceQuota } from './objects.
 import { formatQuantity, parseQuantity } from './quantity.ts';
 import {
   handedBack,
+  enforcesNoMore,
   isEnforced,
   isRaiseEnforced,
   loweredStatus,
@@ -274,6 +275,41 @@ describe('isEnforced', () => {
   });
 });
 
+describe('enforcesNoMore', () => {
+  test.each<[string, [ResourceList, ResourceList | undefined], boolean]>([
+    ['status.hard is spec.hard', [{ cpu: '1' }, { cpu: '1' }], true],
+    ['by value', [{ cpu: '1' }, { cpu: '1000m' }], true],
+    ['enforced higher', [{ cpu: '1' }, { cpu: '1001m' }], false],
+    [
+      'one of two enforced higher',
+      [
+        { cpu: '1', pods: '1' },
+        { cpu: '1', pods: '2' },
+      ],
+      false,
+    ],
+    ['enforced lower', [{ cpu: '2' }, { cpu: '1' }], true],
+    ['a key that somebody added is not enforced yet', [{ cpu: '1', pods: '1' }, { cpu: '1' }], true],
+    ['a key that somebody dropped is enforced still', [{ cpu: '1' }, { cpu: '1', pods: '1' }], true],
+    ['no status yet', [{ cpu: '1' }, undefined], true],
+  ])('%s', (_, [spec, status], want) => {
+    const quota = aQuota(specHard(spec), enforced(status ?? {}));
+    expect(enforcesNoMore(quota)).toBe(want);
+  });
+
+  test('is the case after the controller worked, and after we lowered what it did not', () => {
+    fc.assert(
+      fc.property(aHardList, aHardList, (spec, status) => {
+        const quota = aQuota(specHard(spec), enforced(status));
+        expect(enforcesNoMore(settled()(quota))).toBe(true);
+        const lowered = loweredStatus(quota);
+        expect(enforcesNoMore(lowered ?? quota)).toBe(true);
+        expect(lowered === undefined).toBe(enforcesNoMore(quota));
+      }),
+    );
+  });
+});
+
 describe('isRaiseEnforced', () => {
   const raised = raisedBy(aVmmrq())(aQuota());
   test.each<[string, ResourceQuota, boolean]>([
@@ -298,17 +334,22 @@ describe('loweredStatus', () => {
       ],
       { cpu: '1', pods: '1' },
     ],
-    ['a dropped key goes', [{ cpu: '1' }, { cpu: '2', pods: '1' }], { cpu: '1' }],
-    ['equal already', [{ cpu: '1' }, { cpu: '1000m' }], { cpu: '1' }],
     [
-      'it would raise one key: no',
+      "a dropped key stays the controller's",
+      [{ cpu: '1' }, { cpu: '2', pods: '1' }],
+      { cpu: '1', pods: '1' },
+    ],
+    ['equal already: nothing', [{ cpu: '1' }, { cpu: '1000m' }], undefined],
+    [
+      'a key that is enforced lower stays so',
       [
         { cpu: '1', pods: '2' },
         { cpu: '2', pods: '1' },
       ],
-      undefined,
+      { cpu: '1', pods: '1' },
     ],
-    ['a key that is not enforced: no', [{ cpu: '1', pods: '2' }, { cpu: '2' }], undefined],
+    ['a key that is not enforced is not added', [{ cpu: '1', pods: '2' }, { cpu: '2' }], { cpu: '1' }],
+    ['only lower than it says: nothing', [{ cpu: '2', pods: '2' }, { cpu: '1' }], undefined],
   ])('%s', (_, [spec, status], want) => {
     const quota = aQuota(specHard(spec), enforced(status), used({ cpu: '7' }));
     const lowered = loweredStatus(quota);

@@ -104,14 +104,22 @@ export function isRaiseEnforced(quota: ResourceQuota): boolean {
   });
 }
 
-/** status.hard lowered to spec.hard, for resourcequotas/status; undefined when that would raise anything. */
+/**
+ * Nothing is enforced above what spec.hard says: all that letting go of a quota needs (docs/adr/0008). A key that somebody
+ * has just added, raised or dropped is the quota controller's to follow, and holds nobody up where that one is away.
+ */
+export const enforcesNoMore = ({ spec, status }: ResourceQuota): boolean =>
+  Object.entries(status?.hard ?? {}).every(([key, text]) => !isAbove(text, spec.hard?.[key]));
+
+const isAbove = (enforced: string, wanted: string | undefined): boolean =>
+  wanted !== undefined && parseQuantity(enforced) > parseQuantity(wanted);
+
+/** status.hard with what is above spec.hard lowered to it, for resourcequotas/status; undefined: there is nothing to lower. */
 export function loweredStatus(quota: ResourceQuota): ResourceQuota | undefined {
-  const spec = quota.spec.hard ?? {};
-  const status = quota.status?.hard ?? {};
-  const wouldRaise = Object.entries(spec).some(([key, text]) => {
-    const enforced = status[key];
-    return enforced === undefined || parseQuantity(text) > parseQuantity(enforced);
-  });
-  if (wouldRaise) return undefined;
-  return { ...quota, status: { ...quota.status, hard: { ...spec } } };
+  if (enforcesNoMore(quota)) return undefined;
+  const wanted = quota.spec.hard ?? {};
+  const hard = Object.entries(quota.status?.hard ?? {}).map(
+    ([key, text]) => [key, isAbove(text, wanted[key]) ? (wanted[key] ?? text) : text] as const,
+  );
+  return { ...quota, status: { ...quota.status, hard: Object.fromEntries(hard) } };
 }

@@ -2,14 +2,20 @@ import { grantOf, type Grant } from '../domain/grant.ts';
 import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { handedBack, isEnforced, releasedQuota, restoredQuota, type ForeignEdit } from '../domain/restore.ts';
+import {
+  handedBack,
+  enforcesNoMore,
+  releasedQuota,
+  restoredQuota,
+  type ForeignEdit,
+} from '../domain/restore.ts';
 
 /** What one quota needs next on its way back. */
 export type NextWrite =
   | { readonly kind: 'done' }
   /** ② spec original; grant and label stay. */
   | { readonly kind: 'restore'; readonly quota: ResourceQuota; readonly foreignEdits: readonly ForeignEdit[] }
-  /** Wait until status.hard is what spec.hard says, or write it. */
+  /** Wait until status.hard is nowhere above spec.hard, or write it. */
   | { readonly kind: 'enforce'; readonly foreignEdits: readonly ForeignEdit[] }
   /** ③ record dropped, field ownership handed back, fence set. */
   | { readonly kind: 'release'; readonly quota: ResourceQuota; readonly foreignEdits: readonly ForeignEdit[] }
@@ -39,6 +45,6 @@ function restoreOrClose(quota: ResourceQuota, grant: Grant): NextWrite {
 }
 
 function close(quota: ResourceQuota, token: string, foreignEdits: readonly ForeignEdit[]): NextWrite {
-  if (!isEnforced(quota)) return { kind: 'enforce', foreignEdits };
+  if (!enforcesNoMore(quota)) return { kind: 'enforce', foreignEdits };
   return { kind: 'release', quota: releasedQuota(quota, token), foreignEdits };
 }

@@ -2,7 +2,7 @@ import { within, type Clock } from '../clock.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { isEnforced, loweredStatus, type ForeignEdit } from '../domain/restore.ts';
+import { enforcesNoMore, loweredStatus, type ForeignEdit } from '../domain/restore.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
@@ -72,14 +72,14 @@ async function write(
   return { ours: false, quota: await reread(cluster, quota) };
 }
 
-/** Waits until status.hard says what spec.hard says; when nobody lowers it, writes it: it may only go down. */
+/** Waits until status.hard is nowhere above spec.hard; when nobody lowers it, writes it: it may only go down. */
 async function enforce({ cluster, clock }: Reach, quota: ResourceQuota): Promise<ResourceQuota | undefined> {
   const enforced = await within(clock, ENFORCE_MS, (signal) =>
-    watchQuota(cluster, quota, { until: isEnforced, signal }),
+    watchQuota(cluster, quota, { until: enforcesNoMore, signal }),
   );
   if (enforced !== undefined) return enforced;
   const newest = await reread(cluster, quota);
-  if (newest === undefined || isEnforced(newest)) return newest;
+  if (newest === undefined || enforcesNoMore(newest)) return newest;
   const lowered = loweredStatus(newest);
   if (lowered === undefined) return newest;
   return (await cluster.replace(RESOURCE_QUOTAS, lowered, { subresource: 'status' })).object;

@@ -27,6 +27,7 @@ import {
   holding,
   holdingUnreadably,
   putBack,
+  specHard,
   raisedBy,
   releasedBy,
   settled,
@@ -82,8 +83,6 @@ describe('not unlocked', () => {
       'let go of, and still enforced higher',
       { quotas: [enforced({ ...RELEASED.spec.hard, pods: '11' })(RELEASED)] },
     ],
-    ['let go of, and enforced lower', { quotas: [enforced({ ...RELEASED.spec.hard, pods: '9' })(RELEASED)] }],
-    ['let go of, and not counted', { quotas: [uncounted()(RELEASED)] }],
     ['one of two', { quotas: [RELEASED, aQuota(named('other'), holding(aGrant({ token: 'token-0' })))] }],
     [
       'past its time makes no difference',
@@ -94,8 +93,12 @@ describe('not unlocked', () => {
       { namespace: aNamespace(lockedUnreadably()), quotas: [raised], token: undefined },
     ],
     [
-      'the lock cannot be read, and a quota is not enforced as it says',
-      { namespace: aNamespace(lockedUnreadably()), quotas: [enforced({})(aQuota())], token: undefined },
+      'the lock cannot be read, and a quota is enforced higher than it says',
+      {
+        namespace: aNamespace(lockedUnreadably()),
+        quotas: [enforced({ ...aQuota().spec.hard, pods: '11' })(aQuota())],
+        token: undefined,
+      },
     ],
   ])('not yet: %s', (_, different) => {
     expect(decided(different)).toMatchObject({ kind: 'notYet', reason: REASON.notRestored });
@@ -108,6 +111,15 @@ describe('unlocked', () => {
     ['woken by an event without a token', { token: undefined }],
     ['its quota is gone', { quotas: [] }],
     ['its quota was made anew', { quotas: [aQuota(withUid('new'), enforced({}))] }],
+    [
+      'its quota is enforced lower: somebody raised it, and the controller is late',
+      { quotas: [enforced({ ...RELEASED.spec.hard, pods: '9' })(RELEASED)] },
+    ],
+    [
+      'somebody added a key to it, and the controller is late',
+      { quotas: [specHard({ ...RELEASED.spec.hard, services: '5' })(RELEASED)] },
+    ],
+    ['its quota is not counted any more', { quotas: [uncounted()(RELEASED)] }],
     ['other quotas do not matter', { quotas: [RELEASED, aQuota(named('other'), uncounted())] }],
     ['past its time', { namespace: aNamespace(lockedBy(anExpiredLock())) }],
     ['of any version', { namespace: aNamespace(lockedBy(aLock({ v: 2 }))) }],

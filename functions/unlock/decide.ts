@@ -4,7 +4,7 @@ import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
 import { isBlocked, referenceOf, targetPodOf } from '../domain/migration.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
-import { isEnforced } from '../domain/restore.ts';
+import { enforcesNoMore } from '../domain/restore.ts';
 
 export interface UnlockSnapshot {
   /** The API server's clock, milliseconds. */
@@ -39,7 +39,7 @@ export type Unlock = Extract<UnlockDecision, { kind: 'unlock' }>;
 /** The API server's Date counts whole seconds: up to one more has passed, and the lock budget must not miss it. */
 const CLOCK_GRAIN_MS = 1_000;
 
-/** Frees the namespace when every quota of the lock is gone, or released by this token and enforced as it was. */
+/** Frees the namespace when every quota of the lock is gone, or released by this token and enforced at no more than it says. */
 export function decide(snapshot: UnlockSnapshot): UnlockDecision {
   const state = lockOf(snapshot.namespace);
   if (state.kind === 'none') {
@@ -63,7 +63,7 @@ function isBack(quota: ResourceQuota, lock: Lock | undefined): boolean {
   if (!isOfLock) return true;
   const isReleased =
     lock === undefined || quota.metadata.annotations?.[ANNOTATION.lastRelease] === lock.token;
-  return isReleased && isEnforced(quota);
+  return isReleased && enforcesNoMore(quota);
 }
 
 function unlockUnreadable({ namespace }: UnlockSnapshot): UnlockDecision {
