@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
+import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { atOnce } from './support/at-once.ts';
+import { expectAtRest, expectInTime, untilOver } from './support/at-rest.ts';
+import { startFaultyProxy, type Fault, type FaultyProxy } from './support/faulty-proxy.ts';
+import type { History } from './support/history.ts';
+import { startLab, type Lab } from './support/lab.ts';
+import { unlimitMigrations } from './support/limits.ts';
+import { Measured } from './support/measured.ts';
+import { all, by, hasGrant, isIn, isLock, isStatus, not, type Hits } from './support/our-writes.ts';
+import { refuseTargets } from './support/refuse-targets.ts';
+import { fullFor, newTenant, retire, type Tenant } from './support/tenant.ts';
+
+const LOCK_SECONDS = 5;
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  STALL_SECONDS: '1',
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+};
+/** More would only wait for the two cores. */
+const AT_ONCE = 4;
+/** A copy of a kill may hit the very write that another case waits for: then that case is run again. */
+const TRIES = 4;
+const PATIENCE_MS = 8_000;
+
+let lab: Lab;
+let proxy: FaultyProxy;
+const measured = new Measured('locked for', 'back after');
+
+beforeAll(async () => {
+  const kill = (account: string): void =>
+    lab.cluster.eventing.activator.kill(account.replace('mtq-', ''), 'SIGKILL');
+  proxy = await startFaultyProxy(kill);
+  const reroute = (account: string, kubeconfig: string): string =>
+    account === SERVICE_ACCOUNT.guard ? kubeconfig : proxy.reroute(account, kubeconfig);
+  lab = await startLab({ env: ENV, reroute });
+  await unlimitMigrations(lab.admin);
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+  await proxy.stop();
+});
+
+const EVENTS = 'events';
+const lowersQuota = by(SERVICE_ACCOUNT.lower, 'PUT', RESOURCE_QUOTAS.plural);
+
+/** How a namespace gets to the writes in question. */
+interface Course {
+  readonly writes: Readonly<Record<string, Hits>>;
+  readonly run: (tenant: Tenant) => Promise<void>;
+  /** False: nobody locks it. */
+  readonly locks?: false;
+}
+
+const release: Course = {
+  writes: {
+    "feasibility's Events": by(SERVICE_ACCOUNT.feasibility, 'POST', EVENTS),
+    "feasibility's status of the VMMRQ": by(SERVICE_ACCOUNT.feasibility, 'PUT', VMMRQS.plural),
+    "lock's namespace": all(by(SERVICE_ACCOUNT.lock, 'PUT', 'namespaces'), isLock),
+    "lock's Events": by(SERVICE_ACCOUNT.lock, 'POST', EVENTS),
+    "raise's quota": by(SERVICE_ACCOUNT.raise, 'PUT', RESOURCE_QUOTAS.plural),
+    "raise's status of the VMMRQ": by(SERVICE_ACCOUNT.raise, 'PUT', VMMRQS.plural),
+    "raise's Events": by(SERVICE_ACCOUNT.raise, 'POST', EVENTS),
+    "lower's quota, original": all(lowersQuota, hasGrant, not(isStatus)),
+    "lower's quota, released": all(lowersQuota, not(hasGrant), not(isStatus)),
+    "lower's Events": by(SERVICE_ACCOUNT.lower, 'POST', EVENTS),
+    "unlock's namespace": by(SERVICE_ACCOUNT.unlock, 'PUT', 'namespaces'),
+  },
+  run: async (tenant) => {
+    await tenant.migrate();
+  },
+};
+
+const nothingToRaise: Course = {
+  writes: {
+    "raise's namespace, the lock ended early": by(SERVICE_ACCOUNT.raise, 'PUT', 'namespaces'),
+    "lower's quota, only fenced": all(lowersQuota, not(hasGrant)),
+  },
+  run: async (tenant) => {
+    const go = lab.hold(tenant.name, 'mtq-raise');
+    await tenant.migrate();
+    await tenant.history.until('it is locked', (history) => history.isLocked());
+    await lab.admin.delete(VMMRQS, { namespace: tenant.name, name: 'more' });
+    go();
+  },
+};
+
+const nothingComesOfIt: Course = {
+  writes: {
+    "lower's nudge": by(SERVICE_ACCOUNT.lower, 'PATCH', MIGRATIONS.plural),
+    "unlock's namespace, the attempt failed": by(SERVICE_ACCOUNT.unlock, 'PUT', 'namespaces'),
+  },
+  run: (tenant) => refuseTargets(lab, tenant),
+};
+
+/** There is room, and virt-controller is not asked for it: something else refuses the pod. */
+const roomIsThere: Course = {
+  writes: { "feasibility's nudge": by(SERVICE_ACCOUNT.feasibility, 'PATCH', MIGRATIONS.plural) },
+  run: async (tenant) => {
+    const { name, history } = tenant;
+    lab.hold(name, 'mtq-lock');
+    await refuseTargets(lab, tenant);
+    for (const { metadata } of tenant.before.quotas) {
+      const merge = { spec: { hard: fullFor(4) } };
+      const edited = await lab.admin.patch(
+        RESOURCE_QUOTAS,
+        { namespace: name, name: metadata.name },
+        { merge },
+      );
+      history.noteForeign(edited.object);
+    }
+  },
+  locks: false,
+};
+
+const COURSES: Readonly<Record<string, Course>> = {
+  'a release': release,
+  'a lock that can raise nothing': nothingToRaise,
+  'a raise of which nothing comes': nothingComesOfIt,
+  'room that nobody sees': roomIsThere,
+};
+
+interface Case {
+  readonly name: string;
+  readonly course: Course;
+  readonly fault: (namespace: string) => Fault;
+}
+
+const HARMS: Readonly<Record<Fault['harm'], string>> = {
+  kill: 'the process is killed',
+  cut: 'the connection breaks',
+  '504': 'the API server says 504',
+};
+
+const casesOf = (course: Course): Case[] =>
+  Object.entries(HARMS).flatMap(([harm, told]) =>
+    (['before', 'after'] as const).flatMap((when) =>
+      Object.entries(course.writes).map(([write, hits]) => ({
+        name: `${write}: ${told} ${when} it`,
+        course,
+        fault: (namespace) => ({ hits: all(isIn(namespace), hits), when, harm: harm as Fault['harm'] }),
+      })),
+    ),
+  );
+
+/** Two quotas, so that one may be written and the other not. */
+const { pods: PODS, 'requests.cpu': CPU = '', 'requests.memory': MEMORY = '' } = fullFor(1);
+const QUOTAS = { cpu: { 'requests.cpu': CPU, pods: PODS ?? '' }, memory: { 'requests.memory': MEMORY } };
+
+let tenants = 0;
+const nextTenant = (): Promise<Tenant> => {
+  tenants += 1;
+  return newTenant(lab, { name: `tenant-${tenants}`, quotas: QUOTAS });
+};
+
+/** Runs the case in a namespace of its own; again in another one where a kill for somebody else came first. */
+async function runCase(which: Case): Promise<Tenant> {
+  for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+    const tenant = await nextTenant();
+    const { course, fault } = which;
+    const struck = proxy.strike(fault(tenant.name));
+    await course.run(tenant);
+    if (await isOver(which, tenant, struck)) return tenant;
+  }
+  throw new Error(`the fault struck in none of ${TRIES} namespaces`);
+}
+
+/** False: it is over, and the fault never struck. */
+async function isOver({ name, course }: Case, tenant: Tenant, struck: Promise<number>): Promise<boolean> {
+  if (course.locks !== false) await untilOver(tenant);
+  const over = performance.now();
+  // A report may come a moment later.
+  const at = await Promise.race([struck, sleep(PATIENCE_MS)]);
+  if (at === undefined) return false;
+  if (course.locks !== false) await untilOver(tenant);
+  await expectAtRest(lab.admin, tenant);
+  measured.add(name, expectInTime(tenant, LOCK_SECONDS), Math.max(0, over - at) / 1_000);
+  await retire(lab.admin, tenant);
+  return true;
+}
+
+describe.each(Object.entries(COURSES))('%s', (_, course) => {
+  const cases = casesOf(course);
+  let runs: Map<string, Promise<Tenant>>;
+
+  beforeAll(() => {
+    runs = atOnce(AT_ONCE, new Map(cases.map((each) => [each.name, () => runCase(each)])));
+  });
+
+  test.each(cases)('$name', async ({ name }) => {
+    await runs.get(name);
+  });
+
+  test('and afterwards nothing moves any more', async () => {
+    const tenants = await Promise.all(runs.values());
+    await lab.cluster.eventing.broker.idle();
+    for (const tenant of tenants) await expectAtRest(lab.admin, tenant);
+  });
+});
+
+/** Raised while the quota controller works; then nobody lowers status.hard but `lower` itself. */
+describe('a release while kube-controller-manager stands still', () => {
+  const cases = casesOf({
+    writes: { "lower's status of the quota": all(lowersQuota, isStatus) },
+    run: async (tenant) => {
+      await tenant.migrate();
+    },
+  });
+  let runs: Map<string, Promise<boolean>>;
+
+  beforeAll(async () => {
+    const prepared = await Promise.all(
+      cases.map(async (which) => {
+        const tenant = await nextTenant();
+        return { which, tenant, go: lab.hold(tenant.name, 'mtq-lower') };
+      }),
+    );
+    await Promise.all(prepared.map(({ which, tenant }) => which.course.run(tenant)));
+    await Promise.all(prepared.map(({ tenant }) => tenant.history.until('the target pod is in', isCharged)));
+    lab.cluster.controlPlane.pauseControllerManager();
+    const works = prepared.map(({ which, tenant, go }): [string, () => Promise<boolean>] => {
+      const struck = proxy.strike(which.fault(tenant.name));
+      go();
+      return [which.name, () => isOver(which, tenant, struck)];
+    });
+    runs = atOnce(works.length, new Map(works));
+  });
+
+  afterAll(() => {
+    lab.cluster.controlPlane.resumeControllerManager();
+  });
+
+  test.each(cases)('$name', async ({ name }) => {
+    expect(await runs.get(name)).toBe(true);
+  });
+});
+
+const isCharged = (history: History): boolean =>
+  history.latest(RESOURCE_QUOTAS, 'cpu')?.status?.used?.['pods'] === '2';
