@@ -31,5 +31,7 @@ export default {
       displayName: 'integration',
       testMatch: ['<rootDir>/test/integration/*.test.ts'],
     },
+    // Long: only by `npm run test:long` (the script `jest` leaves it out).
+    { ...base, displayName: 'adversary', testMatch: ['<rootDir>/test/adversary/*.test.ts'] },
   ],
 };

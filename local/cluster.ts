@@ -6,7 +6,7 @@ import { connect } from '../functions/kubernetes/client.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import type { Child } from './controlplane/children.ts';
 import { freePort } from './controlplane/ports.ts';
-import { startControlPlane, type ControlPlane } from './controlplane/start.ts';
+import { startControlPlane, type ControlPlane, type StartOptions } from './controlplane/start.ts';
 import type { ActivatorTrace, LogLine } from './eventing/activator.ts';
 import type { Hop } from './eventing/broker.ts';
 import { startEventing, type Eventing } from './eventing/eventing.ts';
@@ -26,8 +26,10 @@ export interface LocalClusterOptions {
   readonly idleMs?: number;
   /** On top of what the manifests say, for functions and guard. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Users and API servers. */
+  readonly controlPlane?: StartOptions;
   /** Another way to the API server for a function or the guard: from the path of its kubeconfig to that of another. */
-  readonly reroute?: (account: string, kubeconfig: string) => string;
+  readonly reroute?: (account: string, kubeconfig: string, controlPlane: ControlPlane) => string;
   readonly timings?: KubeVirtOptions['timings'];
   /** What is under way, for people. */
   readonly onProgress?: (line: string) => void;
@@ -73,7 +75,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     const objects = await renderWall(options.wall ?? 'both');
     options.change?.(objects);
     say('starting etcd, kube-apiserver and kube-controller-manager');
-    const controlPlane = await startControlPlane();
+    const controlPlane = await startControlPlane(options.controlPlane);
     ending.push(() => controlPlane.stop());
     const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
@@ -132,7 +134,7 @@ async function wayOf(
   account: string,
 ): Promise<string> {
   const kubeconfig = await accountOf(controlPlane, account);
-  return reroute === undefined ? kubeconfig : reroute(account, kubeconfig);
+  return reroute === undefined ? kubeconfig : reroute(account, kubeconfig, controlPlane);
 }
 
 function deploymentOf(objects: readonly KubernetesObject[]): KubernetesObject {

@@ -12,6 +12,8 @@ export interface Files {
   readonly ca: string;
   readonly auditPolicy: string;
   readonly audit: string;
+  /** Of the second API server. */
+  readonly secondAudit: string;
 }
 
 export const filesIn = (folder: string): Files => ({
@@ -24,6 +26,7 @@ export const filesIn = (folder: string): Files => ({
   ca: join(folder, 'certificates', 'apiserver.crt'),
   auditPolicy: join(folder, 'audit-policy.json'),
   audit: join(folder, 'audit.log'),
+  secondAudit: join(folder, 'audit-2.log'),
 });
 
 /** Who did what to which object, of every request, when it is answered; no bodies. */
@@ -77,6 +80,16 @@ export const apiServerFlags = (files: Files, port: number): string[] => [
   // Written before the next request of the connection, not in batches; never rotated away under a reader.
   '--audit-log-mode=blocking',
   '--audit-log-maxsize=100000',
+];
+
+/**
+ * Another API server on the same etcd: it finds the certificates that the first one made, and reads namespaces by another
+ * way (a URL) than all the rest. Of a flag that is given twice the last one counts.
+ */
+export const secondApiServerFlags = (files: Files, port: number, wayToNamespaces: string): string[] => [
+  ...apiServerFlags(files, port),
+  `--audit-log-path=${files.secondAudit}`,
+  `--etcd-servers-overrides=/namespaces#${wayToNamespaces}`,
 ];
 
 /** What quotas, owners, namespaces and roles need; no scheduler's, no workloads' controllers. */

@@ -20,11 +20,21 @@ import {
   controllerManagerFlags,
   etcdFlags,
   filesIn,
+  secondApiServerFlags,
   type Files,
 } from './flags.ts';
+import { startLag, type Lag } from './lag.ts';
 import { freePort } from './ports.ts';
 import { apiServerReady, quotaControllerReady } from './ready.ts';
 import { requestToken } from './tokens.ts';
+
+/** One of several API servers on the same etcd, with the same users, keys and certificates. */
+export interface ApiServer {
+  /** https://127.0.0.1:port */
+  readonly url: string;
+  /** Its own: each API server logs what it answers. */
+  readonly auditLog: string;
+}
 
 /** A running etcd, kube-apiserver and kube-controller-manager. */
 export interface ControlPlane {
@@ -35,6 +45,8 @@ export interface ControlPlane {
   readonly caFile: string;
   /** One audit.k8s.io/v1 Event a line, level Metadata: one line for each request, two for a watch (its start, its end). */
   readonly auditLog: string;
+  /** The one above first. The controllers talk to that one only. */
+  readonly apiServers: readonly ApiServer[];
   /** Path; user `admin`, group system:masters. Nobody but the caller uses it. */
   readonly adminKubeconfig: string;
   /** Path of a kubeconfig with a token of this service account, which must exist (rejects with an ApiError else). */
@@ -44,6 +56,10 @@ export interface ControlPlane {
   /** SIGSTOP: no status.hard, no garbage collection, until it is resumed. */
   pauseControllerManager(): void;
   resumeControllerManager(): void;
+  /** From now on the second API server hears of namespaces, and only of them, so much later: its caches lag differently. */
+  lagNamespaces(milliseconds: number): void;
+  /** Path of a kubeconfig for the same user at another of the API servers. */
+  kubeconfigAt(server: ApiServer, kubeconfig: string): string;
   /** The API server is gone, as by a crash (requests under way break off), until startApiServer. */
   stopApiServer(): Promise<void>;
   /** The same port and data again; resolves when it is ready. */
@@ -60,6 +76,8 @@ export interface Parts {
   readonly binaries: Binaries<ServerBinary>;
   readonly folder: TemporaryFolder;
   readonly users: readonly KnownUser[];
+  /** 1 or 2. */
+  readonly apiServers: number;
 }
 
 /** Far more than it takes (3 s), for a machine that is busy building something else. */
@@ -74,6 +92,7 @@ export class LocalControlPlane implements ControlPlane {
   #port = 0;
   #etcd: Child | undefined;
   #apiServer: Child | undefined;
+  #second: (ApiServer & { readonly child: Child; readonly lag: Lag }) | undefined;
   #controllerManager: Child | undefined;
 
   constructor(parts: Parts) {
@@ -97,12 +116,17 @@ export class LocalControlPlane implements ControlPlane {
     return this.#files.audit;
   }
 
+  get apiServers(): readonly ApiServer[] {
+    return this.#second === undefined ? [this] : [this, this.#second];
+  }
+
   async start(): Promise<void> {
     writeServiceAccountKey(this.#files.serviceAccountKey);
     writeTokenFile(this.#files.tokens, this.#parts.users);
     writeFileSync(this.#files.auditPolicy, JSON.stringify(AUDIT_POLICY));
     this.#etcd = await this.#spawnEtcd();
-    await this.#startApiServerOnAFreePort();
+    this.#port = await onAFreePort((port) => this.#startApiServerOn(port));
+    if (this.#parts.apiServers > 1) await onAFreePort((port) => this.#startSecondOn(port));
     this.adminKubeconfig = this.#kubeconfigOf(ADMIN);
     const kubeconfig = this.#kubeconfigOf(CONTROLLER_MANAGER);
     this.#controllerManager = await this.#spawn(
@@ -134,44 +158,55 @@ export class LocalControlPlane implements ControlPlane {
     this.#controllerManager?.signal('SIGCONT');
   }
 
+  lagNamespaces(milliseconds: number): void {
+    this.#second?.lag.set(milliseconds);
+  }
+
+  kubeconfigAt({ url }: ApiServer, kubeconfig: string): string {
+    if (url === this.url) return kubeconfig;
+    const moved = `${kubeconfig}.${new URL(url).port}`;
+    writeFileSync(moved, readFileSync(kubeconfig, 'utf8').replaceAll(this.url, url), { mode: 0o600 });
+    return moved;
+  }
+
   async stopApiServer(): Promise<void> {
     await this.#apiServer?.stop(0);
   }
 
   async startApiServer(): Promise<void> {
-    this.#apiServer = await this.#spawn('kube-apiserver', apiServerFlags(this.#files, this.#port));
-    await this.#apiServerReady();
+    await this.#startApiServerOn(this.#port);
   }
 
   async restartEtcd(): Promise<void> {
     await this.#etcd?.stop(0);
     this.#etcd = await this.#spawnEtcd();
-    await this.#apiServerReady();
+    await this.#apiServerReady(this.#port);
   }
 
   async stop(): Promise<void> {
     // Nothing of it is needed any more: no reason to ask politely.
     await Promise.all(this.#running().map((child) => child.stop(0)));
+    await this.#second?.lag.stop();
     this.#parts.folder.remove();
   }
 
-  /** Between finding a free port and listening on it somebody else may take it: then with another. */
-  async #startApiServerOnAFreePort(): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      this.#port = await freePort();
-      try {
-        await this.startApiServer();
-        return;
-      } catch (error) {
-        const taken = error instanceof Error && error.message.includes('address already in use');
-        if (!taken || attempt === PORT_TRIES) throw error;
-      }
-    }
+  async #startApiServerOn(port: number): Promise<void> {
+    this.#apiServer = await this.#spawn('kube-apiserver', apiServerFlags(this.#files, port));
+    await this.#apiServerReady(port);
   }
 
-  #apiServerReady(): Promise<void> {
+  /** After the first one, which has made the certificates. */
+  async #startSecondOn(port: number): Promise<void> {
+    const lag = await startLag(this.#files.etcdSocket);
+    const flags = secondApiServerFlags(this.#files, port, lag.url);
+    const child = await this.#spawn('kube-apiserver', flags, 'kube-apiserver-2');
+    this.#second = { url: `https://127.0.0.1:${port}`, auditLog: this.#files.secondAudit, child, lag };
+    await this.#apiServerReady(port);
+  }
+
+  #apiServerReady(port: number): Promise<void> {
     const { token } = this.#known(STARTER);
-    const server = { port: this.#port, caFile: this.#files.ca, token };
+    const server = { port, caFile: this.#files.ca, token };
     return this.#until('kube-apiserver', (signal) => apiServerReady(server, signal));
   }
 
@@ -193,12 +228,12 @@ export class LocalControlPlane implements ControlPlane {
   }
 
   #running(): Child[] {
-    const children = [this.#controllerManager, this.#apiServer, this.#etcd];
+    const children = [this.#controllerManager, this.#second?.child, this.#apiServer, this.#etcd];
     return children.filter((child) => child !== undefined);
   }
 
-  #spawn(name: ServerBinary, args: readonly string[]): Promise<Child> {
-    const command = this.#parts.binaries[name];
+  #spawn(binary: ServerBinary, args: readonly string[], name: string = binary): Promise<Child> {
+    const command = this.#parts.binaries[binary];
     return startChild({ name, command, args, logFile: join(this.folder, `${name}.log`) });
   }
 
@@ -221,5 +256,19 @@ export class LocalControlPlane implements ControlPlane {
   #kubeconfig(user: string, token: string): string {
     const ca = readFileSync(this.#files.ca);
     return writeKubeconfig({ folder: this.folder, server: this.url, ca, user, token });
+  }
+}
+
+/** Between finding a free port and listening on it somebody else may take it: then with another. Resolves to the port. */
+async function onAFreePort(start: (port: number) => Promise<void>): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    try {
+      await start(port);
+      return port;
+    } catch (error) {
+      const taken = error instanceof Error && error.message.includes('address already in use');
+      if (!taken || attempt === PORT_TRIES) throw error;
+    }
   }
 }

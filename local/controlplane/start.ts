@@ -4,11 +4,13 @@ import { temporaryFolder } from './exit.ts';
 import { LocalControlPlane, type ControlPlane } from './processes.ts';
 
 export type { User } from './credentials.ts';
-export type { ControlPlane } from './processes.ts';
+export type { ApiServer, ControlPlane } from './processes.ts';
 
 export interface StartOptions {
   /** The users `kubeconfigForUser` knows, besides DEFAULT_USERS. None has a right before the caller binds a role to it. */
   readonly users?: readonly User[];
+  /** How many API servers stand on the one etcd: 1, or 2. */
+  readonly apiServers?: 1 | 2;
   /** Hears of binaries that have to be built first. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -35,6 +37,7 @@ export async function startControlPlane(options: StartOptions = {}): Promise<Con
     binaries,
     folder: temporaryFolder('mtq-control-plane-'),
     users,
+    apiServers: options.apiServers ?? 1,
   });
   try {
     await controlPlane.start();

@@ -80,7 +80,10 @@ export class History {
 
   /** The newest version; undefined: never there, or gone. */
   latest<T extends KubernetesObject>(type: ResourceType<T>, name?: string): T | undefined {
-    const last = this.versions().findLast(({ kind, object }) => kind === type.kind && isNamed(object, name));
+    // One watch tells of all objects of a kind, in order: no need to sort, and this is asked at every change.
+    const last = this.#recorded.items.findLast(
+      ({ kind, object }) => kind === type.kind && isNamed(object, name),
+    );
     return last === undefined || last.gone ? undefined : (last.object as T);
   }
 

@@ -72,6 +72,7 @@ export interface Access {
   readonly verb: string;
   readonly group?: string;
   readonly resource: string;
+  readonly subresource?: string;
   readonly namespace?: string;
 }
 

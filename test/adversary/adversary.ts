@@ -1,0 +1,258 @@
+import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { connect } from '../../functions/kubernetes/client.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { NAMESPACES, PODS } from '../../functions/kubernetes/resources.ts';
+import { startChild } from '../../local/controlplane/children.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../local/kubevirt/objects.ts';
+import { askUntil } from '../integration/support/eventually.ts';
+import { startLab, type Lab } from '../integration/support/lab.ts';
+import { newTenant, roomFor, type Tenant } from '../integration/support/tenant.ts';
+import { readEvidence, type Entry } from './evidence.ts';
+import { judge, type Findings } from './judge.ts';
+import { pauseAtTargets } from './pauses.ts';
+import { release, type Release } from './releases.ts';
+import { bindRights, createRoles, userOfTenant } from './rights.ts';
+import type { Run, Wall } from './runs.ts';
+import { startSlowWebhook } from './slow-webhook.ts';
+import type { Kind, Plan, Report } from './tenants/plan.ts';
+import { BALLAST, BALLAST_MEMORY } from './tenants/pods.ts';
+import { COUNTED, COUNTED_HARD } from './tenants/quotas.ts';
+
+/** A tenant under attack by itself, and what came of it. */
+export interface Attacked {
+  readonly kind: Kind;
+  readonly tenant: Tenant;
+  readonly releases: readonly Release[];
+  readonly findings: Findings;
+  readonly entries: readonly Entry[];
+}
+
+export interface Result {
+  readonly run: Run;
+  readonly attacked: readonly Attacked[];
+  /** What the tenants' process tells of its attempts. */
+  readonly report: Report;
+  readonly seconds: number;
+}
+
+export interface Wish {
+  readonly wall: Wall;
+  /** In all, over all tenants but the careless ones, which go on until the others are done. */
+  readonly releases: number;
+  /** Fewer where so many milliseconds are not enough. */
+  readonly withinMs: number;
+}
+
+/** A lab with tenants that attack while their VMs migrate. Stop it when the result is looked at. */
+export interface Adversary {
+  readonly lab: Lab;
+  readonly result: Result;
+}
+
+/** Runs it all; rejects, leaving nothing behind, when the world could not be set up. */
+export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<Adversary> {
+  const kinds = kindsOf(run);
+  const users = kinds.map((_, index) => userOfTenant(namespaceOf(index)));
+  const lab = await startLab({
+    change: wall,
+    // Locks live as long as they may: on a busy machine all takes longer.
+    env: { SETTLE_MS: String(run.settleMs), LOCK_SECONDS: '60' },
+    controlPlane: { users, apiServers: run.lagMs === undefined ? 1 : 2 },
+    reroute: (account, kubeconfig, controlPlane) => spread(controlPlane, account, kubeconfig),
+  });
+  try {
+    return { lab, result: await attack(lab, run, { kinds, ...order }) };
+  } catch (error) {
+    await lab.stop();
+    throw error;
+  }
+}
+
+const namespaceOf = (index: number): string => `tenant-${index}`;
+
+const kindsOf = ({ tenants }: Run): Kind[] =>
+  (['admin', 'generous', 'careless'] as const).flatMap((kind) => new Array<Kind>(tenants[kind]).fill(kind));
+
+/** Every second of our processes talks to the second API server, where there is one. `raise` proves at the first. */
+function spread(controlPlane: ControlPlane, account: string, kubeconfig: string): string {
+  const accounts: readonly string[] = [SERVICE_ACCOUNT.lock, SERVICE_ACCOUNT.lower, SERVICE_ACCOUNT.guard];
+  const second = controlPlane.apiServers[1];
+  return second === undefined || !accounts.includes(account)
+    ? kubeconfig
+    : controlPlane.kubeconfigAt(second, kubeconfig);
+}
+
+async function attack(
+  lab: Lab,
+  run: Run,
+  { kinds, ...order }: Omit<Wish, 'wall'> & { readonly kinds: readonly Kind[] },
+): Promise<Result> {
+  const { admin, cluster } = lab;
+  const { controlPlane } = cluster;
+  await createRoles(admin);
+  await admin.create(
+    FULL_KUBEVIRTS,
+    newKubeVirt({ parallelMigrationsPerCluster: 50, parallelOutboundMigrationsPerNode: 50 }),
+  );
+  const tenants = await Promise.all(
+    kinds.map(async (kind, index) => ({
+      kind,
+      tenant: await settle(lab, run, { kind, name: namespaceOf(index) }),
+    })),
+  );
+  if (run.slow !== undefined) lab.atEnd(await startSlowWebhook(admin, run.slow, namespaceOf(0)));
+  if (run.lagMs !== undefined) controlPlane.lagNamespaces(run.lagMs);
+  const pauses = run.pauseMs === undefined ? undefined : pauseAtTargets(admin, controlPlane, run.pauseMs);
+
+  const started = performance.now();
+  const attackers = await startAttackers(lab, run, tenants);
+  const done = await releaseAll(admin, tenants, order);
+  const report = await attackers.stop();
+  const seconds = (performance.now() - started) / 1_000;
+  await pauses?.stop();
+  controlPlane.lagNamespaces(0);
+
+  const evidence = await evidenceOf(lab);
+  const attacked = tenants.map(({ kind, tenant }, index) => {
+    const entries = evidence.get(tenant.name) ?? [];
+    const findings = judge(tenant.history.versions(), entries, userOfTenant(tenant.name).name);
+    return { kind, tenant, releases: done[index] ?? [], findings, entries };
+  });
+  return { run, attacked, report, seconds };
+}
+
+interface Attacker {
+  readonly kind: Kind;
+  readonly tenant: Tenant;
+}
+
+/** The careless ones go on until the others are done: nobody waits for what they do to themselves. */
+async function releaseAll(
+  admin: Cluster,
+  tenants: readonly Attacker[],
+  { releases, withinMs }: Omit<Wish, 'wall'>,
+): Promise<Release[][]> {
+  const over = new AbortController();
+  const { signal } = over;
+  const counted = tenants.filter(({ kind }) => kind !== 'careless').length;
+  const order = { count: Math.ceil(releases / counted), withinMs, signal };
+  const forever = { count: Infinity, withinMs: Infinity, signal };
+  let left = counted;
+  return Promise.all(
+    tenants.map(async ({ kind, tenant }) => {
+      if (kind === 'careless') return release(admin, tenant, forever);
+      const done = await release(admin, tenant, order);
+      left -= 1;
+      if (left === 0) over.abort();
+      return done;
+    }),
+  );
+}
+
+/** A namespace that is full to the last millicore: a VM, and a pod that can be resized. */
+async function settle(
+  lab: Lab,
+  { gives = 1 }: Run,
+  { kind, name }: { kind: Kind; name: string },
+): Promise<Tenant> {
+  const launcher = roomFor(1);
+  const cpu = `${Number.parseInt(launcher['requests.cpu'] ?? '') + 50}m`;
+  const memory = String(Number(launcher['requests.memory']) + BALLAST_MEMORY);
+  const quotas = {
+    tight: { pods: '2', 'requests.cpu': cpu, 'requests.memory': memory },
+    [COUNTED]: COUNTED_HARD,
+  };
+  // Strangers that get in where nobody can stop them must not take the whole room, or nothing would get through.
+  const pods = gives === 1 ? '1' : '200';
+  const tenant = await newTenant(lab, { name, quotas, gives: { pods, ...roomFor(gives) } });
+  const requests = { cpu: '50m', memory: String(BALLAST_MEMORY) };
+  const ballast = {
+    metadata: { namespace: name, name: BALLAST },
+    spec: { containers: [{ name: 'c', image: 'example.com/tenant', resources: { requests } }] },
+  };
+  await lab.admin.create(PODS, ballast);
+  await bindRights(lab.admin, name, kind);
+  return tenant;
+}
+
+const TENANTS = fileURLToPath(new URL('tenants/main.ts', import.meta.url));
+const GRACE_MS = 60_000;
+
+async function startAttackers(
+  { cluster: { controlPlane, eventing } }: Lab,
+  { podClients }: Run,
+  tenants: readonly Attacker[],
+): Promise<{ stop(): Promise<Report> }> {
+  const { folder } = controlPlane;
+  const functions = ['feasibility', 'lock', 'raise', 'lower', 'unlock'].map(
+    (name) => eventing.activator.url(name) ?? '',
+  );
+  const plan: Plan = {
+    sinks: { broker: eventing.brokerUrl(SYSTEM_NAMESPACE, 'mtq'), functions },
+    podClients,
+    report: join(folder, 'tenants-report.json'),
+    tenants: await Promise.all(
+      tenants.map(async ({ kind, tenant: { name } }) => {
+        const kubeconfig = await controlPlane.kubeconfigForUser(userOfTenant(name));
+        const kubeconfigs = controlPlane.apiServers.map((server) =>
+          controlPlane.kubeconfigAt(server, kubeconfig),
+        );
+        return { namespace: name, kind, kubeconfigs };
+      }),
+    ),
+  };
+  const file = join(folder, 'tenants-plan.json');
+  writeFileSync(file, JSON.stringify(plan));
+  const child = await startChild({
+    name: 'tenants',
+    command: process.execPath,
+    args: [TENANTS, file],
+    logFile: join(folder, 'tenants.log'),
+  });
+  return {
+    stop: async () => {
+      await child.stop(GRACE_MS);
+      try {
+        return JSON.parse(readFileSync(plan.report, 'utf8')) as Report;
+      } catch (cause) {
+        throw new Error(`the tenants did not report. The end of their log:\n${child.logTail()}`, { cause });
+      }
+    },
+  };
+}
+
+/** A request that is answered after all others, in the log of each API server: then all others are there too. */
+async function evidenceOf({
+  cluster: { controlPlane },
+}: Lab): Promise<ReadonlyMap<string, readonly Entry[]>> {
+  const servers = controlPlane.apiServers;
+  for (const [index, server] of servers.entries()) {
+    const there = connect(controlPlane.kubeconfigAt(server, controlPlane.adminKubeconfig));
+    const marker = `end-of-log-${index}`;
+    await there.list(NAMESPACES, { labelSelector: `${marker}=1` });
+    await askUntil(
+      'the audit log is written',
+      () => Promise.resolve(endOf(server.auditLog)),
+      (end) => end.includes(marker),
+    );
+  }
+  return readEvidence(servers, (namespace) => namespace.startsWith('tenant-'));
+}
+
+const END_BYTES = 100_000;
+
+function endOf(file: string): string {
+  const log = openSync(file, 'r');
+  try {
+    const { size } = fstatSync(log);
+    const end = Buffer.alloc(Math.min(size, END_BYTES));
+    readSync(log, end, 0, end.length, size - end.length);
+    return end.toString('utf8');
+  } finally {
+    closeSync(log);
+  }
+}

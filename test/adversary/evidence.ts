@@ -1,0 +1,63 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { PROOF_QUOTA, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
+import type { ApiServer } from '../../local/controlplane/start.ts';
+import { isDryRun, type Audited } from '../integration/support/audit.ts';
+
+/** audit.k8s.io/v1 Event, as far as it is evidence. */
+export interface Entry extends Omit<Audited, 'objectRef' | 'responseStatus'> {
+  /** RFC 3339 with microseconds, always UTC: as texts they are in the order of time. */
+  readonly requestReceivedTimestamp: string;
+  readonly objectRef: NonNullable<Audited['objectRef']> & { readonly resourceVersion?: string };
+  readonly responseStatus: {
+    readonly code: number;
+    readonly details?: { readonly causes?: readonly { reason?: string; message?: string }[] };
+  };
+}
+
+/** What an API server answered about pods and quotas of namespaces, oldest first. */
+export type Evidence = ReadonlyMap<string, readonly Entry[]>;
+
+const RESOURCES = ['pods', 'resourcequotas'];
+
+/** Reads the audit logs of all the API servers, as far as they are written: a marker of the caller's must be in each. */
+export async function readEvidence(
+  servers: readonly ApiServer[],
+  isWanted: (namespace: string) => boolean,
+): Promise<Evidence> {
+  const evidence = new Map<string, Entry[]>();
+  for (const { auditLog } of servers) {
+    for await (const line of createInterface({ input: createReadStream(auditLog) })) {
+      const entry = parse(line);
+      const namespace = entry?.objectRef.namespace ?? '';
+      if (entry === undefined || !isWanted(namespace)) continue;
+      const entries = evidence.get(namespace) ?? [];
+      entries.push(entry);
+      evidence.set(namespace, entries);
+    }
+  }
+  for (const entries of evidence.values()) {
+    entries.sort((one, other) => (one.stageTimestamp < other.stageTimestamp ? -1 : 1));
+  }
+  return evidence;
+}
+
+/** Writes about our resources, when they were answered; undefined: any other line. */
+function parse(line: string): Entry | undefined {
+  // Parsing is what takes the time: most lines are reads.
+  if (!line.includes('"ResponseComplete"') || /"verb":"(?:get|list|watch)"/.test(line)) return undefined;
+  const entry = JSON.parse(line) as Partial<Entry>;
+  const isAbout = RESOURCES.includes(entry.objectRef?.resource ?? '');
+  return isAbout && entry.responseStatus !== undefined ? (entry as Entry) : undefined;
+}
+
+/** The token that this request proved, by the guard's own refusal; undefined: it is no proof. */
+export function provenBy({ verb, user, objectRef, responseStatus, ...entry }: Entry): string | undefined {
+  const isAsked =
+    verb === 'create' &&
+    user.username === userOf(SERVICE_ACCOUNT.raise) &&
+    objectRef.name === PROOF_QUOTA &&
+    isDryRun({ verb, user, ...entry });
+  if (!isAsked || responseStatus.code !== 403) return undefined;
+  return responseStatus.details?.causes?.find(({ reason }) => reason === WEBHOOK.locked)?.message;
+}

@@ -1,0 +1,214 @@
+import type { KubernetesObject, ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
+import { parseQuantity } from '../../functions/domain/quantity.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { heldBy, type Version } from '../integration/support/history.ts';
+import { provenBy, type Entry } from './evidence.ts';
+import { BALLAST, BALLAST_MEMORY, resizer } from './tenants/pods.ts';
+
+/** A pod, or the resize of one, that got in while a namespace was locked, or above an original. */
+export interface Admitted {
+  readonly what: string;
+  readonly revision: number;
+  readonly received: string;
+  /** Of the lock that was there, or was last; and when its proof was answered, if it was. */
+  readonly token: string;
+  readonly proven: string | undefined;
+  /** Some quota was enforced, or used, above its original in what this one takes. */
+  readonly isAbove: boolean;
+}
+
+/** Milliseconds since 1970, by the API servers' clock. */
+export interface Window {
+  readonly from: number;
+  readonly until: number;
+}
+
+export interface Findings {
+  /** Admitted though the request was received after the proof was answered: what must not be. */
+  readonly late: readonly Admitted[];
+  /** Admitted, and received before: nobody can stop them. */
+  readonly strangers: readonly Admitted[];
+  /** While status.hard was above an original. */
+  readonly windows: readonly Window[];
+  /** The tenant's requests for pods and their growth that were received in those windows. */
+  readonly inWindows: number;
+  readonly requests: number;
+}
+
+/** Pure: what became of the tenant's requests, by every version of its namespace and by the audit logs. */
+export function judge(versions: readonly Version[], entries: readonly Entry[], user: string): Findings {
+  const theirs = entries.filter(
+    (entry) => entry.user.username === user && entry.objectRef.resource === 'pods',
+  );
+  const asked = theirs.filter(({ verb }) => verb !== 'delete');
+  const admitted = admittedIn(versions, { proofs: proofsIn(entries), done: doneBy(asked) });
+  const windows = windowsIn(versions, entries);
+  const isLate = ({ proven, received }: Admitted): boolean => proven !== undefined && received > proven;
+  return {
+    late: admitted.filter(isLate),
+    strangers: admitted.filter((one) => !isLate(one)),
+    windows,
+    inWindows: asked.filter((entry) => isIn(windows, Date.parse(entry.requestReceivedTimestamp))).length,
+    requests: asked.length,
+  };
+}
+
+const isIn = (windows: readonly Window[], at: number): boolean =>
+  windows.some(({ from, until }) => from <= at && at < until);
+
+/** When the first proof of each token was answered. */
+function proofsIn(entries: readonly Entry[]): Map<string, string> {
+  const proofs = new Map<string, string>();
+  for (const entry of entries) {
+    const token = provenBy(entry);
+    if (token !== undefined && !proofs.has(token)) proofs.set(token, entry.stageTimestamp);
+  }
+  return proofs;
+}
+
+/** By what they made: the name of a pod, or the field manager of a resize. */
+const doneBy = (asked: readonly Entry[]): Map<string, Entry> =>
+  new Map(
+    asked
+      .filter(({ responseStatus, requestURI }) => responseStatus.code < 300 && !requestURI.includes('dryRun'))
+      .map((entry) => [madeBy(entry), entry]),
+  );
+
+function madeBy({ objectRef: { name = '', subresource }, requestURI }: Entry): string {
+  if (subresource !== 'resize') return name;
+  return new URL(requestURI, 'https://localhost').searchParams.get('fieldManager') ?? name;
+}
+
+interface Known {
+  readonly proofs: ReadonlyMap<string, string>;
+  readonly done: ReadonlyMap<string, Entry>;
+}
+
+/** The versions in their order: each new pod and each resize, and what was locked and raised then. */
+function admittedIn(versions: readonly Version[], { proofs, done }: Known): Admitted[] {
+  const state = new State();
+  return versions.flatMap((version) => {
+    state.goOn(version);
+    const made = state.madeBy(version);
+    const entry = made === undefined ? undefined : done.get(made.what);
+    if (made === undefined || entry === undefined) return [];
+    const isAbove = state.isAbove(made.charges);
+    if (!state.isLocked && !isAbove) return [];
+    const { token } = state;
+    const { revision } = version;
+    const received = entry.requestReceivedTimestamp;
+    return [{ what: made.what, revision, received, token, proven: proofs.get(token), isAbove }];
+  });
+}
+
+/** What a tenant made with a version of a pod. */
+interface Made {
+  /** The name of a new pod, or the field manager of a resize. */
+  readonly what: string;
+  /** The quota's keys of which it takes more than before. */
+  readonly charges: readonly string[];
+}
+
+/** A namespace at one revision. */
+class State {
+  /** Of the lock that is there, or was last. */
+  token = '';
+  isLocked = false;
+  readonly #quotas = new Map<string, { original: ResourceList; quota: ResourceQuota }>();
+  readonly #requests = new Map<string, ResourceList>();
+
+  /** Whether one of these keys is enforced, or used, above what some quota says by itself. */
+  isAbove(keys: readonly string[]): boolean {
+    return [...this.#quotas.values()].some(({ original, quota: { status } }) => {
+      const concerned = Object.fromEntries(Object.entries(original).filter(([key]) => keys.includes(key)));
+      return exceeds(status?.hard, concerned) || exceeds(status?.used, concerned);
+    });
+  }
+
+  goOn({ kind, gone, object }: Version): void {
+    if (kind === NAMESPACES.kind) {
+      const lock = heldBy(object);
+      this.isLocked = lock !== undefined;
+      this.token = lock?.token ?? this.token;
+    } else if (kind === RESOURCE_QUOTAS.kind) this.#setQuota(object as ResourceQuota, gone);
+  }
+
+  /** undefined: nothing new. */
+  madeBy({ kind, gone, object }: Version): Made | undefined {
+    if (kind !== PODS.kind || gone) return undefined;
+    const { uid, name } = object.metadata;
+    const requests = requestsOf(object);
+    const before = this.#requests.get(uid);
+    this.#requests.set(uid, requests);
+    if (before === undefined) return { what: name, charges: CHARGED };
+    if (name !== BALLAST || before['memory'] === requests['memory']) return undefined;
+    const grew = parseQuantity(requests['cpu'] ?? '0') > parseQuantity(before['cpu'] ?? '0');
+    const what = resizer(BALLAST_MEMORY - Number(requests['memory']));
+    return { what, charges: grew ? ['requests.cpu'] : [] };
+  }
+
+  #setQuota(quota: ResourceQuota, gone: boolean): void {
+    const { uid } = quota.metadata;
+    const original = this.#quotas.get(uid)?.original ?? quota.spec.hard ?? {};
+    if (gone) this.#quotas.delete(uid);
+    else this.#quotas.set(uid, { original, quota });
+  }
+}
+
+/** What every pod is charged for, as far as the tenants' quotas count it. */
+const CHARGED = ['pods', 'requests.cpu', 'requests.memory'];
+
+interface Sized extends KubernetesObject {
+  spec?: { containers: { resources?: { requests?: ResourceList } }[] };
+}
+
+const requestsOf = (pod: Sized): ResourceList => pod.spec?.containers[0]?.resources?.requests ?? {};
+
+const exceeds = (amounts: ResourceList | undefined, original: ResourceList): boolean =>
+  Object.entries(original).some(([key, text]) => parseQuantity(amounts?.[key] ?? '0') > parseQuantity(text));
+
+/** From the request that raised status.hard to the answer of the one that put it back, quota by quota. */
+function windowsIn(versions: readonly Version[], entries: readonly Entry[]): Window[] {
+  const writes = new Map(
+    entries
+      .filter(
+        ({ objectRef, responseStatus }) =>
+          objectRef.resource === 'resourcequotas' && responseStatus.code === 200,
+      )
+      .map((entry) => [`${entry.objectRef.name ?? ''} ${entry.objectRef.resourceVersion ?? ''}`, entry]),
+  );
+  const quotas = Map.groupBy(
+    versions.filter(({ kind, gone }) => kind === RESOURCE_QUOTAS.kind && !gone),
+    ({ object }) => object.metadata.uid,
+  );
+  return [...quotas.values()].flatMap((ofOne) =>
+    windowsOf(
+      ofOne.map(({ object }) => object as ResourceQuota),
+      writes,
+    ),
+  );
+}
+
+function windowsOf(quotas: readonly ResourceQuota[], writes: ReadonlyMap<string, Entry>): Window[] {
+  const original = quotas[0]?.spec.hard ?? {};
+  const isRaised = ({ status }: ResourceQuota): boolean => exceeds(status?.hard, original);
+  const madeFrom = ({ metadata: { name, resourceVersion } }: ResourceQuota): Entry => {
+    const write = writes.get(`${name} ${resourceVersion}`);
+    if (write === undefined)
+      throw new Error(`the audit logs do not say what followed ${name} ${resourceVersion}`);
+    return write;
+  };
+  const windows: Window[] = [];
+  let from = 0;
+  let before: ResourceQuota | undefined;
+  for (const quota of quotas) {
+    const wasRaised = before !== undefined && isRaised(before);
+    if (before !== undefined && isRaised(quota) !== wasRaised) {
+      const write = madeFrom(before);
+      if (wasRaised) windows.push({ from, until: Date.parse(write.stageTimestamp) });
+      else from = Date.parse(write.requestReceivedTimestamp);
+    }
+    before = quota;
+  }
+  return windows;
+}

@@ -1,0 +1,91 @@
+import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { isNotFound } from '../../functions/kubernetes/errors.ts';
+import { FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
+import { migrate } from '../integration/kubevirt-rig.ts';
+import type { History } from '../integration/support/history.ts';
+import type { Tenant } from '../integration/support/tenant.ts';
+
+/** One migration that needed a raise. */
+export interface Release {
+  readonly migration: string;
+  readonly isThrough: boolean;
+  /** From the migration's creation until the namespace was free and full again. */
+  readonly ms: number;
+  /** How many locks it took. */
+  readonly locks: number;
+}
+
+export interface Order {
+  /** How many, one after the other; */
+  readonly count: number;
+  /** at least one, and no new one after so many milliseconds. */
+  readonly withinMs: number;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+const WITHIN_MS = 90_000;
+
+/** The VM migrates again and again, each time in a namespace that is full again. One that does not get through is no error. */
+export async function release(
+  admin: Cluster,
+  tenant: Tenant,
+  { count, withinMs, signal }: Order,
+): Promise<Release[]> {
+  const done: Release[] = [];
+  const until = performance.now() + withinMs;
+  const goesOn = (n: number): boolean => n === 0 || (n < count && performance.now() < until);
+  for (let n = 0; goesOn(n) && !signal.aborted; n += 1) {
+    const one = await releaseOne(admin, tenant, { migration: `mig${n}`, signal });
+    if (one !== undefined) done.push(one);
+  }
+  return done;
+}
+
+async function releaseOne(
+  admin: Cluster,
+  { name: namespace, history }: Tenant,
+  { migration, signal }: { readonly migration: string; readonly signal: AbortSignal },
+): Promise<Release | undefined> {
+  const before = { at: performance.now(), locks: history.locks().length };
+  await migrate(admin, { namespace, name: migration, vmi: 'vm0' });
+  const isThrough = await Promise.race([
+    history
+      .until(`${migration} is through`, () => isOver(history, migration), WITHIN_MS)
+      .then(
+        () => true,
+        () => false,
+      ),
+    new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined))),
+  ]);
+  if (isThrough === undefined) return undefined;
+  const ms = performance.now() - before.at;
+  await tidyUp(admin, namespace, migration);
+  return { migration, isThrough, ms, locks: history.locks().length - before.locks };
+}
+
+/** Succeeded, and all is as full and as free as before. */
+function isOver(history: History, migration: string): boolean {
+  const { phase } = history.latest(FULL_MIGRATIONS, migration)?.status ?? {};
+  if (phase !== 'Succeeded' || history.isLocked()) return false;
+  const { hard, used } = history.latest(RESOURCE_QUOTAS, 'tight')?.status ?? {};
+  return used?.['pods'] === hard?.['pods'];
+}
+
+/** As KubeVirt's own garbage collection, only sooner: the next release's lists are as short as the first one's. */
+async function tidyUp(admin: Cluster, namespace: string, migration: string): Promise<void> {
+  const { items } = await admin.list(PODS, { namespace, fieldSelector: 'status.phase=Succeeded' });
+  const ended = items.map(({ metadata }) => admin.delete(PODS, { namespace, name: metadata.name }, AT_ONCE));
+  await Promise.all([...ended, admin.delete(FULL_MIGRATIONS, { namespace, name: migration })].map(orGone));
+}
+
+const AT_ONCE = { gracePeriodSeconds: 0 };
+
+async function orGone(deletion: Promise<void>): Promise<void> {
+  try {
+    await deletion;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { SlowWebhook } from './slow-webhook.ts';
+
+/** What stands between the tenants and the raised room: a change of the installed manifests (startLocalCluster). */
+export type Wall = (objects: KubernetesObject[]) => void;
+
+/** By name. Every run can be done with each of them. */
+export const WALLS = {
+  'as installed': () => undefined,
+} as const satisfies Readonly<Record<string, Wall>>;
+
+/** In which world the tenants attack. */
+export interface Run {
+  readonly name: string;
+  /** Namespaces of each kind, each with one VM. */
+  readonly tenants: { readonly admin: number; readonly generous: number; readonly careless: number };
+  /** Clients of each tenant that create pods. */
+  readonly podClients: number;
+  readonly settleMs: number;
+  /** Another webhook that takes its time over pods. */
+  readonly slow?: SlowWebhook;
+  /** kube-controller-manager stands still for so long each time a target pod appears, milliseconds. */
+  readonly pauseMs?: number;
+  /** Two API servers; functions and tenants use both. The second one hears of namespaces so much later, milliseconds. */
+  readonly lagMs?: number;
+  /** So many launchers' room is given; 1 when left out. More: strangers do not take it all. */
+  readonly gives?: number;
+  /** There is nothing that holds in this world: what gets in is counted and printed, not refused. Why. */
+  readonly isOpen?: string;
+}
+
+const USUAL = {
+  tenants: { admin: 1, generous: 1, careless: 1 },
+  podClients: 2,
+  settleMs: 0,
+} as const;
+
+export const BASE: Run = { name: 'one API server', ...USUAL };
+
+const SLOW = { ...USUAL, podClients: 6, gives: 3 };
+const TWO_SERVERS = { ...USUAL, podClients: 3 };
+
+export const SLOW_VALIDATING: Run = {
+  name: 'a validating webhook takes 500 ms',
+  ...SLOW,
+  slow: { kind: 'validating', ms: 500 },
+};
+
+export const SLOW_VALIDATING_SETTLED: Run = {
+  ...SLOW_VALIDATING,
+  name: 'a validating webhook takes 500 ms, SETTLE_MS=750',
+  settleMs: 750,
+};
+
+export const SLOW_MUTATING: Run = {
+  name: 'a mutating webhook takes 500 ms',
+  ...SLOW,
+  slow: { kind: 'mutating', ms: 500 },
+};
+
+export const PAUSED: Run = {
+  name: 'kube-controller-manager paused for 2 s at each target pod',
+  ...USUAL,
+  pauseMs: 2_000,
+};
+
+export const TWO_API_SERVERS: Run = {
+  name: 'two API servers, the second 100 ms late, SETTLE_MS=250',
+  ...TWO_SERVERS,
+  lagMs: 100,
+  settleMs: 250,
+};
+
+export const TWO_API_SERVERS_UNSETTLED: Run = {
+  name: 'two API servers, SETTLE_MS=0',
+  ...TWO_SERVERS,
+  lagMs: 0,
+};
+
+/** The counter must count here: the proof stands for one API server, and the other has not heard of the lock yet. */
+export const TWO_API_SERVERS_LATE: Run = {
+  ...TWO_API_SERVERS_UNSETTLED,
+  name: 'two API servers, the second 300 ms late, SETTLE_MS=0',
+  lagMs: 300,
+  gives: 3,
+  isOpen: 'SETTLE_MS is shorter than the lag between the API servers',
+};

@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { PODS } from '../../functions/kubernetes/resources.ts';
+import { askUntil } from '../integration/support/eventually.ts';
+import { startLiar } from '../integration/support/liar.ts';
+
+/** Somebody else's webhook for pods. */
+export interface SlowWebhook {
+  readonly kind: 'mutating' | 'validating';
+  /** How long it takes over each, milliseconds. */
+  readonly ms: number;
+}
+
+const CONFIGURATION = {
+  mutating: 'MutatingWebhookConfiguration',
+  validating: 'ValidatingWebhookConfiguration',
+};
+
+/** Resolves when the API server asks it about the pods of this namespace, as of all others; the result stops it. */
+export async function startSlowWebhook(
+  admin: Cluster,
+  { kind, ms }: SlowWebhook,
+  namespace: string,
+): Promise<() => Promise<void>> {
+  const liar = await startLiar();
+  let asked = 0;
+  liar.says(async () => {
+    asked += 1;
+    await delay(ms);
+    return { allowed: true };
+  });
+  const type: ResourceType<KubernetesObject & { webhooks: object[] }> = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: CONFIGURATION[kind],
+    plural: `${CONFIGURATION[kind].toLowerCase()}s`,
+    namespaced: false,
+  };
+  const rule = {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    resources: ['pods', 'pods/resize'],
+    operations: ['CREATE', 'UPDATE'],
+  };
+  const webhook = {
+    name: 'slow.example.com',
+    clientConfig: liar.clientConfig,
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    failurePolicy: 'Ignore',
+    timeoutSeconds: 10,
+    rules: [rule],
+  };
+  await admin.create(type, { metadata: { name: 'slow' }, webhooks: [webhook] });
+  const pod = {
+    metadata: { namespace, name: 'probe' },
+    spec: { containers: [{ name: 'c', image: 'probe' }] },
+  };
+  await askUntil(
+    'the slow webhook is asked',
+    async () => {
+      await admin.create(PODS, pod, { dryRun: true }).catch(() => undefined);
+      return asked;
+    },
+    (times) => times > 0,
+  );
+  return () => liar.stop();
+}

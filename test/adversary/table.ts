@@ -1,0 +1,83 @@
+import type { Attacked, Result } from './adversary.ts';
+import { OUTCOMES } from './tenants/outcome.ts';
+
+/** Columns as wide as their widest cell; the first to the left, numbers to the right. */
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ');
+  return rows.map(line).join('\n');
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
+
+/** What the run came to, for people: attempts by shape and what became of them, and what counts. */
+export function tableOf({ run, attacked, report, seconds }: Result): string {
+  const attempts = Object.entries(report.counts).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const rows = attempts.map(([what, row]) => [
+    what,
+    ...OUTCOMES.map((outcome) => String(row[outcome] ?? '')),
+  ]);
+  const total = sum(attempts.flatMap(([, row]) => Object.values(row)));
+  const others = Object.entries(report.others).map(([what, answer]) => `  other: ${what}: ${answer}`);
+  return [
+    `\nthe adversary: ${run.name}${run.isOpen === undefined ? '' : ` (${run.isOpen})`}`,
+    aligned([['attempt', ...OUTCOMES], ...rows]),
+    ...others,
+    `${total} attempts in ${seconds.toFixed(1)} s: ${(total / seconds).toFixed(0)} a second`,
+    aligned([HEADINGS, ...attacked.map(rowOf)]),
+    ...attacked.flatMap(admittedOf),
+    '',
+  ].join('\n');
+}
+
+const HEADINGS = [
+  'tenant',
+  'releases',
+  'through',
+  'locks',
+  'median ms',
+  'raised ms',
+  'pod requests',
+  'while raised',
+  'strangers',
+  'late',
+];
+
+function rowOf({ kind, tenant, releases, findings }: Attacked): string[] {
+  const { windows, requests, inWindows, strangers, late } = findings;
+  const raisedMs = sum(windows.map(({ from, until }) => until - from));
+  const figures = [
+    releases.length,
+    releases.filter(({ isThrough }) => isThrough).length,
+    tenant.history.locks().length,
+    median(releases.map(({ ms }) => ms)),
+    raisedMs,
+    requests,
+    inWindows,
+    strangers.length,
+    late.length,
+  ];
+  return [`${tenant.name} (${kind})`, ...figures.map((figure) => figure.toFixed(0))];
+}
+
+const MOST = 10;
+
+/** Who got in, and when it had asked; the first of them. */
+function admittedOf({ tenant, findings: { late, strangers } }: Attacked): string[] {
+  const lines = [
+    ...late.map((one) => ['LATE', one] as const),
+    ...strangers.map((one) => ['stranger', one] as const),
+  ].map(
+    ([what, { what: name, received, proven, revision, isAbove }]) =>
+      `  ${what}: ${tenant.name} ${name} received ${received}, proof answered ${proven ?? 'never'}, revision ${revision}${isAbove ? ', above an original' : ''}`,
+  );
+  return lines.length > MOST ? [...lines.slice(0, MOST), `  and ${lines.length - MOST} more`] : lines;
+}

@@ -1,0 +1,105 @@
+import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
+import { APPLY, JSON_PATCH, MERGE_PATCH, nth, pointer, type Attack, type Attempt } from './attack.ts';
+import type { Sight } from './sight.ts';
+
+type Way = '' | '/status';
+
+/** A lock as we write it, for the tenant's own ends. */
+function forgedLock({ token, migration, migrationUid }: Sight): string {
+  const acquiredAt = new Date().toISOString();
+  const expiresAt = new Date(Date.now() + 30_000).toISOString();
+  const migrations = [{ name: migration, uid: migrationUid }];
+  return JSON.stringify({ v: 1, token, acquiredAt, expiresAt, migrations, quotas: [] });
+}
+
+type Tried = (sight: Sight) => Attempt;
+
+const merge =
+  (shape: string, way: Way, metadata: (sight: Sight) => object): Tried =>
+  (sight) => ({
+    shape: `namespace: ${shape}${way === '' ? '' : ` by ${way}`}`,
+    method: 'PATCH',
+    path: `/api/v1/namespaces/${sight.namespace}${way}`,
+    contentType: MERGE_PATCH,
+    body: { metadata: metadata(sight) },
+    never: true,
+  });
+
+/** PUT is the only verb that /finalize knows. */
+const finalize =
+  (shape: string, metadata: (sight: Sight) => object): Tried =>
+  (sight) => ({
+    shape: `namespace: ${shape} by /finalize`,
+    method: 'PUT',
+    path: `/api/v1/namespaces/${sight.namespace}/finalize`,
+    body: {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: sight.namespace, ...metadata(sight) },
+      spec: { finalizers: ['kubernetes'] },
+    },
+    never: true,
+  });
+
+const locked = (sight: Sight): object => ({
+  labels: { [LABEL.locked]: 'true' },
+  annotations: { [ANNOTATION.lock]: forgedLock(sight) },
+});
+const unlocked = (): object => ({
+  labels: { [LABEL.locked]: null },
+  annotations: { [ANNOTATION.lock]: null },
+});
+
+/** Only where the lock is there: a test in the patch. */
+const takenOff =
+  (map: 'labels' | 'annotations', key: string): Tried =>
+  ({ namespace }) => ({
+    shape: `namespace: ${key} off, where it is there`,
+    method: 'PATCH',
+    path: `/api/v1/namespaces/${namespace}`,
+    contentType: JSON_PATCH,
+    body: [
+      { op: 'test', path: `/metadata/labels/${pointer(LABEL.locked)}`, value: 'true' },
+      { op: 'remove', path: `/metadata/${map}/${pointer(key)}` },
+    ],
+    never: true,
+  });
+
+const applied: Tried = (sight) => ({
+  shape: 'namespace: locked by server-side apply',
+  method: 'PATCH',
+  path: `/api/v1/namespaces/${sight.namespace}?fieldManager=tenant&force=true`,
+  contentType: APPLY,
+  body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: sight.namespace, ...locked(sight) } },
+  never: true,
+});
+
+const TRIED: readonly Tried[] = [
+  takenOff('labels', LABEL.locked),
+  takenOff('annotations', ANNOTATION.lock),
+  merge('as if locked', '', locked),
+  merge('as if locked', '/status', locked),
+  finalize('as if locked', locked),
+  merge('the back-off reset', '', () => ({ annotations: { [ANNOTATION.lastAttempt]: '{}' } })),
+  merge('label changed', '', () => ({ labels: { [LABEL.locked]: 'false' } })),
+  applied,
+];
+
+/** What changes nothing where there is no lock, and passes then: only tried while something is raised. */
+const WHILE_RAISED: readonly Tried[] = [
+  merge('unlocked', '', unlocked),
+  merge('unlocked', '/status', unlocked),
+  finalize('unlocked', () => ({})),
+];
+
+/** Takes the lock on and off, by every way there is. */
+export const writeNamespace: Attack = {
+  name: 'namespace',
+  clients: 1,
+  pauseMs: 50,
+  next: (sight, n) => [
+    nth(TRIED, n)(sight),
+    // Without `never`: the lock may be gone when they arrive, and then they change nothing.
+    ...(sight.isRaised ? WHILE_RAISED.map((tried) => ({ ...tried(sight), never: false })) : []),
+  ],
+};

@@ -1,0 +1,159 @@
+import { KUBEVIRT } from '../../../functions/domain/names.ts';
+import { APPLY, nth, type Attack, type Attempt } from './attack.ts';
+import type { Sight } from './sight.ts';
+
+type Resources = Readonly<Record<'requests' | 'limits', Readonly<Record<string, string>>>>;
+
+const SMALL = { cpu: '1m', memory: '1Mi' };
+const BOTH: Resources = { requests: SMALL, limits: SMALL };
+/** All that a raise for one launcher gives. */
+const LARGE = { cpu: '1005m', memory: '1412828864' };
+
+const container = (name: string, resources?: Partial<Resources>): object => ({
+  name,
+  image: 'example.com/tenant',
+  ...(resources === undefined ? {} : { resources }),
+});
+
+interface Shape {
+  readonly shape: string;
+  readonly labels?: (sight: Sight) => Readonly<Record<string, string>>;
+  readonly spec: object;
+}
+
+const forged = ({ migrationUid }: Sight): Record<string, string> => ({
+  [KUBEVIRT.migrationJobUID]: migrationUid,
+});
+
+/** Every way to be charged, or not to be. */
+const SHAPES: readonly Shape[] = [
+  { shape: 'requests and limits', spec: { containers: [container('c', BOTH)] } },
+  { shape: 'requests only', spec: { containers: [container('c', { requests: SMALL })] } },
+  { shape: "without the quota's resources", spec: { containers: [container('c')] } },
+  { shape: 'limits only', spec: { containers: [container('c', { limits: SMALL })] } },
+  {
+    shape: 'the room of a launcher',
+    spec: { containers: [container('c', { requests: LARGE })] },
+  },
+  {
+    shape: 'an init container',
+    spec: { initContainers: [container('i', BOTH)], containers: [container('c', BOTH)] },
+  },
+  {
+    shape: 'a sidecar',
+    spec: {
+      initContainers: [{ ...container('s', BOTH), restartPolicy: 'Always' }],
+      containers: [container('c', BOTH)],
+    },
+  },
+  { shape: 'resources of the pod', spec: { resources: BOTH, containers: [container('c')] } },
+  {
+    shape: 'ends by itself',
+    spec: { activeDeadlineSeconds: 60, restartPolicy: 'Never', containers: [container('c', BOTH)] },
+  },
+  { shape: "the migration's UID", labels: forged, spec: { containers: [container('c', BOTH)] } },
+  {
+    shape: 'looks like the target',
+    labels: (sight) => ({ ...forged(sight), [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher }),
+    spec: { containers: [container('compute', { requests: LARGE })] },
+  },
+];
+
+let made = 0;
+
+function podOf(sight: Sight, { shape, labels, spec }: Shape, client: string): Attempt {
+  made += 1;
+  const name = `${client}-${made}`;
+  const { namespace } = sight;
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  const metadata = { name, namespace, labels: { ...labels?.(sight) } };
+  const undo = deletion(`${path}/${name}`);
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata, spec };
+  return { shape: `create: ${shape}`, method: 'POST', path, body, undo };
+}
+
+const deletion = (path: string): Attempt => ({
+  shape: 'undo',
+  method: 'DELETE',
+  path,
+  body: { gracePeriodSeconds: 0 },
+});
+
+/** Server-side apply: a PATCH that creates. */
+function appliedPod(sight: Sight, client: string): Attempt {
+  const pod = podOf(sight, nth(SHAPES, 0), client);
+  const { metadata } = pod.body as { metadata: { name: string } };
+  const path = `${pod.path}/${metadata.name}?fieldManager=tenant&force=true`;
+  return { ...pod, shape: 'create: by server-side apply', method: 'PATCH', contentType: APPLY, path };
+}
+
+/** One shape after the other, without a pause. */
+export const createPods = (clients: number): Attack => ({
+  name: 'pods',
+  clients,
+  pauseMs: 0,
+  next: (sight, n) => {
+    if (n % (SHAPES.length + 1) === SHAPES.length) return [appliedPod(sight, 'apply')];
+    return [podOf(sight, nth(SHAPES, n), 'pod')];
+  },
+});
+
+/** All shapes at once, again and again, while something is raised. */
+export const burstOfPods: Attack = {
+  name: 'burst',
+  clients: 1,
+  pauseMs: 0,
+  next: (sight) => (sight.isRaised ? SHAPES.map((shape) => podOf(sight, shape, 'burst')) : []),
+};
+
+/** The pod that each tenant has beside its VM. */
+export const BALLAST = 'ballast';
+export const BALLAST_MEMORY = 64 * 1024 ** 2;
+const SIZES = ['60m', '40m', '1055m', '50m'];
+
+/**
+ * Up, down, up by a launcher's room, back. The memory tells one attempt from the next, in the pod's versions as in the
+ * audit log (by the field manager): it is the attempt's number less than at first.
+ */
+export const resizePods: Attack = {
+  name: 'resize',
+  clients: 1,
+  pauseMs: 0,
+  next: ({ namespace }, n) => {
+    const requests = { cpu: nth(SIZES, n), memory: String(BALLAST_MEMORY - n) };
+    return [
+      {
+        shape: `resize: to ${requests.cpu}, 50m at first`,
+        method: 'PATCH',
+        path: `/api/v1/namespaces/${namespace}/pods/${BALLAST}/resize?fieldManager=${resizer(n)}`,
+        contentType: 'application/strategic-merge-patch+json',
+        body: { spec: { containers: [{ name: 'c', resources: { requests } }] } },
+      },
+    ];
+  },
+};
+
+/** The field manager of the `n`th attempt to resize. */
+export const resizer = (n: number): string => `resize-${n}`;
+
+/** Another of the tenant's pods gets the label of the migration's target: whoever believes it lowers too early. */
+export const mislabelPods: Attack = {
+  name: 'mislabel',
+  clients: 1,
+  pauseMs: 500,
+  next: (sight, n) => {
+    const labels =
+      n % 2 === 0
+        ? { ...forged(sight), [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher }
+        : { [KUBEVIRT.migrationJobUID]: null, [KUBEVIRT.launcherLabel]: null };
+    return [
+      {
+        shape: n % 2 === 0 ? 'label: a pod as the target' : 'label: taken off again',
+        method: 'PATCH',
+        path: `/api/v1/namespaces/${sight.namespace}/pods/${BALLAST}`,
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { labels } },
+      },
+    ];
+  },
+};

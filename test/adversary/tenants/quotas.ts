@@ -1,0 +1,133 @@
+import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
+import type { ResourceQuota } from '../../../functions/domain/objects.ts';
+import { JSON_PATCH, MERGE_PATCH, nth, pointer, type Attack, type Attempt } from './attack.ts';
+import type { Sight } from './sight.ts';
+
+type Tried = (sight: Sight, quota: ResourceQuota) => Attempt;
+
+const pathOf = ({ namespace }: Sight, name = ''): string =>
+  `/api/v1/namespaces/${namespace}/resourcequotas${name === '' ? '' : `/${name}`}`;
+
+/** Done only to a quota that is raised at that very moment: a test in the patch. */
+const whereRaised =
+  (shape: string, ...operations: readonly object[]): Tried =>
+  (sight, { metadata }) => ({
+    shape: `quota: ${shape}, while raised`,
+    method: 'PATCH',
+    path: pathOf(sight, metadata.name),
+    contentType: JSON_PATCH,
+    body: [{ op: 'test', path: `/metadata/labels/${pointer(LABEL.raised)}`, value: 'true' }, ...operations],
+    never: true,
+  });
+
+const off = (map: 'labels' | 'annotations', key: string): object => ({
+  op: 'remove',
+  path: `/metadata/${map}/${pointer(key)}`,
+});
+const on = (key: string, value: string): object => ({
+  op: 'add',
+  path: `/metadata/annotations/${pointer(key)}`,
+  value,
+});
+
+const fenced: Tried = (sight, quota) =>
+  whereRaised('the fence of this very lock', on(ANNOTATION.lastRelease, sight.token))(sight, quota);
+
+/** By the version that was seen raised: another one is not deleted. */
+const deleted: Tried = (sight, { metadata }) => ({
+  shape: 'quota: deleted, while raised',
+  method: 'DELETE',
+  path: pathOf(sight, metadata.name),
+  body: { preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion } },
+  never: metadata.labels?.[LABEL.raised] !== undefined,
+});
+
+const TRIED: readonly Tried[] = [
+  whereRaised('raised further', { op: 'add', path: '/spec/hard/pods', value: '50' }),
+  whereRaised('the record taken off', off('annotations', ANNOTATION.grant)),
+  whereRaised('the record garbled', on(ANNOTATION.grant, '{')),
+  whereRaised('the label taken off', off('labels', LABEL.raised)),
+  whereRaised('more migrations', on(ANNOTATION.migrations, '*')),
+  fenced,
+];
+
+/** Whatever may be done to a quota that is raised, and must not be. */
+export const writeRaisedQuotas: Attack = {
+  name: 'raised quotas',
+  clients: 1,
+  pauseMs: 30,
+  next: (sight, n) =>
+    sight.quotas.flatMap((quota) => {
+      const isRaised = quota.metadata.labels?.[LABEL.raised] !== undefined;
+      return [nth(TRIED, n)(sight, quota), ...(isRaised ? [deleted(sight, quota)] : [])];
+    }),
+};
+
+const metadataMerge =
+  (shape: string, metadata: (sight: Sight, quota: ResourceQuota) => object): Tried =>
+  (sight, quota) => ({
+    shape: `quota: ${shape}`,
+    method: 'PATCH',
+    path: pathOf(sight, quota.metadata.name),
+    contentType: MERGE_PATCH,
+    body: { metadata: metadata(sight, quota) },
+  });
+
+/** A record that says what is there is raised from what is there. */
+function forgedGrant({ token }: Sight, { spec }: ResourceQuota): string {
+  const { hard = {} } = spec;
+  return JSON.stringify({
+    v: 1,
+    token,
+    raisedAt: new Date().toISOString(),
+    original: hard,
+    raised: hard,
+    vmmrqs: [],
+  });
+}
+
+const ENTITLED: readonly Tried[] = [
+  metadataMerge('as if raised', () => ({ labels: { [LABEL.raised]: 'true' } })),
+  metadataMerge('as if granted', (sight, quota) => ({
+    labels: { [LABEL.raised]: 'true' },
+    annotations: { [ANNOTATION.grant]: forgedGrant(sight, quota) },
+  })),
+  metadataMerge('as if granted, garbled', () => ({ annotations: { [ANNOTATION.grant]: 'garbled' } })),
+  metadataMerge('as if released by this lock', ({ token }) => ({
+    annotations: { [ANNOTATION.lastRelease]: token },
+  })),
+];
+
+/** What harms nobody but the tenant itself, where its rights allow it: marks of ours on its own quotas. */
+export const markQuotas: Attack = {
+  name: 'marks',
+  clients: 1,
+  pauseMs: 1_000,
+  next: (sight, n) => sight.quotas.map((quota) => nth(ENTITLED, n)(sight, quota)),
+};
+
+/** Its own quota goes and comes back with the same amounts. */
+export const recreateQuotas: Attack = {
+  name: 'recreate',
+  clients: 1,
+  pauseMs: 2_000,
+  next: (sight, n) => {
+    if (n % 2 === 0) {
+      const { metadata } = sight.quotas.find((quota) => quota.metadata.name === COUNTED) ?? {};
+      if (metadata === undefined) return [];
+      return [{ shape: 'quota: deleted', method: 'DELETE', path: pathOf(sight, metadata.name) }];
+    }
+    const { namespace } = sight;
+    const body = {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: COUNTED, namespace },
+      spec: { hard: COUNTED_HARD },
+    };
+    return [{ shape: 'quota: made again', method: 'POST', path: pathOf(sight), body }];
+  },
+};
+
+/** Of the quota that a tenant may delete and make again; the other one stays. */
+export const COUNTED = 'counted';
+export const COUNTED_HARD = { pods: '2' };

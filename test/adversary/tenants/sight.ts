@@ -1,0 +1,93 @@
+import { grantOf } from '../../../functions/domain/grant.ts';
+import { LABEL } from '../../../functions/domain/names.ts';
+import type { Migration, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { isFinal } from '../../../functions/domain/migration.ts';
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import { follow } from '../../../functions/kubernetes/follow.ts';
+import { MIGRATIONS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+
+/** What a tenant sees of its own namespace, by its own watches. */
+export interface Sight {
+  readonly namespace: string;
+  /** Of a lock that is there now, or was last; a token of nobody before there was one. */
+  readonly token: string;
+  /** The UID of the migration that waits or runs; of nobody when none does. */
+  readonly migrationUid: string;
+  readonly migration: string;
+  readonly quotas: readonly ResourceQuota[];
+  /** A quota says that it is raised. */
+  readonly isRaised: boolean;
+}
+
+/** Nobody's. */
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+
+/** Follows the namespace until `signal` aborts; resolves when it has seen what is there. */
+export async function watchOwnNamespace(
+  cluster: Cluster,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Sight> {
+  const quotas = new Map<string, ResourceQuota>();
+  const migrations = new Map<string, Migration>();
+  let token = NOBODY;
+  const seeQuota = (quota: ResourceQuota): void => {
+    quotas.set(quota.metadata.name, quota);
+    const state = grantOf(quota);
+    if (state.kind === 'held') token = state.grant.token;
+  };
+  const { promise: seen, resolve } = Promise.withResolvers<undefined>();
+  let lists = 0;
+  const listed = (): void => {
+    lists += 1;
+    if (lists === 2) resolve(undefined);
+  };
+  const onError = (): void => undefined;
+  const where = { namespace };
+  void follow(
+    cluster,
+    { type: RESOURCE_QUOTAS, where, signal },
+    {
+      onList: (items) => {
+        items.forEach(seeQuota);
+        listed();
+      },
+      onChange: seeQuota,
+      onGone: ({ metadata }) => quotas.delete(metadata.name),
+      onError,
+    },
+  );
+  void follow(
+    cluster,
+    { type: MIGRATIONS, where, signal },
+    {
+      onList: (items) => {
+        for (const item of items) migrations.set(item.metadata.uid, item);
+        listed();
+      },
+      onChange: (item) => migrations.set(item.metadata.uid, item),
+      onGone: ({ metadata }) => migrations.delete(metadata.uid),
+      onError,
+    },
+  );
+  await seen;
+  const waiting = (): Migration | undefined => [...migrations.values()].find((each) => !isFinal(each));
+  return {
+    namespace,
+    get token() {
+      return token;
+    },
+    get migrationUid() {
+      return waiting()?.metadata.uid ?? NOBODY;
+    },
+    get migration() {
+      return waiting()?.metadata.name ?? 'nobody';
+    },
+    get quotas() {
+      return [...quotas.values()];
+    },
+    get isRaised() {
+      return [...quotas.values()].some(({ metadata }) => metadata.labels?.[LABEL.raised] !== undefined);
+    },
+  };
+}
