@@ -60,7 +60,7 @@ export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<
   const lab = await startLab({
     change: wall,
     // Locks live as long as they may: on a busy machine all takes longer.
-    env: { SETTLE_MS: String(run.settleMs), LOCK_SECONDS: '60' },
+    env: { SETTLE_MS: String(run.settleMs), LOCK_SECONDS: '45' },
     controlPlane: { users, apiServers: run.lagMs === undefined ? 1 : 2 },
     reroute: (account, kubeconfig, controlPlane) => spread(controlPlane, account, kubeconfig),
   });

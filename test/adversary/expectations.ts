@@ -11,6 +11,8 @@ import type { Admitted } from './judge.ts';
 export function expectNobodyStole({ result: { attacked, report } }: Adversary): void {
   expect(attacked.flatMap(({ findings }) => findings.late)).toEqual([]);
   expect(report.never).toEqual([]);
+  const windows = attacked.flatMap((one) => one.findings.windows);
+  expect(windows.filter(({ isProven }) => !isProven)).toEqual([]);
   for (const { findings } of attacked.filter(isCounted)) expect(findings.inWindows).toBeGreaterThan(0);
 }
 

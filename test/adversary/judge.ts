@@ -1,4 +1,5 @@
 import type { KubernetesObject, ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
+import { grantOf } from '../../functions/domain/grant.ts';
 import { parseQuantity } from '../../functions/domain/quantity.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { heldBy, type Version } from '../integration/support/history.ts';
@@ -17,10 +18,14 @@ export interface Admitted {
   readonly isAbove: boolean;
 }
 
-/** Milliseconds since 1970, by the API servers' clock. */
+/** While one quota was enforced above its original. */
 export interface Window {
+  /** Milliseconds since 1970, by the API servers' clock. */
   readonly from: number;
   readonly until: number;
+  /** The lock that it was raised for, and whether that was proven by then. */
+  readonly token: string;
+  readonly isProven: boolean;
 }
 
 export interface Findings {
@@ -41,8 +46,9 @@ export function judge(versions: readonly Version[], entries: readonly Entry[], u
     (entry) => entry.user.username === user && entry.objectRef.resource === 'pods',
   );
   const asked = theirs.filter(({ verb }) => verb !== 'delete');
-  const admitted = admittedIn(versions, { proofs: proofsIn(entries), done: doneBy(asked) });
-  const windows = windowsIn(versions, entries);
+  const proofs = proofsIn(entries);
+  const admitted = admittedIn(versions, { proofs, done: doneBy(asked) });
+  const windows = windowsIn(versions, { entries, proofs });
   const isLate = ({ proven, received }: Admitted): boolean => proven !== undefined && received > proven;
   return {
     late: admitted.filter(isLate),
@@ -167,8 +173,14 @@ const requestsOf = (pod: Sized): ResourceList => pod.spec?.containers[0]?.resour
 const exceeds = (amounts: ResourceList | undefined, original: ResourceList): boolean =>
   Object.entries(original).some(([key, text]) => parseQuantity(amounts?.[key] ?? '0') > parseQuantity(text));
 
+/** What the audit logs tell. */
+interface Told {
+  readonly entries: readonly Entry[];
+  readonly proofs: ReadonlyMap<string, string>;
+}
+
 /** From the request that raised status.hard to the answer of the one that put it back, quota by quota. */
-function windowsIn(versions: readonly Version[], entries: readonly Entry[]): Window[] {
+function windowsIn(versions: readonly Version[], { entries, proofs }: Told): Window[] {
   const writes = new Map(
     entries
       .filter(
@@ -184,12 +196,17 @@ function windowsIn(versions: readonly Version[], entries: readonly Entry[]): Win
   return [...quotas.values()].flatMap((ofOne) =>
     windowsOf(
       ofOne.map(({ object }) => object as ResourceQuota),
-      writes,
+      { writes, proofs },
     ),
   );
 }
 
-function windowsOf(quotas: readonly ResourceQuota[], writes: ReadonlyMap<string, Entry>): Window[] {
+interface Writes {
+  readonly writes: ReadonlyMap<string, Entry>;
+  readonly proofs: ReadonlyMap<string, string>;
+}
+
+function windowsOf(quotas: readonly ResourceQuota[], { writes, proofs }: Writes): Window[] {
   const original = quotas[0]?.spec.hard ?? {};
   const isRaised = ({ status }: ResourceQuota): boolean => exceeds(status?.hard, original);
   const madeFrom = ({ metadata: { name, resourceVersion } }: ResourceQuota): Entry => {
@@ -199,16 +216,32 @@ function windowsOf(quotas: readonly ResourceQuota[], writes: ReadonlyMap<string,
     return write;
   };
   const windows: Window[] = [];
-  let from = 0;
-  let before: ResourceQuota | undefined;
-  for (const quota of quotas) {
-    const wasRaised = before !== undefined && isRaised(before);
-    if (before !== undefined && isRaised(quota) !== wasRaised) {
-      const write = madeFrom(before);
-      if (wasRaised) windows.push({ from, until: Date.parse(write.stageTimestamp) });
-      else from = Date.parse(write.requestReceivedTimestamp);
+  let raised: { by: Entry; token: string } | undefined;
+  for (const [index, quota] of quotas.entries()) {
+    const before = quotas[index - 1];
+    if (before === undefined || isRaised(quota) === (raised !== undefined)) continue;
+    const by = madeFrom(before);
+    if (raised === undefined) raised = { by, token: tokenOf(quota) };
+    else {
+      windows.push(windowOf(raised, by, proofs));
+      raised = undefined;
     }
-    before = quota;
   }
   return windows;
+}
+
+function windowOf(
+  { by, token }: { readonly by: Entry; readonly token: string },
+  loweredBy: Entry,
+  proofs: ReadonlyMap<string, string>,
+): Window {
+  const { requestReceivedTimestamp: from } = by;
+  const proven = proofs.get(token);
+  const isProven = proven !== undefined && proven < from;
+  return { from: Date.parse(from), until: Date.parse(loweredBy.stageTimestamp), token, isProven };
+}
+
+function tokenOf(quota: ResourceQuota): string {
+  const state = grantOf(quota);
+  return state.kind === 'held' ? state.grant.token : '';
 }

@@ -25,7 +25,8 @@ export interface Order {
   readonly signal: AbortSignal;
 }
 
-const WITHIN_MS = 90_000;
+/** Less than the 90 s after which the API server closes a connection that nobody used. */
+const WITHIN_MS = 75_000;
 
 /** The VM migrates again and again, each time in a namespace that is full again. One that does not get through is no error. */
 export async function release(

@@ -47,6 +47,7 @@ const HEADINGS = [
   'raised ms',
   'pod requests',
   'while raised',
+  'unproven',
   'strangers',
   'late',
 ];
@@ -62,6 +63,7 @@ function rowOf({ kind, tenant, releases, findings }: Attacked): string[] {
     raisedMs,
     requests,
     inWindows,
+    windows.filter(({ isProven }) => !isProven).length,
     strangers.length,
     late.length,
   ];
