@@ -62,7 +62,7 @@ export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<
     // Locks live as long as they may: on a busy machine all takes longer.
     env: { SETTLE_MS: String(run.settleMs), LOCK_SECONDS: '45' },
     controlPlane: { users, apiServers: run.lagMs === undefined ? 1 : 2 },
-    reroute: (account, kubeconfig, controlPlane) => spread(controlPlane, account, kubeconfig),
+    ...(run.isSpread === true ? { reroute: spread } : {}),
   });
   try {
     return { lab, result: await attack(lab, run, { kinds, ...order }) };
@@ -78,7 +78,7 @@ const kindsOf = ({ tenants }: Run): Kind[] =>
   (['admin', 'generous', 'careless'] as const).flatMap((kind) => new Array<Kind>(tenants[kind]).fill(kind));
 
 /** Every second of our processes talks to the second API server, where there is one. `raise` proves at the first. */
-function spread(controlPlane: ControlPlane, account: string, kubeconfig: string): string {
+function spread(account: string, kubeconfig: string, controlPlane: ControlPlane): string {
   const accounts: readonly string[] = [SERVICE_ACCOUNT.lock, SERVICE_ACCOUNT.lower, SERVICE_ACCOUNT.guard];
   const second = controlPlane.apiServers[1];
   return second === undefined || !accounts.includes(account)
