@@ -9,6 +9,9 @@ import { judge, USERS, type Asked, type GuardMode, type Side } from './side.ts';
 
 const START = Date.parse('2026-11-21T05:00:00.750Z');
 
+/** Far more than it ever takes. */
+const ROUNDS = 20;
+
 /** A model with one server, nobody waiting, and the namespace of one history. */
 export async function modelled(namespace: string): Promise<{ side: Side; settle: Settle }> {
   const asked: Asked[] = [];
@@ -34,7 +37,8 @@ export async function modelled(namespace: string): Promise<{ side: Side; settle:
   });
   const controller = new QuotaController({ store, server });
   const settleController = async (): Promise<void> => {
-    while (!isPaused && controller.pending().length > 0) {
+    for (let round = 1; !isPaused && controller.pending().length > 0; round += 1) {
+      if (round > ROUNDS) throw new Error('the quota controller does not come to rest');
       for (const quota of controller.pending()) await controller.sync(quota);
     }
   };
