@@ -46,6 +46,8 @@ function changed(random: Random, { spec }: ResourceQuota): Record<string, string
   return { [key]: newAmount(random, key) };
 }
 
+const FORGED = [EVENT.namespaceLocked, EVENT.quotaLowered, EVENT.lockExpired] as const;
+
 export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
   cancelMigration: (world, random) =>
     withOne(migrations(world), random, ({ metadata: { name } }) =>
@@ -140,12 +142,12 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
       { merge: { metadata: { labels: { [LABEL.locked]: null } } } },
     ),
   forgeEvent: (world, random) => {
-    const token = random.pick([
-      world.checker.locks.lock?.token ?? 'token-1',
-      ...world.checker.locks.ended,
-      'token-of-nobody',
-    ]);
-    world.publish({ type: random.pick(Object.values(EVENT)), from: 'somebody', namespace: TENANT, token });
+    const { lock, ended } = world.checker.locks;
+    const tokens = [...ended, 'token-of-nobody'];
+    const token = lock !== undefined && random.chance(0.6) ? lock.token : random.pick(tokens);
+    // Those that lead to writes, most of all.
+    const type = random.pick([...Object.values(EVENT), ...FORGED, ...FORGED, ...FORGED]);
+    world.publish({ type, from: 'somebody', namespace: TENANT, token });
   },
   jumpSecond: (world, random) => world.schedule.pass(random.between(200, 3_000)),
   jumpLock: (world, random) => world.schedule.pass(random.between(5_000, 70_000)),

@@ -58,15 +58,16 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/handle.ts',
-        find: `    const found = await readQuotas(namespace, quotas, tools.cluster);
-    if (isRaisedAlready(found, token)) return raisedAlready(namespace, token);
-    const snapshot = await gather({ namespace, token, quotas: found }, tools.cluster);
-    if (snapshot === undefined) return NOT_OURS;`,
-        replace: `    const early = await gather({ namespace, token, quotas: [] }, tools.cluster);
+        find: '    const found = await readQuotas(namespace, quotas, tools.cluster);\n',
+        replace: `    const early = await gather({ namespace, token, quotas: [] }, tools);
     if (early === undefined) return NOT_OURS;
     const found = await readQuotas(namespace, quotas, tools.cluster);
-    if (isRaisedAlready(found, token)) return raisedAlready(namespace, token);
-    const snapshot = { ...early, quotas: found };`,
+`,
+      },
+      {
+        file: 'functions/raise/handle.ts',
+        find: 'const snapshot = await gather({ namespace, token, quotas: found }, tools);',
+        replace: 'const snapshot = { ...early, quotas: found };',
       },
     ],
   },
@@ -116,8 +117,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/kubernetes/proof.ts',
-        find: '    return isGuards(error, token)',
-        replace: '    return isGuards(error, token) || error.code >= 400',
+        find: '    return isWebhooks(error, token)',
+        replace: '    return error.code >= 400 || isWebhooks(error, token)',
       },
     ],
   },
@@ -306,21 +307,6 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'functions/domain/assessment.ts',
         find: "  if (lockOf(namespace).kind !== 'none') {",
         replace: "  if (lockOf(namespace).kind === 'malformed') {",
-      },
-    ],
-  },
-  {
-    name: 'a namespace that holds a grant is locked',
-    edits: [
-      {
-        file: 'functions/lock/decide.ts',
-        find: '  const held = heldAlready(snapshot);\n  if (held !== undefined) return held;\n',
-        replace: '',
-      },
-      {
-        file: 'functions/domain/assessment.ts',
-        find: "  if (quotas.some((quota) => grantOf(quota).kind !== 'none')) {",
-        replace: "  if (quotas.some((quota) => grantOf(quota).kind === 'malformed')) {",
       },
     ],
   },

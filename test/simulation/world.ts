@@ -334,11 +334,8 @@ export class World {
 
   /** The cache sees one more change, in time. */
   #catchUp(cache: { catchUp: (changes?: number) => void } | Cache, mostMs: number): void {
-    const ms = this.schedule.isCalm
-      ? 2
-      : this.random.chance(0.5)
-        ? this.random.below(4)
-        : this.random.below(mostMs);
+    const late = this.random.pick([this.random.below(4), this.random.below(mostMs), mostMs - 1]);
+    const ms = this.schedule.isCalm ? 2 : late;
     this.time.after(ms, () => cache.catchUp());
   }
 
