@@ -52,6 +52,8 @@ const lowersQuota = by(SERVICE_ACCOUNT.lower, 'PUT', RESOURCE_QUOTAS.plural);
 /** How a namespace gets to the writes in question. */
 interface Course {
   readonly writes: Readonly<Record<string, Hits>>;
+  /** Writes whose failure is only logged: the process is killed by them, and that is all that can happen. */
+  readonly reports?: Readonly<Record<string, Hits>>;
   readonly run: (tenant: Tenant) => Promise<void>;
   /** False: nobody locks it. */
   readonly locks?: false;
@@ -59,17 +61,19 @@ interface Course {
 
 const release: Course = {
   writes: {
-    "feasibility's Events": by(SERVICE_ACCOUNT.feasibility, 'POST', EVENTS),
-    "feasibility's status of the VMMRQ": by(SERVICE_ACCOUNT.feasibility, 'PUT', VMMRQS.plural),
     "lock's namespace": all(by(SERVICE_ACCOUNT.lock, 'PUT', 'namespaces'), isLock),
-    "lock's Events": by(SERVICE_ACCOUNT.lock, 'POST', EVENTS),
     "raise's quota": by(SERVICE_ACCOUNT.raise, 'PUT', RESOURCE_QUOTAS.plural),
-    "raise's status of the VMMRQ": by(SERVICE_ACCOUNT.raise, 'PUT', VMMRQS.plural),
-    "raise's Events": by(SERVICE_ACCOUNT.raise, 'POST', EVENTS),
     "lower's quota, original": all(lowersQuota, hasGrant, not(isStatus)),
     "lower's quota, released": all(lowersQuota, not(hasGrant), not(isStatus)),
-    "lower's Events": by(SERVICE_ACCOUNT.lower, 'POST', EVENTS),
     "unlock's namespace": by(SERVICE_ACCOUNT.unlock, 'PUT', 'namespaces'),
+  },
+  reports: {
+    "feasibility's Events": by(SERVICE_ACCOUNT.feasibility, 'POST', EVENTS),
+    "feasibility's status of the VMMRQ": by(SERVICE_ACCOUNT.feasibility, 'PUT', VMMRQS.plural),
+    "lock's Events": by(SERVICE_ACCOUNT.lock, 'POST', EVENTS),
+    "raise's status of the VMMRQ": by(SERVICE_ACCOUNT.raise, 'PUT', VMMRQS.plural),
+    "raise's Events": by(SERVICE_ACCOUNT.raise, 'POST', EVENTS),
+    "lower's Events": by(SERVICE_ACCOUNT.lower, 'POST', EVENTS),
   },
   run: async (tenant) => {
     await tenant.migrate();
@@ -137,16 +141,23 @@ const HARMS: Readonly<Record<Fault['harm'], string>> = {
   '504': 'the API server says 504',
 };
 
-const casesOf = (course: Course): Case[] =>
-  Object.entries(HARMS).flatMap(([harm, told]) =>
-    (['before', 'after'] as const).flatMap((when) =>
-      Object.entries(course.writes).map(([write, hits]) => ({
-        name: `${write}: ${told} ${when} it`,
+const WHEN = ['before', 'after'] as const;
+
+function casesOf(course: Course): Case[] {
+  const withHarm = (harm: Fault['harm'], writes: Course['writes']): Case[] =>
+    WHEN.flatMap((when) =>
+      Object.entries(writes).map(([write, hits]) => ({
+        name: `${write}: ${HARMS[harm]} ${when} it`,
         course,
-        fault: (namespace) => ({ hits: all(isIn(namespace), hits), when, harm: harm as Fault['harm'] }),
+        fault: (namespace) => ({ hits: all(isIn(namespace), hits), when, harm }),
       })),
-    ),
-  );
+    );
+  return [
+    ...withHarm('kill', { ...course.writes, ...course.reports }),
+    ...withHarm('cut', course.writes),
+    ...withHarm('504', course.writes),
+  ];
+}
 
 /** Two quotas, so that one may be written and the other not. */
 const { pods: PODS, 'requests.cpu': CPU = '', 'requests.memory': MEMORY = '' } = fullFor(1);
