@@ -59,8 +59,8 @@ export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<
   const users = kinds.map((_, index) => userOfTenant(namespaceOf(index)));
   const lab = await startLab({
     change: wall,
-    // Locks live as long as they may: on a busy machine all takes longer.
-    env: { SETTLE_MS: String(run.settleMs), LOCK_SECONDS: '45' },
+    // On a busy machine KubeVirt's next try may take longer than usual.
+    env: { SETTLE_MS: String(run.settleMs), STALL_SECONDS: '10' },
     controlPlane: { users, apiServers: run.lagMs === undefined ? 1 : 2 },
     ...(run.isSpread === true ? { reroute: spread } : {}),
   });
@@ -156,9 +156,10 @@ async function releaseAll(
 /** A namespace that is full to the last millicore: a VM, and a pod that can be resized. */
 async function settle(
   lab: Lab,
-  { gives = 1 }: Run,
-  { kind, name }: { kind: Kind; name: string },
+  run: Run,
+  { kind, name }: { readonly kind: Kind; readonly name: string },
 ): Promise<Tenant> {
+  const gives = run.gives ?? (kind === 'admin' ? 1 : 3);
   const launcher = roomFor(1);
   const cpu = `${Number.parseInt(launcher['requests.cpu'] ?? '') + 50}m`;
   const memory = String(Number(launcher['requests.memory']) + BALLAST_MEMORY);
@@ -166,7 +167,6 @@ async function settle(
     tight: { pods: '2', 'requests.cpu': cpu, 'requests.memory': memory },
     [COUNTED]: COUNTED_HARD,
   };
-  // Strangers that get in where nobody can stop them must not take the whole room, or nothing would get through.
   const pods = gives === 1 ? '1' : '200';
   const tenant = await newTenant(lab, { name, quotas, gives: { pods, ...roomFor(gives) } });
   const requests = { cpu: '50m', memory: String(BALLAST_MEMORY) };

@@ -25,7 +25,10 @@ export interface Run {
   readonly lagMs?: number;
   /** Whether functions and guard use both too. */
   readonly isSpread?: boolean;
-  /** So many launchers' room is given; 1 when left out. More: strangers do not take it all. */
+  /**
+   * So many launchers' room is given; left out: 1 to admins, 3 to the others. With 1 whoever gets in takes the target's
+   * room; with more there is room to steal for as long as status.hard stays raised, and strangers do not take it all.
+   */
   readonly gives?: number;
   /** There is nothing that holds in this world: what gets in is counted and printed, not refused. Why. */
   readonly isOpen?: string;
@@ -63,6 +66,7 @@ export const SLOW_MUTATING: Run = {
 export const PAUSED: Run = {
   name: 'kube-controller-manager paused for 2 s at each target pod',
   ...USUAL,
+  gives: 3,
   pauseMs: 2_000,
 };
 
