@@ -34,17 +34,26 @@ export class QuotaLedger {
     return this.quota.metadata.uid;
   }
 
-  /** Somebody else wrote it: what he changed is what is wanted now, and what he left is not his. */
+  /**
+   * Somebody else wrote it: what he changed is what is wanted now, and what he left is not his. Whoever sets a raised key to
+   * the very amount that it is raised to cannot be told from the raise, and gets the original back.
+   */
   takeForeign(quota: ResourceQuota): void {
     const before = this.quota.spec.hard ?? {};
     const hard = quota.spec.hard ?? {};
     for (const key of new Set([...Object.keys(before), ...Object.keys(hard)])) {
       const now = hard[key];
-      if (now === before[key]) continue;
+      if (now === before[key] || (now !== undefined && this.#isRaisedTo(key, now))) continue;
       if (now === undefined) this.intended.delete(key);
       else this.intended.set(key, now);
     }
     this.take(quota);
+  }
+
+  #isRaisedTo(key: string, text: string): boolean {
+    const state = grantOf(this.quota);
+    const raised = state.kind === 'held' ? state.grant.raised[key] : undefined;
+    return raised !== undefined && amountOf(raised) === amountOf(text);
   }
 
   take(quota: ResourceQuota): void {
