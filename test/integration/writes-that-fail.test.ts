@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { atOnce } from './support/at-once.ts';
 import { expectAtRest, expectInTime, untilOver } from './support/at-rest.ts';
-import { startFaultyProxy, type Fault, type FaultyProxy } from './support/faulty-proxy.ts';
-import type { History } from './support/history.ts';
+import { casesOf, TWO_QUOTAS, type Case, type Course } from './support/fault-cases.ts';
+import { startFaultyProxy, type FaultyProxy } from './support/faulty-proxy.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { unlimitMigrations } from './support/limits.ts';
 import { Measured } from './support/measured.ts';
-import { all, by, hasGrant, isIn, isLock, isStatus, not, type Hits } from './support/our-writes.ts';
+import { all, by, hasGrant, isLock, isStatus, not } from './support/our-writes.ts';
 import { refuseTargets } from './support/refuse-targets.ts';
 import { fullFor, newTenant, retire, type Tenant } from './support/tenant.ts';
 
@@ -48,16 +48,6 @@ afterAll(async () => {
 
 const EVENTS = 'events';
 const lowersQuota = by(SERVICE_ACCOUNT.lower, 'PUT', RESOURCE_QUOTAS.plural);
-
-/** How a namespace gets to the writes in question. */
-interface Course {
-  readonly writes: Readonly<Record<string, Hits>>;
-  /** Writes whose failure is only logged: the process is killed by them, and that is all that can happen. */
-  readonly reports?: Readonly<Record<string, Hits>>;
-  readonly run: (tenant: Tenant) => Promise<void>;
-  /** False: nobody locks it. */
-  readonly locks?: false;
-}
 
 const release: Course = {
   writes: {
@@ -107,7 +97,7 @@ const roomIsThere: Course = {
   writes: { "feasibility's nudge": by(SERVICE_ACCOUNT.feasibility, 'PATCH', MIGRATIONS.plural) },
   run: async (tenant) => {
     const { name, history } = tenant;
-    lab.hold(name, 'mtq-lock');
+    const go = lab.hold(name, 'mtq-lock');
     await refuseTargets(lab, tenant);
     for (const { metadata } of tenant.before.quotas) {
       const merge = { spec: { hard: fullFor(4) } };
@@ -118,6 +108,7 @@ const roomIsThere: Course = {
       );
       history.noteForeign(edited.object);
     }
+    go();
   },
   locks: false,
 };
@@ -129,44 +120,10 @@ const COURSES: Readonly<Record<string, Course>> = {
   'room that nobody sees': roomIsThere,
 };
 
-interface Case {
-  readonly name: string;
-  readonly course: Course;
-  readonly fault: (namespace: string) => Fault;
-}
-
-const HARMS: Readonly<Record<Fault['harm'], string>> = {
-  kill: 'the process is killed',
-  cut: 'the connection breaks',
-  '504': 'the API server says 504',
-};
-
-const WHEN = ['before', 'after'] as const;
-
-function casesOf(course: Course): Case[] {
-  const withHarm = (harm: Fault['harm'], writes: Course['writes']): Case[] =>
-    WHEN.flatMap((when) =>
-      Object.entries(writes).map(([write, hits]) => ({
-        name: `${write}: ${HARMS[harm]} ${when} it`,
-        course,
-        fault: (namespace) => ({ hits: all(isIn(namespace), hits), when, harm }),
-      })),
-    );
-  return [
-    ...withHarm('kill', { ...course.writes, ...course.reports }),
-    ...withHarm('cut', course.writes),
-    ...withHarm('504', course.writes),
-  ];
-}
-
-/** Two quotas, so that one may be written and the other not. */
-const { pods: PODS, 'requests.cpu': CPU = '', 'requests.memory': MEMORY = '' } = fullFor(1);
-const QUOTAS = { cpu: { 'requests.cpu': CPU, pods: PODS ?? '' }, memory: { 'requests.memory': MEMORY } };
-
 let tenants = 0;
 const nextTenant = (): Promise<Tenant> => {
   tenants += 1;
-  return newTenant(lab, { name: `tenant-${tenants}`, quotas: QUOTAS });
+  return newTenant(lab, { name: `tenant-${tenants}`, quotas: TWO_QUOTAS });
 };
 
 /** Runs the case in a namespace of its own; again in another one where a kill for somebody else came first. */
@@ -213,43 +170,3 @@ describe.each(Object.entries(COURSES))('%s', (_, course) => {
     for (const tenant of tenants) await expectAtRest(lab.admin, tenant);
   });
 });
-
-/** Raised while the quota controller works; then nobody lowers status.hard but `lower` itself. */
-describe('a release while kube-controller-manager stands still', () => {
-  const cases = casesOf({
-    writes: { "lower's status of the quota": all(lowersQuota, isStatus) },
-    run: async (tenant) => {
-      await tenant.migrate();
-    },
-  });
-  let runs: Map<string, Promise<boolean>>;
-
-  beforeAll(async () => {
-    const prepared = await Promise.all(
-      cases.map(async (which) => {
-        const tenant = await nextTenant();
-        return { which, tenant, go: lab.hold(tenant.name, 'mtq-lower') };
-      }),
-    );
-    await Promise.all(prepared.map(({ which, tenant }) => which.course.run(tenant)));
-    await Promise.all(prepared.map(({ tenant }) => tenant.history.until('the target pod is in', isCharged)));
-    lab.cluster.controlPlane.pauseControllerManager();
-    const works = prepared.map(({ which, tenant, go }): [string, () => Promise<boolean>] => {
-      const struck = proxy.strike(which.fault(tenant.name));
-      go();
-      return [which.name, () => isOver(which, tenant, struck)];
-    });
-    runs = atOnce(works.length, new Map(works));
-  });
-
-  afterAll(() => {
-    lab.cluster.controlPlane.resumeControllerManager();
-  });
-
-  test.each(cases)('$name', async ({ name }) => {
-    expect(await runs.get(name)).toBe(true);
-  });
-});
-
-const isCharged = (history: History): boolean =>
-  history.latest(RESOURCE_QUOTAS, 'cpu')?.status?.used?.['pods'] === '2';

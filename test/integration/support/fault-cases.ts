@@ -1,0 +1,49 @@
+import type { Fault } from './faulty-proxy.ts';
+import { all, isIn, type Hits } from './our-writes.ts';
+import { fullFor, type Tenant } from './tenant.ts';
+
+/** How a namespace gets to the writes in question. */
+export interface Course {
+  readonly writes: Readonly<Record<string, Hits>>;
+  /** Writes whose failure is only logged: the process is killed by them, and that is all that can happen. */
+  readonly reports?: Readonly<Record<string, Hits>>;
+  readonly run: (tenant: Tenant) => Promise<void>;
+  /** False: nobody locks it. */
+  readonly locks?: false;
+}
+
+/** One write, and what becomes of it. */
+export interface Case {
+  readonly name: string;
+  readonly course: Course;
+  readonly fault: (namespace: string) => Fault;
+}
+
+const HARMS: Readonly<Record<Fault['harm'], string>> = {
+  kill: 'the process is killed',
+  cut: 'the connection breaks',
+  '504': 'the API server says 504',
+};
+
+const WHEN = ['before', 'after'] as const;
+
+/** Each of its writes × each harm × before and after. */
+export function casesOf(course: Course): Case[] {
+  const withHarm = (harm: Fault['harm'], writes: Course['writes']): Case[] =>
+    WHEN.flatMap((when) =>
+      Object.entries(writes).map(([write, hits]) => ({
+        name: `${write}: ${HARMS[harm]} ${when} it`,
+        course,
+        fault: (namespace) => ({ hits: all(isIn(namespace), hits), when, harm }),
+      })),
+    );
+  return [
+    ...withHarm('kill', { ...course.writes, ...course.reports }),
+    ...withHarm('cut', course.writes),
+    ...withHarm('504', course.writes),
+  ];
+}
+
+/** Two quotas of one VM, both full, so that one may be written and the other not. */
+const { pods: PODS = '', 'requests.cpu': CPU = '', 'requests.memory': MEMORY = '' } = fullFor(1);
+export const TWO_QUOTAS = { cpu: { 'requests.cpu': CPU, pods: PODS }, memory: { 'requests.memory': MEMORY } };
