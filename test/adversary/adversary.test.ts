@@ -2,6 +2,7 @@ import { expect, jest, test } from '@jest/globals';
 import { runAdversary } from './adversary.ts';
 import { expectAllThrough, expectAtRest, expectNobodyStole, strangersOf } from './expectations.ts';
 import * as RUNS from './runs.ts';
+import { WALL } from '../integration/support/wall.ts';
 import { tableOf } from './table.ts';
 
 /** At least so many releases in each world; RELEASES in the environment for fewer or more. */
@@ -9,7 +10,7 @@ const RELEASES = Number(process.env['RELEASES'] ?? 200);
 
 jest.setTimeout(3_600_000);
 
-const ORDER = { wall: RUNS.WALLS['as installed'], releases: RELEASES, withinMs: Infinity };
+const ORDER = { wall: WALL, releases: RELEASES, withinMs: Infinity };
 
 test.each([
   RUNS.BASE,

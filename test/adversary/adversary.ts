@@ -7,6 +7,7 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, PODS } from '../../functions/kubernetes/resources.ts';
 import { startChild } from '../../local/controlplane/children.ts';
 import type { ControlPlane } from '../../local/controlplane/start.ts';
+import type { Wall } from '../../local/walls.ts';
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../local/kubevirt/objects.ts';
 import { askUntil } from '../integration/support/eventually.ts';
 import { startLab, type Lab } from '../integration/support/lab.ts';
@@ -16,7 +17,7 @@ import { judge, type Findings } from './judge.ts';
 import { pauseAtTargets } from './pauses.ts';
 import { release, type Release } from './releases.ts';
 import { bindRights, createRoles, userOfTenant } from './rights.ts';
-import type { Run, Wall } from './runs.ts';
+import type { Run } from './runs.ts';
 import { startSlowWebhook } from './slow-webhook.ts';
 import type { Kind, Plan, Report } from './tenants/plan.ts';
 import { BALLAST, BALLAST_MEMORY } from './tenants/pods.ts';
@@ -33,6 +34,7 @@ export interface Attacked {
 
 export interface Result {
   readonly run: Run;
+  readonly wall: Wall;
   readonly attacked: readonly Attacked[];
   /** What the tenants' process tells of its attempts. */
   readonly report: Report;
@@ -40,6 +42,7 @@ export interface Result {
 }
 
 export interface Wish {
+  /** What stands between the tenants and the raised room. */
   readonly wall: Wall;
   /** In all, over all tenants but the careless ones, which go on until the others are done. */
   readonly releases: number;
@@ -58,14 +61,14 @@ export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<
   const kinds = kindsOf(run);
   const users = kinds.map((_, index) => userOfTenant(namespaceOf(index)));
   const lab = await startLab({
-    change: wall,
+    wall,
     // On a busy machine KubeVirt's next try may take longer than usual.
     env: { SETTLE_MS: String(run.settleMs), STALL_SECONDS: '10' },
     controlPlane: { users, apiServers: run.lagMs === undefined ? 1 : 2 },
     ...(run.isSpread === true ? { reroute: spread } : {}),
   });
   try {
-    return { lab, result: await attack(lab, run, { kinds, ...order }) };
+    return { lab, result: await attack(lab, run, { kinds, wall, ...order }) };
   } catch (error) {
     await lab.stop();
     throw error;
@@ -89,7 +92,7 @@ function spread(account: string, kubeconfig: string, controlPlane: ControlPlane)
 async function attack(
   lab: Lab,
   run: Run,
-  { kinds, ...order }: Omit<Wish, 'wall'> & { readonly kinds: readonly Kind[] },
+  { kinds, wall, ...order }: Wish & { readonly kinds: readonly Kind[] },
 ): Promise<Result> {
   const { admin, cluster } = lab;
   const { controlPlane } = cluster;
@@ -122,7 +125,7 @@ async function attack(
     const findings = judge(tenant.history.versions(), entries, userOfTenant(tenant.name).name);
     return { kind, tenant, releases: done[index] ?? [], findings, entries };
   });
-  return { run, attacked, report, seconds };
+  return { run, wall, attacked, report, seconds };
 }
 
 interface Attacker {

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { PROOF_QUOTA, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
+import { PROOF_QUOTA, PROOF_WORDS, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
 import type { ApiServer } from '../../local/controlplane/start.ts';
 import { isDryRun, type Audited } from '../integration/support/audit.ts';
 
@@ -51,7 +51,7 @@ function parse(line: string): Entry | undefined {
   return isAbout && entry.responseStatus !== undefined ? (entry as Entry) : undefined;
 }
 
-/** The token that this request proved, by the guard's own refusal; undefined: it is no proof. */
+/** The token that this request proved, by the webhook's refusal or the policy's; undefined: it is no proof. */
 export function provenBy({ verb, user, objectRef, responseStatus, ...entry }: Entry): string | undefined {
   const isAsked =
     verb === 'create' &&
@@ -59,5 +59,8 @@ export function provenBy({ verb, user, objectRef, responseStatus, ...entry }: En
     objectRef.name === PROOF_QUOTA &&
     isDryRun({ verb, user, ...entry });
   if (!isAsked || responseStatus.code !== 403) return undefined;
-  return responseStatus.details?.causes?.find(({ reason }) => reason === WEBHOOK.locked)?.message;
+  const tokens = (responseStatus.details?.causes ?? []).map(({ reason, message }) =>
+    reason === WEBHOOK.locked ? message : message?.split(PROOF_WORDS)[1],
+  );
+  return tokens.find((token) => token !== undefined);
 }

@@ -1,13 +1,4 @@
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { SlowWebhook } from './slow-webhook.ts';
-
-/** What stands between the tenants and the raised room: a change of the installed manifests (startLocalCluster). */
-export type Wall = (objects: KubernetesObject[]) => void;
-
-/** By name. Every run can be done with each of them. */
-export const WALLS = {
-  'as installed': () => undefined,
-} as const satisfies Readonly<Record<string, Wall>>;
 
 /** In which world the tenants attack. */
 export interface Run {
@@ -30,8 +21,6 @@ export interface Run {
    * room; with more there is room to steal for as long as status.hard stays raised, and strangers do not take it all.
    */
   readonly gives?: number;
-  /** There is nothing that holds in this world: what gets in is counted and printed, not refused. Why. */
-  readonly isOpen?: string;
 }
 
 const USUAL = {
@@ -84,8 +73,8 @@ export const TWO_API_SERVERS_UNSETTLED: Run = {
 };
 
 /**
- * The counter must count here: the proof stands for one API server, and the other has not heard of the lock yet. So late
- * that a busy machine raises before that too.
+ * The proof stands for one API server, and the other has not heard of the lock yet; so late that a busy machine raises
+ * before that too. The webhooks alone do not hold here: the counter must count.
  */
 export const TWO_API_SERVERS_LATE: Run = {
   ...TWO_API_SERVERS_UNSETTLED,
@@ -93,5 +82,4 @@ export const TWO_API_SERVERS_LATE: Run = {
   lagMs: 8_000,
   isSpread: false,
   gives: 3,
-  isOpen: 'SETTLE_MS is shorter than the lag between the API servers',
 };

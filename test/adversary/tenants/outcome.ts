@@ -4,10 +4,12 @@ import type { Answer } from './client.ts';
 /** What became of an attempt, for the table. */
 export type Outcome =
   | 'done'
-  /** By the webhook for locked namespaces, or whatever stands for it. */
+  /** By the webhook for locked namespaces. */
   | 'guard'
   /** By the one for the namespace's own keys. */
   | 'keys'
+  /** By a ValidatingAdmissionPolicy. */
+  | 'policy'
   | 'quota'
   | 'rights'
   /** A test in a patch, or a precondition, did not hold: there was nothing to attack. */
@@ -19,6 +21,7 @@ export const OUTCOMES: readonly Outcome[] = [
   'done',
   'guard',
   'keys',
+  'policy',
   'quota',
   'rights',
   'not there',
@@ -30,9 +33,12 @@ export const OUTCOMES: readonly Outcome[] = [
 const WORDS: readonly (readonly [Outcome, string])[] = [
   ['guard', WEBHOOK.locked],
   ['keys', WEBHOOK.keys],
+  ['policy', 'ValidatingAdmissionPolicy'],
   ['quota', 'exceeded quota'],
   ['quota', 'failed quota'],
   ['rights', 'cannot '],
+  // A JSON patch whose test does not hold.
+  ['not there', 'the server rejected our request'],
 ];
 
 const BY_CODE: Readonly<Record<number, Outcome>> = {
@@ -43,10 +49,10 @@ const BY_CODE: Readonly<Record<number, Outcome>> = {
   422: 'invalid',
 };
 
+const isRefused = (code: number): boolean => [403, 422, 503].includes(code);
+
 export function outcomeOf({ code, text }: Answer): Outcome {
   if (code >= 200 && code < 300) return 'done';
-  const byWords = code === 403 || code === 503 ? WORDS.find(([, words]) => text.includes(words)) : undefined;
-  // The API server answers 422 when a JSON patch's test does not hold.
-  if (code === 422 && text.includes('the server rejected our request')) return 'not there';
+  const byWords = isRefused(code) ? WORDS.find(([, words]) => text.includes(words)) : undefined;
   return byWords?.[0] ?? BY_CODE[code] ?? 'other';
 }
