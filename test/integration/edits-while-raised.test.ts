@@ -7,6 +7,7 @@ import { expectAtRest, expectInTime, untilOver } from './support/at-rest.ts';
 import { guardWebhooks } from './support/guard-webhooks.ts';
 import { wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
+import { WITH_WEBHOOKS } from './support/wall.ts';
 import { unlimitMigrations } from './support/limits.ts';
 import { Measured } from './support/measured.ts';
 import { fullFor, newTenant, type Tenant } from './support/tenant.ts';
@@ -126,7 +127,8 @@ const raisedQuota = ({ name, history }: Tenant): ResourceQuota => {
 };
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
+  // What is asked here is the webhook.
+  lab = await startLab({ wall: WITH_WEBHOOKS, env: ENV });
   await unlimitMigrations(lab.admin);
   const names = Object.keys(EDITS);
   for (const [index, name] of names.entries()) {

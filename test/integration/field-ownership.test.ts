@@ -14,7 +14,7 @@ let kubectl: Kubectl;
 
 beforeAll(async () => {
   // The guard repairs by itself later than any of these tests takes: what puts back here is `lower`.
-  lab = await startLab({ env: { OVERDUE_SECONDS: '60' } });
+  lab = await startLab({ env: { OVERDUE_SECONDS: '10' } });
   kubectl = await newKubectl(lab.cluster.controlPlane.adminKubeconfig);
 });
 

@@ -38,7 +38,8 @@ let second: Child;
 const as: Record<string, (request: ApiRequest) => Promise<ApiAnswer>> = {};
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
+  // Asked here are the webhooks, and the policy of the reserved namespaces.
+  lab = await startLab({ wall: 'both', env: ENV });
   await bindRole(lab.admin, { role: 'writers', user: HAND.name, rules: EVERYTHING_THERE });
   await untilAllowed(lab.admin, HAND.name, { verb: 'create', resource: 'pods', allowed: true });
   for (const [index, { name }] of OTHERS.entries()) {
