@@ -97,7 +97,6 @@ describe('rights', () => {
     verb,
     apiGroup: '',
     resource,
-    allowed: true,
     ...more,
   });
   const SECRET = use('get', 'secrets', { namespace: 'mtq-system', name: 'own' });
@@ -125,11 +124,6 @@ describe('rights', () => {
         'granted, and no call used it: mtq-lower get secrets (own)',
         'asked for, but not granted: mtq-lower get secrets (other)',
       ],
-    ],
-    [
-      'what the API server refused is not granted, whatever the manifests say',
-      [...ALL, use('update', 'resourcequotas', { allowed: false })],
-      ['asked for, but not granted: mtq-lower update resourcequotas'],
     ],
     [
       'no resource at all',

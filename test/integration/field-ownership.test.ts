@@ -13,8 +13,7 @@ let lab: Lab;
 let kubectl: Kubectl;
 
 beforeAll(async () => {
-  // The guard repairs by itself later than any of these tests takes: what puts back here is `lower`.
-  lab = await startLab({ env: { OVERDUE_SECONDS: '10' } });
+  lab = await startLab();
   kubectl = await newKubectl(lab.cluster.controlPlane.adminKubeconfig);
 });
 
@@ -141,12 +140,14 @@ test("kubectl's client-side apply: its record and its ownership stay, and a key 
 });
 
 test('made by a POST and changed by a PUT: both own what they set, before and after', async () => {
+  let put: Said | undefined;
   const tenant = await newTenantWith('put-and-post', async (namespace) => {
     const hard = { ...FULL, 'requests.cpu': '9' };
     await lab.admin.create(RESOURCE_QUOTAS, { metadata: { namespace, name: 'quota' }, spec: { hard } });
-    const replace = ['replace', '--field-manager=somebody-else', '-f', '-'];
-    expect(await kubectl(replace, aQuota(namespace, FULL))).toEqual(done);
+    const replace = ['replace', '--field-manager=somebody-else', '--output=json', '-f', '-'];
+    put = await kubectl(replace, aQuota(namespace, FULL));
   });
+  tenant.history.noteForeign(JSON.parse(put?.stdout ?? '') as ResourceQuota);
   const { before, after } = await release(tenant);
   expect(ofSpec(before).map(({ manager }) => manager)).toEqual(['admin', 'somebody-else']);
   expect(ofSpec(after)).toEqual(ofSpec(before));
@@ -186,6 +187,8 @@ test('who takes a key by force in the middle keeps it, with the value; the other
   // The guard refuses everybody's edit while the namespace is locked: an administrator breaks the glass first.
   const force = applier('emergency', '--force-conflicts');
   expect(await force(tenant.name, { 'requests.cpu': '7' })).toMatchObject({ code: 1 });
+  // And its watchdog would put a quota without a lock back before a slow kubectl has said what it wants.
+  await lab.cluster.killGuard();
   await lab.admin.patch(
     NAMESPACES,
     { name: tenant.name },
@@ -197,6 +200,7 @@ test('who takes a key by force in the middle keeps it, with the value; the other
   );
   expect(await force(tenant.name, { 'requests.cpu': '7' })).toEqual(done);
   expect((await newest(tenant)).metadata.annotations).toHaveProperty([ANNOTATION.grant]);
+  await lab.cluster.startGuard();
   lowerAgain();
   await tenant.history.until('the grant is gone', (history) => {
     const quota = history.latest(RESOURCE_QUOTAS);

@@ -16,8 +16,6 @@ export interface UsedRight {
   readonly resource: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** By the API server's authorizer; an admission webhook may have refused it all the same. */
-  readonly allowed: boolean;
 }
 
 /** Granted though nothing here uses it, and why. */
@@ -40,13 +38,9 @@ export function rightsProblems(objects: readonly KubernetesObject[], used: reado
   return [
     ...accounts.flatMap((account) => unused(objects, account, used)),
     ...used
-      .filter((use) => !isRight(objects, use))
+      .filter((use) => !isGranted(grantsOf(objects, use.account), asAudited(use)))
       .map((use) => `asked for, but not granted: ${textOf(use)}`),
   ];
-}
-
-function isRight(objects: readonly KubernetesObject[], use: UsedRight): boolean {
-  return use.allowed && isGranted(grantsOf(objects, use.account), asAudited(use));
 }
 
 function unused(objects: readonly KubernetesObject[], account: string, used: readonly UsedRight[]): string[] {

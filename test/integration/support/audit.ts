@@ -10,8 +10,6 @@ export interface Audited {
   readonly requestURI: string;
   readonly user: { readonly username: string };
   readonly userAgent?: string;
-  /** Among them what the authorizer decided: authorization.k8s.io/decision. */
-  readonly annotations?: Readonly<Record<string, string>>;
   readonly objectRef?: {
     readonly resource: string;
     readonly subresource?: string;

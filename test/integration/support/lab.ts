@@ -101,7 +101,7 @@ export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> 
     },
     stop: async () => {
       await Promise.all(ends.map((end) => end()));
-      noteRightsUsed(cluster.controlPlane);
+      await noteRightsUsed(cluster.controlPlane);
       await cluster.stop();
     },
   };

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ANNOTATION } from '../../functions/domain/names.ts';
+import { isEnforced } from '../../functions/domain/restore.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { wasRaised } from './support/invariants.ts';
+import { startLab, type Lab } from './support/lab.ts';
+import { refuseTargets } from './support/refuse-targets.ts';
+import { fullFor, newTenant, type Tenant } from './support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab({ env: { STALL_SECONDS: '1' } });
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+const nudged = (tenant: Tenant): string | undefined =>
+  tenant.migration()?.metadata.annotations?.[ANNOTATION.nudged];
+
+test('something else refuses the pod of a raised migration: one nudge, then lowered, unlocked, and told why', async () => {
+  const tenant = await newTenant(lab, { name: 'refused-otherwise' });
+  await refuseTargets(lab, tenant);
+  await tenant.history.until('it is nudged for its lock', () => {
+    const [lock] = tenant.history.locks();
+    return lock !== undefined && nudged(tenant)?.startsWith(lock.token) === true;
+  });
+  await tenant.untilUnlocked();
+  expect(wasRaised(tenant.history)).toBe(true);
+  const attempt = tenant.history.latest(NAMESPACES)?.metadata.annotations?.[ANNOTATION.lastAttempt] ?? '{}';
+  expect(JSON.parse(attempt)).toMatchObject({ reason: 'RaisedButNotAdmitted', failures: 1 });
+});
+
+test('there is room by now, and virt-controller does not look: it is nudged, and nothing is locked', async () => {
+  const tenant = await newTenant(lab, { name: 'room-by-now' });
+  const { history, name } = tenant;
+  const look = lab.hold(name, 'mtq-feasibility');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  await lab.cluster.kubevirt.stop();
+  const room = fullFor(3);
+  await lab.admin.patch(
+    RESOURCE_QUOTAS,
+    { namespace: name, name: 'quota' },
+    { merge: { spec: { hard: room } } },
+  );
+  await history.until('the room is there', () => {
+    const quota = history.latest(RESOURCE_QUOTAS);
+    return (
+      quota !== undefined &&
+      isEnforced(quota) &&
+      quota.status?.hard?.['requests.cpu'] === room['requests.cpu']
+    );
+  });
+  look();
+  await history.until('it is nudged', () => nudged(tenant) !== undefined);
+  expect(history.locks()).toEqual([]);
+});
