@@ -143,7 +143,7 @@ async function isOver({ name, course }: Case, tenant: Tenant, struck: Promise<nu
   if (course.locks !== false) await untilOver(tenant);
   const over = performance.now();
   // A report may come a moment later.
-  const at = await Promise.race([struck, sleep(PATIENCE_MS)]);
+  const at = await Promise.race([struck, sleep(PATIENCE_MS, undefined, { ref: false })]);
   if (at === undefined) return false;
   if (course.locks !== false) await untilOver(tenant);
   await expectAtRest(lab.admin, tenant);
