@@ -96,7 +96,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lower/next-write.ts',
-        find: "  if (!isEnforced(quota)) return { kind: 'enforce', foreignEdits };\n",
+        find: "  if (!enforcesNoMore(quota)) return { kind: 'enforce', foreignEdits };\n",
         replace: '',
       },
     ],
