@@ -7,6 +7,7 @@ import { askUntil } from './support/eventually.ts';
 import { startFaultyProxy, type FaultyProxy } from './support/faulty-proxy.ts';
 import { wasRaised, wasSpecRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
+import { WITH_WEBHOOKS } from './support/wall.ts';
 import { unlimitMigrations } from './support/limits.ts';
 import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from './support/losses.ts';
 import { Measured } from './support/measured.ts';
@@ -33,7 +34,8 @@ beforeAll(async () => {
   proxy = await startFaultyProxy(() => lab.cluster.guard().signal('SIGKILL'));
   const reroute = (account: string, kubeconfig: string): string =>
     account === SERVICE_ACCOUNT.guard ? proxy.reroute(account, kubeconfig) : kubeconfig;
-  lab = await startLab({ env: ENV, reroute });
+  // What a dead guard leaves is a proof that fails; the policies alone need none (no-proof-policies.test.ts).
+  lab = await startLab({ wall: WITH_WEBHOOKS, env: ENV, reroute });
   lost = losses(lab);
   await unlimitMigrations(lab.admin);
 });
