@@ -17,6 +17,7 @@ import {
   RELEASED,
   startPolicyScene,
   STOLEN,
+  UNLABELLED,
 } from './support/policy-scene.ts';
 import type { PolicyWorld } from './support/policy-world.ts';
 
@@ -47,6 +48,7 @@ describe(POLICY.raisedQuotas, () => {
       changeOfQuota(RAISED, { annotations: { [ANNOTATION.grant]: null } }, '/status'),
     ],
     ['its change though the namespace is not locked', changeQuota(STOLEN)],
+    ['its change by the record alone', changeQuota(UNLABELLED)],
   ])('%s is refused to everybody, who is told until when', async (_what, request) => {
     for (const user of ['editor', 'kubevirt']) {
       expect(await world.ask(user, request)).toMatchObject({

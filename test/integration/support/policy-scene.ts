@@ -12,6 +12,8 @@ export const RAISED = 'tenant-raised';
 export const TWICE = 'tenant-raised-twice';
 /** By a record without a name in it. */
 export const FOR_NOBODY = 'tenant-raised-for-nobody';
+/** A record, and somebody took the label off. */
+export const UNLABELLED = 'tenant-raised-unlabelled';
 export const RELEASED = 'tenant-released';
 export const FREE = 'tenant-free';
 export const LOCKED = 'tenant-locked';
@@ -60,6 +62,7 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
     [RAISED, held, [quotaWith(raisedFor(ONE, OTHER))]],
     [TWICE, held, [quotaWith(raisedFor(ONE, OTHER)), quotaWith(raisedFor(OTHER, LONGER), 'other')]],
     [FOR_NOBODY, held, [quotaWith(raisedFor())]],
+    [UNLABELLED, {}, [quotaWith({ annotations: { [ANNOTATION.grant]: '{}' } })]],
     [RELEASED, {}, [quotaWith(released)]],
     [FREE, {}, [quotaWith({})]],
     [LOCKED, held, [quotaWith({})]],
