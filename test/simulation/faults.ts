@@ -133,13 +133,20 @@ export class Faults {
   #draw<F extends Fault>(site: string, among: readonly F[]): F | undefined {
     let drawn = this.#random.next();
     const focus = this.#focus !== undefined && isAbout(site, this.#focus.step) ? this.#focus : undefined;
+    const times = SELDOM.get(site) ?? 1;
     for (const fault of among) {
-      drawn -= fault === focus?.fault ? focus.rate : (this.#rates[fault] ?? 0);
+      drawn -= fault === focus?.fault ? focus.rate : times * (this.#rates[fault] ?? 0);
       if (drawn < 0) return fault;
     }
     return undefined;
   }
 }
+
+/** Sites where little happens before the faults end: struck so many times as often. */
+const SELDOM: ReadonlyMap<string, number> = new Map([
+  ['unlock', 5],
+  ['guard', 5],
+]);
 
 const isAbout = (site: string, step: string): boolean =>
   site === step || site === `${step} reads` || site === `event to ${step}`;

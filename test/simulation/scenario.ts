@@ -87,7 +87,7 @@ export function scenarioOf(seed: number): Scenario {
   const gives = givesOf(random);
   return {
     seed,
-    turns: random.between(60, 260),
+    turns: random.between(80, 300),
     isOrderly: false,
     servers,
     settleMs,
@@ -157,7 +157,8 @@ function ratesOf(random: Random): Rates {
 
 function focusOf(random: Random): Focus | undefined {
   if (random.chance(0.6)) return undefined;
-  const step = random.pick([...STEP_NAMES, 'guard']);
+  // What comes last, and what comes seldom, is hit seldom enough as it is.
+  const step = random.pick([...STEP_NAMES, 'raise', 'unlock', 'unlock', 'unlock', 'guard']);
   const fault = random.chance(0.4) ? 'freeze' : random.pick([...CALL_FAULTS, ...EVENT_FAULTS]);
-  return { step, fault, rate: random.pick([0.1, 0.25]) };
+  return { step, fault, rate: random.pick([0.1, 0.3]) };
 }
