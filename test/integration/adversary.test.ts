@@ -1,16 +1,8 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { jest, test } from '@jest/globals';
 import { runAdversary, type Adversary, type Wish } from '../adversary/adversary.ts';
 import { expectAllThrough, expectAtRest, expectNobodyStole } from '../adversary/expectations.ts';
-import {
-  BASE,
-  PAUSED,
-  SLOW_VALIDATING,
-  TWO_API_SERVERS,
-  TWO_API_SERVERS_LATE,
-  type Run,
-} from '../adversary/runs.ts';
+import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS, type Run } from '../adversary/runs.ts';
 import { tableOf } from '../adversary/table.ts';
-import type { Wall } from '../../local/walls.ts';
 import { WALL } from './support/wall.ts';
 
 /** A short form of test/adversary, which does at least 200 releases in each of its worlds (npm run test:long). */
@@ -43,22 +35,5 @@ test.each([
     expectNobodyStole(adversary);
     await expectAllThrough(adversary);
     await expectAtRest(adversary);
-  });
-});
-
-describe('the second API server has not heard of the lock, and nobody waits for it', () => {
-  test('the counter counts: with the webhooks alone tenants do get in', async () => {
-    await attacked(TWO_API_SERVERS_LATE, { ...FEW, wall: 'webhook' }, async ({ result }) => {
-      const late = result.attacked.flatMap(({ findings }) => findings.late);
-      expect(late.length).toBeGreaterThan(0);
-      return Promise.resolve();
-    });
-  });
-
-  test.each<Wall>(['policies', 'both'])('nobody steals: %s', async (wall) => {
-    await attacked(TWO_API_SERVERS_LATE, { ...FEW, wall }, async (adversary) => {
-      expectNobodyStole(adversary);
-      return Promise.resolve();
-    });
   });
 });

@@ -4,7 +4,7 @@ import { mutated } from './mutate.ts';
 import { simulate } from './pool.ts';
 
 /** A mutation that lives through so many runs is a checker or a world that is too weak. */
-const MOST_RUNS = 6_000;
+const MOST_RUNS = 10_000;
 jest.setTimeout(30 * 60_000);
 
 const killed: string[] = [];
