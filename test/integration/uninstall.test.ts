@@ -10,7 +10,7 @@ import { expectAtRest, untilOver } from './support/at-rest.ts';
 import { askUntil } from './support/eventually.ts';
 import { breaches, wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
-import { losses, to } from './support/losses.ts';
+import { losses, to, WHAT_ENDS_A_LOCK } from './support/losses.ts';
 import { refuseTargets } from './support/refuse-targets.ts';
 import { CLUSTER_ROLE_BINDINGS } from './support/roles.ts';
 import { fullFor, newTenant, type Tenant } from './support/tenant.ts';
@@ -54,6 +54,8 @@ describe('somebody removes everything in the middle of a release', () => {
 
   beforeAll(async () => {
     tenant = await newTenant(lab, { name: 'torn-out' });
+    // The tearing out takes as long as `raise` has patience: it must not be over by then.
+    lost.set(tenant.name, WHAT_ENDS_A_LOCK);
     await refuseTargets(lab, tenant);
     await tenant.history.until('it is raised', () => wasRaised(tenant.history));
     await removeEverything();
@@ -70,6 +72,7 @@ describe('somebody removes everything in the middle of a release', () => {
   });
 
   test('installed again: the guard alone puts it back', async () => {
+    lost.clear();
     await lab.cluster.installAgain();
     const began = performance.now();
     await lab.cluster.startGuard();
