@@ -166,13 +166,3 @@ const isOver = (signal: AbortSignal): boolean => signal.aborted;
 /** A reflector resumes after a lost connection, 429 and 500; any other refusal makes it list again. */
 const mustListAgain = (error: unknown): boolean =>
   error instanceof ApiError && ![429, 500].includes(error.code);
-
-/** Starts the adapter of a source; it runs until `stop` or until `signal` aborts. */
-export async function startApiServerSource(
-  options: AdapterOptions & { readonly signal?: AbortSignal },
-): Promise<ApiServerSourceAdapter> {
-  const adapter = new ApiServerSourceAdapter(options);
-  await adapter.start();
-  options.signal?.addEventListener('abort', () => void adapter.stop(), { once: true });
-  return adapter;
-}
