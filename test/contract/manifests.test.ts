@@ -408,6 +408,18 @@ describe('the guard', () => {
     expect(labels).toMatchObject({ 'app.kubernetes.io/name': 'mtq-guard' });
   });
 
+  test('spreads where it can, and runs on one node all the same', () => {
+    const { affinity, topologySpreadConstraints, ...spec } = guardPod().spec;
+    expect(Object.keys(affinity.podAntiAffinity)).toEqual([
+      'preferredDuringSchedulingIgnoredDuringExecution',
+    ]);
+    expect(topologySpreadConstraints.map(({ whenUnsatisfiable }) => whenUnsatisfiable)).toEqual([
+      'ScheduleAnyway',
+    ]);
+    expect(Object.keys(affinity)).toEqual(['podAntiAffinity']);
+    expect(spec).not.toHaveProperty('nodeSelector');
+  });
+
   test('is critical, and our namespace may have pods that are', () => {
     const { priorityClassName } = guardPod().spec;
     const [quota] = ofKind('ResourceQuota');
@@ -480,6 +492,8 @@ interface GuardPod {
   metadata: { labels: object };
   spec: {
     containers: [GuardContainer];
+    affinity: { podAntiAffinity: object };
+    topologySpreadConstraints: { whenUnsatisfiable: string }[];
     priorityClassName: string;
     terminationGracePeriodSeconds: number;
   };
