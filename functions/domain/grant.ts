@@ -71,6 +71,7 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
     raised[key] = formatQuantity(parseQuantity(text) + more);
   }
   if (Object.keys(raised).length === 0) return undefined;
+  // In this order: the policy own-writes reads the text (docs/adr/0011).
   const grant: Grant = {
     v: GRANT_VERSION,
     token: order.token,

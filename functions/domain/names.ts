@@ -226,6 +226,8 @@ export const POLICY = {
   raisedQuotas: 'raised-quotas.mtq.kubevirt.io',
   /** Nobody else writes what we keep on a Namespace, as the webhook says. */
   lockKeys: 'lock-keys.mtq.kubevirt.io',
+  /** Our own accounts write nothing but what the steps write; it gives way where it cannot judge. */
+  ownWrites: 'own-writes.mtq.kubevirt.io',
   /** Where there is no webhook: only the migrations' pods while a Namespace is locked; its refusal is the proof. */
   locked: 'locked.mtq.kubevirt.io',
 } as const;

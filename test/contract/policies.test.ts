@@ -90,7 +90,7 @@ const variable = (name: string, of: string): string[] =>
   quotedIn(policy(name).spec.variables?.find((one) => one.name === of)?.expression);
 
 describe('the walls', () => {
-  const ALWAYS = [POLICY.lockKeys, POLICY.raisedPods, POLICY.raisedQuotas];
+  const ALWAYS = [POLICY.lockKeys, POLICY.ownWrites, POLICY.raisedPods, POLICY.raisedQuotas];
 
   test.each<[Wall, readonly string[], readonly string[]]>([
     ['both', ALWAYS, [WEBHOOK.configuration]],
@@ -118,9 +118,10 @@ const guardOf = (wall: Wall): Deployment['spec']['template']['spec']['containers
   (ofKind(wall, 'Deployment')[0] as Deployment).spec.template.spec.containers[0];
 
 describe.each(OURS)('%s', (name) => {
-  test('refuses what it could not judge, and says Forbidden, with a text where it could not make one', () => {
+  test('refuses what it could not judge (or lets us repair), and says Forbidden, with a text where it could not make one', () => {
     const { failurePolicy, matchConstraints, validations } = policy(name).spec;
-    expect(failurePolicy).toBe('Fail');
+    // What it could not judge may be our own repair.
+    expect(failurePolicy).toBe(name === POLICY.ownWrites ? 'Ignore' : 'Fail');
     expect(matchConstraints).toMatchObject({ matchPolicy: 'Equivalent' });
     expect(matchConstraints.objectSelector).toBeUndefined();
     for (const { reason, message, messageExpression } of validations) {
@@ -160,6 +161,15 @@ describe('what each is about', () => {
       ],
     ],
     [POLICY.locked, [...PODS, QUOTAS]],
+    [
+      POLICY.ownWrites,
+      [
+        { resources: ['namespaces'], operations: ['UPDATE'] },
+        { resources: ['resourcequotas'], operations: ['CREATE', 'UPDATE'] },
+        { resources: ['resourcequotas/status'], operations: ['UPDATE'] },
+        { resources: ['virtualmachineinstancemigrations'], operations: ['UPDATE'] },
+      ],
+    ],
   ])('%s', (name, rules) => {
     expect(policy(name).spec.matchConstraints.resourceRules).toMatchObject(rules);
     expect(policy(name).spec.matchConstraints.resourceRules).toHaveLength(rules.length);
@@ -192,6 +202,7 @@ describe('they know our names', () => {
     [POLICY.raisedQuotas, (): string[] => condition(POLICY.raisedQuotas, 'not-our-update').slice(1)],
     [POLICY.lockKeys, (): string[] => condition(POLICY.lockKeys, 'not-ours')],
     [POLICY.locked, (): string[] => variable(POLICY.locked, 'isOurs')],
+    [POLICY.ownWrites, (): string[] => condition(POLICY.ownWrites, 'ours')],
   ])('%s: our users', (_name, users) => {
     expect(users().sort()).toEqual([...OUR_USERS].sort());
   });
@@ -206,6 +217,10 @@ describe('they know our names', () => {
     const onQuota = [ANNOTATION.grant, ANNOTATION.migrations, ANNOTATION.lastRelease, LABEL.raised];
     expect(keysIn(condition(POLICY.raisedQuotas, 'has-our-keys'))).toEqual(onQuota);
     expect(new Set(keysIn(variable(POLICY.raisedQuotas, 'forged')))).toEqual(new Set(onQuota));
+    const { skip, ...written } = ANNOTATION;
+    const all = [...Object.values(written), ...Object.values(LABEL)];
+    expect(variable(POLICY.ownWrites, 'ours').sort()).toEqual(all.sort());
+    expect(allOf(POLICY.ownWrites)).not.toContain(skip);
     expect(variable(POLICY.raisedPods, 'migrations')).toContain(ANNOTATION.migrations);
     for (const name of [POLICY.raisedPods, POLICY.locked]) {
       expect(variable(name, 'migration')).toContain(KUBEVIRT.migrationJobUID);
