@@ -215,6 +215,19 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['Waiting', REASON.statusUnknown]],
   },
 
+  'it will never count a key that it does not know, and no pod waits for that': {
+    with: {
+      quotas: [
+        aQuota((quota) => ({
+          ...quota,
+          spec: { hard: { ...quota.spec.hard, 'count/widgets.example.com': '1' } },
+          status: { ...quota.status, hard: { ...quota.status?.hard, 'count/widgets.example.com': '1' } },
+        })),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+
   'KubeVirt’s limit for the cluster is reached': {
     with: { parallel: { running: 5, perCluster: 5, outbound: new Map(), perNode: 2 } },
     want: [['Waiting', REASON.parallelLimit, 'runs 5 of 5 migrations']],

@@ -4,10 +4,10 @@ import { grantOf } from './grant.ts';
 import { liveLock, lockOf, type Reference } from './lock.ts';
 import { byTurn, isBlocked, isReceiving, overlaps, referenceOf, sourcePodOf } from './migration.ts';
 import { ANNOTATION, isReserved, REASON, type Reason } from './names.ts';
-import type { Migration, Pod, ResourceQuota } from './objects.ts';
+import type { Migration, Pod } from './objects.ts';
 import { podUsage } from './pod-usage.ts';
-import { parseQuantity, type Amount } from './quantity.ts';
-import { isEnforced } from './restore.ts';
+import type { Amount } from './quantity.ts';
+import { blockingOf, isStatusKnown, take } from './room.ts';
 import { quotaCoversPod } from './scopes.ts';
 import type { NamespaceSnapshot, Rules } from './snapshot.ts';
 import type { Blocking, Verdict, VerdictName } from './verdict.ts';
@@ -167,35 +167,6 @@ function judgeRoom(migration: Migration, source: Pod, turn: Turn): Finding {
 
 const fits = (): Finding =>
   finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
-
-/** What is enforced is what the spec says, and what is used is counted. */
-const isStatusKnown = (quota: ResourceQuota): boolean =>
-  isEnforced(quota) &&
-  Object.keys(quota.spec.hard ?? {}).every((key) => quota.status?.used?.[key] !== undefined);
-
-type Taken = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
-
-function blockingOf(quota: ResourceQuota, need: Amounts, taken: Taken): Blocking[] {
-  const before = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
-  const shortfalls = Object.keys(quota.status?.hard ?? {}).flatMap((key): Shortfall[] => {
-    const canonical = canonicalKey(key);
-    const wanted = need.get(canonical) ?? 0n;
-    const missing = wanted + (before.get(canonical) ?? 0n) - roomOf(quota, key);
-    return wanted > 0n && missing > 0n ? [{ key, missing }] : [];
-  });
-  const reference = { name: quota.metadata.name, uid: quota.metadata.uid };
-  return shortfalls.length === 0 ? [] : [{ quota: reference, shortfalls }];
-}
-
-/** Enforced minus used; negative when a quota was lowered below what runs. */
-const roomOf = ({ status }: ResourceQuota, key: string): Amount =>
-  parseQuantity(status?.hard?.[key] ?? '0') - parseQuantity(status?.used?.[key] ?? '0');
-
-function take(taken: Turn['taken'], quota: ResourceQuota, need: Amounts): void {
-  const sum = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
-  for (const [key, amount] of need) sum.set(key, (sum.get(key) ?? 0n) + amount);
-  taken.set(quota.metadata.uid, sum);
-}
 
 function judgeRaise(blocking: readonly Blocking[], turn: Turn): Finding {
   const { snapshot, given, hold } = turn;

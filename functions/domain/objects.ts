@@ -88,9 +88,21 @@ export interface Pod extends KubernetesObject {
     resources?: { requests?: ResourceList; limits?: ResourceList };
     activeDeadlineSeconds?: number;
     priorityClassName?: string;
-    affinity?: unknown;
+    affinity?: { nodeAffinity?: unknown; podAffinity?: PodAffinity; podAntiAffinity?: PodAffinity };
+    runtimeClassName?: string;
   };
   status?: { phase?: string; conditions?: Condition[]; qosClass?: string };
+}
+
+/** Also podAntiAffinity: the same shape. */
+export interface PodAffinity {
+  requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
+  preferredDuringSchedulingIgnoredDuringExecution?: { podAffinityTerm: PodAffinityTerm }[];
+}
+
+export interface PodAffinityTerm {
+  namespaces?: string[];
+  namespaceSelector?: unknown;
 }
 
 /** A condition as KubeVirt writes it (times may be null) and as Kubernetes does. */
