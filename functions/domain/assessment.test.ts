@@ -35,6 +35,14 @@ import {
   uncounted,
   used,
 } from '../../test/builders/quota.ts';
+import {
+  aClaim,
+  aFailure,
+  aLimitRange,
+  exceeded,
+  forbidden,
+  keepingState,
+} from '../../test/builders/refusal.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, REASON, type Reason } from './names.ts';
@@ -61,6 +69,8 @@ const TWO: Partial<NamespaceSnapshot> = {
 
 const ROOMY = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
 const skipping = annotated(ANNOTATION.skip, 'true');
+
+const TOO_LARGE = forbidden('maximum memory usage per Container is 1Gi, but limit is 2Gi');
 
 interface Case {
   readonly with?: Partial<NamespaceSnapshot>;
@@ -95,7 +105,9 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['Fits', REASON.fits]],
   },
   'a full quota of what the pod does not need does not either': {
-    with: { quotas: [aQuota(hard({ 'requests.storage': '0', 'limits.cpu': '0', services: '0' }))] },
+    with: {
+      quotas: [aQuota(hard({ 'requests.storage': '0', 'limits.ephemeral-storage': '0', services: '0' }))],
+    },
     want: [['Fits', REASON.fits]],
   },
 
@@ -226,6 +238,103 @@ const CASES: Readonly<Record<string, Case>> = {
       ],
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+
+  'a quota gets limits after the VM started: KubeVirt gives the target limits by itself': {
+    with: {
+      quotas: [aQuota(hard({ 'limits.cpu': '3', 'limits.memory': '3Gi' }), used({ 'limits.cpu': '2500m' }))],
+      vmmrqs: [aVmmrq(giving({ 'limits.cpu': '500m' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'limits.cpu=500m']],
+  },
+  'what virt-controller’s Event says of the keys it names goes before the estimate': {
+    with: {
+      events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '799m', 'requests.memory': '1Gi' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m more']],
+  },
+  'a quota that is not of the namespace refuses it': {
+    with: { events: [aFailure(exceeded('of-the-cluster', 'pods=1'))] },
+    want: [['Unsupported', REASON.clusterQuota, 'of-the-cluster']],
+  },
+  'a quota wants what the pod does not say': {
+    with: { events: [aFailure(forbidden('failed quota: quota: must specify requests.cpu for: hook'))] },
+    want: [['Unsupported', REASON.mustSpecify, 'must specify requests.cpu for: hook']],
+  },
+  'it wanted what the quota does not any more': {
+    with: { events: [aFailure(forbidden('failed quota: quota: must specify limits.cpu for: hook'))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a quota will want what the pod will not say': {
+    with: {
+      launchers: [
+        aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] })),
+      ],
+      quotas: [aQuota(hard({ 'requests.cpu': '1' }))],
+    },
+    want: [['Unsupported', REASON.mustSpecify, 'requests.cpu for: injected']],
+  },
+  'a quota was not counted when it was refused, and is now': {
+    with: { events: [aFailure(forbidden('status unknown for quota: quota, resources: pods'))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'no quota covers it, and the cluster wants one': {
+    with: { events: [aFailure(forbidden('insufficient quota to consume: requests.cpu'))] },
+    want: [['Unsupported', REASON.noCoveringQuota, 'insufficient quota']],
+  },
+  'a LimitRange refuses it': {
+    with: { events: [aFailure(TOO_LARGE)], limitRanges: [aLimitRange()] },
+    want: [['Unsupported', REASON.limitRange, 'maximum memory usage']],
+  },
+  'a LimitRange refused it, and is gone': {
+    with: { events: [aFailure(TOO_LARGE)] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'Pod Security refuses it': {
+    with: { events: [aFailure(forbidden('violates PodSecurity "restricted:latest": privileged'))] },
+    want: [['Unsupported', REASON.podSecurity, 'violates PodSecurity']],
+  },
+  'somebody’s webhook refuses it': {
+    with: { events: [aFailure('admission webhook "pods.example.com" denied the request: not today')] },
+    want: [['Unsupported', REASON.podRefused, 'not today']],
+  },
+  'our own guard refused it, while the namespace was locked for others': {
+    with: { events: [aFailure('admission webhook "locked.mtq.kubevirt.io" denied the request: locked')] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'what was said last counts': {
+    with: {
+      events: [
+        aFailure(forbidden('violates PodSecurity "restricted:latest": x'), 5),
+        aFailure(exceeded('quota', 'requests.cpu=1005m'), 6),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'what was said before the migration began does not count, nor of another VM': {
+    with: {
+      events: [
+        aFailure(exceeded('of-the-cluster', 'pods=1'), -3601),
+        { ...aFailure(exceeded('of-the-cluster', 'pods=1')), involvedObject: { uid: 'uid-of-vm1' } },
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a volume for the VM’s state is refused before the pod': {
+    with: {
+      vmis: new Map([['vm0', keepingState()]]),
+      claims: [aClaim()],
+      quotas: [
+        aQuota(),
+        aQuota(
+          named('volumes'),
+          hard({ persistentvolumeclaims: '1' }),
+          used({ persistentvolumeclaims: '1' }),
+        ),
+      ],
+    },
+    want: [['Unsupported', REASON.volumeQuota, 'volumes lacks persistentvolumeclaims=1']],
   },
 
   'KubeVirt’s limit for the cluster is reached': {
@@ -395,6 +504,8 @@ describe('assess', () => {
         ...[REASON.fits, REASON.fitsWithRaise, REASON.noVmmrq, REASON.notEnough, REASON.vmiGone],
         ...[REASON.noSourcePod, REASON.unsupported, REASON.statusUnknown, REASON.parallelLimit],
         ...[REASON.alreadyLocked, REASON.grantWithoutLock, REASON.reservedNamespace, REASON.skipped],
+        ...[REASON.mustSpecify, REASON.noCoveringQuota, REASON.limitRange, REASON.podSecurity],
+        ...[REASON.podRefused, REASON.clusterQuota, REASON.volumeQuota],
         ...[REASON.namespaceTerminating, REASON.lockBudgetSpent, REASON.afterOthers, REASON.backOff],
       ]),
     );

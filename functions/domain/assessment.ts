@@ -1,12 +1,14 @@
 import { fingerprintOf, holdOf, lastAttemptOf, type Hold } from './attempt.ts';
 import { amountsGiven, canonicalKey, describeShortfalls, type Amounts, type Shortfall } from './charged.ts';
+import { estimate } from './estimate.ts';
 import { grantOf } from './grant.ts';
 import { liveLock, lockOf, type Reference } from './lock.ts';
 import { byTurn, isBlocked, isReceiving, overlaps, referenceOf, sourcePodOf } from './migration.ts';
 import { ANNOTATION, isReserved, REASON, type Reason } from './names.ts';
-import type { Migration, Pod } from './objects.ts';
-import { podUsage } from './pod-usage.ts';
+import type { Migration, Pod, VirtualMachineInstance } from './objects.ts';
+import { obstacleOf } from './obstacle.ts';
 import type { Amount } from './quantity.ts';
+import { refusalsOf } from './refusal.ts';
 import { blockingOf, isStatusKnown, take } from './room.ts';
 import { quotaCoversPod } from './scopes.ts';
 import type { NamespaceSnapshot, Rules } from './snapshot.ts';
@@ -130,7 +132,13 @@ function judge(migration: Migration, turn: Turn): Finding {
     const why = 'the VMI has no running launcher pod to take the size from';
     return finding('Waiting', REASON.noSourcePod, why);
   }
-  return parallelHold(snapshot, vmi.status?.nodeName, turn) ?? judgeRoom(migration, source, turn);
+  return parallelHold(snapshot, vmi.status?.nodeName, turn) ?? judgeRoom({ migration, vmi, source }, turn);
+}
+
+interface Subject {
+  readonly migration: Migration;
+  readonly vmi: VirtualMachineInstance;
+  readonly source: Pod;
 }
 
 function parallelHold(
@@ -147,15 +155,18 @@ function parallelHold(
   return finding('Waiting', REASON.parallelLimit, why);
 }
 
-function judgeRoom(migration: Migration, source: Pod, turn: Turn): Finding {
+function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
   const { snapshot, taken, admitted } = turn;
-  const need = podUsage(source);
-  const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, source));
+  const refusals = refusalsOf(migration, vmi, snapshot.events);
+  const { pod, need } = estimate({ ...snapshot, source, vmi, refusals });
+  const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
   const unknown = covering.find((quota) => !isStatusKnown(quota));
   if (unknown !== undefined) {
     const why = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
     return finding('Waiting', REASON.statusUnknown, why);
   }
+  const obstacle = obstacleOf({ migration, vmi, pod, covering, refusals, snapshot });
+  if (obstacle !== undefined) return { verdict: 'Unsupported', ...obstacle };
   const blocking = covering.flatMap((quota) => blockingOf(quota, need, taken));
   const result = blocking.length === 0 ? fits() : { ...judgeRaise(blocking, turn), blocking };
   if (result.verdict === 'Fits' || result.verdict === 'FitsWithRaise') {

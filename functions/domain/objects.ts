@@ -131,9 +131,44 @@ export interface Migration extends KubernetesObject {
   };
 }
 
-/** VirtualMachineInstance. */
+/** VirtualMachineInstance (facts/kubevirt.md §4). What it asks for, and what it runs with until the next migration. */
 export interface VirtualMachineInstance extends KubernetesObject {
-  status?: { phase?: string; nodeName?: string; activePods?: Record<string, string> };
+  spec?: {
+    domain?: {
+      cpu?: CpuTopology & { dedicatedCpuPlacement?: boolean };
+      memory?: { guest?: string | number };
+      resources?: { requests?: AmountList; limits?: AmountList };
+      devices?: { tpm?: { persistent?: boolean } };
+      firmware?: { bootloader?: { efi?: { persistent?: boolean } } };
+    };
+  };
+  status?: {
+    phase?: string;
+    nodeName?: string;
+    activePods?: Record<string, string>;
+    currentCPUTopology?: CpuTopology;
+    memory?: { guestRequested?: string | number };
+  };
+}
+
+export interface CpuTopology {
+  cores?: number;
+  sockets?: number;
+  threads?: number;
+}
+
+/** core/v1 PersistentVolumeClaim. */
+export interface PersistentVolumeClaim extends KubernetesObject {
+  spec: {
+    accessModes?: string[];
+    storageClassName?: string;
+    resources?: { requests?: ResourceList };
+  };
+}
+
+/** core/v1 LimitRange. */
+export interface LimitRange extends KubernetesObject {
+  spec: { limits: { type: string; default?: ResourceList; defaultRequest?: ResourceList }[] };
 }
 
 /** VirtualMachineMigrationResourceQuota: "this much more, for migrations only". */
@@ -157,6 +192,7 @@ export interface KubeVirt extends KubernetesObject {
   spec?: {
     configuration?: {
       migrations?: { parallelMigrationsPerCluster?: number; parallelOutboundMigrationsPerNode?: number };
+      additionalGuestMemoryOverheadRatio?: string;
     };
   };
 }

@@ -1,14 +1,29 @@
+import { keepsState } from '../domain/claims.ts';
+import { amountOf } from '../domain/growth.ts';
 import { isRejectedByQuota, isRunning } from '../domain/migration.ts';
-import { KUBEVIRT } from '../domain/names.ts';
+import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, VirtualMachineInstance } from '../domain/objects.ts';
+import { parseQuantity } from '../domain/quantity.ts';
 import type { NamespaceSnapshot, ParallelUse, Rules } from '../domain/snapshot.ts';
 import type { Cluster, Read } from './cluster.ts';
 import { isNotFound } from './errors.ts';
-import { KUBEVIRTS, MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS, VMIS, VMMRQS } from './resources.ts';
+import {
+  CLAIMS,
+  EVENTS,
+  KUBEVIRTS,
+  LIMIT_RANGES,
+  MIGRATIONS,
+  NAMESPACES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from './resources.ts';
 
 /** KubeVirt's defaults (MigrationConfiguration). */
 const PER_CLUSTER = 5;
 const PER_NODE = 2;
+const ONE = parseQuantity('1');
 
 /** The migrations of a namespace; the one read of a wake that finds nothing to do. */
 export async function readMigrations(cluster: Cluster, namespace: string): Promise<Migration[]> {
@@ -33,12 +48,12 @@ export async function readSnapshot(
 ): Promise<NamespaceSnapshot | undefined> {
   const migrations = listed ?? (await readMigrations(cluster, name));
   const rejected = migrations.filter(isRejectedByQuota);
-  const [namespace, quotas, vmmrqs, launchers, vmis, parallel] = await Promise.all([
+  const [namespace, quotas, vmmrqs, launchers, closer, parallel] = await Promise.all([
     known ?? orGone(cluster.get(NAMESPACES, { name })),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
     cluster.list(PODS, { namespace: name, labelSelector: `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}` }),
-    readVmis(cluster, rejected),
+    readCloser(cluster, name, rejected),
     rejected.length === 0 ? UNUSED : readParallelUse(cluster, rules.kubevirtNamespace),
   ]);
   if (namespace === undefined) return undefined;
@@ -49,9 +64,29 @@ export async function readSnapshot(
     quotas: quotas.items,
     vmmrqs: vmmrqs.items,
     launchers: launchers.items,
-    vmis,
-    parallel,
+    ...closer,
+    ...parallel,
   };
+}
+
+type Closer = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims'>;
+
+/** What the target pods of refused migrations are sized by, and what else may refuse them. */
+async function readCloser(
+  cluster: Cluster,
+  namespace: string,
+  rejected: readonly Migration[],
+): Promise<Closer> {
+  if (rejected.length === 0) return { vmis: new Map(), limitRanges: [], events: [], claims: [] };
+  // Of every VMI of the namespace in one request, however many wait.
+  const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
+  const [vmis, limitRanges, events] = await Promise.all([
+    readVmis(cluster, rejected),
+    cluster.list(LIMIT_RANGES, { namespace }),
+    cluster.list(EVENTS, { namespace, fieldSelector }),
+  ]);
+  const claims = [...vmis.values()].some(keepsState) ? (await cluster.list(CLAIMS, { namespace })).items : [];
+  return { vmis, limitRanges: limitRanges.items, events: events.items, claims };
 }
 
 /** undefined for an object that is not there. */
@@ -76,22 +111,29 @@ async function readVmis(
 }
 
 /** Nothing is about to be judged by it. */
-const UNUSED: ParallelUse = { running: 0, perCluster: PER_CLUSTER, outbound: new Map(), perNode: PER_NODE };
+const UNUSED: KubeVirtsPart = {
+  parallel: { running: 0, perCluster: PER_CLUSTER, outbound: new Map(), perNode: PER_NODE },
+  overheadRatio: ONE,
+};
+
+type KubeVirtsPart = Pick<NamespaceSnapshot, 'parallel' | 'overheadRatio'>;
 
 /** How KubeVirt itself counts (facts/kubevirt.md §1.5), but for target pods of migrations that are still Pending. */
-async function readParallelUse(cluster: Cluster, kubevirtNamespace: string): Promise<ParallelUse> {
+async function readParallelUse(cluster: Cluster, kubevirtNamespace: string): Promise<KubeVirtsPart> {
   const [all, kubevirts] = await Promise.all([
     cluster.list(MIGRATIONS, {}),
     cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
   ]);
   const running = all.items.filter(isRunning);
-  const limits = kubevirts.items[0]?.spec?.configuration?.migrations;
-  return {
+  const configuration = kubevirts.items[0]?.spec?.configuration;
+  const limits = configuration?.migrations;
+  const parallel: ParallelUse = {
     running: running.length,
     perCluster: limits?.parallelMigrationsPerCluster ?? PER_CLUSTER,
     outbound: outboundByNode([...(await readVmis(cluster, running)).values()]),
     perNode: limits?.parallelOutboundMigrationsPerNode ?? PER_NODE,
   };
+  return { parallel, overheadRatio: amountOf(configuration?.additionalGuestMemoryOverheadRatio) ?? ONE };
 }
 
 function outboundByNode(vmis: readonly VirtualMachineInstance[]): Map<string, number> {

@@ -1,4 +1,5 @@
 import type { AmountList, Vmmrq } from '../../functions/domain/objects.ts';
+import { parseQuantity } from '../../functions/domain/quantity.ts';
 import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
 import { aLauncher, aMigration, aVmi } from './kubevirt.ts';
 import { aNamespace } from './namespace.ts';
@@ -32,6 +33,10 @@ export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): Namespace
     vmmrqs: [aVmmrq()],
     launchers: [aLauncher()],
     vmis: new Map([['vm0', aVmi()]]),
+    limitRanges: [],
+    events: [],
+    claims: [],
+    overheadRatio: parseQuantity('1'),
     parallel: { running: 0, perCluster: 5, outbound: new Map(), perNode: 2 },
     ...different,
   };
