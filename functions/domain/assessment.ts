@@ -1,13 +1,14 @@
 import { fingerprintOf, holdOf, lastAttemptOf, type Hold } from './attempt.ts';
-import { amountsGiven, canonicalKey, describeShortfalls, type Amounts, type Shortfall } from './charged.ts';
+import { allowanceFrom, type AllowanceOf } from './allowance.ts';
+import { canonicalKey, describeShortfalls, type Shortfall } from './charged.ts';
 import { estimate } from './estimate.ts';
 import { grantOf } from './grant.ts';
-import { liveLock, lockOf, type Reference } from './lock.ts';
+import { liveLock, lockOf, type QuotaToRaise, type Reference } from './lock.ts';
 import { byTurn, isBlocked, isReceiving, overlaps, referenceOf, sourcePodOf } from './migration.ts';
 import { ANNOTATION, isReserved, REASON, type Reason } from './names.ts';
 import type { Migration, Pod, VirtualMachineInstance } from './objects.ts';
 import { obstacleOf } from './obstacle.ts';
-import type { Amount } from './quantity.ts';
+import { formatQuantity, type Amount } from './quantity.ts';
 import { refusalsOf } from './refusal.ts';
 import { blockingOf, isStatusKnown, take } from './room.ts';
 import { quotaCoversPod } from './scopes.ts';
@@ -20,7 +21,7 @@ export interface Assessment {
   readonly verdicts: readonly Verdict[];
   /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
   readonly migrations: readonly Reference[];
-  readonly quotas: readonly Reference[];
+  readonly quotas: readonly QuotaToRaise[];
   readonly fingerprint: string;
 }
 
@@ -86,11 +87,13 @@ function vetoOf({ namespace, quotas, now }: NamespaceSnapshot, rules: Rules): Fi
 interface Turn {
   readonly snapshot: NamespaceSnapshot;
   readonly hold: Hold | undefined;
-  readonly given: Amounts;
+  readonly allowance: AllowanceOf;
   /** Others are on their way: their second pod is charged until they are through. */
   readonly roomComesBack: boolean;
   /** What those before need of each quota, by quota uid and canonical key. */
   readonly taken: Map<string, Map<string, Amount>>;
+  /** The same, of those that need a raise. */
+  readonly raisedFor: Map<string, Map<string, Amount>>;
   /** How many of those before get through now. */
   readonly admitted: Reference[];
 }
@@ -103,17 +106,28 @@ function judgeInTurn(
   const turn: Turn = {
     snapshot,
     hold,
-    given: amountsGiven(snapshot.vmmrqs),
+    allowance: allowanceFrom(snapshot.vmmrqs),
     roomComesBack: overlaps(snapshot.launchers),
     taken: new Map(),
+    raisedFor: new Map(),
     admitted: [],
   };
   const verdicts = blocked.map((migration) => verdictOf(migration, judge(migration, turn)));
   const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
   const quotas = new Map(
-    raising.flatMap(({ blocking }) => blocking).map(({ quota }) => [quota.uid, quota] as const),
+    raising
+      .flatMap(({ blocking }) => blocking)
+      .map(({ quota }) => [quota.uid, { ...quota, need: needOf(quota, turn) }] as const),
   );
   return { verdicts, migrations: raising.map(({ migration }) => migration), quotas: [...quotas.values()] };
+}
+
+/** Of the keys that the quota has: what the raise is computed from again, when it is made. */
+function needOf({ uid }: Reference, { snapshot, raisedFor }: Turn): Record<string, string> {
+  const hard = snapshot.quotas.find(({ metadata }) => metadata.uid === uid)?.spec.hard ?? {};
+  const keys = new Set(Object.keys(hard).map(canonicalKey));
+  const need = [...(raisedFor.get(uid) ?? [])].filter(([key]) => keys.has(key));
+  return Object.fromEntries(need.map(([key, amount]) => [key, formatQuantity(amount)]));
 }
 
 function judge(migration: Migration, turn: Turn): Finding {
@@ -156,7 +170,7 @@ function parallelHold(
 }
 
 function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
-  const { snapshot, taken, admitted } = turn;
+  const { snapshot, taken, raisedFor, admitted } = turn;
   const refusals = refusalsOf(migration, vmi, snapshot.events);
   const { pod, need } = estimate({ ...snapshot, source, vmi, refusals });
   const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
@@ -170,7 +184,10 @@ function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
   const blocking = covering.flatMap((quota) => blockingOf(quota, need, taken));
   const result = blocking.length === 0 ? fits() : { ...judgeRaise(blocking, turn), blocking };
   if (result.verdict === 'Fits' || result.verdict === 'FitsWithRaise') {
-    for (const quota of covering) take(taken, quota, need);
+    for (const quota of covering) {
+      take(taken, quota, need);
+      if (result.verdict === 'FitsWithRaise') take(raisedFor, quota, need);
+    }
     admitted.push(referenceOf(migration));
   }
   return result;
@@ -180,7 +197,7 @@ const fits = (): Finding =>
   finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
 
 function judgeRaise(blocking: readonly Blocking[], turn: Turn): Finding {
-  const { snapshot, given, hold } = turn;
+  const { snapshot, hold } = turn;
   const missing = blocking.map(
     ({ quota, shortfalls }) => `${quota.name} lacks ${describeShortfalls(shortfalls)}`,
   );
@@ -194,7 +211,7 @@ function judgeRaise(blocking: readonly Blocking[], turn: Turn): Finding {
     const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
     return finding('NoFit', REASON.noVmmrq, why);
   }
-  const beyond = beyondGiven(blocking, given);
+  const beyond = beyondGiven(blocking, turn);
   if (beyond.length > 0) return tooLittle(turn, what, describeShortfalls(beyond));
   if (hold !== undefined) {
     const until = new Date(hold.until).toISOString();
@@ -215,12 +232,15 @@ function tooLittle({ roomComesBack, admitted }: Turn, what: string, beyond: stri
 }
 
 /** What is missing beyond what the VMMRQs give, the most of any quota for each key. */
-function beyondGiven(blocking: readonly Blocking[], given: Amounts): Shortfall[] {
+function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Turn): Shortfall[] {
   const most = new Map<string, Shortfall>();
-  for (const { key, missing } of blocking.flatMap(({ shortfalls }) => shortfalls)) {
-    const beyond = missing - (given.get(canonicalKey(key)) ?? 0n);
-    const known = most.get(key)?.missing ?? 0n;
-    if (beyond > known) most.set(key, { key, missing: beyond });
+  for (const { quota: of, shortfalls } of blocking) {
+    const quota = snapshot.quotas.find(({ metadata }) => metadata.uid === of.uid);
+    for (const { key, missing } of shortfalls) {
+      const beyond = missing - (quota === undefined ? 0n : allowance(quota, key).most);
+      const known = most.get(key)?.missing ?? 0n;
+      if (beyond > known) most.set(key, { key, missing: beyond });
+    }
   }
   return [...most.values()];
 }

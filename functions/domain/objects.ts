@@ -173,10 +173,18 @@ export interface LimitRange extends KubernetesObject {
 
 /** VirtualMachineMigrationResourceQuota: "this much more, for migrations only". */
 export interface Vmmrq extends KubernetesObject {
-  /** Left out in what the incumbent may have stored. */
-  spec: { additionalMigrationResources?: AmountList };
+  spec: {
+    /** Left out in what the incumbent may have stored, and where only a percentage is given. */
+    additionalMigrationResources?: AmountList;
+    /** Of each quota's own amount of each key that pods are charged for: "30%". */
+    additionalMigrationPercentage?: string;
+    raisePolicy?: RaisePolicy;
+  };
   status?: VmmrqStatus;
 }
+
+/** Fixed: by all that is given. Exact: by what is missing, only where it is. */
+export type RaisePolicy = 'Fixed' | 'Exact';
 
 /** A report, never a source of truth; the first four fields are the incumbent's. */
 export interface VmmrqStatus {

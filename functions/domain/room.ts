@@ -39,6 +39,20 @@ export function blockingOf(quota: ResourceQuota, need: Amounts, taken: Taken): B
 const roomOf = ({ status }: ResourceQuota, key: string): Amount =>
   parseQuantity(status?.hard?.[key] ?? '0') - parseQuantity(status?.used?.[key] ?? '0');
 
+/** What a key lacks for `need` (texts, by canonical key); 0n: nothing. undefined: what is used is not counted yet. */
+export function missingOf(
+  { spec, status }: ResourceQuota,
+  key: string,
+  need: Readonly<Record<string, string>>,
+): Amount | undefined {
+  const wanted = need[canonicalKey(key)];
+  if (wanted === undefined) return 0n;
+  const used = status?.used?.[key];
+  if (used === undefined) return undefined;
+  const missing = parseQuantity(used) + parseQuantity(wanted) - parseQuantity(spec.hard?.[key] ?? '0');
+  return missing > 0n ? missing : 0n;
+}
+
 /** Adds `need` to what is taken of this quota. */
 export function take(taken: Map<string, Map<string, Amount>>, quota: ResourceQuota, need: Amounts): void {
   const sum = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
