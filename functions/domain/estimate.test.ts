@@ -109,7 +109,10 @@ describe('estimate', () => {
           'vm0',
           podSpec({ containers: [aContainer({ memory: '200Mi', 'hugepages-2Mi': '1Gi' }, {})] }),
         ),
-        vmi: withSpec({ domain: { memory: { guest: '2Gi' } } }, { memory: { guestRequested: '1Gi' } }),
+        vmi: withSpec(
+          { domain: { memory: { guest: '2Gi', hugepages: { pageSize: '2Mi' } } } },
+          { memory: { guestRequested: '1Gi' } },
+        ),
       },
       {
         pods: '1',

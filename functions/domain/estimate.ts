@@ -70,7 +70,7 @@ function compute(container: Container, growth: Growth, input: EstimateInput): Co
 
 function grownRequests(list: ResourceList, growth: Growth, vmi: VirtualMachineInstance): ResourceList {
   const { vcpus, guest, overhead } = growth;
-  const pages = Object.keys(list).find((resource) => resource.startsWith('hugepages-'));
+  const pages = pagesOf(vmi);
   const grown = { ...list };
   if (vcpus.now !== vcpus.before) grown['cpu'] = formatQuantity(requestOfCpu(list, growth, vmi));
   if (guest > 0n) add(grown, pages ?? 'memory', guest);
@@ -116,13 +116,16 @@ function limitOfMemory({ list, requests, growth, input }: LimitsOf): Amount | un
   const asked = parseQuantity(requests['memory'] ?? '0');
   const automatic = wholeUp((asked * autoRatioOf(input.namespace)) / parseQuantity('1'));
   if (had === undefined) return isLimited(input, 'limits.memory') ? automatic : undefined;
-  const more = growth.overhead + (hasPages(requests) ? 0n : growth.guest);
+  const more = growth.overhead + (pagesOf(input.vmi) === undefined ? growth.guest : 0n);
   if (more === 0n) return had;
   return isOwnLimit(input.vmi) ? had + more : automatic;
 }
 
-const hasPages = (list: ResourceList): boolean =>
-  Object.keys(list).some((resource) => resource.startsWith('hugepages-'));
+/** The resource that the guest's memory is, where it is not plain memory. */
+function pagesOf({ spec }: VirtualMachineInstance): string | undefined {
+  const size = spec?.domain?.memory?.hugepages?.pageSize;
+  return size === undefined ? undefined : `hugepages-${size}`;
+}
 
 /** A limit that the VMI has asked for, or that goes with CPUs of its own: it grows as the request does. */
 function isOwnLimit({ spec }: VirtualMachineInstance): boolean {

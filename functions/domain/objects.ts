@@ -136,7 +136,7 @@ export interface VirtualMachineInstance extends KubernetesObject {
   spec?: {
     domain?: {
       cpu?: CpuTopology & { dedicatedCpuPlacement?: boolean };
-      memory?: { guest?: string | number };
+      memory?: { guest?: string | number; hugepages?: { pageSize?: string } };
       resources?: { requests?: AmountList; limits?: AmountList };
       devices?: { tpm?: { persistent?: boolean } };
       firmware?: { bootloader?: { efi?: { persistent?: boolean } } };
