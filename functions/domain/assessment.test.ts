@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import {
   aLauncher,
   aMigration,
@@ -46,7 +47,7 @@ import {
 import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, REASON, type Reason } from './names.ts';
-import type { Migration } from './objects.ts';
+import type { Migration, Pod } from './objects.ts';
 import { formatQuantity } from './quantity.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
 import { VERDICTS, type Verdict, type VerdictName } from './verdict.ts';
@@ -534,6 +535,53 @@ describe('assess', () => {
     const { verdicts, migrations: first } = assess(aSnapshot({ ...TWO, migrations }), RULES);
     expect(verdicts.map(({ migration }) => migration.name)).toEqual(['mig1', 'mig0']);
     expect(first.map(({ name }) => name)).toEqual(['mig1']);
+  });
+
+  test('no starvation: who is passed over goes next, however many smaller ones keep coming', () => {
+    const size = (vm: string): string => (vm === 'large' ? '900m' : '200m');
+    const started = (vm: string): Pod =>
+      aLauncher(vm, podSpec({ containers: [aContainer({ cpu: size(vm) })] }));
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 1 }), { minLength: 6, maxLength: 6 }), (arrivals) => {
+        let waiting = ['small0', 'large'];
+        let underWay: string[] = [];
+        let count = 0;
+        // Each turn: new small ones have come, those of the turn before are under way, and the namespace is judged.
+        for (const arriving of arrivals) {
+          waiting = [
+            ...waiting,
+            ...Array.from({ length: arriving + 1 }, () => `small${String((count += 1))}`),
+          ];
+          const migrationOf = (vm: string): Migration =>
+            aMigration(
+              named(`mig-${vm}`),
+              ofVm(vm),
+              createdAt(vm === 'small0' ? -99 : vm === 'large' ? -98 : count),
+            );
+          const migrations = waiting.map(migrationOf);
+          const ended = [...underWay].map((vm) => aTarget(migrationOf(vm)));
+          const snapshot = aSnapshot({
+            migrations,
+            launchers: [...waiting.map(started), ...underWay.map(started), ...ended],
+            vmis: new Map(waiting.map((vm) => [vm, aVmi(vm, `node-of-${vm}`)])),
+            quotas: [
+              aQuota(
+                hard({ 'requests.cpu': '10' }),
+                used({ 'requests.cpu': `${String(10_000 + 200 * underWay.length)}m` }),
+              ),
+            ],
+            vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1' }))],
+            parallel: { running: 0, perCluster: 99, outbound: new Map(), perNode: 9 },
+          });
+          const { migrations: first } = assess(snapshot, RULES);
+          const through = first.map(({ name }) => name.slice('mig-'.length));
+          if (through.includes('large')) return;
+          waiting = waiting.filter((vm) => !through.includes(vm));
+          underWay = through;
+        }
+        throw new Error('the large one never went');
+      }),
+    );
   });
 
   test('what each quota lacks, by its own name and amount', () => {

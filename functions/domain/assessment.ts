@@ -190,6 +190,10 @@ function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
     }
     admitted.push(referenceOf(migration));
   }
+  // Passed over once already: the room that comes back is kept for it, or smaller ones could go first for ever.
+  if (result.reason === REASON.afterOthers && turn.roomComesBack) {
+    for (const quota of covering) take(taken, quota, need);
+  }
   return result;
 }
 

@@ -89,6 +89,43 @@ test('a quota without the keys that are given: only what it has is raised, no ke
   await expectAsBefore(lab.admin, tenant);
 });
 
+const through = (tenant: Tenant): Promise<void> =>
+  tenant.history.until('the migration is through', () => tenant.migration()?.status?.phase === 'Succeeded');
+
+test('amounts at the edges of what a quantity can say: raised, and put back to the letter', async () => {
+  const { 'requests.cpu': cpu = '' } = fullFor(1);
+  const quotas = {
+    quota: { 'requests.cpu': cpu, 'requests.memory': '9Ei', pods: '1e3', 'limits.ephemeral-storage': '9E' },
+  };
+  const gives = { 'requests.cpu': '1005000000n', 'requests.memory': '9Ei', pods: '1e3' };
+  const tenant = await newTenant(lab, { name: 'edges', quotas, gives });
+  await tenant.migrate();
+  await tenant.untilUnlocked();
+  await through(tenant);
+  expect(wasRaised(tenant.history)).toBe(true);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('50 quotas of 200 keys, half of them of nothing that the cluster knows: judged, and only the full one is raised', async () => {
+  const many = (index: number): Record<string, string> => {
+    const devices = Array.from({ length: 100 }, (_, key) => `requests.example.com/device-${String(key)}`);
+    const things = Array.from({ length: 100 }, (_, key) => `count/things-${String(key)}.example.com`);
+    return Object.fromEntries([...devices, ...things].map((key) => [key, String(index)]));
+  };
+  const rest = Array.from({ length: 49 }, (_, index) => [`many-${String(index)}`, many(index)] as const);
+  const quotas = { quota: fullFor(1), ...Object.fromEntries(rest) };
+  const tenant = await newTenant(lab, { name: 'many-quotas', quotas });
+  await tenant.migrate();
+  await tenant.untilUnlocked();
+  await through(tenant);
+  const raised = tenant.history
+    .of(RESOURCE_QUOTAS)
+    .filter(({ metadata }) => metadata.labels?.[LABEL.raised] !== undefined)
+    .map(({ metadata }) => metadata.name);
+  expect(new Set(raised)).toEqual(new Set(['quota']));
+  await expectAsBefore(lab.admin, tenant);
+});
+
 test('a quota of something else than pods is in no way: nothing is blocked', async () => {
   const quotas = { quota: { 'requests.storage': '1Gi', 'count/configmaps': '10' } };
   const tenant = await newTenant(lab, { name: 'other-quota', quotas });
