@@ -170,7 +170,7 @@ function parallelHold(
 }
 
 function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
-  const { snapshot, taken, raisedFor, admitted } = turn;
+  const { snapshot, taken } = turn;
   const refusals = refusalsOf(migration, vmi, snapshot.events);
   const { pod, need } = estimate({ ...snapshot, source, vmi, refusals });
   const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
@@ -183,19 +183,19 @@ function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
   if (obstacle !== undefined) return { verdict: 'Unsupported', ...obstacle };
   const blocking = covering.flatMap((quota) => blockingOf(quota, need, taken));
   const result = blocking.length === 0 ? fits() : { ...judgeRaise(blocking, turn), blocking };
-  if (result.verdict === 'Fits' || result.verdict === 'FitsWithRaise') {
-    for (const quota of covering) {
-      take(taken, quota, need);
-      if (result.verdict === 'FitsWithRaise') take(raisedFor, quota, need);
-    }
-    admitted.push(referenceOf(migration));
-  }
-  // Passed over once already: the room that comes back is kept for it, or smaller ones could go first for ever.
-  if (result.reason === REASON.afterOthers && turn.roomComesBack) {
-    for (const quota of covering) take(taken, quota, need);
+  if (goesNow(result)) turn.admitted.push(referenceOf(migration));
+  for (const quota of covering) {
+    if (goesNow(result) || isPassedOver(result, turn)) take(taken, quota, need);
+    if (result.verdict === 'FitsWithRaise') take(turn.raisedFor, quota, need);
   }
   return result;
 }
+
+const goesNow = ({ verdict }: Finding): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
+
+/** The room that comes back is kept for it, or smaller ones that came later could go first for ever. */
+const isPassedOver = ({ reason }: Finding, { roomComesBack }: Turn): boolean =>
+  reason === REASON.afterOthers && roomComesBack;
 
 const fits = (): Finding =>
   finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
