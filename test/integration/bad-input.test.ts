@@ -1,10 +1,19 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION, EVENT, EVENT_REASON, LABEL, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
-import { EVENTS, NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import {
+  CLAIMS,
+  EVENTS,
+  LIMIT_RANGES,
+  NAMESPACES,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/resources.ts';
 import { newMigration, FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
 import { expectAsBefore } from './support/as-before.ts';
+import { askUntil } from './support/eventually.ts';
 import { auditLog, isDryRun, type Audited } from './support/audit.ts';
 import { wasRaised, wasSpecRaised } from './support/invariants.ts';
 import { startLab, type Lab, type Line } from './support/lab.ts';
@@ -73,6 +82,52 @@ test('a VMMRQ that gives what the quotas do not count: told what is missing', as
     ),
   );
   await expectLeftAlone(tenant);
+});
+
+test('a volume for the state of the VM finds no room before the pod: told which key, not locked', async () => {
+  const quotas = { quota: fullFor(1), volumes: { persistentvolumeclaims: '1' } };
+  const tenant = await newTenant(lab, { name: 'keeps-state', quotas });
+  const { name: namespace } = tenant;
+  const labels = { 'persistent-state-for': 'vm0' };
+  await lab.admin.create(CLAIMS, {
+    metadata: { namespace, name: 'persistent-state-for-vm0', labels },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
+  });
+  const domain = { devices: { tpm: { persistent: true } } };
+  await lab.admin.patch(VMIS, { namespace, name: 'vm0' }, { merge: { spec: { domain } } });
+  await tenant.migrate();
+  await untilVerdict(tenant, 'Unsupported', 'VolumeQuotaExceeded');
+  const told = lab.lines.items.find((line) => isOf(line, namespace, 'VolumeQuotaExceeded'));
+  expect(told?.message).toContain('volumes lacks persistentvolumeclaims=1');
+  // lock looks for itself, whatever it is told.
+  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, cause: 'x' });
+  expect(tenant.history.locks()).toEqual([]);
+});
+
+test('a LimitRange refuses the target pod by now: told in its words, not locked', async () => {
+  const tenant = await newTenant(lab, { name: 'limit-range' });
+  const { name: namespace } = tenant;
+  // The quota first, so that KubeVirt says that it is refused; the LimitRange before anybody looks.
+  const release = lab.hold(namespace, 'mtq-feasibility');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  const max = { type: 'Container', max: { memory: '64Mi' } };
+  await lab.admin.create(LIMIT_RANGES, { metadata: { namespace, name: 'small' }, spec: { limits: [max] } });
+  const touched = { metadata: { annotations: { 'example.com/touched': 'true' } } };
+  await askUntil(
+    'virt-controller tells why',
+    async () => {
+      await lab.admin.patch(FULL_MIGRATIONS, { namespace, name: 'mig0' }, { merge: touched });
+      const events = tenant.history.of(EVENTS);
+      touched.metadata.annotations['example.com/touched'] = String(events.length + performance.now());
+      return events.some(({ message }) => message?.includes('usage per Container') === true);
+    },
+    (isTold) => isTold,
+  );
+  release();
+  await untilVerdict(tenant, 'Unsupported', 'LimitRangeRefuses');
+  await lab.cluster.eventing.broker.idle();
+  expect(tenant.history.locks()).toEqual([]);
 });
 
 test('a quota without the keys that are given: only what it has is raised, no key is added', async () => {
