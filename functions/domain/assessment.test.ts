@@ -276,6 +276,16 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['Unsupported', REASON.mustSpecify, 'requests.cpu for: injected']],
   },
+  'it was refused for an amount, so it says all that quotas want, whatever the source pod says': {
+    with: {
+      events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
+      launchers: [
+        aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] })),
+      ],
+      quotas: [aQuota(hard({ 'requests.cpu': '1500m' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=']],
+  },
   'a quota was not counted when it was refused, and is now': {
     with: { events: [aFailure(forbidden('status unknown for quota: quota, resources: pods'))] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],

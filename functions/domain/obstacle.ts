@@ -33,7 +33,9 @@ export function obstacleOf(input: ObstacleInput): Obstacle | undefined {
     return { reason: REASON.volumeQuota, message };
   }
   const [newest] = refusals;
-  return (newest === undefined ? undefined : saidBy(newest, snapshot)) ?? foreseen(input);
+  if (newest === undefined) return foreseen(input);
+  // Only a pod that says all that every quota wants is refused for an amount: the estimate knows no better.
+  return saidBy(newest, snapshot) ?? (newest.kind === 'exceeded' ? undefined : foreseen(input));
 }
 
 /** undefined: it is about amounts, or is over since (the object that it names is gone). */
