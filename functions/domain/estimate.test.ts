@@ -23,6 +23,7 @@ const estimated = (different: Partial<EstimateInput> = {}): Amounts =>
     quotas: [],
     limitRanges: [],
     overheadRatio: parseQuantity('1'),
+    autoLimits: true,
     refusals: [],
     ...different,
   }).need;
@@ -135,6 +136,23 @@ describe('estimate', () => {
         'limits.cpu': '2',
         'limits.memory': String(1536 * 1024 ** 2),
       },
+    ],
+    [
+      'a KubeVirt that adds no limits: those of the LimitRange',
+      {
+        autoLimits: false,
+        quotas: [aQuota(hard({ 'limits.cpu': '9', 'limits.memory': '9Gi' }))],
+        limitRanges: [aLimitRange({}, { cpu: '6' })],
+      },
+      { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1412828864', 'limits.cpu': '6' },
+    ],
+    [
+      'a launcher that asks for nothing does not begin to',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [{ name: 'compute' }] })),
+        vmi: withSpec({ domain: { cpu: { sockets: 3 } } }, { currentCPUTopology: { sockets: 1 } }),
+      },
+      { pods: '1' },
     ],
     [
       'the defaults of a LimitRange changed: what it filled in then is replaced by what it says now',

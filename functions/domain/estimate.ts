@@ -23,6 +23,8 @@ export interface EstimateInput {
   readonly limitRanges: readonly LimitRange[];
   /** KubeVirt's additionalGuestMemoryOverheadRatio; 1 when unset. */
   readonly overheadRatio: Amount;
+  /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
+  readonly autoLimits: boolean;
   /** The API server's refusals of this very target pod, the newest first. */
   readonly refusals: readonly Refusal[];
 }
@@ -72,7 +74,9 @@ function grownRequests(list: ResourceList, growth: Growth, vmi: VirtualMachineIn
   const { vcpus, guest, overhead } = growth;
   const pages = pagesOf(vmi);
   const grown = { ...list };
-  if (vcpus.now !== vcpus.before) grown['cpu'] = formatQuantity(requestOfCpu(list, growth, vmi));
+  if (vcpus.now !== vcpus.before && list['cpu'] !== undefined) {
+    grown['cpu'] = formatQuantity(requestOfCpu(list, growth, vmi));
+  }
   if (guest > 0n) add(grown, pages ?? 'memory', guest);
   if (overhead > 0n) add(grown, 'memory', overhead);
   return grown;
@@ -134,16 +138,18 @@ function isOwnLimit({ spec }: VirtualMachineInstance): boolean {
 }
 
 /** KubeVirt adds a limit where any quota of the namespace has one (AutoResourceLimitsGate; facts/kubevirt.md §2.1). */
-const isLimited = ({ quotas }: EstimateInput, key: string): boolean =>
-  quotas.some(({ spec }) => spec.hard?.[key] !== undefined);
+const isLimited = ({ autoLimits, quotas }: EstimateInput, key: string): boolean =>
+  autoLimits && quotas.some(({ spec }) => spec.hard?.[key] !== undefined);
 
 const AUTO_RATIO = parseQuantity('2');
 
 const autoRatioOf = ({ metadata: { labels } }: Namespace): Amount =>
   amountOf(labels?.[KUBEVIRT.autoMemoryRatio]) ?? AUTO_RATIO;
 
+/** What the source does not ask for, the target will not either. */
 function add(list: ResourceList, resource: string, more: Amount): void {
-  list[resource] = formatQuantity(parseQuantity(list[resource] ?? '0') + more);
+  const had = list[resource];
+  if (had !== undefined) list[resource] = formatQuantity(parseQuantity(had) + more);
 }
 
 function corrected(need: Amounts, refusals: readonly Refusal[], unchanged: boolean): Amounts {

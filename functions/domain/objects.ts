@@ -201,8 +201,10 @@ export interface KubeVirt extends KubernetesObject {
     configuration?: {
       migrations?: { parallelMigrationsPerCluster?: number; parallelOutboundMigrationsPerNode?: number };
       additionalGuestMemoryOverheadRatio?: string;
+      developerConfiguration?: { featureGates?: string[] };
     };
   };
+  status?: { observedKubeVirtVersion?: string };
 }
 
 /** core/v1 Event. */

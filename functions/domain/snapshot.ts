@@ -41,6 +41,8 @@ export interface NamespaceSnapshot {
   readonly claims: readonly PersistentVolumeClaim[];
   /** KubeVirt's additionalGuestMemoryOverheadRatio; 1 when unset. */
   readonly overheadRatio: Amount;
+  /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
+  readonly autoLimits: boolean;
 }
 
 /** What does not change from one event to the next. */

@@ -1,3 +1,4 @@
+import { hasAutoLimits } from '../domain/auto-limits.ts';
 import { keepsState } from '../domain/claims.ts';
 import { amountOf } from '../domain/growth.ts';
 import { isRejectedByQuota, isRunning } from '../domain/migration.ts';
@@ -114,9 +115,10 @@ async function readVmis(
 const UNUSED: KubeVirtsPart = {
   parallel: { running: 0, perCluster: PER_CLUSTER, outbound: new Map(), perNode: PER_NODE },
   overheadRatio: ONE,
+  autoLimits: true,
 };
 
-type KubeVirtsPart = Pick<NamespaceSnapshot, 'parallel' | 'overheadRatio'>;
+type KubeVirtsPart = Pick<NamespaceSnapshot, 'parallel' | 'overheadRatio' | 'autoLimits'>;
 
 /** How KubeVirt itself counts (facts/kubevirt.md §1.5), but for target pods of migrations that are still Pending. */
 async function readParallelUse(cluster: Cluster, kubevirtNamespace: string): Promise<KubeVirtsPart> {
@@ -125,7 +127,8 @@ async function readParallelUse(cluster: Cluster, kubevirtNamespace: string): Pro
     cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
   ]);
   const running = all.items.filter(isRunning);
-  const configuration = kubevirts.items[0]?.spec?.configuration;
+  const [kubevirt] = kubevirts.items;
+  const configuration = kubevirt?.spec?.configuration;
   const limits = configuration?.migrations;
   const parallel: ParallelUse = {
     running: running.length,
@@ -133,7 +136,8 @@ async function readParallelUse(cluster: Cluster, kubevirtNamespace: string): Pro
     outbound: outboundByNode([...(await readVmis(cluster, running)).values()]),
     perNode: limits?.parallelOutboundMigrationsPerNode ?? PER_NODE,
   };
-  return { parallel, overheadRatio: amountOf(configuration?.additionalGuestMemoryOverheadRatio) ?? ONE };
+  const overheadRatio = amountOf(configuration?.additionalGuestMemoryOverheadRatio) ?? ONE;
+  return { parallel, overheadRatio, autoLimits: hasAutoLimits(kubevirt) };
 }
 
 function outboundByNode(vmis: readonly VirtualMachineInstance[]): Map<string, number> {

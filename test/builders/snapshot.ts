@@ -51,6 +51,7 @@ export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): Namespace
     events: [],
     claims: [],
     overheadRatio: parseQuantity('1'),
+    autoLimits: true,
     parallel: { running: 0, perCluster: 5, outbound: new Map(), perNode: 2 },
     ...different,
   };

@@ -4,13 +4,14 @@ import { render } from '../../local/controlplane/kustomize.ts';
 import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
 import { installKubeVirt } from '../../local/kubevirt/install.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import type { ResourceType } from '../../functions/kubernetes/cluster.ts';
-import { VMMRQS } from '../../functions/kubernetes/resources.ts';
+import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { NAMESPACES, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../local/kubevirt/objects.ts';
 import { untilServed } from '../../local/served.ts';
 import { Barrier } from './support/fuzz/barrier.ts';
 import { fuzzCases } from './support/fuzz/cases.ts';
 import { cellsOf, classesOf, matrix, story } from './support/fuzz/tally.ts';
-import { FuzzNamespace, type Clusters } from './support/fuzz/world.ts';
+import { FuzzNamespace, OLD_KUBEVIRT, type Clusters } from './support/fuzz/world.ts';
 import { installClasses } from './support/pod-shapes.ts';
 
 /*
@@ -42,6 +43,7 @@ beforeAll(async () => {
   await installClasses(admin);
   for (const crd of await render('config/crd')) await admin.create<KubernetesObject>(CRDS, crd);
   await untilServed(admin, VMMRQS);
+  await installOldKubeVirt(admin);
   const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };
   const clusters = { admin, virtController: connect(await controlPlane.kubeconfigFor(account)) };
   // Its part (status.hard, status.used) is ours here: what is used is part of the case.
@@ -52,6 +54,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await controlPlane.stop();
 });
+
+async function installOldKubeVirt(admin: Cluster): Promise<void> {
+  const { namespace, version } = OLD_KUBEVIRT;
+  await admin.create(NAMESPACES, { metadata: { name: namespace } });
+  const { object } = await admin.create(FULL_KUBEVIRTS, newKubeVirt({ namespace }));
+  const status = { observedKubeVirtVersion: version };
+  await admin.replace(FULL_KUBEVIRTS, { ...object, status }, { subresource: 'status' });
+}
 
 async function run(clusters: Clusters): Promise<FuzzNamespace[]> {
   const barrier = new Barrier(clusters);

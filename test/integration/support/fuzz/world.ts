@@ -19,7 +19,7 @@ import { FULL_MIGRATIONS, FULL_VMIS, newMigration } from '../../../../local/kube
 import type { Vmi, Vmim } from '../../../../local/kubevirt/types.ts';
 import { giftsOf, quotaSpec, spentOf } from './amounts.ts';
 import type { FuzzCase } from './cases.ts';
-import { launcher, vmiBefore, vmiNow } from './pods.ts';
+import { isOldKubeVirt, launcher, vmiBefore, vmiNow } from './pods.ts';
 
 export const SERVICE_ACCOUNTS: ResourceType = {
   apiVersion: 'v1',
@@ -28,7 +28,8 @@ export const SERVICE_ACCOUNTS: ResourceType = {
   namespaced: true,
 };
 
-const RULES = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
+/** Where the KubeVirt CR of an old version is: the cases of both share the cluster. */
+export const OLD_KUBEVIRT = { namespace: 'kubevirt-old', version: 'v1.4.1' };
 const NOW = Date.parse('2026-11-21T05:00:00Z');
 
 export interface Clusters {
@@ -167,9 +168,11 @@ export class FuzzNamespace {
 
   /** Our verdict, from what we read. */
   async judge(): Promise<void> {
-    const snapshot = await readSnapshot(this.#clusters.admin, { name: this.name, rules: RULES });
+    const kubevirtNamespace = isOldKubeVirt(this.of) ? OLD_KUBEVIRT.namespace : 'kubevirt';
+    const rules = { kubevirtNamespace, lockSeconds: 30 };
+    const snapshot = await readSnapshot(this.#clusters.admin, { name: this.name, rules });
     if (snapshot === undefined) throw new Error(`${this.name} is gone`);
-    const { verdicts, quotas } = assess(snapshot, RULES);
+    const { verdicts, quotas } = assess(snapshot, rules);
     this.verdict = verdicts[0];
     this.#toRaise = quotas;
   }
