@@ -43,6 +43,10 @@ describe('parseRefusal', () => {
     [forbidden('unable to validate against any security context constraint: []'), 'policy'],
     ['admission webhook "a.example.com" denied the request: exceeded quota: q, requested: ', 'policy'],
     ['Internal error occurred: failed calling webhook "a.example.com": no endpoints', 'policy'],
+    [
+      'Pod "virt-launcher-vm0-x" is invalid: spec.containers[0].resources.requests: Invalid value: "1Gi"',
+      'policy',
+    ],
     // Cut off, or with an amount that is none: no figures to rely on.
     [forbidden('exceeded quota: q, requested: pods=1, used: po'), 'policy'],
     [forbidden('exceeded quota: q, requested: pods=many, used: pods=1, limited: pods=1'), 'policy'],

@@ -15,6 +15,8 @@ export type Refusal =
 /** virt-controller's own words before the API server's; client-go's before those, after ten events alike. */
 const PREFIX = /^(?:\(combined from similar events\): )?Error creating pod: /;
 const FORBIDDEN = /^pods "[^"]*" is forbidden: /;
+/** After what others filled in: a LimitRange's default limit that is less than the request, say. */
+const INVALID = /^Pod "[^"]*" is invalid: /;
 
 /*
  * No type tells one refusal from another: all are a 403 with a text. The forms, from kubernetes 1.36:
@@ -40,6 +42,7 @@ export function parseRefusal(message: string): Refusal | undefined {
   const text = message.slice(prefix.length);
   const webhook = BY_WEBHOOK.exec(text);
   if (webhook !== null) return isOurs(webhook[1]) ? undefined : { kind: 'policy', text };
+  if (INVALID.test(text)) return { kind: 'policy', text };
   const forbidden = FORBIDDEN.exec(text)?.[0];
   // Anything else (a timeout, a conflict) is tried again and says nothing of the pod.
   return forbidden === undefined ? undefined : forbiddenBecause(text.slice(forbidden.length), text);

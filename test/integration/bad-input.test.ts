@@ -13,7 +13,6 @@ import {
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/resources.ts';
 import { newMigration, FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
 import { expectAsBefore } from './support/as-before.ts';
-import { askUntil } from './support/eventually.ts';
 import { auditLog, isDryRun, type Audited } from './support/audit.ts';
 import { wasRaised, wasSpecRaised } from './support/invariants.ts';
 import { startLab, type Lab, type Line } from './support/lab.ts';
@@ -101,32 +100,6 @@ test('a volume for the state of the VM finds no room before the pod: told which 
   expect(told?.message).toContain('volumes lacks persistentvolumeclaims=1');
   // lock looks for itself, whatever it is told.
   await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, cause: 'x' });
-  expect(tenant.history.locks()).toEqual([]);
-});
-
-test('a LimitRange refuses the target pod by now: told in its words, not locked', async () => {
-  const tenant = await newTenant(lab, { name: 'limit-range' });
-  const { name: namespace } = tenant;
-  // The quota first, so that KubeVirt says that it is refused; the LimitRange before anybody looks.
-  const release = lab.hold(namespace, 'mtq-feasibility');
-  await tenant.migrate();
-  await tenant.untilBlocked();
-  const max = { type: 'Container', max: { memory: '64Mi' } };
-  await lab.admin.create(LIMIT_RANGES, { metadata: { namespace, name: 'small' }, spec: { limits: [max] } });
-  const touched = { metadata: { annotations: { 'example.com/touched': 'true' } } };
-  await askUntil(
-    'virt-controller tells why',
-    async () => {
-      await lab.admin.patch(FULL_MIGRATIONS, { namespace, name: 'mig0' }, { merge: touched });
-      const events = tenant.history.of(EVENTS);
-      touched.metadata.annotations['example.com/touched'] = String(events.length + performance.now());
-      return events.some(({ message }) => message?.includes('usage per Container') === true);
-    },
-    (isTold) => isTold,
-  );
-  release();
-  await untilVerdict(tenant, 'Unsupported', 'LimitRangeRefuses');
-  await lab.cluster.eventing.broker.idle();
   expect(tenant.history.locks()).toEqual([]);
 });
 
