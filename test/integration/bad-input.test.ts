@@ -4,7 +4,6 @@ import type { KubernetesObject, Namespace, ResourceQuota } from '../../functions
 import {
   CLAIMS,
   EVENTS,
-  LIMIT_RANGES,
   NAMESPACES,
   RESOURCE_QUOTAS,
   VMIS,
