@@ -1,5 +1,5 @@
 import { canonicalKey, type Amounts } from './charged.ts';
-import { KUBEVIRT, WEBHOOK } from './names.ts';
+import { KUBEVIRT, POLICY, WEBHOOK } from './names.ts';
 import type { KubernetesEvent, Migration, VirtualMachineInstance } from './objects.ts';
 import { isHardQuantity, parseQuantity, type Amount } from './quantity.ts';
 
@@ -35,6 +35,8 @@ const FORMS: readonly (readonly ['uncovered' | 'limitRange' | 'podSecurity' | 'p
 const BY_WEBHOOK =
   /^(?:admission webhook "([^"]+)" denied the request|Internal error occurred: failed calling webhook)/;
 
+const BY_POLICY = /^ValidatingAdmissionPolicy '([^']+)' /;
+
 /** What an Event about a VMI says of a refused pod; undefined when it is about something else. Never throws. */
 export function parseRefusal(message: string): Refusal | undefined {
   const prefix = PREFIX.exec(message)?.[0];
@@ -45,11 +47,15 @@ export function parseRefusal(message: string): Refusal | undefined {
   if (INVALID.test(text)) return { kind: 'policy', text };
   const forbidden = FORBIDDEN.exec(text)?.[0];
   // Anything else (a timeout, a conflict) is tried again and says nothing of the pod.
-  return forbidden === undefined ? undefined : forbiddenBecause(text.slice(forbidden.length), text);
+  if (forbidden === undefined) return undefined;
+  const why = text.slice(forbidden.length);
+  return isOurs(BY_POLICY.exec(why)?.[1]) ? undefined : forbiddenBecause(why, text);
 }
 
+const OURS: readonly (string | undefined)[] = [WEBHOOK.locked, ...Object.values(POLICY)];
+
 /** Our own guard refused it while the namespace was locked for others: that says nothing of the pod either. */
-const isOurs = (webhook: string | undefined): boolean => webhook === WEBHOOK.locked;
+const isOurs = (refusing: string | undefined): boolean => OURS.includes(refusing);
 
 function forbiddenBecause(why: string, text: string): Refusal {
   const [, quota, list] = EXCEEDED.exec(why) ?? [];
