@@ -2,10 +2,9 @@ import { fingerprintOf, holdOf, lastAttemptOf, type Hold } from './attempt.ts';
 import { allowanceFrom, type AllowanceOf } from './allowance.ts';
 import { canonicalKey, describeShortfalls, type Shortfall } from './charged.ts';
 import { estimate } from './estimate.ts';
-import { grantOf } from './grant.ts';
-import { liveLock, lockOf, type QuotaToRaise, type Reference } from './lock.ts';
+import type { QuotaToRaise, Reference } from './lock.ts';
 import { byTurn, isBlocked, isReceiving, overlaps, referenceOf, sourcePodOf } from './migration.ts';
-import { ANNOTATION, isReserved, REASON, type Reason } from './names.ts';
+import { ANNOTATION, REASON } from './names.ts';
 import type { Migration, Pod, VirtualMachineInstance } from './objects.ts';
 import { obstacleOf } from './obstacle.ts';
 import { formatQuantity, type Amount } from './quantity.ts';
@@ -13,7 +12,8 @@ import { refusalsOf } from './refusal.ts';
 import { blockingOf, isStatusKnown, take } from './room.ts';
 import { quotaCoversPod } from './scopes.ts';
 import type { NamespaceSnapshot, Rules } from './snapshot.ts';
-import type { Blocking, Verdict, VerdictName } from './verdict.ts';
+import { finding, type Blocking, type Finding, type Verdict } from './verdict.ts';
+import { vetoOf } from './veto.ts';
 
 /** The verdicts of a namespace, and what the next lock would be about. */
 export interface Assessment {
@@ -45,44 +45,11 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
   return { ...judgeInTurn(snapshot, blocked, hold), fingerprint };
 }
 
-type Finding = Pick<Verdict, 'verdict' | 'reason' | 'message'> & { blocking?: readonly Blocking[] };
-
 const verdictOf = (migration: Migration, finding: Finding): Verdict => ({
   migration: referenceOf(migration),
   blocking: [],
   ...finding,
 });
-
-const finding = (verdict: VerdictName, reason: Reason, message: string): Finding => ({
-  verdict,
-  reason,
-  message,
-});
-
-/** What holds for every migration of the namespace. */
-function vetoOf({ namespace, quotas, now }: NamespaceSnapshot, rules: Rules): Finding | undefined {
-  const { name, deletionTimestamp, annotations } = namespace.metadata;
-  if (isReserved(name, rules.kubevirtNamespace)) {
-    const why = `namespace ${name} belongs to the cluster and is never locked`;
-    return finding('Unsupported', REASON.reservedNamespace, why);
-  }
-  if (deletionTimestamp !== undefined) {
-    return finding('Unsupported', REASON.namespaceTerminating, 'the namespace is being deleted');
-  }
-  if (annotations?.[ANNOTATION.skip] === 'true') {
-    return finding('Unsupported', REASON.skipped, `the namespace is annotated ${ANNOTATION.skip}`);
-  }
-  if (lockOf(namespace).kind !== 'none') {
-    const live = liveLock(namespace, now);
-    const names = live?.migrations.map(({ name: migration }) => migration).join(', ');
-    const why = names === undefined ? 'and its lock is being repaired' : `for ${names}, for a few seconds`;
-    return finding('Waiting', REASON.alreadyLocked, `the namespace is locked, ${why}`);
-  }
-  if (quotas.some((quota) => grantOf(quota).kind !== 'none')) {
-    return finding('Waiting', REASON.grantWithoutLock, 'a quota still holds a grant: it is put back first');
-  }
-  return undefined;
-}
 
 interface Turn {
   readonly snapshot: NamespaceSnapshot;

@@ -45,6 +45,12 @@ function claimToCopy(
   );
 }
 
+/** Whether a quota counts claims under this key: how many there are and what they hold, in all or by class. */
+export const isClaimed = (key: string): boolean =>
+  /^(count\/|.+\.storageclass\.storage\.k8s\.io\/)?persistentvolumeclaims$|(^|\/)requests\.storage$/.test(
+    key,
+  );
+
 /** What a claim like this is charged (kubernetes pkg/quota/v1/evaluator/core/persistent_volume_claims.go). */
 function claimUsage({ spec }: PersistentVolumeClaim): ReadonlyMap<string, Amount> {
   const one = parseQuantity('1');

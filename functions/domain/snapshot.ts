@@ -30,10 +30,11 @@ export interface NamespaceSnapshot {
   readonly vmmrqs: readonly Vmmrq[];
   /** Every virt-launcher pod. */
   readonly launchers: readonly Pod[];
+  /** What follows is read only where a migration is blocked: what its target pod is sized by, and what else refuses it. */
   /** The VMIs of the blocked migrations, by name; one that is missing is gone. */
   readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;
   readonly parallel: ParallelUse;
-  /** What follows is read only where a migration is refused: what its target pod is sized by, and what else refuses it. */
+  /** Empty too where they can make no difference (closer-look.ts). */
   readonly limitRanges: readonly LimitRange[];
   /** Why pods of VMIs were refused: virt-controller's own Events. */
   readonly events: readonly KubernetesEvent[];
