@@ -23,8 +23,9 @@ jest.setTimeout(900_000);
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const CASES = Number(process.env['FUZZ_CASES'] ?? 600);
-/** Requests under way at once. */
+/** Namespaces looked after at once; each verdict reads every migration of the cluster. */
 const AT_ONCE = 24;
+const JUDGED_AT_ONCE = 4;
 
 let controlPlane: ControlPlane;
 let all: FuzzNamespace[] = [];
@@ -68,9 +69,13 @@ async function run(clusters: Clusters): Promise<FuzzNamespace[]> {
   const namespaces = fuzzCases(CASES, SEED).map(
     (of, index) => new FuzzNamespace(of, `fuzz-${String(index)}`, clusters),
   );
-  const each = async (what: string, act: (namespace: FuzzNamespace) => Promise<void>): Promise<void> => {
+  const each = async (
+    what: string,
+    act: (namespace: FuzzNamespace) => Promise<void>,
+    atOnce = AT_ONCE,
+  ): Promise<void> => {
     const started = performance.now();
-    await inTurn(namespaces, act);
+    await inTurn(namespaces, act, atOnce);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     process.stdout.write(`${seconds.padStart(6)} s  ${what}\n`);
   };
@@ -81,7 +86,7 @@ async function run(clusters: Clusters): Promise<FuzzNamespace[]> {
     namespace.before = await namespace.ask();
     await namespace.tell();
   });
-  await each('we judge', (namespace) => namespace.judge());
+  await each('we judge', (namespace) => namespace.judge(), JUDGED_AT_ONCE);
   await each('quotas are raised', (namespace) => namespace.raise());
   await barrier.pass();
   await each('the API server is asked again', async (namespace) => {
@@ -90,12 +95,16 @@ async function run(clusters: Clusters): Promise<FuzzNamespace[]> {
   return namespaces;
 }
 
-async function inTurn<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+async function inTurn<T>(
+  items: readonly T[],
+  act: (item: T) => Promise<void>,
+  atOnce: number,
+): Promise<void> {
   const left = items.values();
   const work = async (): Promise<void> => {
     for (const item of left) await act(item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: atOnce }, work));
 }
 
 describe(`${String(CASES)} random namespaces, seed ${String(SEED)}`, () => {
