@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import {
   aLauncher,
   aMigration,
@@ -35,10 +36,18 @@ import {
   uncounted,
   used,
 } from '../../test/builders/quota.ts';
+import {
+  aClaim,
+  aFailure,
+  aLimitRange,
+  exceeded,
+  forbidden,
+  keepingState,
+} from '../../test/builders/refusal.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, REASON, type Reason } from './names.ts';
-import type { Migration } from './objects.ts';
+import type { Migration, Pod } from './objects.ts';
 import { formatQuantity } from './quantity.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
 import { VERDICTS, type Verdict, type VerdictName } from './verdict.ts';
@@ -61,6 +70,8 @@ const TWO: Partial<NamespaceSnapshot> = {
 
 const ROOMY = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
 const skipping = annotated(ANNOTATION.skip, 'true');
+
+const TOO_LARGE = forbidden('maximum memory usage per Container is 1Gi, but limit is 2Gi');
 
 interface Case {
   readonly with?: Partial<NamespaceSnapshot>;
@@ -95,7 +106,9 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['Fits', REASON.fits]],
   },
   'a full quota of what the pod does not need does not either': {
-    with: { quotas: [aQuota(hard({ 'requests.storage': '0', 'limits.cpu': '0', services: '0' }))] },
+    with: {
+      quotas: [aQuota(hard({ 'requests.storage': '0', 'limits.ephemeral-storage': '0', services: '0' }))],
+    },
     want: [['Fits', REASON.fits]],
   },
 
@@ -213,6 +226,126 @@ const CASES: Readonly<Record<string, Case>> = {
       quotas: [aQuota((quota) => ({ ...quota, status: { ...quota.status, used: { pods: '1' } } }))],
     },
     want: [['Waiting', REASON.statusUnknown]],
+  },
+
+  'it will never count a key that it does not know, and no pod waits for that': {
+    with: {
+      quotas: [
+        aQuota((quota) => ({
+          ...quota,
+          spec: { hard: { ...quota.spec.hard, 'count/widgets.example.com': '1' } },
+          status: { ...quota.status, hard: { ...quota.status?.hard, 'count/widgets.example.com': '1' } },
+        })),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+
+  'a quota gets limits after the VM started: KubeVirt gives the target limits by itself': {
+    with: {
+      quotas: [aQuota(hard({ 'limits.cpu': '3', 'limits.memory': '3Gi' }), used({ 'limits.cpu': '2500m' }))],
+      vmmrqs: [aVmmrq(giving({ 'limits.cpu': '500m' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'limits.cpu=500m']],
+  },
+  'what virt-controller’s Event says of the keys it names goes before the estimate': {
+    with: {
+      events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '799m', 'requests.memory': '1Gi' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m more']],
+  },
+  'a quota that is not of the namespace refuses it': {
+    with: { events: [aFailure(exceeded('of-the-cluster', 'pods=1'))] },
+    want: [['Unsupported', REASON.clusterQuota, 'of-the-cluster']],
+  },
+  'a quota wants what the pod does not say': {
+    with: { events: [aFailure(forbidden('failed quota: quota: must specify requests.cpu for: hook'))] },
+    want: [['Unsupported', REASON.mustSpecify, 'must specify requests.cpu for: hook']],
+  },
+  'it wanted what the quota does not any more': {
+    with: { events: [aFailure(forbidden('failed quota: quota: must specify limits.cpu for: hook'))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a quota will want what the pod will not say': {
+    with: {
+      launchers: [
+        aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] })),
+      ],
+      quotas: [aQuota(hard({ 'requests.cpu': '1' }))],
+    },
+    want: [['Unsupported', REASON.mustSpecify, 'requests.cpu for: injected']],
+  },
+  'it was refused for an amount, so it says all that quotas want, whatever the source pod says': {
+    with: {
+      events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
+      launchers: [
+        aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] })),
+      ],
+      quotas: [aQuota(hard({ 'requests.cpu': '1500m' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=']],
+  },
+  'a quota was not counted when it was refused, and is now': {
+    with: { events: [aFailure(forbidden('status unknown for quota: quota, resources: pods'))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'no quota covers it, and the cluster wants one': {
+    with: { events: [aFailure(forbidden('insufficient quota to consume: requests.cpu'))] },
+    want: [['Unsupported', REASON.noCoveringQuota, 'insufficient quota']],
+  },
+  'a LimitRange refuses it': {
+    with: { events: [aFailure(TOO_LARGE)], limitRanges: [aLimitRange()] },
+    want: [['Unsupported', REASON.limitRange, 'maximum memory usage']],
+  },
+  'a LimitRange refused it, and is gone': {
+    with: { events: [aFailure(TOO_LARGE)] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'Pod Security refuses it': {
+    with: { events: [aFailure(forbidden('violates PodSecurity "restricted:latest": privileged'))] },
+    want: [['Unsupported', REASON.podSecurity, 'violates PodSecurity']],
+  },
+  'somebody’s webhook refuses it': {
+    with: { events: [aFailure('admission webhook "pods.example.com" denied the request: not today')] },
+    want: [['Unsupported', REASON.podRefused, 'not today']],
+  },
+  'our own guard refused it, while the namespace was locked for others': {
+    with: { events: [aFailure('admission webhook "locked.mtq.kubevirt.io" denied the request: locked')] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'what was said last counts': {
+    with: {
+      events: [
+        aFailure(forbidden('violates PodSecurity "restricted:latest": x'), 5),
+        aFailure(exceeded('quota', 'requests.cpu=1005m'), 6),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'what was said before the migration began does not count, nor of another VM': {
+    with: {
+      events: [
+        aFailure(exceeded('of-the-cluster', 'pods=1'), -3601),
+        { ...aFailure(exceeded('of-the-cluster', 'pods=1')), involvedObject: { uid: 'uid-of-vm1' } },
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a volume for the VM’s state is refused before the pod': {
+    with: {
+      vmis: new Map([['vm0', keepingState()]]),
+      claims: [aClaim()],
+      quotas: [
+        aQuota(),
+        aQuota(
+          named('volumes'),
+          hard({ persistentvolumeclaims: '1' }),
+          used({ persistentvolumeclaims: '1' }),
+        ),
+      ],
+    },
+    want: [['Unsupported', REASON.volumeQuota, 'volumes lacks persistentvolumeclaims=1']],
   },
 
   'KubeVirt’s limit for the cluster is reached': {
@@ -382,6 +515,8 @@ describe('assess', () => {
         ...[REASON.fits, REASON.fitsWithRaise, REASON.noVmmrq, REASON.notEnough, REASON.vmiGone],
         ...[REASON.noSourcePod, REASON.unsupported, REASON.statusUnknown, REASON.parallelLimit],
         ...[REASON.alreadyLocked, REASON.grantWithoutLock, REASON.reservedNamespace, REASON.skipped],
+        ...[REASON.mustSpecify, REASON.noCoveringQuota, REASON.limitRange, REASON.podSecurity],
+        ...[REASON.podRefused, REASON.clusterQuota, REASON.volumeQuota],
         ...[REASON.namespaceTerminating, REASON.lockBudgetSpent, REASON.afterOthers, REASON.backOff],
       ]),
     );
@@ -410,6 +545,53 @@ describe('assess', () => {
     const { verdicts, migrations: first } = assess(aSnapshot({ ...TWO, migrations }), RULES);
     expect(verdicts.map(({ migration }) => migration.name)).toEqual(['mig1', 'mig0']);
     expect(first.map(({ name }) => name)).toEqual(['mig1']);
+  });
+
+  test('no starvation: who is passed over goes next, however many smaller ones keep coming', () => {
+    const size = (vm: string): string => (vm === 'large' ? '900m' : '200m');
+    const started = (vm: string): Pod =>
+      aLauncher(vm, podSpec({ containers: [aContainer({ cpu: size(vm) })] }));
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 1 }), { minLength: 6, maxLength: 6 }), (arrivals) => {
+        let waiting = ['small0', 'large'];
+        let underWay: string[] = [];
+        let count = 0;
+        // Each turn: new small ones have come, those of the turn before are under way, and the namespace is judged.
+        for (const arriving of arrivals) {
+          waiting = [
+            ...waiting,
+            ...Array.from({ length: arriving + 1 }, () => `small${String((count += 1))}`),
+          ];
+          const migrationOf = (vm: string): Migration =>
+            aMigration(
+              named(`mig-${vm}`),
+              ofVm(vm),
+              createdAt(vm === 'small0' ? -99 : vm === 'large' ? -98 : count),
+            );
+          const migrations = waiting.map(migrationOf);
+          const ended = [...underWay].map((vm) => aTarget(migrationOf(vm)));
+          const snapshot = aSnapshot({
+            migrations,
+            launchers: [...waiting.map(started), ...underWay.map(started), ...ended],
+            vmis: new Map(waiting.map((vm) => [vm, aVmi(vm, `node-of-${vm}`)])),
+            quotas: [
+              aQuota(
+                hard({ 'requests.cpu': '10' }),
+                used({ 'requests.cpu': `${String(10_000 + 200 * underWay.length)}m` }),
+              ),
+            ],
+            vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1' }))],
+            parallel: { running: 0, perCluster: 99, outbound: new Map(), perNode: 9 },
+          });
+          const { migrations: first } = assess(snapshot, RULES);
+          const through = first.map(({ name }) => name.slice('mig-'.length));
+          if (through.includes('large')) return;
+          waiting = waiting.filter((vm) => !through.includes(vm));
+          underWay = through;
+        }
+        throw new Error('the large one never went');
+      }),
+    );
   });
 
   test('what each quota lacks, by its own name and amount', () => {

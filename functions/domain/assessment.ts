@@ -1,16 +1,19 @@
 import { fingerprintOf, holdOf, lastAttemptOf, type Hold } from './attempt.ts';
-import { amountsGiven, canonicalKey, describeShortfalls, type Amounts, type Shortfall } from './charged.ts';
-import { grantOf } from './grant.ts';
-import { liveLock, lockOf, type Reference } from './lock.ts';
+import { allowanceFrom, type AllowanceOf } from './allowance.ts';
+import { canonicalKey, describeShortfalls, type Shortfall } from './charged.ts';
+import { estimate } from './estimate.ts';
+import type { QuotaToRaise, Reference } from './lock.ts';
 import { byTurn, isBlocked, isReceiving, overlaps, referenceOf, sourcePodOf } from './migration.ts';
-import { ANNOTATION, isReserved, REASON, type Reason } from './names.ts';
-import type { Migration, Pod, ResourceQuota } from './objects.ts';
-import { podUsage } from './pod-usage.ts';
-import { parseQuantity, type Amount } from './quantity.ts';
-import { isEnforced } from './restore.ts';
+import { ANNOTATION, REASON } from './names.ts';
+import type { Migration, Pod, VirtualMachineInstance } from './objects.ts';
+import { obstacleOf } from './obstacle.ts';
+import { formatQuantity, type Amount } from './quantity.ts';
+import { refusalsOf } from './refusal.ts';
+import { blockingOf, isStatusKnown, take } from './room.ts';
 import { quotaCoversPod } from './scopes.ts';
 import type { NamespaceSnapshot, Rules } from './snapshot.ts';
-import type { Blocking, Verdict, VerdictName } from './verdict.ts';
+import { finding, type Blocking, type Finding, type Verdict } from './verdict.ts';
+import { vetoOf } from './veto.ts';
 
 /** The verdicts of a namespace, and what the next lock would be about. */
 export interface Assessment {
@@ -18,7 +21,7 @@ export interface Assessment {
   readonly verdicts: readonly Verdict[];
   /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
   readonly migrations: readonly Reference[];
-  readonly quotas: readonly Reference[];
+  readonly quotas: readonly QuotaToRaise[];
   readonly fingerprint: string;
 }
 
@@ -42,53 +45,22 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
   return { ...judgeInTurn(snapshot, blocked, hold), fingerprint };
 }
 
-type Finding = Pick<Verdict, 'verdict' | 'reason' | 'message'> & { blocking?: readonly Blocking[] };
-
 const verdictOf = (migration: Migration, finding: Finding): Verdict => ({
   migration: referenceOf(migration),
   blocking: [],
   ...finding,
 });
 
-const finding = (verdict: VerdictName, reason: Reason, message: string): Finding => ({
-  verdict,
-  reason,
-  message,
-});
-
-/** What holds for every migration of the namespace. */
-function vetoOf({ namespace, quotas, now }: NamespaceSnapshot, rules: Rules): Finding | undefined {
-  const { name, deletionTimestamp, annotations } = namespace.metadata;
-  if (isReserved(name, rules.kubevirtNamespace)) {
-    const why = `namespace ${name} belongs to the cluster and is never locked`;
-    return finding('Unsupported', REASON.reservedNamespace, why);
-  }
-  if (deletionTimestamp !== undefined) {
-    return finding('Unsupported', REASON.namespaceTerminating, 'the namespace is being deleted');
-  }
-  if (annotations?.[ANNOTATION.skip] === 'true') {
-    return finding('Unsupported', REASON.skipped, `the namespace is annotated ${ANNOTATION.skip}`);
-  }
-  if (lockOf(namespace).kind !== 'none') {
-    const live = liveLock(namespace, now);
-    const names = live?.migrations.map(({ name: migration }) => migration).join(', ');
-    const why = names === undefined ? 'and its lock is being repaired' : `for ${names}, for a few seconds`;
-    return finding('Waiting', REASON.alreadyLocked, `the namespace is locked, ${why}`);
-  }
-  if (quotas.some((quota) => grantOf(quota).kind !== 'none')) {
-    return finding('Waiting', REASON.grantWithoutLock, 'a quota still holds a grant: it is put back first');
-  }
-  return undefined;
-}
-
 interface Turn {
   readonly snapshot: NamespaceSnapshot;
   readonly hold: Hold | undefined;
-  readonly given: Amounts;
+  readonly allowance: AllowanceOf;
   /** Others are on their way: their second pod is charged until they are through. */
   readonly roomComesBack: boolean;
   /** What those before need of each quota, by quota uid and canonical key. */
   readonly taken: Map<string, Map<string, Amount>>;
+  /** The same, of those that need a raise. */
+  readonly raisedFor: Map<string, Map<string, Amount>>;
   /** How many of those before get through now. */
   readonly admitted: Reference[];
 }
@@ -101,17 +73,28 @@ function judgeInTurn(
   const turn: Turn = {
     snapshot,
     hold,
-    given: amountsGiven(snapshot.vmmrqs),
+    allowance: allowanceFrom(snapshot.vmmrqs),
     roomComesBack: overlaps(snapshot.launchers),
     taken: new Map(),
+    raisedFor: new Map(),
     admitted: [],
   };
   const verdicts = blocked.map((migration) => verdictOf(migration, judge(migration, turn)));
   const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
   const quotas = new Map(
-    raising.flatMap(({ blocking }) => blocking).map(({ quota }) => [quota.uid, quota] as const),
+    raising
+      .flatMap(({ blocking }) => blocking)
+      .map(({ quota }) => [quota.uid, { ...quota, need: needOf(quota, turn) }] as const),
   );
   return { verdicts, migrations: raising.map(({ migration }) => migration), quotas: [...quotas.values()] };
+}
+
+/** Of the keys that the quota has: what the raise is computed from again, when it is made. */
+function needOf({ uid }: Reference, { snapshot, raisedFor }: Turn): Record<string, string> {
+  const hard = snapshot.quotas.find(({ metadata }) => metadata.uid === uid)?.spec.hard ?? {};
+  const keys = new Set(Object.keys(hard).map(canonicalKey));
+  const need = [...(raisedFor.get(uid) ?? [])].filter(([key]) => keys.has(key));
+  return Object.fromEntries(need.map(([key, amount]) => [key, formatQuantity(amount)]));
 }
 
 function judge(migration: Migration, turn: Turn): Finding {
@@ -130,7 +113,13 @@ function judge(migration: Migration, turn: Turn): Finding {
     const why = 'the VMI has no running launcher pod to take the size from';
     return finding('Waiting', REASON.noSourcePod, why);
   }
-  return parallelHold(snapshot, vmi.status?.nodeName, turn) ?? judgeRoom(migration, source, turn);
+  return parallelHold(snapshot, vmi.status?.nodeName, turn) ?? judgeRoom({ migration, vmi, source }, turn);
+}
+
+interface Subject {
+  readonly migration: Migration;
+  readonly vmi: VirtualMachineInstance;
+  readonly source: Pod;
 }
 
 function parallelHold(
@@ -147,58 +136,39 @@ function parallelHold(
   return finding('Waiting', REASON.parallelLimit, why);
 }
 
-function judgeRoom(migration: Migration, source: Pod, turn: Turn): Finding {
-  const { snapshot, taken, admitted } = turn;
-  const need = podUsage(source);
-  const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, source));
+function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
+  const { snapshot, taken } = turn;
+  const refusals = refusalsOf(migration, vmi, snapshot.events);
+  const { pod, need } = estimate({ ...snapshot, source, vmi, refusals });
+  const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
   const unknown = covering.find((quota) => !isStatusKnown(quota));
   if (unknown !== undefined) {
     const why = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
     return finding('Waiting', REASON.statusUnknown, why);
   }
+  const obstacle = obstacleOf({ migration, vmi, pod, covering, refusals, snapshot });
+  if (obstacle !== undefined) return { verdict: 'Unsupported', ...obstacle };
   const blocking = covering.flatMap((quota) => blockingOf(quota, need, taken));
   const result = blocking.length === 0 ? fits() : { ...judgeRaise(blocking, turn), blocking };
-  if (result.verdict === 'Fits' || result.verdict === 'FitsWithRaise') {
-    for (const quota of covering) take(taken, quota, need);
-    admitted.push(referenceOf(migration));
+  if (goesNow(result)) turn.admitted.push(referenceOf(migration));
+  for (const quota of covering) {
+    if (goesNow(result) || isPassedOver(result, turn)) take(taken, quota, need);
+    if (result.verdict === 'FitsWithRaise') take(turn.raisedFor, quota, need);
   }
   return result;
 }
 
+const goesNow = ({ verdict }: Finding): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
+
+/** The room that comes back is kept for it, or smaller ones that came later could go first for ever. */
+const isPassedOver = ({ reason }: Finding, { roomComesBack }: Turn): boolean =>
+  reason === REASON.afterOthers && roomComesBack;
+
 const fits = (): Finding =>
   finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
 
-/** What is enforced is what the spec says, and what is used is counted. */
-const isStatusKnown = (quota: ResourceQuota): boolean =>
-  isEnforced(quota) &&
-  Object.keys(quota.spec.hard ?? {}).every((key) => quota.status?.used?.[key] !== undefined);
-
-type Taken = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
-
-function blockingOf(quota: ResourceQuota, need: Amounts, taken: Taken): Blocking[] {
-  const before = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
-  const shortfalls = Object.keys(quota.status?.hard ?? {}).flatMap((key): Shortfall[] => {
-    const canonical = canonicalKey(key);
-    const wanted = need.get(canonical) ?? 0n;
-    const missing = wanted + (before.get(canonical) ?? 0n) - roomOf(quota, key);
-    return wanted > 0n && missing > 0n ? [{ key, missing }] : [];
-  });
-  const reference = { name: quota.metadata.name, uid: quota.metadata.uid };
-  return shortfalls.length === 0 ? [] : [{ quota: reference, shortfalls }];
-}
-
-/** Enforced minus used; negative when a quota was lowered below what runs. */
-const roomOf = ({ status }: ResourceQuota, key: string): Amount =>
-  parseQuantity(status?.hard?.[key] ?? '0') - parseQuantity(status?.used?.[key] ?? '0');
-
-function take(taken: Turn['taken'], quota: ResourceQuota, need: Amounts): void {
-  const sum = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
-  for (const [key, amount] of need) sum.set(key, (sum.get(key) ?? 0n) + amount);
-  taken.set(quota.metadata.uid, sum);
-}
-
 function judgeRaise(blocking: readonly Blocking[], turn: Turn): Finding {
-  const { snapshot, given, hold } = turn;
+  const { snapshot, hold } = turn;
   const missing = blocking.map(
     ({ quota, shortfalls }) => `${quota.name} lacks ${describeShortfalls(shortfalls)}`,
   );
@@ -212,7 +182,7 @@ function judgeRaise(blocking: readonly Blocking[], turn: Turn): Finding {
     const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
     return finding('NoFit', REASON.noVmmrq, why);
   }
-  const beyond = beyondGiven(blocking, given);
+  const beyond = beyondGiven(blocking, turn);
   if (beyond.length > 0) return tooLittle(turn, what, describeShortfalls(beyond));
   if (hold !== undefined) {
     const until = new Date(hold.until).toISOString();
@@ -233,12 +203,15 @@ function tooLittle({ roomComesBack, admitted }: Turn, what: string, beyond: stri
 }
 
 /** What is missing beyond what the VMMRQs give, the most of any quota for each key. */
-function beyondGiven(blocking: readonly Blocking[], given: Amounts): Shortfall[] {
+function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Turn): Shortfall[] {
   const most = new Map<string, Shortfall>();
-  for (const { key, missing } of blocking.flatMap(({ shortfalls }) => shortfalls)) {
-    const beyond = missing - (given.get(canonicalKey(key)) ?? 0n);
-    const known = most.get(key)?.missing ?? 0n;
-    if (beyond > known) most.set(key, { key, missing: beyond });
+  for (const { quota: of, shortfalls } of blocking) {
+    const quota = snapshot.quotas.find(({ metadata }) => metadata.uid === of.uid);
+    for (const { key, missing } of shortfalls) {
+      const beyond = missing - (quota === undefined ? 0n : allowance(quota, key).most);
+      const known = most.get(key)?.missing ?? 0n;
+      if (beyond > known) most.set(key, { key, missing: beyond });
+    }
   }
   return [...most.values()];
 }

@@ -123,11 +123,18 @@ export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptSubject): s
     ...migrations.map(({ uid }) => `m ${uid}`),
     ...quotas.map(({ metadata, spec }) => `q ${metadata.uid} ${sortedText(spec.hard ?? {})}`),
     ...vmmrqs.map(
-      ({ metadata, spec }) => `v ${metadata.uid} ${sortedText(spec.additionalMigrationResources ?? {})}`,
+      ({ metadata, spec }) =>
+        `v ${metadata.uid} ${sortedText(spec.additionalMigrationResources ?? {})}${policyText(spec)}`,
     ),
   ];
   return fingerprint(parts.toSorted().join('\n'));
 }
+
+/** '' for a VMMRQ without: the fingerprints of before stay the same. */
+const policyText = ({ additionalMigrationPercentage, raisePolicy }: Vmmrq['spec']): string =>
+  [additionalMigrationPercentage, raisePolicy]
+    .flatMap((each) => (each === undefined ? [] : [` ${each}`]))
+    .join('');
 
 const sortedText = (list: Record<string, unknown>): string =>
   JSON.stringify(Object.entries(list).toSorted(([one], [other]) => (one < other ? -1 : 1)));

@@ -24,7 +24,7 @@ describe('isChargedByPods', () => {
     ...['requests.cpu', 'requests.memory', 'requests.ephemeral-storage'],
     ...['limits.cpu', 'limits.memory', 'limits.ephemeral-storage'],
     ...['hugepages-2Mi', 'requests.hugepages-1Gi', 'requests.nvidia.com/gpu'],
-    'requests.devices.kubevirt.io/tun',
+    ...['requests.devices.kubevirt.io/tun', 'requests.deviceclass.resource.kubernetes.io/gpu'],
   ])('%s: a pod is charged for it', (key) => {
     expect(isChargedByPods(key)).toBe(true);
   });
@@ -34,6 +34,12 @@ describe('isChargedByPods', () => {
     ...['services', 'services.loadbalancers', 'count/deployments.apps', 'configmaps', 'secrets'],
     // Of extended resources only the requests count, and their name says so (kubernetes, core/pods.go).
     ...['nvidia.com/gpu', 'limits.nvidia.com/gpu', 'limits.hugepages-2Mi', 'requests.', 'requests.gpu', ''],
+    // Kubernetes' own names are not extended resources (IsNativeResource).
+    ...[
+      'requests.kubernetes.io/thing',
+      'requests.node.kubernetes.io/thing',
+      'gold.deviceclass.resource.k8s.io/devices',
+    ],
   ])("'%s': no pod is", (key) => {
     expect(isChargedByPods(key)).toBe(false);
   });

@@ -13,8 +13,10 @@ const ALIAS: Readonly<Record<string, string>> = {
 
 const COMPUTE = /^(requests|limits)\.(cpu|memory|ephemeral-storage)$/;
 const HUGEPAGES = /^(requests\.)?hugepages-.+$/;
-/** requests.<vendor>/<device>; requests.storage is a PVC's, and has no slash. */
-const EXTENDED = /^requests\.[^/]+\/.+$/;
+/** requests.<vendor>/<device>, but for Kubernetes' own names; requests.storage is a PVC's, and has no slash. */
+const EXTENDED = /^requests\.(?![^/]*kubernetes\.io\/)[^/]+\/.+$/;
+/** A device of dynamic resource allocation that a container asks for by its class. */
+const DEVICE_CLASS = /^requests\.deviceclass\.resource\.kubernetes\.io\/.+$/;
 
 /**
  * One name for what Kubernetes counts under several: cpu = requests.cpu, hugepages-2Mi = requests.hugepages-2Mi, …
@@ -25,13 +27,16 @@ export function canonicalKey(key: string): string {
   return ALIAS[key] ?? key;
 }
 
-/** Whether admission charges pods under this key, so that raising it can help a migration. */
+/**
+ * Whether admission charges pods under this key, so that raising it can help a migration (kubernetes 1.36
+ * pkg/quota/v1/evaluator/core/pods.go, MatchingResources).
+ */
 export function isChargedByPods(key: string): boolean {
   const canonical = canonicalKey(key);
-  return (
-    canonical === 'pods' || COMPUTE.test(canonical) || HUGEPAGES.test(canonical) || EXTENDED.test(canonical)
-  );
+  return canonical === 'pods' || FORMS.some((form) => form.test(canonical));
 }
+
+const FORMS = [COMPUTE, HUGEPAGES, EXTENDED, DEVICE_CLASS];
 
 /**
  * Sums lists of quantities under canonical keys. An amount that is negative or no quantity counts as nothing: the CRD

@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
+import { allowanceFrom, raiseBy } from './allowance.ts';
 import { ownersOf, ownerSchema } from './field-ownership.ts';
-import { parseJson, type Reference } from './lock.ts';
+import { parseJson, type QuotaToRaise, type Reference } from './lock.ts';
+import { missingOf } from './room.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from './objects.ts';
 import { formatQuantity, isHardQuantity, parseQuantity } from './quantity.ts';
@@ -52,20 +53,23 @@ export interface RaiseOrder {
   readonly vmmrqs: readonly Vmmrq[];
   /** The API server's clock, milliseconds. */
   readonly now: number;
+  /** What the lock says of its quotas. */
+  readonly quotas?: readonly QuotaToRaise[];
 }
 
 /**
- * Write ① of a quota: spec raised by what the namespace's VMMRQs give, grant and label in the same PUT. Only keys that
- * the quota has and that pods are charged for; undefined when nothing would rise. The quota must hold no grant:
- * `original` is only ever taken from one without.
+ * Write ① of a quota: spec raised by what the namespace's VMMRQs give (of policy Exact: only by what is missing, as just
+ * read), grant and label in the same PUT. Only keys that the quota has and that pods are charged for; undefined when
+ * nothing would rise. The quota must hold no grant: `original` is only ever taken from one without.
  */
 export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQuota | undefined {
   const hard = quota.spec.hard ?? {};
-  const given = amountsGiven(order.vmmrqs);
+  const allowance = allowanceFrom(order.vmmrqs);
+  const need = order.quotas?.find(({ uid }) => uid === quota.metadata.uid)?.need;
   const original: ResourceList = {};
   const raised: ResourceList = {};
   for (const [key, text] of Object.entries(hard)) {
-    const more = isChargedByPods(key) ? (given.get(canonicalKey(key)) ?? 0n) : 0n;
+    const more = raiseBy(allowance(quota, key), need === undefined ? undefined : missingOf(quota, key, need));
     if (more <= 0n) continue;
     original[key] = text;
     raised[key] = formatQuantity(parseQuantity(text) + more);

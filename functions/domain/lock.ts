@@ -1,11 +1,19 @@
 import * as z from 'zod';
 import { ANNOTATION, LABEL } from './names.ts';
 import type { Namespace } from './objects.ts';
+import { isHardQuantity } from './quantity.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
 /** An object by name and uid: a name alone may have been given to another object since. */
 export type Reference = z.infer<typeof reference>;
+
+/** A quota to be raised, and what the lock's migrations will be charged there, by canonical key. */
+const quotaToRaise = reference.extend({
+  /** Locks of before did not say: then the quota is raised by all that the VMMRQs give. */
+  need: z.record(z.string(), z.string().refine(isHardQuantity)).optional().catch(undefined),
+});
+export type QuotaToRaise = z.infer<typeof quotaToRaise>;
 
 const time = z.iso.datetime({ offset: true });
 
@@ -20,7 +28,7 @@ const lockSchema = z.looseObject({
   acquiredAt: time,
   expiresAt: time,
   migrations: z.array(reference),
-  quotas: z.array(reference),
+  quotas: z.array(quotaToRaise),
   /** Set when the lock is ended early: why. */
   ended: z.object({ reason: z.string(), message: z.string() }).optional(),
 });
@@ -36,7 +44,7 @@ const otherVersionSchema = z
     acquiredAt: time.optional().catch(undefined),
     expiresAt: time,
     migrations: z.array(reference).catch([]),
-    quotas: z.array(reference).catch([]),
+    quotas: z.array(quotaToRaise).catch([]),
     ended: lockSchema.shape.ended.catch(undefined),
   })
   .transform((lock): Lock => {

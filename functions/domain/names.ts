@@ -43,6 +43,17 @@ export const KUBEVIRT = {
   migrationJobUID: 'kubevirt.io/migrationJobUID',
   /** VMIM condition: the target pod was refused with "exceeded quota"; never cleared while Pending. */
   rejectedByQuota: 'migrationRejectedByResourceQuota',
+  /** VMI label: its launcher is of another version than the one installed (§3.1). */
+  outdatedLauncher: 'kubevirt.io/outdatedLauncherImage',
+  /** Namespace label: how many times the request KubeVirt limits memory to, where it adds a limit (§2.1). */
+  autoMemoryRatio: 'alpha.kubevirt.io/auto-memory-limits-ratio',
+  /** The launcher's container that runs the guest. */
+  compute: 'compute',
+  /** PVC label: which VMI's TPM and EFI it keeps; and of which migration it will be the target's. */
+  stateOf: 'persistent-state-for',
+  migrationName: 'kubevirt.io/migrationName',
+  /** Reason of virt-controller's Event on a VMI: a pod was refused (§1.3). */
+  failedCreate: 'FailedCreate',
 } as const;
 
 /** The kinds of object that we watch and report on. */
@@ -142,8 +153,22 @@ export const REASON = {
   noVmmrq: 'NoVirtualMachineMigrationResourceQuota',
   /** The VMMRQs give less than is missing. */
   notEnough: 'NotEnough',
-  /** A key that pods do not charge, or a foreign policy, stands in the way. */
+  /** What it needs is not for migrations only: it stays for good. */
   unsupported: 'Unsupported',
+  /** A volume claim is needed before the pod, and a quota refuses that: pods are not charged for it. */
+  volumeQuota: 'VolumeQuotaExceeded',
+  /** A quota of another scope than the namespace (ClusterResourceQuota) refuses the pod. */
+  clusterQuota: 'ClusterQuotaExceeded',
+  /** A quota wants a request or a limit that the target pod does not have. */
+  mustSpecify: 'QuotaMustSpecify',
+  /** The cluster wants a quota that covers the pod, and there is none. */
+  noCoveringQuota: 'NoCoveringQuota',
+  /** A LimitRange refuses the target pod. */
+  limitRange: 'LimitRangeRefuses',
+  /** Pod Security refuses the target pod. */
+  podSecurity: 'PodSecurityRefuses',
+  /** A webhook or another policy refuses the target pod. */
+  podRefused: 'PodRefusedByPolicy',
   /** Somebody's policy refuses our writes to the quota. */
   refusedByPolicy: 'RefusedByPolicy',
   /** The namespace belongs to the cluster, not to a tenant. */

@@ -88,9 +88,21 @@ export interface Pod extends KubernetesObject {
     resources?: { requests?: ResourceList; limits?: ResourceList };
     activeDeadlineSeconds?: number;
     priorityClassName?: string;
-    affinity?: unknown;
+    affinity?: { nodeAffinity?: unknown; podAffinity?: PodAffinity; podAntiAffinity?: PodAffinity };
+    runtimeClassName?: string;
   };
   status?: { phase?: string; conditions?: Condition[]; qosClass?: string };
+}
+
+/** Also podAntiAffinity: the same shape. */
+export interface PodAffinity {
+  requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
+  preferredDuringSchedulingIgnoredDuringExecution?: { podAffinityTerm: PodAffinityTerm }[];
+}
+
+export interface PodAffinityTerm {
+  namespaces?: string[];
+  namespaceSelector?: unknown;
 }
 
 /** A condition as KubeVirt writes it (times may be null) and as Kubernetes does. */
@@ -119,17 +131,60 @@ export interface Migration extends KubernetesObject {
   };
 }
 
-/** VirtualMachineInstance. */
+/** VirtualMachineInstance (facts/kubevirt.md §4). What it asks for, and what it runs with until the next migration. */
 export interface VirtualMachineInstance extends KubernetesObject {
-  status?: { phase?: string; nodeName?: string; activePods?: Record<string, string> };
+  spec?: {
+    domain?: {
+      cpu?: CpuTopology & { dedicatedCpuPlacement?: boolean };
+      memory?: { guest?: string | number; hugepages?: { pageSize?: string } };
+      resources?: { requests?: AmountList; limits?: AmountList };
+      devices?: { tpm?: { persistent?: boolean } };
+      firmware?: { bootloader?: { efi?: { persistent?: boolean } } };
+    };
+  };
+  status?: {
+    phase?: string;
+    nodeName?: string;
+    activePods?: Record<string, string>;
+    currentCPUTopology?: CpuTopology;
+    memory?: { guestRequested?: string | number };
+  };
+}
+
+export interface CpuTopology {
+  cores?: number;
+  sockets?: number;
+  threads?: number;
+}
+
+/** core/v1 PersistentVolumeClaim. */
+export interface PersistentVolumeClaim extends KubernetesObject {
+  spec: {
+    accessModes?: string[];
+    storageClassName?: string;
+    resources?: { requests?: ResourceList };
+  };
+}
+
+/** core/v1 LimitRange. */
+export interface LimitRange extends KubernetesObject {
+  spec: { limits: { type: string; default?: ResourceList; defaultRequest?: ResourceList }[] };
 }
 
 /** VirtualMachineMigrationResourceQuota: "this much more, for migrations only". */
 export interface Vmmrq extends KubernetesObject {
-  /** Left out in what the incumbent may have stored. */
-  spec: { additionalMigrationResources?: AmountList };
+  spec: {
+    /** Left out in what the incumbent may have stored, and where only a percentage is given. */
+    additionalMigrationResources?: AmountList;
+    /** Of each quota's own amount of each key that pods are charged for: "30%". */
+    additionalMigrationPercentage?: string;
+    raisePolicy?: RaisePolicy;
+  };
   status?: VmmrqStatus;
 }
+
+/** Fixed: by all that is given. Exact: by what is missing, only where it is. */
+export type RaisePolicy = 'Fixed' | 'Exact';
 
 /** A report, never a source of truth; the first four fields are the incumbent's. */
 export interface VmmrqStatus {
@@ -145,8 +200,11 @@ export interface KubeVirt extends KubernetesObject {
   spec?: {
     configuration?: {
       migrations?: { parallelMigrationsPerCluster?: number; parallelOutboundMigrationsPerNode?: number };
+      additionalGuestMemoryOverheadRatio?: string;
+      developerConfiguration?: { featureGates?: string[] };
     };
   };
+  status?: { observedKubeVirtVersion?: string };
 }
 
 /** core/v1 Event. */

@@ -78,6 +78,26 @@ describe('podUsage', () => {
       { pods: '1', 'requests.cpu': '5', 'requests.memory': '2', 'limits.memory': '10' },
     ],
     [
+      'of a pod as a whole only CPU, memory and huge pages; a limit of zero is none, and gets no overhead',
+      {
+        containers: [aContainer({ 'ephemeral-storage': '1' }, { cpu: '0' })],
+        resources: { requests: { 'ephemeral-storage': '5', 'hugepages-2Mi': '2Mi' } },
+        overhead: { cpu: '1' },
+      },
+      {
+        pods: '1',
+        'requests.ephemeral-storage': '1',
+        'requests.hugepages-2Mi': '2097152',
+        'requests.cpu': '1',
+        'limits.cpu': '0',
+      },
+    ],
+    [
+      "what no quota counts: Kubernetes' own names",
+      { containers: [aContainer({ 'kubernetes.io/thing': '1', 'example.com/gpu': '1' })] },
+      { pods: '1', 'requests.example.com/gpu': '1' },
+    ],
+    [
       'huge pages and devices by their requests; their limits do not count',
       {
         containers: [

@@ -1,13 +1,13 @@
-import { canonicalKey, type Amounts } from './charged.ts';
+import { canonicalKey, isChargedByPods, type Amounts } from './charged.ts';
 import type { Container, Pod } from './objects.ts';
 import { parseQuantity, type Amount } from './quantity.ts';
 
 type Kind = 'requests' | 'limits';
 
 /**
- * What quota admission charges for a pod, by canonical key: Kubernetes' own rule (component-helpers resource.PodRequests
- * and the pod evaluator). Containers and sidecars add up, a plain init container counts only where it alone needs
- * more, pod-level resources win, overhead comes on top.
+ * What quota admission charges for a new pod, by canonical key: Kubernetes' own rule (1.36: component-helpers
+ * resource.PodRequests and PodLimits, pkg/quota/v1/evaluator/core/pods.go podComputeUsageHelper). Containers and sidecars
+ * add up, a plain init container counts only where it alone needs more, pod-level resources win, overhead comes on top.
  */
 export function podUsage(pod: Pod): Amounts {
   const usage = new Map<string, Amount>([['pods', 1n * 1_000_000_000n]]);
@@ -22,18 +22,26 @@ export function podUsage(pod: Pod): Amounts {
 
 /** Limits count only for cpu, memory and ephemeral storage; of extended resources only the requests do. */
 function keyOf(kind: Kind, resource: string): string | undefined {
-  if (kind === 'requests') return canonicalKey(`requests.${resource}`);
-  return ['cpu', 'memory', 'ephemeral-storage'].includes(resource) ? `limits.${resource}` : undefined;
+  const key = canonicalKey(`${kind}.${resource}`);
+  return isChargedByPods(key) ? key : undefined;
+}
+
+/** What a pod as a whole may ask for, above its containers (component-helpers IsSupportedPodLevelResource). */
+const isPodLevel = (resource: string): boolean => /^(cpu|memory|hugepages-.*)$/.test(resource);
+
+/** Whether the pod as a whole asks for resources: then quotas do not demand them of each container. */
+export function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
+  return Object.keys({ ...resources?.requests, ...resources?.limits }).some(isPodLevel);
 }
 
 function podTotal(pod: Pod, kind: Kind): Map<string, Amount> {
   const total = containersTotal(pod, kind);
   for (const [resource, text] of Object.entries(pod.spec.resources?.[kind] ?? {})) {
-    total.set(resource, parseQuantity(text));
+    if (isPodLevel(resource)) total.set(resource, parseQuantity(text));
   }
   for (const [resource, text] of Object.entries(pod.spec.overhead ?? {})) {
-    // A pod without a limit stays without one: overhead is added to limits only where there is one.
-    if (kind === 'requests' || total.has(resource)) add(total, resource, parseQuantity(text));
+    // A pod without a limit (or one of zero: none) stays without one: overhead is added only where there is one.
+    if (kind === 'requests' || (total.get(resource) ?? 0n) > 0n) add(total, resource, parseQuantity(text));
   }
   return total;
 }

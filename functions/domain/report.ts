@@ -1,3 +1,4 @@
+import { percentOf } from './allowance.ts';
 import { lastAttemptOf } from './attempt.ts';
 import { unusableKeys } from './charged.ts';
 import { grantOf } from './grant.ts';
@@ -125,8 +126,13 @@ function attemptConditions({ status }: Vmmrq, { namespace }: NamespaceSnapshot):
 const isQuiet = ({ namespace, quotas }: NamespaceSnapshot): boolean =>
   lockOf(namespace).kind === 'none' && quotas.every((quota) => grantOf(quota).kind === 'none');
 
+const unusablePercentage = (vmmrq: Vmmrq): string[] =>
+  vmmrq.spec.additionalMigrationPercentage === undefined || percentOf(vmmrq) !== undefined
+    ? []
+    : ['additionalMigrationPercentage'];
+
 function readyCondition(vmmrq: Vmmrq, count: number): ConditionChange {
-  const unusable = unusableKeys(vmmrq);
+  const unusable = [...unusableKeys(vmmrq), ...unusablePercentage(vmmrq)];
   if (unusable.length > 0) {
     const why = `${unusable.join(', ')}: not an amount of zero or more; it counts as nothing`;
     return condition(CONDITION.ready, 'False', 'UnusableAmount', why);

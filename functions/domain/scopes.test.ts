@@ -1,13 +1,34 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher, podSpec } from '../../test/builders/kubevirt.ts';
+import { aContainer, aLauncher, anInit, podSpec } from '../../test/builders/kubevirt.ts';
 import { aQuota, scoped } from '../../test/builders/quota.ts';
-import type { Pod, ResourceQuota, ScopeSelectorTerm } from './objects.ts';
+import type { Pod, PodAffinity, PodAffinityTerm, ResourceQuota, ScopeSelectorTerm } from './objects.ts';
 import { quotaCoversPod } from './scopes.ts';
+
+const required = (term: PodAffinityTerm): PodAffinity => ({
+  requiredDuringSchedulingIgnoredDuringExecution: [{}, term],
+});
+const preferred = (podAffinityTerm: PodAffinityTerm): PodAffinity => ({
+  preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm }],
+});
 
 const POD = {
   plain: aLauncher(),
   withDeadline: aLauncher('vm0', podSpec({ activeDeadlineSeconds: 0 })),
-  bestEffort: aLauncher('vm0', (pod) => ({ ...pod, status: { ...pod.status, qosClass: 'BestEffort' } })),
+  bestEffort: aLauncher('vm0', podSpec({ containers: [aContainer({ 'ephemeral-storage': '1', cpu: '0' })] })),
+  onlyAnInit: aLauncher(
+    'vm0',
+    podSpec({ containers: [{ name: 'c' }], initContainers: [anInit({ cpu: '1' })] }),
+  ),
+  asAWhole: aLauncher(
+    'vm0',
+    podSpec({ containers: [{ name: 'c' }], resources: { limits: { memory: '1' } } }),
+  ),
+  besideOthers: aLauncher('vm0', podSpec({ affinity: { podAffinity: required({ namespaceSelector: {} }) } })),
+  apartFromOthers: aLauncher(
+    'vm0',
+    podSpec({ affinity: { podAntiAffinity: preferred({ namespaces: ['there'] }) } }),
+  ),
+  apartFromItsOwn: aLauncher('vm0', podSpec({ affinity: { podAntiAffinity: required({}) } })),
   high: aLauncher('vm0', podSpec({ priorityClassName: 'high' })),
   unknownYet: aLauncher('vm0', ({ status: _, ...pod }) => pod),
 } satisfies Record<string, Pod>;
@@ -17,6 +38,8 @@ const byClass = (operator: ScopeSelectorTerm['operator'], ...values: string[]): 
     matchExpressions: [{ scopeName: 'PriorityClass', operator, ...(values.length === 0 ? {} : { values }) }],
   },
 });
+
+const ACROSS: ResourceQuota['spec'] = { scopes: ['CrossNamespacePodAffinity'] };
 
 describe('quotaCoversPod', () => {
   test.each<[string, [ResourceQuota['spec'], Pod], boolean]>([
@@ -31,7 +54,13 @@ describe('quotaCoversPod', () => {
     ['NotBestEffort', [{ scopes: ['NotBestEffort'] }, POD.plain], true],
     ['NotBestEffort, a best effort pod', [{ scopes: ['NotBestEffort'] }, POD.bestEffort], false],
     ['NotBestEffort, a pod without a status', [{ scopes: ['NotBestEffort'] }, POD.unknownYet], true],
-    ['CrossNamespacePodAffinity', [{ scopes: ['CrossNamespacePodAffinity'] }, POD.plain], false],
+    ['BestEffort, an init container asks', [{ scopes: ['BestEffort'] }, POD.onlyAnInit], false],
+    ['BestEffort, the pod asks as a whole', [{ scopes: ['BestEffort'] }, POD.asAWhole], false],
+    ['CrossNamespacePodAffinity', [ACROSS, POD.plain], false],
+    ['CrossNamespacePodAffinity, its own namespace', [ACROSS, POD.apartFromItsOwn], false],
+    ['CrossNamespacePodAffinity, all namespaces', [ACROSS, POD.besideOthers], true],
+    ['CrossNamespacePodAffinity, one of them, preferred', [ACROSS, POD.apartFromOthers], true],
+    ['a scope of volume claims', [{ scopes: ['VolumeAttributesClass'] }, POD.plain], false],
     ['PriorityClass as a scope', [{ scopes: ['PriorityClass'] }, POD.high], true],
     ['PriorityClass as a scope, none', [{ scopes: ['PriorityClass'] }, POD.plain], false],
     ['class exists', [byClass('Exists'), POD.high], true],

@@ -1,8 +1,9 @@
-import type { Pod, ResourceQuota, ScopeSelectorTerm } from './objects.ts';
+import type { Container, Pod, PodAffinityTerm, ResourceQuota, ScopeSelectorTerm } from './objects.ts';
+import { parseQuantity } from './quantity.ts';
 
 /**
- * Whether a quota counts this pod: every scope and every term of its scopeSelector must match
- * (kubernetes pkg/quota/v1/evaluator/core/pods.go, podMatchesScopeFunc). An unknown scope matches: then the quota is
+ * Whether a quota counts this pod, when it is created: every scope and every term of its scopeSelector must match
+ * (kubernetes 1.36 pkg/quota/v1/evaluator/core/pods.go, podMatchesScopeFunc). An unknown scope matches: then the quota is
  * looked at, never overlooked.
  */
 export function quotaCoversPod(quota: ResourceQuota, pod: Pod): boolean {
@@ -21,13 +22,15 @@ function matches(term: ScopeSelectorTerm, pod: Pod): boolean {
     case 'NotTerminating':
       return !isTerminating(pod);
     case 'BestEffort':
-      return pod.status?.qosClass === 'BestEffort';
+      return isBestEffort(pod);
     case 'NotBestEffort':
-      return pod.status?.qosClass !== 'BestEffort';
+      return !isBestEffort(pod);
     case 'PriorityClass':
       return matchesPriorityClass(term, pod.spec.priorityClassName ?? '');
     case 'CrossNamespacePodAffinity':
-      // KubeVirt's launchers have no cross-namespace affinity terms of their own (facts/kubevirt.md §1.2).
+      return affinityTermsOf(pod).some(reachesOtherNamespaces);
+    case 'VolumeAttributesClass':
+      // A scope of volume claims: no pod has it.
       return false;
     default:
       return true;
@@ -35,6 +38,29 @@ function matches(term: ScopeSelectorTerm, pod: Pod): boolean {
 }
 
 const isTerminating = (pod: Pod): boolean => (pod.spec.activeDeadlineSeconds ?? -1) >= 0;
+
+/** No container asks for CPU or memory; of a pod that asks for itself, only that counts (qos.ComputePodQOS). */
+function isBestEffort({ spec }: Pod): boolean {
+  const asking: readonly Pick<Container, 'resources'>[] =
+    spec.resources === undefined ? [...spec.containers, ...(spec.initContainers ?? [])] : [spec];
+  return !asking.some(({ resources }) => asks(resources?.requests) || asks(resources?.limits));
+}
+
+const asks = (list: Readonly<Record<string, string>> = {}): boolean =>
+  ['cpu', 'memory'].some((resource) => parseQuantity(list[resource] ?? '0') > 0n);
+
+/** Required and preferred, to be near and to be apart. A launcher has its VMI's, and one more to be apart from the source. */
+function affinityTermsOf({ spec: { affinity } }: Pod): PodAffinityTerm[] {
+  return [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap((kind) => [
+    ...(kind?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(kind?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
+      ({ podAffinityTerm }) => podAffinityTerm,
+    ),
+  ]);
+}
+
+const reachesOtherNamespaces = ({ namespaces = [], namespaceSelector }: PodAffinityTerm): boolean =>
+  namespaces.length > 0 || namespaceSelector !== undefined;
 
 function matchesPriorityClass({ operator, values = [] }: ScopeSelectorTerm, name: string): boolean {
   switch (operator) {

@@ -33,3 +33,14 @@ export interface Verdict {
   readonly message: string;
   readonly blocking: readonly Blocking[];
 }
+
+/** A verdict of no migration yet. */
+export type Finding = Pick<Verdict, 'verdict' | 'reason' | 'message'> & {
+  readonly blocking?: readonly Blocking[];
+};
+
+export const finding = (verdict: VerdictName, reason: Reason, message: string): Finding => ({
+  verdict,
+  reason,
+  message,
+});

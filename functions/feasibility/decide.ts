@@ -85,14 +85,21 @@ function isLeftOver({ namespace, quotas, now }: NamespaceSnapshot): boolean {
 function nudgesOf({ migrations, quotas }: NamespaceSnapshot, told: readonly Verdict[]): Nudge[] {
   const versions = quotas.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
   const value = `room ${fingerprint(versions.toSorted().join())}`;
-  const fitting = new Set(
-    told.filter(({ verdict }) => verdict === 'Fits').map(({ migration }) => migration.uid),
-  );
+  const fitting = new Set(told.filter(isWorthATry).map(({ migration }) => migration.uid));
   return migrations
     .filter(({ metadata }) => fitting.has(metadata.uid))
     .filter(({ metadata }) => metadata.annotations?.[ANNOTATION.nudged] !== value)
     .map((migration) => ({ migration, value }));
 }
+
+/** What the API server said last, and nothing but another try can tell whether it still holds. */
+const LAST_SAID: readonly Reason[] = [
+  ...[REASON.clusterQuota, REASON.mustSpecify, REASON.noCoveringQuota],
+  ...[REASON.limitRange, REASON.podSecurity, REASON.podRefused],
+];
+
+const isWorthATry = ({ verdict, reason }: Verdict): boolean =>
+  verdict === 'Fits' || (verdict === 'Unsupported' && LAST_SAID.includes(reason));
 
 /** What we are at work on speaks for itself by the later steps' Events. */
 const IN_HAND: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock];

@@ -2,8 +2,10 @@ import { KIND } from '../domain/names.ts';
 import type {
   KubernetesEvent,
   KubeVirt,
+  LimitRange,
   Migration,
   Namespace,
+  PersistentVolumeClaim,
   Pod,
   ResourceQuota,
   VirtualMachineInstance,
@@ -27,6 +29,12 @@ export const RESOURCE_QUOTAS: ResourceType<ResourceQuota> = {
 };
 export const PODS: ResourceType<Pod> = { ...core, kind: 'Pod', plural: 'pods' };
 export const EVENTS: ResourceType<KubernetesEvent> = { ...core, kind: 'Event', plural: 'events' };
+export const LIMIT_RANGES: ResourceType<LimitRange> = { ...core, kind: 'LimitRange', plural: 'limitranges' };
+export const CLAIMS: ResourceType<PersistentVolumeClaim> = {
+  ...core,
+  kind: 'PersistentVolumeClaim',
+  plural: 'persistentvolumeclaims',
+};
 export const MIGRATIONS: ResourceType<Migration> = {
   ...KIND.migration,
   namespaced: true,

@@ -1,14 +1,33 @@
-import { isRejectedByQuota, isRunning } from '../domain/migration.ts';
-import { KUBEVIRT } from '../domain/names.ts';
+import { hasAutoLimits } from '../domain/auto-limits.ts';
+import { keepsState } from '../domain/claims.ts';
+import { asksForClaims, asksForLimitRanges } from '../domain/closer-look.ts';
+import { amountOf } from '../domain/growth.ts';
+import { isBlocked, isRunning } from '../domain/migration.ts';
+import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, VirtualMachineInstance } from '../domain/objects.ts';
+import { parseQuantity } from '../domain/quantity.ts';
+import { parseRefusal } from '../domain/refusal.ts';
 import type { NamespaceSnapshot, ParallelUse, Rules } from '../domain/snapshot.ts';
+import { vetoOf } from '../domain/veto.ts';
 import type { Cluster, Read } from './cluster.ts';
 import { isNotFound } from './errors.ts';
-import { KUBEVIRTS, MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS, VMIS, VMMRQS } from './resources.ts';
+import {
+  CLAIMS,
+  EVENTS,
+  KUBEVIRTS,
+  LIMIT_RANGES,
+  MIGRATIONS,
+  NAMESPACES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from './resources.ts';
 
 /** KubeVirt's defaults (MigrationConfiguration). */
 const PER_CLUSTER = 5;
 const PER_NODE = 2;
+const ONE = parseQuantity('1');
 
 /** The migrations of a namespace; the one read of a wake that finds nothing to do. */
 export async function readMigrations(cluster: Cluster, namespace: string): Promise<Migration[]> {
@@ -25,34 +44,68 @@ export interface Subject {
 }
 
 /**
- * All that a verdict about the namespace is made of, read at once. undefined when the namespace is gone.
+ * All that a verdict about the namespace is made of: first what every wake needs; then, only where a migration really is
+ * blocked and nothing speaks against all of them alike, what sizes are made of. undefined when the namespace is gone.
  */
 export async function readSnapshot(
   cluster: Cluster,
-  { name, rules, known, listed }: Subject,
+  subject: Subject,
 ): Promise<NamespaceSnapshot | undefined> {
-  const migrations = listed ?? (await readMigrations(cluster, name));
-  const rejected = migrations.filter(isRejectedByQuota);
-  const [namespace, quotas, vmmrqs, launchers, vmis, parallel] = await Promise.all([
+  const { name, rules, known, listed } = subject;
+  const [namespace, migrations, quotas, vmmrqs, launchers] = await Promise.all([
     known ?? orGone(cluster.get(NAMESPACES, { name })),
+    listed ?? readMigrations(cluster, name),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
     cluster.list(PODS, { namespace: name, labelSelector: `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}` }),
-    readVmis(cluster, rejected),
-    rejected.length === 0 ? UNUSED : readParallelUse(cluster, rules.kubevirtNamespace),
   ]);
   if (namespace === undefined) return undefined;
-  return {
+  const outer = {
     now: namespace.date.getTime(),
     namespace: namespace.object,
     migrations,
     quotas: quotas.items,
     vmmrqs: vmmrqs.items,
     launchers: launchers.items,
-    vmis,
-    parallel,
   };
+  const isVetoed = vetoOf(outer, rules) !== undefined;
+  const blocked = isVetoed ? [] : migrations.filter((each) => isBlocked(each, launchers.items));
+  if (blocked.length === 0) return { ...outer, ...UNUSED };
+  const [closer, kubevirts] = await Promise.all([
+    readCloser(cluster, blocked, outer),
+    readKubeVirts(cluster, rules.kubevirtNamespace),
+  ]);
+  return { ...outer, ...closer, ...kubevirts };
 }
+
+type Closer = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims'>;
+
+/** What the target pods of blocked migrations are sized by, and what else may refuse them. */
+async function readCloser(
+  cluster: Cluster,
+  blocked: readonly Migration[],
+  {
+    namespace: { metadata },
+    quotas,
+    launchers,
+  }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'launchers'>,
+): Promise<Closer> {
+  const namespace = metadata.name;
+  // Of every VMI of the namespace in one request, however many wait.
+  const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
+  const [vmis, { items: events }] = await Promise.all([
+    readVmis(cluster, blocked),
+    cluster.list(EVENTS, { namespace, fieldSelector }),
+  ]);
+  const refusals = events.flatMap(({ message = '' }) => parseRefusal(message) ?? []);
+  const [limitRanges, claims] = await Promise.all([
+    asksForLimitRanges(launchers, quotas, refusals) ? cluster.list(LIMIT_RANGES, { namespace }) : NONE,
+    asksForClaims(quotas) && [...vmis.values()].some(keepsState) ? cluster.list(CLAIMS, { namespace }) : NONE,
+  ]);
+  return { vmis, events, limitRanges: limitRanges.items, claims: claims.items };
+}
+
+const NONE = { items: [] };
 
 /** undefined for an object that is not there. */
 export async function orGone<T>(read: Promise<T>): Promise<T | undefined> {
@@ -75,23 +128,37 @@ async function readVmis(
   return new Map((await Promise.all(reads)).flat());
 }
 
-/** Nothing is about to be judged by it. */
-const UNUSED: ParallelUse = { running: 0, perCluster: PER_CLUSTER, outbound: new Map(), perNode: PER_NODE };
+type KubeVirtsPart = Pick<NamespaceSnapshot, 'parallel' | 'overheadRatio' | 'autoLimits'>;
+
+/** No size is about to be judged. */
+const UNUSED: Closer & KubeVirtsPart = {
+  vmis: new Map(),
+  limitRanges: [],
+  events: [],
+  claims: [],
+  parallel: { running: 0, perCluster: PER_CLUSTER, outbound: new Map(), perNode: PER_NODE },
+  overheadRatio: ONE,
+  autoLimits: true,
+};
 
 /** How KubeVirt itself counts (facts/kubevirt.md §1.5), but for target pods of migrations that are still Pending. */
-async function readParallelUse(cluster: Cluster, kubevirtNamespace: string): Promise<ParallelUse> {
+async function readKubeVirts(cluster: Cluster, kubevirtNamespace: string): Promise<KubeVirtsPart> {
   const [all, kubevirts] = await Promise.all([
     cluster.list(MIGRATIONS, {}),
     cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
   ]);
   const running = all.items.filter(isRunning);
-  const limits = kubevirts.items[0]?.spec?.configuration?.migrations;
-  return {
+  const [kubevirt] = kubevirts.items;
+  const configuration = kubevirt?.spec?.configuration;
+  const limits = configuration?.migrations;
+  const parallel: ParallelUse = {
     running: running.length,
     perCluster: limits?.parallelMigrationsPerCluster ?? PER_CLUSTER,
     outbound: outboundByNode([...(await readVmis(cluster, running)).values()]),
     perNode: limits?.parallelOutboundMigrationsPerNode ?? PER_NODE,
   };
+  const overheadRatio = amountOf(configuration?.additionalGuestMemoryOverheadRatio) ?? ONE;
+  return { parallel, overheadRatio, autoLimits: hasAutoLimits(kubevirt) };
 }
 
 function outboundByNode(vmis: readonly VirtualMachineInstance[]): Map<string, number> {

@@ -106,7 +106,13 @@ describe('the lock that is taken', () => {
       acquiredAt: seconds(0),
       expiresAt: seconds(30),
       migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
-      quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+      quotas: [
+        {
+          name: 'quota',
+          uid: 'uid-of-quota',
+          need: { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1412828864' },
+        },
+      ],
     });
     expect(taken({}, 5).lock.expiresAt).toBe(seconds(5));
   });

@@ -87,7 +87,7 @@ function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecisio
 function rehearsalsOf({ quotas, vmmrqs, now }: NamespaceSnapshot, lock: Lock): ResourceQuota[] {
   const concerned = quotas.filter(({ metadata }) => lock.quotas.some(({ uid }) => uid === metadata.uid));
   return concerned.flatMap((quota) => {
-    const raised = raisedQuota(quota, { token: lock.token, migrations: lock.migrations, vmmrqs, now });
+    const raised = raisedQuota(quota, { ...lock, vmmrqs, now });
     return [...(raised === undefined ? [] : [raised]), releasedQuota(quota, lock.token)];
   });
 }

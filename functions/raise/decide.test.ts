@@ -68,6 +68,33 @@ describe('left alone: not ours, or too late', () => {
   });
 });
 
+describe('policy Exact', () => {
+  const exact = aVmmrq((vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, raisePolicy: 'Exact' } }));
+  const need = { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1412828864' };
+  const lockFor = (...names: string[]): ReturnType<typeof aLock> =>
+    aLock({ quotas: names.map((name) => ({ name, uid: `uid-of-${name}`, need })) });
+  const roomy = aQuota(named('other'), hard({ 'requests.cpu': '9' }));
+
+  test('a quota that has the room by now is not raised, the others are', () => {
+    const namespace = aNamespace(lockedBy(lockFor('quota', 'other')));
+    const decision = decided({ vmmrqs: [exact], quotas: [aQuota(), roomy], namespace });
+    const writes = decision.kind === 'raise' ? decision.writes : [];
+    expect(writes.map(({ metadata, spec }) => [metadata.name, spec.hard])).toEqual([
+      ['quota', { pods: '10', 'requests.cpu': '2010m', 'requests.memory': '2825657728' }],
+    ]);
+    const again = decided({ vmmrqs: [exact], quotas: [...writes, roomy], namespace });
+    expect(again).toMatchObject({ kind: 'raise', writes: [] });
+  });
+
+  test('all have the room by now: the lock ends', () => {
+    const namespace = aNamespace(lockedBy(lockFor('other')));
+    expect(decided({ vmmrqs: [exact], quotas: [roomy], namespace })).toMatchObject({
+      kind: 'end',
+      reason: REASON.fits,
+    });
+  });
+});
+
 describe('ended: it cannot work', () => {
   const unlabelled = aNamespace(annotated(ANNOTATION.lock, JSON.stringify(aLock())));
   test.each<[string, Partial<RaiseSnapshot>, string]>([

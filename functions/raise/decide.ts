@@ -1,4 +1,4 @@
-import { grantOf, raisedQuota } from '../domain/grant.ts';
+import { grantOf, raisedQuota, type RaiseOrder } from '../domain/grant.ts';
 import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, isReserved, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
@@ -101,18 +101,29 @@ function end(
 
 function raise(snapshot: RaiseSnapshot, lock: Lock): RaiseDecision {
   const { quotas, vmmrqs, now, token } = snapshot;
-  const order = { token, migrations: lock.migrations, vmmrqs, now };
+  const order = { token, migrations: lock.migrations, quotas: lock.quotas, vmmrqs, now };
   // A retried raise finds its own grant, and is done with that quota: `original` is never taken from a raised one.
   const open = quotas.filter((quota) => grantOf(quota).kind === 'none');
   const writes = open.flatMap((quota) => raisedQuota(quota, order) ?? []);
-  if (writes.length < open.length || quotas.length === 0) {
+  const untouched = open.filter(
+    ({ metadata }) => !writes.some((quota) => quota.metadata.uid === metadata.uid),
+  );
+  if (quotas.length === 0 || untouched.some((quota) => givesNothing(quota, order))) {
     return end(snapshot, lock, [
       REASON.notEnough,
       'the VMMRQs give nothing for a quota of the lock any more',
     ]);
   }
-  return { kind: 'raise', lock, writes, reason: REASON.raised, message: messageOf(quotas) };
+  if (untouched.length === quotas.length) {
+    return end(snapshot, lock, [REASON.fits, 'the quotas of the lock have the room by now']);
+  }
+  const raised = quotas.filter((quota) => !untouched.includes(quota));
+  return { kind: 'raise', lock, writes, reason: REASON.raised, message: messageOf(raised) };
 }
+
+/** Not even by all that is given: with policy Exact a quota may also have the room by now. */
+const givesNothing = (quota: ResourceQuota, { quotas: _need, ...order }: RaiseOrder): boolean =>
+  raisedQuota(quota, order) === undefined;
 
 const messageOf = (quotas: readonly ResourceQuota[]): string =>
   `raised ${quotas.map(({ metadata }) => metadata.name).join(', ')}`;

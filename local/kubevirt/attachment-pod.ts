@@ -55,7 +55,7 @@ export const hotplugVolumes = ({ spec, status }: Vmi): Volume[] =>
       status?.volumeStatus?.some((volume) => volume.name === name && volume.hotplugVolume !== undefined),
   );
 
-const onTheNodeOf = ({ spec }: LauncherPod): unknown => ({
+const onTheNodeOf = ({ spec }: LauncherPod): { nodeAffinity: unknown } => ({
   nodeAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: {
       nodeSelectorTerms: [

@@ -116,7 +116,7 @@ export interface Configuration {
   migrations?: { parallelMigrationsPerCluster?: number; parallelOutboundMigrationsPerNode?: number };
   /** Multiplies the memory overhead of every launcher ("1.5"). */
   additionalGuestMemoryOverheadRatio?: string;
-  developerConfiguration?: { cpuAllocationRatio?: number };
+  developerConfiguration?: { cpuAllocationRatio?: number; featureGates?: string[] };
 }
 
 export const FULL_KUBEVIRTS = KUBEVIRTS as ResourceType<FullKubeVirt>;

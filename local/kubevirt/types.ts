@@ -80,7 +80,11 @@ export interface VmiSpec {
     memory: { guest: string };
     machine: { type: string };
     resources: { requests?: ResourceList; limits?: ResourceList };
-    devices: { autoattachGraphicsDevice?: boolean; [field: string]: unknown };
+    devices: {
+      autoattachGraphicsDevice?: boolean;
+      tpm?: { persistent?: boolean };
+      [field: string]: unknown;
+    };
     [field: string]: unknown;
   };
   networks: { name: string; [field: string]: unknown }[];
@@ -98,7 +102,8 @@ export interface VmiStatus {
   phaseTransitionTimestamps?: PhaseTransition[];
   qosClass?: string;
   runtimeUser?: number;
-  memory?: { memoryOverhead?: string };
+  memory?: { guestRequested?: string; memoryOverhead?: string };
+  currentCPUTopology?: { cores: number; sockets: number; threads: number };
 }
 
 export interface Vmi extends VirtualMachineInstance {

@@ -1,9 +1,12 @@
-import type { AmountList, Vmmrq } from '../../functions/domain/objects.ts';
+import type { AmountList, RaisePolicy, Vmmrq } from '../../functions/domain/objects.ts';
+import { parseQuantity } from '../../functions/domain/quantity.ts';
 import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
 import { aLauncher, aMigration, aVmi } from './kubevirt.ts';
 import { aNamespace } from './namespace.ts';
 import { build, metadata, NOW, type Change } from './object.ts';
 import { aQuota } from './quota.ts';
+
+const DEFAULT_AMOUNTS: AmountList = { 'requests.cpu': '1200m', 'requests.memory': '1500Mi' };
 
 /** VMMRQ `vmmrq`, which gives room for a bit more than one launcher (aLauncher). */
 export function aVmmrq(...changes: Change<Vmmrq>[]): Vmmrq {
@@ -11,14 +14,26 @@ export function aVmmrq(...changes: Change<Vmmrq>[]): Vmmrq {
     apiVersion: 'mtq.kubevirt.io/v1alpha1',
     kind: 'VirtualMachineMigrationResourceQuota',
     metadata: metadata('vmmrq'),
-    spec: { additionalMigrationResources: { 'requests.cpu': '1200m', 'requests.memory': '1500Mi' } },
+    spec: { additionalMigrationResources: DEFAULT_AMOUNTS },
   };
   return build(base, changes);
 }
 
 export const giving =
   (additionalMigrationResources: AmountList): Change<Vmmrq> =>
-  (vmmrq) => ({ ...vmmrq, spec: { additionalMigrationResources } });
+  (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, additionalMigrationResources } });
+
+/** A part of each quota, on top of the amounts that were given before; alone where there were none. */
+export const sharing =
+  (additionalMigrationPercentage: string, raisePolicy?: RaisePolicy): Change<Vmmrq> =>
+  (vmmrq) => ({
+    ...vmmrq,
+    spec: {
+      ...(vmmrq.spec.additionalMigrationResources === DEFAULT_AMOUNTS ? {} : vmmrq.spec),
+      additionalMigrationPercentage,
+      ...(raisePolicy === undefined ? {} : { raisePolicy }),
+    },
+  });
 
 export const RULES: Rules = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
 
@@ -32,6 +47,11 @@ export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): Namespace
     vmmrqs: [aVmmrq()],
     launchers: [aLauncher()],
     vmis: new Map([['vm0', aVmi()]]),
+    limitRanges: [],
+    events: [],
+    claims: [],
+    overheadRatio: parseQuantity('1'),
+    autoLimits: true,
     parallel: { running: 0, perCluster: 5, outbound: new Map(), perNode: 2 },
     ...different,
   };

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION, EVENT, EVENT_REASON, LABEL, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
-import { EVENTS, NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import {
+  CLAIMS,
+  EVENTS,
+  NAMESPACES,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/resources.ts';
 import { newMigration, FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
 import { expectAsBefore } from './support/as-before.ts';
@@ -75,6 +82,26 @@ test('a VMMRQ that gives what the quotas do not count: told what is missing', as
   await expectLeftAlone(tenant);
 });
 
+test('a volume for the state of the VM finds no room before the pod: told which key, not locked', async () => {
+  const quotas = { quota: fullFor(1), volumes: { persistentvolumeclaims: '1' } };
+  const tenant = await newTenant(lab, { name: 'keeps-state', quotas });
+  const { name: namespace } = tenant;
+  const labels = { 'persistent-state-for': 'vm0' };
+  await lab.admin.create(CLAIMS, {
+    metadata: { namespace, name: 'persistent-state-for-vm0', labels },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
+  });
+  const domain = { devices: { tpm: { persistent: true } } };
+  await lab.admin.patch(VMIS, { namespace, name: 'vm0' }, { merge: { spec: { domain } } });
+  await tenant.migrate();
+  await untilVerdict(tenant, 'Unsupported', 'VolumeQuotaExceeded');
+  const told = lab.lines.items.find((line) => isOf(line, namespace, 'VolumeQuotaExceeded'));
+  expect(told?.message).toContain('volumes lacks persistentvolumeclaims=1');
+  // lock looks for itself, whatever it is told.
+  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, cause: 'x' });
+  expect(tenant.history.locks()).toEqual([]);
+});
+
 test('a quota without the keys that are given: only what it has is raised, no key is added', async () => {
   const quotas = { quota: { 'requests.cpu': fullFor(1)['requests.cpu'] ?? '' } };
   const gives = { ...roomFor(1), pods: '5', 'limits.cpu': '4' };
@@ -86,6 +113,43 @@ test('a quota without the keys that are given: only what it has is raised, no ke
     () => tenant.migration()?.status?.phase === 'Succeeded',
   );
   expect(wasSpecRaised(tenant.history)).toBe(true);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+const through = (tenant: Tenant): Promise<void> =>
+  tenant.history.until('the migration is through', () => tenant.migration()?.status?.phase === 'Succeeded');
+
+test('amounts at the edges of what a quantity can say: raised, and put back to the letter', async () => {
+  const { 'requests.cpu': cpu = '' } = fullFor(1);
+  const quotas = {
+    quota: { 'requests.cpu': cpu, 'requests.memory': '9Ei', pods: '1e3', 'limits.ephemeral-storage': '9E' },
+  };
+  const gives = { 'requests.cpu': '1005000000n', 'requests.memory': '9Ei', pods: '1e3' };
+  const tenant = await newTenant(lab, { name: 'edges', quotas, gives });
+  await tenant.migrate();
+  await tenant.untilUnlocked();
+  await through(tenant);
+  expect(wasRaised(tenant.history)).toBe(true);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('50 quotas of 200 keys, half of them of nothing that the cluster knows: judged, and only the full one is raised', async () => {
+  const many = (index: number): Record<string, string> => {
+    const devices = Array.from({ length: 100 }, (_, key) => `requests.example.com/device-${String(key)}`);
+    const things = Array.from({ length: 100 }, (_, key) => `count/things-${String(key)}.example.com`);
+    return Object.fromEntries([...devices, ...things].map((key) => [key, String(index)]));
+  };
+  const rest = Array.from({ length: 49 }, (_, index) => [`many-${String(index)}`, many(index)] as const);
+  const quotas = { quota: fullFor(1), ...Object.fromEntries(rest) };
+  const tenant = await newTenant(lab, { name: 'many-quotas', quotas });
+  await tenant.migrate();
+  await tenant.untilUnlocked();
+  await through(tenant);
+  const raised = tenant.history
+    .of(RESOURCE_QUOTAS)
+    .filter(({ metadata }) => metadata.labels?.[LABEL.raised] !== undefined)
+    .map(({ metadata }) => metadata.name);
+  expect(new Set(raised)).toEqual(new Set(['quota']));
   await expectAsBefore(lab.admin, tenant);
 });
 

@@ -103,7 +103,30 @@ describe('what is given', () => {
   test('nothing at all: refused', async () => {
     const answer = await create({});
     expect(answer.code).toBe(422);
-    expect(answer.body['message']).toContain(`${RESOURCES}: Required value`);
+    expect(answer.body['message']).toContain('must say what is given, by additionalMigrationResources');
+  });
+
+  test.each(['0%', '5%', '30%', '100%'])(
+    '%s of each quota, and how to raise: accepted',
+    async (percentage) => {
+      const given = { additionalMigrationPercentage: percentage };
+      expect(await create(given)).toMatchObject({ code: 201 });
+      const both = { ...given, additionalMigrationResources: { pods: 1 }, raisePolicy: 'Exact' };
+      expect(await create(both)).toMatchObject({ code: 201 });
+    },
+  );
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ['more than all', { additionalMigrationPercentage: '101%' }, 'additionalMigrationPercentage'],
+    ['a part of a percent', { additionalMigrationPercentage: '1.5%' }, 'additionalMigrationPercentage'],
+    ['less than nothing', { additionalMigrationPercentage: '-1%' }, 'additionalMigrationPercentage'],
+    ['a number', { additionalMigrationPercentage: 30 }, 'additionalMigrationPercentage'],
+    ['two signs', { additionalMigrationPercentage: '30%%' }, 'additionalMigrationPercentage'],
+    ['a policy of its own', { raisePolicy: 'Some' }, 'raisePolicy'],
+  ])('%s: refused', async (_what, more, field) => {
+    const answer = await create({ additionalMigrationResources: { pods: 1 }, ...more });
+    expect(answer.code).toBe(422);
+    expect(answer.body['message']).toContain(`spec.${field}`);
   });
 });
 

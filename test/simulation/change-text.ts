@@ -25,7 +25,7 @@ function contentOf(kind: string, object: KubernetesObject): string {
     case 'ResourceQuota':
       return quotaText(object as ResourceQuota);
     case 'VirtualMachineMigrationResourceQuota':
-      return `gives ${listText((object as Vmmrq).spec.additionalMigrationResources)}`;
+      return giftText((object as Vmmrq).spec);
     case 'VirtualMachineInstanceMigration':
       return migrationText(object as Migration);
     case 'Pod':
@@ -66,6 +66,12 @@ function migrationText({ status, metadata }: Migration): string {
   const deleted = metadata.deletionTimestamp === undefined ? '' : ', being deleted';
   return `${status?.phase ?? 'new'} ${conditions}${deleted}`;
 }
+
+const giftText = (spec: Vmmrq['spec']): string => {
+  const { additionalMigrationResources, additionalMigrationPercentage: share, raisePolicy } = spec;
+  const parts = [listText(additionalMigrationResources), share ?? '', raisePolicy ?? ''];
+  return `gives ${parts.filter((part) => part !== '').join(', ')}`;
+};
 
 const listText = (list: Readonly<Record<string, unknown>> | undefined): string =>
   Object.entries(list ?? {})

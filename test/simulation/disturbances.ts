@@ -108,10 +108,11 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
         'requests.cpu': random.pick(['0', '500m', '1', '2']),
         'requests.memory': random.pick(['0', '1Gi', '2Gi']),
       };
+      const raisePolicy = random.pick(['Exact', 'Fixed', null]);
       return world.admin.patch(
         VMMRQS,
         { namespace: TENANT, name },
-        { merge: { spec: { additionalMigrationResources } } },
+        { merge: { spec: { additionalMigrationResources, raisePolicy } } },
       );
     }),
   deleteVmmrq: (world, random) =>
@@ -119,7 +120,10 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
       world.admin.delete(VMMRQS, { namespace: TENANT, name }),
     ),
   createVmmrq: (world, random) => {
-    const { metadata: _, ...rest } = vmmrq('', '', { cpu: random.pick(['300m', '1']), memory: '1Gi' });
+    const { metadata: _, ...rest } = vmmrq('', '', {
+      additionalMigrationResources: { cpu: random.pick(['300m', '1']), memory: '1Gi' },
+      raisePolicy: random.pick(['Exact', 'Fixed']),
+    });
     return world.admin.create(VMMRQS, {
       ...rest,
       metadata: { name: world.newName('more'), namespace: TENANT },

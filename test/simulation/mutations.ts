@@ -234,6 +234,16 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'policy Exact raises by all that is given',
+    edits: [
+      {
+        file: 'functions/domain/allowance.ts',
+        find: 'const wanted = missing === undefined || missing > most ? most : missing;',
+        replace: 'const wanted = missing === undefined ? most : most;',
+      },
+    ],
+  },
+  {
     name: 'unlock does not look at the token of the release',
     edits: [
       {

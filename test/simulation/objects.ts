@@ -50,11 +50,11 @@ export const quota = (name: string, uid: string, hard: ResourceList): ResourceQu
   spec: { hard },
 });
 
-export const vmmrq = (name: string, uid: string, additionalMigrationResources: ResourceList): Vmmrq => ({
+export const vmmrq = (name: string, uid: string, spec: Vmmrq['spec']): Vmmrq => ({
   apiVersion: 'mtq.kubevirt.io/v1alpha1',
   kind: 'VirtualMachineMigrationResourceQuota',
   metadata: meta(name, uid),
-  spec: { additionalMigrationResources },
+  spec,
 });
 
 /** As it is created, with KubeVirt's finalizer (facts/kubevirt.md §1.7). */

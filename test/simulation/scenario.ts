@@ -1,4 +1,4 @@
-import type { ResourceList } from '../../functions/domain/objects.ts';
+import type { ResourceList, Vmmrq } from '../../functions/domain/objects.ts';
 import { STEP_NAMES } from '../../functions/settings.ts';
 import { CALL_FAULTS, EVENT_FAULTS, type Fault, type Focus, type Rates } from './faults.ts';
 import { Random } from './random.ts';
@@ -24,10 +24,12 @@ export interface Scenario {
   /** Migrations that are created at the beginning; later ones are faults. */
   readonly migrations: number;
   readonly quotas: Readonly<Record<string, ResourceList>>;
-  /** What each VMMRQ gives. */
-  readonly gives: readonly ResourceList[];
+  /** What each VMMRQ gives, and how. */
+  readonly gives: readonly Vmmrq['spec'][];
   /** What a target pod takes; undefined: what its source does. */
   readonly targetTakes: ResourceList | undefined;
+  /** virt-controller writes an Event of each refusal; else they are lost. */
+  readonly tellsRefusals: boolean;
   readonly tenants: number;
   /** How late the quota controller is at most, milliseconds; beyond 500 `lower` writes status.hard itself. */
   readonly quotaMs: number;
@@ -98,6 +100,7 @@ export function scenarioOf(seed: number): Scenario {
     quotas: quotasOf(random, vms),
     gives,
     targetTakes: random.chance(0.15) ? { cpu: '1300m', memory: '1200Mi' } : undefined,
+    tellsRefusals: random.chance(0.5),
     tenants: random.pick([0, 1, 1, 1, 2]),
     quotaMs: random.pick([20, 20, 200, 1_500]),
     knativeGoneAt: random.chance(0.12) ? random.between(5, 150) : undefined,
@@ -127,7 +130,19 @@ function quotasOf(random: Random, vms: number): Record<string, ResourceList> {
   }
 }
 
-function givesOf(random: Random): ResourceList[] {
+/** The amounts, in most runs by policy Fixed alone; else each VMMRQ has one of its own, or a part of what the quotas have. */
+function givesOf(random: Random): Vmmrq['spec'][] {
+  const lists = amountsOf(random);
+  if (random.chance(0.4))
+    return lists.map((additionalMigrationResources) => ({ additionalMigrationResources }));
+  return lists.map((additionalMigrationResources) => ({
+    ...(random.chance(0.9) ? { additionalMigrationResources } : {}),
+    ...(random.chance(0.2) ? { additionalMigrationPercentage: random.pick(['10%', '50%', '100%']) } : {}),
+    raisePolicy: random.pick(['Exact', 'Exact', 'Fixed'] as const),
+  }));
+}
+
+function amountsOf(random: Random): ResourceList[] {
   const one = { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' };
   switch (random.below(8)) {
     case 0:

@@ -6,9 +6,16 @@ import {
   targetPodOf,
   referenceOf,
 } from '../../functions/domain/migration.ts';
-import type { Migration, Pod, ResourceList, VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import type {
+  KubernetesEvent,
+  Migration,
+  Pod,
+  ResourceList,
+  VirtualMachineInstance,
+} from '../../functions/domain/objects.ts';
+import type { New } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
-import { MIGRATIONS, PODS, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
+import { EVENTS, MIGRATIONS, PODS, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
 import type { Client } from './client.ts';
 import type { Change, Store } from './model/store.ts';
 import { launcherPod, REJECTED } from './objects.ts';
@@ -22,6 +29,8 @@ export interface VirtParts {
   readonly random: Random;
   /** What a target pod takes; left out: what its source does. */
   readonly targetTakes?: ResourceList | undefined;
+  /** Whether it writes an Event of each refusal. */
+  readonly tellsRefusals: boolean;
 }
 
 /** The text by which virt-controller itself knows a quota's refusal (facts/kubevirt.md §1.3). */
@@ -46,6 +55,7 @@ export class VirtController {
   /** When each migration whose target pod is there is through, milliseconds. */
   readonly #doneAt = new Map<string, number>();
   #isAtWork = false;
+  #told = 0;
 
   constructor(parts: VirtParts) {
     this.#parts = parts;
@@ -160,11 +170,29 @@ export class VirtController {
         spec,
       });
     } catch (error) {
+      await this.#tell(migration, error);
       if (isQuotas(error) && !isRejectedByQuota(migration)) {
         await this.#setStatus(migration, { phase: 'Pending', conditions: [REJECTED] });
       }
       throw error;
     }
+  }
+
+  /** An Event on the VMI; best effort, as the real recorder's. */
+  async #tell(migration: Migration, error: unknown): Promise<void> {
+    const { tellsRefusals, store, cluster } = this.#parts;
+    const vmi = this.#vmi(migration);
+    if (!tellsRefusals || vmi === undefined || !(error instanceof ApiError)) return;
+    const { name, namespace, uid } = vmi.metadata;
+    this.#told += 1;
+    const event: New<KubernetesEvent> = {
+      metadata: { name: `${name}.${String(this.#told)}`, ...(namespace === undefined ? {} : { namespace }) },
+      involvedObject: { kind: VMIS.kind, name, uid },
+      reason: NAMES.failedCreate,
+      message: `Error creating pod: ${error.status.message ?? ''}`,
+      lastTimestamp: new Date(store.now()).toISOString(),
+    };
+    await cluster.create(EVENTS, event).catch(() => undefined);
   }
 
   /** The target pod is there: it starts, the VM moves, the source pod ends. */

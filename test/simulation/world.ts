@@ -138,6 +138,7 @@ export class World {
       schedule: this.schedule,
       random: this.random,
       targetTakes: scenario.targetTakes,
+      tellsRefusals: scenario.tellsRefusals,
     });
     this.admin = this.#client('admin', 'admin');
     this.breakGlass = this.#client('break-glass', BREAK_GLASS);
@@ -244,7 +245,7 @@ export class World {
       store.put(vm);
       store.put(running(launcherPod(vm, { takes: LAUNCHER })));
     }
-    gives.forEach((list, index) => store.put(vmmrq(`give${String(index)}`, store.newUid(), list)));
+    gives.forEach((spec, index) => store.put(vmmrq(`give${String(index)}`, store.newUid(), spec)));
     for (const [name, list] of Object.entries(quotas)) {
       const hard = canonicalList(list) ?? {};
       const used = Object.fromEntries(

@@ -1,7 +1,8 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
+import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../../local/policies-in-force.ts';
 import { askUntil } from './eventually.ts';
 import type { Lab } from './lab.ts';
 import type { Tenant } from './tenant.ts';
@@ -20,8 +21,9 @@ export const LIMIT_RANGES: ResourceType<LimitRange> = {
 const REFUSED = 'maximum cpu usage per Container is 1m';
 
 /**
- * Migrates a VM so that its target pod is refused by the quota first, and by a LimitRange when the quota is raised: the
- * lock is held for as long as the protocol itself has patience. Resolves when the migration may be locked for.
+ * Migrates a VM so that its target pod is refused by the quota first, and by a LimitRange when the quota is raised. Nobody
+ * is told: virt-controller's Events are best effort, and here they are lost, or the namespace would not be locked at all.
+ * So the lock is held for as long as the protocol itself has patience. Resolves when the migration may be locked for.
  */
 export async function refuseTargets(lab: Lab, tenant: Tenant, vm = 0): Promise<void> {
   const { admin } = lab;
@@ -29,6 +31,7 @@ export async function refuseTargets(lab: Lab, tenant: Tenant, vm = 0): Promise<v
   const release = lab.hold(name, 'mtq-lock');
   await tenant.migrate(vm);
   await tenant.untilBlocked(vm);
+  await loseFailures(admin, name);
   await admin.create(LIMIT_RANGES, {
     metadata: { namespace: name, name: 'no-launchers' },
     spec: { limits: [{ type: 'Container', max: { cpu: '1m' } }] },
@@ -44,4 +47,25 @@ export async function refuseTargets(lab: Lab, tenant: Tenant, vm = 0): Promise<v
     (answer) => answer.includes(REFUSED),
   );
   release();
+}
+
+/** From here on nobody can write in this namespace that a pod was refused. */
+async function loseFailures(admin: Cluster, namespace: string): Promise<void> {
+  const name = `no-failures.${namespace}`;
+  const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['events'] };
+  await admin.create(POLICIES, {
+    metadata: { name },
+    spec: {
+      matchConstraints: {
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        resourceRules: [{ ...rule, operations: ['CREATE', 'UPDATE'] }],
+      },
+      validations: [{ expression: "object.reason != 'FailedCreate'" }],
+    },
+  });
+  const spec = { policyName: name, validationActions: ['Deny'] };
+  await admin.create(POLICY_BINDINGS, { metadata: { name }, spec });
+  await (
+    await policiesInForce(admin)
+  )();
 }

@@ -1,7 +1,8 @@
-import { amountsGiven, canonicalKey } from '../../../functions/domain/charged.ts';
+import { canonicalKey } from '../../../functions/domain/charged.ts';
 import { grantOf, type Grant, type GrantState } from '../../../functions/domain/grant.ts';
 import type { ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
+import { Gifts } from './gifts.ts';
 import type { Locks, Report } from './locks.ts';
 import type { QuotaLedger } from './quota-ledger.ts';
 
@@ -12,7 +13,7 @@ export class Raises {
   readonly #locks: Locks;
   readonly #report: Report;
   /** The most that the VMMRQs gave since the lock was taken. */
-  #given = new Map<string, Amount>();
+  #given = new Gifts();
 
   constructor(locks: Locks, report: Report) {
     this.#locks = locks;
@@ -21,13 +22,12 @@ export class Raises {
 
   /** A lock was taken: what was given before does not count. */
   begin(vmmrqs: readonly Vmmrq[]): void {
-    this.#given = new Map(amountsGiven(vmmrqs));
+    this.#given = new Gifts();
+    this.#given.see(vmmrqs);
   }
 
   seeGiven(vmmrqs: readonly Vmmrq[]): void {
-    for (const [key, amount] of amountsGiven(vmmrqs)) {
-      if (amount > (this.#given.get(key) ?? 0n)) this.#given.set(key, amount);
-    }
+    this.#given.see(vmmrqs);
   }
 
   seeOurWrite(ledger: QuotaLedger, before: ResourceQuota, quota: ResourceQuota): void {
@@ -49,11 +49,20 @@ export class Raises {
     for (const [key, text] of Object.entries(original)) {
       if (text !== ledger.intended.get(key))
         this.#report(`I2: the grant says that ${key} of ${name} was ${text}`);
-      const more = amountOf(raised[key]) - amountOf(before.spec.hard?.[key]);
-      if (more > (this.#given.get(canonicalKey(key)) ?? 0n)) {
-        this.#report(`I5: ${key} of ${name} was raised by more than the VMMRQs give`);
+      const hard = amountOf(before.spec.hard?.[key]);
+      const more = amountOf(raised[key]) - hard;
+      const { most, fixed } = this.#given.of(canonicalKey(key), hard);
+      if (more > most) this.#report(`I5: ${key} of ${name} was raised by more than the VMMRQs give`);
+      if (more > fixed && more > this.#missing(token, before, key)) {
+        this.#report(`I5: ${key} of ${name} was raised by more than is missing, and the VMMRQs say Exact`);
       }
     }
+  }
+
+  /** By what the lock says that its migrations need, and the quota that was written over had used. */
+  #missing(token: string, { metadata, spec, status }: ResourceQuota, key: string): Amount {
+    const need = this.#locks.of(token)?.quotas.find(({ uid }) => uid === metadata.uid)?.need;
+    return amountOf(status?.used?.[key]) + amountOf(need?.[canonicalKey(key)]) - amountOf(spec.hard?.[key]);
   }
 
   /** Held, of this lock, and proven. */

@@ -1,0 +1,104 @@
+import { canonicalKey, type Amounts } from './charged.ts';
+import { KUBEVIRT, POLICY, WEBHOOK } from './names.ts';
+import type { KubernetesEvent, Migration, VirtualMachineInstance } from './objects.ts';
+import { isHardQuantity, parseQuantity, type Amount } from './quantity.ts';
+
+/** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own. */
+export type Refusal =
+  /** No room. `requested` by canonical key: what the pod asks of the keys that lack room, of the first such quota only. */
+  | { readonly kind: 'exceeded'; readonly quota: string; readonly requested: Amounts; readonly text: string }
+  /** A quota of CPU or memory, and a container that says none; or a quota that is not counted yet. */
+  | { readonly kind: 'mustSpecify' | 'statusUnknown'; readonly quota: string; readonly text: string }
+  /** Not about a quota's amounts: no raise helps. */
+  | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy'; readonly text: string };
+
+/** virt-controller's own words before the API server's; client-go's before those, after ten events alike. */
+const PREFIX = /^(?:\(combined from similar events\): )?Error creating pod: /;
+const FORBIDDEN = /^pods "[^"]*" is forbidden: /;
+/** After what others filled in: a LimitRange's default limit that is less than the request, say. */
+const INVALID = /^Pod "[^"]*" is invalid: /;
+
+/*
+ * No type tells one refusal from another: all are a 403 with a text. The forms, from kubernetes 1.36:
+ * staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go (CheckRequest), plugin/pkg/admission/
+ * limitranger/admission.go, staging/src/k8s.io/pod-security-admission, apiserver/pkg/admission/plugin/{webhook,policy}.
+ * A quota's name and a resource's have neither commas nor spaces.
+ */
+const EXCEEDED = /^exceeded quota: ([^\s,:]+), requested: (\S+), used: \S*, limited: \S+$/;
+const MUST_SPECIFY = /^failed quota: ([^\s,:]+): must specify /;
+const STATUS_UNKNOWN = /^status unknown for quota: ([^\s,:]+), resources: /;
+const FORMS: readonly (readonly ['uncovered' | 'limitRange' | 'podSecurity' | 'policy', RegExp])[] = [
+  ['uncovered', /^insufficient quota to (?:consume|match these scopes): /],
+  ['limitRange', /^\[?(?:(?:maximum|minimum) \S+ usage per |\S+ max limit to request ratio per )/],
+  ['podSecurity', /^violates PodSecurity "/],
+];
+const BY_WEBHOOK =
+  /^(?:admission webhook "([^"]+)" denied the request|Internal error occurred: failed calling webhook)/;
+
+const BY_POLICY = /^ValidatingAdmissionPolicy '([^']+)' /;
+
+/** What an Event about a VMI says of a refused pod; undefined when it is about something else. Never throws. */
+export function parseRefusal(message: string): Refusal | undefined {
+  const prefix = PREFIX.exec(message)?.[0];
+  if (prefix === undefined) return undefined;
+  const text = message.slice(prefix.length);
+  const webhook = BY_WEBHOOK.exec(text);
+  if (webhook !== null) return isOurs(webhook[1]) ? undefined : { kind: 'policy', text };
+  if (INVALID.test(text)) return { kind: 'policy', text };
+  const forbidden = FORBIDDEN.exec(text)?.[0];
+  // Anything else (a timeout, a conflict) is tried again and says nothing of the pod.
+  if (forbidden === undefined) return undefined;
+  const why = text.slice(forbidden.length);
+  return isOurs(BY_POLICY.exec(why)?.[1]) ? undefined : forbiddenBecause(why, text);
+}
+
+const OURS: readonly (string | undefined)[] = [WEBHOOK.locked, ...Object.values(POLICY)];
+
+/** Our own guard refused it while the namespace was locked for others: that says nothing of the pod either. */
+const isOurs = (refusing: string | undefined): boolean => OURS.includes(refusing);
+
+function forbiddenBecause(why: string, text: string): Refusal {
+  const [, quota, list] = EXCEEDED.exec(why) ?? [];
+  const requested = list === undefined ? undefined : amountsIn(list);
+  if (quota !== undefined && requested !== undefined) return { kind: 'exceeded', quota, requested, text };
+  for (const [kind, form] of [
+    ['mustSpecify', MUST_SPECIFY],
+    ['statusUnknown', STATUS_UNKNOWN],
+  ] as const) {
+    const name = form.exec(why)?.[1];
+    if (name !== undefined) return { kind, quota: name, text };
+  }
+  const kind = FORMS.find(([, form]) => form.test(why))?.[0];
+  return { kind: kind ?? 'policy', text };
+}
+
+/** "limits.cpu=2,pods=1"; undefined when it is no such list. */
+function amountsIn(list: string): Amounts | undefined {
+  const amounts = new Map<string, Amount>();
+  for (const each of list.split(',')) {
+    const at = each.lastIndexOf('=');
+    const amount = each.slice(at + 1);
+    if (at <= 0 || !isHardQuantity(amount)) return undefined;
+    amounts.set(canonicalKey(each.slice(0, at)), parseQuantity(amount));
+  }
+  return amounts;
+}
+
+/** How the API server refused this migration's target pod so far, the newest first. */
+export function refusalsOf(
+  migration: Migration,
+  { metadata: { uid } }: VirtualMachineInstance,
+  events: readonly KubernetesEvent[],
+): Refusal[] {
+  const since = Date.parse(migration.metadata.creationTimestamp);
+  return events
+    .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
+    .filter((event) => timeOf(event) >= since)
+    .toSorted((one, other) => timeOf(other) - timeOf(one))
+    .flatMap(({ message = '' }) => parseRefusal(message) ?? []);
+}
+
+/** When it happened last, milliseconds; whole seconds, like a migration's creation. */
+function timeOf({ lastTimestamp, metadata }: KubernetesEvent): number {
+  return Date.parse(lastTimestamp ?? metadata.creationTimestamp);
+}

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { canonicalKey } from '../../functions/domain/charged.ts';
+import { mustSpecify } from '../../functions/domain/must-specify.ts';
+import type { Pod, ResourceQuota, ScopeSelectorTerm } from '../../functions/domain/objects.ts';
+import { podUsage } from '../../functions/domain/pod-usage.ts';
+import { parseQuantity } from '../../functions/domain/quantity.ts';
+import { quotaCoversPod } from '../../functions/domain/scopes.ts';
+import { connect } from '../../functions/kubernetes/client.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { ApiError } from '../../functions/kubernetes/errors.ts';
+import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import { installKubeVirt } from '../../local/kubevirt/install.ts';
+import { createNamespace, until } from './kubevirt-rig.ts';
+import { installClasses, podOfShape, SHAPES } from './support/pod-shapes.ts';
+
+/*
+ * What we say that a pod is charged, by each key, under each scope, is what the real API server charges: every shape of
+ * pod is really created by virt-controller's account under every quota below.
+ */
+jest.setTimeout(180_000);
+
+const KEYS = [
+  ...[
+    'pods',
+    'count/pods',
+    'cpu',
+    'requests.cpu',
+    'limits.cpu',
+    'memory',
+    'requests.memory',
+    'limits.memory',
+  ],
+  ...['ephemeral-storage', 'requests.ephemeral-storage', 'limits.ephemeral-storage'],
+  ...[
+    'hugepages-2Mi',
+    'requests.hugepages-2Mi',
+    'requests.nvidia.com/gpu',
+    'requests.devices.kubevirt.io/tun',
+  ],
+  ...['requests.storage', 'persistentvolumeclaims', 'services', 'count/configmaps'],
+];
+
+const byClass = (operator: ScopeSelectorTerm['operator'], ...values: string[]): ResourceQuota['spec'] => ({
+  scopeSelector: {
+    matchExpressions: [{ scopeName: 'PriorityClass', operator, ...(values.length === 0 ? {} : { values }) }],
+  },
+});
+
+const SCOPES: Readonly<Record<string, ResourceQuota['spec']>> = {
+  Terminating: { scopes: ['Terminating'] },
+  NotTerminating: { scopes: ['NotTerminating'] },
+  BestEffort: { scopes: ['BestEffort'] },
+  NotBestEffort: { scopes: ['NotBestEffort'] },
+  PriorityClass: { scopes: ['PriorityClass'] },
+  CrossNamespacePodAffinity: { scopes: ['CrossNamespacePodAffinity'] },
+  'PriorityClass Exists': byClass('Exists'),
+  'PriorityClass DoesNotExist': byClass('DoesNotExist'),
+  'PriorityClass In': byClass('In', 'high', 'other'),
+  'PriorityClass NotIn': byClass('NotIn', 'high'),
+  'two scopes': { scopes: ['NotBestEffort', 'NotTerminating'] },
+  'a scope and a selector': { scopes: ['NotBestEffort'], ...byClass('In', 'high') },
+  VolumeAttributesClass: {
+    scopeSelector: { matchExpressions: [{ scopeName: 'VolumeAttributesClass', operator: 'Exists' }] },
+  },
+};
+
+const PLENTY = '1000000000000';
+const QUOTAS: Readonly<Record<string, ResourceQuota['spec']>> = {
+  ...Object.fromEntries(KEYS.map((key) => [key, { hard: { [key]: PLENTY } }])),
+  ...Object.fromEntries(
+    Object.entries(SCOPES).map(([name, spec]) => [name, { ...spec, hard: countOf(name) }]),
+  ),
+};
+
+function countOf(scope: string): Record<string, string> {
+  return scope === 'VolumeAttributesClass' ? { persistentvolumeclaims: PLENTY } : { pods: PLENTY };
+}
+
+let controlPlane: ControlPlane;
+let admin: Cluster;
+let virtController: Cluster;
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  admin = connect(controlPlane.adminKubeconfig);
+  await installKubeVirt(admin);
+  await installClasses(admin);
+  const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };
+  virtController = connect(await controlPlane.kubeconfigFor(account));
+});
+
+afterAll(async () => {
+  await controlPlane.stop();
+});
+
+const namespaceOf = (index: number): string => `tenant-${String(index)}`;
+
+async function quotaNow(namespace: string): Promise<ResourceQuota> {
+  return (await admin.get(RESOURCE_QUOTAS, { namespace, name: 'quota' })).object;
+}
+
+/** The new pod, or what the API server said. */
+async function tryToCreate(
+  namespace: string,
+  shape: Parameters<typeof podOfShape>[1],
+): Promise<Pod | string> {
+  try {
+    return (await virtController.create(PODS, podOfShape(namespace, shape))).object;
+  } catch (error) {
+    if (error instanceof ApiError) return error.status.message ?? error.reason;
+    throw error;
+  }
+}
+
+const usedOf = ({ status }: ResourceQuota, key: string): bigint => parseQuantity(status?.used?.[key] ?? '0');
+
+test.each(Object.entries(QUOTAS).map(([name, spec], index) => [name, { spec, index }] as const))(
+  '%s: charged as we say, for every shape of pod',
+  async (_, { spec, index }) => {
+    const namespace = namespaceOf(index);
+    await createNamespace(admin, namespace);
+    await admin.create(RESOURCE_QUOTAS, { metadata: { namespace, name: 'quota' }, spec });
+    await until(
+      admin,
+      { type: RESOURCE_QUOTAS, namespace, name: 'quota' },
+      (quota) => quota?.status?.used !== undefined,
+    );
+    const said: Record<string, unknown> = {};
+    const really: Record<string, unknown> = {};
+    const [key = ''] = Object.keys(spec.hard ?? {});
+    for (const [name, shape] of Object.entries(SHAPES)) {
+      const before = await quotaNow(namespace);
+      const created = await tryToCreate(namespace, shape);
+      const after = await quotaNow(namespace);
+      const wished = podOfShape(namespace, shape) as Pod;
+      const missing = quotaCoversPod(before, wished) ? mustSpecify(before, wished) : undefined;
+      const pod = typeof created === 'string' ? wished : created;
+      const charge = quotaCoversPod(before, pod) ? (podUsage(pod).get(canonicalKey(key)) ?? 0n) : 0n;
+      said[name] = missing === undefined ? charge : `failed quota: quota: must specify ${missing}`;
+      really[name] =
+        typeof created === 'string'
+          ? created.slice(Math.max(0, created.indexOf('failed quota')))
+          : usedOf(after, key) - usedOf(before, key);
+    }
+    expect(really).toEqual(said);
+  },
+);
+
+test('every key and scope was charged for some shape and not for another', async () => {
+  const used = await Promise.all(Object.keys(QUOTAS).map((_, index) => quotaNow(namespaceOf(index))));
+  const charged = Object.keys(QUOTAS).filter((_, index) =>
+    Object.values(used[index]?.status?.used ?? {}).some((text) => parseQuantity(text) > 0n),
+  );
+  const never = ['requests.storage', 'persistentvolumeclaims', 'services', 'VolumeAttributesClass'];
+  const always = ['count/configmaps'];
+  expect(charged.filter((name) => !always.includes(name)).toSorted()).toEqual(
+    Object.keys(QUOTAS)
+      .filter((name) => ![...never, ...always].includes(name))
+      .toSorted(),
+  );
+});
