@@ -70,9 +70,11 @@ async function release(tenant: Tenant): Promise<Record<'before' | 'after', Resou
   const before = await newest(tenant);
   await tenant.migrate();
   await tenant.untilUnlocked();
+  const after = await newest(tenant);
+  await tenant.history.heardOf([after]);
   expect(tenant.history.of(RESOURCE_QUOTAS).some(isRaised)).toBe(true);
   expect(breaches(tenant.history)).toEqual([]);
-  return { before, after: await newest(tenant) };
+  return { before, after };
 }
 
 describe('two appliers, server-side', () => {

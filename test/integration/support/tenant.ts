@@ -1,6 +1,7 @@
 import type { Namespace, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { Address, Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { orGone } from '../../../functions/kubernetes/snapshot.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../../../local/kubevirt/objects.ts';
 import type { Vmim } from '../../../local/kubevirt/types.ts';
 import { createNamespace, migrate, runVmi } from '../kubevirt-rig.ts';
@@ -66,7 +67,9 @@ export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
   const isRunning = (vm: number): boolean =>
     history.latest(FULL_VMIS, `vm${vm}`)?.status?.phase === 'Running';
   await history.until('the VMs run', () => Array.from({ length: vms }, (_, vm) => vm).every(isRunning));
-  return { name, history, before: await read(admin, name), ...acts(admin, name, history) };
+  const { namespace, quotas: counted } = await readBack(admin, { name, history });
+  if (namespace === undefined) throw new Error(`${name} is gone`);
+  return { name, history, before: { namespace, quotas: counted }, ...acts(admin, name, history) };
 }
 
 /** Nothing runs in the namespace any more, and nobody watches it: its quotas stay, to be looked at later. */
@@ -90,19 +93,21 @@ export async function give(
   });
 }
 
-async function read(admin: Cluster, name: string): Promise<Tenant['before']> {
-  const [{ object: namespace }, { items: quotas }] = await Promise.all([
-    admin.get(NAMESPACES, { name }),
+/** The namespace (undefined: it is gone) and its quotas as they are now; the history has heard of that by then. */
+export async function readBack(
+  admin: Cluster,
+  { name, history }: Pick<Tenant, 'name' | 'history'>,
+): Promise<{ readonly namespace: Namespace | undefined; readonly quotas: readonly ResourceQuota[] }> {
+  const [read, { items: quotas }] = await Promise.all([
+    orGone(admin.get(NAMESPACES, { name })),
     admin.list(RESOURCE_QUOTAS, { namespace: name }),
   ]);
+  const namespace = read?.object;
+  await history.heardOf(namespace === undefined ? quotas : [namespace, ...quotas]);
   return { namespace, quotas };
 }
 
-function acts(
-  admin: Cluster,
-  name: string,
-  history: History,
-): Pick<Tenant, 'migrate' | 'migration' | 'untilBlocked' | 'untilUnlocked'> {
+function acts(admin: Cluster, name: string, history: History): Pick<Tenant, 'migrate' | 'migration' | 'untilBlocked' | 'untilUnlocked'> {
   const migration = (vm = 0): Vmim | undefined => history.latest(FULL_MIGRATIONS, `mig${vm}`);
   return {
     migration,
