@@ -103,11 +103,7 @@ describe('one release', () => {
     await eventing.broker.idle();
     const before = (await auditLog(controlPlane, person)).length;
     await person.create(FULL_MIGRATIONS, newMigration({ namespace: tenant.name, name: 'mig0', vmi: 'vm0' }));
-    await tenant.untilUnlocked();
-    await tenant.history.until(
-      'the migration is through',
-      () => tenant.migration()?.status?.phase === 'Succeeded',
-    );
+    await tenant.untilThrough();
     await eventing.broker.idle();
     release = (await auditLog(controlPlane, person)).slice(before);
   });

@@ -14,7 +14,7 @@ import { expectAsBefore } from './support/as-before.ts';
 import { breaches, wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { bindRole, untilAllowed } from './support/roles.ts';
-import { newTenant, type Tenant } from './support/tenant.ts';
+import { countedPods, newTenant, type Tenant } from './support/tenant.ts';
 
 const TENANT_ADMIN = { name: 'tenant-admin', groups: ['tenant-admins'] };
 const CLUSTER_ADMIN = { name: 'cluster-admin', groups: ['cluster-admins'] };
@@ -95,10 +95,7 @@ async function lockedTenant(name: string): Promise<{ tenant: Tenant; release: ()
   expect(quotas).toHaveLength(1);
   const release = lab.hold(name, 'mtq-lower');
   await tenant.migrate();
-  await tenant.history.until(
-    'the migration is through',
-    () => tenant.migration()?.status?.phase === 'Succeeded',
-  );
+  await tenant.history.until('the migration is through', () => tenant.isThrough());
   expect(tenant.history.isLocked()).toBe(true);
   expect(wasRaised(tenant.history)).toBe(true);
   return { tenant, release };
@@ -223,7 +220,7 @@ describe('while a namespace is locked', () => {
     // It counts the source pod out, which ended while the namespace was locked.
     await tenant.history.until(
       'the quota controller counts',
-      (history) => history.isLocked() && history.latest(RESOURCE_QUOTAS)?.status?.used?.['pods'] === '2',
+      (history) => history.isLocked() && countedPods(tenant) === '2',
     );
   });
 

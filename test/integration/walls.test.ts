@@ -31,7 +31,7 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
     const tenant = await newTenant(lab, { name });
     const release = lab.hold(name, 'mtq-lower');
     await tenant.migrate();
-    await tenant.history.until('it is through', () => tenant.migration()?.status?.phase === 'Succeeded');
+    await tenant.history.until('it is through', () => tenant.isThrough());
     expect(wasRaised(tenant.history)).toBe(true);
     return { tenant, release };
   }

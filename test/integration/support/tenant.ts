@@ -27,10 +27,14 @@ export interface Tenant {
   /** Starts the migration `mig0` of `vm0`, `mig1` of `vm1`, …; resolves once it is created. */
   migrate(vm?: number): Promise<Vmim>;
   migration(vm?: number): Vmim | undefined;
+  /** The migration has succeeded. */
+  isThrough(vm?: number): boolean;
   /** Resolves when KubeVirt says that a quota refuses the target pod. */
   untilBlocked(vm?: number): Promise<void>;
   /** Resolves when the namespace was locked, and is no longer. */
   untilUnlocked(withinMs?: number): Promise<void>;
+  /** Resolves when these migrations (left out: the first) have succeeded, and the namespace is not locked any more. */
+  untilThrough(...vms: readonly number[]): Promise<void>;
 }
 
 /** What the API server charges for a launcher of such a VM (local/kubevirt/compute-resources.ts). */
@@ -72,6 +76,10 @@ export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
   return { name, history, before: { namespace, quotas: counted }, ...acts(admin, name, history) };
 }
 
+/** How many pods a quota (left out: the only one) counts; a target pod beside its source makes two of one VM. */
+export const countedPods = ({ history }: Tenant, quota?: string): string | undefined =>
+  history.latest(RESOURCE_QUOTAS, quota)?.status?.used?.['pods'];
+
 /** Nothing runs in the namespace any more, and nobody watches it: its quotas stay, to be looked at later. */
 export async function retire(admin: Cluster, { name, history }: Tenant): Promise<void> {
   await history.stop();
@@ -107,10 +115,12 @@ export async function readBack(
   return { namespace, quotas };
 }
 
-function acts(admin: Cluster, name: string, history: History): Pick<Tenant, 'migrate' | 'migration' | 'untilBlocked' | 'untilUnlocked'> {
+function acts(admin: Cluster, name: string, history: History): Omit<Tenant, 'name' | 'history' | 'before'> {
   const migration = (vm = 0): Vmim | undefined => history.latest(FULL_MIGRATIONS, `mig${vm}`);
+  const isThrough = (vm = 0): boolean => migration(vm)?.status?.phase === 'Succeeded';
   return {
     migration,
+    isThrough,
     migrate: (vm = 0) => migrate(admin, { namespace: name, name: `mig${vm}`, vmi: `vm${vm}` }),
     untilBlocked: (vm = 0) => history.until(`mig${vm} is refused by a quota`, () => isRefused(migration(vm))),
     untilUnlocked: (withinMs) =>
@@ -118,6 +128,11 @@ function acts(admin: Cluster, name: string, history: History): Pick<Tenant, 'mig
         `${name} is unlocked again`,
         () => history.locks().length > 0 && !history.isLocked(),
         withinMs,
+      ),
+    untilThrough: (...vms) =>
+      history.until(
+        `the migrations of ${name} are through, and it is unlocked`,
+        () => (vms.length === 0 ? [0] : vms).every(isThrough) && !history.isLocked(),
       ),
   };
 }
