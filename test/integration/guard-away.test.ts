@@ -187,8 +187,8 @@ describe('an expired lock', () => {
 
 describe('no guard at all', () => {
   test('blocks locked namespaces only, and never our own repair', async () => {
-    const { tenant, release } = await stoppedAt('raised', 'guard-away');
     const free = await newTenant(lab, { name: 'free' });
+    const { tenant, release } = await stoppedAt('raised', 'guard-away');
     await second.stop(0);
     await lab.cluster.killGuard();
 
