@@ -8,9 +8,9 @@ import { NAMESPACES, PODS } from '../../functions/kubernetes/resources.ts';
 import { startChild } from '../../local/controlplane/children.ts';
 import type { ControlPlane } from '../../local/controlplane/start.ts';
 import type { Wall } from '../../local/walls.ts';
-import { FULL_KUBEVIRTS, newKubeVirt } from '../../local/kubevirt/objects.ts';
 import { askUntil } from '../integration/support/eventually.ts';
 import { startLab, type Lab } from '../integration/support/lab.ts';
+import { unlimitMigrations } from '../integration/support/limits.ts';
 import { newTenant, roomFor, type Tenant } from '../integration/support/tenant.ts';
 import { readEvidence, type Entry } from './evidence.ts';
 import { judge, type Findings } from './judge.ts';
@@ -65,7 +65,7 @@ export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<
     // On a busy machine KubeVirt's next try may take longer than usual.
     env: { SETTLE_MS: String(run.settleMs), STALL_SECONDS: '10' },
     controlPlane: { users, apiServers: run.lagMs === undefined ? 1 : 2 },
-    ...(run.isSpread === true ? { reroute: spread } : {}),
+    reroute: spread,
   });
   try {
     return { lab, result: await attack(lab, run, { kinds, wall, ...order }) };
@@ -97,10 +97,7 @@ async function attack(
   const { admin, cluster } = lab;
   const { controlPlane } = cluster;
   await createRoles(admin);
-  await admin.create(
-    FULL_KUBEVIRTS,
-    newKubeVirt({ parallelMigrationsPerCluster: 50, parallelOutboundMigrationsPerNode: 50 }),
-  );
+  await unlimitMigrations(admin);
   const tenants = await Promise.all(
     kinds.map(async (kind, index) => ({
       kind,

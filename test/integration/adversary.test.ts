@@ -1,7 +1,7 @@
 import { jest, test } from '@jest/globals';
-import { runAdversary, type Adversary, type Wish } from '../adversary/adversary.ts';
+import { runAdversary } from '../adversary/adversary.ts';
 import { expectAllThrough, expectAtRest, expectNobodyStole } from '../adversary/expectations.ts';
-import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS, type Run } from '../adversary/runs.ts';
+import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from '../adversary/runs.ts';
 import { tableOf } from '../adversary/table.ts';
 import { WALL } from './support/wall.ts';
 
@@ -11,29 +11,19 @@ jest.setTimeout(300_000);
 /** On a machine that is busy with other things one at least, so that the whole ends in time. */
 const FEW = { wall: WALL, releases: 8, withinMs: 15_000 };
 
-const attacked = async (
-  run: Run,
-  wish: Wish,
-  look: (adversary: Adversary) => Promise<void>,
-): Promise<void> => {
-  const adversary = await runAdversary(run, wish);
-  try {
-    process.stdout.write(tableOf(adversary.result));
-    await look(adversary);
-  } finally {
-    await adversary.lab.stop();
-  }
-};
-
 test.each([
   { ...BASE, order: { wall: WALL, releases: 40, withinMs: 40_000 } },
   { ...SLOW_VALIDATING, order: FEW },
   { ...PAUSED, order: FEW },
   { ...TWO_API_SERVERS, order: FEW },
 ])('$name: nobody steals', async ({ order, ...run }) => {
-  await attacked(run, order, async (adversary) => {
+  const adversary = await runAdversary(run, order);
+  try {
+    process.stdout.write(tableOf(adversary.result));
     expectNobodyStole(adversary);
     await expectAllThrough(adversary);
     await expectAtRest(adversary);
-  });
+  } finally {
+    await adversary.lab.stop();
+  }
 });

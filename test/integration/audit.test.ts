@@ -7,8 +7,8 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS, newMigration } from '../../local/kubevirt/objects.ts';
 import { auditLog, isDryRun, whatOf, type Audited } from './support/audit.ts';
+import { grantsOf, isGranted } from './support/granted.ts';
 import { startLab, type Lab, type SourceEvent } from './support/lab.ts';
-import { isAllowed, rulesOf } from './support/permissions.ts';
 import { bindRole, untilAllowed } from './support/roles.ts';
 import { newTenant, type Tenant } from './support/tenant.ts';
 
@@ -103,11 +103,7 @@ describe('one release', () => {
     await eventing.broker.idle();
     const before = (await auditLog(controlPlane, person)).length;
     await person.create(FULL_MIGRATIONS, newMigration({ namespace: tenant.name, name: 'mig0', vmi: 'vm0' }));
-    await tenant.untilUnlocked();
-    await tenant.history.until(
-      'the migration is through',
-      () => tenant.migration()?.status?.phase === 'Succeeded',
-    );
+    await tenant.untilThrough();
     await eventing.broker.idle();
     release = (await auditLog(controlPlane, person)).slice(before);
   });
@@ -132,7 +128,7 @@ describe('one release', () => {
   test('every request is one that config/rbac gives that very account', () => {
     const refused = byUs(release).filter((request) => {
       const account = accountOf(request) ?? '';
-      return !isAllowed(rulesOf(lab.cluster.objects, account), request);
+      return !isGranted(grantsOf(lab.cluster.objects, account), request);
     });
     expect(refused.map((request) => `${accountOf(request) ?? ''} ${whatOf(request)}`)).toEqual([]);
   });

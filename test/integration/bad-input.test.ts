@@ -107,11 +107,7 @@ test('a quota without the keys that are given: only what it has is raised, no ke
   const gives = { ...roomFor(1), pods: '5', 'limits.cpu': '4' };
   const tenant = await newTenant(lab, { name: 'quota-lacks-keys', quotas, gives });
   await tenant.migrate();
-  await tenant.untilUnlocked();
-  await tenant.history.until(
-    'the migration is through',
-    () => tenant.migration()?.status?.phase === 'Succeeded',
-  );
+  await tenant.untilThrough();
   expect(wasSpecRaised(tenant.history)).toBe(true);
   await expectAsBefore(lab.admin, tenant);
 });
@@ -157,10 +153,7 @@ test('a quota of something else than pods is in no way: nothing is blocked', asy
   const quotas = { quota: { 'requests.storage': '1Gi', 'count/configmaps': '10' } };
   const tenant = await newTenant(lab, { name: 'other-quota', quotas });
   await tenant.migrate();
-  await tenant.history.until(
-    'the migration is through',
-    () => tenant.migration()?.status?.phase === 'Succeeded',
-  );
+  await tenant.untilThrough();
   await expectLeftAlone(tenant);
 });
 
@@ -320,8 +313,7 @@ test.each([
     { merge: { metadata: { annotations: { [ANNOTATION.lock]: text }, labels: { [LABEL.locked]: 'true' } } } },
   );
   release();
-  await tenant.untilUnlocked();
-  await history.until('the migration is through', () => tenant.migration()?.status?.phase === 'Succeeded');
+  await tenant.untilThrough();
 
   const locks = history.of(NAMESPACES).map(({ metadata }) => metadata.annotations?.[ANNOTATION.lock]);
   const broken = locks.lastIndexOf(text);
@@ -339,7 +331,7 @@ test('a lock that becomes unreadable while a quota is raised: the quota is put b
   // With its pod there: one that is just being admitted would come in under a lock that nobody can read any more.
   await history.until(
     'it is raised and the target pod is there',
-    () => wasRaised(history) && tenant.migration()?.status?.phase === 'Succeeded',
+    () => wasRaised(history) && tenant.isThrough(),
   );
   await lab.admin.patch(
     NAMESPACES,
@@ -358,13 +350,12 @@ test.each([
   const tenant = await newTenant(lab, { name: `grant-${what.replaceAll(' ', '-').toLowerCase()}` });
   const { history, name } = tenant;
   await lab.admin.patch(RESOURCE_QUOTAS, { namespace: name, name: 'quota' }, { merge: { metadata } });
-  const quota = (): ResourceQuota | undefined => history.latest(RESOURCE_QUOTAS);
-  await history.until('it is dropped', () =>
-    [
-      quota()?.metadata.annotations?.[ANNOTATION.grant] === undefined,
-      quota()?.metadata.labels?.[LABEL.raised] === undefined,
-    ].every(Boolean),
-  );
+  const isMarked = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>
+    annotations?.[ANNOTATION.grant] !== undefined || labels?.[LABEL.raised] !== undefined;
+  await history.until('it was there, and is dropped', () => {
+    const versions = history.of(RESOURCE_QUOTAS);
+    return versions.some(isMarked) && !versions.slice(-1).some(isMarked);
+  });
   const specs = new Set(history.of(RESOURCE_QUOTAS).map(({ spec }) => JSON.stringify(spec)));
   expect(specs.size).toBe(1);
   expect(history.locks()).toEqual([]);

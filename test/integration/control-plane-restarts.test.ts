@@ -97,8 +97,7 @@ describe.each(Object.entries(RESTARTS))('%s restarts', (what, restart) => {
     const name = `after-${what}`.toLowerCase().replaceAll(/[^a-z]+/g, '-');
     const tenant = await newTenant(lab, { name });
     await tenant.migrate();
-    await tenant.history.until('it is through', () => tenant.migration()?.status?.phase === 'Succeeded');
-    await untilOver(tenant);
+    await tenant.untilThrough();
     await expectAtRest(lab.admin, tenant);
     await lab.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
   });

@@ -8,12 +8,13 @@ import type { ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { CloudEvent } from '../../local/eventing/cloudevent.ts';
 import { expectAsBefore } from './support/as-before.ts';
+import { expectAtRest } from './support/at-rest.ts';
 import { holdNextUpdate } from './support/gate.ts';
 import type { History } from './support/history.ts';
-import { breaches, wasRaised } from './support/invariants.ts';
+import { wasRaised } from './support/invariants.ts';
 import { namespaceOf, startLab, type Lab } from './support/lab.ts';
 import { refuseTargets } from './support/refuse-targets.ts';
-import { newTenant, type Tenant } from './support/tenant.ts';
+import { countedPods, newTenant, type Tenant } from './support/tenant.ts';
 
 let lab: Lab;
 
@@ -28,13 +29,10 @@ afterAll(async () => {
 
 async function untilThrough(tenant: Tenant): Promise<void> {
   await tenant.untilUnlocked();
-  await tenant.history.until("the source pod is counted out, and KubeVirt's last write made", (history) => {
-    const quota = history.latest(RESOURCE_QUOTAS);
-    const migration = tenant.migration();
+  await tenant.history.until("the source pod is counted out, and KubeVirt's last write made", () => {
     // It takes its finalizer off when it has nothing more to write.
-    const isDone =
-      migration?.status?.phase === 'Succeeded' && (migration.metadata.finalizers ?? []).length === 0;
-    return isDone && quota?.status?.used?.['pods'] === '1';
+    const isDone = tenant.isThrough() && (tenant.migration()?.metadata.finalizers ?? []).length === 0;
+    return isDone && countedPods(tenant) === '1';
   });
 }
 
@@ -73,10 +71,7 @@ describe('one release', () => {
     const tenant = await newTenant(lab, { name: 'all-at-once' });
     const release = lab.hold(tenant.name, 'mtq-lower');
     await tenant.migrate();
-    await tenant.history.until(
-      'the migration is through',
-      () => tenant.migration()?.status?.phase === 'Succeeded',
-    );
+    await tenant.history.until('the migration is through', () => tenant.isThrough());
     release();
     await untilThrough(tenant);
 
@@ -198,10 +193,7 @@ describe('a write that comes late', () => {
     await tenant.migrate();
     await gate.arrived;
     await tenant.untilUnlocked();
-    await history.until(
-      'the source pod is counted out',
-      () => quotaOf(tenant).status?.used?.['pods'] === '2',
-    );
+    await history.until('the source pod is counted out', () => countedPods(tenant) === '2');
 
     await refuseTargets(lab, tenant, 1);
     await history.until(
@@ -216,7 +208,7 @@ describe('a write that comes late', () => {
 
     await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig1' });
     await tenant.untilUnlocked();
-    expect(breaches(history)).toEqual([]);
+    await expectAtRest(lab.admin, tenant);
   });
 });
 

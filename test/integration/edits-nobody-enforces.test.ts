@@ -5,7 +5,7 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { expectAtRest, untilOver } from './support/at-rest.ts';
 import { startLab, type Lab } from './support/lab.ts';
-import { fullFor, newTenant, type Tenant } from './support/tenant.ts';
+import { countedPods, fullFor, newTenant, type Tenant } from './support/tenant.ts';
 
 /** What somebody makes of a raised quota while kube-controller-manager stands still (docs/adr/0008). */
 const EDITS: Readonly<Record<string, ResourceList>> = {
@@ -26,12 +26,8 @@ beforeAll(async () => {
   const holds = all.map(({ name }) => lab.hold(name, 'mtq-lower'));
   await Promise.all(
     all.map(async (tenant) => {
-      const { history } = tenant;
       await tenant.migrate();
-      await history.until(
-        'the target pod is charged',
-        () => history.latest(RESOURCE_QUOTAS)?.status?.used?.['pods'] === '2',
-      );
+      await tenant.history.until('the target pod is charged', () => countedPods(tenant) === '2');
     }),
   );
   lab.cluster.controlPlane.pauseControllerManager();

@@ -6,7 +6,7 @@ import { expectAsBefore } from './support/as-before.ts';
 import { auditLog, whatOf, type Audited } from './support/audit.ts';
 import { wasRaised, wasSpecRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
-import { newTenant, type Tenant } from './support/tenant.ts';
+import { countedPods, newTenant, type Tenant } from './support/tenant.ts';
 
 let lab: Lab;
 /** Raised when the controller stopped. */
@@ -16,8 +16,6 @@ let blocked: Tenant;
 let audited: Audited[];
 /** What was seen in the moment before it went on. */
 let stillStopped: { unlocked: boolean; enforced: boolean; waiting: boolean };
-
-const usedPods = ({ history }: Tenant): unknown => history.latest(RESOURCE_QUOTAS)?.status?.used?.['pods'];
 
 /** Both namespaces live through the same stop. */
 beforeAll(async () => {
@@ -29,7 +27,7 @@ beforeAll(async () => {
   const lower = lab.hold(raised.name, 'mtq-lower');
   const lock = lab.hold(blocked.name, 'mtq-lock');
   await Promise.all([raised.migrate(), blocked.migrate()]);
-  await raised.history.until('the target pod is charged', () => usedPods(raised) === '2');
+  await raised.history.until('the target pod is charged', () => countedPods(raised) === '2');
   await blocked.untilBlocked();
 
   lab.cluster.controlPlane.pauseControllerManager();
@@ -50,7 +48,7 @@ beforeAll(async () => {
   };
   lab.cluster.controlPlane.resumeControllerManager();
 
-  const counted = (tenant: Tenant): boolean => usedPods(tenant) === '1' && !tenant.history.isLocked();
+  const counted = (tenant: Tenant): boolean => countedPods(tenant) === '1' && !tenant.history.isLocked();
   await raised.history.until('the controller counts the source pod out', () => counted(raised));
   await blocked.untilUnlocked();
   await blocked.history.until('the controller counts the source pod out', () => counted(blocked));

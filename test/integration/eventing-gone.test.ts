@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime, untilOver } from './support/at-rest.ts';
-import type { History } from './support/history.ts';
 import { wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from './support/losses.ts';
 import { Measured } from './support/measured.ts';
-import { newTenant, type Tenant } from './support/tenant.ts';
+import { countedPods, newTenant, type Tenant } from './support/tenant.ts';
 
 const LOCK_SECONDS = 8;
 const ENV = {
@@ -38,8 +36,7 @@ const startSources = async (): Promise<void> => {
 };
 
 async function expectThrough(tenant: Tenant): Promise<void> {
-  await tenant.history.until('it is through', () => tenant.migration()?.status?.phase === 'Succeeded');
-  await untilOver(tenant);
+  await tenant.untilThrough();
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
   await expectAtRest(lab.admin, tenant);
 }
@@ -82,9 +79,6 @@ test('the source restarts, and never hears that a migration is blocked', async (
   await expectThrough(tenant);
 });
 
-const isCharged = (history: History): boolean =>
-  history.latest(RESOURCE_QUOTAS)?.status?.used?.['pods'] === '2';
-
 test('the source restarts, and never hears that the target pod is in', async () => {
   const tenant = await newTenant(lab, { name: 'admitted-in-the-gap' });
   const go = lab.hold(tenant.name, 'mtq-raise');
@@ -92,7 +86,7 @@ test('the source restarts, and never hears that the target pod is in', async () 
   await tenant.history.until('it is locked', (history) => history.isLocked());
   await stopSources();
   go();
-  await tenant.history.until('the target pod is charged', isCharged);
+  await tenant.history.until('the target pod is charged', () => countedPods(tenant) === '2');
   await startSources();
   await expectThrough(tenant);
 });

@@ -7,7 +7,7 @@ import { migrate } from './kubevirt-rig.ts';
 import { breaches, wasRaised } from './support/invariants.ts';
 import { newKubectl, type Kubectl, type Said } from './support/kubectl.ts';
 import { startLab, type Lab } from './support/lab.ts';
-import { fullFor, newTenant, type Tenant } from './support/tenant.ts';
+import { countedPods, fullFor, newTenant, type Tenant } from './support/tenant.ts';
 
 let lab: Lab;
 let kubectl: Kubectl;
@@ -70,9 +70,11 @@ async function release(tenant: Tenant): Promise<Record<'before' | 'after', Resou
   const before = await newest(tenant);
   await tenant.migrate();
   await tenant.untilUnlocked();
+  const after = await newest(tenant);
+  await tenant.history.heardOf([after]);
   expect(tenant.history.of(RESOURCE_QUOTAS).some(isRaised)).toBe(true);
   expect(breaches(tenant.history)).toEqual([]);
-  return { before, after: await newest(tenant) };
+  return { before, after };
 }
 
 describe('two appliers, server-side', () => {
@@ -158,11 +160,8 @@ test('a raise is remembered for two releases: the second hands back what the fir
     expect(await flux(namespace, FULL)).toEqual(done);
   });
   const { before } = await release(tenant);
-  await tenant.history.until('the first is through', () => tenant.migration()?.status?.phase === 'Succeeded');
-  await tenant.history.until(
-    'the source pod is counted out',
-    (history) => history.latest(RESOURCE_QUOTAS)?.status?.used?.['pods'] === '1',
-  );
+  await tenant.untilThrough();
+  await tenant.history.until('the source pod is counted out', () => countedPods(tenant) === '1');
   await migrate(lab.admin, { namespace: tenant.name, name: 'again', vmi: 'vm0' });
   await tenant.history.until(
     'it is locked and let go of again',
@@ -179,10 +178,10 @@ test('who takes a key by force in the middle keeps it, with the value; the other
   const before = await newest(tenant);
   const lowerAgain = lab.hold(tenant.name, 'mtq-lower');
   await tenant.migrate();
-  await tenant.history.until('the target pod is charged', (history) => {
-    const quota = history.latest(RESOURCE_QUOTAS);
-    return [wasRaised(history), quota?.status?.used?.['pods'] === '2'].every(Boolean);
-  });
+  await tenant.history.until(
+    'the target pod is charged',
+    (history) => wasRaised(history) && countedPods(tenant) === '2',
+  );
 
   // The guard refuses everybody's edit while the namespace is locked: an administrator breaks the glass first.
   const force = applier('emergency', '--force-conflicts');

@@ -135,8 +135,6 @@ async function stoppedAt(point: Point, name: string): Promise<{ tenant: Tenant; 
   return { tenant, release };
 }
 
-const isThrough = (tenant: Tenant): boolean => tenant.migration()?.status?.phase === 'Succeeded';
-
 describe('break-glass, with two watchdogs', () => {
   test.each<Point>(['locked', 'raised', 'lowered'])(
     '%s: only who holds the role may; then everything comes back',
@@ -157,7 +155,7 @@ describe('break-glass, with two watchdogs', () => {
       expect(await send(HAND.name, patch(name, WITHOUT_LOCK))).toMatchObject({ code: 200 });
       release();
       const { history, before } = tenant;
-      await history.until('the migration is through', () => isThrough(tenant));
+      await history.until('the migration is through', () => tenant.isThrough());
       await history.until('nothing is locked or raised', () => !history.isLocked() && !isRaised(history));
       await history.until('the original is enforced', () => {
         const { spec, status } = history.latest(RESOURCE_QUOTAS) ?? {};
@@ -181,7 +179,7 @@ describe('an expired lock', () => {
       `two watchdogs: locked for ${seconds.toFixed(1)} s (the lock lives ${LOCK_SECONDS} s)\n`,
     );
     expect(seconds).toBeLessThan(LOCK_SECONDS + REPAIR_SECONDS);
-    await expectAsBefore(lab.admin, tenant, { failed: !isThrough(tenant) });
+    await expectAsBefore(lab.admin, tenant, { failed: !tenant.isThrough() });
     expect(tenant.history.locks()).toHaveLength(1);
     release();
   });
@@ -189,8 +187,8 @@ describe('an expired lock', () => {
 
 describe('no guard at all', () => {
   test('blocks locked namespaces only, and never our own repair', async () => {
-    const { tenant, release } = await stoppedAt('raised', 'guard-away');
     const free = await newTenant(lab, { name: 'free' });
+    const { tenant, release } = await stoppedAt('raised', 'guard-away');
     await second.stop(0);
     await lab.cluster.killGuard();
 
@@ -225,7 +223,7 @@ describe('no guard at all', () => {
     const seconds = (performance.now() - since) / 1_000;
     process.stdout.write(`the guard is back: repaired after ${seconds.toFixed(1)} s\n`);
     expect(seconds).toBeLessThan(LOCK_SECONDS + REPAIR_SECONDS);
-    await expectAsBefore(lab.admin, tenant, { failed: !isThrough(tenant) });
+    await expectAsBefore(lab.admin, tenant, { failed: !tenant.isThrough() });
   });
 });
 

@@ -24,12 +24,10 @@ afterAll(async () => {
   await lab.stop();
 });
 
-const succeeded = (tenant: Tenant, vm = 0): boolean => tenant.migration(vm)?.status?.phase === 'Succeeded';
-
 /** Everything about it has been said and done. */
 const untilThrough = async (tenant: Tenant, vms: readonly number[] = [0]): Promise<void> => {
   await tenant.history.until(`the migrations of ${tenant.name} are through`, (history) =>
-    [vms.every((vm) => succeeded(tenant, vm)), !history.isLocked(), isReportedDone(history)].every(Boolean),
+    [vms.every((vm) => tenant.isThrough(vm)), !history.isLocked(), isReportedDone(history)].every(Boolean),
   );
 };
 

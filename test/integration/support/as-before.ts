@@ -2,10 +2,9 @@ import { expect } from '@jest/globals';
 import { ANNOTATION } from '../../../functions/domain/names.ts';
 import type { KubernetesObject, ObjectMeta } from '../../../functions/domain/objects.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { Lock } from '../../../functions/domain/lock.ts';
 import { breaches } from './invariants.ts';
-import type { Tenant } from './tenant.ts';
+import { readBack, type Tenant } from './tenant.ts';
 
 /**
  * Reads the namespace back: every spec.hard byte for byte, enforced, nothing new in the metadata but the last-release of
@@ -20,13 +19,12 @@ export async function expectAsBefore(admin: Cluster, tenant: Tenant, { failed = 
 /** The same without a look at what went on meanwhile. */
 export async function expectSameObjects(
   admin: Cluster,
-  { name, history, before }: Tenant,
+  tenant: Tenant,
   { failed = false } = {},
 ): Promise<void> {
-  const [{ object: namespace }, { items: quotas }] = await Promise.all([
-    admin.get(NAMESPACES, { name }),
-    admin.list(RESOURCE_QUOTAS, { namespace: name }),
-  ]);
+  const { history, before } = tenant;
+  const { namespace, quotas } = await readBack(admin, tenant);
+  if (namespace === undefined) throw new Error(`${tenant.name} is gone`);
   expect(quotas.map(({ spec }) => JSON.stringify(spec))).toEqual(
     before.quotas.map(({ spec }) => JSON.stringify(spec)),
   );

@@ -3,11 +3,10 @@ import { isEnforced } from '../../../functions/domain/restore.ts';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { orGone } from '../../../functions/kubernetes/snapshot.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { REPAIR_MS } from '../../../functions/domain/attempt.ts';
 import { breaches } from './invariants.ts';
-import type { Tenant } from './tenant.ts';
+import { readBack, type Tenant } from './tenant.ts';
 
 /** Marks of a release that is not over. (last-release and last-attempt stay.) */
 const MARKS: readonly string[] = [
@@ -25,13 +24,10 @@ const marksOn = ({ metadata: { annotations = {}, labels = {} } }: KubernetesObje
  * Reads the namespace back: nothing is locked or raised, and every quota is enforced as it says. And nothing in the whole
  * history broke an invariant, so what the quotas say is what their owners want.
  */
-export async function expectAtRest(admin: Cluster, { name, history }: Tenant): Promise<void> {
-  const [namespace, { items: quotas }] = await Promise.all([
-    orGone(admin.get(NAMESPACES, { name })),
-    admin.list(RESOURCE_QUOTAS, { namespace: name }),
-  ]);
-  expect(breaches(history)).toEqual([]);
-  const objects = [...(namespace === undefined ? [] : [namespace.object]), ...quotas];
+export async function expectAtRest(admin: Cluster, tenant: Tenant): Promise<void> {
+  const { namespace, quotas } = await readBack(admin, tenant);
+  expect(breaches(tenant.history)).toEqual([]);
+  const objects = [...(namespace === undefined ? [] : [namespace]), ...quotas];
   expect(objects.flatMap(marksOn)).toEqual([]);
   expect(quotas.filter((quota) => !isEnforced(quota))).toEqual([]);
 }
@@ -41,8 +37,7 @@ const OVER_WITHIN_MS = 90_000;
 
 /** Resolves when the last lock is let go of, and its migration is through, or the attempt is recorded as failed. */
 export async function untilOver(tenant: Tenant, vm = 0): Promise<void> {
-  const isDecided = (): boolean =>
-    tenant.migration(vm)?.status?.phase === 'Succeeded' || attemptOf(tenant) !== undefined;
+  const isDecided = (): boolean => tenant.isThrough(vm) || attemptOf(tenant) !== undefined;
   await tenant.history.until(
     `${tenant.name} is unlocked, and through or given up`,
     (history) => [!history.isLocked(), isDecided(), history.lockedPeriods().length > 0].every(Boolean),

@@ -12,8 +12,6 @@ export interface Backend {
 export interface Balancer {
   readonly port: number;
   add(backend: Backend): void;
-  /** How many connections each backend's port got. */
-  connections(): Readonly<Record<number, number>>;
   stop(): Promise<void>;
 }
 
@@ -21,7 +19,6 @@ const LOOK_EVERY_MS = 50;
 
 export async function startBalancer(): Promise<Balancer> {
   const backends: (Backend & { ready: boolean })[] = [];
-  const counts: Record<number, number> = {};
   const sockets = new Set<Socket>();
   let turn = 0;
   const server = createServer((client) => {
@@ -31,7 +28,6 @@ export async function startBalancer(): Promise<Balancer> {
       client.destroy();
       return;
     }
-    counts[chosen.port] = (counts[chosen.port] ?? 0) + 1;
     const upstream = connect(chosen.port, '127.0.0.1');
     for (const [one, other] of [
       [client, upstream],
@@ -55,7 +51,6 @@ export async function startBalancer(): Promise<Balancer> {
     add: (backend) => {
       backends.push({ ...backend, ready: false });
     },
-    connections: () => counts,
     stop: async () => {
       stopping.abort();
       for (const socket of sockets) socket.destroy();

@@ -116,6 +116,15 @@ export class History {
     return namespace !== undefined && lockOf(namespace).kind !== 'none';
   }
 
+  /**
+   * Resolves when it has heard of what was read, or of something newer: each kind comes by a watch of its own, and a
+   * namespace may be known to be free before its quota is known to be lowered. At once, when it listens no more.
+   */
+  async heardOf(read: readonly KubernetesObject[]): Promise<void> {
+    if (this.#over.signal.aborted) return;
+    await this.until('what was read is heard of', () => read.every((object) => this.#isAbreastOf(object)));
+  }
+
   until(what: string, holds: (history: this) => boolean, withinMs?: number): Promise<void> {
     return this.#recorded.until(what, () => holds(this), withinMs);
   }
@@ -159,6 +168,13 @@ export class History {
     return this.#recorded.items.some(
       ({ object }) =>
         object.metadata.uid === metadata.uid && object.metadata.resourceVersion === metadata.resourceVersion,
+    );
+  }
+
+  #isAbreastOf({ metadata }: KubernetesObject): boolean {
+    return this.#recorded.items.some(
+      ({ object, revision }) =>
+        object.metadata.uid === metadata.uid && revision >= Number(metadata.resourceVersion),
     );
   }
 }

@@ -1,5 +1,6 @@
 import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../api-request.ts';
+import { askUntil } from './eventually.ts';
 import type { Lab } from './lab.ts';
 import { bindRole, untilAllowed } from './roles.ts';
 
@@ -30,7 +31,7 @@ export const attempts = (namespace: string, migration: string): Readonly<Record<
 
 const resources = { requests: { cpu: '10m', memory: '1Mi' }, limits: { cpu: '10m', memory: '1Mi' } };
 
-export const podIn = (namespace: string, labels: Record<string, string>): ApiRequest => ({
+const podIn = (namespace: string, labels: Record<string, string>): ApiRequest => ({
   method: 'POST',
   path: `/api/v1/namespaces/${namespace}/pods`,
   body: {
@@ -38,6 +39,15 @@ export const podIn = (namespace: string, labels: Record<string, string>): ApiReq
     spec: { containers: [{ name: 'main', image: 'main', resources }] },
   },
 });
+
+/** Resolves when a pod of the tenant gets in: the API server judges by its own watches, which may be behind ours. */
+export async function untilAdmitted(asTenant: Send, namespace: string): Promise<void> {
+  await askUntil(
+    `a pod gets in in ${namespace}`,
+    () => asTenant(podIn(namespace, {})),
+    ({ code }) => code === 201,
+  );
+}
 
 const pathOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/resourcequotas/quota`;
 

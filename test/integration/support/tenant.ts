@@ -1,6 +1,7 @@
 import type { Namespace, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { Address, Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { orGone } from '../../../functions/kubernetes/snapshot.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../../../local/kubevirt/objects.ts';
 import type { Vmim } from '../../../local/kubevirt/types.ts';
 import { createNamespace, migrate, runVmi } from '../kubevirt-rig.ts';
@@ -26,10 +27,14 @@ export interface Tenant {
   /** Starts the migration `mig0` of `vm0`, `mig1` of `vm1`, …; resolves once it is created. */
   migrate(vm?: number): Promise<Vmim>;
   migration(vm?: number): Vmim | undefined;
+  /** The migration has succeeded. */
+  isThrough(vm?: number): boolean;
   /** Resolves when KubeVirt says that a quota refuses the target pod. */
   untilBlocked(vm?: number): Promise<void>;
   /** Resolves when the namespace was locked, and is no longer. */
   untilUnlocked(withinMs?: number): Promise<void>;
+  /** Resolves when these migrations (left out: the first) have succeeded, and the namespace is not locked any more. */
+  untilThrough(...vms: readonly number[]): Promise<void>;
 }
 
 /** What the API server charges for a launcher of such a VM (local/kubevirt/compute-resources.ts). */
@@ -66,8 +71,14 @@ export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
   const isRunning = (vm: number): boolean =>
     history.latest(FULL_VMIS, `vm${vm}`)?.status?.phase === 'Running';
   await history.until('the VMs run', () => Array.from({ length: vms }, (_, vm) => vm).every(isRunning));
-  return { name, history, before: await read(admin, name), ...acts(admin, name, history) };
+  const { namespace, quotas: counted } = await readBack(admin, { name, history });
+  if (namespace === undefined) throw new Error(`${name} is gone`);
+  return { name, history, before: { namespace, quotas: counted }, ...acts(admin, name, history) };
 }
+
+/** How many pods a quota (left out: the only one) counts; a target pod beside its source makes two of one VM. */
+export const countedPods = ({ history }: Tenant, quota?: string): string | undefined =>
+  history.latest(RESOURCE_QUOTAS, quota)?.status?.used?.['pods'];
 
 /** Nothing runs in the namespace any more, and nobody watches it: its quotas stay, to be looked at later. */
 export async function retire(admin: Cluster, { name, history }: Tenant): Promise<void> {
@@ -90,22 +101,26 @@ export async function give(
   });
 }
 
-async function read(admin: Cluster, name: string): Promise<Tenant['before']> {
-  const [{ object: namespace }, { items: quotas }] = await Promise.all([
-    admin.get(NAMESPACES, { name }),
+/** The namespace (undefined: it is gone) and its quotas as they are now; the history has heard of that by then. */
+export async function readBack(
+  admin: Cluster,
+  { name, history }: Pick<Tenant, 'name' | 'history'>,
+): Promise<{ readonly namespace: Namespace | undefined; readonly quotas: readonly ResourceQuota[] }> {
+  const [read, { items: quotas }] = await Promise.all([
+    orGone(admin.get(NAMESPACES, { name })),
     admin.list(RESOURCE_QUOTAS, { namespace: name }),
   ]);
+  const namespace = read?.object;
+  await history.heardOf(namespace === undefined ? quotas : [namespace, ...quotas]);
   return { namespace, quotas };
 }
 
-function acts(
-  admin: Cluster,
-  name: string,
-  history: History,
-): Pick<Tenant, 'migrate' | 'migration' | 'untilBlocked' | 'untilUnlocked'> {
+function acts(admin: Cluster, name: string, history: History): Omit<Tenant, 'name' | 'history' | 'before'> {
   const migration = (vm = 0): Vmim | undefined => history.latest(FULL_MIGRATIONS, `mig${vm}`);
+  const isThrough = (vm = 0): boolean => migration(vm)?.status?.phase === 'Succeeded';
   return {
     migration,
+    isThrough,
     migrate: (vm = 0) => migrate(admin, { namespace: name, name: `mig${vm}`, vmi: `vm${vm}` }),
     untilBlocked: (vm = 0) => history.until(`mig${vm} is refused by a quota`, () => isRefused(migration(vm))),
     untilUnlocked: (withinMs) =>
@@ -113,6 +128,11 @@ function acts(
         `${name} is unlocked again`,
         () => history.locks().length > 0 && !history.isLocked(),
         withinMs,
+      ),
+    untilThrough: (...vms) =>
+      history.until(
+        `the migrations of ${name} are through, and it is unlocked`,
+        () => (vms.length === 0 ? [0] : vms).every(isThrough) && !history.isLocked(),
       ),
   };
 }
