@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync } from 'node:fs';
 import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { Appended } from '../appended.ts';
 
 /** audit.k8s.io/v1 Event, as far as it is looked at. */
 interface Entry {
@@ -25,35 +25,19 @@ export interface Replaced {
   readonly resourceVersion: string;
 }
 
-const CHUNK_BYTES = 256 * 1024;
-
 /** The API server's own record of who wrote what (AUDIT_POLICY in controlplane/flags.ts). */
 export class AuditLog {
-  readonly #file: string;
+  readonly #log: Appended;
   /** User by the version that the write replaced: no two writes can have replaced the same. */
   readonly #writers = new Map<string, string>();
-  #offset = 0;
-  #rest = '';
 
   constructor(file: string) {
-    this.#file = file;
+    this.#log = new Appended(file);
   }
 
   /** Takes in what was written since the last time. */
   read(): void {
-    const descriptor = openSync(this.#file, 'r');
-    const chunk = Buffer.alloc(CHUNK_BYTES);
-    const pieces: Buffer[] = [];
-    for (;;) {
-      const size = readSync(descriptor, chunk, 0, CHUNK_BYTES, this.#offset);
-      if (size === 0) break;
-      pieces.push(Buffer.from(chunk.subarray(0, size)));
-      this.#offset += size;
-    }
-    closeSync(descriptor);
-    const lines = (this.#rest + Buffer.concat(pieces).toString('latin1')).split('\n');
-    this.#rest = lines.pop() ?? '';
-    for (const line of lines) this.#take(line);
+    for (const line of this.#log.read()) this.#take(line);
   }
 
   /** Who replaced this version with the next, by a PUT; undefined: it is not on record. */

@@ -1,0 +1,76 @@
+/** npm run bench: see USAGE. */
+import { writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { bundle } from '../build.ts';
+import { ensureBinaries } from '../controlplane/binaries/ensure.ts';
+import { reportProgress } from '../controlplane/binaries/report.ts';
+import { isLeaving } from '../controlplane/exit.ts';
+import { bench, PARTS, type Part } from './bench.ts';
+import { summaryOf } from './figures.ts';
+import { tableOf } from './table.ts';
+
+const USAGE = `usage: npm run bench -- [--releases N] [--json FILE] [--only ${PARTS.join('|')}]…`;
+
+interface Arguments {
+  readonly releases: number;
+  readonly json: string | undefined;
+  readonly only: readonly Part[];
+}
+
+async function main(): Promise<void> {
+  const { releases, json, only } = readArguments();
+  const { hear, end } = reportProgress();
+  await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
+  await bundle();
+  const started = new Date();
+  const loadBefore = load();
+  const onProgress = (line: string): unknown => process.stderr.write(`· ${line}\n`);
+  const figures = await bench({ releases, only, onProgress });
+  const conditions = {
+    started: started.toISOString(),
+    seconds: Math.round((Date.now() - started.getTime()) / 1_000),
+    releases,
+    node: process.version,
+    cpus: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
+    loadBefore,
+    loadAfter: load(),
+  };
+  process.stdout.write(`${tableOf(figures)}\n`);
+  for (const [name, value] of Object.entries(conditions)) process.stdout.write(`${name}: ${String(value)}\n`);
+  if (json === undefined) return;
+  const summed = figures.map((figure) => ({ ...figure, ...summaryOf(figure) }));
+  writeFileSync(json, `${JSON.stringify({ conditions, figures: summed }, undefined, 2)}\n`);
+}
+
+/** Of the last minute, ours included. */
+const load = (): string => (loadavg()[0] ?? NaN).toFixed(1);
+
+function readArguments(): Arguments {
+  const { values } = parseArgs({
+    options: {
+      releases: { type: 'string', default: '20' },
+      json: { type: 'string' },
+      only: { type: 'string', multiple: true },
+    },
+  });
+  const releases = Number(values.releases);
+  if (!Number.isInteger(releases) || releases < 1) {
+    throw new TypeError(`--releases is a number of releases, not ${values.releases}`);
+  }
+  const unknown = values.only?.find((part) => !PARTS.some((known) => known === part));
+  if (unknown !== undefined) throw new TypeError(`there is no part ${unknown}`);
+  return { releases, json: values.json, only: (values.only as Part[] | undefined) ?? PARTS };
+}
+
+try {
+  await main();
+} catch (error) {
+  // Told to end by a signal: what breaks then is no failure.
+  if (!isLeaving()) {
+    const hint = error instanceof TypeError ? `\n${USAGE}` : '';
+    process.stderr.write(`\n${describeError(error)}${hint}\n`);
+    process.exitCode = 1;
+  }
+}

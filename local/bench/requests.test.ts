@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import { countsOf, isFor, requestOf, type ApiRequest } from './requests.ts';
+
+interface Wish {
+  readonly user?: string;
+  readonly agent?: string;
+  readonly verb?: string;
+  readonly stage?: string;
+  readonly uri?: string;
+  readonly ref?: Record<string, string>;
+  readonly code?: number;
+}
+
+/** A line as kube-apiserver writes it (v1.36), without what nobody looks at. */
+const line = (wish: Wish = {}): string =>
+  JSON.stringify({
+    kind: 'Event',
+    stage: wish.stage ?? 'ResponseComplete',
+    requestURI: wish.uri ?? '/api/v1/namespaces/red/resourcequotas/compute',
+    verb: wish.verb ?? 'update',
+    user: { username: wish.user ?? 'system:serviceaccount:mtq-system:mtq-raise' },
+    userAgent: wish.agent ?? 'managed-tenant-quota',
+    objectRef: wish.ref ?? { resource: 'resourcequotas', namespace: 'red', name: 'compute' },
+    responseStatus: { metadata: {}, code: wish.code ?? 200 },
+    requestReceivedTimestamp: '2026-11-21T12:00:00.000900Z',
+    stageTimestamp: '2026-11-21T12:00:00.004150Z',
+  });
+
+const read = (wish: Wish): ApiRequest => {
+  const request = requestOf(line(wish));
+  if (request === undefined) throw new Error('is not counted');
+  return request;
+};
+
+describe('what a request is', () => {
+  test('who, what, where, when and how long, to the microsecond', () => {
+    const { ms, at, ...rest } = read({});
+    expect(rest).toEqual({
+      account: 'mtq-raise',
+      what: 'update resourcequotas',
+      namespace: 'red',
+      code: 200,
+      isEvent: false,
+    });
+    expect(at).toBeCloseTo(Date.parse('2026-11-21T12:00:00Z') + 0.9, 2);
+    expect(ms).toBeCloseTo(3.25, 2);
+  });
+
+  const subjects: Readonly<Record<string, [wish: Wish, want: Partial<ApiRequest>]>> = {
+    'a subresource': [
+      { ref: { resource: 'resourcequotas', subresource: 'status', namespace: 'red', name: 'compute' } },
+      { what: 'update resourcequotas/status' },
+    ],
+    'a dry run': [
+      { verb: 'create', uri: '/api/v1/namespaces/red/resourcequotas?dryRun=All&fieldManager=x', code: 403 },
+      { what: 'create resourcequotas (dry run)', code: 403 },
+    ],
+    'a namespace is about itself': [
+      { ref: { resource: 'namespaces', name: 'red' } },
+      { what: 'update namespaces', namespace: 'red' },
+    ],
+    'a list of the whole cluster': [
+      { verb: 'list', ref: { resource: 'virtualmachineinstancemigrations' } },
+      { what: 'list virtualmachineinstancemigrations', namespace: '' },
+    ],
+    'an Event': [
+      { verb: 'create', ref: { resource: 'events', namespace: 'red' } },
+      { what: 'create events', isEvent: true },
+    ],
+    'a read of Events writes none': [
+      { verb: 'list', ref: { resource: 'events', namespace: 'red' } },
+      { isEvent: false },
+    ],
+    'a watch, when it begins': [
+      { verb: 'watch', stage: 'ResponseStarted' },
+      { what: 'watch resourcequotas' },
+    ],
+    'the floor, whoever it is': [{ user: 'admin', agent: 'bench-floor' }, { account: 'bench-floor' }],
+  };
+
+  test.each(Object.entries(subjects))('%s', (_name, [wish, want]) => {
+    expect(read(wish)).toMatchObject(want);
+  });
+});
+
+test.each<[string, Wish]>([
+  ['other people', { user: 'admin' }],
+  ['other service accounts', { user: 'system:serviceaccount:kubevirt:kubevirt-controller' }],
+  ['the source, which watches for ever', { user: 'system:serviceaccount:mtq-system:mtq-source' }],
+  ['the end of a watch', { verb: 'watch', stage: 'ResponseComplete' }],
+  ['the beginning of a long answer', { verb: 'list', stage: 'ResponseStarted' }],
+  ['somebody who only mentions us', { user: 'admin', uri: '/x/system:serviceaccount:mtq-system:mtq-raise' }],
+])('not counted: %s', (_name, wish) => {
+  expect(requestOf(line(wish))).toBeUndefined();
+});
+
+test('a release is what functions do anywhere, and the guard in its namespace', () => {
+  const request = (account: string, namespace: string): ApiRequest => ({ ...read({}), account, namespace });
+  const requests = [
+    request('mtq-lock', ''),
+    request('mtq-guard', 'red'),
+    request('mtq-guard', ''),
+    request('mtq-guard', 'blue'),
+    request('bench-floor', 'red'),
+  ];
+
+  expect(requests.filter(isFor('red'))).toEqual(requests.slice(0, 2));
+});
+
+test('counted by who and what, the most frequent first; refusals apart', () => {
+  const requests = [{ code: 403 }, {}, { verb: 'get' }, { verb: 'get' }].map(read);
+
+  expect([...countsOf(requests)]).toEqual([
+    ['mtq-raise get resourcequotas', 2],
+    ['mtq-raise update resourcequotas → 403', 1],
+    ['mtq-raise update resourcequotas', 1],
+  ]);
+});

@@ -1,0 +1,43 @@
+import { isMet, summaryOf, type Figure, type Unit } from './figures.ts';
+
+/** Digits after the point. */
+const DIGITS: Readonly<Record<Unit, number>> = { ms: 0, '×': 2, requests: 0, MiB: 0, times: 0 };
+const HEAD = ['', 'value', 'least', 'most', 'n', 'target', ''];
+
+/** Figures in their groups, a line each, as text. A time below 10 ms has a digit more. */
+export function tableOf(figures: readonly Figure[]): string {
+  const groups = Map.groupBy(figures, ({ group }) => group);
+  const rows = [...groups].map(([group, members]) => ({ group, rows: members.map(rowOf) }));
+  const all = [HEAD, ...rows.flatMap((each) => each.rows)];
+  const widths = HEAD.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `  ${cells
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ')}`.trimEnd();
+  const blocks = rows.map(({ group, rows: lines }) => [group, ...lines.map(line)].join('\n'));
+  return [line(HEAD), ...blocks].join('\n') + '\n';
+}
+
+function rowOf(figure: Figure): string[] {
+  const { name, unit, share, atMost } = figure;
+  const { value, least, most, count } = summaryOf(figure);
+  const write = (amount: number): string => written(amount, unit);
+  const what = share === undefined ? name : `${name}, p${Math.round(share * 100)}`;
+  const met = isMet(figure);
+  return [
+    what,
+    `${write(value)} ${unit}`,
+    write(least),
+    write(most),
+    String(count),
+    atMost === undefined ? '' : `≤ ${write(atMost)}`,
+    met === undefined ? '' : met ? 'met' : 'MISSED',
+  ];
+}
+
+function written(amount: number, unit: Unit): string {
+  if (!Number.isFinite(amount)) return '–';
+  return amount.toFixed(unit === 'ms' && amount < 10 ? 1 : DIGITS[unit]);
+}
