@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { grantOf } from '../../functions/domain/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
-import { LABEL } from '../../functions/domain/names.ts';
+import { LABEL, SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { uninstall } from '../../local/install.ts';
@@ -12,7 +12,7 @@ import { breaches, wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { losses, to, WHAT_ENDS_A_LOCK } from './support/losses.ts';
 import { refuseTargets } from './support/refuse-targets.ts';
-import { CLUSTER_ROLE_BINDINGS } from './support/roles.ts';
+import { CLUSTER_ROLE_BINDINGS, untilAllowed } from './support/roles.ts';
 import { fullFor, newTenant, type Tenant } from './support/tenant.ts';
 
 const ENV = { LOCK_SECONDS: '8', STALL_SECONDS: '3', SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' };
@@ -87,8 +87,12 @@ describe('somebody removes everything in the middle of a release', () => {
 
 /** The commands of docs/operations.md, and what each of them does here. */
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
-  'kubectl delete clusterrolebinding mtq-lock': () =>
-    lab.admin.delete(CLUSTER_ROLE_BINDINGS, { name: 'mtq-lock' }),
+  'kubectl delete clusterrolebinding mtq-lock': async () => {
+    await lab.admin.delete(CLUSTER_ROLE_BINDINGS, { name: 'mtq-lock' });
+    // It counts a moment later. Whoever is locked until then, the next command waits for.
+    const access = { verb: 'update', resource: 'namespaces', allowed: false };
+    await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.lock), access);
+  },
   [[
     'until [ -z "$(kubectl get namespace -l mtq.kubevirt.io/locked=true -o name',
     '              kubectl get resourcequota -A -l mtq.kubevirt.io/raised=true -o name)" ]; do sleep 1; done',
