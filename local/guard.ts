@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import { confined } from './confined.ts';
-import { startChild, type Child } from './controlplane/children.ts';
+import type { Child } from './controlplane/children.ts';
+import { startServing } from './serving.ts';
 
 interface Deployment extends KubernetesObject {
   spec: {
@@ -31,9 +32,6 @@ export interface GuardOptions {
 export const guardAccount = (deployment: KubernetesObject): string =>
   (deployment as Deployment).spec.template.spec.serviceAccountName;
 
-const READY_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 20;
-
 /** The guard as a process of the real bundle; resolves when it is ready, rejects with the end of its log. */
 export async function startGuard(options: GuardOptions): Promise<Child> {
   const { name = 'guard', deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
@@ -48,30 +46,5 @@ export async function startGuard(options: GuardOptions): Promise<Child> {
     SHUTDOWN_DELAY_MS: '0',
     ...options.env,
   };
-  const child = await startChild({
-    name,
-    command: process.execPath,
-    args: confined(bundle, env),
-    logFile: join(folder, `${name}.log`),
-    env,
-  });
-  let ended: string | undefined;
-  void child.ended.then((how) => (ended = how));
-  const until = performance.now() + READY_WITHIN_MS;
-  while (!(await isReady(port))) {
-    if (ended !== undefined || performance.now() > until) {
-      await child.stop(0);
-      throw new Error(`the guard did not become ready (${ended ?? 'it runs'}). Its log:\n${child.logTail()}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-  }
-  return child;
-}
-
-async function isReady(port: number): Promise<boolean> {
-  try {
-    return (await fetch(`http://127.0.0.1:${String(port)}/health/readiness`)).ok;
-  } catch {
-    return false;
-  }
+  return startServing({ name, args: confined(bundle, env), env, logFile: join(folder, `${name}.log`), port });
 }

@@ -8,7 +8,7 @@ import type { WakesOn } from '../../functions/step.ts';
 import { STEPS } from '../../functions/steps.ts';
 import { bundle } from '../../local/build.ts';
 import { freePort } from '../../local/controlplane/ports.ts';
-import { kubeconfigOf, startServing } from '../serving-process.ts';
+import { kubeconfigOf, startServingIn } from '../serving-process.ts';
 
 /** Knative's own runtime for Node functions, as `func` starts it: a process, since it sets signal handlers at import. */
 const RUNTIME = createRequire(import.meta.url).resolve('faas-js-runtime/bin/cli.js');
@@ -117,11 +117,10 @@ interface Runtime {
 
 async function start(bundled: string, env: Record<string, string>): Promise<Runtime> {
   const port = await freePort();
-  const child = await startServing({
+  const child = await startServingIn(folder, {
     name: `faas-${bundled}`,
     args: [RUNTIME, join(folder, 'dist', `${bundled}.mjs`)],
     env: { FUNC_PORT: String(port), ...env },
-    folder,
     port,
   });
   const url = `http://127.0.0.1:${String(port)}`;

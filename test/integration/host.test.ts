@@ -10,7 +10,7 @@ import { STEPS } from '../../functions/steps.ts';
 import { bundle } from '../../local/build.ts';
 import { freePort } from '../../local/controlplane/ports.ts';
 import { anEvent, send } from '../function-host.ts';
-import { kubeconfigOf, startServing, type Serving } from '../serving-process.ts';
+import { kubeconfigOf, startServingIn, type Serving } from '../serving-process.ts';
 
 /** What runs in the image, as real processes; the API server they are told of is out of reach, or silent. */
 let folder: string;
@@ -177,11 +177,10 @@ async function startOf(
 
 async function serve(env: Readonly<Record<string, string>>): Promise<{ process: Serving; port: number }> {
   const port = await freePort();
-  const started = await startServing({
+  const started = await startServingIn(folder, {
     name: `functions-${env['STEP'] ?? 'all'}`,
     args: [join(folder, 'dist/functions.mjs')],
     env: { KUBECONFIG: kubeconfig, PORT: String(port), ...env },
-    folder,
     port,
   });
   return { process: started, port };
