@@ -1,6 +1,6 @@
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { isNotFound } from '../../functions/kubernetes/errors.ts';
+import { orGone } from '../../functions/kubernetes/snapshot.ts';
 import { FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
 import { migrate } from '../integration/kubevirt-rig.ts';
 import type { History } from '../integration/support/history.ts';
@@ -82,11 +82,3 @@ async function tidyUp(admin: Cluster, namespace: string, migration: string): Pro
 }
 
 const AT_ONCE = { gracePeriodSeconds: 0 };
-
-async function orGone(deletion: Promise<void>): Promise<void> {
-  try {
-    await deletion;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-}

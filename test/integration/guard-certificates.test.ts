@@ -6,6 +6,7 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, New, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { orGone } from '../../functions/kubernetes/snapshot.ts';
 import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
 import type { AdmissionRequest, Decision } from '../../webhook/admission.ts';
 import { ensureCaBundle, fingerprintsOf, mergeBundle } from '../../webhook/ca-bundle.ts';
@@ -52,8 +53,8 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  await removed(() => admin.delete(SECRETS, SECRET_AT));
-  await removed(() => admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration }));
+  await orGone(admin.delete(SECRETS, SECRET_AT));
+  await orGone(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration }));
 });
 
 describe('a refusal by the guard, as a client of the API server sees it', () => {
@@ -69,7 +70,7 @@ describe('a refusal by the guard, as a client of the API server sees it', () => 
       port: 0,
       certificate,
     });
-    await removed(() => admin.delete(SERVICES, { namespace: SYSTEM_NAMESPACE, name: 'mtq-guard' }));
+    await orGone(admin.delete(SERVICES, { namespace: SYSTEM_NAMESPACE, name: 'mtq-guard' }));
     await admin.create(SERVICES, {
       metadata: { namespace: SYSTEM_NAMESPACE, name: 'mtq-guard' },
       spec: { type: 'ExternalName', externalName: 'localhost' },
@@ -341,14 +342,6 @@ function meetingBeforeWrite(cluster: Cluster, count: number): Cluster {
     delete: cluster.delete.bind(cluster),
     watch: cluster.watch.bind(cluster),
   };
-}
-
-async function removed(remove: () => Promise<void>): Promise<void> {
-  try {
-    await remove();
-  } catch (error) {
-    if (!(error instanceof ApiError && error.code === 404)) throw error;
-  }
 }
 
 /** Tries until it holds; fails with its last error when it never does. */

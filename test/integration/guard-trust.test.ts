@@ -4,8 +4,9 @@ import { SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { isNotFound, Unreachable } from '../../functions/kubernetes/errors.ts';
+import { Unreachable } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { orGone } from '../../functions/kubernetes/snapshot.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
 import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
 import { fingerprintsOf, trustedAt } from '../../webhook/ca-bundle.ts';
@@ -55,8 +56,8 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const replica of stopping.splice(0)) replica.abort();
   await Promise.all(running.splice(0));
-  await unlessGone(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, CONFIGURATION));
-  await unlessGone(admin.delete(SECRETS, SECRET));
+  await orGone(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, CONFIGURATION));
+  await orGone(admin.delete(SECRETS, SECRET));
 });
 
 interface Replica {
@@ -100,12 +101,6 @@ const isTrusted = async ({ ca = '' }: { ca?: string }): Promise<boolean> => {
 const readConfiguration = async (): Promise<ValidatingWebhookConfiguration> =>
   (await admin.get(VALIDATING_WEBHOOK_CONFIGURATIONS, CONFIGURATION)).object;
 const readSecret = async (): Promise<Secret> => (await admin.get(SECRETS, SECRET)).object;
-
-async function unlessGone(removal: Promise<void>): Promise<void> {
-  await removal.catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
-}
 
 describe('the Secret', () => {
   test.each<[string, () => Promise<unknown>]>([
