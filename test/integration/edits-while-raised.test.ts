@@ -85,7 +85,14 @@ const EDITS: Readonly<Record<string, Edit>> = {
   'replaced by its manifest, our marks and all': {
     edit: async ({ metadata }) => {
       const { annotations: _annotations, labels: _labels, ...rest } = metadata;
-      const manifest = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: rest, spec: { hard: ORIGINAL } };
+      // A manifest names no version. (And with one it would be a Conflict when the target pod is charged just then.)
+      const unversioned = { ...rest, resourceVersion: '' };
+      const manifest = {
+        apiVersion: 'v1',
+        kind: 'ResourceQuota',
+        metadata: unversioned,
+        spec: { hard: ORIGINAL },
+      };
       return [(await lab.admin.replace(RESOURCE_QUOTAS, manifest)).object];
     },
     want: ORIGINAL,
