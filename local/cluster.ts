@@ -46,9 +46,11 @@ export interface LocalCluster {
   /** For the set-up, and for what people do; no process of ours uses it. */
   readonly admin: Cluster;
   readonly objects: readonly KubernetesObject[];
+  /** The process that was started last, ready or not. */
   guard(): Child;
   /** The guard's process ends (SIGKILL), as by a crash. */
   killGuard(): Promise<void>;
+  /** Resolves when it is ready; rejects when it ended before. */
   startGuard(): Promise<void>;
   /** The manifests again, after somebody removed them. */
   installAgain(): Promise<void>;
@@ -86,8 +88,9 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
 
     const eventing = await newEventing({ objects, controlPlane, port, options });
     ending.push(() => eventing.stop());
-    const guard = new Guard(async () =>
+    const guard = new Guard(async (onStart) =>
       startGuard({
+        onStart,
         deployment: deploymentOf(objects),
         bundle: join(root, 'dist/guard.mjs'),
         folder: controlPlane.folder,
@@ -173,15 +176,15 @@ function newEventing({ objects, controlPlane, port, options }: EventingParts): P
 
 /** The guard's process, which tests kill and start again. */
 class Guard {
-  readonly #launch: () => Promise<Child>;
+  readonly #launch: (onStart: (child: Child) => void) => Promise<Child>;
   #child: Child | undefined;
 
-  constructor(launch: () => Promise<Child>) {
+  constructor(launch: (onStart: (child: Child) => void) => Promise<Child>) {
     this.#launch = launch;
   }
 
   async start(): Promise<void> {
-    this.#child = await this.#launch();
+    await this.#launch((child) => (this.#child = child));
   }
 
   child(): Child {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import { confined } from './confined.ts';
 import type { Child } from './controlplane/children.ts';
-import { startServing } from './serving.ts';
+import { startServing, type ServingOptions } from './serving.ts';
 
 interface Deployment extends KubernetesObject {
   spec: {
@@ -12,7 +12,7 @@ interface Deployment extends KubernetesObject {
   };
 }
 
-export interface GuardOptions {
+export interface GuardOptions extends Pick<ServingOptions, 'onStart'> {
   /** The rendered Deployment: its environment and service account are what the process gets. */
   readonly deployment: KubernetesObject;
   /** Of the process and its log; `guard` when left out. */
@@ -34,7 +34,7 @@ export const guardAccount = (deployment: KubernetesObject): string =>
 
 /** The guard as a process of the real bundle; resolves when it is ready, rejects with the end of its log. */
 export async function startGuard(options: GuardOptions): Promise<Child> {
-  const { name = 'guard', deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
+  const { name = 'guard', deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort, onStart } = options;
   const declared = (deployment as Deployment).spec.template.spec.containers[0]?.env ?? [];
   const env = {
     PATH: process.env['PATH'],
@@ -46,5 +46,6 @@ export async function startGuard(options: GuardOptions): Promise<Child> {
     SHUTDOWN_DELAY_MS: '0',
     ...options.env,
   };
-  return startServing({ name, args: confined(bundle, env), env, logFile: join(folder, `${name}.log`), port });
+  const logFile = join(folder, `${name}.log`);
+  return startServing({ name, args: confined(bundle, env), env, logFile, port, onStart });
 }

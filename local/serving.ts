@@ -10,14 +10,17 @@ export interface ServingOptions {
   readonly cwd?: string;
   /** Where it serves its health. */
   readonly port: number;
+  /** Hears of the process at once: before it is ready it works already, and may have to be ended. */
+  readonly onStart?: ((child: Child) => void) | undefined;
 }
 
 const READY_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
 /** A Node process that serves health at this port; resolves when it is ready, rejects with the end of its log. */
-export async function startServing({ port, ...options }: ServingOptions): Promise<Child> {
+export async function startServing({ port, onStart, ...options }: ServingOptions): Promise<Child> {
   const child = await startChild({ command: process.execPath, ...options });
+  onStart?.(child);
   let ended: string | undefined;
   void child.ended.then((how) => (ended = how));
   const until = performance.now() + READY_WITHIN_MS;

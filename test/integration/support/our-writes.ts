@@ -6,13 +6,19 @@ import type { Write } from './faulty-proxy.ts';
 /** Which of our processes' writes are meant. */
 export type Hits = (write: Write) => boolean;
 
+/** The resource of a path: /api/v1/namespaces/<name>[/<its resource or subresource>/…] is of a namespace, or of what is in it. */
+function resourceOf(path: string): string | undefined {
+  const [first, , second] = path.replace(/^\/apis?\/(?:[^/]+\/)?v[^/]+\//, '').split('/');
+  const isInNamespace =
+    first === 'namespaces' && second !== undefined && !/^(?:status|finalize)$/.test(second);
+  return isInNamespace ? second : first;
+}
+
 /** Of this account, to this kind of object (or one of its subresources). */
 export const by =
   (account: string, method: string, plural: string): Hits =>
   (write) =>
-    [write.account === account, write.method === method, write.path.split('/').includes(plural)].every(
-      Boolean,
-    );
+    [write.account === account, write.method === method, resourceOf(write.path) === plural].every(Boolean);
 
 export const isIn =
   (namespace: string): Hits =>
