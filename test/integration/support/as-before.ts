@@ -12,16 +12,13 @@ import { readBack, type Tenant } from './tenant.ts';
  * its whole history broke an invariant.
  */
 export async function expectAsBefore(admin: Cluster, tenant: Tenant, { failed = false } = {}): Promise<void> {
-  await expectSameObjects(admin, tenant, { failed });
+  const attempt = await expectSameObjects(admin, tenant);
+  expect(attempt !== undefined).toBe(failed);
   expect(breaches(tenant.history)).toEqual([]);
 }
 
-/** The same without a look at what went on meanwhile. */
-export async function expectSameObjects(
-  admin: Cluster,
-  tenant: Tenant,
-  { failed = false } = {},
-): Promise<void> {
+/** The same without a look at what went on meanwhile; resolves with the last attempt that the namespace remembers. */
+export async function expectSameObjects(admin: Cluster, tenant: Tenant): Promise<string | undefined> {
   const { history, before } = tenant;
   const { namespace, quotas } = await readBack(admin, tenant);
   if (namespace === undefined) throw new Error(`${tenant.name} is gone`);
@@ -34,7 +31,7 @@ export async function expectSameObjects(
   );
   const { [ANNOTATION.lastAttempt]: attempt, ...annotations } = metadataOf(namespace).annotations;
   expect({ ...metadataOf(namespace), annotations }).toEqual(metadataOf(before.namespace));
-  expect(attempt !== undefined).toBe(failed);
+  return attempt;
 }
 
 /** The annotations that this quota has more than before. */
