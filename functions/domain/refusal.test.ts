@@ -4,7 +4,7 @@ import { aQuantityText } from '../../test/builders/arbitraries.ts';
 import { aMigration, aVmi } from '../../test/builders/kubevirt.ts';
 import { aFailure, exceeded, forbidden } from '../../test/builders/refusal.ts';
 import { canonicalKey } from './charged.ts';
-import { POLICY } from './names.ts';
+import { POLICY, WEBHOOK } from './names.ts';
 import { parseQuantity } from './quantity.ts';
 import { parseRefusal, refusalsOf, type Refusal } from './refusal.ts';
 
@@ -61,7 +61,8 @@ describe('parseRefusal', () => {
     'Error creating a Migration: something',
     said('the server was unable to return a response in the time allotted'),
     said('Operation cannot be fulfilled on resourcequotas "q": the object has been modified'),
-    said('admission webhook "locked.mtq.kubevirt.io" denied the request: the namespace is locked'),
+    said(`admission webhook "${WEBHOOK.locked}" denied the request: the namespace is locked`),
+    said(`Internal error occurred: failed calling webhook "${WEBHOOK.locked}": failed to call webhook: EOF`),
     ...Object.values(POLICY).map((name) =>
       said(forbidden(`ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: locked`)),
     ),

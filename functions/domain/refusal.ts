@@ -32,8 +32,9 @@ const FORMS: readonly (readonly ['uncovered' | 'limitRange' | 'podSecurity' | 'p
   ['limitRange', /^\[?(?:(?:maximum|minimum) \S+ usage per |\S+ max limit to request ratio per )/],
   ['podSecurity', /^violates PodSecurity "/],
 ];
+/** A 403 that it answered; a 500 where it did not answer. */
 const BY_WEBHOOK =
-  /^(?:admission webhook "([^"]+)" denied the request|Internal error occurred: failed calling webhook)/;
+  /^(?:admission webhook|Internal error occurred: failed calling webhook) "([^"]+)"(?: denied the request|: )/;
 
 const BY_POLICY = /^ValidatingAdmissionPolicy '([^']+)' /;
 
@@ -54,7 +55,7 @@ export function parseRefusal(message: string): Refusal | undefined {
 
 const OURS: readonly (string | undefined)[] = [WEBHOOK.locked, ...Object.values(POLICY)];
 
-/** Our own guard refused it while the namespace was locked for others: that says nothing of the pod either. */
+/** Our own guard refused it, or was not there, while the namespace was locked for others: that says nothing of the pod either. */
 const isOurs = (refusing: string | undefined): boolean => OURS.includes(refusing);
 
 function forbiddenBecause(why: string, text: string): Refusal {

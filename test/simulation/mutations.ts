@@ -314,7 +314,7 @@ export const MUTATIONS: readonly Mutation[] = [
         replace: '',
       },
       {
-        file: 'functions/domain/assessment.ts',
+        file: 'functions/domain/veto.ts',
         find: "  if (lockOf(namespace).kind !== 'none') {",
         replace: "  if (lockOf(namespace).kind === 'malformed') {",
       },

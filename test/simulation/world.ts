@@ -6,6 +6,7 @@ import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kuberne
 import type { AdmissionRequest, AdmissionResponse } from '../../webhook/admission.ts';
 import { Broker } from './broker.ts';
 import { Checker } from './checker/checker.ts';
+import type { Writing } from './checker/locks.ts';
 import { Client, type Call, type Caller, type Network } from './client.ts';
 import { DISTURBANCES, DISTURBING } from './disturbances.ts';
 import { Faults, type Strike } from './faults.ts';
@@ -78,7 +79,8 @@ export class World {
   #ahead = 0;
   #names = 0;
   #tokens = 0;
-  #writer = 'nobody';
+  #writing: Writing = { user: 'nobody', heldMs: 0 };
+  readonly #arrivedAt = new WeakMap<object, number>();
 
   constructor(scenario: Scenario, { plan, trace = false }: WorldOptions = {}) {
     this.scenario = scenario;
@@ -224,7 +226,7 @@ export class World {
 
   /** Past every admission. */
   write(user: string, object: KubernetesObject): void {
-    this.#writer = user;
+    this.#writing = { user, heldMs: 0 };
     this.store.put(object);
   }
 
@@ -256,7 +258,10 @@ export class World {
       );
       const made = store.put({ ...quota(name, store.newUid(), hard), status: { hard, used } });
       if (made !== undefined)
-        this.checker.see({ revision: 0, type: 'ADDED', kind: RESOURCE_QUOTAS.kind, object: made }, 'admin');
+        this.checker.see(
+          { revision: 0, type: 'ADDED', kind: RESOURCE_QUOTAS.kind, object: made },
+          { user: 'admin', heldMs: 0 },
+        );
     }
   }
 
@@ -286,16 +291,18 @@ export class World {
 
   /** Where a request may be held up in the API server; what is written is known by who was let go last. */
   #pace(point: Point): Promise<void> {
-    const { phase, verb, kind, user } = point;
+    const { phase, verb, kind, user, request } = point;
+    const arrivedAt = this.#arrivedAt.get(request) ?? this.time.now;
+    this.#arrivedAt.set(request, arrivedAt);
     if ((phase === 'arrive' || phase === 'answer') && verb !== 'watch') return DONE;
     const isAttributed = phase === 'commit' && (kind === RESOURCE_QUOTAS.kind || kind === NAMESPACES.kind);
     return new Promise((resolve) => {
       this.schedule.park(
         `${phase} of ${user}`,
         () => {
-          if (phase === 'commit') this.#writer = user;
+          if (phase === 'commit') this.#writing = { user, heldMs: this.time.now - arrivedAt };
           // What quota admission charges is written by the API server.
-          if (phase === 'charge') this.#writer = 'kube-apiserver';
+          if (phase === 'charge') this.#writing = { user: 'kube-apiserver', heldMs: 0 };
           this.checker.pass(point);
           resolve();
         },
@@ -323,8 +330,11 @@ export class World {
   }
 
   #onChange(change: Change): void {
-    this.trace.tell('store', () => `${changeText(change)} (by ${this.#writer.split(':').at(-1) ?? ''})`);
-    this.checker.see(change, this.#writer);
+    this.trace.tell(
+      'store',
+      () => `${changeText(change)} (by ${this.#writing.user.split(':').at(-1) ?? ''})`,
+    );
+    this.checker.see(change, this.#writing);
     const { lagMs } = this.scenario;
     for (const server of this.servers) {
       if (change.kind === NAMESPACES.kind) this.#catchUp(server.caches.namespaces, lagMs);

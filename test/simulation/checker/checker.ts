@@ -7,7 +7,7 @@ import { isOurs } from '../guard.ts';
 import type { Point } from '../model/request.ts';
 import type { Change, Store } from '../model/store.ts';
 import { Admissions } from './admissions.ts';
-import { Locks } from './locks.ts';
+import { Locks, type Writing } from './locks.ts';
 import { QuotaLedger } from './quota-ledger.ts';
 import { Raises } from './raises.ts';
 
@@ -39,14 +39,13 @@ export class Checker {
     });
   }
 
-  /** `user`: who wrote it. */
-  see(change: Change, user: string): void {
+  see(change: Change, by: Writing): void {
     switch (change.kind) {
       case NAMESPACES.kind:
-        this.#seeNamespace(change.object, user);
+        this.#seeNamespace(change.object, by);
         break;
       case RESOURCE_QUOTAS.kind:
-        this.#seeQuota(change, user);
+        this.#seeQuota(change, by);
         break;
       case PODS.kind:
         this.admissions.see(change);
@@ -84,8 +83,8 @@ export class Checker {
     return this.#store.list<Vmmrq>(VMMRQS.kind);
   }
 
-  #seeNamespace(namespace: Namespace, user: string): void {
-    const isTaken = this.locks.see(namespace, user, (uid) => this.admissions.isThrough(uid));
+  #seeNamespace(namespace: Namespace, by: Writing): void {
+    const isTaken = this.locks.see(namespace, by, (uid) => this.admissions.isThrough(uid));
     if (!isTaken) return;
     this.#raises.begin(this.#vmmrqs());
     for (const { quota, name } of this.ledgers.values()) {
@@ -95,7 +94,7 @@ export class Checker {
     }
   }
 
-  #seeQuota({ type, before, object }: Change, user: string): void {
+  #seeQuota({ type, before, object }: Change, { user }: Writing): void {
     const quota = object as ResourceQuota;
     const { uid } = quota.metadata;
     const ledger = this.ledgers.get(uid);

@@ -7,6 +7,13 @@ import { LockedTime } from './locked-time.ts';
 
 export type Report = (breach: string) => void;
 
+/** A write. */
+export interface Writing {
+  readonly user: string;
+  /** How long the API server sat on it before it took effect, milliseconds. */
+  readonly heldMs: number;
+}
+
 /** How long an answer may be on its way before its client gives it up: what unlock measured may be so old. */
 const SILENCE_MS = 4_000;
 
@@ -55,19 +62,19 @@ export class Locks {
   }
 
   /** `through`: whether a migration has had its target pod. True: a lock was taken. */
-  see(namespace: Namespace, user: string, through: (uid: string) => boolean): boolean {
+  see(namespace: Namespace, by: Writing, through: (uid: string) => boolean): boolean {
     const [was, state] = [tokenOf(this.#state), lockOf(namespace)];
     const is = tokenOf(state);
-    this.#checkKeys(namespace, state, user);
+    this.#checkKeys(namespace, state, by);
     this.#state = state;
     if (was === is) return false;
-    if (was !== undefined) this.#end(was, { by: user, replacedBy: is, through });
+    if (was !== undefined) this.#end(was, { by, replacedBy: is, through });
     this.lock = undefined;
     if (state.kind === 'held') this.#take(state.lock);
     return state.kind === 'held';
   }
 
-  #checkKeys({ metadata }: Namespace, state: LockState, user: string): void {
+  #checkKeys({ metadata }: Namespace, state: LockState, { user }: Writing): void {
     const isLabelled = metadata.labels?.[LABEL.locked] === 'true';
     if (isOurs(user) && isLabelled !== (state.kind !== 'none')) {
       this.#report('I1: the label and the annotation of the lock are not there together');
@@ -87,7 +94,7 @@ export class Locks {
 
   #end(token: string, { by, replacedBy, through }: End): void {
     if (replacedBy !== undefined) this.#report(`I6: ${replacedBy} replaced the lock of ${token}`);
-    else if (!isOurs(by)) this.#broken.add(token);
+    else if (!isOurs(by.user)) this.#broken.add(token);
     this.ended.add(token);
     const to = this.#time.now;
     const from = this.since ?? to;
@@ -98,7 +105,11 @@ export class Locks {
       return;
     }
     this.counts.failures += 1;
-    this.#lockedTime.add({ from, to, unknownMs: this.isCalm ? 0 : SILENCE_MS }, lifetimeOf(lock));
+    // Nobody wrote down how long that one was.
+    if (this.#broken.has(token)) return;
+    // How long its own unlock will take is not in what unlock writes.
+    const unknownMs = by.heldMs + (this.isCalm ? 0 : SILENCE_MS);
+    this.#lockedTime.add({ from, to, unknownMs }, lifetimeOf(lock));
     const beyond = this.#lockedTime.beyondBudget();
     if (beyond > 0)
       this.#report(`I7: failed attempts locked the namespace for ${String(beyond)} ms too long`);
@@ -106,7 +117,7 @@ export class Locks {
 }
 
 interface End {
-  readonly by: string;
+  readonly by: Writing;
   readonly replacedBy: string | undefined;
   readonly through: (uid: string) => boolean;
 }

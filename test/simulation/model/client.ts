@@ -152,6 +152,7 @@ export class Client implements ModelCluster {
     const { namespace, name = '', subresource, dryRun = false } = about;
     const { server, user, pace } = this.#parts;
     const point = {
+      request: {},
       server,
       user,
       verb,

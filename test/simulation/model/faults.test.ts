@@ -40,6 +40,7 @@ test('every phase of a write is parked at, in its order', async () => {
     ['arrive', 'admit', 'charge', 'commit', 'answer'].map((phase) => `create ${phase}`),
   );
   expect(scene.points[0]).toEqual({
+    request: {},
     server: 'server-0',
     user: 'admin',
     verb: 'create',

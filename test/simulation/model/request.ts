@@ -14,6 +14,8 @@ export type Verb = 'get' | 'list' | 'create' | 'replace' | 'patch' | 'delete' | 
 
 /** One request at one phase. */
 export interface Point {
+  /** The same object at all phases of one request. */
+  readonly request: object;
   readonly server: string;
   readonly user: string;
   readonly verb: Verb;
