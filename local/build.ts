@@ -16,11 +16,25 @@ const PROCESSES = {
  * kept: faas-js-runtime knows a reply by its class name (facts/knative.md §3.2).
  */
 export async function bundle(
+  entryPoints?: Readonly<Record<string, string>>,
+  outdir?: string,
+): Promise<string> {
+  return (await bundleOf(entryPoints, outdir)).folder;
+}
+
+export interface Bundle {
+  readonly folder: string;
+  /** The files that went into it, ours and those of packages, as paths from the top of the repository. */
+  readonly inputs: readonly string[];
+}
+
+/** The same, and what went into it. */
+export async function bundleOf(
   entryPoints: Readonly<Record<string, string>> = PROCESSES,
   outdir = `${root}dist`,
-): Promise<string> {
+): Promise<Bundle> {
   await rm(outdir, { recursive: true, force: true });
-  await build({
+  const { metafile } = await build({
     absWorkingDir: root,
     entryPoints,
     outdir,
@@ -33,13 +47,19 @@ export async function bundle(
     keepNames: true,
     sourcemap: 'linked',
     legalComments: 'none',
+    metafile: true,
     logLevel: 'warning',
     // CommonJS dependencies in an ES module bundle still ask for Node's own modules by require.
     banner: {
       js: "import { createRequire as newRequire } from 'node:module'; const require = newRequire(import.meta.url);",
     },
   });
-  return outdir;
+  const outputs = Object.values(metafile.outputs);
+  // Only what is really there: a file of which nothing is used is an input of the build, too.
+  const inputs = outputs.flatMap((output) =>
+    Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+  );
+  return { folder: outdir, inputs: [...new Set(inputs)] };
 }
 
 if (import.meta.main) await bundle();
