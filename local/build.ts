@@ -1,8 +1,10 @@
 import { build } from 'esbuild';
-import { rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const DIST = join(root, 'dist');
 
 /** What runs in the image: the host, the bare Knative function for `func`, and the guard. */
 const PROCESSES = {
@@ -28,16 +30,18 @@ export interface Bundle {
   readonly inputs: readonly string[];
 }
 
-/** The same, and what went into it. */
+/** The same, and what went into it. The files are the same wherever they go: esbuild's names and maps are of dist. */
 export async function bundleOf(
   entryPoints: Readonly<Record<string, string>> = PROCESSES,
-  outdir = `${root}dist`,
+  outdir: string = DIST,
 ): Promise<Bundle> {
   await rm(outdir, { recursive: true, force: true });
-  const { metafile } = await build({
+  await mkdir(outdir, { recursive: true });
+  const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     entryPoints,
-    outdir,
+    outdir: DIST,
+    write: false,
     outExtension: { '.js': '.mjs' },
     bundle: true,
     splitting: true,
@@ -54,6 +58,7 @@ export async function bundleOf(
       js: "import { createRequire as newRequire } from 'node:module'; const require = newRequire(import.meta.url);",
     },
   });
+  for (const { path, contents } of outputFiles) await writeFile(join(outdir, basename(path)), contents);
   const outputs = Object.values(metafile.outputs);
   // Only what is really there: a file of which nothing is used is an input of the build, too.
   const inputs = outputs.flatMap((output) =>

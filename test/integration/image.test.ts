@@ -59,10 +59,10 @@ afterAll(() => folder.remove());
 
 const seconds = (since: number): string => ((performance.now() - since) / 1_000).toFixed(1);
 
-test('built again, it is the same image', async () => {
+test('built again, in another place, it is the same image', async () => {
   const again = await buildFromScratch({
     ...BUILD,
-    out: join(folder.path, 'again'),
+    out: join(folder.path, 'again/and/elsewhere'),
     platforms: PLATFORMS.filter(({ architecture }) => architecture === HERE),
   });
   const [one] = image.platforms.filter(({ platform }) => platform.architecture === HERE);
