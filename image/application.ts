@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleOf } from '../local/build.ts';
 import type { FileEntry } from './archive.ts';
@@ -35,6 +35,18 @@ export async function application(folder: string): Promise<Application> {
     ],
     packages: [...paths].map(lockedPackage).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   };
+}
+
+/** The same as files: dist/, LICENSE and THIRD-PARTY-LICENSES in `folder`, which is made. */
+export async function writeApplication(folder: string): Promise<void> {
+  const bundled = `${folder}.bundle`;
+  const { entries } = await application(bundled);
+  for (const { path, content } of entries) {
+    const file = join(folder, path.slice(HOME.length + 1));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content);
+  }
+  rmSync(bundled, { recursive: true });
 }
 
 /** "node_modules/a/node_modules/@b/c/d.js" is of a/node_modules/@b/c; undefined for a file of our own. */

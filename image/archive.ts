@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { Transform, type Readable } from 'node:stream';
+import { PassThrough, Transform, type Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -66,12 +66,29 @@ export interface Written {
  * in, all owned by root, all of the time `epoch` (seconds).
  */
 export async function writeTar(entries: readonly Entry[], file: string, epoch: number): Promise<Written> {
+  return write(entries, file, { epoch, compress: createGzip });
+}
+
+/** The same without compression, for what is compressed already. */
+export async function writePlainTar(
+  entries: readonly Entry[],
+  file: string,
+  epoch: number,
+): Promise<Written> {
+  return write(entries, file, { epoch, compress: () => new PassThrough() });
+}
+
+async function write(
+  entries: readonly Entry[],
+  file: string,
+  { epoch, compress }: { readonly epoch: number; readonly compress: () => Transform },
+): Promise<Written> {
   const all = inOrder(entries);
   const pack = tar.pack();
   const common = { uid: 0, gid: 0, mtime: new Date(epoch * 1_000) };
   const archive = measured();
   const compressed = measured();
-  const writing = pipeline(pack, archive.through, createGzip(), compressed.through, createWriteStream(file));
+  const writing = pipeline(pack, archive.through, compress(), compressed.through, createWriteStream(file));
   for (const entry of all) {
     if (entry.type === 'file')
       pack.entry({ ...common, name: entry.path, mode: entry.mode ?? 0o644 }, entry.content);

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { application, HOME } from './application.ts';
+import { writeApplication } from './application.ts';
 import { PLATFORMS } from './platforms.ts';
 import type { BuildOptions } from './scratch.ts';
 import { NAME } from './sbom.ts';
@@ -68,20 +68,10 @@ export async function buildWithEngine(
   const { probe, build } = commandsOf(engine, { context, layout, version, epoch });
   await run(probe);
   rmSync(out, { recursive: true, force: true });
-  await writeContext(context, join(out, 'dist'));
+  await writeApplication(context);
   for (const command of build) await run(command);
   rmSync(context, { recursive: true });
   return layout;
-}
-
-async function writeContext(context: string, bundled: string): Promise<void> {
-  const { entries } = await application(bundled);
-  for (const { path, content } of entries) {
-    const file = join(context, path.slice(HOME.length + 1));
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, content);
-  }
-  rmSync(bundled, { recursive: true });
 }
 
 /** Rejects with EngineFailed: the end of what it printed is the reason. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeTar, type Entry } from './archive.ts';
 import { HOME } from './application.ts';
@@ -141,6 +141,15 @@ export class Layout {
     writeFileSync(join(this.folder, 'blobs/sha256', sum), content);
     return { mediaType, digest: `sha256:${sum}`, size: content.length };
   }
+}
+
+/** The digest of the image in a layout. */
+export function digestOf(layout: string): string {
+  const { manifests } = JSON.parse(readFileSync(join(layout, 'index.json'), 'utf8')) as Index;
+  const [image] = manifests;
+  if (image === undefined || manifests.length > 1)
+    throw new Error(`${layout} holds ${String(manifests.length)} images, not one`);
+  return image.digest;
 }
 
 const index = (manifests: readonly Descriptor[]): Index => ({
