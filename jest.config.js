@@ -18,7 +18,7 @@ export default {
     {
       ...base,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{functions,webhook,local}/**/*.test.ts'],
+      testMatch: ['<rootDir>/{functions,webhook,local,image,release}/**/*.test.ts'],
     },
     { ...base, displayName: 'contract', testMatch: ['<rootDir>/test/contract/*.test.ts'] },
     {

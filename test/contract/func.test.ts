@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { readSettings } from '../../functions/settings.ts';
+import { renderDefault } from '../../local/cluster.ts';
+import { functionSchema, type FunctionFile } from './func-schema.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const file = parse(read('func.yaml')) as FunctionFile;
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+
+interface KnativeService extends KubernetesObject {
+  spec: {
+    template: {
+      metadata: { annotations: Record<string, string> };
+      spec: {
+        serviceAccountName: string;
+        containerConcurrency: number;
+        containers: [
+          {
+            env: { name: string; value: string }[];
+            readinessProbe: { httpGet: { path: string } };
+            livenessProbe: { httpGet: { path: string } };
+            resources: { requests: Record<string, string>; limits: Record<string, string> };
+          },
+        ];
+      };
+    };
+  };
+}
+
+describe('func.yaml', () => {
+  test('is a Function as func takes it', () => {
+    expect(functionSchema.parse(file)).toEqual(file);
+  });
+
+  const { deploy, name, ...rest } = file;
+  test.each<[string, unknown]>([
+    ['a key that func does not know', { ...file, envs: [] }],
+    ['no time of creation', { ...rest, name, created: undefined }],
+    ['another specVersion', { ...file, specVersion: '0.35.0' }],
+    ['a name that is no DNS label', { ...file, name: 'Steps' }],
+    ['an annotation that Serving refuses', annotated('autoscaling.knative.dev/window')],
+    ['max less than min', { ...file, deploy: { ...deploy, options: { scale: { min: 3, max: 2 } } } }],
+    ['a number for a variable', { ...file, run: { envs: [{ name: 'SETTLE_MS', value: 250 }] } }],
+  ])('the schema refuses %s', (_, changed) => {
+    expect(functionSchema.safeParse(changed).success).toBe(false);
+  });
+
+  function annotated(key: string): unknown {
+    return { ...file, deploy: { ...deploy, annotations: { [key]: '6s' } } };
+  }
+
+  test('its variables are settings that the process starts with, all steps in one', () => {
+    const env = Object.fromEntries(file.run?.envs?.map(({ name, value }) => [name, value]) ?? []);
+    expect(readSettings(env)).toMatchObject({ SETTLE_MS: 250, K_SINK: env['K_SINK'], PORT: 8080 });
+    expect(env).not.toHaveProperty('STEP');
+  });
+
+  test('what the buildpack runs and starts is there', () => {
+    const script = file.build?.buildEnvs?.find(({ name }) => name === 'BP_NODE_RUN_SCRIPTS')?.value ?? '';
+    expect(scripts[script]).toBe('node local/build.ts');
+    expect(scripts['start']).toBe('node dist/functions.mjs');
+    // Needed by the build, so func has to take it along.
+    expect(read('.funcignore').split('\n')).not.toContain('local');
+  });
+});
+
+describe('func.yaml and config/serving say the same', () => {
+  let services: KnativeService[];
+  beforeAll(async () => {
+    const objects = await renderDefault();
+    services = objects.filter(
+      ({ apiVersion }) => apiVersion === 'serving.knative.dev/v1',
+    ) as KnativeService[];
+  });
+  const named = (name: string): KnativeService => {
+    const found = services.find(({ metadata }) => metadata.name === name);
+    if (found === undefined) throw new Error(`no Service ${name}`);
+    return found;
+  };
+
+  test('environment: what the steps have that need one', () => {
+    const envOf = (name: string): { name: string; value: string }[] =>
+      named(name).spec.template.spec.containers[0].env;
+    const declared = [...envOf('raise'), ...envOf('unlock')].filter(({ name }) => name !== 'STEP');
+    const ours = file.run?.envs?.filter(({ name }) => name !== 'FUNC_BODY_LIMIT') ?? [];
+    expect(ours).toEqual(expect.arrayContaining(declared));
+    expect(ours).toHaveLength(declared.length);
+  });
+
+  test('service account, probes, scale, resources', () => {
+    const { template } = named('raise').spec;
+    const { readinessProbe, livenessProbe, resources } = template.spec.containers[0];
+    const { deploy } = file;
+    expect(deploy?.serviceAccountName).toBe(template.spec.serviceAccountName);
+    expect(deploy?.healthEndpoints).toEqual({
+      readiness: readinessProbe.httpGet.path,
+      liveness: livenessProbe.httpGet.path,
+    });
+    const { annotations } = template.metadata;
+    expect(deploy?.options?.scale).toEqual({
+      min: Number(annotations['autoscaling.knative.dev/min-scale']),
+      max: Number(annotations['autoscaling.knative.dev/max-scale']),
+    });
+    expect(deploy?.options?.resources).toEqual({
+      requests: resources.requests,
+      limits: { ...resources.limits, concurrency: template.spec.containerConcurrency },
+    });
+  });
+});
