@@ -1,5 +1,5 @@
 import { newFunction, type Handle } from './eventing/function.ts';
-import { connect } from './kubernetes/client.ts';
+import { reachApiServer } from './kubernetes/api-server.ts';
 import { newLog } from './log.ts';
 import { readSettings } from './settings.ts';
 import { STEPS } from './steps.ts';
@@ -7,7 +7,7 @@ import { newTools } from './tools.ts';
 
 const settings = readSettings(process.env);
 const log = newLog(settings.LOG_LEVEL, { process: settings.STEP ?? 'functions' });
-const { tools } = newTools({ cluster: connect(settings.KUBECONFIG), settings, log });
+const { tools } = newTools({ cluster: await reachApiServer(settings), settings, log });
 const steps = STEPS.filter(({ name }) => settings.STEP === undefined || name === settings.STEP);
 
 /** The steps as a plain Knative function, for `func` and faas-js-runtime: one process, one `handle`. */

@@ -1,7 +1,7 @@
 import { newFunction } from './eventing/function.ts';
 import { drainable } from './eventing/drain.ts';
 import { listen, newServer } from './eventing/server.ts';
-import { connect } from './kubernetes/client.ts';
+import { reachApiServer } from './kubernetes/api-server.ts';
 import { describeError } from './kubernetes/errors.ts';
 import { newLog } from './log.ts';
 import { readSettings } from './settings.ts';
@@ -15,7 +15,7 @@ const LONGEST_STEP_MS = 20_000;
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: settings.STEP ?? 'functions' });
-  const { tools, settle } = newTools({ cluster: connect(settings.KUBECONFIG), settings, log });
+  const { tools, settle } = newTools({ cluster: await reachApiServer(settings), settings, log });
   const steps = STEPS.filter(({ name }) => settings.STEP === undefined || name === settings.STEP);
   const server = newServer(newFunction(steps, tools), log);
   const close = drainable(server, LONGEST_STEP_MS);

@@ -9,6 +9,7 @@ describe('readSettings', () => {
     expect(readSettings(SINK)).toEqual({
       PORT: 8080,
       K_SINK: 'http://broker.example/',
+      SERVICE_ACCOUNT_FOLDER: '/var/run/secrets/kubernetes.io/serviceaccount',
       KUBEVIRT_NAMESPACE: 'kubevirt',
       KUBEVIRT_CONTROLLER: 'kubevirt-controller',
       LOCK_SECONDS: 30,

@@ -29,6 +29,7 @@ const shared = {
   PORT: whole(0, 65_535, 8080),
   K_SINK: url.optional(),
   KUBECONFIG: z.string().min(1).optional(),
+  SERVICE_ACCOUNT_FOLDER: filled('/var/run/secrets/kubernetes.io/serviceaccount'),
   KUBEVIRT_NAMESPACE: filled('kubevirt'),
   KUBEVIRT_CONTROLLER: filled('kubevirt-controller'),
   LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, 30),

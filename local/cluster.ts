@@ -26,6 +26,8 @@ export interface LocalClusterOptions {
   readonly idleMs?: number;
   /** On top of what the manifests say, for functions and guard. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Functions and guard find the API server as in a pod, not by KUBECONFIG. */
+  readonly inPods?: boolean;
   /** Users and API servers. */
   readonly controlPlane?: StartOptions;
   /** Another way to the API server for a function or the guard: from the path of its kubeconfig to that of another. */
@@ -99,6 +101,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
         tlsPort,
         rewrite: eventing.rewrite,
         env: options.env ?? {},
+        inPod: options.inPods ?? false,
       }),
     );
     await guard.start();
@@ -156,13 +159,14 @@ interface EventingParts {
 }
 
 function newEventing({ objects, controlPlane, port, options }: EventingParts): Promise<Eventing> {
-  const { idleMs, env, onHop, onActivity, onLog } = options;
+  const { idleMs, env, inPods = false, onHop, onActivity, onLog } = options;
   return startEventing({
     objects: objects,
     server: controlPlane.url,
     clusterFor: async (account) => connect(await accountOf(controlPlane, account)),
     kubeconfigFor: (account) => wayOf({ controlPlane, options }, account),
     bundle: join(root, 'dist/functions.mjs'),
+    inPods,
     addresses: {
       [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,
     },

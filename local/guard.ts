@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import { confined } from './confined.ts';
 import type { Child } from './controlplane/children.ts';
+import { podEnvironment } from './in-pod.ts';
 import { startServing, type ServingOptions } from './serving.ts';
 
 interface Deployment extends KubernetesObject {
@@ -26,6 +27,8 @@ export interface GuardOptions extends Pick<ServingOptions, 'onStart'> {
   /** Cluster DNS for the URLs in its environment. */
   readonly rewrite: (text: string) => string;
   readonly env: Readonly<Record<string, string>>;
+  /** It finds the API server as in a pod, not by KUBECONFIG. */
+  readonly inPod?: boolean;
 }
 
 /** The service account that the Deployment runs as. */
@@ -39,7 +42,7 @@ export async function startGuard(options: GuardOptions): Promise<Child> {
   const env = {
     PATH: process.env['PATH'],
     ...Object.fromEntries(declared.map(({ name, value = '' }) => [name, rewrite(value)])),
-    KUBECONFIG: kubeconfig,
+    ...(options.inPod === true ? podEnvironment(kubeconfig) : { KUBECONFIG: kubeconfig }),
     PORT: String(port),
     TLS_PORT: String(tlsPort),
     // Nobody has to be told that it leaves: there are no endpoints here.

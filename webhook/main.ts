@@ -1,4 +1,4 @@
-import { connect } from '../functions/kubernetes/client.ts';
+import { reachApiServer } from '../functions/kubernetes/api-server.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
 import { newLog } from '../functions/log.ts';
@@ -20,7 +20,7 @@ import { Watchdog } from './watchdog.ts';
 async function main(): Promise<void> {
   const settings = readGuardSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: 'guard' });
-  const cluster = connect(settings.KUBECONFIG);
+  const cluster = await reachApiServer(settings);
   const stopping = new AbortController();
   const { signal } = stopping;
   let leaving = false;

@@ -1,6 +1,6 @@
 import https from 'node:https';
 import type { IncomingMessage } from 'node:http';
-import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { Access } from './access.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
 
 export interface Request {
@@ -25,17 +25,13 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 /** The bytes to and from one API server: kept-alive connections, credentials, typed errors. Knows no objects. */
 export class Transport {
-  readonly #config: KubeConfig;
+  readonly #access: Access;
   readonly #userAgent: string;
-  readonly #server: URL;
   #agent: https.Agent | undefined;
 
-  constructor(config: KubeConfig, userAgent: string) {
-    const cluster = config.getCurrentCluster();
-    if (cluster === null) throw new Error('the kubeconfig has no current context with a cluster');
-    this.#config = config;
+  constructor(access: Access, userAgent: string) {
+    this.#access = access;
     this.#userAgent = userAgent;
-    this.#server = new URL(cluster.server);
   }
 
   /** Resolves once the answer's headers are there; rejects with ApiError for 4xx and 5xx, else with Unreachable. */
@@ -64,14 +60,14 @@ export class Transport {
   }
 
   async #options(request: Request, body: string | undefined): Promise<https.RequestOptions> {
-    const credentials: https.RequestOptions = { headers: {} };
-    await this.#config.applyToHTTPSOptions(credentials);
+    const { server } = this.#access;
+    const credentials = await this.#access.credentials();
     this.#agent ??= newAgent(credentials);
     return {
       method: request.method,
-      host: this.#server.hostname,
-      port: this.#server.port === '' ? 443 : this.#server.port,
-      path: `${this.#server.pathname.replace(/\/$/, '')}${request.path}`,
+      host: server.hostname,
+      port: server.port === '' ? 443 : server.port,
+      path: `${server.pathname.replace(/\/$/, '')}${request.path}`,
       agent: this.#agent,
       ...(request.signal === undefined ? {} : { signal: request.signal }),
       headers: {

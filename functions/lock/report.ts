@@ -5,21 +5,17 @@ import { writeEvents } from '../kubernetes/report.ts';
 import type { Outcome, Tools } from '../step.ts';
 import type { Take } from './decide.ts';
 
-/** Says on the migrations and the VMMRQs that the namespace is locked, and for whom. */
+/** Says on the migrations that the namespace is locked for them. On the VMMRQs the condition Locked says so, and QuotaRaised. */
 export async function reportLocked(
   { lock: taken, message }: Take,
   snapshot: NamespaceSnapshot,
   tools: Tools,
 ): Promise<void> {
   const namespace = snapshot.namespace.metadata.name;
-  const about = [
-    ...taken.migrations.map((migration) => aboutMigration(namespace, migration)),
-    ...snapshot.vmmrqs.map(aboutVmmrq),
-  ];
   await writeEvents(
     tools,
-    about.map((on) => ({
-      on,
+    taken.migrations.map((migration) => ({
+      on: aboutMigration(namespace, migration),
       type: 'Normal',
       reason: EVENT_REASON.namespaceLocked,
       message: `the namespace is ${message}`,

@@ -14,7 +14,7 @@ export interface Lowered {
   readonly edits: readonly ForeignEdit[];
 }
 
-/** Says on the migrations and on the VMMRQs who got through, that the quotas are back, and whose edits stand. */
+/** Says on each migration that it got through; on all of them and on the VMMRQs that the quotas are back, and whose edits stand. */
 export async function report({ decision, snapshot, edits }: Lowered, tools: Tools): Promise<void> {
   const { lock, quotas, reason, message } = decision;
   const namespace = snapshot.namespace.metadata.name;
@@ -28,13 +28,15 @@ export async function report({ decision, snapshot, edits }: Lowered, tools: Tool
   const admitted = (lock?.migrations ?? []).flatMap((migration): EventReport[] => {
     const pod = targetPodOf(migration, snapshot.targets)?.metadata.name;
     if (pod === undefined) return [];
-    return [aboutMigration(namespace, migration), ...onVmmrqs].map((on) => ({
-      on,
-      type: 'Normal',
-      reason: EVENT_REASON.migrationAdmitted,
-      message: `the target pod ${pod} of ${migration.name} is there`,
-      key: `${key} ${migration.uid}`,
-    }));
+    return [
+      {
+        on: aboutMigration(namespace, migration),
+        type: 'Normal',
+        reason: EVENT_REASON.migrationAdmitted,
+        message: `the target pod ${pod} of ${migration.name} is there`,
+        key: `${key} ${migration.uid}`,
+      },
+    ];
   });
   await writeEvents(tools, [...lowered, ...admitted]);
 }

@@ -1,10 +1,10 @@
 import type { LocalClusterOptions } from '../cluster.ts';
 import { temporaryFolder } from '../controlplane/exit.ts';
-import type { Figure } from './figures.ts';
 import { measureBursts } from './measure-bursts.ts';
 import { measureColdStarts } from './measure-cold-starts.ts';
 import { measureGuard } from './measure-guard.ts';
 import { measureReleases } from './measure-releases.ts';
+import type { Findings } from './report.ts';
 import { startScene } from './scene.ts';
 
 export interface BenchOptions {
@@ -33,22 +33,18 @@ export async function bench({
   only = PARTS,
   cluster,
   onProgress,
-}: BenchOptions): Promise<Figure[]> {
+}: BenchOptions): Promise<Findings[]> {
   const compileCache = temporaryFolder('mtq-compile-cache-');
   const scene = await startScene({
     ...cluster,
     onProgress,
-    // As in the image: what V8 compiled is there already (the first process of each writes it when it is stopped).
-    env: { NODE_COMPILE_CACHE: compileCache.path, ...cluster?.env },
   });
   try {
-    const figures: Figure[] = [];
+    const findings: Findings[] = [];
     for (const part of PARTS.filter((each) => only.includes(each))) {
-      figures.push(
-        ...(await MEASURES[part](scene, { releases, onProgress, compileCache: compileCache.path })),
-      );
+      findings.push(await MEASURES[part](scene, { releases, onProgress, compileCache: compileCache.path }));
     }
-    return figures;
+    return findings;
   } finally {
     await scene.stop();
     compileCache.remove();

@@ -11,6 +11,8 @@ export interface Program {
   readonly file: string;
   /** PORT is added. */
   readonly env: Readonly<Record<string, string>>;
+  /** What it writes to standard error; left out: ours. */
+  readonly onError?: (text: string) => void;
 }
 
 /** A bare server of Node's. */
@@ -23,14 +25,15 @@ const TRY_EVERY_MS = 1;
 const PATIENCE_MS = 30_000;
 
 /** Milliseconds from the start of a process to its answer to its first event. The process then ends by SIGTERM. */
-export async function coldStart({ file, env }: Program): Promise<number> {
+export async function coldStart({ file, env, onError }: Program): Promise<number> {
   const port = await freePort();
   const began = performance.now();
   const child = spawn(process.execPath, [file], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', onError === undefined ? 'inherit' : 'pipe'],
     env: { PATH: process.env['PATH'], ...env, PORT: String(port) },
   });
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => onError?.(text));
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const forget = killAtExit({ kill: () => child.kill('SIGKILL'), gone });
   try {
     while (!(await isAnswered(port))) {

@@ -8,26 +8,30 @@ import { ensureBinaries } from '../controlplane/binaries/ensure.ts';
 import { reportProgress } from '../controlplane/binaries/report.ts';
 import { isLeaving } from '../controlplane/exit.ts';
 import { bench, PARTS, type Part } from './bench.ts';
+import type { Detail } from './report.ts';
 import { summaryOf } from './figures.ts';
 import { tableOf } from './table.ts';
 
-const USAGE = `usage: npm run bench -- [--releases N] [--json FILE] [--only ${PARTS.join('|')}]…`;
+const USAGE = `usage: npm run bench -- [--releases N] [--json FILE] [--profile] [--only ${PARTS.join('|')}]…`;
 
 interface Arguments {
   readonly releases: number;
   readonly json: string | undefined;
   readonly only: readonly Part[];
+  /** Tells where the time goes. */
+  readonly profile: boolean;
 }
 
 async function main(): Promise<void> {
-  const { releases, json, only } = readArguments();
+  const { releases, json, only, profile } = readArguments();
   const { hear, end } = reportProgress();
   await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
   await bundle();
   const started = new Date();
   const loadBefore = load();
   const onProgress = (line: string): unknown => process.stderr.write(`· ${line}\n`);
-  const figures = await bench({ releases, only, onProgress });
+  const findings = await bench({ releases, only, onProgress });
+  const figures = findings.flatMap((each) => each.figures);
   const conditions = {
     started: started.toISOString(),
     seconds: Math.round((Date.now() - started.getTime()) / 1_000),
@@ -39,10 +43,15 @@ async function main(): Promise<void> {
   };
   process.stdout.write(`${tableOf(figures)}\n`);
   for (const [name, value] of Object.entries(conditions)) process.stdout.write(`${name}: ${String(value)}\n`);
+  const details = findings.flatMap((each) => each.details ?? []);
+  if (profile) for (const detail of details) process.stdout.write(`\n${textOf(detail)}`);
   if (json === undefined) return;
   const summed = figures.map((figure) => ({ ...figure, ...summaryOf(figure) }));
-  writeFileSync(json, `${JSON.stringify({ conditions, figures: summed }, undefined, 2)}\n`);
+  writeFileSync(json, `${JSON.stringify({ conditions, figures: summed, details }, undefined, 2)}\n`);
 }
+
+const textOf = ({ heading, lines }: Detail): string =>
+  `${heading}\n${lines.map((line) => `  ${line}\n`).join('')}`;
 
 /** Of the last minute, ours included. */
 const load = (): string => (loadavg()[0] ?? NaN).toFixed(1);
@@ -53,6 +62,7 @@ function readArguments(): Arguments {
       releases: { type: 'string', default: '20' },
       json: { type: 'string' },
       only: { type: 'string', multiple: true },
+      profile: { type: 'boolean', default: false },
     },
   });
   const releases = Number(values.releases);
@@ -61,7 +71,8 @@ function readArguments(): Arguments {
   }
   const unknown = values.only?.find((part) => !PARTS.some((known) => known === part));
   if (unknown !== undefined) throw new TypeError(`there is no part ${unknown}`);
-  return { releases, json: values.json, only: (values.only as Part[] | undefined) ?? PARTS };
+  const only = (values.only as Part[] | undefined) ?? PARTS;
+  return { releases, only, json: values.json, profile: values.profile };
 }
 
 try {

@@ -2,6 +2,7 @@ import type { Tenant } from '../demo/scenarios.ts';
 import { burst, DEFAULT_LIMITS, setLimits, type Burst, type Limits } from './bursts.ts';
 import type { Figure } from './figures.ts';
 import type { Measuring } from './measuring.ts';
+import type { Findings } from './report.ts';
 import { makeRoom, type Scene } from './scene.ts';
 import { blockedTenant, settleAll } from './tenants.ts';
 
@@ -21,7 +22,7 @@ const CROWDS: readonly Crowd[] = [
 const LIMITS: readonly Limits[] = [DEFAULT_LIMITS, { perCluster: 20, perNode: 20 }];
 
 /** Many at once, and then the same ones with room: what the blocking costs. A migration itself takes 100 ms. */
-export async function measureBursts(scene: Scene, { onProgress }: Measuring): Promise<Figure[]> {
+export async function measureBursts(scene: Scene, { onProgress }: Measuring): Promise<Findings> {
   onProgress('making 21 namespaces with 30 VMs');
   const tenants = CROWDS.flatMap((crowd) => crowd.tenants);
   await settleAll(scene, tenants);
@@ -31,12 +32,13 @@ export async function measureBursts(scene: Scene, { onProgress }: Measuring): Pr
     tenants.map(({ namespace }) => namespace),
   );
   const free = await burstEach(scene, { onProgress, what: 'with room' });
-  return CROWDS.flatMap(({ name }) =>
+  const figures = CROWDS.flatMap(({ name }) =>
     LIMITS.flatMap((limits) => {
       const key = keyOf(name, limits);
       return figuresOf(key, blocked.get(key), free.get(key));
     }),
   );
+  return { figures };
 }
 
 const keyOf = (name: string, { perCluster, perNode }: Limits): string =>

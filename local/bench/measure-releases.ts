@@ -2,11 +2,13 @@ import { now } from '../demo/watching.ts';
 import type { Figure } from './figures.ts';
 import { startFloor } from './floor.ts';
 import type { Measuring } from './measuring.ts';
+import type { Findings } from './report.ts';
 import { migrateOnce, type Course } from './migration.ts';
 import { between, type Moments } from './moments.ts';
 import { toZero } from './processes.ts';
 import { FLOOR } from './requests.ts';
 import { makeRoom, type Scene } from './scene.ts';
+import { detailsOf, countLines } from './profile.ts';
 import { ratios } from './statistics.ts';
 import { blockedTenant, settleAll } from './tenants.ts';
 
@@ -18,7 +20,7 @@ const WARM_UP = 2;
 const WINDOW_IN_FLOORS = 130 / 35;
 
 /** One blocked migration, again and again: by the floor, by us, and one that is not blocked; then by us from zero. */
-export async function measureReleases(scene: Scene, { releases, onProgress }: Measuring): Promise<Figure[]> {
+export async function measureReleases(scene: Scene, { releases, onProgress }: Measuring): Promise<Findings> {
   onProgress('making three namespaces with a VM each');
   await settleAll(
     scene,
@@ -41,7 +43,22 @@ export async function measureReleases(scene: Scene, { releases, onProgress }: Me
     await toZero(scene);
     cold.push(await migrateOnce(scene, TENANT.release));
   }
-  return [...floorFigures(rounds), ...warmFigures(rounds), ...coldFigures(cold), ...requestFigures(rounds)];
+  return {
+    figures: [
+      ...floorFigures(rounds),
+      ...warmFigures(rounds),
+      ...coldFigures(cold),
+      ...requestFigures(rounds),
+    ],
+    details: [
+      ...detailsOf(
+        'a warm release',
+        rounds.map(({ release }) => release),
+      ),
+      ...detailsOf('a release from zero', cold),
+      { heading: 'requests of one migration that is not blocked', lines: countLines(rounds[0]?.roomy) },
+    ],
+  };
 }
 
 /** Nobody of ours works for this one. */

@@ -11,9 +11,9 @@ export function residentMiB(pid: number): number {
 
 const LOOK_EVERY_MS = 5;
 
-/** Ends every process of a function, so that the next event starts them all from zero. */
+/** Ends every process of a function in good order, so that the next event starts them all from zero. */
 export async function toZero({ cluster: { eventing } }: Scene): Promise<void> {
   const { activator } = eventing;
-  for (const { service } of activator.running()) activator.kill(service, 'SIGKILL');
+  for (const { service } of activator.running()) activator.kill(service, 'SIGTERM');
   while (activator.running().length > 0) await delay(LOOK_EVERY_MS);
 }

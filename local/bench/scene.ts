@@ -19,7 +19,7 @@ export interface Scene {
 }
 
 /** Functions stay until they are killed: when they start is what is measured. One API server needs no time to settle. */
-const CONDITIONS = { idleMs: 24 * 60 * 60 * 1_000, timings: { migrationMs: 100 } };
+const CONDITIONS = { inPods: true, idleMs: 24 * 60 * 60 * 1_000, timings: { migrationMs: 100 } };
 
 export async function startScene(options: LocalClusterOptions): Promise<Scene> {
   const traces = new Traces();

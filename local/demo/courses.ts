@@ -31,7 +31,7 @@ const { migrationBlocked, namespaceLocked, quotaRaised, migrationAdmitted, quota
 const THROUGH: Direction = {
   way: WHOLE_WAY,
   migrationEvents: [migrationBlocked, namespaceLocked, quotaRaised, migrationAdmitted],
-  vmmrqEvents: [namespaceLocked, quotaRaised, quotaLowered],
+  vmmrqEvents: [quotaRaised, quotaLowered],
   conditions: { ...settled(), [CONDITION.raisedButNotAdmitted]: 'False' },
   async play(tenants, stage, signal) {
     await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.admin)));
@@ -61,7 +61,7 @@ const NOT_ENOUGH: Direction = {
 const CANCELLED: Direction = {
   way: ['refusal', 'feasibility', 'lock', 'raise', 'lower', 'unlock'],
   migrationEvents: [migrationBlocked, namespaceLocked, quotaRaised],
-  vmmrqEvents: [namespaceLocked, quotaRaised, quotaLowered],
+  vmmrqEvents: [quotaRaised, quotaLowered],
   conditions: settled(),
   async play(tenants, stage, signal) {
     const isHere = (namespace: string): boolean => tenants.some((tenant) => tenant.namespace === namespace);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { temporaryFolder } from '../controlplane/exit.ts';
+import { podEnvironment } from '../in-pod.ts';
 import { listen, type Listener } from './exchange.ts';
 import { NotReady } from './function.ts';
 import type { KnativeService } from './manifests.ts';
@@ -14,6 +15,8 @@ export interface ActivatorOptions {
   readonly bundle: string;
   /** The path of a kubeconfig for a service account of the Service's namespace. */
   readonly kubeconfigFor: (serviceAccount: string) => string | Promise<string>;
+  /** What a kubeconfig says is told as the kubelet tells it; left out: by KUBECONFIG. */
+  readonly inPods?: boolean;
   /** On top of the manifest's own, and stronger: NODE_COMPILE_CACHE, LOG_LEVEL. */
   readonly env?: Readonly<Record<string, string>>;
   /** Cluster DNS for the URLs in the environment; left out: nothing is rewritten. */
@@ -165,11 +168,12 @@ async function openDoor(plan: Plan, options: ActivatorOptions, logFolder: string
 }
 
 async function environment(plan: Plan, options: ActivatorOptions): Promise<NodeJS.ProcessEnv> {
+  const kubeconfig = await options.kubeconfigFor(plan.serviceAccount);
   return {
     PATH: process.env.PATH,
     ...mapValues(plan.env, options.rewrite ?? ((text) => text)),
     ...options.env,
-    KUBECONFIG: await options.kubeconfigFor(plan.serviceAccount),
+    ...(options.inPods === true ? podEnvironment(kubeconfig) : { KUBECONFIG: kubeconfig }),
     K_SERVICE: plan.name,
     K_CONFIGURATION: plan.name,
     K_REVISION: `${plan.name}-00001`,

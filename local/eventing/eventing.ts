@@ -17,6 +17,7 @@ export interface EventingOptions {
   /** Where the functions' bundle is. */
   readonly bundle: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly inPods?: boolean;
   readonly idleMs?: number;
   /** Services that run elsewhere on this machine: host, with the port when it is not 80, to base URL. */
   readonly addresses?: Readonly<Record<string, string>>;
@@ -59,7 +60,7 @@ export async function startEventing(options: EventingOptions): Promise<Eventing>
     const activator = await startActivator({
       services,
       rewrite,
-      ...pick(options, ['bundle', 'kubeconfigFor', 'env', 'idleMs', 'onLog']),
+      ...pick(options, ['bundle', 'kubeconfigFor', 'inPods', 'env', 'idleMs', 'onLog']),
       ...(options.onActivity === undefined ? {} : { onTrace: options.onActivity }),
     });
     ending.push(() => activator.stop());

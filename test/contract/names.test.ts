@@ -108,7 +108,7 @@ describe('functions/settings.ts ⇄ CONTRIBUTING.md ⇄ manifests', () => {
     expect(reading.sort()).toEqual([
       'functions/index.ts',
       // KUBERNETES_SERVICE_HOST: Kubernetes' own way to say that this is a cluster.
-      'functions/kubernetes/client.ts',
+      'functions/kubernetes/api-server.ts',
       'functions/main.ts',
       'webhook/main.ts',
     ]);

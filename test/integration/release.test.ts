@@ -58,16 +58,16 @@ test('one quota, one VM: through, told on the migration and the VMMRQ, and all a
   await tenant.migrate();
   await untilThrough(tenant);
 
-  const told = [
-    EVENT_REASON.migrationBlocked,
-    EVENT_REASON.namespaceLocked,
-    EVENT_REASON.quotaRaised,
-    EVENT_REASON.migrationAdmitted,
-    EVENT_REASON.quotaLowered,
-  ];
-  for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {
+  const { migrationBlocked, quotaRaised, quotaLowered, namespaceLocked, migrationAdmitted } = EVENT_REASON;
+  const both = [migrationBlocked, quotaRaised, quotaLowered];
+  const told = {
+    VirtualMachineInstanceMigration: [...both, namespaceLocked, migrationAdmitted],
+    // Its condition Locked says the one, QuotaLowered the other.
+    VirtualMachineMigrationResourceQuota: both,
+  };
+  for (const [kind, reasons] of Object.entries(told)) {
     await history.until(`everything is told on the ${kind}`, () =>
-      told.every((reason) => reasonsOn(history, kind).has(reason)),
+      reasons.every((reason) => reasonsOn(history, kind).has(reason)),
     );
   }
   expect(history.locks()).toHaveLength(1);

@@ -52,7 +52,7 @@ async function run(client: Client): Promise<void> {
 }
 
 async function runTenant({ namespace, kind, kubeconfigs }: Plan['tenants'][number]): Promise<void> {
-  const [kubeconfig] = kubeconfigs;
+  const [kubeconfig = ''] = kubeconfigs;
   const sight = await watchOwnNamespace(connect(kubeconfig), namespace, over.signal);
   const clients = attacksOf(kind, plan).flatMap((attack) =>
     Array.from({ length: attack.clients }, () => ({ attack, kind, sight, sends: kubeconfigs.map(clientOf) })),

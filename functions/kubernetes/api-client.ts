@@ -1,0 +1,164 @@
+import type { KubernetesObject } from '../domain/objects.ts';
+import type {
+  Address,
+  Change,
+  Cluster,
+  DeleteOptions,
+  New,
+  Read,
+  ReadList,
+  ResourceType,
+  Selection,
+  WatchEvent,
+  WatchFrom,
+  WriteOptions,
+} from './cluster.ts';
+import { ApiError, type Status } from './errors.ts';
+import { readAll, type Request, type Transport } from './transport.ts';
+
+/**
+ * The API server's verbs as requests. `fieldManager`: who writes, unless a write says otherwise.
+ */
+export class Client implements Cluster {
+  readonly #transport: Transport;
+  readonly #fieldManager: string;
+
+  constructor(transport: Transport, fieldManager: string) {
+    this.#transport = transport;
+    this.#fieldManager = fieldManager;
+  }
+
+  get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>> {
+    return this.#one<T>({ method: 'GET', path: pathOf(type, at) });
+  }
+
+  async list<T extends KubernetesObject>(type: ResourceType<T>, where: Selection): Promise<ReadList<T>> {
+    const { object, date } = await this.#one<RawList<T>>({
+      method: 'GET',
+      path: pathOf(type, where, selectors(where)),
+    });
+    // Items of a list come without their kind: a write needs it back.
+    const items = object.items.map((item) => ({ ...item, apiVersion: type.apiVersion, kind: type.kind }));
+    return { items, resourceVersion: object.metadata.resourceVersion, date };
+  }
+
+  create<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: New<T>,
+    options: WriteOptions = {},
+  ): Promise<Read<T>> {
+    const at = namespaceOf(object.metadata.namespace);
+    return this.#one<T>({
+      method: 'POST',
+      path: pathOf(type, at, this.#writeQuery(options)),
+      body: { apiVersion: type.apiVersion, kind: type.kind, ...object },
+    });
+  }
+
+  replace<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<Read<T>> {
+    const at = { name: object.metadata.name, ...namespaceOf(object.metadata.namespace) };
+    const path = pathOf(type, { ...at, ...subresourceOf(options) }, this.#writeQuery(options));
+    return this.#one<T>({ method: 'PUT', path, body: object });
+  }
+
+  patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: Change): Promise<Read<T>> {
+    return this.#one<T>({
+      method: 'PATCH',
+      path: pathOf(type, { ...at, ...subresourceOf(change) }, this.#writeQuery({})),
+      body: change.merge,
+      contentType: 'application/merge-patch+json',
+    });
+  }
+
+  async delete(type: ResourceType, at: Address, options?: DeleteOptions): Promise<void> {
+    const body = options === undefined ? {} : { body: options };
+    await this.#one({ method: 'DELETE', path: pathOf(type, at), ...body });
+  }
+
+  async *watch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    from: WatchFrom,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>> {
+    const query = {
+      ...selectors(from),
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: from.resourceVersion,
+      timeoutSeconds: String(from.timeoutSeconds ?? 300),
+    };
+    // Bookmarks come every minute or so: a watch that is silent for two is dead.
+    const request = { method: 'GET', path: pathOf(type, from, query), signal, silenceMs: 120_000 } as const;
+    const { message, date } = await this.#transport.send(request);
+    for await (const line of linesOf(message as AsyncIterable<Buffer>)) {
+      const event = JSON.parse(line) as RawWatchEvent<T>;
+      if (event.type === 'ERROR') throw new ApiError(`watch of ${type.plural}`, event.object as Status, date);
+      yield event as WatchEvent<T>;
+    }
+  }
+
+  #writeQuery({ dryRun, fieldManager = this.#fieldManager }: WriteOptions): Record<string, string> {
+    return { ...(dryRun === true ? { dryRun: 'All' } : {}), fieldManager };
+  }
+
+  async #one<T>(request: Request): Promise<Read<T>> {
+    const { message, date } = await this.#transport.send(request);
+    return { object: JSON.parse(await readAll(message)) as T, date };
+  }
+}
+
+interface RawList<T> {
+  items: T[];
+  metadata: { resourceVersion: string };
+}
+
+interface RawWatchEvent<T> {
+  type: WatchEvent<T>['type'] | 'ERROR';
+  object: T | Status;
+}
+
+interface Place {
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: string;
+}
+
+function pathOf(type: ResourceType, place: Place, query: Record<string, string> = {}): string {
+  const parts = [type.apiVersion.includes('/') ? '/apis' : '/api', type.apiVersion];
+  if (type.namespaced && place.namespace !== undefined) parts.push('namespaces', encode(place.namespace));
+  parts.push(type.plural);
+  if (place.name !== undefined) parts.push(encode(place.name));
+  if (place.subresource !== undefined) parts.push(place.subresource);
+  const search = new URLSearchParams(query).toString();
+  return parts.join('/') + (search === '' ? '' : `?${search}`);
+}
+
+const encode = (part: string): string => encodeURIComponent(part);
+
+const namespaceOf = (namespace: string | undefined): Selection =>
+  namespace === undefined ? {} : { namespace };
+
+const subresourceOf = ({ subresource }: { subresource?: string }): Place =>
+  subresource === undefined ? {} : { subresource };
+
+function selectors({ labelSelector, fieldSelector }: Selection): Record<string, string> {
+  return {
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  };
+}
+
+/** A watch is one JSON document a line; a line may come in several pieces. */
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.filter((line) => line !== '');
+  }
+}

@@ -1,0 +1,24 @@
+import { FIELD_MANAGER } from '../domain/names.ts';
+import { Client } from './api-client.ts';
+import type { Cluster } from './cluster.ts';
+import { inCluster } from './in-cluster.ts';
+import { Transport } from './transport.ts';
+
+export interface Whereabouts {
+  readonly KUBECONFIG?: string | undefined;
+  readonly SERVICE_ACCOUNT_FOLDER: string;
+}
+
+/**
+ * The real API server, by KUBECONFIG where it is set, else in-cluster. Only a kubeconfig needs client-node: half of what a
+ * function would otherwise load at a cold start (docs/adr/0011). Rejects with NoApiServer.
+ */
+export async function reachApiServer({
+  KUBECONFIG: kubeconfig,
+  SERVICE_ACCOUNT_FOLDER: folder,
+}: Whereabouts): Promise<Cluster> {
+  if (kubeconfig !== undefined) return (await import('./client.ts')).connect(kubeconfig);
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+  const access = inCluster({ host, port, folder, elapsed: () => performance.now() });
+  return new Client(new Transport(access, FIELD_MANAGER), FIELD_MANAGER);
+}
