@@ -81,8 +81,9 @@ function ofSpec({ quota, wanted }: QuotaState): string[] {
 function ofGrant({ quota, isNewlyRaised }: QuotaState, moment: Moment): string[] {
   const { original = {}, raised = {} } = (isNewlyRaised ? grantIn(quota) : undefined) ?? {};
   return Object.entries(raised).flatMap(([key, text]) => {
-    const granted = parseQuantity(text) - parseQuantity(original[key] ?? '0');
-    return granted > moment.givenOf(key)
+    const hard = parseQuantity(original[key] ?? '0');
+    const granted = parseQuantity(text) - hard;
+    return granted > moment.givenOf(key, hard).most
       ? [`I5: ${key}=${text} is more than ${original[key]} and what is given`]
       : [];
   });

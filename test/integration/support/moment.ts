@@ -1,9 +1,10 @@
-import { canonicalKey, sumAmounts } from '../../../functions/domain/charged.ts';
+import { canonicalKey } from '../../../functions/domain/charged.ts';
 import { grantOf, type Grant } from '../../../functions/domain/grant.ts';
 import { lockOf, type Lock } from '../../../functions/domain/lock.ts';
 import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { sameQuantity, type Amount } from '../../../functions/domain/quantity.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { Gifts } from '../../gifts.ts';
 import { heldBy, type Version } from './history.ts';
 
 /** What is known of one quota at a revision. */
@@ -33,7 +34,7 @@ export class Moment {
   replaced: string | undefined;
   readonly #vmmrqs = new Map<string, Vmmrq>();
   /** What the VMMRQs gave at each moment since the lock was taken: a raise may have read any of it. */
-  #given: ReadonlyMap<string, Amount>[] = [];
+  #given = new Gifts();
 
   get lock(): Lock | undefined {
     return this.namespace === undefined ? undefined : heldBy(this.namespace);
@@ -44,10 +45,9 @@ export class Moment {
     return this.namespace !== undefined && lockOf(this.namespace).kind === 'malformed';
   }
 
-  /** The most that the VMMRQs gave of this key since the lock was taken. */
-  givenOf(key: string): Amount {
-    const amounts = this.#given.map((given) => given.get(canonicalKey(key)) ?? 0n);
-    return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
+  /** The most that the VMMRQs gave of this key since the lock was taken, to a quota that had so much of it. */
+  givenOf(key: string, original: Amount): { readonly most: Amount; readonly fixed: Amount } {
+    return this.#given.of(canonicalKey(key), original);
   }
 
   /** `isForeign`: the version is not our work. */
@@ -67,17 +67,14 @@ export class Moment {
     if (before === now) return;
     if (before !== undefined) this.ended.add(before);
     if (before !== undefined && now !== undefined) this.replaced = before;
-    this.#given = [this.#givenNow()];
+    this.#given = new Gifts();
+    this.#given.see([...this.#vmmrqs.values()]);
   }
 
   #setVmmrq(vmmrq: Vmmrq, gone: boolean): void {
     if (gone) this.#vmmrqs.delete(vmmrq.metadata.uid);
     else this.#vmmrqs.set(vmmrq.metadata.uid, vmmrq);
-    this.#given.push(this.#givenNow());
-  }
-
-  #givenNow(): ReadonlyMap<string, Amount> {
-    return sumAmounts([...this.#vmmrqs.values()].map(({ spec }) => spec.additionalMigrationResources ?? {}));
+    this.#given.see([...this.#vmmrqs.values()]);
   }
 
   #setQuota(quota: ResourceQuota, isForeign: boolean): void {

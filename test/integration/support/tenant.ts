@@ -1,4 +1,4 @@
-import type { Namespace, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
+import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import type { Address, Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { orGone } from '../../../functions/kubernetes/snapshot.ts';
@@ -16,6 +16,8 @@ export interface TenantWish {
   readonly quotas?: Readonly<Record<string, ResourceList>>;
   /** What the VMMRQ `more` gives; null: there is none; left out: enough for one migration. */
   readonly gives?: ResourceList | null;
+  /** What else the VMMRQ says. */
+  readonly by?: Omit<Vmmrq['spec'], 'additionalMigrationResources'>;
 }
 
 /** A tenant's namespace with VMs that run, its quotas full, and its whole history. */
@@ -54,7 +56,7 @@ export const roomFor = (launchers: number): ResourceList => ({
 });
 
 export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
-  const { name, vms = 1, quotas = { quota: fullFor(vms) }, gives = roomFor(1) } = wish;
+  const { name, vms = 1, quotas = { quota: fullFor(vms) }, gives = roomFor(1), by } = wish;
   const { admin } = lab;
   await createNamespace(admin, name);
   const history = await lab.watch(name);
@@ -64,7 +66,8 @@ export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
   const isCounted = (quota: string): boolean =>
     history.latest(RESOURCE_QUOTAS, quota)?.status?.used !== undefined;
   await history.until('the quotas are enforced', () => Object.keys(quotas).every(isCounted));
-  if (gives !== null) await give(admin, { namespace: name, name: 'more' }, gives);
+  if (gives !== null)
+    await give(admin, { namespace: name, name: 'more', ...(by === undefined ? {} : { by }) }, gives);
   await Promise.all(
     Array.from({ length: vms }, (_, vm) => runVmi(admin, { namespace: name, name: `vm${vm}` })),
   );
@@ -89,15 +92,18 @@ export async function retire(admin: Cluster, { name, history }: Tenant): Promise
   );
 }
 
-/** A VMMRQ. */
+/** A VMMRQ; of no amounts where the list is empty. */
 export async function give(
   admin: Cluster,
-  { namespace, name }: Required<Address>,
+  { namespace, name, by }: Required<Address> & Pick<TenantWish, 'by'>,
   additionalMigrationResources: ResourceList,
 ): Promise<void> {
   await admin.create(VMMRQS, {
     metadata: { namespace, name },
-    spec: { additionalMigrationResources },
+    spec: {
+      ...(Object.keys(additionalMigrationResources).length > 0 ? { additionalMigrationResources } : {}),
+      ...by,
+    },
   });
 }
 

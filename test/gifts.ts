@@ -1,6 +1,6 @@
-import { amountsGiven, type Amounts } from '../../../functions/domain/charged.ts';
-import type { Vmmrq } from '../../../functions/domain/objects.ts';
-import type { Amount } from '../../../functions/domain/quantity.ts';
+import { amountsGiven, type Amounts } from '../functions/domain/charged.ts';
+import type { Vmmrq } from '../functions/domain/objects.ts';
+import type { Amount } from '../functions/domain/quantity.ts';
 
 interface Given {
   readonly amounts: Amounts;
