@@ -3,6 +3,7 @@ import { aMigration } from '../../test/builders/kubevirt.ts';
 import { afterAttempt, aLock, anAttempt, aNamespace, lockedBy } from '../../test/builders/namespace.ts';
 import { named, NOW, seconds } from '../../test/builders/object.ts';
 import { aGrant, aQuota, holding } from '../../test/builders/quota.ts';
+import { aFailure, forbidden } from '../../test/builders/refusal.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess } from './assessment.ts';
 import { referenceOf } from './migration.ts';
@@ -161,6 +162,14 @@ describe('statusReport', () => {
     });
     expect(messageOf(status, CONDITION.notEnough)).toContain('mig0: ');
     expect(messageOf(status, CONDITION.notEnough)).toContain('requests.cpu=5m more');
+  });
+
+  test('why the pod of the last raise was refused, where an Event told', () => {
+    const why = forbidden('violates PodSecurity "restricted:latest": runAsNonRoot');
+    const told = (events: NamespaceSnapshot['events']): string =>
+      messageOf(reportOf({ namespace: failed, events }), CONDITION.raisedButNotAdmitted);
+    expect(told([aFailure(why)])).toContain(`\nmig0: ${why}`);
+    expect(told([])).not.toContain('\n');
   });
 
   test('one of several', () => {

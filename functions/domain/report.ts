@@ -3,8 +3,10 @@ import { lastAttemptOf } from './attempt.ts';
 import { unusableKeys } from './charged.ts';
 import { grantOf } from './grant.ts';
 import { lockOf, type Reference } from './lock.ts';
+import { isBlocked } from './migration.ts';
 import { CONDITION, KIND, REASON, type EventReason } from './names.ts';
 import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from './objects.ts';
+import { refusalsOf } from './refusal.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -108,19 +110,30 @@ const HINDRANCES: readonly string[] = [REASON.noProof, REASON.refusedByPolicy, R
  * How the last attempt ended, from its record on the namespace. Nothing is said where nothing ever went wrong; that the
  * migrations ended by themselves (cancelled, say) is nothing wrong.
  */
-function attemptConditions({ status }: Vmmrq, { namespace }: NamespaceSnapshot): ConditionChange[] {
-  const last = lastAttemptOf(namespace);
+function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): ConditionChange[] {
+  const last = lastAttemptOf(snapshot.namespace);
   const failed = last !== undefined && last.failures > 0 && last.reason !== REASON.ended ? last : undefined;
   const hindered = failed !== undefined && HINDRANCES.includes(failed.reason);
   return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
     if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
-      const message = `attempt ${String(failed.failures)} in a row failed at ${failed.at}: ${failed.reason}`;
-      return [condition(type, 'True', failed.reason, message)];
+      const how = `attempt ${String(failed.failures)} in a row failed at ${failed.at}: ${failed.reason}`;
+      const why = hindered ? [] : lastRefusals(snapshot);
+      return [condition(type, 'True', failed.reason, [how, ...why].join('\n'))];
     }
     const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
     return wasSaid ? [condition(type, 'False', REASON.admitted, 'the last attempt did not fail')] : [];
   });
 }
+
+/** What the API server said last of each target pod that is still missing, one line each. */
+const lastRefusals = ({ migrations, launchers, vmis, events }: NamespaceSnapshot): string[] =>
+  migrations
+    .filter((migration) => isBlocked(migration, launchers))
+    .flatMap((migration) => {
+      const vmi = vmis.get(migration.spec.vmiName ?? '');
+      const [newest] = vmi === undefined ? [] : refusalsOf(migration, vmi, events);
+      return newest === undefined ? [] : [`${migration.metadata.name}: ${newest.text}`];
+    });
 
 /** Nobody holds the namespace and nothing is raised: a report of a lock or a raise that is left over is wrong. */
 const isQuiet = ({ namespace, quotas }: NamespaceSnapshot): boolean =>

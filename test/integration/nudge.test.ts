@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION } from '../../functions/domain/names.ts';
 import { isEnforced } from '../../functions/domain/restore.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
-import { refuseTargets } from './support/refuse-targets.ts';
+import { LIMIT_RANGES, refuseTargets } from './support/refuse-targets.ts';
 import { fullFor, newTenant, type Tenant } from './support/tenant.ts';
 
 let lab: Lab;
@@ -31,6 +31,28 @@ test('something else refuses the pod of a raised migration: one nudge, then lowe
   expect(wasRaised(tenant.history)).toBe(true);
   const attempt = tenant.history.latest(NAMESPACES)?.metadata.annotations?.[ANNOTATION.lastAttempt] ?? '{}';
   expect(JSON.parse(attempt)).toMatchObject({ reason: 'RaisedButNotAdmitted', failures: 1 });
+});
+
+test('a LimitRange that comes under the lock refuses the pod: lowered, and the condition says what the API server said', async () => {
+  const tenant = await newTenant(lab, { name: 'refused-under-lock' });
+  const { history, name } = tenant;
+  const raise = lab.hold(name, 'mtq-raise');
+  await tenant.migrate();
+  await history.until('it is locked', () => history.isLocked());
+  await lab.admin.create(LIMIT_RANGES, {
+    metadata: { namespace: name, name: 'no-launchers' },
+    spec: { limits: [{ type: 'Container', max: { cpu: '1m' } }] },
+  });
+  raise();
+  await tenant.untilUnlocked();
+  const told = (): string | undefined =>
+    history
+      .latest(VMMRQS)
+      ?.status?.conditions?.find(({ type, status }) => type === 'RaisedButNotAdmitted' && status === 'True')
+      ?.message;
+  await history.until('the reason is told', () => told()?.includes('cpu') === true);
+  expect(told()).toMatch(/\nmig0: .*(maximum cpu usage per Container is 1m|cpu limit of 1m)/);
+  expect(history.locks()).toHaveLength(1);
 });
 
 test('there is room by now, and virt-controller does not look: it is nudged, and nothing is locked', async () => {
