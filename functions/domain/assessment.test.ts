@@ -210,8 +210,11 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['Waiting', REASON.noSourcePod]],
   },
   'it receives a VM: its pod stays for good': {
-    with: { migrations: [aMigration(receiving('abc'))] },
-    want: [['Unsupported', REASON.unsupported, 'stays for good']],
+    with: {
+      migrations: [aMigration(receiving('abc'))],
+      events: [aFailure(exceeded('quota', 'requests.cpu=1005m'))],
+    },
+    want: [['Unsupported', REASON.receiveNotAllowed, 'stays for good']],
   },
   'the quota controller has not looked yet': {
     with: { quotas: [aQuota(uncounted())] },
@@ -513,7 +516,7 @@ describe('assess', () => {
     expect(new Set([...wanted.map(([, reason]) => reason), ...backOffIsBelow])).toEqual(
       new Set([
         ...[REASON.fits, REASON.fitsWithRaise, REASON.noVmmrq, REASON.notEnough, REASON.vmiGone],
-        ...[REASON.noSourcePod, REASON.unsupported, REASON.statusUnknown, REASON.parallelLimit],
+        ...[REASON.noSourcePod, REASON.receiveNotAllowed, REASON.statusUnknown, REASON.parallelLimit],
         ...[REASON.alreadyLocked, REASON.grantWithoutLock, REASON.reservedNamespace, REASON.skipped],
         ...[REASON.mustSpecify, REASON.noCoveringQuota, REASON.limitRange, REASON.podSecurity],
         ...[REASON.podRefused, REASON.clusterQuota, REASON.volumeQuota],

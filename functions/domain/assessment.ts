@@ -8,7 +8,8 @@ import { ANNOTATION, REASON } from './names.ts';
 import type { Migration, Pod, VirtualMachineInstance } from './objects.ts';
 import { obstacleOf } from './obstacle.ts';
 import { formatQuantity, type Amount } from './quantity.ts';
-import { refusalsOf } from './refusal.ts';
+import { mayReceive, receivedPod } from './receiving.ts';
+import { refusalsOf, type Refusal } from './refusal.ts';
 import { blockingOf, isStatusKnown, take } from './room.ts';
 import { quotaCoversPod } from './scopes.ts';
 import type { NamespaceSnapshot, Rules } from './snapshot.ts';
@@ -103,23 +104,30 @@ function judge(migration: Migration, turn: Turn): Finding {
   if (vmi === undefined) {
     return finding('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
   }
-  if (isReceiving(migration)) {
-    const why =
-      'it receives a VM from another cluster: its pod stays for good, so the quota must have the room';
-    return finding('Unsupported', REASON.unsupported, why);
-  }
-  const source = sourcePodOf(migration, snapshot.launchers, vmi.status?.nodeName);
-  if (source === undefined) {
-    const why = 'the VMI has no running launcher pod to take the size from';
-    return finding('Waiting', REASON.noSourcePod, why);
-  }
-  return parallelHold(snapshot, vmi.status?.nodeName, turn) ?? judgeRoom({ migration, vmi, source }, turn);
+  const refusals = refusalsOf(migration, vmi, snapshot.events);
+  const source = isReceiving(migration)
+    ? receivedPodOf(vmi, refusals)
+    : sourcePodOf(migration, snapshot.launchers, vmi.status?.nodeName);
+  if (source === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
+  const subject = { migration, vmi, source, refusals };
+  return parallelHold(snapshot, vmi.status?.nodeName, turn) ?? judgeRoom(subject, turn);
 }
+
+/** Not before a refusal says something of its size: a guess that is too low would lock in vain. */
+const receivedPodOf = (vmi: VirtualMachineInstance, refusals: readonly Refusal[]): Pod | undefined =>
+  refusals.length === 0 ? undefined : receivedPod(vmi);
+
+const unsized = (migration: Migration): string =>
+  isReceiving(migration)
+    ? 'it receives a VM from another cluster, and no Event says yet how large its pod is'
+    : 'the VMI has no running launcher pod to take the size from';
 
 interface Subject {
   readonly migration: Migration;
   readonly vmi: VirtualMachineInstance;
   readonly source: Pod;
+  /** The newest first. */
+  readonly refusals: readonly Refusal[];
 }
 
 function parallelHold(
@@ -136,9 +144,8 @@ function parallelHold(
   return finding('Waiting', REASON.parallelLimit, why);
 }
 
-function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
+function judgeRoom({ migration, vmi, source, refusals }: Subject, turn: Turn): Finding {
   const { snapshot, taken } = turn;
-  const refusals = refusalsOf(migration, vmi, snapshot.events);
   const { pod, need } = estimate({ ...snapshot, source, vmi, refusals });
   const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
   const unknown = covering.find((quota) => !isStatusKnown(quota));
@@ -149,7 +156,7 @@ function judgeRoom({ migration, vmi, source }: Subject, turn: Turn): Finding {
   const obstacle = obstacleOf({ migration, vmi, pod, covering, refusals, snapshot });
   if (obstacle !== undefined) return { verdict: 'Unsupported', ...obstacle };
   const blocking = covering.flatMap((quota) => blockingOf(quota, need, taken));
-  const result = blocking.length === 0 ? fits() : { ...judgeRaise(blocking, turn), blocking };
+  const result = blocking.length === 0 ? fits() : { ...judgeRaise(migration, blocking, turn), blocking };
   if (goesNow(result)) turn.admitted.push(referenceOf(migration));
   for (const quota of covering) {
     if (goesNow(result) || isPassedOver(result, turn)) take(taken, quota, need);
@@ -167,7 +174,7 @@ const isPassedOver = ({ reason }: Finding, { roomComesBack }: Turn): boolean =>
 const fits = (): Finding =>
   finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
 
-function judgeRaise(blocking: readonly Blocking[], turn: Turn): Finding {
+function judgeRaise(migration: Migration, blocking: readonly Blocking[], turn: Turn): Finding {
   const { snapshot, hold } = turn;
   const missing = blocking.map(
     ({ quota, shortfalls }) => `${quota.name} lacks ${describeShortfalls(shortfalls)}`,
@@ -177,6 +184,10 @@ function judgeRaise(blocking: readonly Blocking[], turn: Turn): Finding {
   if (skipped !== undefined) {
     const why = `ResourceQuota ${skipped.quota.name} is annotated ${ANNOTATION.skip}; ${what}`;
     return finding('Unsupported', REASON.skipped, why);
+  }
+  if (isReceiving(migration) && !mayReceive(snapshot.vmmrqs)) {
+    const why = `it receives a VM from another cluster and its pod stays for good, which no VMMRQ allows by allowReceive: true`;
+    return finding('Unsupported', REASON.receiveNotAllowed, `${why}; ${what}`);
   }
   if (snapshot.vmmrqs.length === 0) {
     const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;

@@ -131,8 +131,8 @@ export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptSubject): s
 }
 
 /** '' for a VMMRQ without: the fingerprints of before stay the same. */
-const policyText = ({ additionalMigrationPercentage, raisePolicy }: Vmmrq['spec']): string =>
-  [additionalMigrationPercentage, raisePolicy]
+const policyText = ({ additionalMigrationPercentage, raisePolicy, allowReceive }: Vmmrq['spec']): string =>
+  [additionalMigrationPercentage, raisePolicy, allowReceive === true ? 'receive' : undefined]
     .flatMap((each) => (each === undefined ? [] : [` ${each}`]))
     .join('');
 

@@ -13,7 +13,7 @@ import type {
 } from './objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { formatQuantity, parseQuantity, type Amount } from './quantity.ts';
-import type { Refusal } from './refusal.ts';
+import { saidOf, type Refusal } from './refusal.ts';
 
 export interface EstimateInput {
   readonly source: Pod;
@@ -153,12 +153,7 @@ function add(list: ResourceList, resource: string, more: Amount): void {
 }
 
 function corrected(need: Amounts, refusals: readonly Refusal[], unchanged: boolean): Amounts {
-  const said = new Map<string, Amount>();
-  for (const refusal of refusals) {
-    if (refusal.kind !== 'exceeded') continue;
-    for (const [key, amount] of refusal.requested) if (!said.has(key)) said.set(key, amount);
-  }
-  const figures = [...said].map(([key, amount]): [string, Amount] => {
+  const figures = [...saidOf(refusals)].map(([key, amount]): [string, Amount] => {
     const ours = need.get(key) ?? 0n;
     return [key, unchanged || amount > ours ? amount : ours];
   });

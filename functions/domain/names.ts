@@ -153,8 +153,8 @@ export const REASON = {
   noVmmrq: 'NoVirtualMachineMigrationResourceQuota',
   /** The VMMRQs give less than is missing. */
   notEnough: 'NotEnough',
-  /** What it needs is not for migrations only: it stays for good. */
-  unsupported: 'Unsupported',
+  /** It receives a VM from another cluster: its pod stays, and not every VMMRQ allows that. */
+  receiveNotAllowed: 'ReceiveNotAllowed',
   /** A volume claim is needed before the pod, and a quota refuses that: pods are not charged for it. */
   volumeQuota: 'VolumeQuotaExceeded',
   /** A quota of another scope than the namespace (ClusterResourceQuota) refuses the pod. */

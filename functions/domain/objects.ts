@@ -179,6 +179,8 @@ export interface Vmmrq extends KubernetesObject {
     /** Of each quota's own amount of each key that pods are charged for: "30%". */
     additionalMigrationPercentage?: string;
     raisePolicy?: RaisePolicy;
+    /** Migrations that receive a VM from another cluster count too, whose pods stay for good. */
+    allowReceive?: boolean;
   };
   status?: VmmrqStatus;
 }

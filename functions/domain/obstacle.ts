@@ -1,4 +1,5 @@
 import { claimShortfall } from './claims.ts';
+import { isReceiving } from './migration.ts';
 import { mustSpecify } from './must-specify.ts';
 import { REASON, type Reason } from './names.ts';
 import type { Migration, Pod, ResourceQuota, VirtualMachineInstance } from './objects.ts';
@@ -34,8 +35,10 @@ export function obstacleOf(input: ObstacleInput): Obstacle | undefined {
   }
   const [newest] = refusals;
   if (newest === undefined) return foreseen(input);
+  // Of a pod that comes from another cluster nobody knows what it says.
   // Only a pod that says all that every quota wants is refused for an amount: the estimate knows no better.
-  return saidBy(newest, snapshot) ?? (newest.kind === 'exceeded' ? undefined : foreseen(input));
+  const isUnknown = newest.kind === 'exceeded' || isReceiving(migration);
+  return saidBy(newest, snapshot) ?? (isUnknown ? undefined : foreseen(input));
 }
 
 /** undefined: it is about amounts, or is over since (the object that it names is gone). */

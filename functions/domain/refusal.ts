@@ -85,6 +85,16 @@ function amountsIn(list: string): Amounts | undefined {
   return amounts;
 }
 
+/** What the pod asks for, by canonical key, of the keys that any refusal names; the newest says it. */
+export function saidOf(refusals: readonly Refusal[]): Amounts {
+  const said = new Map<string, Amount>();
+  for (const refusal of refusals) {
+    if (refusal.kind !== 'exceeded') continue;
+    for (const [key, amount] of refusal.requested) if (!said.has(key)) said.set(key, amount);
+  }
+  return said;
+}
+
 /** How the API server refused this migration's target pod so far, the newest first. */
 export function refusalsOf(
   migration: Migration,

@@ -1,4 +1,5 @@
 /** What virt-controller does next with a migration (facts/kubevirt.md §1.1, §1.7). Pure: values in, a decision out. */
+import { isReceiving } from '../../functions/domain/migration.ts';
 import type { Condition } from '../../functions/domain/objects.ts';
 import { hotplugVolumes } from './attachment-pod.ts';
 import { ABORT_REQUESTED, ANNOTATIONS, MIGRATION_FINALIZER, REJECTED_BY_QUOTA } from './names.ts';
@@ -65,7 +66,7 @@ export const isFinal = (migration: Vmim): boolean => ['Succeeded', 'Failed'].inc
 
 /** KubeVirt's IsRunning: counts against the parallel limits. */
 export const isRunning = (migration: Vmim): boolean =>
-  !['', 'Pending'].includes(phaseOf(migration)) && !isFinal(migration);
+  !['', 'WaitingForSync', 'Pending'].includes(phaseOf(migration)) && !isFinal(migration);
 
 /** The VMI's migration state, if it is about this migration. */
 export function stateOf({
@@ -158,6 +159,7 @@ function whenNew(view: MigrationView): Decision | undefined {
   if (otherFirst) {
     return fail(view, 'VMI is not eligible for migration because another migration job is in progress.');
   }
+  if (isReceiving(migration)) return next(view, 'WaitingForSync');
   if (source === undefined || view.vmi?.status?.phase !== 'Running') return WAIT;
   return {
     do: 'set-status',
@@ -177,6 +179,7 @@ function inItsPhase(view: MigrationView): Decision | undefined {
 }
 
 const IN_PHASE: Partial<Record<VmimPhase, Rule>> = {
+  WaitingForSync: (view) => (view.vmi?.status?.phase === 'WaitingForSync' ? next(view, 'Pending') : WAIT),
   Pending: (view) => {
     const { target } = view;
     if (target === undefined || !isAlive(target)) return { do: 'create-target' };
@@ -190,7 +193,13 @@ const IN_PHASE: Partial<Record<VmimPhase, Rule>> = {
     }
     return target !== undefined && isReady(target) ? next(view, 'Scheduled') : WAIT;
   },
-  Scheduled: (view) => (stateOf(view) === undefined ? { do: 'hand-over' } : next(view, 'PreparingTarget')),
+  // What comes next is up to the other cluster, and none is played here.
+  Scheduled: (view) =>
+    isReceiving(view.migration)
+      ? WAIT
+      : stateOf(view) === undefined
+        ? { do: 'hand-over' }
+        : next(view, 'PreparingTarget'),
   PreparingTarget: (view) =>
     stateOf(view)?.targetNodeAddress === undefined ? WAIT : next(view, 'TargetReady'),
   TargetReady: (view) => (stateOf(view)?.startTimestamp === undefined ? WAIT : next(view, 'Running')),

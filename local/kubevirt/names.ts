@@ -15,6 +15,8 @@ export const LABELS = {
 } as const;
 
 export const ANNOTATIONS = {
+  /** VMI: it runs in another cluster still, and is received here. */
+  createMigrationTarget: 'kubevirt.io/create-migration-target',
   domain: 'kubevirt.io/domain',
   latestObserved: 'kubevirt.io/latest-observed-api-version',
   storageObserved: 'kubevirt.io/storage-observed-api-version',

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { EVENTS, KUBEVIRTS, MIGRATIONS, PODS, VMIS } from '../../functions/kubernetes/resources.ts';
 import type { New, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import type { KubeVirt, ResourceList } from '../../functions/domain/objects.ts';
-import { LABELS, MIGRATION_FINALIZER, OBSERVED_API_VERSIONS, VMI_FINALIZER_OLD } from './names.ts';
+import {
+  ANNOTATIONS,
+  LABELS,
+  MIGRATION_FINALIZER,
+  OBSERVED_API_VERSIONS,
+  VMI_FINALIZER_OLD,
+} from './names.ts';
 import type { LauncherPod, RecordedEvent, Vmi, Vmim, Volume } from './types.ts';
 
 export const LAUNCHER_PODS = PODS as ResourceType<LauncherPod>;
@@ -18,10 +24,19 @@ export interface MigrationWish {
   /** 'system-critical' | 'user-triggered' | 'system-maintenance'; the real webhook lets only virt-controller set it. */
   readonly priority?: string;
   readonly annotations?: Record<string, string>;
+  /** The id of a migration between clusters, of which this is the side that receives. */
+  readonly receives?: string;
 }
 
 /** A VMIM as virt-api's mutating webhook leaves it: with its finalizer and the label of its VMI. */
-export const newMigration = ({ namespace, name, vmi, priority, annotations }: MigrationWish): New<Vmim> => ({
+export const newMigration = ({
+  namespace,
+  name,
+  vmi,
+  priority,
+  annotations,
+  receives,
+}: MigrationWish): New<Vmim> => ({
   metadata: {
     namespace,
     name,
@@ -29,7 +44,11 @@ export const newMigration = ({ namespace, name, vmi, priority, annotations }: Mi
     labels: { [LABELS.vmiName]: vmi },
     ...(annotations === undefined ? {} : { annotations }),
   },
-  spec: { vmiName: vmi, ...(priority === undefined ? {} : { priority }) },
+  spec: {
+    vmiName: vmi,
+    ...(priority === undefined ? {} : { priority }),
+    ...(receives === undefined ? {} : { receive: { migrationID: receives } }),
+  },
 });
 
 export interface VmiWish {
@@ -44,6 +63,8 @@ export interface VmiWish {
   readonly labels?: Record<string, string>;
   /** Names of PVCs attached as hotplugged volumes: each migration then needs an attachment pod too. */
   readonly hotplug?: readonly string[];
+  /** It runs in another cluster still: here only the target pod of its migration will be made. */
+  readonly isReceived?: boolean;
 }
 
 /** A VMI as virt-api's mutating webhook leaves it: defaults filled in, with its finalizer. */
@@ -53,7 +74,10 @@ export function newVirtualMachineInstance(wish: VmiWish): New<Vmi> {
     metadata: {
       namespace,
       name,
-      annotations: { ...OBSERVED_API_VERSIONS },
+      annotations: {
+        ...OBSERVED_API_VERSIONS,
+        ...(wish.isReceived === true ? { [ANNOTATIONS.createMigrationTarget]: 'true' } : {}),
+      },
       finalizers: [VMI_FINALIZER_OLD],
       ...(labels === undefined ? {} : { labels }),
     },

@@ -11,6 +11,7 @@ import type {
 
 export type VmimPhase =
   | ''
+  | 'WaitingForSync'
   | 'Pending'
   | 'Scheduling'
   | 'Scheduled'

@@ -2,7 +2,7 @@
 import type { Condition, ResourceQuota } from '../../functions/domain/objects.ts';
 import { hotplugVolumes } from './attachment-pod.ts';
 import { overheadAsQuantity } from './compute-resources.ts';
-import { LABELS, LAUNCHER_IMAGE, UNPAUSED, VMI_FINALIZER, VMI_FINALIZER_OLD } from './names.ts';
+import { ANNOTATIONS, LABELS, LAUNCHER_IMAGE, UNPAUSED, VMI_FINALIZER, VMI_FINALIZER_OLD } from './names.ts';
 import type { Configuration } from './objects.ts';
 import { isReady, isOver } from './pods.ts';
 import type { LauncherPod, Vmi, VmiStatus } from './types.ts';
@@ -84,8 +84,11 @@ function whenFinal({ vmi, current, now }: VmiView): VmiDecision | undefined {
   return { do: 'patch', merge: { status: enter(vmi, 'Failed', now) } };
 }
 
-function withoutLauncher({ vmi, current }: VmiView): VmiDecision | undefined {
+function withoutLauncher({ vmi, current, now }: VmiView): VmiDecision | undefined {
   if (current !== undefined) return undefined;
+  if (phaseOf(vmi) === '' && vmi.metadata.annotations?.[ANNOTATIONS.createMigrationTarget] === 'true') {
+    return { do: 'patch', merge: { status: enter(vmi, 'WaitingForSync', now) } };
+  }
   return ['', 'Pending'].includes(phaseOf(vmi)) ? { do: 'create-launcher' } : { do: 'wait' };
 }
 

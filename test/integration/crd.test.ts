@@ -111,7 +111,12 @@ describe('what is given', () => {
     async (percentage) => {
       const given = { additionalMigrationPercentage: percentage };
       expect(await create(given)).toMatchObject({ code: 201 });
-      const both = { ...given, additionalMigrationResources: { pods: 1 }, raisePolicy: 'Exact' };
+      const both = {
+        ...given,
+        additionalMigrationResources: { pods: 1 },
+        raisePolicy: 'Exact',
+        allowReceive: true,
+      };
       expect(await create(both)).toMatchObject({ code: 201 });
     },
   );
@@ -123,6 +128,7 @@ describe('what is given', () => {
     ['a number', { additionalMigrationPercentage: 30 }, 'additionalMigrationPercentage'],
     ['two signs', { additionalMigrationPercentage: '30%%' }, 'additionalMigrationPercentage'],
     ['a policy of its own', { raisePolicy: 'Some' }, 'raisePolicy'],
+    ['a word where it is yes or no', { allowReceive: 'sometimes' }, 'allowReceive'],
   ])('%s: refused', async (_what, more, field) => {
     const answer = await create({ additionalMigrationResources: { pods: 1 }, ...more });
     expect(answer.code).toBe(422);
