@@ -10,7 +10,7 @@ import { startControlPlane, type ControlPlane, type StartOptions } from './contr
 import type { ActivatorTrace, LogLine } from './eventing/activator.ts';
 import type { Hop } from './eventing/broker.ts';
 import { startEventing, type Eventing } from './eventing/eventing.ts';
-import { guardAccount, startGuard } from './guard.ts';
+import { guardAccount, guardDeployment, startGuard } from './guard.ts';
 import { install } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
 import { startKubeVirt, type KubeVirtOptions, type KubeVirtStandIn } from './kubevirt/start.ts';
@@ -93,10 +93,10 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     const guard = new Guard(async (onStart) =>
       startGuard({
         onStart,
-        deployment: deploymentOf(objects),
+        deployment: guardDeployment(objects),
         bundle: join(root, 'dist/guard.mjs'),
         folder: controlPlane.folder,
-        kubeconfig: await wayOf({ controlPlane, options }, guardAccount(deploymentOf(objects))),
+        kubeconfig: await wayOf({ controlPlane, options }, guardAccount(guardDeployment(objects))),
         port,
         tlsPort,
         rewrite: eventing.rewrite,
@@ -141,14 +141,6 @@ async function wayOf(
 ): Promise<string> {
   const kubeconfig = await accountOf(controlPlane, account);
   return reroute === undefined ? kubeconfig : reroute(account, kubeconfig, controlPlane);
-}
-
-function deploymentOf(objects: readonly KubernetesObject[]): KubernetesObject {
-  const found = objects.find(
-    ({ kind, metadata }) => kind === 'Deployment' && metadata.name === SERVICE_ACCOUNT.guard,
-  );
-  if (found === undefined) throw new Error(`the manifests have no Deployment ${SERVICE_ACCOUNT.guard}`);
-  return found;
 }
 
 interface EventingParts {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { SERVICE_ACCOUNT } from '../functions/domain/names.ts';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import { confined } from './confined.ts';
 import type { Child } from './controlplane/children.ts';
@@ -29,6 +30,15 @@ export interface GuardOptions extends Pick<ServingOptions, 'onStart'> {
   readonly env: Readonly<Record<string, string>>;
   /** It finds the API server as in a pod, not by KUBECONFIG. */
   readonly inPod?: boolean;
+}
+
+/** Of the rendered manifests. */
+export function guardDeployment(objects: readonly KubernetesObject[]): KubernetesObject {
+  const found = objects.find(
+    ({ kind, metadata }) => kind === 'Deployment' && metadata.name === SERVICE_ACCOUNT.guard,
+  );
+  if (found === undefined) throw new Error(`the manifests have no Deployment ${SERVICE_ACCOUNT.guard}`);
+  return found;
 }
 
 /** The service account that the Deployment runs as. */

@@ -55,7 +55,7 @@ export const roomFor = (launchers: number): ResourceList => ({
   'requests.memory': String(launchers * LAUNCHER.bytes),
 });
 
-export async function newTenant(lab: Lab, wish: TenantWish): Promise<Tenant> {
+export async function newTenant(lab: Pick<Lab, 'admin' | 'watch'>, wish: TenantWish): Promise<Tenant> {
   const { name, vms = 1, quotas = { quota: fullFor(vms) }, gives = roomFor(1), by } = wish;
   const { admin } = lab;
   await createNamespace(admin, name);
