@@ -3,8 +3,8 @@ import { FIELD_MANAGER } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type {
   Address,
+  ApiServer,
   Change,
-  Cluster,
   DeleteOptions,
   New,
   Read,
@@ -27,7 +27,7 @@ export class NoApiServer extends Error {
  * The real API server, by KUBECONFIG where it is set, else in-cluster. `fieldManager`: who asks (as user agent) and who
  * writes, unless a write says otherwise; processes of ours leave it out. Throws NoApiServer.
  */
-export function connect(kubeconfig: string | undefined, fieldManager: string = FIELD_MANAGER): Cluster {
+export function connect(kubeconfig: string | undefined, fieldManager: string = FIELD_MANAGER): ApiServer {
   const config = new KubeConfig();
   try {
     if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
@@ -39,13 +39,17 @@ export function connect(kubeconfig: string | undefined, fieldManager: string = F
   }
 }
 
-class Client implements Cluster {
+class Client implements ApiServer {
   readonly #transport: Transport;
   readonly #fieldManager: string;
 
   constructor(transport: Transport, fieldManager: string) {
     this.#transport = transport;
     this.#fieldManager = fieldManager;
+  }
+
+  async version(): Promise<string> {
+    return (await this.#one<{ gitVersion: string }>({ method: 'GET', path: '/version' })).object.gitVersion;
   }
 
   get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>> {
