@@ -35,6 +35,8 @@ const minor = (preset: string): z.ZodDefault<z.ZodString> =>
 const shared = {
   PORT: whole(0, 65_535, 8080),
   K_SINK: url.optional(),
+  /** A file with the token that the Broker asks for (config/components/oidc); it is read anew for each event. */
+  K_SINK_TOKEN: z.string().min(1).optional(),
   KUBECONFIG: z.string().min(1).optional(),
   KUBEVIRT_NAMESPACE: filled('kubevirt'),
   KUBEVIRT_CONTROLLER: filled('kubevirt-controller'),
