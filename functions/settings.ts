@@ -24,10 +24,19 @@ const filled = (preset: string): z.ZodDefault<z.ZodString> =>
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
+/** "1.30": the oldest minor version of something. */
+const minor = (preset: string): z.ZodDefault<z.ZodString> =>
+  z
+    .string()
+    .regex(/^\d+\.\d+$/, "must be a minor version such as '1.30'")
+    .default(preset);
+
 /** What every process of ours reads from its environment (design §9). */
 const shared = {
   PORT: whole(0, 65_535, 8080),
   K_SINK: url.optional(),
+  /** A file with the token that the Broker asks for (config/components/oidc); it is read anew for each event. */
+  K_SINK_TOKEN: z.string().min(1).optional(),
   KUBECONFIG: z.string().min(1).optional(),
   SERVICE_ACCOUNT_FOLDER: filled('/var/run/secrets/kubernetes.io/serviceaccount'),
   KUBEVIRT_NAMESPACE: filled('kubevirt'),
@@ -54,6 +63,8 @@ const guardVariables = {
   ...shared,
   /** Who judges requests: our webhooks, or the API server alone by policies. */
   ADMISSION: z.enum(['webhook', 'policy']).default('webhook'),
+  /** Less only where no policies are installed (config/webhook-only). */
+  OLDEST_KUBERNETES: minor('1.30'),
   TLS_PORT: whole(0, 65_535, 8443),
   SWEEP_SECONDS: whole(1, 3_600, 30),
   /** More would leave the repair no time within the 15 s of I3. */

@@ -18,7 +18,7 @@ export interface Toolbox {
 
 export interface Equipment {
   readonly cluster: Cluster;
-  readonly settings: Tools['settings'] & Pick<Settings, 'K_SINK'>;
+  readonly settings: Tools['settings'] & Pick<Settings, 'K_SINK'> & Partial<Pick<Settings, 'K_SINK_TOKEN'>>;
   readonly log: Log;
 }
 
@@ -40,7 +40,7 @@ export function newTools({ cluster, settings, log }: Equipment): Toolbox {
     afterwards,
     post: async (event) => {
       if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
-      await postEvent(settings.K_SINK, event);
+      await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
     },
     wakeLaterSteps: () => wakeAll(settings.WAKE_URLS, WAKE_MS),
   };

@@ -14,12 +14,15 @@ import { guardAccount, guardDeployment, startGuard } from './guard.ts';
 import { install } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
 import { startKubeVirt, type KubeVirtOptions, type KubeVirtStandIn } from './kubevirt/start.ts';
+import type { Component } from './manifests/overlay.ts';
 import { policiesInForce } from './policies-in-force.ts';
 import { renderWall, type Wall } from './walls.ts';
 
 export interface LocalClusterOptions {
   /** How it is installed; left out: as by default, with webhooks and policies. */
   readonly wall?: Wall;
+  /** Of config/components; none when left out. */
+  readonly components?: readonly Component[];
   /** Changes a copy of the manifests before they are installed. */
   readonly change?: (objects: KubernetesObject[]) => void;
   /** How long a function without work keeps its process, milliseconds. */
@@ -76,7 +79,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     for (const end of ending.splice(0).toReversed()) await end();
   };
   try {
-    const objects = await renderWall(options.wall ?? 'both');
+    const objects = await renderWall(options.wall ?? 'both', options.components);
     options.change?.(objects);
     say('starting etcd, kube-apiserver and kube-controller-manager');
     const controlPlane = await startControlPlane(options.controlPlane);

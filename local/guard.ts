@@ -14,7 +14,7 @@ interface Deployment extends KubernetesObject {
   };
 }
 
-export interface GuardOptions extends Pick<ServingOptions, 'onStart'> {
+export interface GuardOptions extends Pick<ServingOptions, 'onStart' | 'until'> {
   /** The rendered Deployment: its environment and service account are what the process gets. */
   readonly deployment: KubernetesObject;
   /** Of the process and its log; `guard` when left out. */
@@ -47,7 +47,8 @@ export const guardAccount = (deployment: KubernetesObject): string =>
 
 /** The guard as a process of the real bundle; resolves when it is ready, rejects with the end of its log. */
 export async function startGuard(options: GuardOptions): Promise<Child> {
-  const { name = 'guard', deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort, onStart } = options;
+  const { name = 'guard', deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
+  const { onStart, until } = options;
   const declared = (deployment as Deployment).spec.template.spec.containers[0]?.env ?? [];
   const env = {
     PATH: process.env['PATH'],
@@ -60,5 +61,5 @@ export async function startGuard(options: GuardOptions): Promise<Child> {
     ...options.env,
   };
   const logFile = join(folder, `${name}.log`);
-  return startServing({ name, args: confined(bundle, env), env, logFile, port, onStart });
+  return startServing({ name, args: confined(bundle, env), env, logFile, port, onStart, until });
 }

@@ -12,19 +12,22 @@ export interface ServingOptions {
   readonly port: number;
   /** Hears of the process at once: before it is ready it works already, and may have to be ended. */
   readonly onStart?: ((child: Child) => void) | undefined;
+  /** What it is waited for; readiness when left out. */
+  readonly until?: 'readiness' | 'liveness' | undefined;
 }
 
 const READY_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
-/** A Node process that serves health at this port; resolves when it is ready, rejects with the end of its log. */
-export async function startServing({ port, onStart, ...options }: ServingOptions): Promise<Child> {
+/** A Node process that serves health at this port; resolves when it is ready (`until`), rejects with the end of its log. */
+export async function startServing(serving: ServingOptions): Promise<Child> {
+  const { port, onStart, until: wanted = 'readiness', ...options } = serving;
   const child = await startChild({ command: process.execPath, ...options });
   onStart?.(child);
   let ended: string | undefined;
   void child.ended.then((how) => (ended = how));
   const until = performance.now() + READY_WITHIN_MS;
-  while (!(await isReady(port))) {
+  while (!(await isHealthy(port, wanted))) {
     if (ended !== undefined || performance.now() > until) {
       await child.stop(0);
       throw new Error(`${options.name} is not ready (${ended ?? 'it runs'}). Its log:\n${child.logTail()}`);
@@ -34,9 +37,9 @@ export async function startServing({ port, onStart, ...options }: ServingOptions
   return child;
 }
 
-async function isReady(port: number): Promise<boolean> {
+async function isHealthy(port: number, what: string): Promise<boolean> {
   try {
-    return (await fetch(`http://127.0.0.1:${String(port)}/health/readiness`)).ok;
+    return (await fetch(`http://127.0.0.1:${String(port)}/health/${what}`)).ok;
   } catch {
     return false;
   }

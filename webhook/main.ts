@@ -1,5 +1,5 @@
 import { reachApiServer } from '../functions/kubernetes/api-server.ts';
-import type { Cluster } from '../functions/kubernetes/cluster.ts';
+import type { ApiServer } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
 import { newLog } from '../functions/log.ts';
 import { readGuardSettings, type GuardSettings } from '../functions/settings.ts';
@@ -13,6 +13,7 @@ import { repair } from './repair.ts';
 import { reviewApp } from './review-app.ts';
 import { Rotation } from './rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './server.ts';
+import { SurroundingsCheck } from './surroundings.ts';
 import { sweep } from './sweep.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -25,12 +26,18 @@ async function main(): Promise<void> {
   const { signal } = stopping;
   let leaving = false;
 
+  const surroundings = new SurroundingsCheck(settings, { cluster, log });
   const serve = settings.ADMISSION === 'webhook' ? serveReviews : serveHealth;
-  const { server, rotate } = await serve({ cluster, settings, log }, () => leaving);
+  const problem = (): string | undefined => (leaving ? LEAVING : surroundings.problem());
+  const { server, rotate } = await serve({ cluster, settings, log }, problem);
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
-  // Neither waits for the other: what is locked is repaired whether or not we may be asked.
-  const running = Promise.all([rotate?.(signal), startWatchdog({ cluster, settings, log, signal })]);
+  // None waits for another: what is locked is repaired whether or not we may be asked.
+  const running = Promise.all([
+    surroundings.run(signal),
+    rotate?.(signal),
+    startWatchdog({ cluster, settings, log, signal }),
+  ]);
   const stop = async (): Promise<void> => {
     leaving = true;
     await server.close(settings.SHUTDOWN_DELAY_MS);
@@ -42,7 +49,7 @@ async function main(): Promise<void> {
 }
 
 interface Process {
-  readonly cluster: Cluster;
+  readonly cluster: ApiServer;
   readonly settings: GuardSettings;
   readonly log: ReturnType<typeof newLog>;
 }
@@ -53,17 +60,20 @@ interface Serving {
   readonly rotate?: (signal: AbortSignal) => Promise<void>;
 }
 
+/** Why we should not be asked, whatever the way. */
+type Problem = () => string | undefined;
+
 const LEAVING = 'it is being stopped';
 
 /** Reviews over TLS; ready once the webhooks trust our certificate. */
-async function serveReviews({ cluster, settings, log }: Process, isLeaving: () => boolean): Promise<Serving> {
+async function serveReviews({ cluster, settings, log }: Process, known: Problem): Promise<Serving> {
   const rotation = new Rotation(settings, {
     cluster,
     log,
     serve: (certificate) => server.useCertificate(certificate),
     onConfiguration: warnOfStranger(settings.KUBEVIRT_NAMESPACE, log),
   });
-  const problem = (): string | undefined => (isLeaving() ? LEAVING : rotation.problem());
+  const problem = (): string | undefined => known() ?? rotation.problem();
   const server = await listen({
     tlsPort: settings.TLS_PORT,
     port: settings.PORT,
@@ -74,8 +84,7 @@ async function serveReviews({ cluster, settings, log }: Process, isLeaving: () =
 }
 
 /** The API server judges by itself (policies): no certificate, no bundle, nobody to answer. */
-async function serveHealth({ cluster, settings, log }: Process, isLeaving: () => boolean): Promise<Serving> {
-  const problem = (): string | undefined => (isLeaving() ? LEAVING : undefined);
+async function serveHealth({ cluster, settings, log }: Process, problem: Problem): Promise<Serving> {
   const health = healthApp({ ready: newReadiness({ cluster, problem }), deadLetters: newDeadLetters(log) });
   return { server: await listenForHealth(health, settings.PORT) };
 }

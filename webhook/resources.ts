@@ -25,6 +25,13 @@ export interface ValidatingWebhookConfiguration extends KubernetesObject {
   webhooks?: ValidatingWebhook[];
 }
 
+/** core/v1 ServiceAccount: only whether it is there. */
+export const SERVICE_ACCOUNTS: ResourceType = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
 export const SECRETS: ResourceType<Secret> = {
   apiVersion: 'v1',
   kind: 'Secret',

@@ -197,7 +197,7 @@ export interface VmmrqStatus {
   conditions?: Condition[];
 }
 
-/** The KubeVirt custom resource, as far as its migration limits go. */
+/** The KubeVirt custom resource, as far as its migration limits and its version go. */
 export interface KubeVirt extends KubernetesObject {
   spec?: {
     configuration?: {
@@ -206,7 +206,10 @@ export interface KubeVirt extends KubernetesObject {
       developerConfiguration?: { featureGates?: string[] };
     };
   };
-  status?: { observedKubeVirtVersion?: string };
+  status?: {
+    /** "v1.6.0", once it is deployed. */
+    observedKubeVirtVersion?: string;
+  };
 }
 
 /** core/v1 Event. */

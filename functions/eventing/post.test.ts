@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { OurEvent } from '../domain/events.ts';
 import { EVENT } from '../domain/names.ts';
@@ -59,7 +62,7 @@ async function nobody(): Promise<string> {
 describe('postEvent', () => {
   test.each([200, 202, 204])('resolves when the Broker accepts it: %d', async (status) => {
     const { url, requests } = await answering(status);
-    await postEvent(url, unlocked);
+    await postEvent({ url }, unlocked);
     expect(requests).toMatchObject([
       {
         method: 'POST',
@@ -75,15 +78,32 @@ describe('postEvent', () => {
     ]);
   });
 
+  test('says who we are where there is a token, and by the newest', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'mtq-token-'));
+    try {
+      const tokenFile = join(folder, 'token');
+      const { url, requests } = await answering(202);
+      for (const token of ['one', 'two']) {
+        await writeFile(tokenFile, `${token}\n`);
+        await postEvent({ url, tokenFile }, unlocked);
+      }
+      await postEvent({ url }, unlocked);
+      const said = requests.map(({ headers }) => headers.authorization);
+      expect(said).toEqual(['Bearer one', 'Bearer two', undefined]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   test.each([302, 400, 404, 500, 503])('rejects when it does not: %d', async (status) => {
     const { url } = await answering(status);
-    await expect(postEvent(url, unlocked)).rejects.toThrow(
+    await expect(postEvent({ url }, unlocked)).rejects.toThrow(
       `the Broker answered ${String(status)} to ${EVENT.namespaceUnlocked}`,
     );
   });
 
   test('rejects when there is no Broker', async () => {
-    await expect(postEvent(await nobody(), unlocked)).rejects.toThrow('ECONNREFUSED');
+    await expect(postEvent({ url: await nobody() }, unlocked)).rejects.toThrow('ECONNREFUSED');
   });
 });
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
 import { HTTP } from 'cloudevents';
@@ -6,10 +7,20 @@ import { toCloudEvent } from './cloud-events.ts';
 
 const TIMEOUT_MS = 3_000;
 
-/** Posts one event to the Broker at `sink`; rejects unless it was accepted. */
-export async function postEvent(sink: string, event: OurEvent): Promise<void> {
+/** Where a Broker takes events. */
+export interface Sink {
+  readonly url: string;
+  /** Holds what says who we are, where the Broker asks for it; a kubelet writes it anew before it expires. */
+  readonly tokenFile?: string | undefined;
+}
+
+/** Posts one event to the Broker; rejects unless it was accepted. */
+export async function postEvent({ url, tokenFile }: Sink, event: OurEvent): Promise<void> {
   const { headers, body } = HTTP.binary(toCloudEvent(event));
-  const status = await request(sink, { method: 'POST', headers }, body as string);
+  const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, 'utf8')).trim();
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const options = { method: 'POST', headers: { ...headers, ...authorization } };
+  const status = await request(url, options, body as string);
   if (status >= 300) throw new Error(`the Broker answered ${String(status)} to ${event.type}`);
 }
 

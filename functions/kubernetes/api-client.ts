@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../domain/objects.ts';
 import type {
   Address,
+  ApiServer,
   Change,
-  Cluster,
   DeleteOptions,
   New,
   Read,
@@ -19,13 +19,17 @@ import { readAll, type Request, type Transport } from './transport.ts';
 /**
  * The API server's verbs as requests. `fieldManager`: who writes, unless a write says otherwise.
  */
-export class Client implements Cluster {
+export class Client implements ApiServer {
   readonly #transport: Transport;
   readonly #fieldManager: string;
 
   constructor(transport: Transport, fieldManager: string) {
     this.#transport = transport;
     this.#fieldManager = fieldManager;
+  }
+
+  async version(): Promise<string> {
+    return (await this.#one<{ gitVersion: string }>({ method: 'GET', path: '/version' })).object.gitVersion;
   }
 
   get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>> {

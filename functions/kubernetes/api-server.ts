@@ -1,6 +1,6 @@
 import { FIELD_MANAGER } from '../domain/names.ts';
 import { Client } from './api-client.ts';
-import type { Cluster } from './cluster.ts';
+import type { ApiServer } from './cluster.ts';
 import { inCluster } from './in-cluster.ts';
 import { Transport } from './transport.ts';
 
@@ -11,12 +11,12 @@ export interface Whereabouts {
 
 /**
  * The real API server, by KUBECONFIG where it is set, else in-cluster. Only a kubeconfig needs client-node: half of what a
- * function would otherwise load at a cold start (docs/adr/0011). Rejects with NoApiServer.
+ * function would otherwise load at a cold start (docs/adr/0013). Rejects with NoApiServer.
  */
 export async function reachApiServer({
   KUBECONFIG: kubeconfig,
   SERVICE_ACCOUNT_FOLDER: folder,
-}: Whereabouts): Promise<Cluster> {
+}: Whereabouts): Promise<ApiServer> {
   if (kubeconfig !== undefined) return (await import('./client.ts')).connect(kubeconfig);
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
   const access = inCluster({ host, port, folder, elapsed: () => performance.now() });

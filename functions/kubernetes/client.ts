@@ -2,14 +2,14 @@ import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { FIELD_MANAGER } from '../domain/names.ts';
 import { NoApiServer, type Access } from './access.ts';
 import { Client } from './api-client.ts';
-import type { Cluster } from './cluster.ts';
+import type { ApiServer } from './cluster.ts';
 import { Transport } from './transport.ts';
 
 /**
  * The API server of a kubeconfig's current context. `fieldManager`: who asks (as user agent) and who writes, unless a
  * write says otherwise; processes of ours leave it out. Throws NoApiServer.
  */
-export function connect(kubeconfig: string, fieldManager: string = FIELD_MANAGER): Cluster {
+export function connect(kubeconfig: string, fieldManager: string = FIELD_MANAGER): ApiServer {
   return new Client(new Transport(accessBy(kubeconfig), fieldManager), fieldManager);
 }
 

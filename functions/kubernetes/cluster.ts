@@ -86,6 +86,12 @@ export interface Cluster {
   ): AsyncIterable<WatchEvent<T>>;
 }
 
+/** The API server itself, beside its objects. */
+export interface ApiServer extends Cluster {
+  /** "v1.34.1". Rejects as the verbs do. */
+  version(): Promise<string>;
+}
+
 export interface Change {
   readonly merge: Record<string, unknown>;
   readonly subresource?: 'status';

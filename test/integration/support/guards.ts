@@ -10,7 +10,7 @@ import { renderDefault } from '../../../local/cluster.ts';
 import type { Child } from '../../../local/controlplane/children.ts';
 import { freePort } from '../../../local/controlplane/ports.ts';
 import { startControlPlane, type ControlPlane } from '../../../local/controlplane/start.ts';
-import { startGuard } from '../../../local/guard.ts';
+import { startGuard, type GuardOptions } from '../../../local/guard.ts';
 import { install } from '../../../local/install.ts';
 import { installKubeVirt } from '../../../local/kubevirt/install.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
@@ -23,8 +23,8 @@ export interface Guards {
   readonly balancer: Balancer;
   /** As one of our service accounts. */
   as(account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster>;
-  /** One more replica; resolves when it is ready. */
-  start(name: string): Promise<Replica>;
+  /** One more replica; resolves when it is ready, or only runs. */
+  start(name: string, until?: GuardOptions['until']): Promise<Replica>;
   /** A namespace of this name, locked by `token` for 45 s from now, whether it was locked before or not. */
   lock(name: string, token: string): Promise<void>;
   stop(): Promise<void>;
@@ -66,7 +66,7 @@ export async function startGuards(env: Readonly<Record<string, string>>): Promis
       objects,
       balancer,
       as: async (account) => connect(await kubeconfigOf(SERVICE_ACCOUNT[account])),
-      start: async (name) => {
+      start: async (name, until = 'readiness') => {
         const [port, tlsPort] = [await freePort(), await freePort()];
         balancer.add({ port: tlsPort, healthPort: port });
         const child = await startGuard({
@@ -79,6 +79,7 @@ export async function startGuards(env: Readonly<Record<string, string>>): Promis
           tlsPort,
           rewrite: (text) => text.replace(/^http:.*/, NO_BROKER),
           env,
+          until,
         });
         ends.push(() => child.stop());
         return { ...child, tlsPort, problem: () => problemOf(port) };

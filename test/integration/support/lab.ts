@@ -85,7 +85,7 @@ export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> 
     hold: (namespace, ...triggers) =>
       broker.hold(({ event, trigger }) => triggers.includes(trigger) && namespaceOf(event) === namespace),
     forge: async (event) => {
-      await postEvent(sink, event);
+      await postEvent({ url: sink }, event);
       await broker.idle();
     },
     repeat: async (event) => {

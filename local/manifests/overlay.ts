@@ -1,0 +1,53 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { renderText } from '../controlplane/kustomize.ts';
+import { PLACEHOLDER, type Image } from './image.ts';
+
+const config = fileURLToPath(new URL('../../config/', import.meta.url));
+
+/** The ways to install that differ in what stands before a raised quota (docs/operations.md). */
+export const OVERLAYS = ['default', 'policy-only', 'webhook-only'] as const;
+export type Overlay = (typeof OVERLAYS)[number];
+
+/** What may be added to any of them; `minimal` first, whose function the others change too. */
+export const COMPONENTS = ['minimal', 'cert-manager', 'kafka-broker', 'oidc', 'openshift'] as const;
+export type Component = (typeof COMPONENTS)[number];
+
+export interface Installation {
+  readonly overlay: Overlay;
+  readonly components: readonly Component[];
+  /** Left out: the placeholder stays. */
+  readonly image?: Image;
+}
+
+/**
+ * An overlay with components and image, as YAML: by a kustomization like the one that an administrator would write.
+ * Rejects with kustomize's own message.
+ */
+export async function renderInstallation({ overlay, components, image }: Installation): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mtq-overlay-'));
+  const from = (path: string): string => relative(folder, join(config, path));
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [from(overlay)],
+    components: COMPONENTS.filter((name) => components.includes(name)).map((name) =>
+      from(`components/${name}`),
+    ),
+    labels: [{ pairs: { 'app.kubernetes.io/part-of': 'managed-tenant-quota' } }],
+    images: image === undefined ? [] : [{ name: PLACEHOLDER, ...image }],
+  };
+  try {
+    await writeFile(join(folder, 'kustomization.yaml'), stringify(kustomization));
+    return await renderText(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The folders under config/components, for the test that COMPONENTS names them all. */
+export const componentFolders = async (): Promise<string[]> =>
+  (await readdir(join(config, 'components'))).toSorted();

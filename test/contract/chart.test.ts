@@ -1,0 +1,79 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { objectsOf } from '../../local/controlplane/kustomize.ts';
+import { chartOf } from '../../local/manifests/chart.ts';
+import { parseImage } from '../../local/manifests/image.ts';
+import { renderInstallation } from '../../local/manifests/overlay.ts';
+
+const IMAGE = 'registry.example/mtq:0.1.0';
+const ACTION = /\{\{-? ?(.*?) ?\}\}/gs;
+
+let chart: Record<string, string>;
+let manifests: KubernetesObject[];
+
+beforeAll(async () => {
+  const text = await renderInstallation({ overlay: 'default', components: [] });
+  chart = chartOf({ manifests: text, version: '0.1.0' });
+  const image = parseImage(IMAGE);
+  manifests = objectsOf(await renderInstallation({ overlay: 'default', components: [], image }));
+});
+
+const templates = (): string =>
+  Object.entries(chart)
+    .filter(([name]) => name.startsWith('templates/'))
+    .map(([, text]) => text)
+    .join('---\n');
+
+/** What Helm makes of the few actions that there are, in a release elsewhere than in mtq-system. */
+const filled = (): KubernetesObject[] =>
+  objectsOf(
+    templates().replaceAll(ACTION, (_all, action: string) =>
+      action.startsWith('required') ? `"${IMAGE}"` : '',
+    ),
+  );
+
+const sorted = (objects: readonly KubernetesObject[]): KubernetesObject[] =>
+  objects.toSorted((one, other) => keyOf(one).localeCompare(keyOf(other)));
+const keyOf = ({ apiVersion = '', kind = '', metadata }: KubernetesObject): string =>
+  `${apiVersion} ${kind} ${metadata.name}`;
+
+describe('the chart', () => {
+  test('installs the very objects that kustomize renders; its CRD outlives it', () => {
+    const asHelm = filled().map((object) => {
+      const { annotations: { 'helm.sh/resource-policy': policy, ...annotations } = {}, ...metadata } =
+        object.metadata;
+      if (policy !== undefined) expect([object.kind, policy]).toEqual(['CustomResourceDefinition', 'keep']);
+      const kept = Object.keys(annotations).length === 0 ? {} : { annotations };
+      return { ...object, metadata: { ...metadata, ...kept } };
+    });
+    expect(sorted(asHelm)).toEqual(sorted(manifests));
+    expect(chart['templates/customresourcedefinition.yaml']).toContain('keep');
+  });
+
+  test('has these actions and no others: the image must be said, the namespace may be there already', () => {
+    const actions = [...templates().matchAll(ACTION)].map(([, action = '']) => action);
+    expect(new Set(actions)).toEqual(
+      new Set([
+        expect.stringMatching(/^required ".*" \.Values\.image \| quote$/),
+        'if ne .Release.Namespace "mtq-system"',
+        'end',
+      ]),
+    );
+    expect(actions.filter((action) => action.startsWith('required'))).toHaveLength(6);
+  });
+
+  test('says what it is, and its values say nothing by themselves', () => {
+    expect(parse(chart['Chart.yaml'] ?? '')).toMatchObject({
+      apiVersion: 'v2',
+      version: '0.1.0',
+      appVersion: '0.1.0',
+    });
+    expect(parse(chart['values.yaml'] ?? '')).toEqual({ image: '' });
+  });
+});
+
+test('what Helm would read as its own is refused', () => {
+  const manifests = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: x }\ndata: { y: "{{ z }}" }\n';
+  expect(() => chartOf({ manifests, version: '0.1.0' })).toThrow('Helm');
+});

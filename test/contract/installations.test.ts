@@ -1,0 +1,203 @@
+import { Certificate, Issuer } from '@kubernetes-models/cert-manager/cert-manager.io/v1';
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { readGuardSettings, readSettings } from '../../functions/settings.ts';
+import { STEPS } from '../../functions/steps.ts';
+import { objectsOf } from '../../local/controlplane/kustomize.ts';
+import { knativeObjects } from '../../local/eventing/manifests.ts';
+import { parseImage, PLACEHOLDER } from '../../local/manifests/image.ts';
+import {
+  componentFolders,
+  COMPONENTS,
+  OVERLAYS,
+  renderInstallation,
+  type Component,
+  type Overlay,
+} from '../../local/manifests/overlay.ts';
+import { OLDEST } from '../../webhook/compatibility.ts';
+import { CERTIFICATES_SECRET } from '../../webhook/certificates.ts';
+import { SERVING_NAMES } from '../../webhook/renewal.ts';
+import { knativeProblems } from './knative-rules.ts';
+
+/** Each overlay alone, with each component, and with all of them. */
+const INSTALLATIONS = OVERLAYS.flatMap((overlay): [string, Overlay, Component[]][] => [
+  [overlay, overlay, []],
+  ...COMPONENTS.map((name): [string, Overlay, Component[]] => [`${overlay} with ${name}`, overlay, [name]]),
+  [`${overlay} with everything`, overlay, [...COMPONENTS]],
+]);
+const IMAGE = 'registry.example/mtq:0.1.0';
+
+interface Workload extends KubernetesObject {
+  spec: { template: { spec: { containers: { env?: { name: string; value: string }[] }[] } } };
+}
+
+const rendered = async (
+  overlay: Overlay,
+  components: readonly Component[] = [],
+): Promise<KubernetesObject[]> =>
+  objectsOf(await renderInstallation({ overlay, components, image: parseImage(IMAGE) }));
+
+const workloads = (objects: readonly KubernetesObject[]): Workload[] =>
+  objects.filter(
+    ({ apiVersion = '', kind }) =>
+      kind === 'Deployment' || (kind === 'Service' && apiVersion.includes('serving.')),
+  ) as Workload[];
+
+const environmentOf = ({ spec }: Workload): Record<string, string> =>
+  Object.fromEntries((spec.template.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
+
+test('every folder of config/components is one that can be chosen', async () => {
+  expect(await componentFolders()).toEqual(COMPONENTS.toSorted());
+});
+
+describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
+  let objects: KubernetesObject[];
+
+  beforeAll(async () => {
+    objects = await rendered(overlay, components);
+  });
+
+  test('Knative takes it', () => {
+    expect(knativeProblems(objects)).toEqual([]);
+  });
+
+  test('cert-manager takes it', () => {
+    const theirs = objects.filter(({ apiVersion = '' }) => apiVersion.startsWith('cert-manager.io/'));
+    for (const object of theirs) {
+      const model = object.kind === 'Issuer' ? Issuer : Certificate;
+      expect(() => new model(object as never).validate()).not.toThrow();
+    }
+    expect(theirs).toHaveLength(components.includes('cert-manager') ? 4 : 0);
+  });
+
+  test('every process has settings that it can start with, and the image that was chosen', () => {
+    for (const workload of workloads(objects)) {
+      const read = workload.kind === 'Deployment' ? readGuardSettings : readSettings;
+      expect(() => read(environmentOf(workload))).not.toThrow();
+    }
+    const images = [...JSON.stringify(objects).matchAll(/"image":"([^"]*)"/g)].map(([, image]) => image);
+    expect(new Set(images)).toEqual(new Set([IMAGE]));
+  });
+
+  test('no object is there twice, and no role is bound to nobody', () => {
+    const names = objects.map(
+      ({ kind = '', apiVersion = '', metadata }) => `${apiVersion} ${kind} ${metadata.name}`,
+    );
+    expect(new Set(names).size).toBe(names.length);
+    const accounts = objects
+      .filter(({ kind }) => kind === 'ServiceAccount')
+      .map(({ metadata }) => metadata.name);
+    const subjects = objects.flatMap(
+      (object) => (object as { subjects?: { name: string }[] }).subjects ?? [],
+    );
+    expect(subjects.filter(({ name }) => !accounts.includes(name))).toEqual([]);
+  });
+});
+
+test('docs/installing.md says the versions that the guard asks for', () => {
+  const docs = readFileSync(new URL('../../docs/installing.md', import.meta.url), 'utf8');
+  const rows = [...docs.matchAll(/^\| (Kubernetes|Knative|KubeVirt) +\| (\d+\.\d+) /gm)];
+  expect(Object.fromEntries(rows.map(([, what = '', version]) => [what.toLowerCase(), version]))).toEqual(
+    OLDEST,
+  );
+});
+
+describe('the image', () => {
+  test('that nobody has set is none: it is refused, and says where to look', async () => {
+    const objects = objectsOf(await renderInstallation({ overlay: 'default', components: [] }));
+    const problems = knativeProblems(objects);
+    expect(problems).toHaveLength(STEPS.length);
+    for (const problem of problems) {
+      expect(problem).toContain(`${PLACEHOLDER}:{THE-IMAGE-IS-NOT-SET.see-docs.installing.md}`);
+    }
+  });
+});
+
+describe('minimal', () => {
+  test('one function, woken by all that wakes a step', async () => {
+    const { services, triggers } = knativeObjects(await rendered('default', ['minimal']));
+    expect(services.map(({ metadata }) => metadata.name)).toEqual(['steps']);
+    const wakes = STEPS.flatMap(({ wakesOn }) => wakesOn.map(({ type, kind }) => `${type} ${kind ?? ''}`));
+    const filters = triggers.map(({ spec }) => spec.filters);
+    expect(filters).toHaveLength(1);
+    const any = filters[0]?.[0]?.['any'] as { exact: { type: string; kind?: string } }[];
+    const found = any.map(({ exact: { type, kind } }) => `${type} ${kind ?? ''}`);
+    expect(found.toSorted()).toEqual([...new Set(wakes)].toSorted());
+  });
+
+  test('has what each function has', async () => {
+    const [steps] = knativeObjects(await rendered('default', ['minimal'])).services;
+    const { services } = knativeObjects(await rendered('default'));
+    for (const { metadata, spec } of services) {
+      expect(steps?.metadata['labels']).toEqual(metadata['labels']);
+      expect(steps?.spec.template.metadata).toEqual(spec.template.metadata);
+      const {
+        image: _image,
+        env: _env,
+        ...container
+      } = spec.template.spec.containers[0] ?? { image: '', env: [] };
+      expect(steps?.spec.template.spec.containers[0]).toMatchObject(container);
+    }
+  });
+});
+
+describe('openshift', () => {
+  test.each(OVERLAYS)('%s: nothing says kubevirt any more where openshift-cnv is meant', async (overlay) => {
+    const objects = await rendered(overlay, ['openshift']);
+    for (const workload of workloads(objects)) {
+      expect(environmentOf(workload)).toMatchObject({ KUBEVIRT_NAMESPACE: 'openshift-cnv' });
+    }
+    expect(JSON.stringify(objects)).not.toContain('system:serviceaccount:kubevirt:');
+    const policies = objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+    const variables = policies.flatMap(
+      (policy) => (policy as { spec?: { variables?: { expression: string }[] } }).spec?.variables ?? [],
+    );
+    expect(variables.filter(({ expression }) => expression === "'kubevirt'")).toEqual([]);
+  });
+});
+
+describe('kafka-broker', () => {
+  test('every event of ours is posted to its ingress', async () => {
+    const sinks = workloads(await rendered('default', ['kafka-broker', 'minimal']))
+      .map((workload) => environmentOf(workload)['K_SINK'])
+      .filter((sink) => sink !== undefined);
+    expect(new Set(sinks)).toEqual(
+      new Set(['http://kafka-broker-ingress.knative-eventing.svc.cluster.local/mtq-system/mtq']),
+    );
+  });
+});
+
+describe('cert-manager', () => {
+  test("the guard's names, in the guard's Secret, injected into the guard's webhooks", async () => {
+    const objects = await rendered('default', ['cert-manager']);
+    const certificate = objects.find(
+      ({ kind, metadata }) => kind === 'Certificate' && metadata.name === 'mtq-guard',
+    );
+    expect(certificate).toMatchObject({
+      spec: { dnsNames: [...SERVING_NAMES], secretName: CERTIFICATES_SECRET },
+    });
+    const webhooks = objects.find(({ kind }) => kind === 'ValidatingWebhookConfiguration');
+    expect(webhooks?.metadata.annotations).toEqual({
+      'cert-manager.io/inject-ca-from': 'mtq-system/mtq-guard',
+    });
+  });
+});
+
+describe('oidc', () => {
+  test('who posts has a token for this Broker, and may read it', async () => {
+    for (const components of [['oidc'], ['minimal', 'oidc']] as const) {
+      const posting = workloads(await rendered('default', components)).filter(
+        (workload) => environmentOf(workload)['K_SINK'] !== undefined,
+      );
+      expect(posting).toHaveLength(2);
+      for (const workload of posting) {
+        const text = JSON.stringify(workload);
+        expect(text).toContain('"audience":"eventing.knative.dev/broker/mtq-system/mtq"');
+        expect(environmentOf(workload)['K_SINK_TOKEN']).toBe('/var/run/secrets/mtq-broker/token');
+        if (workload.kind === 'Deployment')
+          expect(text).toContain('--allow-fs-read=/var/run/secrets/mtq-broker');
+      }
+    }
+  });
+});

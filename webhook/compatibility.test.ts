@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import { judge, type Expected, type Surroundings } from './compatibility.ts';
+
+const EXPECTED: Expected = {
+  KUBEVIRT_NAMESPACE: 'kubevirt',
+  KUBEVIRT_CONTROLLER: 'kubevirt-controller',
+  OLDEST_KUBERNETES: '1.30',
+};
+const KUBEVIRT = { name: 'kubevirt', namespace: 'kubevirt', version: 'v1.6.0' };
+const OPENSHIFT = { name: 'kubevirt-kubevirt-hyperconverged', namespace: 'openshift-cnv', version: 'v1.6.0' };
+const GOOD: Surroundings = {
+  kubernetes: 'v1.34.1',
+  serving: '1.19.3',
+  eventing: '1.17.0',
+  kubevirts: [KUBEVIRT],
+  hasController: true,
+};
+const ELSEWHERE = 'but KubeVirt kubevirt-kubevirt-hyperconverged is in namespace openshift-cnv';
+
+describe('judge', () => {
+  test('all is known and in order', () => {
+    expect(judge(GOOD, EXPECTED)).toEqual({ problems: [], unknown: [] });
+  });
+
+  test.each<[string, Surroundings, string | undefined]>([
+    ['the oldest Kubernetes', { kubernetes: 'v1.30.0-rc.1' }, undefined],
+    ['one before', { kubernetes: 'v1.29.15+k3s1' }, 'Kubernetes is v1.29.15+k3s1: 1.30 is the oldest'],
+    ['a minor is a number, not a text', { kubernetes: 'v1.9.0' }, 'Kubernetes is v1.9.0'],
+    ['another major', { kubernetes: 'v2.0.0' }, undefined],
+    ['an old Serving', { serving: '1.16.4' }, 'Knative Serving is 1.16.4: 1.17 is the oldest'],
+    ['an old Eventing', { eventing: 'v1.2.0' }, 'Knative Eventing is v1.2.0'],
+    ['an old KubeVirt', { kubevirts: [{ ...KUBEVIRT, version: 'v0.59.2' }] }, 'KubeVirt is v0.59.2: 1.0 is'],
+    ['KubeVirt elsewhere', { kubevirts: [OPENSHIFT] }, ELSEWHERE],
+    ['KubeVirt here, and another elsewhere', { kubevirts: [OPENSHIFT, KUBEVIRT] }, undefined],
+    [
+      'nobody who makes target pods',
+      { hasController: false },
+      'namespace kubevirt has no such service account',
+    ],
+  ])('%s', (_what, change, want) => {
+    const { problems } = judge({ ...GOOD, ...change }, EXPECTED);
+    expect(problems).toEqual(want === undefined ? [] : [expect.stringContaining(want)]);
+  });
+
+  test('each problem is told', () => {
+    const found = { ...GOOD, kubernetes: 'v1.28.0', kubevirts: [OPENSHIFT] };
+    expect(judge(found, EXPECTED).problems).toHaveLength(2);
+  });
+
+  test('where no policies are installed an older Kubernetes will do', () => {
+    const expected = { ...EXPECTED, OLDEST_KUBERNETES: '1.28' };
+    expect(judge({ ...GOOD, kubernetes: 'v1.28.15' }, expected).problems).toEqual([]);
+    expect(judge({ ...GOOD, kubernetes: 'v1.27.0' }, expected).problems).toHaveLength(1);
+  });
+
+  test.each<[string, Surroundings, string[]]>([
+    ['nothing could be read', {}, ['Kubernetes', 'Knative Serving', 'Knative Eventing', 'KubeVirt']],
+    ['no version', { ...GOOD, kubernetes: 'unknown', eventing: 'devel' }, ['Kubernetes', 'Knative Eventing']],
+    ['no KubeVirt yet', { ...GOOD, kubevirts: [], hasController: false }, ['KubeVirt']],
+    [
+      'a KubeVirt that is being deployed',
+      { ...GOOD, kubevirts: [{ name: 'kubevirt', namespace: 'kubevirt' }], hasController: false },
+      ['KubeVirt'],
+    ],
+  ])('what is not known is no problem: %s', (_what, found, unknown) => {
+    expect(judge(found, EXPECTED)).toEqual({ problems: [], unknown });
+  });
+});
