@@ -11,6 +11,7 @@ import { watchForChange } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { rulesOf } from '../step.ts';
 import { decide } from './decide.ts';
+import { isIdle, mayHaveBeenRefused } from './idle.ts';
 import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
@@ -35,9 +36,9 @@ export const feasibility: Step = {
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
+  if (isIdle(wake)) return NOTHING;
   const migrations = await readMigrations(tools.cluster, wake.namespace);
-  const isAboutBlocked = wake.kind === MIGRATIONS.kind && !migrations.some(isRejectedByQuota);
-  if (isAboutBlocked && wake.type !== SOURCE_EVENT.delete) return NOTHING;
+  if (!migrations.some(isRejectedByQuota) && !isReportDue(wake)) return NOTHING;
 
   const seen = await gather(wake.namespace, migrations, tools);
   if (seen === undefined) return NOTHING;
@@ -50,6 +51,10 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   const { reply, reason, message } = decision;
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
 }
+
+/** Where nobody is blocked: the VMMRQs' status may have to say so; not for a migration that no quota ever refused. */
+const isReportDue = ({ type, kind, told }: Wake): boolean =>
+  kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(told));
 
 interface Seen {
   readonly snapshot: NamespaceSnapshot;

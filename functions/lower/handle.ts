@@ -6,9 +6,14 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations, readTargets } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Lower, type LowerSnapshot } from './decide.ts';
+import { isIdle } from './idle.ts';
 import { report } from './report.ts';
 import { restore } from './restore.ts';
 
+const STILL_WAITING: Outcome = {
+  reason: REASON.stillWaiting,
+  message: 'the event itself says that nothing is to be lowered for it',
+};
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
 
 /** Puts the quotas back once every migration of the lock is settled, or nothing came of it, or its time is over. */
@@ -28,6 +33,7 @@ export const lower: Step = {
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
+  if (isIdle(wake)) return STILL_WAITING;
   const snapshot = await gather(wake, tools);
   if (snapshot === undefined) return NOT_LOCKED;
   const decision = decide(snapshot);
