@@ -1,5 +1,6 @@
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
+import { targetPodOf } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
@@ -59,11 +60,13 @@ async function gather(wake: Wake, { cluster, settings }: Tools): Promise<LowerSn
   // A grant without a lock is looked for only when lock.expired says so: else every late event would cost a second read.
   if (state.kind === 'none' && wake.type !== EVENT.lockExpired) return undefined;
   const uids = state.kind === 'held' ? state.lock.migrations.map(({ uid }) => uid) : [];
-  const [quotas, migrations, targets] = await Promise.all([
+  const [quotas, targets] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
-    uids.length === 0 ? [] : readMigrations(cluster, name),
     readTargets(cluster, name, uids),
   ]);
+  // A migration that has its target pod is waited for no more, whatever else is said of it.
+  const isAnyWithout = uids.some((uid) => targetPodOf({ name: '', uid }, targets) === undefined);
+  const migrations = isAnyWithout ? await readMigrations(cluster, name) : [];
   return {
     now: read.date.getTime(),
     namespace: read.object,
