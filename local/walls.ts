@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import { render } from './controlplane/kustomize.ts';
@@ -13,6 +14,8 @@ const OVERLAY = {
 export type Wall = keyof typeof OVERLAY;
 export const WALLS = Object.keys(OVERLAY) as readonly Wall[];
 
-/** The rendered overlay: what is installed on a real cluster is what runs here. */
-export const renderWall = (wall: Wall): Promise<KubernetesObject[]> =>
-  render(fileURLToPath(new URL(`../${OVERLAY[wall]}`, import.meta.url)));
+const HERE = fileURLToPath(new URL('..', import.meta.url));
+
+/** The rendered overlay: what is installed on a real cluster is what runs here. `tree`: of another checkout. */
+export const renderWall = (wall: Wall, tree = HERE): Promise<KubernetesObject[]> =>
+  render(join(tree, OVERLAY[wall]));

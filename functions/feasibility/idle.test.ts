@@ -32,15 +32,15 @@ describe('an event by which feasibility looks at nothing', () => {
 
   const free = withCondition();
   const newborn = { ...aMigration(), status: {} };
-  test.each<[string, string, KubernetesObject, boolean]>([
-    ['a migration runs', update, aMigration(free, inPhase('Running')), true],
-    ['a migration failed: its room is free again', update, aMigration(free, inPhase('Failed')), false],
-    ['a migration is refused', update, aMigration(), false],
-    ['a migration was refused and runs', update, aMigration(inPhase('Running')), false],
-    ['a migration changed of which nothing is told', update, newborn, false],
-    ['a migration that runs is deleted', deleted, aMigration(free, inPhase('Running')), false],
-    ['a quota, which never wakes it', update, aQuota(), false],
-  ])('%s', (_, type, object, idle) => {
+  test.each<[string, [type: string, object: KubernetesObject], boolean]>([
+    ['a migration runs', [update, aMigration(free, inPhase('Running'))], true],
+    ['a migration failed: its room is free again', [update, aMigration(free, inPhase('Failed'))], false],
+    ['a migration is refused', [update, aMigration()], false],
+    ['a migration was refused and runs', [update, aMigration(inPhase('Running'))], false],
+    ['a migration changed of which nothing is told', [update, newborn], false],
+    ['a migration that runs is deleted', [deleted, aMigration(free, inPhase('Running'))], false],
+    ['a quota, which never wakes it', [update, aQuota()], false],
+  ])('%s', (_, [type, object], idle) => {
     expect(isIdleBy(type, object)).toBe(idle);
   });
 
@@ -57,13 +57,13 @@ describe('a VMMRQ', () => {
     return { ...vmmrq, metadata: { ...vmmrq.metadata, generation }, status: { conditions } };
   };
 
-  test.each<[string, string, Vmmrq, boolean]>([
-    ['only our report changed', update, reported(2, 2), true],
-    ['its spec changed since our report', update, reported(3, 2), false],
-    ['nothing was ever reported', update, aVmmrq(), false],
-    ['a report that says not of what', update, reported(2), false],
-    ['it is new to the source', add, reported(2, 2), false],
-  ])('%s', (_, type, vmmrq, idle) => {
+  test.each<[string, [type: string, vmmrq: Vmmrq], boolean]>([
+    ['only our report changed', [update, reported(2, 2)], true],
+    ['its spec changed since our report', [update, reported(3, 2)], false],
+    ['nothing was ever reported', [update, aVmmrq()], false],
+    ['a report that says not of what', [update, reported(2)], false],
+    ['it is new to the source', [add, reported(2, 2)], false],
+  ])('%s', (_, [type, vmmrq], idle) => {
     expect(isIdleBy(type, vmmrq)).toBe(idle);
   });
 });

@@ -8,11 +8,14 @@ import { ensureBinaries } from '../controlplane/binaries/ensure.ts';
 import { reportProgress } from '../controlplane/binaries/report.ts';
 import { isLeaving } from '../controlplane/exit.ts';
 import { bench, PARTS, type Part } from './bench.ts';
+import { compare } from './compare.ts';
 import type { Detail } from './report.ts';
 import { summaryOf } from './figures.ts';
 import { tableOf } from './table.ts';
 
-const USAGE = `usage: npm run bench -- [--releases N] [--json FILE] [--profile] [--only ${PARTS.join('|')}]…`;
+const USAGE =
+  `usage: npm run bench -- [--releases N] [--json FILE] [--profile] [--only ${PARTS.join('|')}]…\n` +
+  '       npm run bench -- --against REF [--releases N] [--json FILE]';
 
 interface Arguments {
   readonly releases: number;
@@ -20,17 +23,22 @@ interface Arguments {
   readonly only: readonly Part[];
   /** Tells where the time goes. */
   readonly profile: boolean;
+  /** A commit: nothing else is measured but this tree and that one, in pairs. */
+  readonly against: string | undefined;
 }
 
 async function main(): Promise<void> {
-  const { releases, json, only, profile } = readArguments();
+  const { releases, json, only, profile, against } = readArguments();
   const { hear, end } = reportProgress();
   await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
   await bundle();
   const started = new Date();
   const loadBefore = load();
   const onProgress = (line: string): unknown => process.stderr.write(`· ${line}\n`);
-  const findings = await bench({ releases, only, onProgress });
+  const findings =
+    against === undefined
+      ? await bench({ releases, only, onProgress })
+      : [await compare({ ref: against, releases, onProgress })];
   const figures = findings.flatMap((each) => each.figures);
   const conditions = {
     started: started.toISOString(),
@@ -44,7 +52,8 @@ async function main(): Promise<void> {
   process.stdout.write(`${tableOf(figures)}\n`);
   for (const [name, value] of Object.entries(conditions)) process.stdout.write(`${name}: ${String(value)}\n`);
   const details = findings.flatMap((each) => each.details ?? []);
-  if (profile) for (const detail of details) process.stdout.write(`\n${textOf(detail)}`);
+  if (profile || against !== undefined)
+    for (const detail of details) process.stdout.write(`\n${textOf(detail)}`);
   if (json === undefined) return;
   const summed = figures.map((figure) => ({ ...figure, ...summaryOf(figure) }));
   writeFileSync(json, `${JSON.stringify({ conditions, figures: summed, details }, undefined, 2)}\n`);
@@ -63,6 +72,7 @@ function readArguments(): Arguments {
       json: { type: 'string' },
       only: { type: 'string', multiple: true },
       profile: { type: 'boolean', default: false },
+      against: { type: 'string' },
     },
   });
   const releases = Number(values.releases);
@@ -72,7 +82,7 @@ function readArguments(): Arguments {
   const unknown = values.only?.find((part) => !PARTS.some((known) => known === part));
   if (unknown !== undefined) throw new TypeError(`there is no part ${unknown}`);
   const only = (values.only as Part[] | undefined) ?? PARTS;
-  return { releases, only, json: values.json, profile: values.profile };
+  return { releases, only, json: values.json, profile: values.profile, against: values.against };
 }
 
 try {
