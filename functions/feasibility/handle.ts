@@ -11,7 +11,7 @@ import { watchForChange } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { rulesOf } from '../step.ts';
 import { decide } from './decide.ts';
-import { isIdle, mayHaveBeenRefused } from './idle.ts';
+import { isIdle, isRefused, mayHaveBeenRefused } from './idle.ts';
 import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
@@ -37,8 +37,9 @@ export const feasibility: Step = {
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   if (isIdle(wake)) return NOTHING;
-  const migrations = await readMigrations(tools.cluster, wake.namespace);
-  if (!migrations.some(isRejectedByQuota) && !isReportDue(wake)) return NOTHING;
+  // Where the event tells of nothing that is refused, one read shows whether there is anything to do.
+  const migrations = isRefused(wake) ? undefined : await readMigrations(tools.cluster, wake.namespace);
+  if (migrations?.some(isRejectedByQuota) === false && !isReportDue(wake)) return NOTHING;
 
   const seen = await gather(wake.namespace, migrations, tools);
   if (seen === undefined) return NOTHING;
@@ -61,13 +62,13 @@ interface Seen {
   readonly assessment: Assessment;
 }
 
-/** Starts from the migrations that have been listed; looks at everything anew where waiting a moment may bring room. */
+/** Starts from the migrations, where they have been listed; looks at everything anew where waiting a moment may bring room. */
 async function gather(
   namespace: string,
-  listed: readonly Migration[],
+  listed: readonly Migration[] | undefined,
   tools: Tools,
 ): Promise<Seen | undefined> {
-  let seen = await look({ name: namespace, listed }, tools);
+  let seen = await look({ name: namespace, ...(listed === undefined ? {} : { listed }) }, tools);
   const started = tools.clock.elapsed();
   while (seen !== undefined && mayGetRoom(seen)) {
     const { launchers, quotas } = seen.snapshot;

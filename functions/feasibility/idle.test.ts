@@ -1,12 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { recordedRequest } from '../../local/eventing/recorded.ts';
 import { aMigration, inPhase, withCondition } from '../../test/builders/kubevirt.ts';
+import { beingDeleted } from '../../test/builders/object.ts';
 import { aQuota } from '../../test/builders/quota.ts';
 import { aVmmrq } from '../../test/builders/snapshot.ts';
 import { CONDITION, EVENT, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Vmmrq } from '../domain/objects.ts';
 import { toldBy } from '../domain/told.ts';
-import { isIdle } from './idle.ts';
+import { isIdle, isRefused } from './idle.ts';
 
 const { add, update, delete: deleted } = SOURCE_EVENT;
 
@@ -36,7 +37,9 @@ describe('an event by which feasibility looks at nothing', () => {
     ['a migration runs', [update, aMigration(free, inPhase('Running'))], true],
     ['a migration failed: its room is free again', [update, aMigration(free, inPhase('Failed'))], false],
     ['a migration is refused', [update, aMigration()], false],
-    ['a migration was refused and runs', [update, aMigration(inPhase('Running'))], false],
+    ['a migration was refused and has just got its pod', [update, aMigration(inPhase('Scheduling'))], false],
+    ['a migration was refused and runs', [update, aMigration(inPhase('Running'))], true],
+    ['a migration waits for another cluster', [update, aMigration(free, inPhase('WaitingForSync'))], false],
     ['a migration changed of which nothing is told', [update, newborn], false],
     ['a migration that runs is deleted', [deleted, aMigration(free, inPhase('Running'))], false],
     ['a quota, which never wakes it', [update, aQuota()], false],
@@ -47,6 +50,18 @@ describe('an event by which feasibility looks at nothing', () => {
   test('one of ours never is', () => {
     expect(isIdle({ type: EVENT.sweepRequested, id: '', namespace: 'tenant' })).toBe(false);
   });
+});
+
+test.each<[string, [type: string, object: KubernetesObject], boolean]>([
+  ['a quota refused it', [update, aMigration()], true],
+  ['nothing refused it', [update, aMigration(withCondition())], false],
+  ['it got through', [update, aMigration(inPhase('Scheduling'))], false],
+  ['it is given up', [update, aMigration(beingDeleted())], false],
+  ['it is gone', [deleted, aMigration()], false],
+])('looked at as a whole at once: %s', (_, [type, object], refused) => {
+  const told = toldBy(object, { kind: KIND.migration.kind, namespace: 'tenant' });
+  const wake = { type, id: '', namespace: 'tenant', kind: KIND.migration.kind };
+  expect(isRefused({ ...wake, ...(told === undefined ? {} : { told }) })).toBe(refused);
 });
 
 describe('a VMMRQ', () => {

@@ -1,6 +1,6 @@
 import type { Wake } from '../domain/events.ts';
 import { CONDITION, KIND, KUBEVIRT, SOURCE_EVENT } from '../domain/names.ts';
-import type { Told, ToldOf } from '../domain/told.ts';
+import { isUnderWay, type Told, type ToldOf } from '../domain/told.ts';
 
 type ToldMigration = ToldOf<typeof KIND.migration.kind>;
 
@@ -14,11 +14,12 @@ export function isIdle({ type, told }: Wake): boolean {
   return told?.kind === KIND.vmmrq.kind && type === SOURCE_EVENT.update && isReported(told);
 }
 
-/** Before anything is known of it, or on its way: a quota that refused it is said by its condition until it has started. */
+/** Before a quota refused it, or after others could hear that it got through. */
 function goesOn(type: string, told: ToldMigration): boolean {
-  const phase = told.status?.phase ?? '';
-  if (phase === '') return type === SOURCE_EVENT.add && !wasRefused(told);
-  return phase !== 'Succeeded' && phase !== 'Failed' && !wasRefused(told);
+  if (isUnderWay(told)) return true;
+  const phase = told.status?.phase;
+  const isNew = type === SOURCE_EVENT.add && phase === undefined;
+  return (isNew || phase === 'Pending' || phase === 'Scheduling') && !wasRefused(told);
 }
 
 /** By a quota, as far as is still said of it: the condition outlives the refusal (facts/kubevirt.md §1.3). */
@@ -26,6 +27,14 @@ const wasRefused = ({ status }: ToldMigration): boolean =>
   (status?.conditions ?? []).some(
     (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
   );
+
+/** Refused by a quota a moment ago: it will hardly be for nothing to look at the whole namespace at once. */
+export const isRefused = ({ type, told }: Wake): boolean =>
+  type === SOURCE_EVENT.update &&
+  told?.kind === KIND.migration.kind &&
+  told.status?.phase === 'Pending' &&
+  told.metadata.deletionTimestamp === undefined &&
+  wasRefused(told);
 
 /** Unless the event tells of a migration that nothing of the kind is said of. */
 export const mayHaveBeenRefused = (told: Told | undefined): boolean =>

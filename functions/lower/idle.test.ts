@@ -38,6 +38,9 @@ describe('a migration by which lower looks at nothing', () => {
   test.each<[string, KubernetesObject, boolean]>([
     ['it waits', aMigration(), true],
     ['it waits and is given up', aMigration(beingDeleted()), false],
+    ['it got its pod', aMigration(inPhase('Scheduling')), false],
+    ['it runs', aMigration(inPhase('Running')), true],
+    ['it runs and is given up', aMigration(inPhase('Running'), beingDeleted()), false],
     ['it ended', aMigration(inPhase('Failed')), false],
     ['nothing is told of its state', { ...aMigration(), status: {} } as KubernetesObject, false],
   ])('%s', (_, migration, idle) => {

@@ -2,17 +2,18 @@ import type { Wake } from '../domain/events.ts';
 import { grantIn } from '../domain/grant.ts';
 import { ANNOTATION, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import { parseQuantity, sameQuantity } from '../domain/quantity.ts';
-import type { ToldOf } from '../domain/told.ts';
+import { isUnderWay, type ToldOf } from '../domain/told.ts';
 
 /**
- * What an event itself tells is no end of any migration's wait: it is still Pending, or nothing was charged beyond a raised
+ * What an event itself tells is no end of any migration's wait: it is still Pending, or long past it; or nothing was charged beyond a raised
  * quota's original, or the quota is being put back. Where that is not so any more, a later event says it; where that is
  * lost, the guard's lock.stalled does.
  */
 export function isIdle({ type, told }: Wake): boolean {
   if (type !== SOURCE_EVENT.update) return false;
   if (told?.kind === KIND.migration.kind) {
-    return told.status?.phase === 'Pending' && told.metadata.deletionTimestamp === undefined;
+    if (told.metadata.deletionTimestamp !== undefined) return false;
+    return told.status?.phase === 'Pending' || isUnderWay(told);
   }
   return told?.kind === KIND.quota.kind && isUntouched(told);
 }
