@@ -39,6 +39,8 @@ export interface Step {
   readonly name: StepName;
   /** What wakes it, as its Triggers filter. */
   readonly wakesOn: readonly WakesOn[];
+  /** Within a process one run for a namespace at a time (turns.ts); not where a run may wait for long. */
+  readonly inTurn?: boolean;
   /** What it replies with. */
   readonly replies: readonly EventType[];
   readonly handle: (wake: Wake, tools: Tools) => Promise<Outcome>;

@@ -30,6 +30,7 @@ export const lower: Step = {
     { type: EVENT.lockExpired },
   ],
   replies: [EVENT.quotaLowered],
+  inTurn: true,
   handle,
 };
 

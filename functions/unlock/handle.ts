@@ -17,6 +17,7 @@ export const unlock: Step = {
   name: 'unlock',
   wakesOn: [{ type: EVENT.quotaLowered }],
   replies: [],
+  inTurn: true,
   handle,
 };
 
