@@ -21,11 +21,9 @@ const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
  * is tried again.
  */
 export function newFunction(steps: readonly Step[], tools: Tools): Handle {
-  const turns = new Turns(tools.clock);
+  const turns = new Turns<Outcome>(tools.clock);
   const run: Run = async (step, wake) => {
-    const work = (): Promise<Outcome> => withDeadline(step, wake, tools);
-    const inTurn = step.inTurn === true ? turns.take(`${step.name} ${wake.namespace}`, work) : work();
-    const outcome = await inTurn;
+    const outcome = step.idle?.(wake) ?? (await runInTurn(step, wake, { turns, tools }));
     logOutcome(tools.log, { step, wake, outcome });
     return outcome;
   };
@@ -58,6 +56,25 @@ async function runEach(
 }
 
 type Run = (step: Step, wake: Wake) => Promise<Outcome>;
+
+async function runInTurn(
+  step: Step,
+  wake: Wake,
+  { turns, tools }: { readonly turns: Turns<Outcome>; readonly tools: Tools },
+): Promise<Outcome> {
+  const work = (): Promise<Outcome> => withDeadline(step, wake, tools);
+  if (step.inTurn !== true) return work();
+  const { result, isShared } = await turns.take(
+    { who: `${step.name} ${wake.namespace}`, why: whyOf(wake) },
+    work,
+  );
+  const { reply: _reply, ...silent } = result;
+  // The Broker hears of it once: from whoever was first, and again when that answer does not reach it.
+  return isShared ? silent : result;
+}
+
+/** Wakes that ask for the very same. */
+const whyOf = ({ type, token = '' }: Wake): string => `${type} ${token}`;
 
 /** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
 const isEvent = (value: unknown): value is CloudEvent<unknown> =>

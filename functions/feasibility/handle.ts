@@ -31,12 +31,12 @@ export const feasibility: Step = {
     { type: EVENT.sweepRequested },
     { type: EVENT.namespaceUnlocked },
   ],
+  idle: (wake) => (isIdle(wake) ? NOTHING : undefined),
   replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.lockExpired],
   handle,
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  if (isIdle(wake)) return NOTHING;
   // Where the event tells of nothing that is refused, one read shows whether there is anything to do.
   const migrations = isRefused(wake) ? undefined : await readMigrations(tools.cluster, wake.namespace);
   if (migrations?.some(isRejectedByQuota) === false && !isReportDue(wake)) return NOTHING;

@@ -13,7 +13,7 @@ import { restore } from './restore.ts';
 
 const STILL_WAITING: Outcome = {
   reason: REASON.stillWaiting,
-  message: 'the event itself says that nothing is to be lowered for it',
+  message: 'the event itself shows that nothing is to be lowered for it',
 };
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
 
@@ -29,13 +29,13 @@ export const lower: Step = {
     { type: EVENT.lockStalled },
     { type: EVENT.lockExpired },
   ],
+  idle: (wake) => (isIdle(wake) ? STILL_WAITING : undefined),
   replies: [EVENT.quotaLowered],
   inTurn: true,
   handle,
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  if (isIdle(wake)) return STILL_WAITING;
   const snapshot = await gather(wake, tools);
   if (snapshot === undefined) return NOT_LOCKED;
   const decision = decide(snapshot);
