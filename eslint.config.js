@@ -3,7 +3,12 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 /** Files that decide: values in, values out. No clock, no randomness, no process, no client (docs/adr/0002). */
-const PURE = ['functions/*/decide.ts', 'functions/domain/**/*.ts', 'webhook/review.ts'];
+const PURE = [
+  'functions/*/decide.ts',
+  'functions/*/idle.ts',
+  'functions/domain/**/*.ts',
+  'webhook/review.ts',
+];
 const TESTS = ['**/*.test.ts', 'test/**/*.ts'];
 
 const onlyIn = (folder, name) => ({

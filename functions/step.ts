@@ -39,6 +39,10 @@ export interface Step {
   readonly name: StepName;
   /** What wakes it, as its Triggers filter. */
   readonly wakesOn: readonly WakesOn[];
+  /** Where the event itself shows that there is nothing to do (docs/adr/0015): nothing is read, nobody is waited for. */
+  readonly idle?: (wake: Wake) => Outcome | undefined;
+  /** Within a process one run for a namespace at a time (turns.ts); not where a run may wait for long. */
+  readonly inTurn?: boolean;
   /** What it replies with. */
   readonly replies: readonly EventType[];
   readonly handle: (wake: Wake, tools: Tools) => Promise<Outcome>;

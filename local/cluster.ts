@@ -19,6 +19,8 @@ import { policiesInForce } from './policies-in-force.ts';
 import { renderWall, type Wall } from './walls.ts';
 
 export interface LocalClusterOptions {
+  /** The folder of another checkout, whose manifests and `dist` are used; left out: this one's. */
+  readonly tree?: string;
   /** How it is installed; left out: as by default, with webhooks and policies. */
   readonly wall?: Wall;
   /** Of config/components; none when left out. */
@@ -79,7 +81,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     for (const end of ending.splice(0).toReversed()) await end();
   };
   try {
-    const objects = await renderWall(options.wall ?? 'both', options.components);
+    const objects = await renderWall(options.wall ?? 'both', options);
     options.change?.(objects);
     say('starting etcd, kube-apiserver and kube-controller-manager');
     const controlPlane = await startControlPlane(options.controlPlane);
@@ -97,7 +99,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
       startGuard({
         onStart,
         deployment: guardDeployment(objects),
-        bundle: join(root, 'dist/guard.mjs'),
+        bundle: join(options.tree ?? root, 'dist/guard.mjs'),
         folder: controlPlane.folder,
         kubeconfig: await wayOf({ controlPlane, options }, guardAccount(guardDeployment(objects))),
         port,
@@ -160,7 +162,7 @@ function newEventing({ objects, controlPlane, port, options }: EventingParts): P
     server: controlPlane.url,
     clusterFor: async (account) => connect(await accountOf(controlPlane, account)),
     kubeconfigFor: (account) => wayOf({ controlPlane, options }, account),
-    bundle: join(root, 'dist/functions.mjs'),
+    bundle: join(options.tree ?? root, 'dist/functions.mjs'),
     inPods,
     addresses: {
       [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,

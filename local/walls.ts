@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import { objectsOf, render } from './controlplane/kustomize.ts';
@@ -14,11 +15,20 @@ const OVERLAY = {
 export type Wall = keyof typeof OVERLAY;
 export const WALLS = Object.keys(OVERLAY) as readonly Wall[];
 
+const HERE = fileURLToPath(new URL('..', import.meta.url));
+
+export interface Rendering {
+  /** Of another checkout; left out: this one. */
+  readonly tree?: string;
+  /** Of config/components, only here; none when left out. */
+  readonly components?: readonly Component[];
+}
+
 /** The rendered overlay: what is installed on a real cluster is what runs here. */
 export const renderWall = async (
   wall: Wall,
-  components: readonly Component[] = [],
+  { tree = HERE, components = [] }: Rendering = {},
 ): Promise<KubernetesObject[]> =>
   components.length === 0
-    ? render(fileURLToPath(new URL(`../config/${OVERLAY[wall]}`, import.meta.url)))
+    ? render(join(tree, 'config', OVERLAY[wall]))
     : objectsOf(await renderInstallation({ overlay: OVERLAY[wall], components }));

@@ -42,6 +42,11 @@ export function grantOf(quota: ResourceQuota): GrantState {
       ? { kind: 'none' }
       : { kind: 'malformed', why: 'the label without the annotation' };
   }
+  return grantIn(text);
+}
+
+/** What the annotation's text says. */
+export function grantIn(text: string): Exclude<GrantState, { kind: 'none' }> {
   const parsed = grantSchema.safeParse(parseJson(text));
   if (!parsed.success) return { kind: 'malformed', why: z.prettifyError(parsed.error) };
   return { kind: 'held', grant: parsed.data };

@@ -50,7 +50,10 @@ export interface EventReport {
   readonly key: string;
 }
 
-export type ConditionChange = Pick<Condition, 'type' | 'status'> & { reason: string; message: string };
+export type ConditionChange = Pick<Condition, 'type' | 'status' | 'observedGeneration'> & {
+  reason: string;
+  message: string;
+};
 
 /** Conditions with the changes made; lastTransitionTime moves only when the status does. `now` in milliseconds. */
 export function withConditions(
@@ -144,7 +147,14 @@ const unusablePercentage = (vmmrq: Vmmrq): string[] =>
     ? []
     : ['additionalMigrationPercentage'];
 
+/** With the generation of the spec that it speaks of: by it the event of our own report is known (docs/adr/0015). */
 function readyCondition(vmmrq: Vmmrq, count: number): ConditionChange {
+  const { generation } = vmmrq.metadata;
+  const ready = readiness(vmmrq, count);
+  return generation === undefined ? ready : { ...ready, observedGeneration: generation };
+}
+
+function readiness(vmmrq: Vmmrq, count: number): ConditionChange {
   const unusable = [...unusableKeys(vmmrq), ...unusablePercentage(vmmrq)];
   if (unusable.length > 0) {
     const why = `${unusable.join(', ')}: not an amount of zero or more; it counts as nothing`;

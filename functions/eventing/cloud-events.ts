@@ -2,6 +2,7 @@ import { CloudEvent } from 'cloudevents';
 import * as z from 'zod';
 import { EVENT_DATA, type OurEvent, type Wake } from '../domain/events.ts';
 import { SOURCE_EVENT, type EventType } from '../domain/names.ts';
+import { toldBy } from '../domain/told.ts';
 
 /** An event that no step of ours can use: the sender must not try again. */
 export class BadEvent extends Error {
@@ -42,7 +43,10 @@ const sourceEvent = z.object({
 
 const isOurs = (type: string): type is EventType => Object.hasOwn(EVENT_DATA, type);
 
-/** Reads what woke us. Of an object's event only its address is taken: the object is read again. Throws BadEvent. */
+/**
+ * Reads what woke us. Where to look is said by an event's attributes, never by its data: that may only say that there is
+ * nothing to look at. Throws BadEvent.
+ */
 export function toWake(event: CloudEvent<unknown>): Wake {
   if (isOurs(event.type)) {
     const parsed = EVENT_DATA[event.type].safeParse(event.data);
@@ -53,5 +57,7 @@ export function toWake(event: CloudEvent<unknown>): Wake {
   const parsed = sourceEvent.safeParse(event);
   if (!parsed.success) throw new BadEvent(`event ${event.type}: ${z.prettifyError(parsed.error)}`);
   const { id, type, namespace, kind } = parsed.data;
-  return { type, id, namespace, ...(kind === undefined ? {} : { kind }) };
+  if (kind === undefined) return { type, id, namespace };
+  const told = toldBy(event.data, { kind, namespace });
+  return { type, id, namespace, kind, ...(told === undefined ? {} : { told }) };
 }

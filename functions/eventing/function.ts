@@ -3,6 +3,7 @@ import type { Wake } from '../domain/events.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import type { Log } from '../log.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
+import { Turns } from '../turns.ts';
 import { BadEvent, toCloudEvent, toWake } from './cloud-events.ts';
 
 /** What a Knative function may return: the next event, nothing, or a status (facts/knative.md §3.2). */
@@ -20,13 +21,19 @@ const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
  * is tried again.
  */
 export function newFunction(steps: readonly Step[], tools: Tools): Handle {
+  const turns = new Turns<Outcome>(tools.clock);
+  const run: Run = async (step, wake) => {
+    const outcome = step.idle?.(wake) ?? (await runInTurn(step, wake, { turns, tools }));
+    logOutcome(tools.log, { step, wake, outcome });
+    return outcome;
+  };
   return async function handle(_context, event) {
     try {
       if (!isEvent(event)) throw new BadEvent('the request carries no CloudEvent');
       const wake = toWake(event);
       const [step, ...others] = stepsFor(steps, wake);
-      const outcome = others.length === 0 ? await run(step, wake, tools) : undefined;
-      if (outcome === undefined) await runEach([step, ...others], wake, tools);
+      const outcome = others.length === 0 ? await run(step, wake) : undefined;
+      if (outcome === undefined) await runEach([step, ...others], wake, { run, tools });
       return outcome?.reply === undefined ? undefined : toCloudEvent(outcome.reply);
     } catch (error) {
       return answerError(error, tools, event);
@@ -35,20 +42,39 @@ export function newFunction(steps: readonly Step[], tools: Tools): Handle {
 }
 
 /** One process for all steps: an event may wake two of them, and an answer holds one event. So each posts its own. */
-async function runEach(steps: readonly Step[], wake: Wake, tools: Tools): Promise<void> {
+async function runEach(
+  steps: readonly Step[],
+  wake: Wake,
+  { run, tools }: { readonly run: Run; readonly tools: Tools },
+): Promise<void> {
   await Promise.all(
     steps.map(async (step) => {
-      const { reply } = await run(step, wake, tools);
+      const { reply } = await run(step, wake);
       if (reply !== undefined) await tools.post(reply);
     }),
   );
 }
 
-async function run(step: Step, wake: Wake, tools: Tools): Promise<Outcome> {
-  const outcome = await withDeadline(step, wake, tools);
-  logOutcome(tools.log, { step, wake, outcome });
-  return outcome;
+type Run = (step: Step, wake: Wake) => Promise<Outcome>;
+
+async function runInTurn(
+  step: Step,
+  wake: Wake,
+  { turns, tools }: { readonly turns: Turns<Outcome>; readonly tools: Tools },
+): Promise<Outcome> {
+  const work = (): Promise<Outcome> => withDeadline(step, wake, tools);
+  if (step.inTurn !== true) return work();
+  const { result, isShared } = await turns.take(
+    { who: `${step.name} ${wake.namespace}`, why: whyOf(wake) },
+    work,
+  );
+  const { reply: _reply, ...silent } = result;
+  // The Broker hears of it once: from whoever was first, and again when that answer does not reach it.
+  return isShared ? silent : result;
 }
+
+/** Wakes that ask for the very same. */
+const whyOf = ({ type, token = '' }: Wake): string => `${type} ${token}`;
 
 /** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
 const isEvent = (value: unknown): value is CloudEvent<unknown> =>

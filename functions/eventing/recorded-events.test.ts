@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { recordedRequest } from '../../local/eventing/recorded.ts';
 import { aStep, NOTHING, startHost, type Host, type Sent } from '../../test/function-host.ts';
 import type { Wake } from '../domain/events.ts';
-import { SOURCE_EVENT } from '../domain/names.ts';
+import { KIND, SOURCE_EVENT } from '../domain/names.ts';
+import { toldBy } from '../domain/told.ts';
 
 /** Every request that the real adapter and the real Broker sent. */
 const NAMES = readdirSync(new URL('../../test/recorded', import.meta.url))
@@ -49,18 +50,18 @@ test('there are some of each', () => {
 
 describe('recorded requests', () => {
   test.each(FOR_US)(
-    '%s: wakes a step with the address of its object, and nothing else of it',
+    '%s: wakes a step with the address of its object, and what is told of it',
     async (name) => {
       const request = recorded(name);
       expect(await host.send(request)).toMatchObject({ status: 204, body: '' });
-      expect(woken).toEqual([addressOf(request)]);
+      expect(woken).toEqual([wakeOf(request)]);
     },
   );
 
   test.each(FOR_US)('%s: means the same in structured form', async (name) => {
     const request = recorded(name);
     expect(await host.send(structured(request))).toMatchObject({ status: 204 });
-    expect(woken).toEqual([addressOf(request)]);
+    expect(woken).toEqual([wakeOf(request)]);
   });
 
   test.each(NOT_FOR_US)('%s: wakes nobody', async (name) => {
@@ -81,12 +82,14 @@ function recorded(name: string): Request {
   };
 }
 
-const addressOf = ({ headers }: Request): Wake => ({
-  type: headers['ce-type'] ?? '',
-  id: headers['ce-id'] ?? '',
-  namespace: headers['ce-namespace'] ?? '',
-  kind: headers['ce-kind'] ?? '',
-});
+/** By its attributes; the object itself only where it is of a kind that is watched. */
+function wakeOf({ headers, body }: Request): Wake {
+  const { 'ce-type': type = '', 'ce-id': id = '', 'ce-namespace': namespace = '' } = headers;
+  const kind = headers['ce-kind'] ?? '';
+  const told = toldBy(JSON.parse(body), { kind, namespace });
+  expect(told?.kind).toBe(Object.values(KIND).some((watched) => watched.kind === kind) ? kind : undefined);
+  return { type, id, namespace, kind, ...(told === undefined ? {} : { told }) };
+}
 
 function structured({ headers, body }: Request): Request {
   const attributes = Object.entries(headers)

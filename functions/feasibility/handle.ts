@@ -5,6 +5,7 @@ import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import { endedLately, waitingForAPlace } from '../domain/parallel-turn.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import type { ReadList } from '../kubernetes/cluster.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot, type Subject } from '../kubernetes/snapshot.ts';
@@ -12,6 +13,7 @@ import { watchForChange } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { rulesOf } from '../step.ts';
 import { decide } from './decide.ts';
+import { isIdle, isRefused, mayHaveBeenRefused } from './idle.ts';
 import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
@@ -31,19 +33,20 @@ export const feasibility: Step = {
     { type: EVENT.sweepRequested },
     { type: EVENT.namespaceUnlocked },
   ],
+  idle: (wake) => (isIdle(wake) ? NOTHING : undefined),
   replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.lockExpired],
   handle,
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  const { items: migrations, date } = await tools.cluster.list(MIGRATIONS, { namespace: wake.namespace });
-  if (wake.kind === MIGRATIONS.kind && migrations.some((each) => endedLately(each, date.getTime()))) {
-    tools.afterwards(() => offerPlace(wake, tools));
-  }
-  const isAboutBlocked = wake.kind === MIGRATIONS.kind && !migrations.some(isRejectedByQuota);
-  if (isAboutBlocked && wake.type !== SOURCE_EVENT.delete) return NOTHING;
+  // Where the event tells of nothing that is refused, one read shows whether there is anything to do.
+  const listed = isRefused(wake)
+    ? undefined
+    : await tools.cluster.list(MIGRATIONS, { namespace: wake.namespace });
+  if (listed !== undefined && isPlaceFree(wake, listed)) tools.afterwards(() => offerPlace(wake, tools));
+  if (listed?.items.some(isRejectedByQuota) === false && !isReportDue(wake)) return NOTHING;
 
-  const seen = await gather(wake.namespace, migrations, tools);
+  const seen = await gather(wake.namespace, listed?.items, tools);
   if (seen === undefined) return NOTHING;
   const decision = decide(seen.snapshot, seen.assessment);
   logVerdicts(wake, seen.assessment, tools);
@@ -55,6 +58,10 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
 }
 
+/** A migration has ended: KubeVirt may run another one. */
+const isPlaceFree = ({ kind }: Wake, { items, date }: ReadList<Migration>): boolean =>
+  kind === MIGRATIONS.kind && items.some((each) => endedLately(each, date.getTime()));
+
 /** A place among KubeVirt's parallel migrations is free, which no event tells whoever waits for it in another namespace. */
 async function offerPlace({ namespace, id }: Wake, { cluster, post }: Tools): Promise<void> {
   const { items } = await cluster.list(VMMRQS, {});
@@ -62,18 +69,22 @@ async function offerPlace({ namespace, id }: Wake, { cluster, post }: Tools): Pr
   await Promise.all(waitingForAPlace(items, namespace).map((each) => post({ ...about, namespace: each })));
 }
 
+/** Where nobody is blocked: the VMMRQs' status may have to say so; not for a migration that no quota ever refused. */
+const isReportDue = ({ type, kind, told }: Wake): boolean =>
+  kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(told));
+
 interface Seen {
   readonly snapshot: NamespaceSnapshot;
   readonly assessment: Assessment;
 }
 
-/** Starts from the migrations that have been listed; looks at everything anew where waiting a moment may bring room. */
+/** Starts from the migrations, where they have been listed; looks at everything anew where waiting a moment may bring room. */
 async function gather(
   namespace: string,
-  listed: readonly Migration[],
+  listed: readonly Migration[] | undefined,
   tools: Tools,
 ): Promise<Seen | undefined> {
-  let seen = await look({ name: namespace, listed }, tools);
+  let seen = await look({ name: namespace, ...(listed === undefined ? {} : { listed }) }, tools);
   const started = tools.clock.elapsed();
   while (seen !== undefined && mayGetRoom(seen)) {
     const { launchers, quotas } = seen.snapshot;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
 import { FIELD_MANAGER } from '../domain/names.ts';
@@ -80,7 +81,8 @@ export async function writeVmmrqStatus(
 
 /** undefined: written, or nothing to write; else the newest object, to try again with. */
 async function tryStatus(cluster: Cluster, vmmrq: Vmmrq, status: VmmrqStatus): Promise<Vmmrq | undefined> {
-  if (JSON.stringify(status) === JSON.stringify(vmmrq.status)) return undefined;
+  // The API server writes the keys in another order, and what is undefined not at all.
+  if (isDeepStrictEqual(JSON.parse(JSON.stringify(status)), vmmrq.status)) return undefined;
   try {
     await cluster.replace(VMMRQS, { ...vmmrq, status }, { subresource: 'status' });
     return undefined;

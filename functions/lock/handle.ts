@@ -20,6 +20,7 @@ export const lock: Step = {
   name: 'lock',
   wakesOn: [{ type: EVENT.migrationFeasible }],
   replies: [EVENT.namespaceLocked, EVENT.lockExpired],
+  inTurn: true,
   handle,
 };
 

@@ -11,7 +11,7 @@ export interface LowerSnapshot {
   readonly namespace: Namespace;
   /** Every quota of the namespace. */
   readonly quotas: readonly ResourceQuota[];
-  /** Every migration of the namespace. */
+  /** Every migration of the namespace; none where each of the lock's has its target pod. */
   readonly migrations: readonly Migration[];
   /** The target launchers of the lock's migrations. */
   readonly targets: readonly Pod[];

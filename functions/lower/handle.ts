@@ -1,14 +1,20 @@
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
+import { targetPodOf } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations, readTargets } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Lower, type LowerSnapshot } from './decide.ts';
+import { isIdle } from './idle.ts';
 import { report } from './report.ts';
 import { restore } from './restore.ts';
 
+const STILL_WAITING: Outcome = {
+  reason: REASON.stillWaiting,
+  message: 'the event itself shows that nothing is to be lowered for it',
+};
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
 
 /** Puts the quotas back once every migration of the lock is settled, or nothing came of it, or its time is over. */
@@ -23,7 +29,9 @@ export const lower: Step = {
     { type: EVENT.lockStalled },
     { type: EVENT.lockExpired },
   ],
+  idle: (wake) => (isIdle(wake) ? STILL_WAITING : undefined),
   replies: [EVENT.quotaLowered],
+  inTurn: true,
   handle,
 };
 
@@ -53,11 +61,13 @@ async function gather(wake: Wake, { cluster, settings }: Tools): Promise<LowerSn
   // A grant without a lock is looked for only when lock.expired says so: else every late event would cost a second read.
   if (state.kind === 'none' && wake.type !== EVENT.lockExpired) return undefined;
   const uids = state.kind === 'held' ? state.lock.migrations.map(({ uid }) => uid) : [];
-  const [quotas, migrations, targets] = await Promise.all([
+  const [quotas, targets] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
-    uids.length === 0 ? [] : readMigrations(cluster, name),
     readTargets(cluster, name, uids),
   ]);
+  // A migration that has its target pod is waited for no more, whatever else is said of it.
+  const isAnyWithout = uids.some((uid) => targetPodOf({ name: '', uid }, targets) === undefined);
+  const migrations = isAnyWithout ? await readMigrations(cluster, name) : [];
   return {
     now: read.date.getTime(),
     namespace: read.object,

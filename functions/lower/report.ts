@@ -1,7 +1,7 @@
 import { grantOf } from '../domain/grant.ts';
 import { targetPodOf } from '../domain/migration.ts';
-import { EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
-import { aboutMigration, aboutVmmrq, type EventReport } from '../domain/report.ts';
+import { EVENT_REASON, KIND, REASON, type Reason } from '../domain/names.ts';
+import { aboutMigration, aboutVmmrq, type EventReport, type Subject } from '../domain/report.ts';
 import type { ForeignEdit } from '../domain/restore.ts';
 import { writeEvents } from '../kubernetes/report.ts';
 import { VMMRQS } from '../kubernetes/resources.ts';
@@ -18,9 +18,8 @@ export interface Lowered {
 export async function report({ decision, snapshot, edits }: Lowered, tools: Tools): Promise<void> {
   const { lock, quotas, reason, message } = decision;
   const namespace = snapshot.namespace.metadata.name;
-  const vmmrqs = await tools.cluster.list(VMMRQS, { namespace });
   const key = lock?.token ?? reason;
-  const onVmmrqs = vmmrqs.items.map(aboutVmmrq);
+  const onVmmrqs = await vmmrqsOf(decision, namespace, tools);
   const onMigrations = (lock?.migrations ?? []).map((migration) => aboutMigration(namespace, migration));
   const told = putBack({ quotas, edits, message }) ?? neverRaised(reason, message);
   const lowered =
@@ -39,6 +38,15 @@ export async function report({ decision, snapshot, edits }: Lowered, tools: Tool
     ];
   });
   await writeEvents(tools, [...lowered, ...admitted]);
+}
+
+/** The VMMRQs that the grants name; where none does (nothing was raised, say), those that are there. */
+async function vmmrqsOf({ quotas }: Lower, namespace: string, { cluster }: Tools): Promise<Subject[]> {
+  const states = quotas.map(grantOf);
+  const named = states.flatMap((state) => (state.kind === 'held' ? state.grant.vmmrqs : []));
+  if (named.length === 0) return (await cluster.list(VMMRQS, { namespace })).items.map(aboutVmmrq);
+  const each = new Map(named.map((vmmrq) => [vmmrq.uid, vmmrq]));
+  return [...each.values()].map(({ name, uid }) => ({ ...KIND.vmmrq, namespace, name, uid }));
 }
 
 type Told = Pick<EventReport, 'type' | 'reason' | 'message'>;

@@ -27,6 +27,7 @@ export const raise: Step = {
   name: 'raise',
   wakesOn: [{ type: EVENT.namespaceLocked }],
   replies: [EVENT.quotaRaised, EVENT.lockExpired],
+  inTurn: true,
   handle,
 };
 

@@ -12,9 +12,11 @@ export interface UnlockSnapshot {
   /** Read before everything else: its resourceVersion is the write's precondition. */
   readonly namespace: Namespace;
   readonly quotas: readonly ResourceQuota[];
+  /** Every migration of the namespace; none where each of the lock's got through. */
   readonly migrations: readonly Migration[];
   /** Every pod of the namespace. */
   readonly pods: readonly Pod[];
+  /** The namespace's; none where each of the lock's migrations got through. */
   readonly vmmrqs: readonly Vmmrq[];
   /** Of the event that woke us. */
   readonly token: string | undefined;
@@ -80,7 +82,7 @@ function unlockUnreadable({ namespace }: UnlockSnapshot): UnlockDecision {
 function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const { namespace, now, pods, migrations, quotas, vmmrqs } = snapshot;
   const last = lastAttemptOf(namespace);
-  const succeeded = lock.migrations.every((migration) => targetPodOf(migration, pods) !== undefined);
+  const succeeded = gotThrough(lock, pods);
   const reason = (lock.ended?.reason ?? failureOf(snapshot, lock)) as Reason;
   const lockedMs = Math.max(0, now - Date.parse(lock.acquiredAt)) + CLOCK_GRAIN_MS;
   const blocked = migrations.filter((migration) => isBlocked(migration, pods)).map(referenceOf);
@@ -106,6 +108,10 @@ function sizedFor(reason: Reason, { quotas }: Lock): { sized?: string } {
   const isSaid = quotas.every(({ need }) => need !== undefined);
   return isSaid && reason === REASON.raisedButNotAdmitted ? { sized: sizesOf(quotas) } : {};
 }
+
+/** Every migration of the lock has its target pod. */
+export const gotThrough = (lock: Lock, pods: readonly Pod[]): boolean =>
+  lock.migrations.every((migration) => targetPodOf(migration, pods) !== undefined);
 
 function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
   const left = migrations.some(

@@ -1,12 +1,12 @@
 import type { Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
 import { EVENT, REASON } from '../domain/names.ts';
-import type { Namespace } from '../domain/objects.ts';
+import type { Namespace, Pod } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
+import { decide, gotThrough, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
 
 /** Others may label or annotate a namespace at any time: lost races are run again this often, then by the Broker. */
@@ -17,6 +17,7 @@ export const unlock: Step = {
   name: 'unlock',
   wakesOn: [{ type: EVENT.quotaLowered }],
   replies: [],
+  inTurn: true,
   handle,
 };
 
@@ -44,7 +45,7 @@ async function attempt(wake: Wake, tools: Tools): Promise<Outcome | undefined> {
     throw error;
   }
   tools.afterwards(() => tellNext(decision, tools));
-  tools.afterwards(() => report(decision, snapshot, tools));
+  tools.afterwards(() => report(decision, tools));
   const migrations = decision.lock?.migrations.map(({ name }) => name) ?? [];
   return { reason, message, migrations };
 }
@@ -60,12 +61,11 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
   const namespace = await orGone(cluster.get(NAMESPACES, { name }));
   if (namespace === undefined || !isHeld(namespace.object, wake.token)) return undefined;
   const where = { namespace: name };
-  const [quotas, migrations, pods, vmmrqs] = await Promise.all([
-    cluster.list(RESOURCE_QUOTAS, where),
-    readMigrations(cluster, name),
-    cluster.list(PODS, where),
-    cluster.list(VMMRQS, where),
-  ]);
+  const [quotas, pods] = await Promise.all([cluster.list(RESOURCE_QUOTAS, where), cluster.list(PODS, where)]);
+  // Only for how it failed.
+  const [migrations, vmmrqs] = isSuccess(namespace.object, pods.items)
+    ? [[], { items: [] }]
+    : await Promise.all([readMigrations(cluster, name), cluster.list(VMMRQS, where)]);
   return {
     now: namespace.date.getTime(),
     namespace: namespace.object,
@@ -75,6 +75,11 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
     vmmrqs: vmmrqs.items,
     token: wake.token,
   };
+}
+
+function isSuccess(namespace: Namespace, pods: readonly Pod[]): boolean {
+  const state = lockOf(namespace);
+  return state.kind === 'held' && gotThrough(state.lock, pods);
 }
 
 /** By this token, where the event names one; or there is a lock that cannot be read. */

@@ -8,11 +8,16 @@ import { ensureBinaries } from '../controlplane/binaries/ensure.ts';
 import { reportProgress } from '../controlplane/binaries/report.ts';
 import { isLeaving } from '../controlplane/exit.ts';
 import { bench, PARTS, type Part } from './bench.ts';
-import type { Detail } from './report.ts';
+import { compare } from './compare.ts';
+import { measureScale } from './measure-scale.ts';
+import type { Detail, Findings } from './report.ts';
 import { summaryOf } from './figures.ts';
 import { tableOf } from './table.ts';
 
-const USAGE = `usage: npm run bench -- [--releases N] [--json FILE] [--profile] [--only ${PARTS.join('|')}]…`;
+const USAGE =
+  `usage: npm run bench -- [--releases N] [--json FILE] [--profile] [--only ${PARTS.join('|')}]…\n` +
+  '       npm run bench -- --against REF [--releases N] [--json FILE]\n' +
+  '       npm run bench -- --scale N[,N…] [--releases N] [--json FILE]';
 
 interface Arguments {
   readonly releases: number;
@@ -20,17 +25,22 @@ interface Arguments {
   readonly only: readonly Part[];
   /** Tells where the time goes. */
   readonly profile: boolean;
+  /** A commit: nothing else is measured but this tree and that one, in pairs. */
+  readonly against: string | undefined;
+  /** Numbers of namespaces: nothing else is measured but what they cost. */
+  readonly sizes: readonly number[];
 }
 
 async function main(): Promise<void> {
-  const { releases, json, only, profile } = readArguments();
+  const wanted = readArguments();
+  const { releases, json, profile, against } = wanted;
   const { hear, end } = reportProgress();
   await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
   await bundle();
   const started = new Date();
   const loadBefore = load();
   const onProgress = (line: string): unknown => process.stderr.write(`· ${line}\n`);
-  const findings = await bench({ releases, only, onProgress });
+  const findings = await measure(wanted, onProgress);
   const figures = findings.flatMap((each) => each.figures);
   const conditions = {
     started: started.toISOString(),
@@ -44,10 +54,20 @@ async function main(): Promise<void> {
   process.stdout.write(`${tableOf(figures)}\n`);
   for (const [name, value] of Object.entries(conditions)) process.stdout.write(`${name}: ${String(value)}\n`);
   const details = findings.flatMap((each) => each.details ?? []);
-  if (profile) for (const detail of details) process.stdout.write(`\n${textOf(detail)}`);
+  if (profile || against !== undefined)
+    for (const detail of details) process.stdout.write(`\n${textOf(detail)}`);
   if (json === undefined) return;
   const summed = figures.map((figure) => ({ ...figure, ...summaryOf(figure) }));
   writeFileSync(json, `${JSON.stringify({ conditions, figures: summed, details }, undefined, 2)}\n`);
+}
+
+function measure(
+  { releases, only, against, sizes }: Arguments,
+  onProgress: (line: string) => void,
+): Promise<Findings[]> {
+  if (against !== undefined) return compare({ ref: against, releases, onProgress }).then((found) => [found]);
+  if (sizes.length > 0) return measureScale({ sizes, releases, onProgress }).then((found) => [found]);
+  return bench({ releases, only, onProgress });
 }
 
 const textOf = ({ heading, lines }: Detail): string =>
@@ -63,16 +83,24 @@ function readArguments(): Arguments {
       json: { type: 'string' },
       only: { type: 'string', multiple: true },
       profile: { type: 'boolean', default: false },
+      against: { type: 'string' },
+      scale: { type: 'string', default: '' },
     },
   });
-  const releases = Number(values.releases);
-  if (!Number.isInteger(releases) || releases < 1) {
-    throw new TypeError(`--releases is a number of releases, not ${values.releases}`);
-  }
+  const releases = atLeastOne('--releases', values.releases);
   const unknown = values.only?.find((part) => !PARTS.some((known) => known === part));
   if (unknown !== undefined) throw new TypeError(`there is no part ${unknown}`);
   const only = (values.only as Part[] | undefined) ?? PARTS;
-  return { releases, only, json: values.json, profile: values.profile };
+  const { json, profile, against, scale } = values;
+  const sizes = scale === '' ? [] : scale.split(',').map((size) => atLeastOne('--scale', size));
+  return { releases, only, json, profile, against, sizes };
+}
+
+/** Throws TypeError. */
+function atLeastOne(option: string, text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new TypeError(`${option} is a number, not ${text}`);
+  return count;
 }
 
 try {

@@ -94,6 +94,14 @@ describe('a wake that finds nothing to do', () => {
     const requests = (await auditLog(controlPlane, person)).slice(before);
     expect(requests.filter((one) => accountOf(one) === account)).toHaveLength(1);
   });
+
+  test('costs none where the event itself shows that there is nothing', async () => {
+    const { controlPlane } = lab.cluster;
+    const before = (await auditLog(controlPlane, person)).length;
+    await lab.forgeSource({ ...source(KIND.migration, SOURCE_EVENT.update), status: { phase: 'Pending' } });
+    const requests = byUs((await auditLog(controlPlane, person)).slice(before));
+    expect(requests.filter((one) => accountOf(one) !== SERVICE_ACCOUNT.guard).map(whatOf)).toEqual([]);
+  });
 });
 
 describe('one release', () => {

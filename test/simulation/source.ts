@@ -28,7 +28,6 @@ export class Source {
     const { name, namespace = '' } = object.metadata;
     this.#sent += 1;
     const id = `source-${String(this.#sent)}`;
-    // As an event is read: the object in it is never looked at.
     const attributes = {
       specversion: '1.0',
       id,
@@ -37,6 +36,7 @@ export class Source {
       kind,
       name,
       namespace,
+      data: object,
     };
     this.#publish(attributes as unknown as Event);
   }

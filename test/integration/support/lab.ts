@@ -53,6 +53,8 @@ export interface SourceEvent {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+  /** Of the object in it. */
+  readonly status?: object;
 }
 
 /** A short migration, and no wait for caches that one API server does not have. */
@@ -123,7 +125,7 @@ function parse(text: string): Omit<Line, 'service'> {
 let forged = 0;
 
 function postSourceEvent(sink: string, { type, ...about }: SourceEvent): Promise<void> {
-  const { apiVersion, kind, namespace, name } = about;
+  const { apiVersion, kind, namespace, name, status } = about;
   forged += 1;
   const attributes = {
     specversion: '1.0',
@@ -136,7 +138,7 @@ function postSourceEvent(sink: string, { type, ...about }: SourceEvent): Promise
     namespace,
     name,
   };
-  const object = { apiVersion, kind, metadata: { namespace, name } };
+  const object = { apiVersion, kind, metadata: { namespace, name }, status };
   return post(sink, {
     attributes,
     contentType: 'application/json',

@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import { recordedRequest } from '../../local/eventing/recorded.ts';
+import { aMigration, inPhase, withCondition } from '../../test/builders/kubevirt.ts';
+import { beingDeleted } from '../../test/builders/object.ts';
+import { aQuota } from '../../test/builders/quota.ts';
+import { aVmmrq } from '../../test/builders/snapshot.ts';
+import { CONDITION, EVENT, KIND, SOURCE_EVENT } from '../domain/names.ts';
+import type { KubernetesObject, Vmmrq } from '../domain/objects.ts';
+import { toldBy } from '../domain/told.ts';
+import { isIdle, isRefused } from './idle.ts';
+
+const { add, update, delete: deleted } = SOURCE_EVENT;
+
+/** As an event of the source about this object. */
+const isIdleBy = (type: string, object: KubernetesObject): boolean => {
+  const [kind, namespace] = [object.kind ?? '', object.metadata.namespace ?? ''];
+  const told = toldBy(object, { kind, namespace });
+  return isIdle({ type, id: '', namespace, kind, ...(told === undefined ? {} : { told }) });
+};
+
+describe('an event by which feasibility looks at nothing', () => {
+  test.each<[string, string, boolean]>([
+    ['adapter-vmim-add', add, true],
+    ['adapter-vmim-update-pending', update, true],
+    ['adapter-vmim-update-blocked', update, false],
+    // KubeVirt's condition is still there.
+    ['adapter-vmim-update-scheduling', update, false],
+    ['adapter-vmim-update-succeeded', update, false],
+    ['adapter-vmim-delete', deleted, false],
+  ])('as recorded, %s', (name, type, idle) => {
+    expect(isIdleBy(type, recordedRequest(name).body as KubernetesObject)).toBe(idle);
+  });
+
+  const free = withCondition();
+  const newborn = { ...aMigration(), status: {} };
+  test.each<[string, [type: string, object: KubernetesObject], boolean]>([
+    ['a migration runs', [update, aMigration(free, inPhase('Running'))], true],
+    ['a migration failed: its room is free again', [update, aMigration(free, inPhase('Failed'))], false],
+    ['a migration is refused', [update, aMigration()], false],
+    ['a migration was refused and has just got its pod', [update, aMigration(inPhase('Scheduling'))], false],
+    ['a migration was refused and runs', [update, aMigration(inPhase('Running'))], true],
+    ['a migration waits for another cluster', [update, aMigration(free, inPhase('WaitingForSync'))], false],
+    ['a migration changed of which nothing is told', [update, newborn], false],
+    ['a migration that runs is deleted', [deleted, aMigration(free, inPhase('Running'))], false],
+    ['a quota, which never wakes it', [update, aQuota()], false],
+  ])('%s', (_, [type, object], idle) => {
+    expect(isIdleBy(type, object)).toBe(idle);
+  });
+
+  test('one of ours never is', () => {
+    expect(isIdle({ type: EVENT.sweepRequested, id: '', namespace: 'tenant' })).toBe(false);
+  });
+});
+
+test.each<[string, [type: string, object: KubernetesObject], boolean]>([
+  ['a quota refused it', [update, aMigration()], true],
+  ['nothing refused it', [update, aMigration(withCondition())], false],
+  ['it got through', [update, aMigration(inPhase('Scheduling'))], false],
+  ['it is given up', [update, aMigration(beingDeleted())], false],
+  ['it is gone', [deleted, aMigration()], false],
+])('looked at as a whole at once: %s', (_, [type, object], refused) => {
+  const told = toldBy(object, { kind: KIND.migration.kind, namespace: 'tenant' });
+  const wake = { type, id: '', namespace: 'tenant', kind: KIND.migration.kind };
+  expect(isRefused({ ...wake, ...(told === undefined ? {} : { told }) })).toBe(refused);
+});
+
+describe('a VMMRQ', () => {
+  const reported = (generation: number, observedGeneration?: number): Vmmrq => {
+    const vmmrq = aVmmrq();
+    const ready = { type: CONDITION.ready, status: 'True' as const };
+    const conditions = [observedGeneration === undefined ? ready : { ...ready, observedGeneration }];
+    return { ...vmmrq, metadata: { ...vmmrq.metadata, generation }, status: { conditions } };
+  };
+
+  test.each<[string, [type: string, vmmrq: Vmmrq], boolean]>([
+    ['only our report changed', [update, reported(2, 2)], true],
+    ['its spec changed since our report', [update, reported(3, 2)], false],
+    ['nothing was ever reported', [update, aVmmrq()], false],
+    ['a report that says not of what', [update, reported(2)], false],
+    ['it is new to the source', [add, reported(2, 2)], false],
+  ])('%s', (_, [type, vmmrq], idle) => {
+    expect(isIdleBy(type, vmmrq)).toBe(idle);
+  });
+});
+
+describe('what is told', () => {
+  const about = { kind: KIND.migration.kind, namespace: 'tenant' };
+
+  test('of an object in this namespace', () => {
+    expect(toldBy(aMigration(), about)).toMatchObject({ kind: about.kind });
+  });
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['a text', 'Pending'],
+    ['of an object of another kind', aQuota()],
+    ['of one in another namespace', { ...aMigration(), metadata: { name: 'mig0', namespace: 'other' } }],
+    ['by a reference', { kind: about.kind, name: 'mig0', namespace: 'tenant' }],
+    ['what no API server writes', { ...aMigration(), status: { phase: 7 } }],
+  ])('%s: is as good as nothing', (_, data) => {
+    expect(toldBy(data, about)).toBeUndefined();
+  });
+});

@@ -1,0 +1,47 @@
+import type { Wake } from '../domain/events.ts';
+import { CONDITION, KIND, KUBEVIRT, SOURCE_EVENT } from '../domain/names.ts';
+import { isUnderWay, type Told, type ToldOf } from '../domain/told.ts';
+
+type ToldMigration = ToldOf<typeof KIND.migration.kind>;
+
+/**
+ * What an event itself tells needs no look at the namespace: a migration that no quota refused and that goes on, or a
+ * VMMRQ of which only our own report changed. Where that is not so any more, a later event says it; where that is lost,
+ * the guard's sweep. A migration's end is always looked at: its room is somebody's.
+ */
+export function isIdle({ type, told }: Wake): boolean {
+  if (told?.kind === KIND.migration.kind) return type !== SOURCE_EVENT.delete && goesOn(type, told);
+  return told?.kind === KIND.vmmrq.kind && type === SOURCE_EVENT.update && isReported(told);
+}
+
+/** Before a quota refused it, or after others could hear that it got through. */
+function goesOn(type: string, told: ToldMigration): boolean {
+  if (isUnderWay(told)) return true;
+  const phase = told.status?.phase;
+  const isNew = type === SOURCE_EVENT.add && phase === undefined;
+  return (isNew || phase === 'Pending' || phase === 'Scheduling') && !wasRefused(told);
+}
+
+/** By a quota, as far as is still said of it: the condition outlives the refusal (facts/kubevirt.md §1.3). */
+const wasRefused = ({ status }: ToldMigration): boolean =>
+  (status?.conditions ?? []).some(
+    (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
+  );
+
+/** Refused by a quota a moment ago: it will hardly be for nothing to look at the whole namespace at once. */
+export const isRefused = ({ type, told }: Wake): boolean =>
+  type === SOURCE_EVENT.update &&
+  told?.kind === KIND.migration.kind &&
+  told.status?.phase === 'Pending' &&
+  told.metadata.deletionTimestamp === undefined &&
+  wasRefused(told);
+
+/** Unless the event tells of a migration that nothing of the kind is said of. */
+export const mayHaveBeenRefused = (told: Told | undefined): boolean =>
+  told?.kind !== KIND.migration.kind || wasRefused(told);
+
+/** Its status speaks of its newest spec. */
+function isReported({ metadata: { generation }, status }: ToldOf<typeof KIND.vmmrq.kind>): boolean {
+  const ready = status?.conditions?.find((condition) => condition.type === CONDITION.ready);
+  return generation !== undefined && ready?.observedGeneration === generation;
+}

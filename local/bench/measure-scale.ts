@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { now } from '../demo/watching.ts';
+import { burst, setLimits } from './bursts.ts';
+import type { Figure } from './figures.ts';
+import { migrateOnce } from './migration.ts';
+import { between } from './moments.ts';
+import { residentMiB } from './processes.ts';
+import type { Findings } from './report.ts';
+import { startScene, type Scene } from './scene.ts';
+import { blockedTenant, settleAll } from './tenants.ts';
+import { openWatches } from './watches.ts';
+
+/** Far above what the machine carries: what waits, waits for us and not for KubeVirt. */
+const LIMITS = { perCluster: 20, perNode: 20 };
+const IDLE_MS = 3_000;
+
+export interface ScaleOptions {
+  /** Numbers of namespaces, each with a VMMRQ and a VM. */
+  readonly sizes: readonly number[];
+  /** How often one alone is migrated at each size. */
+  readonly releases: number;
+  readonly onProgress: (line: string) => void;
+}
+
+/** One migration alone among so many namespaces, and then one in each of them at once. */
+export async function measureScale({ sizes, releases, onProgress }: ScaleOptions): Promise<Findings> {
+  const scene = await startScene({ onProgress });
+  try {
+    await setLimits(scene, LIMITS);
+    const figures: Figure[] = [];
+    const tenants = Array.from({ length: Math.max(...sizes) }, (_, index) => blockedTenant(`bench-${index}`));
+    let made = 0;
+    for (const size of sizes.toSorted((one, other) => one - other)) {
+      onProgress(`${size} namespaces`);
+      await settleAll(scene, tenants.slice(made, size));
+      made = size;
+      figures.push(...(await measureSize(scene, tenants.slice(0, size), releases)));
+    }
+    return { figures };
+  } finally {
+    await scene.stop();
+  }
+}
+
+async function measureSize(
+  scene: Scene,
+  tenants: ReturnType<typeof blockedTenant>[],
+  releases: number,
+): Promise<Figure[]> {
+  const group = `${tenants.length} namespaces with a VMMRQ (at most ${LIMITS.perCluster} migrations at once)`;
+  const alone = [];
+  for (let index = 0; index < releases; index += 1) {
+    alone.push(await migrateOnce(scene, tenants[0]?.namespace ?? ''));
+  }
+  const { requests } = scene.requests;
+  const [from, began] = [requests.length, now()];
+  const { through, free } = await burst(scene, tenants);
+  scene.requests.read();
+  const ours = requests.slice(from).filter(({ at }) => at >= began);
+  const events = ours.filter(({ isEvent }) => isEvent).length;
+  await delay(IDLE_MS);
+  const each = (total: number): number[] => [total / tenants.length];
+  const { cluster } = scene;
+  return [
+    {
+      group,
+      name: 'one alone: blocked → target pod',
+      unit: 'ms',
+      samples: alone.map(({ moments }) => between(moments, 'blocked', 'admitted')),
+    },
+    {
+      group,
+      name: 'one alone: requests',
+      unit: 'requests',
+      samples: alone.map((course) => course.requests.length),
+    },
+    { group, name: 'one in each: until the last is through', unit: 'ms', samples: [through] },
+    { group, name: 'one in each: until the last lock is gone', unit: 'ms', samples: [free] },
+    { group, name: 'one in each: the time of each', unit: 'ms', samples: each(through) },
+    {
+      group,
+      name: 'one in each: requests of each, without Events',
+      unit: 'requests',
+      samples: each(ours.length - events),
+    },
+    { group, name: 'one in each: Events of each', unit: 'requests', samples: each(events) },
+    {
+      group,
+      name: 'resident memory of the guard, idle again',
+      unit: 'MiB',
+      samples: [residentMiB(cluster.guard().pid)],
+    },
+    {
+      group,
+      name: 'watches that are open (guard and source)',
+      unit: 'times',
+      samples: [openWatches(cluster.controlPlane.auditLog)],
+    },
+  ];
+}
