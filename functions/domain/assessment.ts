@@ -1,4 +1,4 @@
-import { fingerprintOf, holdOf, lastAttemptOf, type Hold } from './attempt.ts';
+import { fingerprintOf, holdOf, lastAttemptOf, sizesOf, type Hold } from './attempt.ts';
 import { allowanceFrom, type AllowanceOf } from './allowance.ts';
 import { canonicalKey, describeShortfalls, type Shortfall } from './charged.ts';
 import { estimate } from './estimate.ts';
@@ -42,8 +42,10 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
     return { verdicts, migrations: [], quotas: [], fingerprint };
   }
   const last = lastAttemptOf(snapshot.namespace);
-  const hold = holdOf(last, { now: snapshot.now, lockSeconds: rules.lockSeconds, fingerprint });
-  return { ...judgeInTurn(snapshot, blocked, hold), fingerprint };
+  const free = judgeInTurn(snapshot, blocked, undefined);
+  const { lockSeconds } = rules;
+  const hold = holdOf(last, { now: snapshot.now, lockSeconds, fingerprint, sized: sizesOf(free.quotas) });
+  return { ...(hold === undefined ? free : judgeInTurn(snapshot, blocked, hold)), fingerprint };
 }
 
 const verdictOf = (migration: Migration, finding: Finding): Verdict => ({

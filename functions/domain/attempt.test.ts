@@ -14,7 +14,9 @@ import {
   LOCK_BUDGET_MS,
   LONGEST_TAKEN_SECONDS,
   REPAIR_MS,
+  sizesOf,
   WINDOW_MS,
+  type Ahead,
   type Attempt,
   type AttemptSubject,
 } from './attempt.ts';
@@ -41,10 +43,11 @@ describe('lastAttemptOf', () => {
   });
 });
 
-const ahead = (after: number, fingerprint = 'something', lockSeconds = 30): Parameters<typeof holdOf>[1] => ({
+const ahead = (after: number, fingerprint = 'something', lockSeconds = 30): Ahead => ({
   now: NOW + after * 1_000,
   lockSeconds,
   fingerprint,
+  sized: 'as before',
 });
 
 describe('holdOf', () => {
@@ -74,6 +77,21 @@ describe('holdOf', () => {
     const last = anAttempt({ at: seconds(0), failures: 5, lockedMs: 4_000 });
     expect(holdOf(last, ahead(1, 'something'))).toMatchObject({ reason: REASON.backOff });
     expect(holdOf(last, ahead(1, 'something else'))).toBeUndefined();
+  });
+
+  test.each([
+    ['as it was sized', { failures: 1, sized: 'as before' }, true],
+    ['larger than the raise that failed was made for: tried at once', { failures: 1, sized: 'less' }, false],
+    ['and that failed too', { failures: 2, sized: 'less' }, true],
+    ['a record that does not say', { failures: 1 }, true],
+  ])('the pod is %s', (_, last, waits) => {
+    const hold = holdOf(anAttempt({ at: seconds(0), lockedMs: 0, ...last }), ahead(1));
+    expect(hold?.reason).toBe(waits ? REASON.backOff : undefined);
+  });
+
+  test('the lock budget holds whatever the size is', () => {
+    const last = anAttempt({ at: seconds(0), lockedMs: LOCK_BUDGET_MS, sized: 'less' });
+    expect(holdOf(last, ahead(1))).toMatchObject({ reason: REASON.lockBudgetSpent });
   });
 
   test('after a success: no back-off', () => {
@@ -143,6 +161,7 @@ interface Trial {
   readonly lockedMs: number;
   readonly succeeds: boolean;
   readonly of: string;
+  readonly sized: string;
 }
 
 test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of any 10 minutes', () => {
@@ -153,6 +172,7 @@ test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of
       lockedMs: fc.integer({ min: 1, max: lockSeconds * 1_000 + REPAIR_MS }),
       succeeds: fc.boolean(),
       of: fc.constantFrom('one', 'other'),
+      sized: fc.constantFrom('less', 'more'),
     });
   const runs = fc.constantFrom(5, 30, LONGEST_TAKEN_SECONDS).chain((lockSeconds) =>
     fc.record({
@@ -165,20 +185,20 @@ test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of
       let now = NOW;
       let last: Attempt | undefined;
       const locked: { from: number; to: number }[] = [];
-      for (const { pause, lockedMs, succeeds, of } of attempts) {
+      for (const { pause, lockedMs, succeeds, of, sized } of attempts) {
         now += pause * 1_000;
-        const hold = holdOf(last, { now, lockSeconds, fingerprint: of });
+        const hold = holdOf(last, { now, lockSeconds, fingerprint: of, sized });
         if (hold !== undefined) {
           // It comes back in the very millisecond in which it may.
           now = hold.until;
-          if (holdOf(last, { now, lockSeconds, fingerprint: of }) !== undefined) continue;
+          if (holdOf(last, { now, lockSeconds, fingerprint: of, sized }) !== undefined) continue;
         }
         const from = now;
         now += lockedMs;
         if (!succeeds) locked.push({ from, to: now });
         last = succeeds
           ? afterSuccess(last, now)
-          : afterFailure(last, { now, lockedMs, reason: REASON.ended, fingerprint: of });
+          : afterFailure(last, { now, lockedMs, reason: REASON.ended, fingerprint: of, sized });
       }
       for (const { to: end } of locked) {
         const overlap = locked.map(({ from, to }) =>
@@ -228,4 +248,20 @@ describe('fingerprintOf', () => {
   test('a VMMRQ without amounts, as the incumbent may have stored it', () => {
     expect(with_({ vmmrqs: [aVmmrq((vmmrq) => ({ ...vmmrq, spec: {} }))] })).toMatch(/^[0-9a-f]{16}$/);
   });
+});
+
+test('sizesOf: what is needed of which quota, in any order', () => {
+  const one = { name: 'one', uid: '1', need: { pods: '1', 'requests.cpu': '1005m' } };
+  const other = { name: 'other', uid: '2', need: { 'requests.memory': '2Gi' } };
+  const turned = { ...one, need: { 'requests.cpu': '1005m', pods: '1' } };
+  expect(sizesOf([other, turned])).toBe(sizesOf([one, other]));
+  const others = [
+    [one],
+    [one, { ...other, need: one.need }],
+    [
+      { ...one, uid: '2' },
+      { ...other, uid: '1' },
+    ],
+  ];
+  for (const each of others) expect(sizesOf(each)).not.toBe(sizesOf([one, other]));
 });

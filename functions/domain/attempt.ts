@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { fingerprint } from './fingerprint.ts';
-import { parseJson, type Reference } from './lock.ts';
+import { parseJson, type QuotaToRaise, type Reference } from './lock.ts';
 import { ANNOTATION, REASON, type Reason } from './names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from './objects.ts';
 
@@ -15,6 +15,8 @@ const attemptSchema = z.looseObject({
   reason: z.string(),
   /** Fingerprint of what the attempt was about: when it changes, the back-off is over. */
   of: z.string(),
+  /** Of a raise that got nobody in: fingerprint of the sizes that it was made for. */
+  sized: z.string().optional(),
 });
 
 /** The content of the last-attempt annotation, written by unlock. */
@@ -52,6 +54,8 @@ export interface Ahead {
   readonly lockSeconds: number;
   /** Of what the attempt is about (fingerprintOf). */
   readonly fingerprint: string;
+  /** Of the sizes that it would be made for (sizesOf). */
+  readonly sized: string;
 }
 
 /**
@@ -73,13 +77,20 @@ function budgetHold(last: Attempt, { now, lockSeconds }: Ahead): Hold | undefine
   };
 }
 
-function backOffHold(last: Attempt, { now, fingerprint: of }: Ahead): Hold | undefined {
-  if (last.failures === 0 || last.of !== of) return undefined;
+function backOffHold(last: Attempt, { now, fingerprint: of, sized }: Ahead): Hold | undefined {
+  if (last.failures === 0 || last.of !== of || isExtension(last, sized)) return undefined;
   const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.mostMs);
   if (now >= until) return undefined;
   const message = `attempt ${String(last.failures)} failed (${last.reason}): the next one waits, unless something changes`;
   return { reason: REASON.backOff, message, until };
 }
+
+/**
+ * The raise was not enough, and the API server's refusal of the pod has told since what it really asks for: once in a run
+ * of failures that is tried at once (docs/adr/0012).
+ */
+const isExtension = (last: Attempt, sized: string): boolean =>
+  last.failures === 1 && last.sized !== undefined && last.sized !== sized;
 
 const lockedSoFar = (last: Attempt, now: number): number =>
   now >= Date.parse(last.at) + WINDOW_MS ? 0 : last.lockedMs;
@@ -89,6 +100,8 @@ export interface Ended {
   readonly lockedMs: number;
   readonly reason: Reason;
   readonly fingerprint: string;
+  /** Of the quotas that the lock was about, where they were raised. */
+  readonly sized?: string;
 }
 
 /** The record after an attempt that failed. */
@@ -102,6 +115,7 @@ export function afterFailure(last: Attempt | undefined, ended: Ended): Attempt {
     since: last !== undefined && before > 0 ? last.since : at,
     reason: ended.reason,
     of: ended.fingerprint,
+    ...(ended.sized === undefined ? {} : { sized: ended.sized }),
   };
 }
 
@@ -129,6 +143,15 @@ export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptSubject): s
   ];
   return fingerprint(parts.toSorted().join('\n'));
 }
+
+/** Changes when what the migrations need of these quotas does; independent of any order. */
+export const sizesOf = (quotas: readonly QuotaToRaise[]): string =>
+  fingerprint(
+    quotas
+      .map(({ uid, need = {} }) => `${uid} ${sortedText(need)}`)
+      .toSorted()
+      .join('\n'),
+  );
 
 /** '' for a VMMRQ without: the fingerprints of before stay the same. */
 const policyText = ({ additionalMigrationPercentage, raisePolicy, allowReceive }: Vmmrq['spec']): string =>

@@ -33,12 +33,14 @@ import {
   settled,
   uncounted,
 } from '../../test/builders/quota.ts';
-import { aVmmrq } from '../../test/builders/snapshot.ts';
+import { aFailure, exceeded } from '../../test/builders/refusal.ts';
+import { aSnapshot, aVmmrq, RULES } from '../../test/builders/snapshot.ts';
 import { assess } from '../domain/assessment.ts';
 import { lastAttemptOf, type Attempt } from '../domain/attempt.ts';
 import { lockOf } from '../domain/lock.ts';
 import { LABEL, REASON } from '../domain/names.ts';
-import { aSnapshot, RULES } from '../../test/builders/snapshot.ts';
+import type { KubernetesEvent } from '../domain/objects.ts';
+import type { Verdict } from '../domain/verdict.ts';
 import { decide, type UnlockDecision, type UnlockSnapshot } from './decide.ts';
 
 const RELEASED = aQuota(releasedBy('token-1'));
@@ -207,6 +209,42 @@ describe('the record of the attempt', () => {
     const failed = unlocked(withoutPod);
     const snapshot = aSnapshot({ namespace: failed.namespace, quotas: [RELEASED] });
     expect(assess(snapshot, RULES).verdicts[0]).toMatchObject({ verdict: 'Waiting', reason: REASON.backOff });
+  });
+
+  describe('the raise was not enough', () => {
+    const before = aSnapshot();
+    const lock = aLock({ quotas: [...assess(before, RULES).quotas] });
+    const told = (requested: string): KubernetesEvent => aFailure(exceeded('quota', requested), -1);
+    interface Told {
+      readonly failures?: number;
+      readonly events?: readonly KubernetesEvent[];
+    }
+    const next = (failures: number, events: readonly KubernetesEvent[]): Verdict | undefined => {
+      const last = anAttempt({ failures, at: seconds(-600), lockedMs: 0 });
+      const held = aNamespace(lockedBy(lock), ...(failures === 0 ? [] : [afterAttempt(last)]));
+      const { namespace } = unlocked({ ...withoutPod, namespace: held });
+      return assess(aSnapshot({ namespace, quotas: [RELEASED], events }), RULES).verdicts[0];
+    };
+
+    const more = { events: [told('requests.memory=1500Mi')] };
+    const tooMuch = { events: [told('requests.memory=4Gi')] };
+    const waits = { verdict: 'Waiting', reason: REASON.backOff };
+    test.each([
+      ['nobody knows more: it waits', {}, waits],
+      [
+        'the API server says more, and that is given: raised by it at once',
+        more,
+        { verdict: 'FitsWithRaise' },
+      ],
+      ['only once', { ...more, failures: 1 }, waits],
+      [
+        'more than is given: told how much is missing',
+        tooMuch,
+        { verdict: 'NoFit', reason: REASON.notEnough },
+      ],
+    ])('%s', (_, { failures = 0, events = [] }: Told, want) => {
+      expect(next(failures, events)).toMatchObject(want);
+    });
   });
 
   test('the message says how it went', () => {

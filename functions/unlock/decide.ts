@@ -1,4 +1,4 @@
-import { afterFailure, afterSuccess, fingerprintOf, lastAttemptOf } from '../domain/attempt.ts';
+import { afterFailure, afterSuccess, fingerprintOf, lastAttemptOf, sizesOf } from '../domain/attempt.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
 import { isBlocked, referenceOf, targetPodOf } from '../domain/migration.ts';
@@ -87,7 +87,7 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const fingerprint = fingerprintOf({ migrations: blocked, quotas, vmmrqs });
   const attempt = succeeded
     ? afterSuccess(last, now)
-    : afterFailure(last, { now, lockedMs, reason, fingerprint });
+    : afterFailure(last, { now, lockedMs, reason, fingerprint, ...sizedFor(reason, lock) });
   const how = succeeded
     ? 'every migration of the lock got through'
     : (lock.ended?.message ?? `not all got through: ${reason}`);
@@ -99,6 +99,12 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
     reason: REASON.unlocked,
     message: `unlocked: ${how}`,
   };
+}
+
+/** Only of a raise that was made: another size changes nothing where somebody's set-up stood in the way. */
+function sizedFor(reason: Reason, { quotas }: Lock): { sized?: string } {
+  const isSaid = quotas.every(({ need }) => need !== undefined);
+  return isSaid && reason === REASON.raisedButNotAdmitted ? { sized: sizesOf(quotas) } : {};
 }
 
 function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
