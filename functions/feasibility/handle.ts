@@ -3,10 +3,11 @@ import type { Wake } from '../domain/events.ts';
 import { isRejectedByQuota, overlaps } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
+import { endedLately, waitingForAPlace } from '../domain/parallel-turn.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
-import { readMigrations, readSnapshot, type Subject } from '../kubernetes/snapshot.ts';
+import { readSnapshot, type Subject } from '../kubernetes/snapshot.ts';
 import { watchForChange } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { rulesOf } from '../step.ts';
@@ -35,7 +36,10 @@ export const feasibility: Step = {
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  const migrations = await readMigrations(tools.cluster, wake.namespace);
+  const { items: migrations, date } = await tools.cluster.list(MIGRATIONS, { namespace: wake.namespace });
+  if (wake.kind === MIGRATIONS.kind && migrations.some((each) => endedLately(each, date.getTime()))) {
+    tools.afterwards(() => offerPlace(wake, tools));
+  }
   const isAboutBlocked = wake.kind === MIGRATIONS.kind && !migrations.some(isRejectedByQuota);
   if (isAboutBlocked && wake.type !== SOURCE_EVENT.delete) return NOTHING;
 
@@ -49,6 +53,13 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   if (decision.reply?.type === EVENT.migrationFeasible) await tools.wakeLaterSteps();
   const { reply, reason, message } = decision;
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
+}
+
+/** A place among KubeVirt's parallel migrations is free, which no event tells whoever waits for it in another namespace. */
+async function offerPlace({ namespace, id }: Wake, { cluster, post }: Tools): Promise<void> {
+  const { items } = await cluster.list(VMMRQS, {});
+  const about = { type: EVENT.sweepRequested, from: 'feasibility', cause: id } as const;
+  await Promise.all(waitingForAPlace(items, namespace).map((each) => post({ ...about, namespace: each })));
 }
 
 interface Seen {

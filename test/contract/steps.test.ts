@@ -59,16 +59,23 @@ describe('steps ⇄ Triggers', () => {
     expect(Object.fromEntries(posted.map((type) => [type, consumersOf(type)]))).toEqual({
       // By unlock.
       [EVENT.namespaceUnlocked]: ['feasibility'],
-      // By the guard, which posts lock.expired too.
+      // By the guard, which posts lock.expired as well.
       [EVENT.lockStalled]: ['lower'],
+      // By the guard too, and by feasibility for another namespace.
       [EVENT.sweepRequested]: ['feasibility'],
     });
   });
 
+  /** On top of the replies. */
+  const POSTED: Readonly<Record<string, readonly EventType[]>> = {
+    unlock: [EVENT.namespaceUnlocked],
+    feasibility: [EVENT.sweepRequested],
+  };
+
   test.each<[string, readonly EventType[]]>([
     ...STEPS.map(({ name, replies }): [string, readonly EventType[]] => [
       `functions/${name}`,
-      name === 'unlock' ? [EVENT.namespaceUnlocked] : replies,
+      [...replies, ...(POSTED[name] ?? [])],
     ]),
     ['webhook', [EVENT.lockExpired, EVENT.lockStalled, EVENT.sweepRequested]],
   ])('%s: its code makes the events that it says, and no others', (folder, wanted) => {

@@ -27,7 +27,7 @@ afterAll(async () => {
 const BYTES = 1_412_828_864;
 const LEFT = 600 * 1_024 ** 2;
 
-const REQUESTED = /exceeded quota: quota, requested: .*requests\.memory=(\d+)/;
+const REQUESTED = /exceeded quota: quota, requested: \S*requests\.memory=(\d+)/;
 
 /** How much memory virt-controller asked for, of each time it was refused. */
 const requested = (history: History): number[] =>
