@@ -8,7 +8,7 @@ interface Given {
   readonly share: bigint;
 }
 
-/** The most that the VMMRQs gave at any moment, all of them, and those that do not say Exact. */
+/** The most that the VMMRQs gave at any moment, all of them, and those that say Fixed. */
 export class Gifts {
   readonly #all: Given[] = [];
   readonly #fixed: Given[] = [];
@@ -16,7 +16,7 @@ export class Gifts {
   /** The VMMRQs as they are from now on. */
   see(vmmrqs: readonly Vmmrq[]): void {
     this.#all.push(givenBy(vmmrqs));
-    this.#fixed.push(givenBy(vmmrqs.filter(({ spec }) => spec.raisePolicy !== 'Exact')));
+    this.#fixed.push(givenBy(vmmrqs.filter(({ spec }) => spec.raisePolicy === 'Fixed')));
   }
 
   /** Of this canonical key, to a quota that has so much of it. */

@@ -16,25 +16,32 @@ const allowed = (list: ResourceList, key: string, ...vmmrqs: Vmmrq[]): Record<st
   return { fixed: formatQuantity(fixed), most: formatQuantity(most) };
 };
 
+const wholly = (...changes: Parameters<typeof aVmmrq>): Vmmrq =>
+  aVmmrq(...changes, (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, raisePolicy: 'Fixed' } }));
+
 describe('allowanceFrom', () => {
   test.each<[string, [ResourceList, Vmmrq[]], [string, string]]>([
     ['nobody gives', [{ cpu: '10' }, []], ['0', '0']],
-    ['an amount', [{ cpu: '10' }, [aVmmrq(giving({ 'requests.cpu': '1' }))]], ['1', '1']],
-    ['a part of what the quota has', [{ cpu: '10' }, [aVmmrq(sharing('30%'))]], ['3', '3']],
-    ['a part of a CPU: thousandths', [{ cpu: '1.001' }, [aVmmrq(sharing('33%'))]], ['330m', '330m']],
-    ['a part of bytes: whole ones', [{ memory: '1000001' }, [aVmmrq(sharing('1%'))]], ['10000', '10000']],
+    ['an amount', [{ cpu: '10' }, [aVmmrq(giving({ 'requests.cpu': '1' }))]], ['0', '1']],
+    ['an amount, whole', [{ cpu: '10' }, [wholly(giving({ 'requests.cpu': '1' }))]], ['1', '1']],
+    ['a part of what the quota has', [{ cpu: '10' }, [aVmmrq(sharing('30%'))]], ['0', '3']],
+    ['a part of a CPU: thousandths', [{ cpu: '1.001' }, [aVmmrq(sharing('33%'))]], ['0', '330m']],
+    ['a part of bytes: whole ones', [{ memory: '1000001' }, [aVmmrq(sharing('1%'))]], ['0', '10000']],
     ['a part of few pods: none', [{ pods: '9' }, [aVmmrq(sharing('10%'))]], ['0', '0']],
-    ['all of it', [{ 'requests.nvidia.com/gpu': '7' }, [aVmmrq(sharing('100%'))]], ['7', '7']],
+    ['all of it', [{ 'requests.nvidia.com/gpu': '7' }, [aVmmrq(sharing('100%'))]], ['0', '7']],
     ['no quantity of it', [{ cpu: '10' }, [aVmmrq(sharing('300%')), aVmmrq(sharing('x'))]], ['0', '0']],
     [
       'both, and several',
       [{ cpu: '10' }, [aVmmrq(giving({ cpu: '1' }), sharing('10%')), aVmmrq(sharing('5%'))]],
-      ['2500m', '2500m'],
+      ['0', '2500m'],
     ],
     [
-      'Exact and Fixed',
-      [{ cpu: '10' }, [aVmmrq(giving({ cpu: '1' })), aVmmrq(sharing('50%', 'Exact'))]],
-      ['1', '6'],
+      'Fixed, Exact, and nothing said: Exact',
+      [
+        { cpu: '10' },
+        [wholly(giving({ cpu: '1' })), aVmmrq(sharing('50%', 'Exact')), aVmmrq(giving({ cpu: '2' }))],
+      ],
+      ['1', '8'],
     ],
     ['what pods are not charged for', [{ services: '10' }, [aVmmrq(sharing('50%'))]], ['0', '0']],
   ])('%s', (_, [list, vmmrqs], [fixed, most]) => {
@@ -79,13 +86,13 @@ describe('by how much', () => {
   const all = giving({ pods: '5', 'requests.cpu': '2', 'limits.cpu': '9' });
 
   test.each<[string, Vmmrq[], ResourceList]>([
-    ['Fixed: all that is given', [aVmmrq(all)], { pods: '15', 'requests.cpu': '6', 'limits.cpu': '17' }],
+    ['Fixed: all that is given', [wholly(all)], { pods: '15', 'requests.cpu': '6', 'limits.cpu': '17' }],
     ['Exact: what is missing, where it is', [exactly(all)], { 'requests.cpu': '4500m' }],
     ['Exact: never more than is given', [exactly(giving({ cpu: '300m' }))], { 'requests.cpu': '4300m' }],
     ['Exact of a part', [exactly(sharing('50%'))], { 'requests.cpu': '4500m' }],
     [
       'Fixed first, Exact for the rest',
-      [aVmmrq(giving({ cpu: '200m', pods: 1 })), exactly(all)],
+      [wholly(giving({ cpu: '200m', pods: 1 })), exactly(all)],
       { pods: '11', 'requests.cpu': '4500m' },
     ],
   ])('%s', (_, vmmrqs, want) => {

@@ -2,8 +2,8 @@ import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
 import type { RaisePolicy, ResourceQuota, Vmmrq } from './objects.ts';
 import { parseQuantity, type Amount } from './quantity.ts';
 
-/** What a VMMRQ that says nothing asks for, as the incumbent does. */
-export const DEFAULT_POLICY: RaisePolicy = 'Fixed';
+/** What a VMMRQ that says nothing asks for: what is not raised cannot be taken by others. */
+export const DEFAULT_POLICY: RaisePolicy = 'Exact';
 
 /** What the VMMRQs of a namespace give together for one key of one quota. */
 export interface Allowance {

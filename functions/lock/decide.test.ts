@@ -152,7 +152,7 @@ describe('the rehearsals', () => {
     const [raise, release, ...more] = rehearsals;
     expect(more).toEqual([]);
     if (raise === undefined || release === undefined) throw new Error('two are wanted');
-    expect(raise.spec.hard?.['requests.cpu']).toBe('2605m');
+    expect(raise.spec.hard?.['requests.cpu']).toBe('2010m');
     expect(grantOf(raise)).toMatchObject({
       kind: 'held',
       grant: { token: 'mine', raisedAt: new Date(NOW).toISOString() },

@@ -68,8 +68,8 @@ describe('left alone: not ours, or too late', () => {
   });
 });
 
-describe('policy Exact', () => {
-  const exact = aVmmrq((vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, raisePolicy: 'Exact' } }));
+describe('policy Exact, which is the default', () => {
+  const exact = aVmmrq();
   const need = { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1412828864' };
   const lockFor = (...names: string[]): ReturnType<typeof aLock> =>
     aLock({ quotas: names.map((name) => ({ name, uid: `uid-of-${name}`, need })) });

@@ -19,6 +19,7 @@ afterAll(async () => {
 });
 
 const EXACT = { raisePolicy: 'Exact' } as const;
+const FIXED = { raisePolicy: 'Fixed' } as const;
 
 /** More than enough: what is given and not needed must not be granted. */
 const PLENTY = { ...roomFor(4), pods: '7', 'limits.cpu': '9' };
@@ -65,8 +66,8 @@ const amounts = (list: ResourceList): Record<string, bigint> =>
 /** fullFor leaves 400m and 600Mi: a launcher needs 1005m and 1412828864 bytes. */
 const SHORT = { 'requests.cpu': '605m', 'requests.memory': String(1_412_828_864 - 600 * 1_024 ** 2) };
 
-test('only what is missing, only of the keys that are, and put back to the letter', async () => {
-  const tenant = await released({ name: 'exact', gives: PLENTY, by: EXACT });
+test('nothing said: only what is missing, only of the keys that are, and put back to the letter', async () => {
+  const tenant = await released({ name: 'exact', gives: PLENTY });
   expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
   await expectAsBefore(lab.admin, tenant);
 });
@@ -97,7 +98,7 @@ test('a part of what the quota has, by policy Exact: only what is missing of it'
 });
 
 test('a part of what the quota has, by policy Fixed: all of it', async () => {
-  const by = { additionalMigrationPercentage: '80%' };
+  const by = { ...FIXED, additionalMigrationPercentage: '80%' };
   const tenant = await released({ name: 'fixed-percent', gives: {}, by });
   expect(granted(tenant.history)).toEqual([
     amounts({
@@ -111,7 +112,11 @@ test('a part of what the quota has, by policy Fixed: all of it', async () => {
 
 test('one of each policy: the fixed one whole, and of the other what is missing beyond it', async () => {
   const tenant = await released({ name: 'exact-and-fixed', gives: PLENTY, by: EXACT }, ({ name }) =>
-    give(lab.admin, { namespace: name, name: 'fixed' }, { 'requests.cpu': '100m', 'requests.memory': '1Gi' }),
+    give(
+      lab.admin,
+      { namespace: name, name: 'fixed', by: FIXED },
+      { 'requests.cpu': '100m', 'requests.memory': '1Gi' },
+    ),
   );
   expect(granted(tenant.history)).toEqual([amounts({ 'requests.cpu': '605m', 'requests.memory': '1Gi' })]);
   await expectAsBefore(lab.admin, tenant);

@@ -107,8 +107,8 @@ test("a VMMRQ's status says what the incumbent's does, and is at rest afterwards
   const { hard } = before.quotas[0]?.spec ?? {};
   expect(raised.map(({ spec }) => spec.hard)).toContainEqual({
     ...hard,
-    'requests.cpu': '2410m',
-    'requests.memory': String(2_041_974_464 + 1_412_828_864),
+    'requests.cpu': '2010m',
+    'requests.memory': String(2 * 1_412_828_864),
   });
   await expectAsBefore(lab.admin, tenant);
 });
