@@ -69,6 +69,16 @@ const CASES: Record<string, Case> = {
     with: { vmmrqs: ALLOWED, quotas: [aQuota(), aQuota(named('limits'), hard({ 'limits.cpu': '4' }))] },
     want: ['FitsWithRaise', REASON.fitsWithRaise],
   },
+  'refused last for what is over: only the API server knows what else the pod says': {
+    with: {
+      vmmrqs: ALLOWED,
+      events: [
+        aFailure(forbidden('maximum memory usage per Container is 1Gi, but limit is 2Gi'), -1),
+        aFailure(exceeded('quota', 'requests.memory=1500Mi'), -5),
+      ],
+    },
+    want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.memory=900Mi'],
+  },
   'a launcher is never of the class BestEffort': {
     with: {
       vmmrqs: ALLOWED,

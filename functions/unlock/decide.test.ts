@@ -37,7 +37,7 @@ import { aFailure, exceeded } from '../../test/builders/refusal.ts';
 import { aSnapshot, aVmmrq, RULES } from '../../test/builders/snapshot.ts';
 import { assess } from '../domain/assessment.ts';
 import { lastAttemptOf, type Attempt } from '../domain/attempt.ts';
-import { lockOf } from '../domain/lock.ts';
+import { lockOf, type Lock } from '../domain/lock.ts';
 import { LABEL, REASON } from '../domain/names.ts';
 import type { KubernetesEvent } from '../domain/objects.ts';
 import type { Verdict } from '../domain/verdict.ts';
@@ -209,6 +209,15 @@ describe('the record of the attempt', () => {
     const failed = unlocked(withoutPod);
     const snapshot = aSnapshot({ namespace: failed.namespace, quotas: [RELEASED] });
     expect(assess(snapshot, RULES).verdicts[0]).toMatchObject({ verdict: 'Waiting', reason: REASON.backOff });
+  });
+
+  test('where nothing was raised no size is to blame', () => {
+    const lock = aLock({ quotas: [...assess(aSnapshot(), RULES).quotas] });
+    const ended = { reason: REASON.noProof, message: 'no guard' };
+    const attemptFor = (of: Lock): Attempt | undefined =>
+      attemptOf({ ...withoutPod, namespace: aNamespace(lockedBy(of)) });
+    expect(attemptFor(lock)?.sized).toEqual(expect.any(String));
+    expect(attemptFor({ ...lock, ended })?.sized).toBeUndefined();
   });
 
   describe('the raise was not enough', () => {
