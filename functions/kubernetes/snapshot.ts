@@ -94,7 +94,7 @@ async function readCloser(
   // Of every VMI of the namespace in one request, however many wait.
   const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
   const [vmis, { items: events }] = await Promise.all([
-    readVmis(cluster, blocked),
+    readBlockedVmis(cluster, blocked, namespace),
     cluster.list(EVENTS, { namespace, fieldSelector }),
   ]);
   const refusals = events.flatMap(({ message = '' }) => parseRefusal(message) ?? []);
@@ -115,6 +115,21 @@ export async function orGone<T>(read: Promise<T>): Promise<T | undefined> {
     if (isNotFound(error)) return undefined;
     throw error;
   }
+}
+
+/** Each by a request of its own while they are so few; more by one list of the namespace, however many there are. */
+const FEW = 3;
+
+async function readBlockedVmis(
+  cluster: Cluster,
+  blocked: readonly Migration[],
+  namespace: string,
+): Promise<Map<string, VirtualMachineInstance>> {
+  if (blocked.length <= FEW) return readVmis(cluster, blocked);
+  const wanted = new Set(blocked.map(({ spec }) => spec.vmiName));
+  const { items } = await cluster.list(VMIS, { namespace });
+  const those = items.filter(({ metadata }) => wanted.has(metadata.name));
+  return new Map(those.map((vmi) => [vmi.metadata.name, vmi]));
 }
 
 async function readVmis(
