@@ -20,7 +20,7 @@ const CLOUDEVENTS = onlyIn('functions/eventing', 'cloudevents');
 const EXPRESS = onlyIn('webhook', 'express');
 
 export default defineConfig(
-  globalIgnores(['dist', 'out', 'build', 'node_modules', 'coverage', 'local/controlplane/binaries/*/']),
+  globalIgnores(['dist', 'out', 'node_modules', 'coverage', 'local/controlplane/binaries/*/']),
   js.configs.recommended,
   {
     files: ['**/*.ts'],

@@ -20,6 +20,8 @@ export default {
       displayName: 'unit',
       testMatch: ['<rootDir>/{functions,webhook,local,image,release}/**/*.test.ts'],
     },
+    // The suite's own parts; the suite itself runs in integration (e2e), or by npm run test:e2e.
+    { ...base, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/*.test.ts'] },
     { ...base, displayName: 'contract', testMatch: ['<rootDir>/test/contract/*.test.ts'] },
     {
       ...base,

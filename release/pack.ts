@@ -10,7 +10,7 @@ import { writePlainTar, type FileEntry } from '../image/archive.ts';
 import { digestOf } from '../image/layout.ts';
 import { PLATFORMS } from '../image/platforms.ts';
 import { NAME } from '../image/sbom.ts';
-import { writeManifests } from './manifests.ts';
+import { writeInstallation } from '../local/manifests/write.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -31,18 +31,19 @@ export interface PackOptions {
 
 /** Everything that a release consists of, and its checksums, into `out`; the tree stays as it is. Returns the image's digest. */
 export async function pack(options: PackOptions): Promise<string> {
-  const { out, version, epoch, image, repository } = options;
+  const { out, version, epoch, image: built, repository } = options;
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
   await packPackage(options);
-  const layout = join(image, 'oci');
+  const layout = join(built, 'oci');
   await writePlainTar(await filesIn(layout), join(out, `${NAME}-${version}.oci.tar`), epoch);
   for (const { architecture } of PLATFORMS) {
     const sbom = `sbom-${architecture}.cdx.json`;
-    await copyFile(join(image, sbom), join(out, `${NAME}-${version}.${sbom}`));
+    await copyFile(join(built, sbom), join(out, `${NAME}-${version}.${sbom}`));
   }
   const digest = digestOf(layout);
-  await writeManifests(join(out, 'manifests'), { repository, digest });
+  const image = { newName: repository, digest };
+  await writeInstallation(join(out, 'manifests'), { overlay: 'default', components: [], image, version });
   await writeChecksums(out);
   return digest;
 }

@@ -9,6 +9,8 @@ export interface ChartOptions {
   readonly manifests: string;
   /** Of package.json: of the chart and of what it installs. */
   readonly version: string;
+  /** Where the image is, unless somebody installs it with another. */
+  readonly image: string;
 }
 
 /** Helm's own marks: a manifest that has them would mean something else in a chart. */
@@ -23,7 +25,7 @@ const KEEP = { 'helm.sh/resource-policy': 'keep' };
  * A Helm chart of the rendered manifests, by file name. One value: the image. All else is decided where it is rendered,
  * because names are written in CEL too. Throws when the manifests cannot be in a template.
  */
-export function chartOf({ manifests, version }: ChartOptions): Record<string, string> {
+export function chartOf({ manifests, version, image }: ChartOptions): Record<string, string> {
   if (MARKS.test(manifests)) throw new Error('the manifests hold {{ or }}: Helm would take that for its own');
   const templates = new Map<string, string[]>();
   for (const object of objectsOf(manifests)) {
@@ -40,7 +42,7 @@ export function chartOf({ manifests, version }: ChartOptions): Record<string, st
       appVersion: version,
       kubeVersion: '>=1.28.0-0',
     }),
-    'values.yaml': '# Where the image is: registry.example/mtq:0.1.0, or by @sha256:…. Needed.\nimage: ""\n',
+    'values.yaml': `# Where the image is.\n${stringify({ image })}`,
     ...Object.fromEntries([...templates].map(([file, texts]) => [file, texts.join('---\n')])),
   };
 }

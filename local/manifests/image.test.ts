@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NoImage, parseImage, type Image } from './image.ts';
+import { NoImage, parseImage, textOf, type Image } from './image.ts';
 
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
@@ -11,6 +11,7 @@ describe('parseImage', () => {
     [`localhost/mtq:1@${DIGEST}`, { newName: 'localhost/mtq', newTag: '1', digest: DIGEST }],
   ])('%s', (text, want) => {
     expect(parseImage(text)).toEqual(want);
+    expect(textOf(want)).toBe(text);
   });
 
   test.each<[string, string | undefined, string]>([

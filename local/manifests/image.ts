@@ -41,3 +41,11 @@ export function parseImage(text: string | undefined): Image {
     ...(digest === undefined ? {} : { digest }),
   };
 }
+
+/** As a container names it. */
+export const textOf = ({ newName, newTag, digest }: Image): string =>
+  [
+    newName,
+    ...(newTag === undefined ? [] : [`:${newTag}`]),
+    ...(digest === undefined ? [] : [`@${digest}`]),
+  ].join('');

@@ -1,17 +1,17 @@
 /** npm run manifests: what `kubectl apply -k` would apply, as one file, and as a Helm chart. */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import { chartOf } from './chart.ts';
 import { NoImage, parseImage } from './image.ts';
-import { COMPONENTS, OVERLAYS, renderInstallation } from './overlay.ts';
+import { COMPONENTS, OVERLAYS } from './overlay.ts';
+import { writeInstallation } from './write.ts';
 
 const USAGE = `IMAGE=registry.example/mtq:0.1.0 npm run manifests -- [--overlay NAME] [--with NAME]... [--out FOLDER]
   --overlay  ${OVERLAYS.join(' | ')}; default when left out
   --with     ${COMPONENTS.join(' | ')}
-  --out      build/manifests when left out`;
+  --out      out/manifests when left out`;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -20,7 +20,7 @@ async function main(): Promise<void> {
     options: {
       overlay: { type: 'string', default: 'default' },
       with: { type: 'string', multiple: true, default: [] },
-      out: { type: 'string', default: join(root, 'build/manifests') },
+      out: { type: 'string', default: join(root, 'out/manifests') },
     },
   });
   const overlay = oneOf(OVERLAYS, values.overlay);
@@ -28,19 +28,8 @@ async function main(): Promise<void> {
   const image = parseImage(process.env['IMAGE']);
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
 
-  const file = join(values.out, 'managed-tenant-quota.yaml');
-  await write(file, await renderInstallation({ overlay, components, image }));
-  const chart = join(values.out, 'chart');
-  await rm(chart, { recursive: true, force: true });
-  const manifests = await renderInstallation({ overlay, components });
-  for (const [name, text] of Object.entries(chartOf({ manifests, version })))
-    await write(join(chart, name), text);
+  const { file, chart } = await writeInstallation(values.out, { overlay, components, image, version });
   process.stdout.write(`${file}\n${chart}\n`);
-}
-
-async function write(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, text);
 }
 
 /** Thrown for an argument that there is not. */

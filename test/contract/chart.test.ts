@@ -14,7 +14,7 @@ let manifests: KubernetesObject[];
 
 beforeAll(async () => {
   const text = await renderInstallation({ overlay: 'default', components: [] });
-  chart = chartOf({ manifests: text, version: '0.1.0' });
+  chart = chartOf({ manifests: text, version: '0.1.0', image: IMAGE });
   const image = parseImage(IMAGE);
   manifests = objectsOf(await renderInstallation({ overlay: 'default', components: [], image }));
 });
@@ -63,17 +63,17 @@ describe('the chart', () => {
     expect(actions.filter((action) => action.startsWith('required'))).toHaveLength(6);
   });
 
-  test('says what it is, and its values say nothing by themselves', () => {
+  test('says what it is, and where the image is', () => {
     expect(parse(chart['Chart.yaml'] ?? '')).toMatchObject({
       apiVersion: 'v2',
       version: '0.1.0',
       appVersion: '0.1.0',
     });
-    expect(parse(chart['values.yaml'] ?? '')).toEqual({ image: '' });
+    expect(parse(chart['values.yaml'] ?? '')).toEqual({ image: IMAGE });
   });
 });
 
 test('what Helm would read as its own is refused', () => {
   const manifests = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: x }\ndata: { y: "{{ z }}" }\n';
-  expect(() => chartOf({ manifests, version: '0.1.0' })).toThrow('Helm');
+  expect(() => chartOf({ manifests, version: '0.1.0', image: IMAGE })).toThrow('Helm');
 });

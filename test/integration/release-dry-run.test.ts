@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { readTar, type FileEntry } from '../../image/archive.ts';
 import { Layout } from '../../image/layout.ts';
 import { PLATFORMS } from '../../image/platforms.ts';
@@ -82,14 +82,19 @@ test('it tells which image is in it, and changes nothing in the tree', async () 
 test('has the package, the image, the lists of its contents, the manifests, and checksums of them all', () => {
   const named = ['oci.tar', 'sbom-amd64.cdx.json', 'sbom-arm64.cdx.json', 'tgz'];
   const packed = named.map((end) => `${NAME}-${VERSION}.${end}`);
-  expect(files).toEqual(['SHA256SUMS', ...packed, 'manifests/managed-tenant-quota.yaml'].toSorted());
+  const manifests = 'manifests/managed-tenant-quota.yaml';
+  const others = files.filter((path) => !path.startsWith('manifests/chart/'));
+  expect(others).toEqual(['SHA256SUMS', ...packed, manifests].toSorted());
+  expect(files).toEqual(
+    expect.arrayContaining(['manifests/chart/Chart.yaml', 'manifests/chart/values.yaml']),
+  );
   const lines = readFileSync(file('SHA256SUMS'), 'utf8').trimEnd().split('\n');
   const sumOf = (path: string): string =>
     createHash('sha256')
       .update(readFileSync(file(path)))
       .digest('hex');
-  const others = files.filter((path) => path !== 'SHA256SUMS');
-  expect(lines).toEqual(others.map((path) => `${sumOf(path)}  ${path}`));
+  const summed = files.filter((path) => path !== 'SHA256SUMS');
+  expect(lines).toEqual(summed.map((path) => `${sumOf(path)}  ${path}`));
 });
 
 test('the package is of that version, with its changelog', async () => {
@@ -137,4 +142,11 @@ test('the manifests are those of config/default, with this image everywhere', as
   const images = /"image":"[^"]*"/g;
   const ours = JSON.stringify(await renderDefault()).replaceAll(images, '"image":"the image"');
   expect(objects).toEqual(JSON.parse(ours));
+});
+
+test('the chart is of that version, with this image', () => {
+  const chart = readFileSync(file('manifests/chart/Chart.yaml'), 'utf8');
+  expect(parse(chart)).toMatchObject({ version: VERSION, appVersion: VERSION });
+  const values = readFileSync(file('manifests/chart/values.yaml'), 'utf8');
+  expect(parse(values)).toEqual({ image: `${REPOSITORY}@${imageDigest}` });
 });

@@ -1,0 +1,83 @@
+/** npm run test:e2e: the scenarios against the cluster of KUBECONFIG (docs/end-to-end.md). */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { connect } from '../../functions/kubernetes/client.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { untilInstalled } from './installation.ts';
+import { junit, type Case } from './junit.ts';
+import { readOptions, Usage, USAGE, type Options } from './options.ts';
+import { play } from './run.ts';
+import { loadScenarios, type Scenario } from './scenario.ts';
+import { RUN_LABEL, type World } from './stage.ts';
+
+const SUITE = 'managed-tenant-quota';
+
+const say = (line: string): unknown => process.stdout.write(`${line}\n`);
+
+async function main(): Promise<boolean> {
+  const options = readOptions(process.argv.slice(2), process.env);
+  const scenarios = await loadScenarios(options.scenarios);
+  const ending = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
+  const { signal } = ending;
+  const run = Date.now().toString(36);
+  const world: World = { cluster: connect(options.kubeconfig, 'mtq-e2e'), options, run, signal };
+  say(`run ${run}; what it makes has the label ${RUN_LABEL}=${run}`);
+
+  const installed = tell(await installation(world));
+  const cases = [
+    installed,
+    ...(installed.failure === undefined ? await playAll(scenarios, world, options) : []),
+  ];
+  await report(options, cases);
+  return cases.every(({ failure }) => failure === undefined) && !signal.aborted;
+}
+
+/** As many at a time as is wished, begun in their order; those not begun when somebody wants an end are left out. */
+async function playAll(scenarios: readonly Scenario[], world: World, { parallel }: Options): Promise<Case[]> {
+  const cases: Case[] = [];
+  const waiting = [...scenarios];
+  const playNext = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined && !world.signal.aborted; next = waiting.shift()) {
+      const result = await play(next, world);
+      say(`\n${next.name}: ${next.about}`);
+      cases.push(tell(result));
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, playNext));
+  return cases;
+}
+
+/** What all of them need. */
+async function installation({ cluster, options, signal }: World): Promise<Case> {
+  const began = performance.now();
+  const { standIns, seconds } = options;
+  const failure = await untilInstalled({
+    cluster,
+    standIns,
+    seconds: seconds.E2E_INSTALLED_SECONDS,
+    signal,
+  }).then(() => undefined, describeError);
+  return { name: 'installation', seconds: (performance.now() - began) / 1_000, failure };
+}
+
+function tell(result: Case): Case {
+  const { name, seconds, failure } = result;
+  say(`${failure === undefined ? 'ok  ' : 'FAIL'} ${name} (${seconds.toFixed(1)} s)`);
+  if (failure !== undefined) say(failure.replaceAll(/^/gm, '     '));
+  return result;
+}
+
+async function report({ junit: file }: Options, cases: readonly Case[]): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, junit(SUITE, cases));
+  const failed = cases.filter(({ failure }) => failure !== undefined).length;
+  say(`\n${String(cases.length - failed)} passed, ${String(failed)} failed; ${file}`);
+}
+
+try {
+  if (!(await main())) process.exitCode = 1;
+} catch (error) {
+  process.stderr.write(`${describeError(error)}\n${error instanceof Usage ? `${USAGE}\n` : ''}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,61 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import type { History } from '../integration/support/history.ts';
+import { breaches } from '../integration/support/invariants.ts';
+import type { Case } from './junit.ts';
+import { differences } from './match.ts';
+import type { Expectation, Scenario } from './scenario.ts';
+import { close, furnish, open, type World } from './stage.ts';
+import { until } from './until.ts';
+
+/** Plays one scenario in a namespace of its own, which is gone afterwards. Never rejects. */
+export async function play(scenario: Scenario, world: World): Promise<Case> {
+  const began = performance.now();
+  const failures: string[] = [];
+  const attempt = async (act: () => Promise<void>): Promise<void> => {
+    try {
+      await act();
+    } catch (error) {
+      failures.push(describeError(error));
+    }
+  };
+  await attempt(() => perform(scenario, world));
+  if (!world.options.keep) await attempt(() => close(scenario, world));
+  const failure = failures.length === 0 ? undefined : failures.join('\n');
+  return { name: scenario.name, seconds: (performance.now() - began) / 1_000, failure };
+}
+
+async function perform(scenario: Scenario, world: World): Promise<void> {
+  const history = await open(scenario, world);
+  try {
+    await furnish(scenario, world, history);
+    const wait = { what: 'then.yaml', seconds: world.options.seconds.E2E_THEN_SECONDS, signal: world.signal };
+    await until(wait, () => scenario.then.flatMap((wanted) => missing(wanted, history)).join('\n'));
+    const broken = breaches(history);
+    if (broken.length > 0) throw new Error(`an invariant was broken on the way:\n${broken.join('\n')}`);
+  } finally {
+    await history.stop();
+  }
+}
+
+/** What is not so yet; empty: some object is as wanted. */
+function missing(wanted: Expectation, history: History): string[] {
+  const what = `${wanted.kind} ${wanted.metadata?.name ?? '(any)'}`;
+  const { apiVersion: _apiVersion, kind, ...rest } = wanted;
+  const found = newestOf(history, kind).map((object) => differences(rest, object));
+  if (found.some((each) => each.length === 0)) return [];
+  // That which comes nearest says best what is missing.
+  const nearest = found.toSorted((one, other) => one.length - other.length)[0];
+  return nearest === undefined ? [`${what}: there is none`] : nearest.map((each) => `${what}: ${each}`);
+}
+
+/** The objects of a kind that are there now. */
+function newestOf(history: History, wanted: string): KubernetesObject[] {
+  const byUid = new Map<string, KubernetesObject>();
+  for (const { kind, object, gone } of history.versions()) {
+    if (kind !== wanted) continue;
+    if (gone) byUid.delete(object.metadata.uid);
+    else byUid.set(object.metadata.uid, object);
+  }
+  return [...byUid.values()];
+}

@@ -1,0 +1,55 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { objectsOf } from '../../local/controlplane/kustomize.ts';
+import { Usage } from './options.ts';
+
+/** Part of an object: what must be so. Without a name: of some object of that kind. */
+export interface Expectation {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata?: { readonly name?: string };
+}
+
+/** A folder of test/e2e/scenarios. */
+export interface Scenario {
+  readonly name: string;
+  /** The comment at the top of given.yaml. */
+  readonly about: string;
+  /** Without namespace; made in this order, each once the one before has settled. A Namespace: what the scenario's own has. */
+  readonly given: readonly KubernetesObject[];
+  /** All of it is to be so at the same time, sooner or later. */
+  readonly then: readonly Expectation[];
+}
+
+const folder = fileURLToPath(new URL('scenarios/', import.meta.url));
+
+/** All of them, or those that are named. Throws Usage for a name that is none. */
+export async function loadScenarios(names: readonly string[] = []): Promise<Scenario[]> {
+  const all = (await readdir(folder)).toSorted();
+  const unknown = names.find((name) => !all.includes(name));
+  if (unknown !== undefined) throw new Usage(`there is no scenario '${unknown}': ${all.join(', ')}`);
+  return Promise.all(all.filter((name) => names.length === 0 || names.includes(name)).map(load));
+}
+
+async function load(name: string): Promise<Scenario> {
+  const [given, then] = await Promise.all(
+    ['given.yaml', 'then.yaml'].map((file) => readFile(join(folder, name, file), 'utf8')),
+  );
+  return {
+    name,
+    about: aboutOf(given ?? ''),
+    given: objectsOf(given ?? ''),
+    then: objectsOf(then ?? '') as readonly Expectation[],
+  };
+}
+
+function aboutOf(text: string): string {
+  const lines = text.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('#'));
+  return lines
+    .slice(0, end)
+    .map((line) => line.slice(1).trim())
+    .join(' ');
+}

@@ -1,0 +1,91 @@
+import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
+import type { Cluster, New } from '../../functions/kubernetes/cluster.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { orGone } from '../../functions/kubernetes/snapshot.ts';
+import { typeOf } from '../../local/install.ts';
+import { FULL_VMIS } from '../../local/kubevirt/objects.ts';
+import { History } from '../integration/support/history.ts';
+import type { Options } from './options.ts';
+import type { Scenario } from './scenario.ts';
+import { until } from './until.ts';
+import { asByVirtApi } from './virt-api.ts';
+
+/** On everything that the suite makes: which run it was. */
+export const RUN_LABEL = 'mtq-e2e/run';
+
+export interface World {
+  readonly cluster: Cluster;
+  readonly options: Pick<Options, 'standIns' | 'seconds' | 'keep'>;
+  /** Of this run; part of each namespace's name. */
+  readonly run: string;
+  /** Somebody wants it to end. */
+  readonly signal: AbortSignal;
+}
+
+/** A scenario's own namespace. */
+export const namespaceOf = ({ name }: Scenario, { run }: World): string => `mtq-e2e-${name}-${run}`;
+
+/** Makes the namespace, and hears of all that happens in it. */
+export async function open(scenario: Scenario, world: World): Promise<History> {
+  const name = namespaceOf(scenario, world);
+  const { metadata } = scenario.given.find(isNamespace) ?? {};
+  await world.cluster.create(NAMESPACES, marked({ metadata: { ...metadata, name } }, world));
+  return History.start(world.cluster, name);
+}
+
+/** Makes what is given, each once the one before has settled. */
+export async function furnish(scenario: Scenario, world: World, history: History): Promise<void> {
+  const namespace = namespaceOf(scenario, world);
+  for (const given of scenario.given.filter((object) => !isNamespace(object))) {
+    const object = marked({ ...given, metadata: { ...given.metadata, namespace } }, world);
+    const made = world.options.standIns.has('kubevirt') ? asByVirtApi(object) : object;
+    await world.cluster.create(typeOf({ ...given, metadata: { namespace } }), made);
+    await untilSettled(given, { world, history });
+  }
+}
+
+const isNamespace = ({ kind }: KubernetesObject): boolean => kind === NAMESPACES.kind;
+
+const marked = <T extends New<KubernetesObject>>(object: T, { run }: World): T => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata.labels, [RUN_LABEL]: run } },
+});
+
+interface Scene {
+  readonly world: World;
+  readonly history: History;
+}
+
+/** A quota is counted, a VM runs; nothing else is waited for. */
+async function untilSettled(
+  { kind = '', metadata: { name } }: KubernetesObject,
+  scene: Scene,
+): Promise<void> {
+  const { world, history } = scene;
+  const { E2E_GIVEN_SECONDS: seconds } = world.options.seconds;
+  await until({ what: `${kind} ${name} has settled`, seconds, signal: world.signal }, () => {
+    if (kind === RESOURCE_QUOTAS.kind) return uncounted(history.latest(RESOURCE_QUOTAS, name));
+    if (kind !== FULL_VMIS.kind) return '';
+    const { phase = 'not there' } = history.latest(FULL_VMIS, name)?.status ?? {};
+    return phase === 'Running' ? '' : `it is ${phase}`;
+  });
+}
+
+const uncounted = (quota: ResourceQuota | undefined): string =>
+  quota?.status?.used === undefined ? 'nobody has counted it' : '';
+
+/** Removes the namespace with all that is in it; resolves when it is gone. Not to be interrupted. */
+export async function close(scenario: Scenario, world: World): Promise<void> {
+  const { cluster, options } = world;
+  const name = namespaceOf(scenario, world);
+  await orGone(cluster.delete(NAMESPACES, { name }));
+  const wait = { what: `${name} is gone`, seconds: options.seconds.E2E_GONE_SECONDS, signal: NEVER };
+  await until(wait, async () => {
+    const read = await orGone(cluster.get(NAMESPACES, { name }));
+    return read === undefined
+      ? ''
+      : `its deletion: ${JSON.stringify((read.object as { status?: unknown }).status)}`;
+  });
+}
+
+const NEVER = new AbortController().signal;

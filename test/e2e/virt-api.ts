@@ -1,0 +1,32 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { New } from '../../functions/kubernetes/cluster.ts';
+import { newMigration, newVirtualMachineInstance } from '../../local/kubevirt/objects.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Where there is no virt-api: an object as its mutating webhooks would leave it. */
+export function asByVirtApi(object: New<KubernetesObject>): New<KubernetesObject> {
+  const { kind } = object;
+  if (kind === 'VirtualMachineInstance') return merged(newVirtualMachineInstance(wishOf(object)), object);
+  if (kind === 'VirtualMachineInstanceMigration') return merged(newMigration(wishOf(object)), object);
+  return object;
+}
+
+function wishOf({ metadata, ...rest }: New<KubernetesObject>): {
+  namespace: string;
+  name: string;
+  vmi: string;
+} {
+  const { vmiName = '' } = (rest as { spec?: { vmiName?: string } }).spec ?? {};
+  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '', vmi: vmiName };
+}
+
+/** What is said stands; what is not is filled in. Lists are taken whole. */
+function merged<T>(filledIn: unknown, said: T): T {
+  if (!isFields(filledIn) || !isFields(said)) return said;
+  const added = Object.entries(said).map(([key, value]) => [key, merged(filledIn[key], value)] as const);
+  return { ...filledIn, ...Object.fromEntries(added) } as T;
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
