@@ -47,12 +47,15 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   if (listed?.items.some(isRejectedByQuota) === false && !isReportDue(wake)) return NOTHING;
 
   const seen = await gather(wake.namespace, listed?.items, tools);
-  if (seen === undefined) return NOTHING;
-  const decision = decide(seen.snapshot, seen.assessment);
-  logVerdicts(wake, seen.assessment, tools);
+  return seen === undefined ? NOTHING : tell(seen, wake, tools);
+}
+
+async function tell({ snapshot, assessment }: Seen, wake: Wake, tools: Tools): Promise<Outcome> {
+  const decision = decide(snapshot, assessment);
+  logVerdicts(wake, assessment, tools);
 
   await Promise.all(decision.nudges.map(({ migration, value }) => nudge(tools.cluster, [migration], value)));
-  tools.afterwards(() => report(seen.snapshot, decision, tools));
+  tools.afterwards(() => report(snapshot, decision, tools));
   if (decision.reply?.type === EVENT.migrationFeasible) await tools.wakeLaterSteps();
   const { reply, reason, message } = decision;
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
