@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { aStep, newLines, NOTHING, onlyLog } from '../../test/function-host.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
-import type { Step } from '../step.ts';
+import type { Outcome, Step } from '../step.ts';
+import { systemClock } from '../clock.ts';
 import { newFunction } from './function.ts';
 
 const feasible = new CloudEvent<unknown>({
@@ -69,6 +70,59 @@ describe('one process for all steps: an event that wakes two', () => {
 
     expect(answer).toBeUndefined();
     expect(posted.map(({ type }) => type)).toEqual([EVENT.migrationFeasible, EVENT.quotaLowered]);
+  });
+});
+
+describe('in turn', () => {
+  const reply: OurEvent = {
+    type: EVENT.namespaceLocked,
+    from: 'lock',
+    namespace: 'tenant',
+    token: 'token-1',
+  };
+
+  test('three wakes for the same: one runs, one waits, the third shares its run and replies nothing', async () => {
+    const runs: PromiseWithResolvers<Outcome>[] = [];
+    const step = aStep(
+      () => {
+        const run = Promise.withResolvers<Outcome>();
+        runs.push(run);
+        return run.promise;
+      },
+      { inTurn: true },
+    );
+    const handle = newFunction([step], onlyLog(newLines().log));
+    const answers = [handle({}, feasible), handle({}, feasible), handle({}, feasible)];
+    expect(runs).toHaveLength(1);
+    runs[0]?.resolve({ ...NOTHING, reply });
+    expect(await answers[0]).toMatchObject({ type: EVENT.namespaceLocked });
+    expect(runs).toHaveLength(2);
+    runs[1]?.resolve({ ...NOTHING, reply });
+    expect(await answers[1]).toMatchObject({ type: EVENT.namespaceLocked });
+    expect(await answers[2]).toBeUndefined();
+    expect(runs).toHaveLength(2);
+  });
+
+  test('what shares a run that fails is tried again too', async () => {
+    const failing = aStep(() => Promise.reject(new Error('not now')), { inTurn: true });
+    const handle = newFunction([failing], onlyLog(newLines().log));
+    const answers = await Promise.all([1, 2, 3].map(() => handle({}, feasible)));
+    expect(answers).toEqual([1, 2, 3].map(() => ({ statusCode: 503, body: '' })));
+  });
+
+  test('an idle wake waits for nobody, and runs nothing', async () => {
+    const step = aStep(() => new Promise<never>(() => undefined), {
+      inTurn: true,
+      idle: ({ id }) => (id === 'idle' ? NOTHING : undefined),
+    });
+    const { log, lines } = newLines();
+    const handle = newFunction([step], {
+      ...onlyLog(log),
+      clock: { ...systemClock, after: () => () => undefined },
+    });
+    void handle({}, feasible);
+    expect(await handle({}, feasible.cloneWith({ id: 'idle' }))).toBeUndefined();
+    expect(lines).toMatchObject([{ eventId: 'idle', message: NOTHING.message }]);
   });
 });
 

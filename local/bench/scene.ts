@@ -47,7 +47,7 @@ export async function startScene(options: LocalClusterOptions): Promise<Scene> {
 }
 
 /** Far longer than anything takes here. */
-export const PATIENCE_MS = 120_000;
+export const PATIENCE_MS = 600_000;
 
 /** Rejects when it never holds. */
 export async function until({ watching }: Scene, what: string, holds: () => boolean): Promise<void> {
