@@ -62,8 +62,10 @@ async function tell({ snapshot, assessment }: Seen, wake: Wake, tools: Tools): P
 }
 
 /** A migration has ended: KubeVirt may run another one. */
-const isPlaceFree = ({ kind }: Wake, { items, date }: ReadList<Migration>): boolean =>
-  kind === MIGRATIONS.kind && items.some((each) => endedLately(each, date.getTime()));
+const isPlaceFree = ({ kind, type }: Wake, { items, date }: ReadList<Migration>): boolean =>
+  kind === MIGRATIONS.kind &&
+  // One that was cancelled may be gone before it is read.
+  (type === SOURCE_EVENT.delete || items.some((each) => endedLately(each, date.getTime())));
 
 /** A place among KubeVirt's parallel migrations is free, which no event tells whoever waits for it in another namespace. */
 async function offerPlace({ namespace, id }: Wake, { cluster, post }: Tools): Promise<void> {
