@@ -11,7 +11,7 @@ import { expectAsBefore } from './support/as-before.ts';
 import { breaches, wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { bindRole, untilAllowed } from './support/roles.ts';
-import { newTenant, type Tenant } from './support/tenant.ts';
+import { countedPods, newTenant, type Tenant } from './support/tenant.ts';
 
 /**
  * A guard that is away, that comes back, that is two; and the glass that may be broken meanwhile. Each tenant's release
@@ -189,6 +189,8 @@ describe('no guard at all', () => {
   test('blocks locked namespaces only, and never our own repair', async () => {
     const free = await newTenant(lab, { name: 'free' });
     const { tenant, release } = await stoppedAt('raised', 'guard-away');
+    // A target pod is refused too while nobody is there to ask: this one is in, and lower has heard of it.
+    await tenant.history.until('the target pod is charged', () => countedPods(tenant) === '2');
     await second.stop(0);
     await lab.cluster.killGuard();
 
