@@ -8,6 +8,7 @@ const PURE = [
   'functions/*/idle.ts',
   'functions/domain/**/*.ts',
   'webhook/review.ts',
+  'webhook/exposition.ts',
 ];
 const TESTS = ['**/*.test.ts', 'test/**/*.ts'];
 

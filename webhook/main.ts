@@ -1,13 +1,15 @@
+import type { RequestListener } from 'node:http';
 import { reachApiServer } from '../functions/kubernetes/api-server.ts';
 import type { ApiServer } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
 import { newLog } from '../functions/log.ts';
 import { readGuardSettings, type GuardSettings } from '../functions/settings.ts';
 import { newTools } from '../functions/tools.ts';
-import { newDeadLetters } from './dead-letter.ts';
+import { newDeadLetters, type DeadLetters } from './dead-letter.ts';
 import { healthApp } from './health-app.ts';
 import { warnOfStranger } from './installed.ts';
 import { newReview } from './live-review.ts';
+import { Metrics } from './metrics.ts';
 import { newReadiness } from './readiness.ts';
 import { repair } from './repair.ts';
 import { reviewApp } from './review-app.ts';
@@ -22,6 +24,13 @@ async function main(): Promise<void> {
   const settings = readGuardSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: 'guard' });
   const cluster = await reachApiServer(settings);
+  const deadLetters = newDeadLetters(log);
+  const metrics = new Metrics({
+    deadLetters: () => deadLetters.counts(),
+    startedAt: performance.timeOrigin,
+    memory: () => process.memoryUsage.rss(),
+  });
+  const guard = { cluster, settings, log, deadLetters, metrics };
   const stopping = new AbortController();
   const { signal } = stopping;
   let leaving = false;
@@ -29,15 +38,11 @@ async function main(): Promise<void> {
   const surroundings = new SurroundingsCheck(settings, { cluster, log });
   const serve = settings.ADMISSION === 'webhook' ? serveReviews : serveHealth;
   const problem = (): string | undefined => (leaving ? LEAVING : surroundings.problem());
-  const { server, rotate } = await serve({ cluster, settings, log }, problem);
+  const { server, rotate } = await serve(guard, problem);
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
   // None waits for another: what is locked is repaired whether or not we may be asked.
-  const running = Promise.all([
-    surroundings.run(signal),
-    rotate?.(signal),
-    startWatchdog({ cluster, settings, log, signal }),
-  ]);
+  const running = Promise.all([surroundings.run(signal), rotate?.(signal), startWatchdog(guard, signal)]);
   const stop = async (): Promise<void> => {
     leaving = true;
     await server.close(settings.SHUTDOWN_DELAY_MS);
@@ -52,6 +57,8 @@ interface Process {
   readonly cluster: ApiServer;
   readonly settings: GuardSettings;
   readonly log: ReturnType<typeof newLog>;
+  readonly deadLetters: DeadLetters;
+  readonly metrics: Metrics;
 }
 
 interface Serving {
@@ -66,7 +73,8 @@ type Problem = () => string | undefined;
 const LEAVING = 'it is being stopped';
 
 /** Reviews over TLS; ready once the webhooks trust our certificate. */
-async function serveReviews({ cluster, settings, log }: Process, known: Problem): Promise<Serving> {
+async function serveReviews(guard: Process, known: Problem): Promise<Serving> {
+  const { cluster, settings, log, metrics } = guard;
   const rotation = new Rotation(settings, {
     cluster,
     log,
@@ -77,31 +85,40 @@ async function serveReviews({ cluster, settings, log }: Process, known: Problem)
   const server = await listen({
     tlsPort: settings.TLS_PORT,
     port: settings.PORT,
-    reviewApp: reviewApp({ review: newReview(cluster, settings), log }),
-    healthApp: healthApp({ ready: newReadiness({ cluster, problem }), deadLetters: newDeadLetters(log) }),
+    reviewApp: reviewApp({
+      review: newReview(cluster, settings),
+      log,
+      onReviewed: (reviewed) => metrics.reviewed(reviewed),
+    }),
+    healthApp: newHealth(guard, problem),
   });
   return { server, rotate: (signal) => rotation.run(signal) };
 }
 
 /** The API server judges by itself (policies): no certificate, no bundle, nobody to answer. */
-async function serveHealth({ cluster, settings, log }: Process, problem: Problem): Promise<Serving> {
-  const health = healthApp({ ready: newReadiness({ cluster, problem }), deadLetters: newDeadLetters(log) });
-  return { server: await listenForHealth(health, settings.PORT) };
+async function serveHealth(guard: Process, problem: Problem): Promise<Serving> {
+  return { server: await listenForHealth(newHealth(guard, problem), guard.settings.PORT) };
 }
 
-interface Watching extends Process {
-  readonly signal: AbortSignal;
-}
+const newHealth = ({ cluster, deadLetters, metrics }: Process, problem: Problem): RequestListener =>
+  healthApp({
+    ready: metrics.probing(newReadiness({ cluster, problem })),
+    deadLetters,
+    metrics: () => metrics.text(),
+  });
 
 /** Resolves when it has stopped and its reports are written. */
-async function startWatchdog({ cluster, settings, log, signal }: Watching): Promise<void> {
+async function startWatchdog(guard: Process, signal: AbortSignal): Promise<void> {
+  const { cluster, settings, log, metrics } = guard;
   // The watchdog never locks, raises or wakes: what those need is off.
   const equipment = { ...settings, SETTLE_MS: 0, WAKE_URLS: [] };
   const { tools, settle } = newTools({ cluster, settings: equipment, log });
   const { post, clock } = tools;
-  const mend = (namespace: string, token: string | undefined): Promise<void> =>
-    repair(namespace, token, tools);
+  const mend = metrics.repairing((namespace: string, token: string | undefined) =>
+    repair(namespace, token, tools),
+  );
   const watchdog = new Watchdog(settings, { cluster, clock, log, post, repair: mend });
+  metrics.watching(() => watchdog.watched());
   await Promise.all([
     watchdog.run(signal),
     sweep(settings.SWEEP_SECONDS, { cluster, clock, log, post, repair: mend, random: Math.random }, signal),

@@ -1,9 +1,11 @@
 import { setTimeout as after } from 'node:timers/promises';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { systemClock } from '../functions/clock.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
 import type { Log } from '../functions/log.ts';
 import { parseReview, toResponse, toReview } from './admission.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
+import type { Reviewed } from './metrics.ts';
 
 export interface ReviewOptions {
   /** Decides; a rejection or an answer that comes too late refuses. */
@@ -11,6 +13,8 @@ export interface ReviewOptions {
   readonly log: Log;
   /** How long `review` may take, in milliseconds. */
   readonly deadlineMs?: number;
+  /** Told of every review that is answered, for the metrics. */
+  readonly onReviewed?: (reviewed: Reviewed) => void;
 }
 
 /** object and oldObject are at most 1.5 MiB each in etcd; JSON in JSON may double them. */
@@ -73,14 +77,22 @@ async function readBody(request: Request, response: Response): Promise<BadBody |
 async function decide(request: AdmissionRequest, options: ReviewOptions): Promise<Decision> {
   let decision: Decision = unavailable(request);
   let failure: string | undefined;
+  const startedAt = systemClock.elapsed();
   try {
     decision = await inTime(options.review(request), options.deadlineMs ?? DEADLINE_MS);
   } catch (error) {
     failure = describeError(error);
   }
+  options.onReviewed?.({
+    resource: request.resource.resource,
+    outcome: failure === undefined ? outcomeOf(decision) : 'failed',
+    seconds: (systemClock.elapsed() - startedAt) / 1_000,
+  });
   if (!decision.allowed) logRefusal(options.log, { request, refusal: decision, failure });
   return decision;
 }
+
+const outcomeOf = ({ allowed }: Decision): 'allowed' | 'refused' => (allowed ? 'allowed' : 'refused');
 
 async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   const answered = new AbortController();

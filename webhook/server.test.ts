@@ -8,6 +8,7 @@ import type { Fields, Level } from '../functions/log.ts';
 import type { AdmissionRequest, Decision } from './admission.ts';
 import { newDeadLetters } from './dead-letter.ts';
 import { healthApp } from './health-app.ts';
+import type { Reviewed } from './metrics.ts';
 import { reviewApp } from './review-app.ts';
 import { listen, type GuardServer } from './server.ts';
 import { issueAuthority, issueServing, type KeyPair } from './x509.ts';
@@ -26,6 +27,8 @@ interface Answer {
 interface Guard {
   readonly server: GuardServer;
   readonly lines: { level: Level; message: string; fields: Fields }[];
+  /** What the metrics were told. */
+  readonly reviewed: Reviewed[];
   /** POST /review over a TLS connection that is checked like the API server does. */
   review(body: string | Buffer, options?: TlsOptions): Promise<Answer>;
   http(method: string, path: string, body?: string | Buffer): Promise<Answer>;
@@ -47,13 +50,19 @@ async function start({ review, ready, deadlineMs }: Stubs): Promise<Guard> {
   const lines: Guard['lines'] = [];
   const log = (level: Level, message: string, fields: Fields = {}): void =>
     void lines.push({ level, message, fields });
+  const reviewed: Reviewed[] = [];
   const server = await listen({
     reviewApp: reviewApp({
       review: review ?? (() => Promise.resolve({ allowed: true })),
       log,
+      onReviewed: (one) => reviewed.push(one),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     }),
-    healthApp: healthApp({ ready: ready ?? (() => undefined), deadLetters: newDeadLetters(log) }),
+    healthApp: healthApp({
+      ready: ready ?? (() => undefined),
+      deadLetters: newDeadLetters(log),
+      metrics: () => 'mtq_ready 1\n',
+    }),
     tlsPort: 0,
     port: 0,
     certificate: newCertificate(),
@@ -63,6 +72,7 @@ async function start({ review, ready, deadlineMs }: Stubs): Promise<Guard> {
   return {
     server,
     lines,
+    reviewed,
     review: (body, options = {}) => {
       const tls = { port: server.tlsPort, ca: authority.cert, servername: SERVERNAME, agent: false } as const;
       return answerOf(
@@ -306,6 +316,43 @@ describe('who is slow, or many', () => {
     expect((await guard.review(reviewOf())).status).toBe(200);
     // Without a handshake they are cut as well.
     await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
+  });
+});
+
+describe('metrics', () => {
+  test("GET /metrics: the text, as Prometheus' text format", async () => {
+    const { status, body, headers } = await (await start({})).http('GET', '/metrics');
+    expect([status, body]).toEqual([200, 'mtq_ready 1\n']);
+    expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  test('not where reviews are taken, and none where nobody counts', async () => {
+    const guard = await start({});
+    expect((await guard.review('', { method: 'GET', path: '/metrics' })).status).toBe(404);
+    const app = healthApp({ ready: () => undefined, deadLetters: newDeadLetters(() => undefined) });
+    const server = await listen({ reviewApp: app, healthApp: app, tlsPort: 0, port: 0 });
+    running.push(server);
+    const answer = await answerOf(httpRequest({ path: '/metrics', port: server.port }), '');
+    expect(answer.status).toBe(404);
+  });
+
+  const REFUSAL = { allowed: false, code: 403, reason: 'Forbidden', message: 'wait' } as const;
+
+  test.each<[Reviewed['outcome'], () => Promise<Decision>]>([
+    ['allowed', () => Promise.resolve({ allowed: true })],
+    ['refused', () => Promise.resolve(REFUSAL)],
+    ['failed', () => Promise.reject(new Error('no API server'))],
+  ])('a review that is %s is counted once', async (outcome, review) => {
+    const guard = await start({ review });
+    await guard.review(reviewOf());
+    expect(guard.reviewed).toMatchObject([{ resource: 'pods', outcome }]);
+    expect(guard.reviewed[0]?.seconds).toBeGreaterThanOrEqual(0);
+  });
+
+  test('what is no review is not counted', async () => {
+    const guard = await start({});
+    expect((await guard.review('{}')).status).toBe(400);
+    expect(guard.reviewed).toEqual([]);
   });
 });
 

@@ -15,7 +15,7 @@ export interface SweepTools {
   readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
-  readonly repair: (namespace: string, token: string | undefined) => Promise<void>;
+  readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
   /** From 0 to 1: spreads the sweeps of several replicas. */
   readonly random: () => number;
 }

@@ -13,6 +13,7 @@ import type { ResourceType } from '../functions/kubernetes/cluster.ts';
 import { Unreachable } from '../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../functions/kubernetes/resources.ts';
 import type { Level } from '../functions/log.ts';
+import type { Watched } from './metrics.ts';
 import { Watchdog } from './watchdog.ts';
 
 const HELD = aNamespace(lockedBy(aLock()));
@@ -28,9 +29,10 @@ class Kennel {
   repairFails: Error | undefined;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
+  readonly watchdog: Watchdog;
 
   constructor() {
-    const watchdog = new Watchdog(
+    this.watchdog = new Watchdog(
       { STALL_SECONDS: 3, OVERDUE_SECONDS: 5 },
       {
         cluster: this.cluster.asCluster(),
@@ -47,7 +49,7 @@ class Kennel {
         },
       },
     );
-    this.#running = watchdog.run(this.#stop.signal);
+    this.#running = this.watchdog.run(this.#stop.signal);
   }
 
   /** What it did in the next so many milliseconds. */
@@ -280,6 +282,54 @@ describe('a raised quota in a namespace that nobody holds', () => {
       expect.arrayContaining(['repair tenant undefined', 'repair other undefined']),
     );
     expect(kennel.did.filter((did) => did.startsWith('stalled'))).toEqual([]);
+  });
+});
+
+describe('what it sees, for the metrics', () => {
+  const NOTHING = { lockedNamespaces: 0, raisedQuotas: 0, longestLockSeconds: 0 };
+  const seen = (): Watched => kennel.watchdog.watched();
+
+  test('at rest, and again after all is gone: nothing', async () => {
+    expect(seen()).toEqual(NOTHING);
+    kennel.cluster.put(NAMESPACES, HELD);
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    await kennel.during(1_000);
+    expect(seen()).toEqual({ lockedNamespaces: 1, raisedQuotas: 1, longestLockSeconds: 1 });
+    kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
+    kennel.cluster.remove(NAMESPACES, HELD);
+    await kennel.during(0);
+    expect(seen()).toEqual(NOTHING);
+  });
+
+  test('each raised quota once, whatever is due for it, while it is said too', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    kennel.cluster.put(RESOURCE_QUOTAS, aQuota(named('other'), labelled(LABEL.raised)));
+    for (const ms of [0, 3_000, 60_000]) {
+      await kennel.during(ms);
+      expect(seen().raisedQuotas).toBe(2);
+    }
+  });
+
+  test('the oldest of several locks; one ended early is as old as it was, another token is not', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(10_000);
+    kennel.cluster.put(NAMESPACES, aNamespace(named('tenant-b'), lockedBy(aLock({ token: 'token-b' }))));
+    await kennel.during(5_000);
+    expect(seen()).toMatchObject({ lockedNamespaces: 2, longestLockSeconds: 15 });
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ expiresAt: seconds(20) }))));
+    await kennel.during(1_000);
+    expect(seen()).toMatchObject({ longestLockSeconds: 16 });
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ token: 'token-2' }))));
+    await kennel.during(0);
+    expect(seen()).toMatchObject({ lockedNamespaces: 2, longestLockSeconds: 6 });
+  });
+
+  test('asks nothing', async () => {
+    const before = kennel.cluster.asked.length;
+    seen();
+    await kennel.during(0);
+    expect(kennel.cluster.asked).toHaveLength(before);
   });
 });
 

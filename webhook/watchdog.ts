@@ -11,6 +11,7 @@ import { describeError } from '../functions/kubernetes/errors.ts';
 import { follow } from '../functions/kubernetes/follow.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../functions/kubernetes/resources.ts';
 import type { Log } from '../functions/log.ts';
+import type { Watched } from './metrics.ts';
 import { doubling, Timers } from './timers.ts';
 
 export interface WatchdogSettings {
@@ -24,7 +25,7 @@ export interface WatchdogTools {
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
   /** Lowers and unlocks in this process; `token`: of the lock that has been watched for its whole life. */
-  readonly repair: (namespace: string, token: string | undefined) => Promise<void>;
+  readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
 }
 
 const MOST_WAIT_MS = 10_000;
@@ -40,8 +41,8 @@ export class Watchdog {
   readonly #settings: WatchdogSettings;
   readonly #tools: WatchdogTools;
   readonly #timers: Timers;
-  /** What was last seen of each locked namespace: the token, or the text that cannot be read. */
-  readonly #locks = new Map<string, string>();
+  /** What was last seen of each locked namespace. */
+  readonly #locks = new Map<string, WatchedLock>();
 
   constructor(settings: WatchdogSettings, tools: WatchdogTools) {
     this.#settings = settings;
@@ -70,6 +71,17 @@ export class Watchdog {
       }),
     ]);
     this.#timers.clear('');
+  }
+
+  /** What is there now, for the metrics. */
+  watched(): Watched {
+    const now = this.#tools.clock.elapsed();
+    const ages = [...this.#locks.values()].map(({ since }) => (now - since) / 1_000);
+    return {
+      lockedNamespaces: ages.length,
+      raisedQuotas: this.#timers.keys().filter((key) => QUOTA_CHAIN.test(key)).length,
+      longestLockSeconds: Math.max(0, ...ages),
+    };
   }
 
   #relist(namespaces: readonly Namespace[]): void {
@@ -105,10 +117,12 @@ export class Watchdog {
       return;
     }
     const identity = identityOf(state);
-    if (this.#locks.get(name) === identity) return;
-    this.#forget(name);
-    this.#locks.set(name, identity);
+    const known = this.#locks.get(name);
+    if (known?.identity === identity) return;
     const token = state.kind === 'held' ? state.lock.token : undefined;
+    const since = known !== undefined && known.token === token ? known.since : this.#tools.clock.elapsed();
+    this.#forget(name);
+    this.#locks.set(name, { identity, token, since });
     const lifetimeMs = lifetimeOf(state);
     const nextMs = doubling(MOST_WAIT_MS);
     this.#timers.start(`${lockKey(name)}expired`, () => this.#post(expiredEvent(name, token, identity)), {
@@ -172,6 +186,15 @@ export class Watchdog {
   }
 }
 
+interface WatchedLock {
+  /** With its end; or which text cannot be read. */
+  readonly identity: string;
+  /** undefined: it cannot be read. */
+  readonly token: string | undefined;
+  /** When this token was first seen here, by the clock's `elapsed`. */
+  readonly since: number;
+}
+
 /** The same token with an end of its own is another lock to wait for: a raise may end its lock early. */
 function identityOf(state: Exclude<LockState, { kind: 'none' }>): string {
   // Part of an event's id, which is a header: what cannot be read may hold anything.
@@ -194,6 +217,9 @@ const expiredEvent = (namespace: string, token: string | undefined, cause: strin
   namespace,
   ...(token === undefined ? { cause } : { token }),
 });
+
+/** Every raised quota has this one. */
+const QUOTA_CHAIN = /^quota\/.*\/orphan$/;
 
 const lockKey = (namespace: string): string => `lock/${namespace}/`;
 

@@ -59,7 +59,7 @@ export class Guard {
     life.onEnd(() => this.#onEnd(who));
     const tools = toolsOf(this.#parts, { who, site: 'guard', user: USER, life });
     const { cluster, clock, log, post } = tools;
-    const mend = (namespace: string, token: string | undefined): Promise<void> => {
+    const mend = (namespace: string, token: string | undefined): Promise<unknown> => {
       trace.tell(who, () => `repairs ${namespace} ${token ?? '(no token)'}`);
       return repair(namespace, token, tools);
     };
