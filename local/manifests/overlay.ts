@@ -13,7 +13,14 @@ export const OVERLAYS = ['default', 'policy-only', 'webhook-only'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
 
 /** What may be added to any of them; `minimal` first, whose function the others change too. */
-export const COMPONENTS = ['minimal', 'cert-manager', 'kafka-broker', 'oidc', 'openshift'] as const;
+export const COMPONENTS = [
+  'minimal',
+  'cert-manager',
+  'kafka-broker',
+  'oidc',
+  'openshift',
+  'prometheus',
+] as const;
 export type Component = (typeof COMPONENTS)[number];
 
 export interface Installation {

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import * as names from '../../functions/domain/names.ts';
 import { readGuardSettings, readSettings } from '../../functions/settings.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
+import { METRIC } from '../../webhook/metric-names.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
@@ -17,6 +18,7 @@ const DOCUMENTED = [
   ['REASON', 'Reasons of verdicts and decisions'],
   ['POLICY', 'ValidatingAdmissionPolicies'],
 ] as const;
+const METRICS = 'Metrics of the guard';
 
 describe('functions/domain/names.ts ⇄ docs/reference.md', () => {
   const registry = read('functions/domain/names.ts');
@@ -37,7 +39,33 @@ describe('functions/domain/names.ts ⇄ docs/reference.md', () => {
 
   test('the docs have no other heading', () => {
     const headings = [...reference.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
-    expect(headings).toEqual(DOCUMENTED.map(([, heading]) => heading));
+    expect(headings).toEqual([...DOCUMENTED.map(([, heading]) => heading), METRICS]);
+  });
+});
+
+describe('webhook/metric-names.ts ⇄ docs', () => {
+  const metrics = Object.values(METRIC);
+
+  test('docs/reference.md has the same metrics, each with the same sentence', () => {
+    expect(rowsUnder(read('docs/reference.md'), METRICS)).toEqual(
+      metrics.map(({ name, help }) => [name, help]),
+    );
+  });
+
+  test("each is named as Prometheus' conventions say: ours by our prefix, a counter by _total, a time by _seconds", () => {
+    for (const { name, type, help } of metrics) {
+      expect(name).toMatch(/^(?:mtq|process)_[a-z]+(?:_[a-z]+)*$/);
+      expect(name.endsWith('_total')).toBe(type === 'counter');
+      if (help.startsWith('How long')) expect(name).toMatch(/_seconds$/);
+    }
+    expect(new Set(metrics.map(({ name }) => name)).size).toBe(metrics.length);
+  });
+
+  test('docs/operations.md speaks of no other', () => {
+    const known: string[] = metrics.map(({ name }) => name);
+    const told = read('docs/operations.md').match(/\bmtq_[a-z_]+/g) ?? [];
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.filter((name) => !known.includes(name))).toEqual([]);
   });
 });
 

@@ -10,7 +10,7 @@ import { COMPONENTS, OVERLAYS, renderInstallation } from '../../local/manifests/
 import { apiRequests, type ApiAnswer } from '../api-request.ts';
 
 /** Of others, whose CRDs cannot be had here: test/contract/installations.test.ts. */
-const FOREIGN = /^(?:[a-z]+\.knative\.dev|cert-manager\.io)\//;
+const FOREIGN = /^(?:[a-z]+\.knative\.dev|cert-manager\.io|monitoring\.coreos\.com)\//;
 
 let controlPlane: ControlPlane;
 let apply: (object: KubernetesObject) => Promise<ApiAnswer>;
