@@ -33,6 +33,8 @@ export interface Guards {
 export interface Replica extends Child {
   /** The answer of its readiness: '' when it is ready, else why not. */
   problem(): Promise<string>;
+  /** Its metrics, as a scrape gets them. */
+  metrics(): Promise<string>;
   readonly tlsPort: number;
 }
 
@@ -82,7 +84,7 @@ export async function startGuards(env: Readonly<Record<string, string>>): Promis
           until,
         });
         ends.push(() => child.stop());
-        return { ...child, tlsPort, problem: () => problemOf(port) };
+        return { ...child, tlsPort, problem: () => problemOf(port), metrics: () => metricsOf(port) };
       },
       lock: (name, token) => lock(admin, name, token),
       stop,
@@ -91,6 +93,10 @@ export async function startGuards(env: Readonly<Record<string, string>>): Promis
     await stop();
     throw error;
   }
+}
+
+async function metricsOf(port: number): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 }
 
 async function problemOf(port: number): Promise<string> {
