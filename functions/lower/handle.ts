@@ -13,7 +13,7 @@ import { restore } from './restore.ts';
 
 const STILL_WAITING: Outcome = {
   reason: REASON.stillWaiting,
-  message: 'the event itself shows that nothing is to be lowered for it',
+  message: 'nothing is to be lowered for this event',
 };
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
 
@@ -45,6 +45,8 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
     case 'wait':
       return { reason, message };
     case 'nudge':
+      // What is left over was asked for, by the guard mostly; who is stalled, lock.stalled says.
+      if (wake.type === EVENT.lockExpired) return STILL_WAITING;
       await nudge(tools.cluster, decision.migrations, decision.value);
       return { reason, message };
     case 'lower':

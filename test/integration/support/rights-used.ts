@@ -46,9 +46,12 @@ type About = NonNullable<Audited['objectRef']>;
 const resourceOf = ({ resource, subresource }: About): string =>
   subresource === undefined ? resource : `${resource}/${subresource}`;
 
+/** Outside our own namespace. */
+const NAMED_BY_RULES = ['validatingwebhookconfigurations', 'serviceaccounts'];
+
 /** Only what a rule or a binding may be about; tenants and their objects would make thousands of it. */
 function placeOf({ resource, namespace, name }: About): Pick<UsedRight, 'namespace' | 'name'> {
   const isOwn = namespace === SYSTEM_NAMESPACE;
-  const isNamed = name !== undefined && (isOwn || resource === 'validatingwebhookconfigurations');
+  const isNamed = name !== undefined && (isOwn || NAMED_BY_RULES.includes(resource));
   return { ...(isOwn ? { namespace } : {}), ...(isNamed ? { name } : {}) };
 }
