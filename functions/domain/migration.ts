@@ -28,13 +28,32 @@ export const targetPodOf = ({ uid }: Reference, launchers: readonly Pod[]): Pod 
       metadata.labels[KUBEVIRT.launcherLabel] === KUBEVIRT.launcher,
   );
 
-/** Refused by a quota as far as KubeVirt's condition says: it is never cleared while Pending (§1.3). */
-export function isRejectedByQuota({ metadata, status }: Migration): boolean {
-  if (status?.phase !== 'Pending' || metadata.deletionTimestamp !== undefined) return false;
-  return (status.conditions ?? []).some(
+/** Each of these has its target pod. */
+export const gotThrough = (migrations: readonly Reference[], launchers: readonly Pod[]): boolean =>
+  migrations.every((migration) => targetPodOf(migration, launchers) !== undefined);
+
+/** As much of a migration as says whether a quota refused it. */
+interface Refusable {
+  readonly metadata: { readonly deletionTimestamp?: string | undefined };
+  readonly status?:
+    | {
+        readonly phase?: string | undefined;
+        readonly conditions?: readonly { readonly type: string; readonly status: string }[] | undefined;
+      }
+    | undefined;
+}
+
+/** By a quota, as far as is still said of it: the condition outlives the refusal (§1.3). */
+export const wasRejectedByQuota = ({ status }: Pick<Refusable, 'status'>): boolean =>
+  (status?.conditions ?? []).some(
     (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
   );
-}
+
+/** Refused by a quota as far as KubeVirt's condition says: it is never cleared while Pending (§1.3). */
+export const isRejectedByQuota = (migration: Refusable): boolean =>
+  migration.status?.phase === 'Pending' &&
+  migration.metadata.deletionTimestamp === undefined &&
+  wasRejectedByQuota(migration);
 
 /** Blocked: refused, and without a target pod. The condition alone is stale once the pod is there. */
 export const isBlocked = (migration: Migration, launchers: readonly Pod[]): boolean =>

@@ -1,5 +1,6 @@
 import type { Wake } from '../domain/events.ts';
-import { CONDITION, KIND, KUBEVIRT, SOURCE_EVENT } from '../domain/names.ts';
+import { isRejectedByQuota, wasRejectedByQuota } from '../domain/migration.ts';
+import { CONDITION, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import { isUnderWay, type Told, type ToldOf } from '../domain/told.ts';
 
 type ToldMigration = ToldOf<typeof KIND.migration.kind>;
@@ -19,26 +20,16 @@ function goesOn(type: string, told: ToldMigration): boolean {
   if (isUnderWay(told)) return true;
   const phase = told.status?.phase;
   const isNew = type === SOURCE_EVENT.add && phase === undefined;
-  return (isNew || phase === 'Pending' || phase === 'Scheduling') && !wasRefused(told);
+  return (isNew || phase === 'Pending' || phase === 'Scheduling') && !wasRejectedByQuota(told);
 }
-
-/** By a quota, as far as is still said of it: the condition outlives the refusal (facts/kubevirt.md §1.3). */
-const wasRefused = ({ status }: ToldMigration): boolean =>
-  (status?.conditions ?? []).some(
-    (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
-  );
 
 /** Refused by a quota a moment ago: it will hardly be for nothing to look at the whole namespace at once. */
 export const isRefused = ({ type, told }: Wake): boolean =>
-  type === SOURCE_EVENT.update &&
-  told?.kind === KIND.migration.kind &&
-  told.status?.phase === 'Pending' &&
-  told.metadata.deletionTimestamp === undefined &&
-  wasRefused(told);
+  type === SOURCE_EVENT.update && told?.kind === KIND.migration.kind && isRejectedByQuota(told);
 
 /** Unless the event tells of a migration that nothing of the kind is said of. */
 export const mayHaveBeenRefused = (told: Told | undefined): boolean =>
-  told?.kind !== KIND.migration.kind || wasRefused(told);
+  told?.kind !== KIND.migration.kind || wasRejectedByQuota(told);
 
 /** Its status speaks of its newest spec. */
 function isReported({ metadata: { generation }, status }: ToldOf<typeof KIND.vmmrq.kind>): boolean {

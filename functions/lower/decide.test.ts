@@ -43,6 +43,7 @@ const decided = (different: Partial<LowerSnapshot> = {}): LowerDecision =>
     migrations: [aMigration()],
     targets: [],
     stallSeconds: 3,
+    mayNudge: true,
     overdueToken: undefined,
     ...different,
   });
@@ -193,6 +194,11 @@ describe('nothing came of it', () => {
     ['at no time', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'token-1 soon'))] }],
   ])('nudged %s: nudged for this one', (_, different) => {
     expect(decided({ ...at(0), ...different }).kind).toBe('nudge');
+  });
+
+  test('where nobody may be nudged it waits; what was nudged long ago is lowered all the same', () => {
+    expect(decided({ ...at(0), mayNudge: false }).kind).toBe('wait');
+    expect(decided({ ...at(1), ...nudged(-1), mayNudge: false }).kind).toBe('lower');
   });
 
   test('nudged a moment ago: it waits', () => {

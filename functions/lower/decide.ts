@@ -16,6 +16,8 @@ export interface LowerSnapshot {
   /** The target launchers of the lock's migrations. */
   readonly targets: readonly Pod[];
   readonly stallSeconds: number;
+  /** Who stalls is asked about; not where only what is left over is to be put back (the guard, which may nudge nobody). */
+  readonly mayNudge: boolean;
   /** The watchdog has seen this token for longer than its lock may live. */
   readonly overdueToken: string | undefined;
 }
@@ -132,6 +134,7 @@ function stalled(
   const reason = REASON.raisedButNotAdmitted;
   const names = still.map(({ metadata }) => metadata.name).join(', ');
   if (nudgedAt.includes(undefined)) {
+    if (!snapshot.mayNudge) return undefined;
     const value = `${lock.token} ${new Date(now).toISOString()}`;
     return { kind: 'nudge', migrations: still, value, reason, message: `nudging ${names}` };
   }

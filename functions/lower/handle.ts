@@ -1,6 +1,6 @@
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
-import { targetPodOf } from '../domain/migration.ts';
+import { gotThrough } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
@@ -13,7 +13,7 @@ import { restore } from './restore.ts';
 
 const STILL_WAITING: Outcome = {
   reason: REASON.stillWaiting,
-  message: 'nothing is to be lowered for this event',
+  message: 'the event itself shows that nothing is to be lowered for it',
 };
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
 
@@ -45,8 +45,6 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
     case 'wait':
       return { reason, message };
     case 'nudge':
-      // What is left over was asked for, by the guard mostly; who is stalled, lock.stalled says.
-      if (wake.type === EVENT.lockExpired) return STILL_WAITING;
       await nudge(tools.cluster, decision.migrations, decision.value);
       return { reason, message };
     case 'lower':
@@ -62,14 +60,14 @@ async function gather(wake: Wake, { cluster, settings }: Tools): Promise<LowerSn
   const state = lockOf(read.object);
   // A grant without a lock is looked for only when lock.expired says so: else every late event would cost a second read.
   if (state.kind === 'none' && wake.type !== EVENT.lockExpired) return undefined;
-  const uids = state.kind === 'held' ? state.lock.migrations.map(({ uid }) => uid) : [];
+  const waited = state.kind === 'held' ? state.lock.migrations : [];
+  const uids = waited.map(({ uid }) => uid);
   const [quotas, targets] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     readTargets(cluster, name, uids),
   ]);
   // A migration that has its target pod is waited for no more, whatever else is said of it.
-  const isAnyWithout = uids.some((uid) => targetPodOf({ name: '', uid }, targets) === undefined);
-  const migrations = isAnyWithout ? await readMigrations(cluster, name) : [];
+  const migrations = gotThrough(waited, targets) ? [] : await readMigrations(cluster, name);
   return {
     now: read.date.getTime(),
     namespace: read.object,
@@ -77,6 +75,7 @@ async function gather(wake: Wake, { cluster, settings }: Tools): Promise<LowerSn
     migrations,
     targets,
     stallSeconds: settings.STALL_SECONDS,
+    mayNudge: wake.type !== EVENT.lockExpired,
     overdueToken: wake.overdueToken,
   };
 }

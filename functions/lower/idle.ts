@@ -5,9 +5,9 @@ import { parseQuantity, sameQuantity } from '../domain/quantity.ts';
 import { isUnderWay, type ToldOf } from '../domain/told.ts';
 
 /**
- * What an event itself tells is no end of any migration's wait: it is still Pending, or long past it; or nothing was charged beyond a raised
- * quota's original, or the quota is being put back. Where that is not so any more, a later event says it; where that is
- * lost, the guard's lock.stalled does.
+ * What an event itself tells is no end of any migration's wait: it is still Pending, or long past it; or nothing was
+ * charged beyond a raised quota's original, or the quota is being put back. Where that is not so any more, a later event
+ * says it; where that is lost, the guard's lock.stalled does.
  */
 export function isIdle({ type, told }: Wake): boolean {
   if (type !== SOURCE_EVENT.update) return false;

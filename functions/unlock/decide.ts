@@ -1,7 +1,7 @@
 import { afterFailure, afterSuccess, fingerprintOf, lastAttemptOf, sizesOf } from '../domain/attempt.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
-import { isBlocked, referenceOf, targetPodOf } from '../domain/migration.ts';
+import { gotThrough, isBlocked, referenceOf } from '../domain/migration.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import { enforcesNoMore } from '../domain/restore.ts';
@@ -82,7 +82,7 @@ function unlockUnreadable({ namespace }: UnlockSnapshot): UnlockDecision {
 function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const { namespace, now, pods, migrations, quotas, vmmrqs } = snapshot;
   const last = lastAttemptOf(namespace);
-  const succeeded = gotThrough(lock, pods);
+  const succeeded = gotThrough(lock.migrations, pods);
   const reason = (lock.ended?.reason ?? failureOf(snapshot, lock)) as Reason;
   const lockedMs = Math.max(0, now - Date.parse(lock.acquiredAt)) + CLOCK_GRAIN_MS;
   const blocked = migrations.filter((migration) => isBlocked(migration, pods)).map(referenceOf);
@@ -108,10 +108,6 @@ function sizedFor(reason: Reason, { quotas }: Lock): { sized?: string } {
   const isSaid = quotas.every(({ need }) => need !== undefined);
   return isSaid && reason === REASON.raisedButNotAdmitted ? { sized: sizesOf(quotas) } : {};
 }
-
-/** Every migration of the lock has its target pod. */
-export const gotThrough = (lock: Lock, pods: readonly Pod[]): boolean =>
-  lock.migrations.every((migration) => targetPodOf(migration, pods) !== undefined);
 
 function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
   const left = migrations.some(

@@ -1,12 +1,13 @@
 import type { Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
+import { gotThrough } from '../domain/migration.ts';
 import { EVENT, REASON } from '../domain/names.ts';
 import type { Namespace, Pod } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, gotThrough, type Unlock, type UnlockSnapshot } from './decide.ts';
+import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
 
 /** Others may label or annotate a namespace at any time: lost races are run again this often, then by the Broker. */
@@ -79,7 +80,7 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
 
 function isSuccess(namespace: Namespace, pods: readonly Pod[]): boolean {
   const state = lockOf(namespace);
-  return state.kind === 'held' && gotThrough(state.lock, pods);
+  return state.kind === 'held' && gotThrough(state.lock.migrations, pods);
 }
 
 /** By this token, where the event names one; or there is a lock that cannot be read. */
