@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
-import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../functions/domain/names.ts';
+import { SYSTEM_NAMESPACE } from '../functions/domain/names.ts';
 import { connect } from '../functions/kubernetes/client.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import type { Child } from './controlplane/children.ts';
@@ -10,7 +10,7 @@ import { startControlPlane, type ControlPlane, type StartOptions } from './contr
 import type { ActivatorTrace, LogLine } from './eventing/activator.ts';
 import type { Hop } from './eventing/broker.ts';
 import { startEventing, type Eventing } from './eventing/eventing.ts';
-import { guardAccount, guardDeployment, startGuard } from './guard.ts';
+import { guardAccount, guardAddress, guardDeployment, startGuard } from './guard.ts';
 import { install } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
 import { startKubeVirt, type KubeVirtOptions, type KubeVirtStandIn } from './kubevirt/start.ts';
@@ -164,9 +164,7 @@ function newEventing({ objects, controlPlane, port, options }: EventingParts): P
     kubeconfigFor: (account) => wayOf({ controlPlane, options }, account),
     bundle: join(options.tree ?? root, 'dist/functions.mjs'),
     inPods,
-    addresses: {
-      [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,
-    },
+    addresses: guardAddress(port),
     ...(idleMs === undefined ? {} : { idleMs }),
     ...(env === undefined ? {} : { env }),
     ...(onHop === undefined ? {} : { onHop }),

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { SERVICE_ACCOUNT } from '../functions/domain/names.ts';
+import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../functions/domain/names.ts';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import { confined } from './confined.ts';
 import type { Child } from './controlplane/children.ts';
@@ -40,6 +40,11 @@ export function guardDeployment(objects: readonly KubernetesObject[]): Kubernete
   if (found === undefined) throw new Error(`the manifests have no Deployment ${SERVICE_ACCOUNT.guard}`);
   return found;
 }
+
+/** Where its Service leads to when it runs on this machine: host and port in the cluster to base URL. */
+export const guardAddress = (port: number): Record<string, string> => ({
+  [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,
+});
 
 /** The service account that the Deployment runs as. */
 export const guardAccount = (deployment: KubernetesObject): string =>

@@ -1,13 +1,13 @@
 /** npm run outside: all our processes on this machine, against the cluster of KUBECONFIG (CONTRIBUTING.md). */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { bundle } from '../build.ts';
 import { isLeaving, temporaryFolder } from '../controlplane/exit.ts';
 import { startEventing } from '../eventing/eventing.ts';
-import { guardAccount, guardDeployment, startGuard } from '../guard.ts';
+import { guardAccount, guardAddress, guardDeployment, startGuard } from '../guard.ts';
 import { install } from '../install.ts';
 import { policiesInForce } from '../policies-in-force.ts';
 import { renderWall, WALLS } from '../walls.ts';
@@ -66,9 +66,7 @@ async function main({ admin, wall, installs, port, tlsPort }: Wanted): Promise<v
     clusterFor: async (account) => connect(await of(account)),
     kubeconfigFor: of,
     bundle: join(dist, 'functions.mjs'),
-    addresses: {
-      [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,
-    },
+    addresses: guardAddress(port),
     onLog: ({ service, text }) => say(`${service}: ${text}`),
     log: (line) => say(`source: ${line}`),
   });
