@@ -103,8 +103,14 @@ describe('blocked migrations', () => {
     ]);
   });
 
+  test('one that no condition calls refused: its attachment pod may be', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration(withCondition()));
+    expect(namespacesOf(await sweeps(1))).toEqual(['tenant']);
+  });
+
   test.each<[string, Parameters<typeof aMigration>]>([
-    ['not refused', [withCondition()]],
+    ['under way', [inPhase('Scheduling')]],
     ['through', [inPhase('Succeeded')]],
     ['cancelled', [beingDeleted()]],
     ['of another namespace', [inNamespace('other')]],

@@ -2,7 +2,7 @@ import { pause, type Clock } from '../functions/clock.ts';
 import type { OurEvent } from '../functions/domain/events.ts';
 import { fingerprint } from '../functions/domain/fingerprint.ts';
 import { grantOf } from '../functions/domain/grant.ts';
-import { isRejectedByQuota } from '../functions/domain/migration.ts';
+import { isPending } from '../functions/domain/migration.ts';
 import { CONDITION, EVENT, LABEL } from '../functions/domain/names.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../functions/domain/objects.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
@@ -31,7 +31,7 @@ interface Known {
 }
 
 /**
- * Looks for what events lost: at start and every `seconds` the blocked migrations of namespaces with a VMMRQ, at start
+ * Looks for what events lost: at start and every `seconds` the Pending migrations of namespaces with a VMMRQ, at start
  * and every hour quotas that hold a grant without the label. Runs until `signal` aborts.
  */
 export async function sweep(seconds: number, tools: SweepTools, signal: AbortSignal): Promise<void> {
@@ -67,11 +67,14 @@ async function sweepMigrations(
   return next;
 }
 
-/** Namespaces with a VMMRQ where a migration is refused, or where the VMMRQ still says so; with the migrations' UIDs. */
+/**
+ * Namespaces with a VMMRQ where a migration is Pending, or where the VMMRQ still says so; with the migrations' UIDs. Not
+ * only what KubeVirt's condition says: of an attachment pod that is refused it says nothing (facts/kubevirt.md §1.3).
+ */
 function concerned(vmmrqs: readonly Vmmrq[], migrations: readonly Migration[]): Map<string, string[]> {
   const helped = new Set(vmmrqs.map(namespaceOf));
   const found = new Map(vmmrqs.filter(saysBusy).map((vmmrq) => [namespaceOf(vmmrq), [] as string[]]));
-  for (const migration of migrations.filter(isRejectedByQuota)) {
+  for (const migration of migrations.filter(isPending)) {
     const namespace = namespaceOf(migration);
     if (helped.has(namespace)) {
       found.set(namespace, [...(found.get(namespace) ?? []), migration.metadata.uid]);

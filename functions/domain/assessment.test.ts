@@ -55,7 +55,7 @@ import { VERDICTS, type Verdict, type VerdictName } from './verdict.ts';
 /** Two VMs, each with a migration that is refused; mig0 is the older one. */
 const TWO: Partial<NamespaceSnapshot> = {
   migrations: [aMigration(named('mig1'), ofVm('vm1'), createdAt(-30)), aMigration(createdAt(-60))],
-  launchers: [aLauncher(), aLauncher('vm1')],
+  pods: [aLauncher(), aLauncher('vm1')],
   vmis: new Map([
     ['vm0', aVmi()],
     ['vm1', aVmi('vm1', 'node2')],
@@ -85,13 +85,25 @@ const CASES: Readonly<Record<string, Case>> = {
   'a migration that no quota refuses': { with: { migrations: [aMigration(withCondition())] }, want: [] },
   'a migration that is through': { with: { migrations: [aMigration(inPhase('Succeeded'))] }, want: [] },
   'a migration whose pod is there: the condition is stale': {
-    with: { launchers: [aLauncher(), aTarget()] },
+    with: { pods: [aLauncher(), aTarget()] },
     want: [],
   },
   'a migration that is cancelled': { with: { migrations: [aMigration(beingDeleted())] }, want: [] },
 
   'fits with a raise': {
     want: [['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks requests.cpu=605m, requests.memory=']],
+  },
+  'the VM has grown since: it is told how much stays': {
+    with: { events: [aFailure(exceeded('quota', 'requests.cpu=1505m'))] },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise, 'the VM has grown: quota stays exceeded by requests.cpu=100m'],
+    ],
+  },
+  'it has, within the quota: nothing stays': {
+    with: { events: [aFailure(exceeded('quota', 'requests.cpu=1405m'))] },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks requests.cpu=1005m, requests.memory=783683264'],
+    ],
   },
   'there is room by now': {
     with: { quotas: [aQuota(ROOMY)] },
@@ -161,7 +173,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'limits are charged where the pod has them': {
     with: {
-      launchers: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }, { cpu: '2' })] }))],
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }, { cpu: '2' })] }))],
       quotas: [aQuota(hard({ 'limits.cpu': '3' }), used({ 'limits.cpu': '2' }))],
       vmmrqs: [aVmmrq(giving({ 'limits.cpu': '1' }))],
     },
@@ -206,7 +218,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
   'the VM is gone': { with: { vmis: new Map() }, want: [['NotBlocked', REASON.vmiGone, 'vm0 is gone']] },
   'the VM has no running pod': {
-    with: { launchers: [aLauncher('vm0', podPhase('Succeeded'))] },
+    with: { pods: [aLauncher('vm0', podPhase('Succeeded'))] },
     want: [['Waiting', REASON.noSourcePod]],
   },
   'it receives a VM: its pod stays for good': {
@@ -272,9 +284,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a quota will want what the pod will not say': {
     with: {
-      launchers: [
-        aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] })),
-      ],
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] }))],
       quotas: [aQuota(hard({ 'requests.cpu': '1' }))],
     },
     want: [['Unsupported', REASON.mustSpecify, 'requests.cpu for: injected']],
@@ -282,9 +292,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'it was refused for an amount, so it says all that quotas want, whatever the source pod says': {
     with: {
       events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
-      launchers: [
-        aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] })),
-      ],
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] }))],
       quotas: [aQuota(hard({ 'requests.cpu': '1500m' }))],
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=']],
@@ -481,7 +489,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: {
       ...TWO,
       migrations: [aMigration(named('mig1'), ofVm('vm1'))],
-      launchers: [aLauncher(), aLauncher('vm1'), aTarget()],
+      pods: [aLauncher(), aLauncher('vm1'), aTarget()],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))],
     },
     want: [['Waiting', REASON.afterOthers]],
@@ -507,6 +515,12 @@ describe('assess', () => {
     const wanted = new Set(raising.flatMap(({ blocking }) => blocking.map(({ quota }) => quota.uid)));
     expect(new Set(quotas.map(({ uid }) => uid))).toEqual(wanted);
     expect(quotas).toHaveLength(wanted.size);
+  });
+
+  test('nothing is said of growth where none stays', () => {
+    for (const each of ['fits with a raise', 'it has, within the quota: nothing stays']) {
+      expect(assessed(CASES[each] ?? { want: [] }).verdicts[0]?.message).not.toContain('grown');
+    }
   });
 
   test('every verdict, and every reason that a verdict may have, is in the table', () => {
@@ -575,7 +589,7 @@ describe('assess', () => {
           const ended = [...underWay].map((vm) => aTarget(migrationOf(vm)));
           const snapshot = aSnapshot({
             migrations,
-            launchers: [...waiting.map(started), ...underWay.map(started), ...ended],
+            pods: [...waiting.map(started), ...underWay.map(started), ...ended],
             vmis: new Map(waiting.map((vm) => [vm, aVmi(vm, `node-of-${vm}`)])),
             quotas: [
               aQuota(

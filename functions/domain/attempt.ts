@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { fingerprint } from './fingerprint.ts';
-import { parseJson, type QuotaToRaise, type Reference } from './lock.ts';
+import { parseJson, type QuotaToRaise, type Waiting } from './lock.ts';
 import { ANNOTATION, REASON, type Reason } from './names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from './objects.ts';
 
@@ -126,15 +126,15 @@ export function afterSuccess(last: Attempt | undefined, now: number): Attempt | 
 }
 
 export interface AttemptSubject {
-  readonly migrations: readonly Reference[];
+  readonly migrations: readonly Waiting[];
   readonly quotas: readonly ResourceQuota[];
   readonly vmmrqs: readonly Vmmrq[];
 }
 
-/** Changes when the migrations, a quota's spec or what the VMMRQs give changes; independent of any order. */
+/** Changes when the migrations or what they wait for, a quota's spec or what the VMMRQs give changes; independent of any order. */
 export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptSubject): string {
   const parts = [
-    ...migrations.map(({ uid }) => `m ${uid}`),
+    ...migrations.map(({ uid, lacks }) => `m ${uid}${lacks === undefined ? '' : ` ${lacks}`}`),
     ...quotas.map(({ metadata, spec }) => `q ${metadata.uid} ${sortedText(spec.hard ?? {})}`),
     ...vmmrqs.map(
       ({ metadata, spec }) =>

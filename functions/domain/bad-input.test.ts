@@ -49,9 +49,9 @@ describe('amounts at the edges', () => {
         const quotas = [
           aQuota(hard({ 'requests.memory': edge, pods: edge }), used({ 'requests.memory': gives })),
         ];
-        const launchers = [aLauncher('vm0', podSpec({ containers: [aContainer({ memory: gives })] }))];
+        const pods = [aLauncher('vm0', podSpec({ containers: [aContainer({ memory: gives })] }))];
         const vmmrqs = [aVmmrq(giving({ memory: gives, pods: gives }), sharing('100%', 'Exact'))];
-        const { verdicts } = assess(aSnapshot({ quotas, launchers, vmmrqs }), RULES);
+        const { verdicts } = assess(aSnapshot({ quotas, pods, vmmrqs }), RULES);
         expect(verdicts).toHaveLength(1);
       }
     },
@@ -95,9 +95,9 @@ test('whatever quotas, VMMRQs, pods and Events say: a verdict, never a crash', (
   fc.assert(
     fc.property(fc.tuple(aList, aList), anyList, fc.string(), ([limits, spent], gives, text) => {
       const quotas = [aQuota(hard(limits), used(spent))];
-      const launchers = [aLauncher('vm0', podSpec({ containers: [aContainer(spent, limits)] }))];
+      const pods = [aLauncher('vm0', podSpec({ containers: [aContainer(spent, limits)] }))];
       const vmmrqs = [aVmmrq(giving(gives)), aVmmrq(sharing(text, 'Exact'))];
-      const snapshot = aSnapshot({ quotas, launchers, vmmrqs, events: [aFailure(text)] });
+      const snapshot = aSnapshot({ quotas, pods, vmmrqs, events: [aFailure(text)] });
       const { verdicts, quotas: toRaise } = assess(snapshot, RULES);
       expect(verdicts).toHaveLength(1);
       for (const quota of quotas) {

@@ -42,11 +42,12 @@ const FORMS = [COMPUTE, HUGEPAGES, EXTENDED, DEVICE_CLASS];
  * Sums lists of quantities under canonical keys. An amount that is negative or no quantity counts as nothing: the CRD
  * refuses such a one, but those of the incumbent may be stored.
  */
-export function sumAmounts(lists: readonly AmountList[]): Amounts {
+export const sumAmounts = (lists: readonly AmountList[]): Amounts => sumOf(lists.map(amountsOf));
+
+/** What several pods, say, are charged together. */
+export function sumOf(lists: readonly Amounts[]): Amounts {
   const sum = new Map<string, Amount>();
-  for (const [key, amount] of lists.flatMap((list) => [...amountsOf(list)])) {
-    sum.set(key, (sum.get(key) ?? 0n) + amount);
-  }
+  for (const [key, amount] of lists.flatMap((list) => [...list])) sum.set(key, (sum.get(key) ?? 0n) + amount);
   return sum;
 }
 

@@ -9,13 +9,13 @@ import type { Refusal } from './refusal.ts';
  * that; or it is what refused a pod. Else nobody needs to read the LimitRanges of the namespace.
  */
 export function asksForLimitRanges(
-  launchers: readonly Pod[],
+  pods: readonly Pod[],
   quotas: readonly ResourceQuota[],
   refusals: readonly Refusal[],
 ): boolean {
   if (refusals.some(({ kind }) => kind === 'limitRange')) return true;
   const asked = quotas.flatMap(askedBy);
-  return launchers.map(withoutDefaults).some(({ spec: { containers, initContainers = [] } }) => {
+  return pods.map(withoutDefaults).some(({ spec: { containers, initContainers = [] } }) => {
     const all = [...containers, ...initContainers];
     return asked.some((where) => all.some((container) => isOpen(container, where)));
   });

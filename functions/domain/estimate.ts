@@ -60,6 +60,19 @@ export function estimate(input: EstimateInput): Estimate {
   return { pod, need: corrected(podUsage(pod), input.refusals, isUnchanged(growth)) };
 }
 
+/**
+ * The attachment pod of a target: like the one that the VM's launcher has, whatever becomes of the guest. With the
+ * defaults of today's LimitRanges, and corrected as in 7.
+ */
+export function estimateAttachment({
+  source,
+  limitRanges,
+  refusals,
+}: Pick<EstimateInput, 'source' | 'limitRanges' | 'refusals'>): Estimate {
+  const pod = withDefaults(withoutDefaults(source), limitRanges);
+  return { pod, need: corrected(podUsage(pod), refusals, true) };
+}
+
 /** The container that runs the guest. */
 const computeOf = ({ spec: { containers } }: Pod): Container | undefined =>
   containers.find(({ name }) => name === KUBEVIRT.compute) ?? containers[0];

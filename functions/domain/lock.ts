@@ -8,6 +8,10 @@ const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 /** An object by name and uid: a name alone may have been given to another object since. */
 export type Reference = z.infer<typeof reference>;
 
+/** A migration, and which of its pods a quota keeps out: left out, its target launcher. Text of others counts as that. */
+const waiting = reference.extend({ lacks: z.literal('attachment').optional().catch(undefined) });
+export type Waiting = z.infer<typeof waiting>;
+
 /** A quota to be raised, and what the lock's migrations will be charged there, by canonical key. */
 const quotaToRaise = reference.extend({
   /** Locks of before did not say: then the quota is raised by all that the VMMRQs give. */
@@ -27,7 +31,7 @@ const lockSchema = z.looseObject({
   token: z.string().min(1),
   acquiredAt: time,
   expiresAt: time,
-  migrations: z.array(reference),
+  migrations: z.array(waiting),
   quotas: z.array(quotaToRaise),
   /** Set when the lock is ended early: why. */
   ended: z.object({ reason: z.string(), message: z.string() }).optional(),
@@ -43,7 +47,7 @@ const otherVersionSchema = z
     token: z.string().min(1),
     acquiredAt: time.optional().catch(undefined),
     expiresAt: time,
-    migrations: z.array(reference).catch([]),
+    migrations: z.array(waiting).catch([]),
     quotas: z.array(quotaToRaise).catch([]),
     ended: lockSchema.shape.ended.catch(undefined),
   })

@@ -2,10 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import {
   aLauncher,
   aMigration,
+  anAttachment,
   aTarget,
   inPhase,
+  ofVm,
   onNode,
   podPhase,
+  ready,
   receiving,
   withCondition,
   withPriority,
@@ -13,15 +16,17 @@ import {
 import { beingDeleted, createdAt, labelled, named, withUid } from '../../test/builders/object.ts';
 import {
   byTurn,
-  isBlocked,
+  gotThrough,
   isFinal,
   isReceiving,
   isRejectedByQuota,
   isRunning,
   overlaps,
   referenceOf,
+  sourceAttachmentOf,
   sourcePodOf,
   targetPodOf,
+  waitingOf,
 } from './migration.ts';
 import { KUBEVIRT } from './names.ts';
 import type { Condition, Migration, Pod } from './objects.ts';
@@ -66,7 +71,59 @@ describe('targetPodOf', () => {
     ],
   ])('%s', (_, pods, want) => {
     expect(targetPodOf(referenceOf(aMigration()), pods) !== undefined).toBe(want);
-    expect(isBlocked(aMigration(), pods)).toBe(!want);
+    expect(waitingOf(aMigration(), pods)).toEqual(want ? undefined : referenceOf(aMigration()));
+  });
+});
+
+describe('with hotplugged volumes', () => {
+  const source = aLauncher();
+  const target = aTarget(aMigration(), ready);
+  const [ours, its] = [anAttachment(source), anAttachment(target, aMigration())];
+  const notRefused = aMigration(withCondition());
+
+  test.each<[string, Pod[], boolean]>([
+    ['the target is ready, and has no attachment pod', [source, ours, target], true],
+    ['the target has it', [source, ours, target, its], false],
+    ['in any phase: it was charged', [source, ours, target, podPhase('Pending')(its)], false],
+    ['the target is not ready yet', [source, ours, aTarget()], false],
+    ['the VM has no such volumes', [source, target], false],
+    ['the source’s is done', [source, podPhase('Succeeded')(ours), target], false],
+    ['that of another VM', [source, anAttachment(aLauncher('vm1', withUid('other'))), target], false],
+  ])('%s', (_, pods, want) => {
+    const waiting = want ? { ...referenceOf(notRefused), lacks: 'attachment' } : undefined;
+    expect(waitingOf(notRefused, pods)).toEqual(waiting);
+    // The condition outlives the refusal of the target.
+    expect(waitingOf(aMigration(), pods)).toEqual(waiting);
+  });
+
+  test('only while Pending, and not cancelled', () => {
+    const pods = [source, ours, target];
+    expect(waitingOf(aMigration(inPhase('Scheduling')), pods)).toBeUndefined();
+    expect(waitingOf(aMigration(beingDeleted()), pods)).toBeUndefined();
+  });
+
+  test('who waits for it is not through with a target alone, and who does not, is', () => {
+    const waiting = referenceOf(aMigration());
+    expect(gotThrough([waiting], [target])).toBe(true);
+    expect(gotThrough([waiting], [its])).toBe(false);
+    expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [target])).toBe(false);
+    expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [target, its])).toBe(true);
+  });
+
+  test('the newest of the source’s has all volumes', () => {
+    const old = createdAt(60)(named('old')(ours));
+    expect(sourceAttachmentOf(aMigration(), [source, ours, old], 'node1')?.metadata.name).toBe('old');
+    expect(sourceAttachmentOf(aMigration(), [source, old, ours], 'node1')?.metadata.name).toBe('old');
+  });
+
+  test('its second launcher is no room that comes back by itself', () => {
+    const migration = aMigration();
+    const waiting = { ...referenceOf(migration), lacks: 'attachment' } as const;
+    const pods = [source, ours, target];
+    expect(overlaps(pods)).toBe(true);
+    expect(overlaps(pods, [{ migration, waiting }])).toBe(false);
+    const other = aMigration(named('mig1'), ofVm('vm1'));
+    expect(overlaps([...pods, aLauncher('vm1'), aTarget(other)], [{ migration, waiting }])).toBe(true);
   });
 });
 

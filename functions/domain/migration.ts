@@ -1,4 +1,4 @@
-import type { Reference } from './lock.ts';
+import type { Reference, Waiting } from './lock.ts';
 import { KUBEVIRT } from './names.ts';
 import type { Migration, Pod } from './objects.ts';
 
@@ -28,9 +28,20 @@ export const targetPodOf = ({ uid }: Reference, launchers: readonly Pod[]): Pod 
       metadata.labels[KUBEVIRT.launcherLabel] === KUBEVIRT.launcher,
   );
 
-/** Each of these has its target pod. */
-export const gotThrough = (migrations: readonly Reference[], launchers: readonly Pod[]): boolean =>
-  migrations.every((migration) => targetPodOf(migration, launchers) !== undefined);
+/** What brings the VM's hotplugged volumes to the target launcher; it carries the migration's UID as that one does. */
+const attachmentPodOf = ({ uid }: Reference, pods: readonly Pod[]): Pod | undefined =>
+  pods.find((pod) => isAttachment(pod) && pod.metadata.labels?.[KUBEVIRT.migrationJobUID] === uid);
+
+const isAttachment = ({ metadata }: Pod): boolean =>
+  metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
+
+/** The pod that it waits for, once it is admitted. */
+export const admittedPodOf = (waiting: Waiting, pods: readonly Pod[]): Pod | undefined =>
+  waiting.lacks === 'attachment' ? attachmentPodOf(waiting, pods) : targetPodOf(waiting, pods);
+
+/** Each of these has the pod that it waits for. */
+export const gotThrough = (migrations: readonly Waiting[], pods: readonly Pod[]): boolean =>
+  migrations.every((migration) => admittedPodOf(migration, pods) !== undefined);
 
 /** As much of a migration as says whether a quota refused it. */
 interface Refusable {
@@ -51,13 +62,61 @@ export const wasRejectedByQuota = ({ status }: Pick<Refusable, 'status'>): boole
 
 /** Refused by a quota as far as KubeVirt's condition says: it is never cleared while Pending (§1.3). */
 export const isRejectedByQuota = (migration: Refusable): boolean =>
-  migration.status?.phase === 'Pending' &&
-  migration.metadata.deletionTimestamp === undefined &&
-  wasRejectedByQuota(migration);
+  isPending(migration) && wasRejectedByQuota(migration);
 
-/** Blocked: refused, and without a target pod. The condition alone is stale once the pod is there. */
-export const isBlocked = (migration: Migration, launchers: readonly Pod[]): boolean =>
-  isRejectedByQuota(migration) && targetPodOf(referenceOf(migration), launchers) === undefined;
+/** Where all waiting happens (§1.1); not cancelled. */
+export const isPending = ({ metadata, status }: Refusable): boolean =>
+  status?.phase === 'Pending' && metadata.deletionTimestamp === undefined;
+
+/**
+ * What a migration that is blocked waits for; undefined: it is not. Refused, and without a target launcher: the condition
+ * alone is stale once that is there. Or with one that is ready, and without the attachment pod that the VM's launcher
+ * has: that refusal no condition ever tells (§1.3), and where nothing refuses it the pod comes within the moment.
+ */
+export function waitingOf(migration: Migration, pods: readonly Pod[]): Waiting | undefined {
+  const reference = referenceOf(migration);
+  const target = targetPodOf(reference, pods);
+  if (target === undefined) return isRejectedByQuota(migration) ? reference : undefined;
+  if (!isPending(migration) || !isReady(target)) return undefined;
+  if (attachmentPodOf(reference, pods) !== undefined) return undefined;
+  return sourceAttachmentOf(migration, pods) === undefined
+    ? undefined
+    : { ...reference, lacks: 'attachment' };
+}
+
+/** Every migration that a quota may be keeping out, who goes first first. */
+export const blockedAmong = (migrations: readonly Migration[], pods: readonly Pod[]): Blocked[] =>
+  migrations.toSorted(byTurn).flatMap((migration) => {
+    const waiting = waitingOf(migration, pods);
+    return waiting === undefined ? [] : [{ migration, waiting }];
+  });
+
+export interface Blocked {
+  readonly migration: Migration;
+  readonly waiting: Waiting;
+}
+
+const isReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
+
+/** The attachment pod of the launcher that the VM runs in now: the target's will be like it. The newest has all volumes. */
+export function sourceAttachmentOf(
+  migration: Migration,
+  pods: readonly Pod[],
+  node?: string,
+): Pod | undefined {
+  const source = sourcePodOf(migration, pods, node);
+  const owned = pods.filter(
+    (pod) =>
+      isAttachment(pod) &&
+      !isDone(pod) &&
+      pod.metadata.ownerReferences?.some(
+        ({ uid, controller }) => uid === source?.metadata.uid && controller === true,
+      ),
+  );
+  const made = ({ metadata }: Pod): number => Date.parse(metadata.creationTimestamp);
+  return owned.toSorted((one, other) => made(other) - made(one))[0];
+}
 
 /** The receiving side of a cross-cluster migration: its pod stays for good (KubeVirt IsDecentralizedTarget). */
 export const isReceiving = ({ spec }: Migration): boolean =>
@@ -94,13 +153,18 @@ export function sourcePodOf(migration: Migration, launchers: readonly Pod[], nod
   return candidates.find(({ spec }) => spec.nodeName === node) ?? candidates[0];
 }
 
+const vmOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[KUBEVIRT.createdBy];
+
 /**
  * Launchers of one VM that are charged twice until the former one ends: their room comes back by itself. True while a
- * migration is under way, and for the moment between its success and the end of the source pod.
+ * migration is under way, and for the moment between its success and the end of the source pod; not of one that is
+ * itself blocked, for want of its attachment pod.
  */
-export function overlaps(launchers: readonly Pod[]): boolean {
-  const vms = launchers
-    .filter((pod) => !isDone(pod))
-    .map(({ metadata }) => metadata.labels?.[KUBEVIRT.createdBy]);
+export function overlaps(pods: readonly Pod[], blocked: readonly Blocked[] = []): boolean {
+  const stuck = blocked.flatMap(({ waiting }) => targetPodOf(waiting, pods) ?? []).map(vmOf);
+  const vms = pods
+    .filter((pod) => !isDone(pod) && !isAttachment(pod))
+    .map(vmOf)
+    .filter((vm) => !stuck.includes(vm));
   return new Set(vms).size < vms.length;
 }

@@ -39,6 +39,8 @@ export const LABEL = {
 export const KUBEVIRT = {
   launcherLabel: 'kubevirt.io',
   launcher: 'virt-launcher',
+  /** The pod that brings a VM's hotplugged volumes to its launcher's node; the launcher owns it (§1.2). */
+  attachment: 'hotplug-disk',
   createdBy: 'kubevirt.io/created-by',
   migrationJobUID: 'kubevirt.io/migrationJobUID',
   /** VMIM condition: the target pod was refused with "exceeded quota"; never cleared while Pending. */

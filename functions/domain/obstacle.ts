@@ -1,8 +1,8 @@
 import { claimShortfall } from './claims.ts';
-import { isReceiving } from './migration.ts';
+import { isReceiving, type Blocked } from './migration.ts';
 import { mustSpecify } from './must-specify.ts';
 import { REASON, type Reason } from './names.ts';
-import type { Migration, Pod, ResourceQuota, VirtualMachineInstance } from './objects.ts';
+import type { Pod, ResourceQuota, VirtualMachineInstance } from './objects.ts';
 import type { Refusal } from './refusal.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
 
@@ -12,12 +12,12 @@ export interface Obstacle {
 }
 
 export interface ObstacleInput {
-  readonly migration: Migration;
+  readonly blocked: Blocked;
   readonly vmi: VirtualMachineInstance;
-  /** The target pod as estimated, and the quotas that will count it. */
+  /** The pod that it waits for, as estimated, and the quotas that will count it. */
   readonly pod: Pod;
   readonly covering: readonly ResourceQuota[];
-  /** Of this target pod, the newest first. */
+  /** Of this pod, the newest first. */
   readonly refusals: readonly Refusal[];
   readonly snapshot: NamespaceSnapshot;
 }
@@ -27,8 +27,9 @@ export interface ObstacleInput {
  * the API server said last, then what it will say.
  */
 export function obstacleOf(input: ObstacleInput): Obstacle | undefined {
-  const { migration, vmi, snapshot, refusals } = input;
-  const claim = claimShortfall(migration, vmi, snapshot);
+  const { vmi, snapshot, refusals } = input;
+  const { migration, waiting } = input.blocked;
+  const claim = waiting.lacks === undefined ? claimShortfall(migration, vmi, snapshot) : '';
   if (claim !== '') {
     const message = `a volume claim for the target comes before its pod, and pods are not charged for it: ${claim}`;
     return { reason: REASON.volumeQuota, message };
@@ -80,7 +81,7 @@ function foreseen({ pod, covering }: ObstacleInput): Obstacle | undefined {
   for (const quota of covering) {
     const missing = mustSpecify(quota, pod);
     if (missing === undefined) continue;
-    const message = `ResourceQuota ${quota.metadata.name} wants what the target pod does not say: ${missing}`;
+    const message = `ResourceQuota ${quota.metadata.name} wants what the pod does not say: ${missing}`;
     return { reason: REASON.mustSpecify, message };
   }
   return undefined;

@@ -13,7 +13,7 @@ import type { VerdictName } from './verdict.ts';
 /** mig0 receives vm0, of which no pod runs here; the quota has 400m of CPU and 600Mi left. */
 const RECEIVING: Partial<NamespaceSnapshot> = {
   migrations: [aMigration(receiving('abc'))],
-  launchers: [],
+  pods: [],
   events: [aFailure(exceeded('quota', 'requests.cpu=1005m'))],
 };
 

@@ -4,6 +4,7 @@ import { aQuantityText } from '../../test/builders/arbitraries.ts';
 import { aMigration, aVmi } from '../../test/builders/kubevirt.ts';
 import { aFailure, exceeded, forbidden } from '../../test/builders/refusal.ts';
 import { canonicalKey } from './charged.ts';
+import { referenceOf } from './migration.ts';
 import { POLICY, WEBHOOK } from './names.ts';
 import { parseQuantity } from './quantity.ts';
 import { parseRefusal, refusalsOf, type Refusal } from './refusal.ts';
@@ -114,6 +115,25 @@ describe('parseRefusal', () => {
   });
 });
 
+const aBlocked = (): Parameters<typeof refusalsOf>[0] => ({
+  migration: aMigration(),
+  waiting: referenceOf(aMigration()),
+});
+
+test('refusalsOf: of an attachment pod, where that is what is waited for', () => {
+  const { migration, waiting } = aBlocked();
+  const events = [
+    aFailure(exceeded('launcher', 'pods=1'), -2),
+    { ...aFailure(''), message: `Error creating attachment pod: ${exceeded('attachment', 'pods=1')}` },
+  ];
+  const quotasOf = (lacks?: 'attachment'): (string | undefined)[] =>
+    refusalsOf({ migration, waiting: { ...waiting, lacks } }, aVmi(), events).map((each) =>
+      'quota' in each ? each.quota : undefined,
+    );
+  expect(quotasOf('attachment')).toEqual(['attachment']);
+  expect(quotasOf()).toEqual(['launcher']);
+});
+
 test('refusalsOf: of this VM, since the migration began, the newest first, and only what can be read', () => {
   const events = [
     aFailure(exceeded('first', 'pods=1'), -60),
@@ -124,6 +144,6 @@ test('refusalsOf: of this VM, since the migration began, the newest first, and o
     { ...aFailure(exceeded('another-reason', 'pods=1')), reason: 'SuccessfulCreate' },
     aFailure('who knows', -1),
   ];
-  const quotas = refusalsOf(aMigration(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
+  const quotas = refusalsOf(aBlocked(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
   expect(quotas).toEqual(['last', 'first', 'at-once']);
 });

@@ -1,6 +1,7 @@
 import { canonicalKey, type Amounts } from './charged.ts';
 import { KUBEVIRT, POLICY, WEBHOOK } from './names.ts';
-import type { KubernetesEvent, Migration, VirtualMachineInstance } from './objects.ts';
+import type { Blocked } from './migration.ts';
+import type { KubernetesEvent, VirtualMachineInstance } from './objects.ts';
 import { isHardQuantity, parseQuantity, type Amount } from './quantity.ts';
 
 /** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own. */
@@ -13,7 +14,10 @@ export type Refusal =
   | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy'; readonly text: string };
 
 /** virt-controller's own words before the API server's; client-go's before those, after ten events alike. */
-const PREFIX = /^(?:\(combined from similar events\): )?Error creating pod: /;
+const PREFIX = {
+  launcher: /^(?:\(combined from similar events\): )?Error creating pod: /,
+  attachment: /^(?:\(combined from similar events\): )?Error creating attachment pod: /,
+} as const;
 const FORBIDDEN = /^pods "[^"]*" is forbidden: /;
 /** After what others filled in: a LimitRange's default limit that is less than the request, say. */
 const INVALID = /^Pod "[^"]*" is invalid: /;
@@ -38,11 +42,14 @@ const BY_WEBHOOK =
 
 const BY_POLICY = /^ValidatingAdmissionPolicy '([^']+)' /;
 
-/** What an Event about a VMI says of a refused pod; undefined when it is about something else. Never throws. */
-export function parseRefusal(message: string): Refusal | undefined {
-  const prefix = PREFIX.exec(message)?.[0];
-  if (prefix === undefined) return undefined;
-  const text = message.slice(prefix.length);
+/** What an Event about a VMI says of a pod of this sort that was refused; undefined: it is about something else. Never throws. */
+export function parseRefusal(message: string, of: keyof typeof PREFIX = 'launcher'): Refusal | undefined {
+  const prefix = PREFIX[of].exec(message)?.[0];
+  return prefix === undefined ? undefined : refusalIn(message.slice(prefix.length));
+}
+
+/** What the API server said. */
+function refusalIn(text: string): Refusal | undefined {
   const webhook = BY_WEBHOOK.exec(text);
   if (webhook !== null) return isOurs(webhook[1]) ? undefined : { kind: 'policy', text };
   if (INVALID.test(text)) return { kind: 'policy', text };
@@ -95,9 +102,9 @@ export function saidOf(refusals: readonly Refusal[]): Amounts {
   return said;
 }
 
-/** How the API server refused this migration's target pod so far, the newest first. */
+/** How the API server refused the pod that this migration waits for so far, the newest first. */
 export function refusalsOf(
-  migration: Migration,
+  { migration, waiting: { lacks } }: Blocked,
   { metadata: { uid } }: VirtualMachineInstance,
   events: readonly KubernetesEvent[],
 ): Refusal[] {
@@ -106,7 +113,7 @@ export function refusalsOf(
     .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
     .filter((event) => timeOf(event) >= since)
     .toSorted((one, other) => timeOf(other) - timeOf(one))
-    .flatMap(({ message = '' }) => parseRefusal(message) ?? []);
+    .flatMap(({ message = '' }) => parseRefusal(message, lacks) ?? []);
 }
 
 /** When it happened last, milliseconds; whole seconds, like a migration's creation. */

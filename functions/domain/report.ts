@@ -3,7 +3,7 @@ import { lastAttemptOf } from './attempt.ts';
 import { unusableKeys } from './charged.ts';
 import { grantOf } from './grant.ts';
 import { lockOf, type Reference } from './lock.ts';
-import { isBlocked } from './migration.ts';
+import { blockedAmong } from './migration.ts';
 import { CONDITION, KIND, REASON, type EventReason } from './names.ts';
 import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from './objects.ts';
 import { refusalsOf } from './refusal.ts';
@@ -129,14 +129,13 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
 }
 
 /** What the API server said last of each target pod that is still missing, one line each. */
-const lastRefusals = ({ migrations, launchers, vmis, events }: NamespaceSnapshot): string[] =>
-  migrations
-    .filter((migration) => isBlocked(migration, launchers))
-    .flatMap((migration) => {
-      const vmi = vmis.get(migration.spec.vmiName ?? '');
-      const [newest] = vmi === undefined ? [] : refusalsOf(migration, vmi, events);
-      return newest === undefined ? [] : [`${migration.metadata.name}: ${newest.text}`];
-    });
+const lastRefusals = ({ migrations, pods, vmis, events }: NamespaceSnapshot): string[] =>
+  blockedAmong(migrations, pods).flatMap((blocked) => {
+    const { spec, metadata } = blocked.migration;
+    const vmi = vmis.get(spec.vmiName ?? '');
+    const [newest] = vmi === undefined ? [] : refusalsOf(blocked, vmi, events);
+    return newest === undefined ? [] : [`${metadata.name}: ${newest.text}`];
+  });
 
 /** Nobody holds the namespace and nothing is raised: a report of a lock or a raise that is left over is wrong. */
 const isQuiet = ({ namespace, quotas }: NamespaceSnapshot): boolean =>

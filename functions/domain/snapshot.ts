@@ -28,8 +28,8 @@ export interface NamespaceSnapshot {
   readonly migrations: readonly Migration[];
   readonly quotas: readonly ResourceQuota[];
   readonly vmmrqs: readonly Vmmrq[];
-  /** Every virt-launcher pod. */
-  readonly launchers: readonly Pod[];
+  /** Every virt-launcher pod, and every attachment pod (of hotplugged volumes). */
+  readonly pods: readonly Pod[];
   /** What follows is read only where a migration is blocked: what its target pod is sized by, and what else refuses it. */
   /** The VMIs of the blocked migrations, by name; one that is missing is gone. */
   readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;

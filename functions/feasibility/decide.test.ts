@@ -28,7 +28,7 @@ const TOO_LITTLE = [aVmmrq(giving({ 'requests.cpu': '1m', 'requests.memory': '2G
 /** mig0 fits with a raise; mig1 does not: its VM is larger than what is given. */
 const MIXED: Partial<NamespaceSnapshot> = {
   migrations: [aMigration(), aMigration(named('mig1'), ofVm('vm1'))],
-  launchers: [aLauncher()],
+  pods: [aLauncher()],
   vmis: new Map([
     ['vm0', aVmi()],
     ['vm1', aVmi('vm1')],

@@ -92,8 +92,8 @@ async function gather(
   let seen = await look({ name: namespace, ...(listed === undefined ? {} : { listed }) }, tools);
   const started = tools.clock.elapsed();
   while (seen !== undefined && mayGetRoom(seen)) {
-    const { launchers, quotas } = seen.snapshot;
-    const within = overlaps(launchers) ? ROOM_MS.overlap : ROOM_MS.recount;
+    const { pods, quotas } = seen.snapshot;
+    const within = overlaps(pods) ? ROOM_MS.overlap : ROOM_MS.recount;
     const left = Math.floor(started + within - tools.clock.elapsed());
     if (left <= 0 || !(await watchForChange(tools, quotas, left))) break;
     seen = await look({ name: namespace }, tools);

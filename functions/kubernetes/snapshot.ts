@@ -2,7 +2,7 @@ import { hasAutoLimits } from '../domain/auto-limits.ts';
 import { keepsState } from '../domain/claims.ts';
 import { asksForClaims, asksForLimitRanges } from '../domain/closer-look.ts';
 import { amountOf } from '../domain/growth.ts';
-import { isBlocked, isRunning } from '../domain/migration.ts';
+import { blockedAmong, isRunning } from '../domain/migration.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, VirtualMachineInstance } from '../domain/objects.ts';
 import { parseQuantity } from '../domain/quantity.ts';
@@ -34,6 +34,8 @@ export async function readMigrations(cluster: Cluster, namespace: string): Promi
   return (await cluster.list(MIGRATIONS, { namespace })).items;
 }
 
+const PODS_OF_VMS = `${KUBEVIRT.launcherLabel} in (${KUBEVIRT.launcher},${KUBEVIRT.attachment})`;
+
 export interface Subject {
   readonly name: string;
   readonly rules: Rules;
@@ -52,12 +54,12 @@ export async function readSnapshot(
   subject: Subject,
 ): Promise<NamespaceSnapshot | undefined> {
   const { name, rules, known, listed } = subject;
-  const [namespace, migrations, quotas, vmmrqs, launchers] = await Promise.all([
+  const [namespace, migrations, quotas, vmmrqs, pods] = await Promise.all([
     known ?? orGone(cluster.get(NAMESPACES, { name })),
     listed ?? readMigrations(cluster, name),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
-    cluster.list(PODS, { namespace: name, labelSelector: `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}` }),
+    cluster.list(PODS, { namespace: name, labelSelector: PODS_OF_VMS }),
   ]);
   if (namespace === undefined) return undefined;
   const outer = {
@@ -66,10 +68,10 @@ export async function readSnapshot(
     migrations,
     quotas: quotas.items,
     vmmrqs: vmmrqs.items,
-    launchers: launchers.items,
+    pods: pods.items,
   };
   const isVetoed = vetoOf(outer, rules) !== undefined;
-  const blocked = isVetoed ? [] : migrations.filter((each) => isBlocked(each, launchers.items));
+  const blocked = isVetoed ? [] : blockedAmong(migrations, pods.items).map(({ migration }) => migration);
   if (blocked.length === 0) return { ...outer, ...UNUSED };
   const [closer, kubevirts] = await Promise.all([
     readCloser(cluster, blocked, outer),
@@ -84,11 +86,7 @@ type Closer = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claim
 async function readCloser(
   cluster: Cluster,
   blocked: readonly Migration[],
-  {
-    namespace: { metadata },
-    quotas,
-    launchers,
-  }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'launchers'>,
+  { namespace: { metadata }, quotas, pods }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods'>,
 ): Promise<Closer> {
   const namespace = metadata.name;
   // Of every VMI of the namespace in one request, however many wait.
@@ -97,9 +95,11 @@ async function readCloser(
     readBlockedVmis(cluster, blocked, namespace),
     cluster.list(EVENTS, { namespace, fieldSelector }),
   ]);
-  const refusals = events.flatMap(({ message = '' }) => parseRefusal(message) ?? []);
+  const refusals = events.flatMap(
+    ({ message = '' }) => parseRefusal(message) ?? parseRefusal(message, 'attachment') ?? [],
+  );
   const [limitRanges, claims] = await Promise.all([
-    asksForLimitRanges(launchers, quotas, refusals) ? cluster.list(LIMIT_RANGES, { namespace }) : NONE,
+    asksForLimitRanges(pods, quotas, refusals) ? cluster.list(LIMIT_RANGES, { namespace }) : NONE,
     asksForClaims(quotas) && [...vmis.values()].some(keepsState) ? cluster.list(CLAIMS, { namespace }) : NONE,
   ]);
   return { vmis, events, limitRanges: limitRanges.items, claims: claims.items };
@@ -186,7 +186,7 @@ function outboundByNode(vmis: readonly VirtualMachineInstance[]): Map<string, nu
   return outbound;
 }
 
-/** The target launchers of these migrations. */
+/** The target launchers of these migrations, and their attachment pods. */
 export async function readTargets(
   cluster: Cluster,
   namespace: string,

@@ -135,7 +135,7 @@ describe('the lock that is taken', () => {
   test('is for all that get through together', () => {
     const { lock } = taken({
       migrations: [aMigration(), aMigration(named('mig1'), ofVm('vm1'))],
-      launchers: [aLauncher(), aLauncher('vm1')],
+      pods: [aLauncher(), aLauncher('vm1')],
       vmis: new Map([
         ['vm0', aVmi()],
         ['vm1', aVmi('vm1')],

@@ -1,5 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration, aTarget, inPhase, nudgedFor, ofVm, podPhase } from '../../test/builders/kubevirt.ts';
+import {
+  aMigration,
+  aTarget,
+  inPhase,
+  nudgedFor,
+  ofVm,
+  podPhase,
+  withCondition,
+} from '../../test/builders/kubevirt.ts';
 import {
   aLock,
   anExpiredLock,
@@ -199,6 +207,26 @@ describe('nothing came of it', () => {
   test('where nobody may be nudged it waits; what was nudged long ago is lowered all the same', () => {
     expect(decided({ ...at(0), mayNudge: false }).kind).toBe('wait');
     expect(decided({ ...at(1), ...nudged(-1), mayNudge: false }).kind).toBe('lower');
+  });
+
+  describe('no condition has virt-controller look when a quota changes', () => {
+    const asleep = (...changes: Parameters<typeof aMigration>): Partial<LowerSnapshot> => ({
+      migrations: [aMigration(withCondition(), ...changes)],
+    });
+
+    test('it is nudged as soon as the raise is enforced', () => {
+      expect(decided({ ...at(-4), ...asleep() }).kind).toBe('nudge');
+      expect(decided({ ...at(-4), ...asleep(), quotas: [raisedBy(aVmmrq())(aQuota())] }).kind).toBe('wait');
+    });
+
+    test('then it waits, and is nudged once more where nothing came of it', () => {
+      const early = asleep(nudgedFor('token-1', seconds(-4)));
+      expect(decided({ ...at(-1.001), ...early }).kind).toBe('wait');
+      expect(decided({ ...at(-1), ...early }).kind).toBe('nudge');
+      const late = asleep(nudgedFor('token-1', seconds(-1)));
+      expect(decided({ ...at(0.999), ...late }).kind).toBe('wait');
+      expect(decided({ ...at(1), ...late }).kind).toBe('lower');
+    });
   });
 
   test('nudged a moment ago: it waits', () => {

@@ -1,6 +1,6 @@
 import { grantOf } from '../domain/grant.ts';
-import { isExpired, lockOf, LOCK_VERSION, type Lock, type LockState } from '../domain/lock.ts';
-import { isFinal, targetPodOf } from '../domain/migration.ts';
+import { isExpired, lockOf, LOCK_VERSION, type Lock, type LockState, type Waiting } from '../domain/lock.ts';
+import { admittedPodOf, isFinal, wasRejectedByQuota } from '../domain/migration.ts';
 import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 import { isRaiseEnforced } from '../domain/restore.ts';
@@ -11,9 +11,9 @@ export interface LowerSnapshot {
   readonly namespace: Namespace;
   /** Every quota of the namespace. */
   readonly quotas: readonly ResourceQuota[];
-  /** Every migration of the namespace; none where each of the lock's has its target pod. */
+  /** Every migration of the namespace; none where each of the lock's has the pod that it waited for. */
   readonly migrations: readonly Migration[];
-  /** The target launchers of the lock's migrations. */
+  /** The target launchers of the lock's migrations, and their attachment pods. */
   readonly targets: readonly Pod[];
   readonly stallSeconds: number;
   /** Who stalls is asked about; not where only what is left over is to be put back (the guard, which may nudge nobody). */
@@ -62,7 +62,7 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
     const message = `a lock of version ${String(lock.v)} is let go of at its time, not before`;
     return { kind: 'wait', reason: REASON.stillWaiting, message };
   }
-  const waiting = lock.migrations.filter(({ uid }) => isWaiting(uid, snapshot));
+  const waiting = lock.migrations.filter((each) => isWaiting(each, snapshot));
   if (waiting.length === 0) return lower(snapshot, lock, settled(lock, snapshot));
   return stalled(snapshot, lock, waiting) ?? keepWaiting(waiting);
 }
@@ -94,24 +94,24 @@ function lower(
   return { kind: 'lower', quotas: concerned, lock, reason, message };
 }
 
-/** Neither with a target pod, nor at its end, nor gone. */
-function isWaiting(uid: string, { migrations, targets }: LowerSnapshot): boolean {
-  const migration = migrations.find(({ metadata }) => metadata.uid === uid);
+/** Neither with the pod that it waited for, nor at its end, nor gone. */
+function isWaiting(waiting: Waiting, { migrations, targets }: LowerSnapshot): boolean {
+  const migration = migrations.find(({ metadata }) => metadata.uid === waiting.uid);
   if (migration === undefined || isFinal(migration)) return false;
   if (migration.metadata.deletionTimestamp !== undefined) return false;
-  return targetPodOf({ name: '', uid }, targets) === undefined;
+  return admittedPodOf(waiting, targets) === undefined;
 }
 
 function settled(lock: Lock, { targets }: LowerSnapshot): readonly [Reason, string] {
-  const admitted = lock.migrations.filter((migration) => targetPodOf(migration, targets) !== undefined);
+  const admitted = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
   if (admitted.length === 0) return [REASON.ended, 'every migration of the lock has ended or is gone'];
-  return [REASON.admitted, `${admitted.map(({ name }) => name).join(', ')} got the target pod`];
+  return [REASON.admitted, `${admitted.map(({ name }) => name).join(', ')} got the pod that was missing`];
 }
 
 const keepWaiting = (waiting: Lock['migrations']): LowerDecision => ({
   kind: 'wait',
   reason: REASON.stillWaiting,
-  message: `${waiting.map(({ name }) => name).join(', ')} has no target pod yet`,
+  message: `${waiting.map(({ name }) => name).join(', ')} still waits for its pod`,
 });
 
 /** Nothing happened for stallSeconds after the raise was enforced: one nudge, then lower. */
@@ -120,26 +120,35 @@ function stalled(
   lock: Lock,
   waiting: Lock['migrations'],
 ): LowerDecision | undefined {
-  const { quotas, now, stallSeconds, migrations } = snapshot;
-  const raised = quotas.flatMap((quota) => {
-    const state = grantOf(quota);
-    return state.kind === 'held' && state.grant.token === lock.token ? [{ quota, grant: state.grant }] : [];
-  });
-  if (raised.length === 0 || !raised.every(({ quota }) => isRaiseEnforced(quota))) return undefined;
-  const since = Math.max(...raised.map(({ grant }) => Date.parse(grant.raisedAt)));
-  if (now < since + stallSeconds * 1_000) return undefined;
-
+  const { now, migrations } = snapshot;
+  const since = enforcedSince(snapshot, lock);
+  if (since === undefined) return undefined;
   const still = migrations.filter(({ metadata }) => waiting.some(({ uid }) => uid === metadata.uid));
+  const stalledAt = since + snapshot.stallSeconds * 1_000;
   const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token));
   const reason = REASON.raisedButNotAdmitted;
   const names = still.map(({ metadata }) => metadata.name).join(', ');
-  if (nudgedAt.includes(undefined)) {
+  const isEarly = (at: number | undefined): boolean => at === undefined || at < stalledAt;
+  // No event of a quota has virt-controller look at a migration without the condition: that one is asked for at once, too.
+  const isAsleep = !still.every(wasRejectedByQuota) && nudgedAt.includes(undefined);
+  if (isAsleep || (now >= stalledAt && nudgedAt.some(isEarly))) {
     if (!snapshot.mayNudge) return undefined;
     const value = `${lock.token} ${new Date(now).toISOString()}`;
     return { kind: 'nudge', migrations: still, value, reason, message: `nudging ${names}` };
   }
-  if (now < Math.max(...nudgedAt.map((at) => at ?? now)) + NUDGE_SECONDS * 1_000) return undefined;
-  return lower(snapshot, lock, [reason, `raised, and ${names} still got no target pod`]);
+  if (now < Math.max(stalledAt, ...nudgedAt.map((at) => (at ?? now) + NUDGE_SECONDS * 1_000)))
+    return undefined;
+  return lower(snapshot, lock, [reason, `raised, and ${names} still got no pod`]);
+}
+
+/** When the last quota of this lock was raised, milliseconds; undefined: not all that were are enforced yet. */
+function enforcedSince({ quotas }: LowerSnapshot, { token }: Lock): number | undefined {
+  const raised = quotas.flatMap((quota) => {
+    const state = grantOf(quota);
+    return state.kind === 'held' && state.grant.token === token ? [{ quota, grant: state.grant }] : [];
+  });
+  if (raised.length === 0 || !raised.every(({ quota }) => isRaiseEnforced(quota))) return undefined;
+  return Math.max(...raised.map(({ grant }) => Date.parse(grant.raisedAt)));
 }
 
 /** When this migration was nudged for this lock, milliseconds; undefined: not yet. */

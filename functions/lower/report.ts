@@ -1,5 +1,5 @@
 import { grantOf } from '../domain/grant.ts';
-import { targetPodOf } from '../domain/migration.ts';
+import { admittedPodOf } from '../domain/migration.ts';
 import { EVENT_REASON, KIND, REASON, type Reason } from '../domain/names.ts';
 import { aboutMigration, aboutVmmrq, type EventReport, type Subject } from '../domain/report.ts';
 import type { ForeignEdit } from '../domain/restore.ts';
@@ -25,14 +25,14 @@ export async function report({ decision, snapshot, edits }: Lowered, tools: Tool
   const lowered =
     told === undefined ? [] : [...onVmmrqs, ...onMigrations].map((on) => ({ ...told, on, key }));
   const admitted = (lock?.migrations ?? []).flatMap((migration): EventReport[] => {
-    const pod = targetPodOf(migration, snapshot.targets)?.metadata.name;
+    const pod = admittedPodOf(migration, snapshot.targets)?.metadata.name;
     if (pod === undefined) return [];
     return [
       {
         on: aboutMigration(namespace, migration),
         type: 'Normal',
         reason: EVENT_REASON.migrationAdmitted,
-        message: `the target pod ${pod} of ${migration.name} is there`,
+        message: `the ${migration.lacks ?? 'target'} pod ${pod} of ${migration.name} is there`,
         key: `${key} ${migration.uid}`,
       },
     ];

@@ -1,7 +1,7 @@
 import { afterFailure, afterSuccess, fingerprintOf, lastAttemptOf, sizesOf } from '../domain/attempt.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
-import { gotThrough, isBlocked, referenceOf } from '../domain/migration.ts';
+import { blockedAmong, gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import { enforcesNoMore } from '../domain/restore.ts';
@@ -85,7 +85,7 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const succeeded = gotThrough(lock.migrations, pods);
   const reason = (lock.ended?.reason ?? failureOf(snapshot, lock)) as Reason;
   const lockedMs = Math.max(0, now - Date.parse(lock.acquiredAt)) + CLOCK_GRAIN_MS;
-  const blocked = migrations.filter((migration) => isBlocked(migration, pods)).map(referenceOf);
+  const blocked = blockedAmong(migrations, pods).map(({ waiting }) => waiting);
   const fingerprint = fingerprintOf({ migrations: blocked, quotas, vmmrqs });
   const attempt = succeeded
     ? afterSuccess(last, now)

@@ -97,6 +97,32 @@ export function aTarget(
   );
 }
 
+/** The pod that attaches the hotplugged volumes to this launcher; of a migration's target with its UID. */
+export function anAttachment(launcher: Pod, migration?: Migration): Pod {
+  const { name, uid } = launcher.metadata;
+  const resources = { requests: { cpu: '10m', memory: '2M' }, limits: { cpu: '100m', memory: '80M' } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...metadata(`hp-volume-${name}`),
+      labels: {
+        [KUBEVIRT.launcherLabel]: KUBEVIRT.attachment,
+        ...(migration === undefined ? {} : { [KUBEVIRT.migrationJobUID]: migration.metadata.uid }),
+      },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid, controller: true }],
+    },
+    spec: { containers: [{ name: 'hotplug-disk', resources }] },
+    status: { phase: 'Running', qosClass: 'Burstable' },
+  };
+}
+
+/** Its containers are ready. */
+export const ready: Change<Pod> = (pod) => ({
+  ...pod,
+  status: { ...pod.status, phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+});
+
 export const onNode =
   (nodeName: string): Change<Pod> =>
   (pod) => ({ ...pod, spec: { ...pod.spec, nodeName } });

@@ -45,7 +45,7 @@ export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): Namespace
     migrations: [aMigration()],
     quotas: [aQuota()],
     vmmrqs: [aVmmrq()],
-    launchers: [aLauncher()],
+    pods: [aLauncher()],
     vmis: new Map([['vm0', aVmi()]]),
     limitRanges: [],
     events: [],

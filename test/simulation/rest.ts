@@ -1,6 +1,6 @@
 import { MAX_LOCK_SECONDS } from '../../functions/domain/lock.ts';
 import { REPAIR_MS } from '../../functions/domain/attempt.ts';
-import { isBlocked, isFinal, targetPodOf, referenceOf } from '../../functions/domain/migration.ts';
+import { isFinal, referenceOf, targetPodOf, waitingOf } from '../../functions/domain/migration.ts';
 import { CONDITION } from '../../functions/domain/names.ts';
 import type { Migration, Pod, Vmmrq } from '../../functions/domain/objects.ts';
 import { MIGRATIONS, PODS, VMMRQS } from '../../functions/kubernetes/resources.ts';
@@ -34,7 +34,7 @@ export function unreported({ store }: World): string[] {
   return open
     .filter((migration) => {
       if (targetPodOf(referenceOf(migration), pods) !== undefined) return true;
-      if (!isBlocked(migration, pods)) return true;
+      if (waitingOf(migration, pods) === undefined) return true;
       return !vmmrqs.every((vmmrq) => saysBlocked(vmmrq, migration.metadata.name));
     })
     .map(

@@ -12,6 +12,8 @@ export interface TenantWish {
   readonly name: string;
   /** How many VMs run, vm0, vm1, …: one core and 1Gi each; 1 when left out. */
   readonly vms?: number;
+  /** Names of volume claims that are hotplugged into each VM. */
+  readonly hotplug?: readonly string[];
   /** ResourceQuotas by name; left out: one that is nearly full. */
   readonly quotas?: Readonly<Record<string, ResourceList>>;
   /** What the VMMRQ `more` gives; null: there is none; left out: enough for one migration. */
@@ -56,7 +58,7 @@ export const roomFor = (launchers: number): ResourceList => ({
 });
 
 export async function newTenant(lab: Pick<Lab, 'admin' | 'watch'>, wish: TenantWish): Promise<Tenant> {
-  const { name, vms = 1, quotas = { quota: fullFor(vms) }, gives = roomFor(1), by } = wish;
+  const { name, vms = 1, hotplug = [], quotas = { quota: fullFor(vms) }, gives = roomFor(1), by } = wish;
   const { admin } = lab;
   await createNamespace(admin, name);
   const history = await lab.watch(name);
@@ -69,7 +71,7 @@ export async function newTenant(lab: Pick<Lab, 'admin' | 'watch'>, wish: TenantW
   if (gives !== null)
     await give(admin, { namespace: name, name: 'more', ...(by === undefined ? {} : { by }) }, gives);
   await Promise.all(
-    Array.from({ length: vms }, (_, vm) => runVmi(admin, { namespace: name, name: `vm${vm}` })),
+    Array.from({ length: vms }, (_, vm) => runVmi(admin, { namespace: name, name: `vm${vm}`, hotplug })),
   );
   const isRunning = (vm: number): boolean =>
     history.latest(FULL_VMIS, `vm${vm}`)?.status?.phase === 'Running';
