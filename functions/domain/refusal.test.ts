@@ -134,6 +134,16 @@ test('refusalsOf: of an attachment pod, where that is what is waited for', () =>
   expect(quotasOf()).toEqual(['launcher']);
 });
 
+test('refusalsOf: of one second the one that was written last comes first', () => {
+  const written = (quota: string, resourceVersion: string): ReturnType<typeof aFailure> => {
+    const event = aFailure(exceeded(quota, 'pods=1'), -5);
+    return { ...event, metadata: { ...event.metadata, resourceVersion } };
+  };
+  const events = [written('first', '99'), written('last', '1000'), written('between', '101')];
+  const quotas = refusalsOf(aBlocked(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
+  expect(quotas).toEqual(['last', 'between', 'first']);
+});
+
 test('refusalsOf: of this VM, since the migration began, the newest first, and only what can be read', () => {
   const events = [
     aFailure(exceeded('first', 'pods=1'), -60),

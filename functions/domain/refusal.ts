@@ -112,9 +112,15 @@ export function refusalsOf(
   return events
     .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
     .filter((event) => timeOf(event) >= since)
-    .toSorted((one, other) => timeOf(other) - timeOf(one))
+    .toSorted((one, other) => timeOf(other) - timeOf(one) || writtenAfter(other, one))
     .flatMap(({ message = '' }) => parseRefusal(message, lacks) ?? []);
 }
+
+/** Of one second: resource versions of one kind can be compared (kubernetes KEP-5504). Above 0: `one` was written later. */
+const writtenAfter = (one: KubernetesEvent, other: KubernetesEvent): number =>
+  versionOf(one).localeCompare(versionOf(other));
+
+const versionOf = ({ metadata }: KubernetesEvent): string => metadata.resourceVersion.padStart(20, '0');
 
 /** When it happened last, milliseconds; whole seconds, like a migration's creation. */
 function timeOf({ lastTimestamp, metadata }: KubernetesEvent): number {
