@@ -1,11 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   aMigration,
+  anAttachment,
   aTarget,
   inPhase,
   nudgedFor,
   ofVm,
   podPhase,
+  ready,
   withCondition,
 } from '../../test/builders/kubevirt.ts';
 import {
@@ -167,6 +169,29 @@ describe('left alone', () => {
     ],
   ])('%s: it waits', (_, different) => {
     expect(decided(different)).toMatchObject({ kind: 'wait', reason: REASON.stillWaiting });
+  });
+});
+
+describe('locked for an attachment pod', () => {
+  const waiting = { name: 'mig0', uid: 'uid-of-mig0', lacks: 'attachment' } as const;
+  const target = aTarget(aMigration(), ready);
+  const forAttachment = (different: Partial<LowerSnapshot> = {}): LowerDecision =>
+    decided({
+      namespace: aNamespace(lockedBy(aLock({ migrations: [waiting] }))),
+      targets: [target],
+      ...different,
+    });
+
+  test('a target alone does not settle it; its attachment pod does', () => {
+    expect(forAttachment()).toMatchObject({ kind: 'wait', reason: REASON.stillWaiting });
+    const targets = [target, anAttachment(target, aMigration())];
+    expect(forAttachment({ targets })).toMatchObject({ kind: 'lower', reason: REASON.admitted });
+  });
+
+  test('its volumes were unplugged, and it goes on without: lowered', () => {
+    expect(forAttachment({ migrations: [aMigration(inPhase('Scheduling'))] })).toMatchObject({
+      kind: 'lower',
+    });
   });
 });
 

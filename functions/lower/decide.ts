@@ -1,6 +1,6 @@
 import { grantOf } from '../domain/grant.ts';
 import { isExpired, lockOf, LOCK_VERSION, type Lock, type LockState, type Waiting } from '../domain/lock.ts';
-import { admittedPodOf, isFinal, wasRejectedByQuota } from '../domain/migration.ts';
+import { admittedPodOf, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
 import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 import { isRaiseEnforced } from '../domain/restore.ts';
@@ -99,6 +99,8 @@ function isWaiting(waiting: Waiting, { migrations, targets }: LowerSnapshot): bo
   const migration = migrations.find(({ metadata }) => metadata.uid === waiting.uid);
   if (migration === undefined || isFinal(migration)) return false;
   if (migration.metadata.deletionTimestamp !== undefined) return false;
+  // Its volumes may have been unplugged meanwhile: then it goes on without.
+  if (waiting.lacks === 'attachment' && !isPending(migration)) return false;
   return admittedPodOf(waiting, targets) === undefined;
 }
 

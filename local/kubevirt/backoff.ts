@@ -8,15 +8,21 @@ const REFILL_MS = 100;
  * 10 a second after that; the longer delay counts.
  */
 export class Backoff {
+  readonly #firstMs: number;
   readonly #failures = new Map<string, number>();
   #tokens = BUCKET;
   #countedAt = 0;
+
+  /** `firstMs`: client-go's when left out. */
+  constructor(firstMs = FIRST_MS) {
+    this.#firstMs = firstMs;
+  }
 
   /** The delay in milliseconds before a failed key may be tried again. */
   next(key: string, nowMs: number): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    return Math.max(Math.min(FIRST_MS * 2 ** failures, MOST_MS), this.#takeToken(nowMs));
+    return Math.max(Math.min(this.#firstMs * 2 ** failures, MOST_MS), this.#takeToken(nowMs));
   }
 
   /** The key was worked without failure. */

@@ -34,7 +34,8 @@ export class MigrationController {
   readonly #writes: MigrationWrites;
   readonly #targetPods: TargetPods;
 
-  constructor(world: World) {
+  /** `retryMs`: the first delay of a migration that failed to be worked. */
+  constructor(world: World, retryMs?: number) {
     this.#world = world;
     this.#writes = new MigrationWrites(world);
     this.#targetPods = new TargetPods(world, this.#writes);
@@ -42,6 +43,7 @@ export class MigrationController {
       workers: WORKERS,
       work: (key) => this.#reconcile(key),
       priority: (key) => priorityOf(world.migrations.get(key)),
+      retryMs,
       log: world.log,
     });
     world.migrations.onChange(({ object }) => this.#queue.add(keyOf(object)));

@@ -11,6 +11,8 @@ export interface QueueOptions {
   readonly work: (key: string) => Promise<Again>;
   /** The greater goes first; 0 for all when left out. */
   readonly priority?: (key: string) => number;
+  /** The first delay of a key that failed, milliseconds; client-go's when left out. */
+  readonly retryMs?: number | undefined;
   readonly log: Log;
 }
 
@@ -27,7 +29,7 @@ interface Entry {
  */
 export class Queue {
   readonly #options: QueueOptions;
-  readonly #backoff = new Backoff();
+  readonly #backoff: Backoff;
   readonly #waiting = new Map<string, Entry>();
   readonly #working = new Map<string, Promise<void>>();
   #arrivals = 0;
@@ -35,6 +37,7 @@ export class Queue {
 
   constructor(options: QueueOptions) {
     this.#options = options;
+    this.#backoff = new Backoff(options.retryMs);
   }
 
   add(key: string, afterMs = 0): void {

@@ -15,6 +15,8 @@ export interface KubeVirtOptions {
   readonly nodes?: readonly string[];
   /** What goes wrong and is tried again; nothing when left out. */
   readonly log?: Log;
+  /** How long a refused migration sleeps at first, milliseconds; 5, as KubeVirt's, when left out. */
+  readonly retryMs?: number;
   /** What is left out is as in the recorded histories. */
   readonly timings?: Partial<Timings>;
 }
@@ -37,7 +39,7 @@ export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtS
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
   const actors = [
     new VmiController(world),
-    new MigrationController(world),
+    new MigrationController(world, options.retryMs),
     new Nodes({ cluster, pods, vmis, names: nodes, timings, log }),
   ];
   const watches = new AbortController();

@@ -90,35 +90,6 @@ async function blocked(namespace: string): Promise<{ recording: Recording; migra
 }
 
 describe('a blocked migration', () => {
-  test('is tried again at once when a quota of its namespace is updated or deleted, whatever changed', async () => {
-    const namespace = 'retriggered';
-    const { recording, migration } = await blocked(namespace);
-    const refusals = (): RecordedEvent[] =>
-      eventsIn(recording).filter(({ reason }) => reason === 'FailedCreate');
-    await recording.until(() => refusals().length === 9);
-    const timeOf = (event: RecordedEvent | undefined): number =>
-      Number(BigInt(`0x${event?.metadata.name.split('.')[1] ?? '0'}`) / 1_000_000n);
-
-    await rig.admin.patch(RESOURCE_QUOTAS, at(namespace, 'quota'), {
-      merge: { metadata: { annotations: { touched: 'yes' } } },
-    });
-    await recording.until(() => refusals().length === 10);
-    const [ninth, tenth] = refusals().slice(-2);
-    // The back-off alone would have waited 1280 ms.
-    expect(timeOf(tenth) - timeOf(ninth)).toBeLessThan(1200);
-    expect(tenth?.message).toMatch(
-      /^\(combined from similar events\): Error creating pod: .* exceeded quota: quota/,
-    );
-
-    const deleted = Date.now();
-    await rig.admin.delete(RESOURCE_QUOTAS, at(namespace, 'quota'));
-    await untilMigration(rig.admin, at(namespace), isIn('Scheduling'));
-    // ... and now 2560 ms.
-    expect(Date.now() - deleted).toBeLessThan(2000);
-    expect(await targetOf(namespace, migration)).toBeDefined();
-    await recording.stop();
-  });
-
   test('that is cancelled with its target pod there: pod deleted, Failed, gone; the source stays', async () => {
     const namespace = 'cancelled';
     const { recording, migration } = await blocked(namespace);
