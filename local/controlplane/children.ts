@@ -1,5 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isLeaving, killAtExit } from './exit.ts';
 
 export interface ChildOptions {
@@ -19,6 +20,8 @@ export interface Child {
   readonly pid: number;
   /** Resolves to how it ended ("exit code 1", "signal SIGKILL"); never resolves once we are ending ourselves. */
   readonly ended: Promise<string>;
+  /** SIGSTOP; resolves when no thread of it runs any more, which a busy machine takes its time for; or at a SIGCONT. */
+  pause(): Promise<void>;
   /** Sends a signal to the process (not to its children). Does nothing when it is gone. */
   signal(signal: NodeJS.Signals): void;
   /**
@@ -32,6 +35,7 @@ export interface Child {
 
 const GRACE_MS = 5_000;
 const TAIL_LINES = 15;
+const LOOK_EVERY_MS = 2;
 
 /** Starts a process in a session of its own, so that Ctrl-C reaches only us and we end it in order. */
 export async function startChild(options: ChildOptions): Promise<Child> {
@@ -45,6 +49,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   });
   closeSync(log);
   let over = false;
+  /** How often it was told to go on. */
+  let going = 0;
   const gone = new Promise<string>((resolve) => {
     spawned.once('exit', (code, signal) =>
       resolve(signal === null ? `exit code ${String(code)}` : `signal ${signal}`),
@@ -65,7 +71,13 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     pid,
     ended: gone.then((how) => (isLeaving() ? new Promise<string>(() => undefined) : how)),
     signal: (signal) => {
+      if (signal === 'SIGCONT') going += 1;
       if (!over) kill(pid, signal);
+    },
+    pause: async () => {
+      if (!over) kill(pid, 'SIGSTOP');
+      const since = going;
+      while (going === since && !over && !isStopped(pid)) await delay(LOOK_EVERY_MS);
     },
     stop: async (graceMs = GRACE_MS) => {
       if (over) return;
@@ -102,6 +114,16 @@ function dyingWithUs(command: string, args: readonly string[]): [string, string[
   return canDieWithParent
     ? ['setpriv', ['--pdeathsig', 'KILL', '--', command, ...args]]
     : [command, [...args]];
+}
+
+/** One thread takes the signal, and stops the others once it gets a processor itself (proc(5): state T). True without /proc. */
+function isStopped(pid: number): boolean {
+  const tasks = `/proc/${String(pid)}/task`;
+  if (!existsSync(tasks)) return true;
+  return readdirSync(tasks).every((thread) => {
+    const stat = readFileSync(`${tasks}/${thread}/stat`, 'utf8');
+    return ['T', 'Z', 'X'].includes(stat.slice(stat.lastIndexOf(')') + 2)[0] ?? '');
+  });
 }
 
 function kill(pid: number, signal: NodeJS.Signals): void {

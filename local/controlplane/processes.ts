@@ -53,8 +53,8 @@ export interface ControlPlane {
   kubeconfigFor(account: { namespace: string; name: string }): Promise<string>;
   /** Path of a kubeconfig of one of StartOptions.users or DEFAULT_USERS; rejects for any other. */
   kubeconfigForUser(user: User): Promise<string>;
-  /** SIGSTOP: no status.hard, no garbage collection, until it is resumed. */
-  pauseControllerManager(): void;
+  /** Resolves when it stands still: no status.hard, no garbage collection, until it is resumed. */
+  pauseControllerManager(): Promise<void>;
   resumeControllerManager(): void;
   /** From now on the second API server hears of namespaces, and only of them, so much later: its caches lag differently. */
   lagNamespaces(milliseconds: number): void;
@@ -150,8 +150,8 @@ export class LocalControlPlane implements ControlPlane {
     return this.#kubeconfigOf(user);
   }
 
-  pauseControllerManager(): void {
-    this.#controllerManager?.signal('SIGSTOP');
+  async pauseControllerManager(): Promise<void> {
+    await this.#controllerManager?.pause();
   }
 
   resumeControllerManager(): void {

@@ -28,7 +28,7 @@ export function pauseAtTargets(admin: Cluster, controlPlane: ControlPlane, ms: n
     if (seen.has(uid)) return;
     seen.add(uid);
     until = performance.now() + ms;
-    controlPlane.pauseControllerManager();
+    void controlPlane.pauseControllerManager();
     timer ??= setTimeout(resume, ms);
   };
   const following = follow(

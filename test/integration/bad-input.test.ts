@@ -237,7 +237,7 @@ test('a namespace that is being deleted: Unsupported, and not locked', async () 
   const release = lab.hold(tenant.name, 'mtq-feasibility');
   await tenant.migrate();
   await tenant.untilBlocked();
-  lab.cluster.controlPlane.pauseControllerManager();
+  await lab.cluster.controlPlane.pauseControllerManager();
   try {
     await lab.admin.delete(NAMESPACES, { name: tenant.name });
     release();

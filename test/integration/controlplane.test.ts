@@ -55,7 +55,7 @@ describe('quotas', () => {
 
   test('status.hard waits while the controller manager is paused', async () => {
     await makeNamespace('paused');
-    controlPlane.pauseControllerManager();
+    await controlPlane.pauseControllerManager();
     await admin.create(RESOURCE_QUOTAS, quota('paused', { pods: '1' }));
     // As long as a hundred quotas usually take.
     await expect(statusOf('paused', AbortSignal.timeout(1_000))).rejects.toMatchObject({

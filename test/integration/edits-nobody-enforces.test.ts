@@ -36,7 +36,7 @@ beforeAll(async () => {
       await tenant.history.until('the target pod is charged', () => countedPods(tenant) === '2');
     }),
   );
-  lab.cluster.controlPlane.pauseControllerManager();
+  await lab.cluster.controlPlane.pauseControllerManager();
   for (const [what, hard] of Object.entries(EDITS)) await edit(tenants.get(what), hard);
   for (const go of holds) go();
 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await raised.history.until('the target pod is charged', () => countedPods(raised) === '2');
   await blocked.untilBlocked();
 
-  lab.cluster.controlPlane.pauseControllerManager();
+  await lab.cluster.controlPlane.pauseControllerManager();
   lower();
   lock();
   // It stands still until both have come as far as they can without it.

@@ -21,7 +21,7 @@ test('a quota whose status nobody has computed yet: nothing is locked, it says s
   const go = lab.hold(name, 'mtq-feasibility', 'mtq-lock');
   await tenant.migrate();
   await tenant.untilBlocked();
-  lab.cluster.controlPlane.pauseControllerManager();
+  await lab.cluster.controlPlane.pauseControllerManager();
   const uncounted = { metadata: { namespace: name, name: 'uncounted' }, spec: { hard: { pods: '10' } } };
   await lab.admin.create(RESOURCE_QUOTAS, uncounted);
   go();

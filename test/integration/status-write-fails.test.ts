@@ -49,7 +49,7 @@ beforeAll(async () => {
       if (tenant !== undefined) await course.run(tenant);
     }),
   );
-  lab.cluster.controlPlane.pauseControllerManager();
+  await lab.cluster.controlPlane.pauseControllerManager();
   for (const go of holds) go();
 });
 

@@ -53,7 +53,7 @@ beforeAll(async () => {
   for (const crd of await render('config/crd')) await admin.create<KubernetesObject>(CRDS, crd);
   await untilServed(admin, VMMRQS);
   // Nobody counts, collects or ends what is made here.
-  controlPlane.pauseControllerManager();
+  await controlPlane.pauseControllerManager();
 });
 
 afterAll(async () => {

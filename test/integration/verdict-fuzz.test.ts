@@ -48,7 +48,7 @@ beforeAll(async () => {
   const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };
   const clusters = { admin, virtController: connect(await controlPlane.kubeconfigFor(account)) };
   // Its part (status.hard, status.used) is ours here: what is used is part of the case.
-  controlPlane.pauseControllerManager();
+  await controlPlane.pauseControllerManager();
   all = await run(clusters);
 });
 

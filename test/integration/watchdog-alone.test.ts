@@ -24,7 +24,7 @@ test('no function and no quota controller: the watchdog puts spec and status bac
   const again = lab.hold(tenant.name, 'mtq-lower', 'mtq-unlock');
   await tenant.migrate();
   await tenant.history.until('it is raised', () => wasRaised(tenant.history));
-  controlPlane.pauseControllerManager();
+  await controlPlane.pauseControllerManager();
   await tenant.untilUnlocked();
   controlPlane.resumeControllerManager();
   again();

@@ -53,6 +53,7 @@ export async function modelled(namespace: string): Promise<{ side: Side; settle:
     },
     pauseController: () => {
       isPaused = true;
+      return Promise.resolve();
     },
     resumeController: () => {
       isPaused = false;

@@ -30,7 +30,7 @@ export interface Side {
   readonly asked: () => Asked[];
   readonly guardIs: (mode: GuardMode) => void;
   /** The quota controller stands still, and goes on. */
-  readonly pauseController: () => void;
+  readonly pauseController: () => Promise<void>;
   readonly resumeController: () => void;
 }
 

@@ -185,12 +185,12 @@ export const resize = (name: string, requests: ResourceList, options: { by?: Use
   },
 });
 
-const set = (what: string, act: (side: Side) => void): Step => ({
+const set = (what: string, act: (side: Side) => unknown): Step => ({
   what,
   by: 'tenant',
-  act: ({ side }) => {
-    act(side);
-    return Promise.resolve('done');
+  act: async ({ side }) => {
+    await act(side);
+    return 'done';
   },
 });
 
