@@ -103,6 +103,25 @@ describe('blocked migrations', () => {
     ]);
   });
 
+  test('one that is asked for seldom by now is asked for at once when something of the namespace has changed', async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    const since = (minute: number): ReturnType<typeof aVmmrq> =>
+      aVmmrq((vmmrq) => ({
+        ...vmmrq,
+        status: {
+          conditions: [
+            {
+              type: CONDITION.locked,
+              status: 'False',
+              lastTransitionTime: `2026-01-01T00:0${String(minute)}:00Z`,
+            },
+          ],
+        },
+      }));
+    const { posted } = await sweeps(8, { before: (sweep) => cluster.put(VMMRQS, since(sweep < 6 ? 1 : 2)) });
+    expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 1, 1, 0]);
+  });
+
   test('one that no condition calls refused: its attachment pod may be', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration(withCondition()));

@@ -58,8 +58,8 @@ async function sweepMigrations(
     tools.cluster.list(MIGRATIONS, {}),
   ]);
   const next = new Map<string, Known>();
-  for (const [namespace, uids] of concerned(vmmrqs.items, migrations.items)) {
-    const of = fingerprint(uids.toSorted().join());
+  for (const [namespace, found] of concerned(vmmrqs.items, migrations.items)) {
+    const of = fingerprint(found.toSorted().join());
     const before = known.get(namespace);
     const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
     next.set(namespace, await ask(tools, namespace, { ...now, seen: now.seen + 1 }));
@@ -68,20 +68,26 @@ async function sweepMigrations(
 }
 
 /**
- * Namespaces with a VMMRQ where a migration is Pending, or where the VMMRQ still says so; with the migrations' UIDs. Not
- * only what KubeVirt's condition says: of an attachment pod that is refused it says nothing (facts/kubevirt.md §1.3).
+ * Namespaces with a VMMRQ where a migration is Pending, or where the VMMRQ still says so; with what is new where something
+ * happened: the migrations' UIDs, and when the VMMRQs' conditions changed. Not only what KubeVirt's condition says: of an
+ * attachment pod that is refused it says nothing (facts/kubevirt.md §1.3).
  */
 function concerned(vmmrqs: readonly Vmmrq[], migrations: readonly Migration[]): Map<string, string[]> {
-  const helped = new Set(vmmrqs.map(namespaceOf));
-  const found = new Map(vmmrqs.filter(saysBusy).map((vmmrq) => [namespaceOf(vmmrq), [] as string[]]));
-  for (const migration of migrations.filter(isPending)) {
-    const namespace = namespaceOf(migration);
-    if (helped.has(namespace)) {
-      found.set(namespace, [...(found.get(namespace) ?? []), migration.metadata.uid]);
-    }
-  }
+  const pending = migrations.filter(isPending);
+  const isConcerned = new Set([...pending, ...vmmrqs.filter(saysBusy)].map(namespaceOf));
+  const found = new Map<string, string[]>();
+  const note = (object: KubernetesObject, ...news: readonly string[]): void => {
+    const namespace = namespaceOf(object);
+    found.set(namespace, [...(found.get(namespace) ?? []), ...news]);
+  };
+  for (const vmmrq of vmmrqs) if (isConcerned.has(namespaceOf(vmmrq))) note(vmmrq, ...changesOf(vmmrq));
+  for (const migration of pending)
+    if (found.has(namespaceOf(migration))) note(migration, migration.metadata.uid);
   return found;
 }
+
+const changesOf = ({ status }: Vmmrq): string[] =>
+  (status?.conditions ?? []).map(({ type, lastTransitionTime }) => `${type} ${lastTransitionTime ?? ''}`);
 
 const namespaceOf = ({ metadata }: KubernetesObject): string => metadata.namespace ?? '';
 

@@ -4,14 +4,17 @@ import {
   aMigration,
   anAttachment,
   aTarget,
+  aVmi,
+  ofVm,
   ready,
   withCondition,
 } from '../../test/builders/kubevirt.ts';
+import { annotated, named } from '../../test/builders/object.ts';
 import { aQuota, hard, used } from '../../test/builders/quota.ts';
 import { aFailure, exceeded, forbidden } from '../../test/builders/refusal.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
-import { REASON } from './names.ts';
+import { ANNOTATION, REASON } from './names.ts';
 import type { KubernetesEvent } from './objects.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
 
@@ -79,6 +82,41 @@ describe('a target that waits for its attachment pod', () => {
     ]);
   });
 
+  test('others wait until it is through: its lock is its own', () => {
+    const others = {
+      migrations: [aMigration(named('mig1'), ofVm('vm1')), aMigration(withCondition())],
+      pods: [...(waiting.pods ?? []), aLauncher('vm1')],
+      vmis: new Map([
+        ['vm0', aVmi()],
+        ['vm1', aVmi('vm1')],
+      ]),
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'limits.memory': '9G' }))],
+    };
+    const { verdicts, migrations } = assessed(others);
+    expect(verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }, { reason: REASON.afterOthers }]);
+    expect(migrations).toMatchObject([{ name: 'mig0' }]);
+  });
+
+  test('KubeVirt counts it among its parallel ones: nobody is locked for whom it would not start', () => {
+    const others = {
+      migrations: [aMigration(named('mig1'), ofVm('vm1')), aMigration(withCondition())],
+      pods: [...(waiting.pods ?? []), aLauncher('vm1')],
+      vmmrqs: [aVmmrq(giving({ pods: '1' }))],
+    };
+    const on = (node: string, perCluster: number): (string | undefined)[] =>
+      assessed({
+        ...others,
+        parallel: { running: 0, perCluster, outbound: new Map(), perNode: 1 },
+        vmis: new Map([
+          ['vm0', aVmi()],
+          ['vm1', aVmi('vm1', node)],
+        ]),
+      }).verdicts.map(({ reason }) => reason);
+    expect(on('node1', 5)).toEqual([REASON.notEnough, REASON.parallelLimit]);
+    expect(on('node2', 1)).toEqual([REASON.notEnough, REASON.parallelLimit]);
+    expect(on('node2', 5)).toEqual([REASON.notEnough, REASON.notEnough]);
+  });
+
   test('KubeVirt’s parallel limits let it run already', () => {
     const parallel = { running: 5, perCluster: 5, outbound: new Map(), perNode: 2 };
     expect(assessed({ parallel }).verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }]);
@@ -107,8 +145,20 @@ describe('a target that will need an attachment pod', () => {
   });
 
   test('is not let in to wait for one that can never come', () => {
-    expect(with1('624m').verdicts).toMatchObject([
-      { reason: REASON.notEnough, message: expect.stringContaining('requests.cpu=1m more') },
-    ]);
+    const message = expect.stringMatching(
+      /requests.cpu=625m for it and the pod that attaches .* that is requests.cpu=1m more/,
+    );
+    expect(with1('624m').verdicts).toMatchObject([{ reason: REASON.notEnough, message }]);
+  });
+
+  test('nor where nobody may raise for it', () => {
+    const skipped = aQuota(
+      named('pods'),
+      annotated(ANNOTATION.skip, 'true'),
+      hard({ pods: '3' }),
+      used({ pods: '2' }),
+    );
+    const { verdicts } = assessed({ ...before, quotas: [...(before.quotas ?? []), skipped] });
+    expect(verdicts).toMatchObject([{ verdict: 'Unsupported', reason: REASON.skipped }]);
   });
 });

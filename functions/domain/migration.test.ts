@@ -11,10 +11,19 @@ import {
   ready,
   receiving,
   withCondition,
+  withContainer,
   withPriority,
 } from '../../test/builders/kubevirt.ts';
-import { beingDeleted, createdAt, labelled, named, withUid } from '../../test/builders/object.ts';
 import {
+  beingDeleted,
+  createdAt,
+  labelled,
+  named,
+  withUid,
+  type Change,
+} from '../../test/builders/object.ts';
+import {
+  blockedAmong,
   byTurn,
   gotThrough,
   isFinal,
@@ -29,7 +38,7 @@ import {
   waitingOf,
 } from './migration.ts';
 import { KUBEVIRT } from './names.ts';
-import type { Condition, Migration, Pod } from './objects.ts';
+import type { Condition, ContainerStatus, Migration, Pod } from './objects.ts';
 
 const condition = (type: string, status: Condition['status']): Condition => ({ type, status });
 
@@ -50,6 +59,13 @@ describe('isRejectedByQuota', () => {
   ])('%s', (_, migration, want) => {
     expect(isRejectedByQuota(migration)).toBe(want);
   });
+});
+
+test('of two targets the one that lives counts', () => {
+  const going = beingDeleted()(aTarget());
+  const living = named('virt-launcher-vm0-again')(aTarget());
+  expect(targetPodOf(referenceOf(aMigration()), [going, living])).toBe(living);
+  expect(targetPodOf(referenceOf(aMigration()), [going])).toBe(going);
 });
 
 describe('targetPodOf', () => {
@@ -79,13 +95,34 @@ describe('with hotplugged volumes', () => {
   const source = aLauncher();
   const target = aTarget(aMigration(), ready);
   const [ours, its] = [anAttachment(source), anAttachment(target, aMigration())];
+  const running = { running: {} };
+  const compute = (is: Omit<ContainerStatus, 'name'>): Change<Pod> => withContainer('compute', is);
   const notRefused = aMigration(withCondition());
 
   test.each<[string, Pod[], boolean]>([
     ['the target is ready, and has no attachment pod', [source, ours, target], true],
     ['the target has it', [source, ours, target, its], false],
     ['in any phase: it was charged', [source, ours, target, podPhase('Pending')(its)], false],
-    ['the target is not ready yet', [source, ours, aTarget()], false],
+    ['the target is not up yet', [source, ours, aTarget()], false],
+    ['where the guest will run does not run', [source, ours, compute({ ready: false })(target)], false],
+    ['the guest’s own probe', [source, ours, compute({ ready: false, state: running })(target)], true],
+    [
+      'a mesh’s proxy',
+      [source, ours, withContainer('istio-proxy', { ready: false, state: running })(target)],
+      true,
+    ],
+    [
+      'another container',
+      [source, ours, withContainer('hook', { ready: false, state: running })(target)],
+      false,
+    ],
+    ['the target is going', [source, ours, beingDeleted()(target)], false],
+    ['of its own is going', [source, ours, target, beingDeleted()(its)], true],
+    [
+      'one that only says it is its own',
+      [source, ours, target, anAttachment(aLauncher('vm9', withUid('other')), aMigration())],
+      true,
+    ],
     ['the VM has no such volumes', [source, target], false],
     ['the source’s is done', [source, podPhase('Succeeded')(ours), target], false],
     ['that of another VM', [source, anAttachment(aLauncher('vm1', withUid('other'))), target], false],
@@ -106,6 +143,7 @@ describe('with hotplugged volumes', () => {
     const waiting = referenceOf(aMigration());
     expect(gotThrough([waiting], [target])).toBe(true);
     expect(gotThrough([waiting], [its])).toBe(false);
+    expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [its])).toBe(false);
     expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [target])).toBe(false);
     expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [target, its])).toBe(true);
   });
@@ -114,6 +152,14 @@ describe('with hotplugged volumes', () => {
     const old = createdAt(60)(named('old')(ours));
     expect(sourceAttachmentOf(aMigration(), [source, ours, old], 'node1')?.metadata.name).toBe('old');
     expect(sourceAttachmentOf(aMigration(), [source, old, ours], 'node1')?.metadata.name).toBe('old');
+  });
+
+  test('who has its target goes first, then priority', () => {
+    const urgent = aMigration(named('mig1'), ofVm('vm1'), withPriority('system-critical'));
+    const names = blockedAmong([urgent, notRefused], [source, ours, target, aLauncher('vm1')]).map(
+      ({ migration }) => migration.metadata.name,
+    );
+    expect(names).toEqual(['mig0', 'mig1']);
   });
 
   test('its second launcher is no room that comes back by itself', () => {

@@ -19,25 +19,37 @@ export function isRunning({ status }: Migration): boolean {
 
 /**
  * The migration's target launcher. Its label outlives the migration, so the UID must be that of a migration looked at
- * (facts/kubevirt.md §1.2). Any phase counts: an admitted pod was charged.
+ * (facts/kubevirt.md §1.2). Any phase counts: an admitted pod was charged; one that lives goes before one that does not.
  */
-export const targetPodOf = ({ uid }: Reference, launchers: readonly Pod[]): Pod | undefined =>
-  launchers.find(
+export function targetPodOf({ uid }: Reference, pods: readonly Pod[]): Pod | undefined {
+  const targets = pods.filter(
     ({ metadata }) =>
       metadata.labels?.[KUBEVIRT.migrationJobUID] === uid &&
       metadata.labels[KUBEVIRT.launcherLabel] === KUBEVIRT.launcher,
   );
+  return targets.find((pod) => !isGoing(pod)) ?? targets[0];
+}
 
-/** What brings the VM's hotplugged volumes to the target launcher; it carries the migration's UID as that one does. */
-const attachmentPodOf = ({ uid }: Reference, pods: readonly Pod[]): Pod | undefined =>
-  pods.find((pod) => isAttachment(pod) && pod.metadata.labels?.[KUBEVIRT.migrationJobUID] === uid);
+/** What brings a VM's hotplugged volumes to this launcher, which owns it. The newest has all of them; not one that is going. */
+function attachmentPodOf(launcher: Pod | undefined, pods: readonly Pod[]): Pod | undefined {
+  const made = ({ metadata }: Pod): number => Date.parse(metadata.creationTimestamp);
+  return pods
+    .filter((pod) => isAttachment(pod) && isOwnedBy(pod, launcher?.metadata.uid))
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .toSorted((one, other) => made(other) - made(one))[0];
+}
+
+const isOwnedBy = ({ metadata }: Pod, owner: string | undefined): boolean =>
+  metadata.ownerReferences?.some(({ uid, controller }) => uid === owner && controller === true) === true;
 
 const isAttachment = ({ metadata }: Pod): boolean =>
   metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
 
 /** The pod that it waits for, once it is admitted. */
-export const admittedPodOf = (waiting: Waiting, pods: readonly Pod[]): Pod | undefined =>
-  waiting.lacks === 'attachment' ? attachmentPodOf(waiting, pods) : targetPodOf(waiting, pods);
+export function admittedPodOf(waiting: Waiting, pods: readonly Pod[]): Pod | undefined {
+  const target = targetPodOf(waiting, pods);
+  return waiting.lacks === 'attachment' ? attachmentPodOf(target, pods) : target;
+}
 
 /** Each of these has the pod that it waits for. */
 export const gotThrough = (migrations: readonly Waiting[], pods: readonly Pod[]): boolean =>
@@ -77,45 +89,54 @@ export function waitingOf(migration: Migration, pods: readonly Pod[]): Waiting |
   const reference = referenceOf(migration);
   const target = targetPodOf(reference, pods);
   if (target === undefined) return isRejectedByQuota(migration) ? reference : undefined;
-  if (!isPending(migration) || !isReady(target)) return undefined;
-  if (attachmentPodOf(reference, pods) !== undefined) return undefined;
+  if (!isPending(migration) || !isReady(target) || attachmentPodOf(target, pods) !== undefined)
+    return undefined;
   return sourceAttachmentOf(migration, pods) === undefined
     ? undefined
     : { ...reference, lacks: 'attachment' };
 }
 
-/** Every migration that a quota may be keeping out, who goes first first. */
-export const blockedAmong = (migrations: readonly Migration[], pods: readonly Pod[]): Blocked[] =>
-  migrations.toSorted(byTurn).flatMap((migration) => {
+/**
+ * Every migration that a quota may be keeping out, who goes first first. Those that have their target are charged twice
+ * already, and go before all others, as in KubeVirt's own queue (§1.5).
+ */
+export function blockedAmong(migrations: readonly Migration[], pods: readonly Pod[]): Blocked[] {
+  const blocked = migrations.toSorted(byTurn).flatMap((migration) => {
     const waiting = waitingOf(migration, pods);
     return waiting === undefined ? [] : [{ migration, waiting }];
   });
+  const [first, then] = [isUnderWay, (each: Blocked) => !isUnderWay(each)].map((is) => blocked.filter(is));
+  return [...(first ?? []), ...(then ?? [])];
+}
+
+/** It has its target: KubeVirt counts it among those that run. */
+export const isUnderWay = ({ waiting }: Blocked): boolean => waiting.lacks !== undefined;
 
 export interface Blocked {
   readonly migration: Migration;
   readonly waiting: Waiting;
 }
 
-const isReady = ({ status }: Pod): boolean =>
-  status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
+/**
+ * As virt-controller sees it (its IsPodReady): by the containers, and not by the condition, since the readiness gate of a
+ * launcher opens only when the guest is there. The guest's own probe and a mesh's proxy are not waited for.
+ */
+function isReady(pod: Pod): boolean {
+  const { phase, containerStatuses = [] } = pod.status ?? {};
+  const isUp = containerStatuses.every(({ name, ready, state }) =>
+    name === KUBEVIRT.compute || name === KUBEVIRT.istioProxy ? state?.running !== undefined : ready,
+  );
+  return phase === 'Running' && isUp && !isGoing(pod);
+}
 
-/** The attachment pod of the launcher that the VM runs in now: the target's will be like it. The newest has all volumes. */
+/** The attachment pod of the launcher that the VM runs in now: the target's will be like it. */
 export function sourceAttachmentOf(
   migration: Migration,
   pods: readonly Pod[],
   node?: string,
 ): Pod | undefined {
-  const source = sourcePodOf(migration, pods, node);
-  const owned = pods.filter(
-    (pod) =>
-      isAttachment(pod) &&
-      !isDone(pod) &&
-      pod.metadata.ownerReferences?.some(
-        ({ uid, controller }) => uid === source?.metadata.uid && controller === true,
-      ),
-  );
-  const made = ({ metadata }: Pod): number => Date.parse(metadata.creationTimestamp);
-  return owned.toSorted((one, other) => made(other) - made(one))[0];
+  const living = pods.filter((pod) => !isDone(pod));
+  return attachmentPodOf(sourcePodOf(migration, pods, node), living);
 }
 
 /** The receiving side of a cross-cluster migration: its pod stays for good (KubeVirt IsDecentralizedTarget). */
@@ -138,6 +159,8 @@ export function byTurn(one: Migration, other: Migration): number {
 }
 
 const isDone = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+const isGoing = (pod: Pod): boolean => isDone(pod) || pod.metadata.deletionTimestamp !== undefined;
 
 /** The launcher that the VM runs in now: the pod whose admitted spec the target's is like (§2.2). */
 export function sourcePodOf(migration: Migration, launchers: readonly Pod[], node?: string): Pod | undefined {

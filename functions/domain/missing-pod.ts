@@ -40,7 +40,7 @@ const receivedPodOf = (vmi: VirtualMachineInstance, refusals: readonly Refusal[]
 export const unsized = (migration: Migration): string =>
   isReceiving(migration)
     ? 'it receives a VM from another cluster, and no Event says yet how large its pod is'
-    : 'the VMI has no running launcher pod to take the size from';
+    : 'the VMI has no running pod of this kind to take the size from';
 
 /** How large it will be. */
 export const sizeOf = ({ blocked, ...like }: MissingPod, snapshot: NamespaceSnapshot): Estimate =>
@@ -58,8 +58,8 @@ export function sizeOfNext(
   return source === undefined ? undefined : estimateAttachment({ ...snapshot, source, refusals: [] });
 }
 
-/** What it will be charged beyond the pod whose place it takes: that much stays when the migration is over. */
-export function growthOver({ source }: MissingPod, { need }: Estimate): Amounts {
+/** What it will be charged beyond the pod that it is like, and whose place it takes. */
+export function growthOver({ source }: MissingPod, need: Amounts): Amounts {
   const before = podUsage(source);
   const more = [...need].map(([key, amount]) => [key, amount - (before.get(key) ?? 0n)] as const);
   return new Map(more.filter(([, amount]) => amount > 0n));

@@ -51,6 +51,8 @@ export const KUBEVIRT = {
   autoMemoryRatio: 'alpha.kubevirt.io/auto-memory-limits-ratio',
   /** The launcher's container that runs the guest. */
   compute: 'compute',
+  /** Ready only once a Service points to the pod: KubeVirt does not wait for that. */
+  istioProxy: 'istio-proxy',
   /** PVC label: which VMI's TPM and EFI it keeps; and of which migration it will be the target's. */
   stateOf: 'persistent-state-for',
   migrationName: 'kubevirt.io/migrationName',

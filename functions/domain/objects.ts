@@ -91,7 +91,13 @@ export interface Pod extends KubernetesObject {
     affinity?: { nodeAffinity?: unknown; podAffinity?: PodAffinity; podAntiAffinity?: PodAffinity };
     runtimeClassName?: string;
   };
-  status?: { phase?: string; conditions?: Condition[]; qosClass?: string };
+  status?: { phase?: string; qosClass?: string; containerStatuses?: ContainerStatus[] };
+}
+
+export interface ContainerStatus {
+  name: string;
+  ready: boolean;
+  state?: { running?: object };
 }
 
 /** Also podAntiAffinity: the same shape. */

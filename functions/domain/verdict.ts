@@ -1,5 +1,5 @@
 import type { Shortfall } from './charged.ts';
-import type { Reference } from './lock.ts';
+import type { Reference, Waiting } from './lock.ts';
 import type { Reason } from './names.ts';
 
 /** What can be done for one migration, from nothing to most. Only the last one leads to a lock. */
@@ -26,7 +26,7 @@ export interface Blocking {
 }
 
 export interface Verdict {
-  readonly migration: Reference;
+  readonly migration: Waiting;
   readonly verdict: VerdictName;
   readonly reason: Reason;
   /** For people: what is the matter, and what would help. */

@@ -112,7 +112,7 @@ function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] 
   const report = {
     type: verdict.verdict === 'FitsWithRaise' ? 'Normal' : 'Warning',
     reason: notEnough ? EVENT_REASON.quotaNotEnough : EVENT_REASON.migrationBlocked,
-    key: `${migration.uid} ${verdict.reason} ${notEnough ? message : ''}`,
+    key: `${migration.uid} ${[migration.lacks, verdict.reason].join(' ').trim()} ${notEnough ? message : ''}`,
   } as const;
   const on = aboutMigration(snapshot.namespace.metadata.name, migration);
   const vmis = notEnough ? vmisOf(snapshot, verdict).map(aboutVmi) : [];

@@ -1,6 +1,6 @@
 import { assess, type Assessment } from '../domain/assessment.ts';
 import type { Wake } from '../domain/events.ts';
-import { isRejectedByQuota, overlaps } from '../domain/migration.ts';
+import { blockedAmong, isPending, isRejectedByQuota, overlaps } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import { endedLately, waitingForAPlace } from '../domain/parallel-turn.ts';
@@ -43,8 +43,11 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   const listed = isRefused(wake)
     ? undefined
     : await tools.cluster.list(MIGRATIONS, { namespace: wake.namespace });
-  if (listed !== undefined && isPlaceFree(wake, listed)) tools.afterwards(() => offerPlace(wake, tools));
-  if (listed?.items.some(isRejectedByQuota) === false && !isReportDue(wake)) return NOTHING;
+  const isOver = listed !== undefined && isPlaceFree(wake, listed);
+  if (isOver) tools.afterwards(() => offerPlace(wake, tools));
+  // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
+  const mayBeBlocked = isOver ? isPending : isRejectedByQuota;
+  if (listed?.items.some(mayBeBlocked) === false && !isReportDue(wake)) return NOTHING;
 
   const seen = await gather(wake.namespace, listed?.items, tools);
   return seen === undefined ? NOTHING : tell(seen, wake, tools);
@@ -92,8 +95,8 @@ async function gather(
   let seen = await look({ name: namespace, ...(listed === undefined ? {} : { listed }) }, tools);
   const started = tools.clock.elapsed();
   while (seen !== undefined && mayGetRoom(seen)) {
-    const { pods, quotas } = seen.snapshot;
-    const within = overlaps(pods) ? ROOM_MS.overlap : ROOM_MS.recount;
+    const { migrations, pods, quotas } = seen.snapshot;
+    const within = overlaps(pods, blockedAmong(migrations, pods)) ? ROOM_MS.overlap : ROOM_MS.recount;
     const left = Math.floor(started + within - tools.clock.elapsed());
     if (left <= 0 || !(await watchForChange(tools, quotas, left))) break;
     seen = await look({ name: namespace }, tools);

@@ -106,7 +106,8 @@ function isWaiting(waiting: Waiting, { migrations, targets }: LowerSnapshot): bo
 
 function settled(lock: Lock, { targets }: LowerSnapshot): readonly [Reason, string] {
   const admitted = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
-  if (admitted.length === 0) return [REASON.ended, 'every migration of the lock has ended or is gone'];
+  if (admitted.length === 0)
+    return [REASON.ended, 'every migration of the lock has ended, is gone, or goes on without'];
   return [REASON.admitted, `${admitted.map(({ name }) => name).join(', ')} got the pod that was missing`];
 }
 
@@ -131,8 +132,7 @@ function stalled(
   const reason = REASON.raisedButNotAdmitted;
   const names = still.map(({ metadata }) => metadata.name).join(', ');
   const isEarly = (at: number | undefined): boolean => at === undefined || at < stalledAt;
-  // No event of a quota has virt-controller look at a migration without the condition: that one is asked for at once, too.
-  const isAsleep = !still.every(wasRejectedByQuota) && nudgedAt.includes(undefined);
+  const isAsleep = hasSleepers(snapshot) && nudgedAt.includes(undefined);
   if (isAsleep || (now >= stalledAt && nudgedAt.some(isEarly))) {
     if (!snapshot.mayNudge) return undefined;
     const value = `${lock.token} ${new Date(now).toISOString()}`;
@@ -141,6 +141,17 @@ function stalled(
   if (now < Math.max(stalledAt, ...nudgedAt.map((at) => (at ?? now) + NUDGE_SECONDS * 1_000)))
     return undefined;
   return lower(snapshot, lock, [reason, `raised, and ${names} still got no pod`]);
+}
+
+/** No event of a quota has virt-controller look at a migration without its condition: that one is nudged at once, too. */
+export function hasSleepers(snapshot: LowerSnapshot): boolean {
+  const state = lockOf(snapshot.namespace);
+  const waiting =
+    state.kind === 'held' ? state.lock.migrations.filter((each) => isWaiting(each, snapshot)) : [];
+  return snapshot.migrations.some(
+    (migration) =>
+      waiting.some(({ uid }) => uid === migration.metadata.uid) && !wasRejectedByQuota(migration),
+  );
 }
 
 /** When the last quota of this lock was raised, milliseconds; undefined: not all that were are enforced yet. */

@@ -1,12 +1,16 @@
+import { within } from '../clock.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
+import { grantOf } from '../domain/grant.ts';
 import { lockOf } from '../domain/lock.ts';
 import { gotThrough } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { isRaiseEnforced } from '../domain/restore.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations, readTargets } from '../kubernetes/snapshot.ts';
+import { watchQuota } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, type Lower, type LowerSnapshot } from './decide.ts';
+import { decide, hasSleepers, type Lower, type LowerSnapshot } from './decide.ts';
 import { isIdle } from './idle.ts';
 import { report } from './report.ts';
 import { restore } from './restore.ts';
@@ -15,6 +19,8 @@ const STILL_WAITING: Outcome = {
   reason: REASON.stillWaiting,
   message: 'the event itself shows that nothing is to be lowered for it',
 };
+/** How long the quota controller may take; the guard's lock.stalled says it where it takes longer. */
+const ENFORCED_MS = 500;
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
 
 /** Puts the quotas back once every migration of the lock is settled, or nothing came of it, or its time is over. */
@@ -36,7 +42,10 @@ export const lower: Step = {
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  const snapshot = await gather(wake, tools);
+  let snapshot = await gather(wake, tools);
+  if (snapshot !== undefined && wake.type === EVENT.quotaRaised && (await isEnforcedNow(snapshot, tools))) {
+    snapshot = await gather(wake, tools);
+  }
   if (snapshot === undefined) return NOT_LOCKED;
   const decision = decide(snapshot);
   const { kind, reason, message } = decision;
@@ -50,6 +59,19 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
     case 'lower':
       return lowerAll(wake, { decision, snapshot }, tools);
   }
+}
+
+/**
+ * Whether the raise was enforced while we looked. Only where somebody must be nudged then: KubeVirt takes a quota's event as
+ * a sign for those that its condition calls refused, and ours for a quota that nothing more was charged to yet is idle.
+ */
+async function isEnforcedNow(snapshot: LowerSnapshot, { cluster, clock }: Tools): Promise<boolean> {
+  const open = snapshot.quotas.filter((quota) => grantOf(quota).kind === 'held' && !isRaiseEnforced(quota));
+  if (open.length === 0 || !hasSleepers(snapshot)) return false;
+  await within(clock, ENFORCED_MS, (signal) =>
+    Promise.all(open.map((quota) => watchQuota(cluster, quota, { until: isRaiseEnforced, signal }))),
+  );
+  return true;
 }
 
 /** undefined after the one read that shows there is nothing to do. */
@@ -66,7 +88,7 @@ async function gather(wake: Wake, { cluster, settings }: Tools): Promise<LowerSn
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     readTargets(cluster, name, uids),
   ]);
-  // A migration that has its target pod is waited for no more, whatever else is said of it.
+  // A migration that has its pod is waited for no more, whatever else is said of it.
   const migrations = gotThrough(waited, targets) ? [] : await readMigrations(cluster, name);
   return {
     now: read.date.getTime(),

@@ -2,6 +2,7 @@ import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type {
   Condition,
   Container,
+  ContainerStatus,
   Migration,
   Pod,
   ResourceList,
@@ -117,11 +118,19 @@ export function anAttachment(launcher: Pod, migration?: Migration): Pod {
   };
 }
 
-/** Its containers are ready. */
-export const ready: Change<Pod> = (pod) => ({
-  ...pod,
-  status: { ...pod.status, phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-});
+/** Up, as virt-controller sees it: the guest has not come yet, so the container that will run it is not ready. */
+export const ready: Change<Pod> = withContainer('compute', { ready: false, state: { running: {} } });
+
+/** Running, and one of its containers is like this. */
+export function withContainer(name: string, is: Omit<ContainerStatus, 'name'>): Change<Pod> {
+  return (pod) => {
+    const others = pod.status?.containerStatuses?.filter((container) => container.name !== name) ?? [];
+    return {
+      ...pod,
+      status: { ...pod.status, phase: 'Running', containerStatuses: [...others, { name, ...is }] },
+    };
+  };
+}
 
 export const onNode =
   (nodeName: string): Change<Pod> =>
