@@ -1,16 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import type { RecordedEvent } from '../../local/kubevirt/types.ts';
+import { FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
+import type { RecordedEvent, Vmim } from '../../local/kubevirt/types.ts';
 import { recordHistory, type Recording } from './kubevirt-history.ts';
-import {
-  createNamespace,
-  createQuota,
-  migrate,
-  runVmi,
-  startRig,
-  untilMigration,
-  type Rig,
-} from './kubevirt-rig.ts';
+import { createNamespace, createQuota, migrate, runVmi, startRig, type Rig } from './kubevirt-rig.ts';
 
 let rig: Rig;
 
@@ -45,10 +38,11 @@ test('a refused migration is tried again when a quota of its namespace is update
   expect(refusals(recording).at(-1)?.message).toMatch(/^Error creating pod: .* exceeded quota: quota/);
 
   await rig.admin.delete(RESOURCE_QUOTAS, quota);
-  await untilMigration(
-    rig.admin,
-    { namespace, name: 'mig0' },
-    ({ status }) => status?.phase === 'Scheduling',
+  // Quota admission may not have heard of it yet, and refuse this try as well.
+  await recording.until(
+    ({ kind, object }) =>
+      (kind === FULL_MIGRATIONS.kind && (object as Vmim).status?.phase === 'Scheduling') ||
+      refusals(recording).length === 4,
   );
   await recording.stop();
 });
