@@ -43,17 +43,19 @@ export class QuotaLedger {
     const hard = quota.spec.hard ?? {};
     for (const key of new Set([...Object.keys(before), ...Object.keys(hard)])) {
       const now = hard[key];
-      if (now === before[key] || (now !== undefined && this.#isRaisedTo(key, now))) continue;
+      if (now === before[key]) continue;
       if (now === undefined) this.intended.delete(key);
-      else this.intended.set(key, now);
+      else this.intended.set(key, this.#originalOf(key, now) ?? now);
     }
     this.take(quota);
   }
 
-  #isRaisedTo(key: string, text: string): boolean {
+  /** undefined: the key is not raised to this amount. */
+  #originalOf(key: string, text: string): string | undefined {
     const state = grantOf(this.quota);
-    const raised = state.kind === 'held' ? state.grant.raised[key] : undefined;
-    return raised !== undefined && amountOf(raised) === amountOf(text);
+    if (state.kind !== 'held') return undefined;
+    const { raised, original } = state.grant;
+    return raised[key] !== undefined && amountOf(raised[key]) === amountOf(text) ? original[key] : undefined;
   }
 
   take(quota: ResourceQuota): void {
