@@ -47,6 +47,11 @@ export interface ImageConfig {
   readonly history: readonly { readonly created: string; readonly created_by: string }[];
 }
 
+/** What runs in a container of it. */
+export type Start = Pick<ImageConfig['config'], 'Entrypoint' | 'Cmd' | 'WorkingDir'>;
+
+const OUR_START: Start = { Entrypoint: ['node'], Cmd: ['dist/functions.mjs'], WorkingDir: `/${HOME}` };
+
 const INDEX = 'application/vnd.oci.image.index.v1+json';
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 const CONFIG = 'application/vnd.oci.image.config.v1+json';
@@ -89,7 +94,11 @@ export class Layout {
     };
   }
 
-  addImage({ architecture }: Platform, layers: readonly Layer[]): Descriptor {
+  addImage(
+    { architecture }: Platform,
+    layers: readonly Layer[],
+    { Entrypoint, Cmd, WorkingDir }: Start = OUR_START,
+  ): Descriptor {
     const created = new Date(this.#epoch * 1_000).toISOString();
     const config: ImageConfig = {
       architecture,
@@ -98,9 +107,9 @@ export class Layout {
       config: {
         User: `${String(USER)}:${String(USER)}`,
         Env: ['PATH=/usr/bin', 'NODE_ENV=production'],
-        Entrypoint: ['node'],
-        Cmd: ['dist/functions.mjs'],
-        WorkingDir: `/${HOME}`,
+        Entrypoint,
+        Cmd,
+        WorkingDir,
         ExposedPorts: { '8080/tcp': {}, '8443/tcp': {} },
         Labels: this.#annotations(),
       },

@@ -92,7 +92,17 @@ export const secondApiServerFlags = (files: Files, port: number, wayToNamespaces
   `--etcd-servers-overrides=/namespaces#${wayToNamespaces}`,
 ];
 
-/** What quotas, owners, namespaces and roles need; no scheduler's, no workloads' controllers. */
+/** What a cluster whose pods really run needs beside all this. */
+export interface ForNode {
+  /** Of the API server. */
+  readonly port: number;
+  /** On top of the API server's, which they replace where they are the same. */
+  readonly apiServerFlags: readonly string[];
+  /** On top of the controller manager's. */
+  readonly controllers: readonly string[];
+}
+
+/** What quotas, owners, namespaces and roles need; no workloads' controllers (ForNode). */
 const CONTROLLERS = [
   // Without it view, edit and admin are empty.
   'clusterrole-aggregation-controller',
@@ -103,9 +113,13 @@ const CONTROLLERS = [
   'root-ca-certificate-publisher-controller',
 ];
 
-export const controllerManagerFlags = (files: Files, kubeconfig: string): string[] => [
+export const controllerManagerFlags = (
+  files: Files,
+  kubeconfig: string,
+  more: readonly string[] = [],
+): string[] => [
   `--kubeconfig=${kubeconfig}`,
-  `--controllers=${CONTROLLERS.join(',')}`,
+  `--controllers=${[...CONTROLLERS, ...more].join(',')}`,
   // Each controller is a service account with its own role, as in a cluster.
   '--use-service-account-credentials',
   `--root-ca-file=${files.ca}`,

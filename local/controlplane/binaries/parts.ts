@@ -59,7 +59,29 @@ export const PARTS = {
     inAssets: 'never',
     onPath: false,
   },
+  // The last two only for `npm run test:node`: everything else here runs without a node.
+  kubelet: {
+    ...server,
+    ...fromKubernetes,
+    package: 'k8s.io/kubernetes/cmd/kubelet',
+    usual: '1.5 to 3.5 min',
+    inAssets: 'maybe',
+  },
+  'kube-scheduler': {
+    ...server,
+    ...fromKubernetes,
+    package: 'k8s.io/kubernetes/cmd/kube-scheduler',
+    usual: '0.5 to 1 min',
+    inAssets: 'maybe',
+  },
 } as const satisfies Record<string, Part>;
 
 export type BinaryName = keyof typeof PARTS;
-export const BINARIES = Object.keys(PARTS) as BinaryName[];
+
+/** Of a node that runs pods. */
+export const NODE_BINARIES = ['kubelet', 'kube-scheduler'] as const satisfies readonly BinaryName[];
+
+/** What the tests and the demo need: all but those. */
+export const BINARIES = (Object.keys(PARTS) as BinaryName[]).filter(
+  (name) => !NODE_BINARIES.some((each) => each === name),
+);
