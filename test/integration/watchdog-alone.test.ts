@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE, userOf } from '../../functions/domain/names.ts';
-import { CERTIFICATES_SECRET } from '../../webhook/certificates.ts';
-import { SECRETS } from '../../webhook/resources.ts';
+import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { auditLog, whatOf } from './support/audit.ts';
 import { expectAsBefore } from './support/as-before.ts';
 import { wasRaised } from './support/invariants.ts';
@@ -41,14 +39,4 @@ test('no function and no quota controller: the watchdog puts spec and status bac
     'update namespaces',
   ]);
   await expectAsBefore(lab.admin, tenant);
-});
-
-test('a certificate that cannot be used when the guard starts is made anew in its Secret', async () => {
-  const { admin, cluster } = lab;
-  const at = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
-  await cluster.killGuard();
-  await admin.patch(SECRETS, at, { merge: { data: { 'tls.crt': '' } } });
-  await cluster.startGuard();
-  const { object } = await admin.get(SECRETS, at);
-  expect(object.data?.['tls.crt']).not.toBe('');
 });
