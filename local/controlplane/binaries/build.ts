@@ -45,8 +45,7 @@ export async function buildBinary(name: BinaryName, env: NodeJS.ProcessEnv = pro
 
 /** No symbol tables; and Kubernetes' own version, which its release scripts set the same way. */
 function linkerFlags(name: BinaryName): string {
-  const { module } = PARTS[name];
-  if (module !== 'kubernetes') return '-s -w';
+  if (PARTS[name].versionOf !== PARTS.kubectl.versionOf) return '-s -w';
   const version = pinnedVersion(PARTS[name]);
   const [major, minor] = version.slice(1).split('.');
   const set = { gitVersion: version, gitMajor: major, gitMinor: minor };

@@ -1,7 +1,7 @@
 /** What the local control plane is made of, and where each part comes from. */
 export interface Part {
   /** The folder here with the go.mod that pins it. */
-  readonly module: 'kubernetes' | 'etcd' | 'kustomize';
+  readonly module: 'kubernetes' | 'etcd' | 'kustomize' | 'node';
   /** The Go package with its main function. */
   readonly package: string;
   /** The Go module whose version in go.mod is the version of the binary. */
@@ -16,7 +16,9 @@ export interface Part {
   readonly onPath: boolean;
 }
 
-const fromKubernetes = { module: 'kubernetes', versionOf: 'k8s.io/kubernetes' } as const;
+const versionOf = 'k8s.io/kubernetes';
+const fromKubernetes = { module: 'kubernetes', versionOf } as const;
+const ofNode = { module: 'node', versionOf, inAssets: 'maybe' } as const;
 const server = { onPath: false, versionArgs: ['--version'] };
 
 export const PARTS = {
@@ -62,17 +64,15 @@ export const PARTS = {
   // The last two only for `npm run test:node`: everything else here runs without a node.
   kubelet: {
     ...server,
-    ...fromKubernetes,
+    ...ofNode,
     package: 'k8s.io/kubernetes/cmd/kubelet',
     usual: '1.5 to 3.5 min',
-    inAssets: 'maybe',
   },
   'kube-scheduler': {
     ...server,
-    ...fromKubernetes,
+    ...ofNode,
     package: 'k8s.io/kubernetes/cmd/kube-scheduler',
     usual: '0.5 to 1 min',
-    inAssets: 'maybe',
   },
 } as const satisfies Record<string, Part>;
 
