@@ -8,7 +8,7 @@ const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 /** An object by name and uid: a name alone may have been given to another object since. */
 export type Reference = z.infer<typeof reference>;
 
-/** A migration, and which of its pods a quota keeps out: left out, its target launcher. Text of others counts as that. */
+/** A migration, and which of its pods a quota keeps out: its target launcher, where nothing is said that we know. */
 const waiting = reference.extend({ lacks: z.literal('attachment').optional().catch(undefined) });
 export type Waiting = z.infer<typeof waiting>;
 

@@ -163,8 +163,8 @@ const isDone = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || st
 const isGoing = (pod: Pod): boolean => isDone(pod) || pod.metadata.deletionTimestamp !== undefined;
 
 /** The launcher that the VM runs in now: the pod whose admitted spec the target's is like (§2.2). */
-export function sourcePodOf(migration: Migration, launchers: readonly Pod[], node?: string): Pod | undefined {
-  const candidates = launchers.filter(
+export function sourcePodOf(migration: Migration, pods: readonly Pod[], node?: string): Pod | undefined {
+  const candidates = pods.filter(
     (pod) =>
       !isDone(pod) &&
       pod.metadata.labels?.[KUBEVIRT.migrationJobUID] !== migration.metadata.uid &&
