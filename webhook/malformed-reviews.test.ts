@@ -40,8 +40,6 @@ beforeAll(async () => {
   process.stdout.write(`malformed reviews: FUZZ_SEED=${SEED}\n`);
   const cluster = { get: (_: unknown, { name }: { name: string }) => read(name) } as unknown as Cluster;
   server = createServer(reviewApp({ review: newReview(cluster, settings), log: () => undefined }));
-  // Or a machine that stands still for a moment has it end a connection just when it is used again.
-  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });

@@ -209,7 +209,8 @@ function mutate(document: unknown, { where, how, value, text }: Mutation): void 
   const { parent, key } = place;
   const current = parent[key];
   if (how === 'text') parent[key] = text;
-  if (how === 'replace') parent[key] = value;
+  // Its own copy: a later mutation may change what is in it, or put it into itself.
+  if (how === 'replace') parent[key] = structuredClone(value);
   if (how === 'wrap') parent[key] = [current];
   if (how === 'rename' || how === 'remove') Reflect.deleteProperty(parent, key);
   // Go's decoder does not mind the case of a name; ours does.
