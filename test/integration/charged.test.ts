@@ -65,13 +65,26 @@ const SCOPES: Readonly<Record<string, ResourceQuota['spec']>> = {
   },
 };
 
+/** What the API server takes beside pods in a quota with scopes (kubernetes pkg/apis/core/helper, podComputeQuotaResources). */
+const COMPUTE = ['cpu', 'requests.cpu', 'limits.cpu', 'memory', 'requests.memory', 'limits.memory'];
+/** Of which it takes pods alone, or no key of a pod's at all. */
+const COUNT_ONLY = ['BestEffort', 'VolumeAttributesClass'];
+
 const PLENTY = '1000000000000';
-const QUOTAS: Readonly<Record<string, ResourceQuota['spec']>> = {
+const SINGLES: Readonly<Record<string, ResourceQuota['spec']>> = {
   ...Object.fromEntries(KEYS.map((key) => [key, { hard: { [key]: PLENTY } }])),
   ...Object.fromEntries(
     Object.entries(SCOPES).map(([name, spec]) => [name, { ...spec, hard: countOf(name) }]),
   ),
 };
+const PAIRS: Readonly<Record<string, ResourceQuota['spec']>> = Object.fromEntries(
+  Object.entries(SCOPES)
+    .filter(([scope]) => !COUNT_ONLY.includes(scope))
+    .flatMap(([scope, spec]) =>
+      COMPUTE.map((key) => [`${key}, ${scope}`, { ...spec, hard: { [key]: PLENTY } }]),
+    ),
+);
+const QUOTAS = { ...SINGLES, ...PAIRS };
 
 function countOf(scope: string): Record<string, string> {
   return scope === 'VolumeAttributesClass' ? { persistentvolumeclaims: PLENTY } : { pods: PLENTY };
@@ -147,15 +160,25 @@ test.each(Object.entries(QUOTAS).map(([name, spec], index) => [name, { spec, ind
   },
 );
 
+test('each key was charged under each scope for some shape', async () => {
+  const names = Object.keys(PAIRS);
+  const first = Object.keys(SINGLES).length;
+  const used = await Promise.all(names.map((_, index) => quotaNow(namespaceOf(first + index))));
+  const charged = names.filter((_, index) =>
+    Object.values(used[index]?.status?.used ?? {}).some((text) => parseQuantity(text) > 0n),
+  );
+  expect(charged).toEqual(names);
+});
+
 test('every key and scope was charged for some shape and not for another', async () => {
-  const used = await Promise.all(Object.keys(QUOTAS).map((_, index) => quotaNow(namespaceOf(index))));
-  const charged = Object.keys(QUOTAS).filter((_, index) =>
+  const used = await Promise.all(Object.keys(SINGLES).map((_, index) => quotaNow(namespaceOf(index))));
+  const charged = Object.keys(SINGLES).filter((_, index) =>
     Object.values(used[index]?.status?.used ?? {}).some((text) => parseQuantity(text) > 0n),
   );
   const never = ['requests.storage', 'persistentvolumeclaims', 'services', 'VolumeAttributesClass'];
   const always = ['count/configmaps'];
   expect(charged.filter((name) => !always.includes(name)).toSorted()).toEqual(
-    Object.keys(QUOTAS)
+    Object.keys(SINGLES)
       .filter((name) => ![...never, ...always].includes(name))
       .toSorted(),
   );
