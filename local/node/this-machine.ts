@@ -1,5 +1,5 @@
-import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isExecutable } from '../controlplane/binaries/find.ts';
 import { CNI_PLUGINS, type Machine } from './requirements.ts';
 
 /** Where Debian's package has them, and where everybody else's do. */
@@ -18,13 +18,4 @@ export const thisMachine = (): Machine => ({
 function which(program: string): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   return folders.map((folder) => join(folder, program)).find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
