@@ -82,7 +82,11 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
     const fault =
       request.method === 'GET' ? undefined : take({ account, method: request.method, path, body });
     if (fault?.when !== 'before') {
-      const response = await forward({ request, path, body, upstream });
+      const response = await forward({ request, path, body, upstream }).catch((error: unknown) => {
+        // It never got there (an idle connection had ended): the next try is the write that is meant.
+        if (fault !== undefined) armed.add(fault);
+        throw error;
+      });
       if (fault === undefined) {
         pass(response, answer);
         return;
