@@ -164,12 +164,20 @@ describe('killed by its own repair, before or after each of its writes', () => {
   };
 
   async function run(
-    { name }: (typeof cases)[number],
+    { name, when }: (typeof cases)[number],
     tenant: Tenant,
     struck: Promise<number>,
   ): Promise<void> {
-    const struckAt = await struck;
-    await untilOver(tenant);
+    const isOver = untilOver(tenant);
+    const struckAt = await Promise.race([struck, isOver]);
+    await isOver;
+    if (struckAt === undefined) {
+      // What was written while another's fault killed the guard is not written again: only the invariants are left to see.
+      process.stdout.write(`${name}: over before its fault could strike\n`);
+      expect(when).toBe('after');
+      await expectAtRest(lab.admin, tenant);
+      return;
+    }
     const [{ from, until = Infinity } = { from: 0 }] = tenant.history.lockedPeriods();
     measured.add(name, (until - from) / 1_000, (performance.now() - struckAt) / 1_000);
     // While it dies again and again, none runs: what counts is its last return, when the lock was past its time already.
