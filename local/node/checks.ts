@@ -9,7 +9,10 @@ import { lookAt } from './process.ts';
 import { releaseOne } from './release.ts';
 import { lockByHand, makeTenant, PLAIN_POD, refusalOf, TENANTS_NAMESPACE, untilFreed } from './reviews.ts';
 import type { Row } from './table.ts';
+import { until } from './until.ts';
 import { applyManifests, untilReady, type ReadyPod } from './workloads.ts';
+
+const LABEL_MS = 5_000;
 
 export interface Checked {
   readonly cluster: NodeCluster;
@@ -89,8 +92,13 @@ async function reviews({ admin }: NodeCluster, tenant: Tenant, say: Say): Promis
   const ask = (): Promise<string | undefined> => refusalOf(tenant, TENANTS_NAMESPACE, PLAIN_POD);
   assert.equal(await ask(), undefined, "a tenant's pod in a namespace that is not locked");
   await lockByHand(admin);
-  const refusal = await ask();
-  assert.match(refusal ?? 'admitted', /denied the request/, "a tenant's pod in a locked namespace");
+  // The API server's cache hears of the label a moment later.
+  let refusal: string | undefined;
+  await until(LABEL_MS, async () => {
+    refusal = await ask();
+    return refusal === undefined ? "a tenant's pod is admitted to a locked namespace" : undefined;
+  });
+  assert.match(refusal ?? '', /denied the request/, "a tenant's pod in a locked namespace");
   say(`the guard refuses a tenant's pod in a locked namespace: ${refusal ?? ''}`);
   await untilFreed(admin);
   assert.equal(await ask(), undefined, "a tenant's pod in a namespace that was unlocked");
