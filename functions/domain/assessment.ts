@@ -2,7 +2,7 @@ import { fingerprintOf, holdOf, lastAttemptOf, sizesOf, type Hold } from './atte
 import { allowanceFrom } from './allowance.ts';
 import { canonicalKey } from './charged.ts';
 import type { QuotaToRaise, Reference, Waiting } from './lock.ts';
-import { blockedAmong, isUnderWay, overlaps, type Blocked } from './migration.ts';
+import { blockedAmong, hasTarget, overlaps, type Blocked } from './migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from './missing-pod.ts';
 import { REASON } from './names.ts';
 import { obstacleOf } from './obstacle.ts';
@@ -67,7 +67,7 @@ function judgeInTurn(
     raisedFor: new Map(),
     admitted: [],
     raising: [],
-    underWay: blocked.filter(isUnderWay),
+    withTarget: blocked.filter(hasTarget),
   };
   const verdicts = blocked.map((each) => verdictOf(each, judge(each, turn)));
   const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
@@ -96,7 +96,7 @@ function judge(blocked: Blocked, turn: Turn): Finding {
   }
   const missing = missingPodOf(blocked, vmi, snapshot);
   if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
-  const hold = isUnderWay(blocked) ? undefined : parallelHold(snapshot, vmi.status?.nodeName, turn);
+  const hold = hasTarget(blocked) ? undefined : parallelHold(snapshot, vmi.status?.nodeName, turn);
   return hold ?? judgeRoom(missing, turn);
 }
 
@@ -106,9 +106,9 @@ function parallelHold(
   turn: Turn,
 ): Finding | undefined {
   const before = turn.admitted.filter(({ lacks }) => lacks === undefined).length;
-  const leaving = turn.underWay.filter((each) => nodeOf(each, turn.snapshot) === node).length;
+  const leaving = turn.withTarget.filter((each) => nodeOf(each, turn.snapshot) === node).length;
   const outbound = (node === undefined ? 0 : (parallel.outbound.get(node) ?? 0) + leaving) + before;
-  const running = parallel.running + turn.underWay.length + before;
+  const running = parallel.running + turn.withTarget.length + before;
   if (running < parallel.perCluster && outbound < parallel.perNode) return undefined;
   const why =
     `KubeVirt runs ${String(running)} of ${String(parallel.perCluster)} migrations at once, ` +

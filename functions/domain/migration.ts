@@ -105,12 +105,11 @@ export function blockedAmong(migrations: readonly Migration[], pods: readonly Po
     const waiting = waitingOf(migration, pods);
     return waiting === undefined ? [] : [{ migration, waiting }];
   });
-  const [first, then] = [isUnderWay, (each: Blocked) => !isUnderWay(each)].map((is) => blocked.filter(is));
-  return [...(first ?? []), ...(then ?? [])];
+  return blocked.toSorted((one, other) => Number(hasTarget(other)) - Number(hasTarget(one)));
 }
 
-/** It has its target: KubeVirt counts it among those that run. */
-export const isUnderWay = ({ waiting }: Blocked): boolean => waiting.lacks !== undefined;
+/** KubeVirt counts it among those that run. */
+export const hasTarget = ({ waiting }: Blocked): boolean => waiting.lacks !== undefined;
 
 export interface Blocked {
   readonly migration: Migration;

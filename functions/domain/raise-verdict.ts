@@ -3,7 +3,7 @@ import type { Hold } from './attempt.ts';
 import { canonicalKey, describeShortfalls, sumOf, type Amounts, type Shortfall } from './charged.ts';
 import type { Estimate } from './estimate.ts';
 import type { Reference, Waiting } from './lock.ts';
-import { isReceiving, isUnderWay, type Blocked } from './migration.ts';
+import { isReceiving, hasTarget, type Blocked } from './migration.ts';
 import { growthOver, sizeOfNext, type MissingPod } from './missing-pod.ts';
 import { ANNOTATION, REASON } from './names.ts';
 import type { Amount } from './quantity.ts';
@@ -28,7 +28,7 @@ export interface Turn {
   readonly admitted: Waiting[];
   readonly raising: Waiting[];
   /** They have their targets, and wait for more: KubeVirt counts them among its parallel ones. */
-  readonly underWay: readonly Blocked[];
+  readonly withTarget: readonly Blocked[];
 }
 
 /** What these pods together lack of the quotas that count them, after what others take. */
@@ -70,7 +70,7 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, turn: 
     const until = new Date(hold.until).toISOString();
     return finding('Waiting', hold.reason, `${hold.message} until ${until}; ${what}`);
   }
-  if (!isUnderWay(missing.blocked) && raising.some(({ lacks }) => lacks !== undefined)) {
+  if (!hasTarget(missing.blocked) && raising.some(({ lacks }) => lacks !== undefined)) {
     return finding(
       'Waiting',
       REASON.afterOthers,

@@ -62,9 +62,9 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
     const message = `a lock of version ${String(lock.v)} is let go of at its time, not before`;
     return { kind: 'wait', reason: REASON.stillWaiting, message };
   }
-  const waiting = lock.migrations.filter((each) => isWaiting(each, snapshot));
-  if (waiting.length === 0) return lower(snapshot, lock, settled(lock, snapshot));
-  return stalled(snapshot, lock, waiting) ?? keepWaiting(waiting);
+  const still = stillWaiting(snapshot, lock);
+  if (still.length === 0) return lower(snapshot, lock, settled(lock, snapshot));
+  return stalled(snapshot, lock, still) ?? keepWaiting(still);
 }
 
 /** No lock that can be read: whatever grant is there has none to stand for it. */
@@ -94,11 +94,15 @@ function lower(
   return { kind: 'lower', quotas: concerned, lock, reason, message };
 }
 
-/** Neither with the pod that it waited for, nor at its end, nor gone. */
-function isWaiting(waiting: Waiting, { migrations, targets }: LowerSnapshot): boolean {
-  const migration = migrations.find(({ metadata }) => metadata.uid === waiting.uid);
-  if (migration === undefined || isFinal(migration)) return false;
-  if (migration.metadata.deletionTimestamp !== undefined) return false;
+/** The lock's migrations that are neither with the pod that they wait for, nor at their end, nor gone. */
+const stillWaiting = ({ migrations, targets }: LowerSnapshot, lock: Lock): Migration[] =>
+  migrations.filter((migration) => {
+    const waiting = lock.migrations.find(({ uid }) => uid === migration.metadata.uid);
+    return waiting !== undefined && isWaiting(waiting, migration, targets);
+  });
+
+function isWaiting(waiting: Waiting, migration: Migration, targets: readonly Pod[]): boolean {
+  if (isFinal(migration) || migration.metadata.deletionTimestamp !== undefined) return false;
   // Its volumes may have been unplugged meanwhile: then it goes on without.
   if (waiting.lacks === 'attachment' && !isPending(migration)) return false;
   return admittedPodOf(waiting, targets) === undefined;
@@ -111,29 +115,31 @@ function settled(lock: Lock, { targets }: LowerSnapshot): readonly [Reason, stri
   return [REASON.admitted, `${admitted.map(({ name }) => name).join(', ')} got the pod that was missing`];
 }
 
-const keepWaiting = (waiting: Lock['migrations']): LowerDecision => ({
+const keepWaiting = (still: readonly Migration[]): LowerDecision => ({
   kind: 'wait',
   reason: REASON.stillWaiting,
-  message: `${waiting.map(({ name }) => name).join(', ')} still waits for its pod`,
+  message: `${namesOf(still)} still waits for its pod`,
 });
+
+const namesOf = (migrations: readonly Migration[]): string =>
+  migrations.map(({ metadata }) => metadata.name).join(', ');
 
 /** Nothing happened for stallSeconds after the raise was enforced: one nudge, then lower. */
 function stalled(
   snapshot: LowerSnapshot,
   lock: Lock,
-  waiting: Lock['migrations'],
+  still: readonly Migration[],
 ): LowerDecision | undefined {
-  const { now, migrations } = snapshot;
+  const { now } = snapshot;
   const since = enforcedSince(snapshot, lock);
   if (since === undefined) return undefined;
-  const still = migrations.filter(({ metadata }) => waiting.some(({ uid }) => uid === metadata.uid));
   const stalledAt = since + snapshot.stallSeconds * 1_000;
   const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token));
   const reason = REASON.raisedButNotAdmitted;
-  const names = still.map(({ metadata }) => metadata.name).join(', ');
+  const names = namesOf(still);
   const isEarly = (at: number | undefined): boolean => at === undefined || at < stalledAt;
-  const isAsleep = hasSleepers(snapshot) && nudgedAt.includes(undefined);
-  if (isAsleep || (now >= stalledAt && nudgedAt.some(isEarly))) {
+  const isDueAtOnce = still.some(isAsleep) && nudgedAt.includes(undefined);
+  if (isDueAtOnce || (now >= stalledAt && nudgedAt.some(isEarly))) {
     if (!snapshot.mayNudge) return undefined;
     const value = `${lock.token} ${new Date(now).toISOString()}`;
     return { kind: 'nudge', migrations: still, value, reason, message: `nudging ${names}` };
@@ -144,14 +150,12 @@ function stalled(
 }
 
 /** No event of a quota has virt-controller look at a migration without its condition: that one is nudged at once, too. */
+const isAsleep = (migration: Migration): boolean => !wasRejectedByQuota(migration);
+
+/** Somebody whom the lock waits for must be nudged as soon as the raise is enforced. */
 export function hasSleepers(snapshot: LowerSnapshot): boolean {
   const state = lockOf(snapshot.namespace);
-  const waiting =
-    state.kind === 'held' ? state.lock.migrations.filter((each) => isWaiting(each, snapshot)) : [];
-  return snapshot.migrations.some(
-    (migration) =>
-      waiting.some(({ uid }) => uid === migration.metadata.uid) && !wasRejectedByQuota(migration),
-  );
+  return state.kind === 'held' && stillWaiting(snapshot, state.lock).some(isAsleep);
 }
 
 /** When the last quota of this lock was raised, milliseconds; undefined: not all that were are enforced yet. */
