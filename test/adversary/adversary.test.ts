@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { runAdversary } from './adversary.ts';
-import { expectAllThrough, expectAtRest, expectNobodyStole, strangersOf } from './expectations.ts';
+import { expectAllThrough, expectNobodyStole, expectUnbroken, strangersOf } from './expectations.ts';
 import * as RUNS from './runs.ts';
 import { WALL } from '../integration/support/wall.ts';
 import { tableOf } from './table.ts';
@@ -25,7 +25,7 @@ test.each([
     process.stdout.write(tableOf(adversary.result));
     expectNobodyStole(adversary);
     await expectAllThrough(adversary);
-    await expectAtRest(adversary);
+    expectUnbroken(adversary);
   } finally {
     await adversary.lab.stop();
   }

@@ -1,6 +1,6 @@
 import { jest, test } from '@jest/globals';
 import { runAdversary } from '../adversary/adversary.ts';
-import { expectAllThrough, expectAtRest, expectNobodyStole } from '../adversary/expectations.ts';
+import { expectAllThrough, expectNobodyStole, expectUnbroken } from '../adversary/expectations.ts';
 import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from '../adversary/runs.ts';
 import { tableOf } from '../adversary/table.ts';
 import { WALL } from './support/wall.ts';
@@ -22,7 +22,7 @@ test.each([
     process.stdout.write(tableOf(adversary.result));
     expectNobodyStole(adversary);
     await expectAllThrough(adversary);
-    await expectAtRest(adversary);
+    expectUnbroken(adversary);
   } finally {
     await adversary.lab.stop();
   }
