@@ -1,5 +1,5 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
 import { objectsOf, render } from './controlplane/kustomize.ts';
 import { renderInstallation, type Component } from './manifests/overlay.ts';
@@ -15,20 +15,21 @@ const OVERLAY = {
 export type Wall = keyof typeof OVERLAY;
 export const WALLS = Object.keys(OVERLAY) as readonly Wall[];
 
-const HERE = fileURLToPath(new URL('..', import.meta.url));
-
 export interface Rendering {
   /** Of another checkout; left out: this one. */
-  readonly tree?: string;
-  /** Of config/components, only here; none when left out. */
-  readonly components?: readonly Component[];
+  readonly tree?: string | undefined;
+  /** Of config/components; none when left out. */
+  readonly components?: readonly Component[] | undefined;
 }
 
-/** The rendered overlay: what is installed on a real cluster is what runs here. */
-export const renderWall = async (
+/** What is installed on a real cluster is what runs here, but for the image. */
+export async function renderWall(
   wall: Wall,
-  { tree = HERE, components = [] }: Rendering = {},
-): Promise<KubernetesObject[]> =>
-  components.length === 0
-    ? render(join(tree, 'config', OVERLAY[wall]))
-    : objectsOf(await renderInstallation({ overlay: OVERLAY[wall], components }));
+  { tree, components = [] }: Rendering = {},
+): Promise<KubernetesObject[]> {
+  const overlay = OVERLAY[wall];
+  // A commit to compare with, of the time when config/default was rendered without asking for the image.
+  if (tree !== undefined && !existsSync(join(tree, 'config/base')))
+    return render(join(tree, 'config', overlay));
+  return objectsOf(await renderInstallation({ overlay, components, tree }));
+}

@@ -6,9 +6,9 @@ import { stringify } from 'yaml';
 import { renderText } from '../controlplane/kustomize.ts';
 import { PLACEHOLDER, type Image } from './image.ts';
 
-const config = fileURLToPath(new URL('../../config/', import.meta.url));
+const here = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The ways to install that differ in what stands before a raised quota (docs/operations.md). */
+/** The ways to install that differ in what stands before a raised quota (docs/operations.md); all but the first are a component too. */
 export const OVERLAYS = ['default', 'policy-only', 'webhook-only'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
 
@@ -28,20 +28,28 @@ export interface Installation {
   readonly components: readonly Component[];
   /** Left out: the placeholder stays. */
   readonly image?: Image;
+  /** Another checkout; left out: this one. */
+  readonly tree?: string | undefined;
 }
 
 /**
- * An overlay with components and image, as YAML: by a kustomization like the one that an administrator would write.
- * Rejects with kustomize's own message.
+ * What an overlay installs, with components and image, as YAML: by a kustomization like the one that an administrator would
+ * write. Rejects with kustomize's own message.
  */
-export async function renderInstallation({ overlay, components, image }: Installation): Promise<string> {
+export async function renderInstallation({
+  overlay,
+  components,
+  image,
+  tree = here,
+}: Installation): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mtq-overlay-'));
-  const from = (path: string): string => relative(folder, join(config, path));
+  const from = (path: string): string => relative(folder, join(tree, 'config', path));
+  const wall = overlay === 'default' ? [] : [overlay];
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
-    resources: [from(overlay)],
-    components: COMPONENTS.filter((name) => components.includes(name)).map((name) =>
+    resources: [from('base')],
+    components: [...wall, ...COMPONENTS.filter((name) => components.includes(name))].map((name) =>
       from(`components/${name}`),
     ),
     labels: [{ pairs: { 'app.kubernetes.io/part-of': 'managed-tenant-quota' } }],
@@ -55,6 +63,6 @@ export async function renderInstallation({ overlay, components, image }: Install
   }
 }
 
-/** The folders under config/components, for the test that COMPONENTS names them all. */
+/** The folders under config/components, for the test that OVERLAYS and COMPONENTS name them all. */
 export const componentFolders = async (): Promise<string[]> =>
-  (await readdir(join(config, 'components'))).toSorted();
+  (await readdir(join(here, 'config/components'))).toSorted();

@@ -1,10 +1,12 @@
 import { Certificate, Issuer } from '@kubernetes-models/cert-manager/cert-manager.io/v1';
-import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { readGuardSettings, readSettings } from '../../functions/settings.ts';
 import { STEPS } from '../../functions/steps.ts';
-import { objectsOf } from '../../local/controlplane/kustomize.ts';
+import { objectsOf, render } from '../../local/controlplane/kustomize.ts';
 import { knativeObjects } from '../../local/eventing/manifests.ts';
 import { parseImage, PLACEHOLDER } from '../../local/manifests/image.ts';
 import {
@@ -44,11 +46,15 @@ const workloads = (objects: readonly KubernetesObject[]): Workload[] =>
       kind === 'Deployment' || (kind === 'Service' && apiVersion.includes('serving.')),
   ) as Workload[];
 
+const imagesOf = (object: KubernetesObject | readonly KubernetesObject[]): string[] =>
+  [...JSON.stringify(object).matchAll(/"image":"([^"]*)"/g)].map(([, image = '']) => image);
+
 const environmentOf = ({ spec }: Workload): Record<string, string> =>
   Object.fromEntries((spec.template.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
 
 test('every folder of config/components is one that can be chosen', async () => {
-  expect(await componentFolders()).toEqual(COMPONENTS.toSorted());
+  const walls = OVERLAYS.filter((name) => name !== 'default');
+  expect(await componentFolders()).toEqual([...COMPONENTS, ...walls].toSorted());
 });
 
 describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
@@ -76,8 +82,7 @@ describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
       const read = workload.kind === 'Deployment' ? readGuardSettings : readSettings;
       expect(() => read(environmentOf(workload))).not.toThrow();
     }
-    const images = [...JSON.stringify(objects).matchAll(/"image":"([^"]*)"/g)].map(([, image]) => image);
-    expect(new Set(images)).toEqual(new Set([IMAGE]));
+    expect(new Set(imagesOf(objects))).toEqual(new Set([IMAGE]));
   });
 
   test('no object is there twice, and no role is bound to nobody', () => {
@@ -111,6 +116,47 @@ describe('the image', () => {
     for (const problem of problems) {
       expect(problem).toContain(`${PLACEHOLDER}:{THE-IMAGE-IS-NOT-SET.see-docs.installing.md}`);
     }
+  });
+
+  describe.each(OVERLAYS)('kubectl apply -k config/%s', (overlay) => {
+    let clone: string;
+    const say = (line: string): void =>
+      writeFileSync(join(clone, 'config/image/the-image-to-install.env'), `${line}\n`);
+
+    beforeEach(() => {
+      clone = mkdtempSync(join(tmpdir(), 'mtq-clone-'));
+      // Whoever works here may have said an image.
+      for (const folder of ['config', 'sources'])
+        cpSync(folder, join(clone, folder), { recursive: true, filter: (path) => !path.endsWith('.env') });
+    });
+
+    afterEach(() => {
+      rmSync(clone, { recursive: true });
+    });
+
+    test('is refused, and names the file that says the image', async () => {
+      const told = /config\/image\/the-image-to-install\.env: no such file/;
+      await expect(render(join(clone, 'config', overlay))).rejects.toThrow(told);
+    });
+
+    test('is refused when that file does not say it', async () => {
+      say('image: registry.example/mtq:0.1.0');
+      await expect(render(join(clone, 'config', overlay))).rejects.toThrow('data.IMAGE');
+    });
+
+    test('installs that image, and what runs here otherwise', async () => {
+      say(`IMAGE=${IMAGE}`);
+      expect(await render(join(clone, 'config', overlay))).toEqual(await rendered(overlay));
+    });
+
+    test('in a kustomization of one’s own too, also for what a component brings', async () => {
+      say(`IMAGE=${IMAGE}`);
+      const wall = overlay === 'default' ? '' : `config/components/${overlay}, `;
+      const own = `resources: [config/base]\ncomponents: [${wall}config/components/minimal, config/image]\n`;
+      writeFileSync(join(clone, 'kustomization.yaml'), own);
+      const images = (await render(clone)).flatMap((object) => imagesOf(object));
+      expect(images).toEqual([IMAGE, IMAGE]);
+    });
   });
 });
 

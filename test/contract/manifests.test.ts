@@ -56,7 +56,7 @@ let objects: Manifest[];
 let knative: ReturnType<typeof knativeObjects>;
 
 beforeAll(async () => {
-  objects = await render('config/default');
+  objects = await render('config/base');
   knative = knativeObjects(objects);
 });
 
@@ -461,7 +461,7 @@ const nameOf = ({ kind = '', metadata }: Manifest): string => `${kind} ${metadat
 const bindings = (): Manifest[] => [...ofKind('ClusterRoleBinding'), ...ofKind('RoleBinding')];
 
 function found<T>(object: T | undefined, what: string): T {
-  if (object === undefined) throw new Error(`config/default has no ${what}`);
+  if (object === undefined) throw new Error(`config/base has no ${what}`);
   return object;
 }
 

@@ -94,7 +94,7 @@ describe('functions/settings.ts ⇄ CONTRIBUTING.md ⇄ manifests', () => {
   let environments: readonly Environment[];
 
   beforeAll(async () => {
-    environments = environmentsIn(await render('config/default'));
+    environments = environmentsIn(await render('config/base'));
   });
 
   test('every variable has a row, and every row is a variable', () => {

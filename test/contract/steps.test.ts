@@ -24,7 +24,7 @@ const ALL: readonly WakesOn[] = [
 let triggers: readonly Trigger[];
 
 beforeAll(async () => {
-  ({ triggers } = knativeObjects(await render('config/default')));
+  ({ triggers } = knativeObjects(await render('config/base')));
 });
 
 /** What a step posts on top of its replies. */

@@ -8,7 +8,7 @@ import { knativeObjects } from '../../local/eventing/manifests.ts';
 jest.setTimeout(120_000);
 
 test('the stand-ins understand every Knative object of the default overlay', async () => {
-  const folder = fileURLToPath(new URL('../../config/default', import.meta.url));
+  const folder = fileURLToPath(new URL('../../config/base', import.meta.url));
   const { brokers, triggers, sources, services } = knativeObjects(await render(folder));
   expect([brokers, triggers, sources, services].map(({ length }) => length)).toEqual([1, 5, 1, 5]);
   const names = services.map(({ metadata }) => `http://${metadata.name}.mtq-system.svc.cluster.local`);

@@ -8,6 +8,7 @@ import {
   SYSTEM_NAMESPACE,
   userOf,
 } from '../../functions/domain/names.ts';
+import { renderWall } from '../../local/walls.ts';
 import {
   annotate,
   annotateByFinalize,
@@ -102,7 +103,7 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
   const { locked } = POLICY;
 
   beforeAll(async () => {
-    await world.installPolicies('config/policy-only', locked);
+    await world.installPolicies(await renderWall('policies'), locked);
   });
 
   test.each<[string, ApiRequest]>([

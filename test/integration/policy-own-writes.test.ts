@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { ANNOTATION, LABEL, POLICY, SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { render } from '../../local/controlplane/kustomize.ts';
 import type { ApiRequest } from '../api-request.ts';
 import { createQuota } from '../admission-requests.ts';
 import { startPolicyWorld, type PolicyWorld, type Verdict } from './support/policy-world.ts';
@@ -45,7 +46,7 @@ beforeAll(async () => {
     metadata: { name: MIGRATION, namespace: TENANT },
     spec: { vmiName: 'vm0' },
   });
-  await world.installPolicies('config/policies', POLICY.ownWrites);
+  await world.installPolicies(await render('config/policies'), POLICY.ownWrites);
 });
 
 afterAll(async () => {

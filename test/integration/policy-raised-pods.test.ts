@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { POLICY } from '../../functions/domain/names.ts';
+import { render } from '../../local/controlplane/kustomize.ts';
 import { changePod, changeQuota, deletion } from '../admission-requests.ts';
 import type { ApiRequest } from '../api-request.ts';
 import {
@@ -116,7 +117,7 @@ test('a policy that is gone is gone, and one that comes back judges again, new q
   await world.removePolicy(POLICY.raisedPods);
   expect(await world.ask('editor', podOf(RAISED))).toEqual({ by: 'nobody' });
   expect((await world.ask('editor', changeQuota(RAISED))).by).toBe(POLICY.raisedQuotas);
-  await world.installPolicies('config/policies', POLICY.raisedPods);
+  await world.installPolicies(await render('config/policies'), POLICY.raisedPods);
   expect((await world.ask('editor', podOf(RAISED))).by).toBe(POLICY.raisedPods);
   // The API server stops some parameters' informers with the last binding that needs them (kubernetes/kubernetes#130887);
   // that of the quotas is quota admission's own, and lives on.

@@ -81,7 +81,7 @@ export default class WholeRun {
   async #judgeRights(results: Results): Promise<void> {
     // With one wall only, the rights that the other needs are nobody's to use.
     if (!this.#isWhole(results) || WALL !== 'both') return;
-    const problems = rightsProblems(await render(join(root, 'config/default')), usedIn(this.#folder));
+    const problems = rightsProblems(await render(join(root, 'config/base')), usedIn(this.#folder));
     const what = 'every right in config/rbac is used, and none is missing';
     if (results.numFailedTests + results.numRuntimeErrorTestSuites === 0)
       this.#count(what, problems, results);

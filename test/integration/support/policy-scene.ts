@@ -2,6 +2,7 @@ import { ANNOTATION, KUBEVIRT, LABEL } from '../../../functions/domain/names.ts'
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
+import { render } from '../../../local/controlplane/kustomize.ts';
 import { changeQuota, createPod, createQuota, POD_SPEC } from '../../admission-requests.ts';
 import type { ApiRequest } from '../../api-request.ts';
 import { startPolicyWorld, type PolicyWorld } from './policy-world.ts';
@@ -73,7 +74,7 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
     await world.tenant(namespace, metadata, quotas);
     await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: POD_SPEC });
   }
-  await world.installPolicies('config/policies');
+  await world.installPolicies(await render('config/policies'));
   return world;
 }
 

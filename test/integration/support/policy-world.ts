@@ -34,8 +34,8 @@ export interface PolicyWorld {
   prove(account: string, namespace: string, token: string): Promise<Proof>;
   /** A namespace in which pods can be created, with this metadata, and quotas. It may be there already. */
   tenant(name: string, metadata: object, quotas: readonly New<ResourceQuota>[]): Promise<void>;
-  /** Those of a rendered folder, or the one of this name; resolves when they judge. */
-  installPolicies(folder: string, only?: string): Promise<void>;
+  /** Those among what was rendered, or the one of this name; resolves when they judge. */
+  installPolicies(rendered: readonly KubernetesObject[], only?: string): Promise<void>;
   removePolicy(name: string): Promise<void>;
   breakGlass(user: string): Promise<void>;
   stop(): Promise<void>;
@@ -88,12 +88,11 @@ export async function startPolicyWorld(): Promise<PolicyWorld> {
       return prove(connect(await controlPlane.kubeconfigFor(at)), namespace, token);
     },
     tenant: (name, metadata, quotas) => tenant(admin, { name, metadata, quotas }),
-    installPolicies: async (folder, only) => {
+    installPolicies: async (rendered, only) => {
       const isWanted = ({ kind, metadata }: KubernetesObject): boolean =>
         [POLICIES.kind, POLICY_BINDINGS.kind].includes(kind ?? '') &&
         (only ?? metadata.name) === metadata.name;
-      for (const object of (await render(folder)).filter(isWanted))
-        await admin.create(typeOf(object), object);
+      for (const object of rendered.filter(isWanted)) await admin.create(typeOf(object), object);
       await (
         await policiesInForce(admin)
       )();
