@@ -44,7 +44,7 @@ import {
   forbidden,
   keepingState,
 } from '../../test/builders/refusal.ts';
-import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
+import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, REASON, type Reason } from './names.ts';
 import type { Migration, Pod } from './objects.ts';
@@ -364,15 +364,15 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 
   'KubeVirt’s limit for the cluster is reached': {
-    with: { parallel: { running: 5, perCluster: 5, outbound: new Map(), perNode: 2 } },
-    want: [['Waiting', REASON.parallelLimit, 'runs 5 of 5 migrations']],
+    with: { parallel: aParallelUse({ running: 5 }) },
+    want: [['Waiting', REASON.parallelLimit, '5 of 5 migrations']],
   },
   'KubeVirt’s limit for the node is reached': {
-    with: { parallel: { running: 2, perCluster: 5, outbound: new Map([['node1', 2]]), perNode: 2 } },
+    with: { parallel: aParallelUse({ running: 2, outbound: new Map([['node1', 2]]) }) },
     want: [['Waiting', REASON.parallelLimit, '2 of 2 from this node']],
   },
   'the limit of another node does not matter': {
-    with: { parallel: { running: 2, perCluster: 5, outbound: new Map([['node9', 2]]), perNode: 2 } },
+    with: { parallel: aParallelUse({ running: 2, outbound: new Map([['node9', 2]]) }) },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
 
@@ -481,12 +481,12 @@ const CASES: Readonly<Record<string, Case>> = {
   'two migrations, and KubeVirt takes one more': {
     with: {
       ...TWO,
-      parallel: { running: 4, perCluster: 5, outbound: new Map(), perNode: 2 },
+      parallel: aParallelUse({ running: 4 }),
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
     },
     want: [
       ['FitsWithRaise', REASON.fitsWithRaise],
-      ['Waiting', REASON.parallelLimit, 'runs 5 of 5'],
+      ['Waiting', REASON.parallelLimit, '5 of 5'],
     ],
   },
   'too little now, but another of the namespace is under way: its room comes back': {
@@ -618,7 +618,7 @@ describe('assess', () => {
               ),
             ],
             vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1' }))],
-            parallel: { running: 0, perCluster: 99, outbound: new Map(), perNode: 9 },
+            parallel: aParallelUse({ perCluster: 99, perNode: 9 }),
           });
           const { migrations: first } = assess(snapshot, RULES);
           const through = first.map(({ name }) => name.slice('mig-'.length));

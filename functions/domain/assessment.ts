@@ -111,7 +111,7 @@ function parallelHold(
   const running = parallel.running + turn.withTarget.length + before;
   if (running < parallel.perCluster && outbound < parallel.perNode) return undefined;
   const why =
-    `KubeVirt runs ${String(running)} of ${String(parallel.perCluster)} migrations at once, ` +
+    `KubeVirt runs, or is about to run, ${String(running)} of ${String(parallel.perCluster)} migrations at once, ` +
     `${String(outbound)} of ${String(parallel.perNode)} from this node`;
   return finding('Waiting', REASON.parallelLimit, why);
 }

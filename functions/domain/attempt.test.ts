@@ -7,6 +7,7 @@ import { aQuota, hard, releasedBy, used } from '../../test/builders/quota.ts';
 import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
 import {
   afterFailure,
+  afterGivingWay,
   afterSuccess,
   fingerprintOf,
   holdOf,
@@ -146,6 +147,31 @@ describe('afterFailure', () => {
   });
 });
 
+describe('afterGivingWay', () => {
+  const ended = { now: NOW, lockedMs: 2_000, reason: REASON.parallelLimit, fingerprint: 'f', sized: 's' };
+  const ahead = { now: NOW, lockSeconds: 30, fingerprint: 'f', sized: 's' };
+
+  test.each<[string, Attempt | undefined, Partial<Attempt>]>([
+    ['the first attempt of all', undefined, { failures: 0, lockedMs: 2_000, since: seconds(0) }],
+    ['failures are no more and no less', anAttempt({ failures: 3 }), { failures: 3, lockedMs: 6_000 }],
+  ])('%s: it may try again at once', (_, last, want) => {
+    const record = afterGivingWay(last, ended);
+    expect(record).toEqual({
+      at: seconds(0),
+      since: seconds(-10),
+      reason: REASON.parallelLimit,
+      of: '',
+      ...want,
+    });
+    expect(holdOf(record, ahead)).toBeUndefined();
+  });
+
+  test('what it locked counts against the budget', () => {
+    const record = afterGivingWay(anAttempt({ lockedMs: 14_000 }), ended);
+    expect(holdOf(record, ahead)?.reason).toBe(REASON.lockBudgetSpent);
+  });
+});
+
 describe('afterSuccess', () => {
   test.each<[string, Attempt | undefined, Attempt | undefined]>([
     ['nothing failed before: no record', undefined, undefined],
@@ -159,18 +185,18 @@ describe('afterSuccess', () => {
 interface Trial {
   readonly pause: number;
   readonly lockedMs: number;
-  readonly succeeds: boolean;
+  readonly comesTo: 'success' | 'failure' | 'giving way';
   readonly of: string;
   readonly sized: string;
 }
 
-test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of any 10 minutes', () => {
+test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % of any 10 minutes', () => {
   /** Seconds since the last unlock, how the attempt goes, for how long it locks, and whether something changed. */
   const attemptOf = (lockSeconds: number): fc.Arbitrary<Trial> =>
     fc.record({
       pause: fc.integer({ min: 0, max: 900 }),
       lockedMs: fc.integer({ min: 1, max: lockSeconds * 1_000 + REPAIR_MS }),
-      succeeds: fc.boolean(),
+      comesTo: fc.constantFrom('success', 'failure', 'giving way'),
       of: fc.constantFrom('one', 'other'),
       sized: fc.constantFrom('less', 'more'),
     });
@@ -185,7 +211,7 @@ test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of
       let now = NOW;
       let last: Attempt | undefined;
       const locked: { from: number; to: number }[] = [];
-      for (const { pause, lockedMs, succeeds, of, sized } of attempts) {
+      for (const { pause, lockedMs, comesTo, of, sized } of attempts) {
         now += pause * 1_000;
         const hold = holdOf(last, { now, lockSeconds, fingerprint: of, sized });
         if (hold !== undefined) {
@@ -195,10 +221,12 @@ test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of
         }
         const from = now;
         now += lockedMs;
-        if (!succeeds) locked.push({ from, to: now });
-        last = succeeds
-          ? afterSuccess(last, now)
-          : afterFailure(last, { now, lockedMs, reason: REASON.ended, fingerprint: of, sized });
+        if (comesTo !== 'success') locked.push({ from, to: now });
+        const inVain = comesTo === 'failure' ? afterFailure : afterGivingWay;
+        last =
+          comesTo === 'success'
+            ? afterSuccess(last, now)
+            : inVain(last, { now, lockedMs, reason: REASON.ended, fingerprint: of, sized });
       }
       for (const { to: end } of locked) {
         const overlap = locked.map(({ from, to }) =>

@@ -119,6 +119,12 @@ export function afterFailure(last: Attempt | undefined, ended: Ended): Attempt {
   };
 }
 
+/** The record after a lock that gave way to others: no failure, and what it locked counts all the same (I7). */
+export function afterGivingWay(last: Attempt | undefined, ended: Ended): Attempt {
+  const { sized: _sized, ...record } = afterFailure(last, ended);
+  return { ...record, failures: last?.failures ?? 0, of: '' };
+}
+
 /** The record after a success: the back-off is reset, and what failed attempts locked still counts against the budget. */
 export function afterSuccess(last: Attempt | undefined, now: number): Attempt | undefined {
   if (last === undefined || lockedSoFar(last, now) === 0) return undefined;

@@ -12,7 +12,7 @@ import {
 import { annotated, named } from '../../test/builders/object.ts';
 import { aQuota, hard, used } from '../../test/builders/quota.ts';
 import { aFailure, exceeded, forbidden } from '../../test/builders/refusal.ts';
-import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
+import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, REASON } from './names.ts';
 import type { KubernetesEvent } from './objects.ts';
@@ -106,7 +106,7 @@ describe('a target that waits for its attachment pod', () => {
     const on = (node: string, perCluster: number): (string | undefined)[] =>
       assessed({
         ...others,
-        parallel: { running: 0, perCluster, outbound: new Map(), perNode: 1 },
+        parallel: aParallelUse({ perCluster, perNode: 1 }),
         vmis: new Map([
           ['vm0', aVmi()],
           ['vm1', aVmi('vm1', node)],
@@ -118,7 +118,7 @@ describe('a target that waits for its attachment pod', () => {
   });
 
   test('KubeVirt’s parallel limits let it run already', () => {
-    const parallel = { running: 5, perCluster: 5, outbound: new Map(), perNode: 2 };
+    const parallel = aParallelUse({ running: 5 });
     expect(assessed({ parallel }).verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }]);
   });
 

@@ -19,6 +19,21 @@ const quotaToRaise = reference.extend({
 });
 export type QuotaToRaise = z.infer<typeof quotaToRaise>;
 
+const count = z.number().int();
+
+/**
+ * What KubeVirt's parallel limits had left when the lock was decided on, where others could be locked for in the same moment: the
+ * locks that were counted, and who leaves which node. Whoever comes too late gives way (parallel-turn.ts).
+ */
+const places = z.object({
+  counted: z.array(z.string()),
+  inCluster: count,
+  onNode: z.record(z.string(), count),
+  /** By the migration's uid. */
+  nodes: z.record(z.string(), z.string()),
+});
+export type Places = z.infer<typeof places>;
+
 const time = z.iso.datetime({ offset: true });
 
 export const LOCK_VERSION = 1;
@@ -33,6 +48,7 @@ const lockSchema = z.looseObject({
   expiresAt: time,
   migrations: z.array(waiting),
   quotas: z.array(quotaToRaise),
+  places: places.optional().catch(undefined),
   /** Set when the lock is ended early: why. */
   ended: z.object({ reason: z.string(), message: z.string() }).optional(),
 });

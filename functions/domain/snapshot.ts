@@ -13,11 +13,16 @@ import type { Amount } from './quantity.ts';
 
 /** KubeVirt's parallel limits, and how much of them is used now (facts/kubevirt.md §1.5). */
 export interface ParallelUse {
+  /** Under way, or locked for in another namespace and next. */
   readonly running: number;
   readonly perCluster: number;
-  /** Outbound migrations by source node. */
+  /** Of these, by source node. */
   readonly outbound: ReadonlyMap<string, number>;
   readonly perNode: number;
+  /** Tokens of the other namespaces' locks that are counted above. */
+  readonly locks: readonly string[];
+  /** Others wait for their quota too, and may be locked for in the same moment. */
+  readonly isContended: boolean;
 }
 
 /** One namespace as it was read: all that a verdict is made of. */

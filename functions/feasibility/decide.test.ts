@@ -9,7 +9,7 @@ import {
 } from '../../test/builders/namespace.ts';
 import { annotated, atVersion, beingDeleted, named } from '../../test/builders/object.ts';
 import { aGrant, aQuota, hard, holding, uncounted } from '../../test/builders/quota.ts';
-import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
+import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess } from '../domain/assessment.ts';
 import type { OurEvent } from '../domain/events.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
@@ -96,7 +96,7 @@ describe('the reply', () => {
     ['there is room', { quotas: [aQuota(ROOMY)] }],
     ['the namespace is locked', { namespace: aNamespace(lockedBy(aLock())) }],
     ['the quota is not counted yet', { quotas: [aQuota(uncounted())] }],
-    ['KubeVirt’s limits', { parallel: { running: 5, perCluster: 5, outbound: new Map(), perNode: 2 } }],
+    ['KubeVirt’s limits', { parallel: aParallelUse({ running: 5 }) }],
   ])('%s: it waits, nobody is woken', (_, different) => {
     expect(decided(different).reply).toBeUndefined();
   });

@@ -64,11 +64,13 @@ async function tell({ snapshot, assessment }: Seen, wake: Wake, tools: Tools): P
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
 }
 
-/** A migration has ended: KubeVirt may run another one. */
-const isPlaceFree = ({ kind, type }: Wake, { items, date }: ReadList<Migration>): boolean =>
-  kind === MIGRATIONS.kind &&
+/** A migration has ended, or the lock that reckoned with it: KubeVirt may run another one. */
+function isPlaceFree({ kind, type }: Wake, { items, date }: ReadList<Migration>): boolean {
+  if (type === EVENT.namespaceUnlocked) return items.some(isRejectedByQuota);
   // One that was cancelled may be gone before it is read.
-  (type === SOURCE_EVENT.delete || items.some((each) => endedLately(each, date.getTime())));
+  const isGone = type === SOURCE_EVENT.delete;
+  return kind === MIGRATIONS.kind && (isGone || items.some((each) => endedLately(each, date.getTime())));
+}
 
 /** A place among KubeVirt's parallel migrations is free, which no event tells whoever waits for it in another namespace. */
 async function offerPlace({ namespace, id }: Wake, { cluster, post }: Tools): Promise<void> {

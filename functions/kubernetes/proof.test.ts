@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Clock } from '../clock.ts';
 import { POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
 import type { Cluster } from './cluster.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
-import { prove } from './proof.ts';
+import { prove, proveInTime } from './proof.ts';
 
 /** Answers a CREATE so. */
 const answering = (create: (...asked: unknown[]) => Promise<unknown>): Cluster =>
@@ -95,5 +96,41 @@ describe('no proof', () => {
   test('no answer: rejects, and is tried again', async () => {
     const cluster = answering(() => Promise.reject(new Unreachable('no answer')));
     await expect(prove(cluster, 'tenant', 'token-1')).rejects.toThrow(Unreachable);
+  });
+});
+
+describe('proveInTime', () => {
+  /** Goes on only while it is waited for. */
+  function newClock(): Clock {
+    let elapsed = 0;
+    return {
+      elapsed: () => elapsed,
+      now: () => new Date(elapsed),
+      after: (ms, work) => {
+        elapsed += ms;
+        work();
+        return () => undefined;
+      },
+    };
+  }
+
+  const late = { code: 403, reason: 'Forbidden', message: 'no rights' };
+
+  test.each<[string, (undefined | Status)[], number, boolean]>([
+    ['at once', [guards], 1, true],
+    ['the API server has not heard of the lock yet', [undefined, undefined, guards], 3, true],
+    ['nobody ever refuses', [], 11, false],
+    ['another refusal is no reason to ask again', [undefined, late, guards], 2, false],
+  ])('%s', async (...[, answers, asked, proven]) => {
+    let count = 0;
+    const cluster = answering(() => {
+      const status = answers[count];
+      count += 1;
+      return status === undefined
+        ? Promise.resolve({})
+        : Promise.reject(new ApiError('POST /', status, new Date(0)));
+    });
+    const proof = await proveInTime({ cluster, clock: newClock() }, 'tenant', 'token-1');
+    expect({ proven: proof.proven, count }).toEqual({ proven, count: asked });
   });
 });

@@ -1,9 +1,20 @@
+import { pause, type Clock } from '../clock.ts';
 import { POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
 import type { Cluster } from './cluster.ts';
 import { ApiError, describeError } from './errors.ts';
 import { RESOURCE_QUOTAS } from './resources.ts';
 
-export type Proof = { readonly proven: true } | { readonly proven: false; readonly why: string };
+export type Proof =
+  | { readonly proven: true }
+  | {
+      readonly proven: false;
+      readonly why: string;
+      /** Nobody refused: this API server's own cache of namespaces may not have heard of the lock yet. */
+      readonly isOpen?: true;
+    };
+
+/** What is less than SETTLE_MS or a busy API server asks for; the namespace is locked for as long. */
+const HEARD = { withinMs: 1_000, everyMs: 100 };
 
 /**
  * Proves that the guard stands before this namespace, in this API server, now: a dry-run CREATE of a ResourceQuota must
@@ -20,7 +31,22 @@ export async function prove(cluster: Cluster, namespace: string, token: string):
       ? { proven: true }
       : { proven: false, why: `the guard did not refuse the proof, but: ${describeError(error)}` };
   }
-  return { proven: false, why: 'the guard does not stand before this namespace: the proof was not refused' };
+  const why = 'the guard does not stand before this namespace: the proof was not refused';
+  return { proven: false, why, isOpen: true };
+}
+
+/** The same, asked again for a moment while nobody refuses. */
+export async function proveInTime(
+  { cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock },
+  namespace: string,
+  token: string,
+): Promise<Proof> {
+  const until = clock.elapsed() + HEARD.withinMs;
+  for (;;) {
+    const proof = await prove(cluster, namespace, token);
+    if (proof.proven || proof.isOpen !== true || clock.elapsed() >= until) return proof;
+    await pause(clock, HEARD.everyMs);
+  }
 }
 
 const isWebhooks = ({ code, status }: ApiError, token: string): boolean =>

@@ -2,10 +2,12 @@ import { hasAutoLimits } from '../domain/auto-limits.ts';
 import { keepsState } from '../domain/claims.ts';
 import { asksForClaims, asksForLimitRanges } from '../domain/closer-look.ts';
 import { amountOf } from '../domain/growth.ts';
-import { blockedAmong, isRunning } from '../domain/migration.ts';
-import { KIND, KUBEVIRT } from '../domain/names.ts';
+import { liveLock } from '../domain/lock.ts';
+import { blockedAmong, isRejectedByQuota, isRunning } from '../domain/migration.ts';
+import { KIND, KUBEVIRT, LABEL } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, VirtualMachineInstance } from '../domain/objects.ts';
 import { parseQuantity } from '../domain/quantity.ts';
+import { awaitedBy } from '../domain/parallel-turn.ts';
 import { parseRefusal } from '../domain/refusal.ts';
 import type { NamespaceSnapshot, ParallelUse, Rules } from '../domain/snapshot.ts';
 import { vetoOf } from '../domain/veto.ts';
@@ -75,7 +77,7 @@ export async function readSnapshot(
   if (blocked.length === 0) return { ...outer, ...UNUSED };
   const [closer, kubevirts] = await Promise.all([
     readCloser(cluster, blocked, outer),
-    readKubeVirts(cluster, rules.kubevirtNamespace),
+    readKubeVirts(cluster, rules.kubevirtNamespace, outer),
   ]);
   return { ...outer, ...closer, ...kubevirts };
 }
@@ -151,18 +153,36 @@ const UNUSED: Closer & KubeVirtsPart = {
   limitRanges: [],
   events: [],
   claims: [],
-  parallel: { running: 0, perCluster: PER_CLUSTER, outbound: new Map(), perNode: PER_NODE },
+  parallel: {
+    running: 0,
+    perCluster: PER_CLUSTER,
+    outbound: new Map(),
+    perNode: PER_NODE,
+    locks: [],
+    isContended: false,
+  },
   overheadRatio: ONE,
   autoLimits: true,
 };
 
-/** How KubeVirt itself counts (facts/kubevirt.md §1.5), but for target pods of migrations that are still Pending. */
-async function readKubeVirts(cluster: Cluster, kubevirtNamespace: string): Promise<KubeVirtsPart> {
-  const [all, kubevirts] = await Promise.all([
+/**
+ * How KubeVirt itself counts (facts/kubevirt.md §1.5), but for target pods of migrations that are still Pending; and those that
+ * other namespaces are locked for, which will be next: whoever is locked for in vain only freezes a namespace.
+ */
+async function readKubeVirts(
+  cluster: Cluster,
+  kubevirtNamespace: string,
+  { namespace: own, now }: Pick<NamespaceSnapshot, 'namespace' | 'now'>,
+): Promise<KubeVirtsPart> {
+  const [all, kubevirts, locked] = await Promise.all([
     cluster.list(MIGRATIONS, {}),
     cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
+    cluster.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` }),
   ]);
-  const running = all.items.filter(isRunning);
+  const locks = locked.items
+    .filter(({ metadata }) => metadata.uid !== own.metadata.uid)
+    .flatMap((namespace) => liveLock(namespace, now) ?? []);
+  const running = [...all.items.filter(isRunning), ...awaitedBy(locks, all.items)];
   const [kubevirt] = kubevirts.items;
   const configuration = kubevirt?.spec?.configuration;
   const limits = configuration?.migrations;
@@ -171,6 +191,10 @@ async function readKubeVirts(cluster: Cluster, kubevirtNamespace: string): Promi
     perCluster: limits?.parallelMigrationsPerCluster ?? PER_CLUSTER,
     outbound: outboundByNode([...(await readVmis(cluster, running)).values()]),
     perNode: limits?.parallelOutboundMigrationsPerNode ?? PER_NODE,
+    locks: locks.map(({ token }) => token),
+    isContended: all.items.some(
+      (each) => each.metadata.namespace !== own.metadata.name && isRejectedByQuota(each),
+    ),
   };
   const overheadRatio = amountOf(configuration?.additionalGuestMemoryOverheadRatio) ?? ONE;
   return { parallel, overheadRatio, autoLimits: hasAutoLimits(kubevirt) };

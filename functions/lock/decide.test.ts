@@ -17,7 +17,7 @@ import {
   releasedBy,
   scoped,
 } from '../../test/builders/quota.ts';
-import { aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
+import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess } from '../domain/assessment.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf } from '../domain/lock.ts';
@@ -115,6 +115,18 @@ describe('the lock that is taken', () => {
       ],
     });
     expect(taken({}, 5).lock.expiresAt).toBe(seconds(5));
+  });
+
+  test('says what KubeVirt has places for, where others are after them too', () => {
+    const outbound = new Map([['node1', 1]]);
+    const parallel = aParallelUse({ isContended: true, running: 3, outbound, locks: ['token-7'] });
+    expect(taken({ parallel }).lock.places).toEqual({
+      counted: ['token-7'],
+      inCluster: 2,
+      onNode: { node1: 1 },
+      nodes: { 'uid-of-mig0': 'node1' },
+    });
+    expect(taken().lock.places).toBeUndefined();
   });
 
   test('is one write: annotation and label, on the version that was read', () => {

@@ -3,6 +3,7 @@ import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/l
 import { grantOf, raisedQuota } from '../domain/grant.ts';
 import { REASON, type Reason } from '../domain/names.ts';
 import type { Namespace, ResourceQuota } from '../domain/objects.ts';
+import { placesLeft } from '../domain/parallel-turn.ts';
 import { releasedQuota } from '../domain/restore.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
@@ -41,6 +42,7 @@ export function decide(
       return leave(REASON.nothingBlocked, 'no migration is refused by a quota any more');
     return leave(first.reason, `${first.migration.name}: ${first.message}`);
   }
+  const places = placesLeft(snapshot, migrations);
   const lock: Lock = {
     v: LOCK_VERSION,
     token,
@@ -48,6 +50,7 @@ export function decide(
     expiresAt: new Date(snapshot.now + lockSeconds * 1_000).toISOString(),
     migrations: [...migrations],
     quotas: [...quotas],
+    ...(places === undefined ? {} : { places }),
   };
   return {
     kind: 'take',

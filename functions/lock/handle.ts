@@ -19,7 +19,7 @@ const ROUNDS = 3;
 export const lock: Step = {
   name: 'lock',
   wakesOn: [{ type: EVENT.migrationFeasible }],
-  replies: [EVENT.namespaceLocked, EVENT.lockExpired],
+  replies: [EVENT.namespaceLocked, EVENT.lockExpired, EVENT.sweepRequested],
   inTurn: true,
   handle,
 };
@@ -27,34 +27,38 @@ export const lock: Step = {
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   const token = tools.newToken();
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(wake.namespace, token, tools);
+    const outcome = await attempt(wake, token, tools);
     if (outcome !== undefined) return outcome;
   }
   return { reason: REASON.lostRace, message: 'others kept writing: whoever won goes on' };
 }
 
 /** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
-async function attempt(name: string, token: string, tools: Tools): Promise<Outcome | undefined> {
+async function attempt(wake: Wake, token: string, tools: Tools): Promise<Outcome | undefined> {
+  const { namespace: name } = wake;
   const known = await orGone(tools.cluster.get(NAMESPACES, { name }));
   if (known === undefined) return GONE;
   // One read is enough where somebody was first: a release's events come in twos and threes.
   const live = liveLock(known.object, known.date.getTime());
-  if (live !== undefined) return answer(name, goOn(live));
+  if (live !== undefined) return answer(wake, goOn(live));
   const rules = rulesOf(tools.settings);
   const snapshot = await readSnapshot(tools.cluster, { name, rules, known });
   if (snapshot === undefined) return GONE;
   const decision = decide(snapshot, assess(snapshot, rules), { lockSeconds: rules.lockSeconds, token });
   if (decision.kind === 'take') return take(decision, snapshot, tools);
-  return answer(name, decision);
+  return answer(wake, decision);
 }
 
 const GONE: Outcome = { reason: REASON.nothingBlocked, message: 'the namespace is gone' };
 
-function answer(namespace: string, decision: Exclude<LockDecision, Take>): Outcome {
+function answer({ namespace, id }: Wake, decision: Exclude<LockDecision, Take>): Outcome {
   const { kind, reason, message } = decision;
   switch (kind) {
     case 'leave':
-      return { reason, message };
+      // Whoever waits for a place of KubeVirt's is told of one by what feasibility reports: it said that it goes on.
+      return reason === REASON.parallelLimit
+        ? { reason, message, reply: { type: EVENT.sweepRequested, from: 'lock', namespace, cause: id } }
+        : { reason, message };
     case 'repair': {
       const token = decision.token === undefined ? { cause: reason } : { token: decision.token };
       return { reason, message, reply: { type: EVENT.lockExpired, from: 'lock', namespace, ...token } };

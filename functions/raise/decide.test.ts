@@ -20,16 +20,20 @@ import {
 } from '../../test/builders/quota.ts';
 import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
 import { grantOf } from '../domain/grant.ts';
-import { lockOf } from '../domain/lock.ts';
+import { lockOf, type Places } from '../domain/lock.ts';
 import { ANNOTATION, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { decide, isRaisedAlready, type RaiseDecision, type RaiseSnapshot } from './decide.ts';
+
+/** KubeVirt has a place for one. */
+const PLACES: Places = { counted: [], inCluster: 1, onNode: {}, nodes: {} };
 
 const decided = (different: Partial<RaiseSnapshot> = {}): RaiseDecision =>
   decide({
     token: 'token-1',
     quotas: [aQuota()],
     vmmrqs: [aVmmrq()],
+    others: [],
     proof: { proven: true },
     namespace: aNamespace(lockedBy(aLock())),
     kubevirtNamespace: 'kubevirt',
@@ -116,6 +120,14 @@ describe('ended: it cannot work', () => {
       ],
     ),
     [
+      'others are locked for the last place, and go first',
+      {
+        namespace: aNamespace(lockedBy(aLock({ places: PLACES }))),
+        others: [aNamespace(lockedBy(aLock({ token: 'token-0' })))],
+      },
+      REASON.parallelLimit,
+    ],
+    [
       'KubeVirt is elsewhere, and this is where',
       { namespace: aNamespace(named('virt'), lockedBy(aLock())), kubevirtNamespace: 'virt' },
       REASON.reservedNamespace,
@@ -124,11 +136,12 @@ describe('ended: it cannot work', () => {
     const decision = decided(different);
     if (decision.kind !== 'end') throw new Error(decision.kind);
     expect(decision.reason).toBe(reason);
-    expect(decision.lock).toEqual(aLock());
+    const { lock } = decision;
+    expect(lock).toMatchObject(aLock());
     const ended = { reason, message: decision.message };
     expect(lockOf(decision.namespace)).toEqual({
       kind: 'held',
-      lock: { ...aLock(), expiresAt: seconds(0), ended },
+      lock: { ...lock, expiresAt: seconds(0), ended },
       labelled: true,
     });
     expect(decision.namespace.metadata.resourceVersion).toBe('100');

@@ -2,6 +2,7 @@ import { grantOf, raisedQuota, type RaiseOrder } from '../domain/grant.ts';
 import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, isReserved, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import { givesWay } from '../domain/parallel-turn.ts';
 
 /** Read in this order, by the writers' rule: the quotas, then the proof, then the namespace. */
 export interface RaiseSnapshot {
@@ -9,6 +10,8 @@ export interface RaiseSnapshot {
   /** The lock's quotas, those that still are what the lock says (name and uid). */
   readonly quotas: readonly ResourceQuota[];
   readonly vmmrqs: readonly Vmmrq[];
+  /** The other namespaces that are locked; none are read where the lock says that nobody else was after its places. */
+  readonly others: readonly Namespace[];
   /** Whether the guard refused as it must, with this token; else what happened instead. */
   readonly proof: Proof;
   readonly namespace: Namespace;
@@ -76,6 +79,8 @@ function obstacle(snapshot: RaiseSnapshot, labelled: boolean, lock: Lock): Raise
   if (isReserved(name, kubevirtNamespace)) {
     return end(snapshot, lock, [REASON.reservedNamespace, `namespace ${name} belongs to the cluster`]);
   }
+  const crowd = givesWay(lock, snapshot.others, snapshot.now);
+  if (crowd !== undefined) return end(snapshot, lock, [REASON.parallelLimit, crowd]);
   if (!labelled) return end(snapshot, lock, [REASON.noProof, 'the label of the lock is gone']);
   if (!proof.proven) return end(snapshot, lock, [REASON.noProof, proof.why]);
   return undefined;

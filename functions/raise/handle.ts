@@ -1,11 +1,11 @@
 import { pause } from '../clock.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
-import { lockOf, type Reference } from '../domain/lock.ts';
-import { EVENT, REASON } from '../domain/names.ts';
-import type { ResourceQuota } from '../domain/objects.ts';
+import { lockOf, type Lock } from '../domain/lock.ts';
+import { EVENT, LABEL, REASON } from '../domain/names.ts';
+import type { Namespace, ResourceQuota } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused, type ApiError } from '../kubernetes/errors.ts';
-import { prove } from '../kubernetes/proof.ts';
+import { proveInTime } from '../kubernetes/proof.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
@@ -32,13 +32,13 @@ export const raise: Step = {
 };
 
 async function handle({ namespace, token = '' }: Wake, tools: Tools): Promise<Outcome> {
-  const quotas = await lockedQuotas(namespace, token, tools.cluster);
-  if (quotas === undefined) return NOT_OURS;
+  const lock = await readLock(namespace, token, tools.cluster);
+  if (lock === undefined) return NOT_OURS;
   if (tools.settings.SETTLE_MS > 0) await pause(tools.clock, tools.settings.SETTLE_MS);
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const found = await readQuotas(namespace, quotas, tools.cluster);
+    const found = await readQuotas(namespace, lock.quotas, tools.cluster);
     if (isRaisedAlready(found, token)) return raisedAlready(namespace, token);
-    const snapshot = await gather({ namespace, token, quotas: found }, tools);
+    const snapshot = await gather({ namespace, lock, quotas: found }, tools);
     if (snapshot === undefined) return NOT_OURS;
     const outcome = await apply(decide(snapshot), snapshot, tools);
     if (outcome !== undefined) return outcome;
@@ -48,15 +48,11 @@ async function handle({ namespace, token = '' }: Wake, tools: Tools): Promise<Ou
 
 const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked by this token' };
 
-/** Which quotas the lock is about; undefined when it is not this token's any more. */
-async function lockedQuotas(
-  namespace: string,
-  token: string,
-  cluster: Cluster,
-): Promise<readonly Reference[] | undefined> {
+/** What the lock is about; undefined when it is not this token's any more. */
+async function readLock(namespace: string, token: string, cluster: Cluster): Promise<Lock | undefined> {
   const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
   const state = read === undefined ? undefined : lockOf(read.object);
-  return state?.kind === 'held' && state.lock.token === token ? state.lock.quotas : undefined;
+  return state?.kind === 'held' && state.lock.token === token ? state.lock : undefined;
 }
 
 /** A guard that is away just now must not undo what is raised and proven. */
@@ -68,30 +64,46 @@ const raisedAlready = (namespace: string, token: string): Outcome => ({
 
 interface Subject {
   readonly namespace: string;
-  readonly token: string;
+  readonly lock: Lock;
   readonly quotas: readonly ResourceQuota[];
 }
 
 /** The writers' rule: the quotas came first; then the proof, the namespace last. */
 async function gather(
-  { namespace, token, quotas }: Subject,
-  { cluster, settings }: Tools,
+  { namespace, lock: { token, places }, quotas }: Subject,
+  { cluster, clock, settings }: Tools,
 ): Promise<RaiseSnapshot | undefined> {
-  const [proof, vmmrqs] = await Promise.all([
-    prove(cluster, namespace, token),
+  const [proof, vmmrqs, others] = await Promise.all([
+    proveInTime({ cluster, clock }, namespace, token),
     cluster.list(VMMRQS, { namespace }),
+    places === undefined ? [] : readLocked(cluster, namespace),
   ]);
   const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
   if (read === undefined) return undefined;
   const now = read.date.getTime();
   const { KUBEVIRT_NAMESPACE: kubevirtNamespace } = settings;
-  return { token, quotas, vmmrqs: vmmrqs.items, proof, namespace: read.object, kubevirtNamespace, now };
+  return {
+    token,
+    quotas,
+    vmmrqs: vmmrqs.items,
+    others,
+    proof,
+    namespace: read.object,
+    kubevirtNamespace,
+    now,
+  };
+}
+
+/** Every locked namespace but this one. */
+async function readLocked(cluster: Cluster, own: string): Promise<Namespace[]> {
+  const { items } = await cluster.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` });
+  return items.filter(({ metadata }) => metadata.name !== own);
 }
 
 /** By name and uid: a quota that was deleted or made anew is nothing of this lock's. */
 async function readQuotas(
   namespace: string,
-  quotas: readonly Reference[],
+  quotas: Lock['quotas'],
   cluster: Cluster,
 ): Promise<ResourceQuota[]> {
   const reads = quotas.map(async ({ name, uid }) => {

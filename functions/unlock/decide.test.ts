@@ -201,6 +201,30 @@ describe('the record of the attempt', () => {
     expect(attemptOf({ ...withoutPod, ...different })?.reason).toBe(reason);
   });
 
+  test('it gave way to others: no failure, and what it locked counts', () => {
+    const ended = { reason: REASON.parallelLimit, message: 'others go first' };
+    const namespace = aNamespace(lockedBy(aLock({ ended })));
+    expect(attemptOf({ ...withoutPod, namespace })).toMatchObject({ failures: 0, lockedMs: 6_000 });
+  });
+
+  describe('others were after the same places of KubeVirt’s, and it got nobody in', () => {
+    const places = { counted: [], inCluster: 1, onNode: {}, nodes: {} };
+    const lock = lockedBy(aLock({ places }));
+    const before = (attempt: Partial<Attempt>): Partial<UnlockSnapshot> => ({
+      namespace: aNamespace(lock, afterAttempt(anAttempt(attempt))),
+    });
+    const gone = { migrations: [] };
+    test.each<[string, Partial<UnlockSnapshot>, number]>([
+      ['the first time: no failure', { namespace: aNamespace(lock) }, 0],
+      ['it had given way before: no failure', before({ failures: 0, reason: REASON.parallelLimit }), 0],
+      ['for the second time: a failure', before({ failures: 0, reason: REASON.raisedButNotAdmitted }), 1],
+      ['after a failure: one more', before({ failures: 2, reason: REASON.noProof }), 3],
+      ['it ended by itself: a failure', { namespace: aNamespace(lock), ...gone }, 1],
+    ])('%s', (_, different, failures) => {
+      expect(attemptOf({ ...withoutPod, ...different })?.failures).toBe(failures);
+    });
+  });
+
   test('a clock that is behind counts nothing, never less', () => {
     expect(attemptOf({ ...withoutPod, now: NOW - 60_000 })?.lockedMs).toBe(1_000);
   });

@@ -1,4 +1,12 @@
-import { afterFailure, afterSuccess, fingerprintOf, lastAttemptOf, sizesOf } from '../domain/attempt.ts';
+import {
+  afterFailure,
+  afterGivingWay,
+  afterSuccess,
+  fingerprintOf,
+  lastAttemptOf,
+  sizesOf,
+  type Attempt,
+} from '../domain/attempt.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
 import { blockedAmong, gotThrough } from '../domain/migration.ts';
@@ -87,9 +95,9 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const lockedMs = Math.max(0, now - Date.parse(lock.acquiredAt)) + CLOCK_GRAIN_MS;
   const blocked = blockedAmong(migrations, pods).map(({ waiting }) => waiting);
   const fingerprint = fingerprintOf({ migrations: blocked, quotas, vmmrqs });
-  const attempt = succeeded
-    ? afterSuccess(last, now)
-    : afterFailure(last, { now, lockedMs, reason, fingerprint, ...sizedFor(reason, lock) });
+  const ended = { now, lockedMs, reason, fingerprint, ...sizedFor(reason, lock) };
+  const afterwards = gaveWay(reason, lock, last) ? afterGivingWay : afterFailure;
+  const attempt = succeeded ? afterSuccess(last, now) : afterwards(last, ended);
   const how = succeeded
     ? 'every migration of the lock got through'
     : (lock.ended?.message ?? `not all got through: ${reason}`);
@@ -101,6 +109,16 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
     reason: REASON.unlocked,
     message: `unlocked: ${how}`,
   };
+}
+
+/**
+ * To others that KubeVirt runs: by itself; or KubeVirt had not come to it when its time was over, which is nobody's fault where
+ * others were after the same places (docs/adr/0017), and no more than once in a row.
+ */
+function gaveWay(reason: Reason, { places }: Lock, last: Attempt | undefined): boolean {
+  if (reason === REASON.parallelLimit) return true;
+  const isFirst = last === undefined || (last.failures === 0 && last.reason !== reason);
+  return reason === REASON.raisedButNotAdmitted && places !== undefined && isFirst;
 }
 
 /** Only of a raise that was made: another size changes nothing where somebody's set-up stood in the way. */

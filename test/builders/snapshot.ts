@@ -1,6 +1,6 @@
 import type { AmountList, RaisePolicy, Vmmrq } from '../../functions/domain/objects.ts';
 import { parseQuantity } from '../../functions/domain/quantity.ts';
-import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
+import type { NamespaceSnapshot, ParallelUse, Rules } from '../../functions/domain/snapshot.ts';
 import { aLauncher, aMigration, aVmi } from './kubevirt.ts';
 import { aNamespace } from './namespace.ts';
 import { build, metadata, NOW, type Change } from './object.ts';
@@ -37,6 +37,17 @@ export const sharing =
 
 export const RULES: Rules = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
 
+/** KubeVirt at its defaults, with nothing to do. */
+export const aParallelUse = (different: Partial<ParallelUse> = {}): ParallelUse => ({
+  running: 0,
+  perCluster: 5,
+  outbound: new Map(),
+  perNode: 2,
+  locks: [],
+  isContended: false,
+  ...different,
+});
+
 /** The tenant's namespace with vm0 running and mig0 refused: it fits with a raise, unless told otherwise. */
 export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): NamespaceSnapshot {
   return {
@@ -52,7 +63,7 @@ export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): Namespace
     claims: [],
     overheadRatio: parseQuantity('1'),
     autoLimits: true,
-    parallel: { running: 0, perCluster: 5, outbound: new Map(), perNode: 2 },
+    parallel: aParallelUse(),
     ...different,
   };
 }

@@ -56,6 +56,8 @@ describe('steps ⇄ Triggers', () => {
       [EVENT.quotaRaised]: ['lower'],
       [EVENT.lockExpired]: ['lower'],
       [EVENT.quotaLowered]: ['unlock'],
+      // By lock, that the report is made anew; by feasibility for another namespace, and by the guard: posted.
+      [EVENT.sweepRequested]: ['feasibility'],
     });
   });
 
@@ -67,8 +69,6 @@ describe('steps ⇄ Triggers', () => {
       [EVENT.namespaceUnlocked]: ['feasibility'],
       // By the guard, which posts lock.expired as well.
       [EVENT.lockStalled]: ['lower'],
-      // By the guard too, and by feasibility for another namespace.
-      [EVENT.sweepRequested]: ['feasibility'],
     });
   });
 

@@ -5,13 +5,17 @@ import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../local/kubevi
 import { expectAsBefore } from './support/as-before.ts';
 import type { History } from './support/history.ts';
 import { startLab, type Lab } from './support/lab.ts';
+import { refuseTargets } from './support/refuse-targets.ts';
 import { give, newTenant, roomFor } from './support/tenant.ts';
 
 let lab: Lab;
 
 /** A migration lasts until it is cancelled, and nobody looks at a namespace by the clock. */
 beforeAll(async () => {
-  lab = await startLab({ timings: { migrationMs: 3_600_000 }, env: { SWEEP_SECONDS: '3600' } });
+  lab = await startLab({
+    timings: { migrationMs: 3_600_000 },
+    env: { SWEEP_SECONDS: '3600', STALL_SECONDS: '10' },
+  });
   await lab.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: 1 }));
 });
 
@@ -41,4 +45,23 @@ test("KubeVirt's limit is reached: nothing is locked; told at once when another 
   await history.until('it runs', () => blocked.migration()?.status?.phase === 'Running');
   expect(history.locks()).toHaveLength(1);
   await expectAsBefore(lab.admin, blocked);
+  await lab.admin.delete(FULL_MIGRATIONS, { namespace: blocked.name, name: 'mig0' });
+});
+
+test('who is locked for in vain has a place until the lock ends: told at once then', async () => {
+  const vain = await newTenant(lab, { name: 'limit-vain' });
+  const next = await newTenant(lab, { name: 'limit-next' });
+  await refuseTargets(lab, vain);
+  await vain.history.until('it is locked', (history) => history.isLocked());
+
+  await next.migrate();
+  const { history } = next;
+  await history.until('it is told that it waits', () => reasonOf(history) === REASON.parallelLimit);
+  expect(history.locks()).toEqual([]);
+  expect(vain.history.isLocked()).toBe(true);
+
+  await next.untilUnlocked();
+  await history.until('it runs', () => next.migration()?.status?.phase === 'Running');
+  expect(history.locks()).toHaveLength(1);
+  await expectAsBefore(lab.admin, next);
 });
