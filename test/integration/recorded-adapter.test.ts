@@ -1,10 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { parse } from 'yaml';
-import type { KubernetesObject, Migration, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
+import type {
+  KubernetesObject,
+  Migration,
+  Pod,
+  ResourceList,
+  ResourceQuota,
+} from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
-import { ApiError } from '../../functions/kubernetes/errors.ts';
+import { ApiError, describeError } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
 import { ApiServerSourceAdapter } from '../../local/eventing/adapter.ts';
@@ -214,10 +220,20 @@ async function setStatus(name: string): Promise<void> {
 }
 
 /** Resolves when the quota's status.hard is this. */
-async function enforced(hard: unknown): Promise<void> {
+/** By quota admission too, whose own cache hears of it later: what it does not know it does not charge. */
+async function enforced(hard: ResourceList = {}): Promise<void> {
   await eventually(async () => {
     const { object } = await admin.get(RESOURCE_QUOTAS, { namespace: TENANT, name: 'quota' });
     return JSON.stringify(object.status?.hard) === JSON.stringify(hard);
+  });
+  const requests = { cpu: '1000', memory: '1' };
+  const pod = {
+    metadata: { namespace: TENANT, name: 'too-large' },
+    spec: { containers: [{ name: 'c', image: 'example.com/probe', resources: { requests } }] },
+  };
+  await eventually(async () => {
+    const refusal = await admin.create(PODS, pod, { dryRun: true }).then(() => '', describeError);
+    return refusal.includes(`limited: requests.cpu=${hard['requests.cpu'] ?? ''}`);
   });
 }
 
