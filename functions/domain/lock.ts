@@ -48,6 +48,8 @@ const lockSchema = z.looseObject({
   expiresAt: time,
   migrations: z.array(waiting),
   quotas: z.array(quotaToRaise),
+  /** Who gives; left out where they are many. */
+  vmmrqs: z.array(z.string()).optional().catch(undefined),
   places: places.optional().catch(undefined),
   /** Set when the lock is ended early: why. */
   ended: z.object({ reason: z.string(), message: z.string() }).optional(),

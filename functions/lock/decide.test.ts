@@ -113,8 +113,16 @@ describe('the lock that is taken', () => {
           need: { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1412828864' },
         },
       ],
+      vmmrqs: ['vmmrq'],
     });
     expect(taken({}, 5).lock.expiresAt).toBe(seconds(5));
+  });
+
+  test('says who gives, unless they are many', () => {
+    const giving = (count: number): NamespaceSnapshot['vmmrqs'] =>
+      Array.from({ length: count }, (_, index) => aVmmrq(named(`give-${String(index)}`)));
+    expect(taken({ vmmrqs: giving(3) }).lock.vmmrqs).toEqual(['give-0', 'give-1', 'give-2']);
+    expect(taken({ vmmrqs: giving(4) }).lock.vmmrqs).toBeUndefined();
   });
 
   test('says what KubeVirt has places for, where others are after them too', () => {

@@ -27,6 +27,9 @@ export type LockDecision =
 /** The decision to take the namespace. */
 export type Take = Extract<LockDecision, { kind: 'take' }>;
 
+/** As many VMMRQs are read one by one by the raise, all at once: a list waits for the API server's cache, a GET never does. */
+const FEW = 3;
+
 /** Decides again on live objects: the event that woke us may be forged, or hours old. */
 export function decide(
   snapshot: NamespaceSnapshot,
@@ -50,6 +53,7 @@ export function decide(
     expiresAt: new Date(snapshot.now + lockSeconds * 1_000).toISOString(),
     migrations: [...migrations],
     quotas: [...quotas],
+    ...(snapshot.vmmrqs.length > FEW ? {} : { vmmrqs: snapshot.vmmrqs.map(({ metadata }) => metadata.name) }),
     ...(places === undefined ? {} : { places }),
   };
   return {

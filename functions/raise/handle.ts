@@ -2,7 +2,7 @@ import { pause } from '../clock.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import { EVENT, LABEL, REASON } from '../domain/names.ts';
-import type { Namespace, ResourceQuota } from '../domain/objects.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused, type ApiError } from '../kubernetes/errors.ts';
 import { proveInTime } from '../kubernetes/proof.ts';
@@ -70,13 +70,14 @@ interface Subject {
 
 /** The writers' rule: the quotas came first; then the proof, the namespace last. */
 async function gather(
-  { namespace, lock: { token, places }, quotas }: Subject,
+  { namespace, lock, quotas }: Subject,
   { cluster, clock, settings }: Tools,
 ): Promise<RaiseSnapshot | undefined> {
+  const { token } = lock;
   const [proof, vmmrqs, others] = await Promise.all([
     proveInTime({ cluster, clock }, namespace, token),
-    cluster.list(VMMRQS, { namespace }),
-    places === undefined ? [] : readLocked(cluster, namespace),
+    readVmmrqs(cluster, namespace, lock),
+    lock.places === undefined ? [] : readLocked(cluster, namespace),
   ]);
   const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
   if (read === undefined) return undefined;
@@ -85,13 +86,24 @@ async function gather(
   return {
     token,
     quotas,
-    vmmrqs: vmmrqs.items,
+    vmmrqs,
     others,
     proof,
     namespace: read.object,
     kubevirtNamespace,
     now,
   };
+}
+
+/** What those that the lock names give by now; all of the namespace's where it names none. */
+async function readVmmrqs(
+  cluster: Cluster,
+  namespace: string,
+  { vmmrqs: names }: Lock,
+): Promise<readonly Vmmrq[]> {
+  if (names === undefined) return (await cluster.list(VMMRQS, { namespace })).items;
+  const reads = names.map((name) => orGone(cluster.get(VMMRQS, { namespace, name })));
+  return (await Promise.all(reads)).flatMap((read) => read?.object ?? []);
 }
 
 /** Every locked namespace but this one. */

@@ -121,3 +121,15 @@ test('one of each policy: the fixed one whole, and of the other what is missing 
   expect(granted(tenant.history)).toEqual([amounts({ 'requests.cpu': '605m', 'requests.memory': '1Gi' })]);
   await expectAsBefore(lab.admin, tenant);
 });
+
+test('four that give a quarter each: what is missing, of all together', async () => {
+  const quarter = { 'requests.cpu': '200m', 'requests.memory': '256Mi' };
+  const tenant = await released({ name: 'exact-of-four', gives: quarter, by: EXACT }, async ({ name }) => {
+    const names = ['second', 'third', 'fourth'];
+    await Promise.all(
+      names.map((each) => give(lab.admin, { namespace: name, name: each, by: EXACT }, quarter)),
+    );
+  });
+  expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
+  await expectAsBefore(lab.admin, tenant);
+});
