@@ -116,6 +116,14 @@ export function refusalsOf(
     .flatMap(({ message = '' }) => parseRefusal(message, lacks) ?? []);
 }
 
+/** Whether a pod of one of these VMs was refused in a later second than this, as far as virt-controller told it. */
+export const wasRefusedAfter = (
+  at: number,
+  vms: readonly string[],
+  events: readonly KubernetesEvent[],
+): boolean =>
+  events.some((event) => vms.includes(event.involvedObject.name ?? '') && timeOf(event) >= at + 1_000);
+
 /** Of one second: resource versions of one kind can be compared (kubernetes KEP-5504). Above 0: `one` was written later. */
 const writtenAfter = (one: KubernetesEvent, other: KubernetesEvent): number =>
   versionOf(one).localeCompare(versionOf(other));

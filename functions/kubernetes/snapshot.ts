@@ -5,7 +5,13 @@ import { amountOf } from '../domain/growth.ts';
 import { liveLock } from '../domain/lock.ts';
 import { blockedAmong, isRejectedByQuota, isRunning } from '../domain/migration.ts';
 import { KIND, KUBEVIRT, LABEL } from '../domain/names.ts';
-import type { Migration, Namespace, Pod, VirtualMachineInstance } from '../domain/objects.ts';
+import type {
+  KubernetesEvent,
+  Migration,
+  Namespace,
+  Pod,
+  VirtualMachineInstance,
+} from '../domain/objects.ts';
 import { parseQuantity } from '../domain/quantity.ts';
 import { awaitedBy } from '../domain/parallel-turn.ts';
 import { parseRefusal } from '../domain/refusal.ts';
@@ -91,11 +97,9 @@ async function readCloser(
   { namespace: { metadata }, quotas, pods }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods'>,
 ): Promise<Closer> {
   const namespace = metadata.name;
-  // Of every VMI of the namespace in one request, however many wait.
-  const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
-  const [vmis, { items: events }] = await Promise.all([
+  const [vmis, events] = await Promise.all([
     readBlockedVmis(cluster, blocked, namespace),
-    cluster.list(EVENTS, { namespace, fieldSelector }),
+    readRefusals(cluster, namespace),
   ]);
   const refusals = events.flatMap(
     ({ message = '' }) => parseRefusal(message) ?? parseRefusal(message, 'attachment') ?? [],
@@ -108,6 +112,12 @@ async function readCloser(
 }
 
 const NONE = { items: [] };
+
+/** Why pods of VMIs were refused: of all of the namespace in one request, however many wait. */
+export async function readRefusals(cluster: Cluster, namespace: string): Promise<KubernetesEvent[]> {
+  const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
+  return (await cluster.list(EVENTS, { namespace, fieldSelector })).items;
+}
 
 /** undefined for an object that is not there. */
 export async function orGone<T>(read: Promise<T>): Promise<T | undefined> {

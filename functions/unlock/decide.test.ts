@@ -53,6 +53,7 @@ const decided = (different: Partial<UnlockSnapshot> = {}): UnlockDecision =>
     migrations: [aMigration()],
     pods: [aLauncher(), aTarget()],
     vmmrqs: [aVmmrq()],
+    refusals: [],
     token: 'token-1',
     ...different,
   });
@@ -214,12 +215,15 @@ describe('the record of the attempt', () => {
       namespace: aNamespace(lock, afterAttempt(anAttempt(attempt))),
     });
     const gone = { migrations: [] };
+    const refused = (after: number): KubernetesEvent => aFailure(exceeded('quota', 'pods=1'), after);
     test.each<[string, Partial<UnlockSnapshot>, number]>([
       ['the first time: no failure', { namespace: aNamespace(lock) }, 0],
       ['it had given way before: no failure', before({ failures: 0, reason: REASON.parallelLimit }), 0],
       ['for the second time: a failure', before({ failures: 0, reason: REASON.raisedButNotAdmitted }), 1],
       ['after a failure: one more', before({ failures: 2, reason: REASON.noProof }), 3],
       ['it ended by itself: a failure', { namespace: aNamespace(lock), ...gone }, 1],
+      ['KubeVirt tried: a failure', { namespace: aNamespace(lock), refusals: [refused(-1)] }, 1],
+      ['KubeVirt tried before only: no failure', { namespace: aNamespace(lock), refusals: [refused(-5)] }, 0],
     ])('%s', (_, different, failures) => {
       expect(attemptOf({ ...withoutPod, ...different })?.failures).toBe(failures);
     });

@@ -5,13 +5,13 @@ import {
   fingerprintOf,
   lastAttemptOf,
   sizesOf,
-  type Attempt,
 } from '../domain/attempt.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
 import { blockedAmong, gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../domain/names.ts';
-import type { Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import { wasRefusedAfter } from '../domain/refusal.ts';
 import { enforcesNoMore } from '../domain/restore.ts';
 
 export interface UnlockSnapshot {
@@ -26,6 +26,8 @@ export interface UnlockSnapshot {
   readonly pods: readonly Pod[];
   /** The namespace's; none where each of the lock's migrations got through. */
   readonly vmmrqs: readonly Vmmrq[];
+  /** Why pods were refused, by virt-controller's Events; none where each of the lock's migrations got through. */
+  readonly refusals: readonly KubernetesEvent[];
   /** Of the event that woke us. */
   readonly token: string | undefined;
 }
@@ -96,7 +98,7 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const blocked = blockedAmong(migrations, pods).map(({ waiting }) => waiting);
   const fingerprint = fingerprintOf({ migrations: blocked, quotas, vmmrqs });
   const ended = { now, lockedMs, reason, fingerprint, ...sizedFor(reason, lock) };
-  const afterwards = gaveWay(reason, lock, last) ? afterGivingWay : afterFailure;
+  const afterwards = gaveWay(reason, lock, snapshot) ? afterGivingWay : afterFailure;
   const attempt = succeeded ? afterSuccess(last, now) : afterwards(last, ended);
   const how = succeeded
     ? 'every migration of the lock got through'
@@ -115,10 +117,14 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
  * To others that KubeVirt runs: by itself; or KubeVirt had not come to it when its time was over, which is nobody's fault where
  * others were after the same places (docs/adr/0017), and no more than once in a row.
  */
-function gaveWay(reason: Reason, { places }: Lock, last: Attempt | undefined): boolean {
+function gaveWay(reason: Reason, lock: Lock, { namespace, migrations, refusals }: UnlockSnapshot): boolean {
   if (reason === REASON.parallelLimit) return true;
+  if (reason !== REASON.raisedButNotAdmitted || lock.places === undefined) return false;
+  const last = lastAttemptOf(namespace);
   const isFirst = last === undefined || (last.failures === 0 && last.reason !== reason);
-  return reason === REASON.raisedButNotAdmitted && places !== undefined && isFirst;
+  const locked = migrations.filter(({ metadata }) => lock.migrations.some(({ uid }) => uid === metadata.uid));
+  const vms = locked.map(({ spec }) => spec.vmiName ?? '');
+  return isFirst && !wasRefusedAfter(Date.parse(lock.acquiredAt), vms, refusals);
 }
 
 /** Only of a raise that was made: another size changes nothing where somebody's set-up stood in the way. */

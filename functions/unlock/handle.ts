@@ -5,7 +5,7 @@ import { EVENT, REASON } from '../domain/names.ts';
 import type { Namespace, Pod } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import { orGone, readMigrations } from '../kubernetes/snapshot.ts';
+import { orGone, readMigrations, readRefusals } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
@@ -64,9 +64,13 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
   const where = { namespace: name };
   const [quotas, pods] = await Promise.all([cluster.list(RESOURCE_QUOTAS, where), cluster.list(PODS, where)]);
   // Only for how it failed.
-  const [migrations, vmmrqs] = isSuccess(namespace.object, pods.items)
-    ? [[], { items: [] }]
-    : await Promise.all([readMigrations(cluster, name), cluster.list(VMMRQS, where)]);
+  const [migrations, vmmrqs, refusals] = isSuccess(namespace.object, pods.items)
+    ? [[], { items: [] }, []]
+    : await Promise.all([
+        readMigrations(cluster, name),
+        cluster.list(VMMRQS, where),
+        readRefusals(cluster, name),
+      ]);
   return {
     now: namespace.date.getTime(),
     namespace: namespace.object,
@@ -74,6 +78,7 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
     migrations,
     pods: pods.items,
     vmmrqs: vmmrqs.items,
+    refusals,
     token: wake.token,
   };
 }

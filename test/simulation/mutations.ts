@@ -58,15 +58,15 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/handle.ts',
-        find: '    const found = await readQuotas(namespace, quotas, tools.cluster);\n',
-        replace: `    const early = await gather({ namespace, token, quotas: [] }, tools);
+        find: '    const found = await readQuotas(namespace, lock.quotas, tools.cluster);\n',
+        replace: `    const early = await gather({ namespace, lock, quotas: [] }, tools);
     if (early === undefined) return NOT_OURS;
-    const found = await readQuotas(namespace, quotas, tools.cluster);
+    const found = await readQuotas(namespace, lock.quotas, tools.cluster);
 `,
       },
       {
         file: 'functions/raise/handle.ts',
-        find: 'const snapshot = await gather({ namespace, token, quotas: found }, tools);',
+        find: 'const snapshot = await gather({ namespace, lock, quotas: found }, tools);',
         replace: 'const snapshot = { ...early, quotas: found };',
       },
     ],
@@ -305,7 +305,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lock/handle.ts',
-        find: '  if (live !== undefined) return answer(name, goOn(live));\n',
+        find: '  if (live !== undefined) return answer(wake, goOn(live));\n',
         replace: '  void live;\n',
       },
       {
