@@ -25,16 +25,15 @@ export const lock: Step = {
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  const token = tools.newToken();
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(wake, token, tools);
+    const outcome = await attempt(wake, tools);
     if (outcome !== undefined) return outcome;
   }
   return { reason: REASON.lostRace, message: 'others kept writing: whoever won goes on' };
 }
 
 /** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
-async function attempt(wake: Wake, token: string, tools: Tools): Promise<Outcome | undefined> {
+async function attempt(wake: Wake, tools: Tools): Promise<Outcome | undefined> {
   const { namespace: name } = wake;
   const known = await orGone(tools.cluster.get(NAMESPACES, { name }));
   if (known === undefined) return GONE;
@@ -44,7 +43,11 @@ async function attempt(wake: Wake, token: string, tools: Tools): Promise<Outcome
   const rules = rulesOf(tools.settings);
   const snapshot = await readSnapshot(tools.cluster, { name, rules, known });
   if (snapshot === undefined) return GONE;
-  const decision = decide(snapshot, assess(snapshot, rules), { lockSeconds: rules.lockSeconds, token });
+  const decision = decide(snapshot, assess(snapshot, rules), {
+    lockSeconds: rules.lockSeconds,
+    // Another one in each round: the write of the last may have happened, and somebody have taken that lock off (I6).
+    token: tools.newToken(),
+  });
   if (decision.kind === 'take') return take(decision, snapshot, tools);
   return answer(wake, decision);
 }
