@@ -223,6 +223,7 @@ describe('the record of the attempt', () => {
       ['after a failure: one more', before({ failures: 2, reason: REASON.noProof }), 3],
       ['it ended by itself: a failure', { namespace: aNamespace(lock), ...gone }, 1],
       ['KubeVirt tried: a failure', { namespace: aNamespace(lock), refusals: [refused(-1)] }, 1],
+      ['nobody can say whether it tried: a failure', { namespace: aNamespace(lock), refusals: undefined }, 1],
       ['KubeVirt tried before only: no failure', { namespace: aNamespace(lock), refusals: [refused(-5)] }, 0],
     ])('%s', (_, different, failures) => {
       expect(attemptOf({ ...withoutPod, ...different })?.failures).toBe(failures);

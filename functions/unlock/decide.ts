@@ -26,8 +26,8 @@ export interface UnlockSnapshot {
   readonly pods: readonly Pod[];
   /** The namespace's; none where each of the lock's migrations got through. */
   readonly vmmrqs: readonly Vmmrq[];
-  /** Why pods were refused, by virt-controller's Events; none where each of the lock's migrations got through. */
-  readonly refusals: readonly KubernetesEvent[];
+  /** Why pods were refused, by virt-controller's Events; undefined where nobody can say. */
+  readonly refusals: readonly KubernetesEvent[] | undefined;
   /** Of the event that woke us. */
   readonly token: string | undefined;
 }
@@ -119,7 +119,8 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
  */
 function gaveWay(reason: Reason, lock: Lock, { namespace, migrations, refusals }: UnlockSnapshot): boolean {
   if (reason === REASON.parallelLimit) return true;
-  if (reason !== REASON.raisedButNotAdmitted || lock.places === undefined) return false;
+  const isAbout = reason === REASON.raisedButNotAdmitted && lock.places !== undefined;
+  if (!isAbout || refusals === undefined) return false;
   const last = lastAttemptOf(namespace);
   const isFirst = last === undefined || (last.failures === 0 && last.reason !== reason);
   const locked = migrations.filter(({ metadata }) => lock.migrations.some(({ uid }) => uid === metadata.uid));

@@ -2,8 +2,9 @@ import type { Wake } from '../domain/events.ts';
 import { lockOf } from '../domain/lock.ts';
 import { gotThrough } from '../domain/migration.ts';
 import { EVENT, REASON } from '../domain/names.ts';
-import type { Namespace, Pod } from '../domain/objects.ts';
-import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
+import type { KubernetesEvent, Namespace, Pod } from '../domain/objects.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { ApiError, describeError, isConflict, isNotFound, Unreachable } from '../kubernetes/errors.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone, readMigrations, readRefusals } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
@@ -69,7 +70,7 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
     : await Promise.all([
         readMigrations(cluster, name),
         cluster.list(VMMRQS, where),
-        readRefusals(cluster, name),
+        refusalsTold(cluster, name),
       ]);
   return {
     now: namespace.date.getTime(),
@@ -81,6 +82,16 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
     refusals,
     token: wake.token,
   };
+}
+
+/** undefined: nobody can say. Events may be kept in a store of their own; a namespace is not left locked for them. */
+async function refusalsTold(cluster: Cluster, namespace: string): Promise<KubernetesEvent[] | undefined> {
+  try {
+    return await readRefusals(cluster, namespace);
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof Unreachable) return undefined;
+    throw error;
+  }
 }
 
 function isSuccess(namespace: Namespace, pods: readonly Pod[]): boolean {
