@@ -365,7 +365,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
   'KubeVirt’s limit for the cluster is reached': {
     with: { parallel: aParallelUse({ running: 5 }) },
-    want: [['Waiting', REASON.parallelLimit, '5 of 5 migrations']],
+    want: [['Waiting', REASON.parallelLimit, 'runs, or is about to run, 5 of 5 migrations']],
   },
   'KubeVirt’s limit for the node is reached': {
     with: { parallel: aParallelUse({ running: 2, outbound: new Map([['node1', 2]]) }) },
@@ -486,7 +486,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [
       ['FitsWithRaise', REASON.fitsWithRaise],
-      ['Waiting', REASON.parallelLimit, '5 of 5'],
+      ['Waiting', REASON.parallelLimit, 'runs, or is about to run, 5 of 5'],
     ],
   },
   'too little now, but another of the namespace is under way: its room comes back': {

@@ -187,11 +187,9 @@ async function readKubeVirts(
   const [all, kubevirts, locked] = await Promise.all([
     cluster.list(MIGRATIONS, {}),
     cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
-    cluster.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` }),
+    readLocked(cluster, own.metadata.name),
   ]);
-  const locks = locked.items
-    .filter(({ metadata }) => metadata.uid !== own.metadata.uid)
-    .flatMap((namespace) => liveLock(namespace, now) ?? []);
+  const locks = locked.flatMap((namespace) => liveLock(namespace, now) ?? []);
   const running = [...all.items.filter(isRunning), ...awaitedBy(locks, all.items)];
   const [kubevirt] = kubevirts.items;
   const configuration = kubevirt?.spec?.configuration;
@@ -208,6 +206,12 @@ async function readKubeVirts(
   };
   const overheadRatio = amountOf(configuration?.additionalGuestMemoryOverheadRatio) ?? ONE;
   return { parallel, overheadRatio, autoLimits: hasAutoLimits(kubevirt) };
+}
+
+/** Every locked namespace but this one. */
+export async function readLocked(cluster: Cluster, own: string): Promise<Namespace[]> {
+  const { items } = await cluster.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` });
+  return items.filter(({ metadata }) => metadata.name !== own);
 }
 
 function outboundByNode(vmis: readonly VirtualMachineInstance[]): Map<string, number> {

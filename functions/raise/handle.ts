@@ -1,13 +1,13 @@
 import { pause } from '../clock.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
-import { EVENT, LABEL, REASON } from '../domain/names.ts';
-import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import { EVENT, REASON } from '../domain/names.ts';
+import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused, type ApiError } from '../kubernetes/errors.ts';
 import { proveInTime } from '../kubernetes/proof.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import { orGone } from '../kubernetes/snapshot.ts';
+import { orGone, readLocked } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import {
   decide,
@@ -104,12 +104,6 @@ async function readVmmrqs(
   if (names === undefined) return (await cluster.list(VMMRQS, { namespace })).items;
   const reads = names.map((name) => orGone(cluster.get(VMMRQS, { namespace, name })));
   return (await Promise.all(reads)).flatMap((read) => read?.object ?? []);
-}
-
-/** Every locked namespace but this one. */
-async function readLocked(cluster: Cluster, own: string): Promise<Namespace[]> {
-  const { items } = await cluster.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` });
-  return items.filter(({ metadata }) => metadata.name !== own);
 }
 
 /** By name and uid: a quota that was deleted or made anew is nothing of this lock's. */

@@ -5,6 +5,7 @@ import {
   fingerprintOf,
   lastAttemptOf,
   sizesOf,
+  type Attempt,
 } from '../domain/attempt.ts';
 import { grantOf } from '../domain/grant.ts';
 import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
@@ -98,7 +99,7 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const blocked = blockedAmong(migrations, pods).map(({ waiting }) => waiting);
   const fingerprint = fingerprintOf({ migrations: blocked, quotas, vmmrqs });
   const ended = { now, lockedMs, reason, fingerprint, ...sizedFor(reason, lock) };
-  const afterwards = gaveWay(reason, lock, snapshot) ? afterGivingWay : afterFailure;
+  const afterwards = gaveWay(snapshot, lock, { reason, last }) ? afterGivingWay : afterFailure;
   const attempt = succeeded ? afterSuccess(last, now) : afterwards(last, ended);
   const how = succeeded
     ? 'every migration of the lock got through'
@@ -113,18 +114,25 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   };
 }
 
+const lockedFor = (migrations: readonly Migration[], lock: Lock): Migration[] =>
+  migrations.filter(({ metadata }) => lock.migrations.some(({ uid }) => uid === metadata.uid));
+
+/** How this attempt ended, and the one before it. */
+interface Result {
+  readonly reason: Reason;
+  readonly last: Attempt | undefined;
+}
+
 /**
  * To others that KubeVirt runs: by itself; or KubeVirt had not come to it when its time was over, which is nobody's fault where
  * others were after the same places (docs/adr/0017), and no more than once in a row.
  */
-function gaveWay(reason: Reason, lock: Lock, { namespace, migrations, refusals }: UnlockSnapshot): boolean {
+function gaveWay({ migrations, refusals }: UnlockSnapshot, lock: Lock, { reason, last }: Result): boolean {
   if (reason === REASON.parallelLimit) return true;
   const isAbout = reason === REASON.raisedButNotAdmitted && lock.places !== undefined;
   if (!isAbout || refusals === undefined) return false;
-  const last = lastAttemptOf(namespace);
   const isFirst = last === undefined || (last.failures === 0 && last.reason !== reason);
-  const locked = migrations.filter(({ metadata }) => lock.migrations.some(({ uid }) => uid === metadata.uid));
-  const vms = locked.map(({ spec }) => spec.vmiName ?? '');
+  const vms = lockedFor(migrations, lock).map(({ spec }) => spec.vmiName ?? '');
   return isFirst && !wasRefusedAfter(Date.parse(lock.acquiredAt), vms, refusals);
 }
 
@@ -135,12 +143,10 @@ function sizedFor(reason: Reason, { quotas }: Lock): { sized?: string } {
 }
 
 function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
-  const left = migrations.some(
+  const left = lockedFor(migrations, lock).some(
     ({ metadata, status }) =>
-      lock.migrations.some(({ uid }) => uid === metadata.uid) &&
       // One that is being deleted has ended, though virt-controller may not have said so yet.
-      metadata.deletionTimestamp === undefined &&
-      status?.phase === 'Pending',
+      metadata.deletionTimestamp === undefined && status?.phase === 'Pending',
   );
   return left ? REASON.raisedButNotAdmitted : REASON.ended;
 }

@@ -219,8 +219,10 @@ async function setStatus(name: string): Promise<void> {
   await admin.replace(MIGRATIONS, { ...(await mig0()), status }, options);
 }
 
-/** Resolves when the quota's status.hard is this. */
-/** By quota admission too, whose own cache hears of it later: what it does not know it does not charge. */
+/**
+ * Resolves when the quota's status.hard is this, for quota admission too, whose own cache hears of it later: what it does
+ * not know it does not charge.
+ */
 async function enforced(hard: ResourceList = {}): Promise<void> {
   await eventually(async () => {
     const { object } = await admin.get(RESOURCE_QUOTAS, { namespace: TENANT, name: 'quota' });
