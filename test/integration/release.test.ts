@@ -13,6 +13,7 @@ import type { History } from './support/history.ts';
 import { wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { fullFor, newTenant, roomFor, type Tenant } from './support/tenant.ts';
+import { conditionsOf, isToldToTheEnd } from './support/told.ts';
 
 let lab: Lab;
 
@@ -27,19 +28,9 @@ afterAll(async () => {
 /** Everything about it has been said and done. */
 const untilThrough = async (tenant: Tenant, vms: readonly number[] = [0]): Promise<void> => {
   await tenant.history.until(`the migrations of ${tenant.name} are through`, (history) =>
-    [vms.every((vm) => tenant.isThrough(vm)), !history.isLocked(), isReportedDone(history)].every(Boolean),
+    [vms.every((vm) => tenant.isThrough(vm)), !history.isLocked(), isToldToTheEnd(history)].every(Boolean),
   );
 };
-
-const conditionsOf = (history: History): Record<string, string> =>
-  Object.fromEntries(
-    (history.latest(VMMRQS)?.status?.conditions ?? []).map(({ type, status }) => [type, status]),
-  );
-
-function isReportedDone(history: History): boolean {
-  const { Blocking, Locked, Raised } = conditionsOf(history);
-  return [Blocking, Locked, Raised].every((status) => status === 'False');
-}
 
 const reasonsOn = (history: History, kind: string): Set<string | undefined> =>
   new Set(
