@@ -14,7 +14,7 @@ import type {
   VirtualMachineInstance,
 } from '../../functions/domain/objects.ts';
 import type { New } from '../../functions/kubernetes/cluster.ts';
-import { ApiError, isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import { ApiError, isNotFound } from '../../functions/kubernetes/errors.ts';
 import { EVENTS, MIGRATIONS, PODS, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
 import type { Client } from './client.ts';
 import type { Change, Store } from './model/store.ts';
@@ -98,18 +98,18 @@ export class VirtController {
         const again = await this.#reconcile(name);
         this.#failures.delete(name);
         if (again !== undefined) this.#later(name, again);
-      } catch (error) {
-        this.#backOff(name, error);
+      } catch {
+        this.#backOff(name);
       }
     }
     this.#isAtWork = false;
   }
 
-  #backOff(name: string, error: unknown): void {
+  /** Whatever the error, a 409 of quota admission too: AddRateLimited. It never sleeps longer than it has tried before. */
+  #backOff(name: string): void {
     const failures = this.#failures.get(name) ?? 0;
     this.#failures.set(name, failures + 1);
-    const ms = isConflict(error) ? 5 : Math.min(BACK_OFF.firstMs * 2 ** failures, BACK_OFF.mostMs);
-    this.#later(name, ms);
+    this.#later(name, Math.min(BACK_OFF.firstMs * 2 ** failures, BACK_OFF.mostMs));
   }
 
   /** Milliseconds after which to look again; undefined: when something changes. */
