@@ -24,6 +24,10 @@ export interface Assessment {
   readonly fingerprint: string;
 }
 
+/** Each migration that is refused is locked for: there is nothing else to say or to do. */
+export const isYesToAll = ({ verdicts, migrations }: Assessment): boolean =>
+  migrations.length > 0 && verdicts.every(({ verdict }) => verdict === 'FitsWithRaise');
+
 /** Decides for the whole namespace at once; pure, and the same for feasibility and lock. */
 export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
   const blocked = blockedAmong(snapshot.migrations, snapshot.pods);

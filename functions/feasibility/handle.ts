@@ -1,11 +1,11 @@
-import { assess, type Assessment } from '../domain/assessment.ts';
+import { assess, isYesToAll, type Assessment } from '../domain/assessment.ts';
 import type { Wake } from '../domain/events.ts';
 import { blockedAmong, isPending, isRejectedByQuota, overlaps } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import { endedLately, waitingForAPlace } from '../domain/parallel-turn.ts';
-import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import type { ReadList } from '../kubernetes/cluster.ts';
+import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
+import { remembered, type Reader, type ReadList } from '../kubernetes/cluster.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot, type Subject } from '../kubernetes/snapshot.ts';
@@ -39,18 +39,28 @@ export const feasibility: Step = {
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  // Where the event tells of nothing that is refused, one read shows whether there is anything to do.
-  const listed = isRefused(wake)
-    ? undefined
-    : await tools.cluster.list(MIGRATIONS, { namespace: wake.namespace });
-  const isOver = listed !== undefined && isPlaceFree(wake, listed);
+  const seen = isRefused(wake) ? await lookAtOnce(wake, tools) : await lookIfNeeded(wake, tools);
+  return seen === undefined ? NOTHING : tell(seen, wake, tools);
+}
+
+/** Where the event tells of nothing that is refused, one read shows whether there is anything to do. */
+async function lookIfNeeded(wake: Wake, tools: Tools): Promise<Seen | undefined> {
+  const listed = await tools.cluster.list(MIGRATIONS, { namespace: wake.namespace });
+  const isOver = isPlaceFree(wake, listed);
   if (isOver) tools.afterwards(() => offerPlace(wake, tools));
   // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
   const mayBeBlocked = isOver ? isPending : isRejectedByQuota;
-  if (listed?.items.some(mayBeBlocked) === false && !isReportDue(wake)) return NOTHING;
+  const isNeeded = listed.items.some(mayBeBlocked) || isReportDue(wake);
+  return isNeeded ? gather({ name: wake.namespace, listed: listed.items }, tools) : undefined;
+}
 
-  const seen = await gather(wake.namespace, listed?.items, tools);
-  return seen === undefined ? NOTHING : tell(seen, wake, tools);
+/**
+ * What the API server remembers is good enough for a yes to all (docs/adr/0018): lock looks at everything as it is before it
+ * locks. Anything else would be told, or nudged for, and is looked at as it is.
+ */
+async function lookAtOnce({ namespace: name }: Wake, tools: Tools): Promise<Seen | undefined> {
+  const seen = await look(remembered(tools.cluster), { name }, rulesOf(tools.settings));
+  return seen !== undefined && isYesToAll(seen.assessment) ? seen : gather({ name }, tools);
 }
 
 async function tell({ snapshot, assessment }: Seen, wake: Wake, tools: Tools): Promise<Outcome> {
@@ -88,29 +98,27 @@ interface Seen {
   readonly assessment: Assessment;
 }
 
-/** Starts from the migrations, where they have been listed; looks at everything anew where waiting a moment may bring room. */
-async function gather(
-  namespace: string,
-  listed: readonly Migration[] | undefined,
-  tools: Tools,
-): Promise<Seen | undefined> {
-  let seen = await look({ name: namespace, ...(listed === undefined ? {} : { listed }) }, tools);
+/** Looks at everything anew where waiting a moment may bring room. */
+async function gather(subject: Omit<Subject, 'rules'>, tools: Tools): Promise<Seen | undefined> {
+  const { name } = subject;
+  const rules = rulesOf(tools.settings);
+  let seen = await look(tools.cluster, subject, rules);
   const started = tools.clock.elapsed();
   while (seen !== undefined && mayGetRoom(seen)) {
     const { migrations, pods, quotas } = seen.snapshot;
     const within = overlaps(pods, blockedAmong(migrations, pods)) ? ROOM_MS.overlap : ROOM_MS.recount;
     const left = Math.floor(started + within - tools.clock.elapsed());
     if (left <= 0 || !(await watchForChange(tools, quotas, left))) break;
-    seen = await look({ name: namespace }, tools);
+    seen = await look(tools.cluster, { name }, rules);
   }
   return seen;
 }
 
 async function look(
+  cluster: Reader,
   subject: Omit<Subject, 'rules'>,
-  { cluster, settings }: Tools,
+  rules: Rules,
 ): Promise<Seen | undefined> {
-  const rules = rulesOf(settings);
   const snapshot = await readSnapshot(cluster, { ...subject, rules });
   return snapshot === undefined ? undefined : { snapshot, assessment: assess(snapshot, rules) };
 }

@@ -4,6 +4,7 @@ import type {
   ApiServer,
   Change,
   DeleteOptions,
+  ListOptions,
   New,
   Read,
   ReadList,
@@ -36,10 +37,14 @@ export class Client implements ApiServer {
     return this.#one<T>({ method: 'GET', path: pathOf(type, at) });
   }
 
-  async list<T extends KubernetesObject>(type: ResourceType<T>, where: Selection): Promise<ReadList<T>> {
+  async list<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    where: Selection,
+    options: ListOptions = {},
+  ): Promise<ReadList<T>> {
     const { object, date } = await this.#one<RawList<T>>({
       method: 'GET',
-      path: pathOf(type, where, selectors(where)),
+      path: pathOf(type, where, { ...selectors(where), ...options }),
     });
     // Items of a list come without their kind: a write needs it back.
     const items = object.items.map((item) => ({ ...item, apiVersion: type.apiVersion, kind: type.kind }));

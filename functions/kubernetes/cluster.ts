@@ -24,6 +24,14 @@ export interface Selection {
   readonly fieldSelector?: string;
 }
 
+export interface ListOptions {
+  /**
+   * '0': what the API server remembers, at once and however old that is; left out: as it is now, for which the server may
+   * wait up to 100 ms for its cache (k8s.io/apiserver, storage/cacher/progress).
+   */
+  readonly resourceVersion?: '0';
+}
+
 export interface WriteOptions {
   /** Everything but the storage: admission, quota and webhooks run. */
   readonly dryRun?: boolean;
@@ -56,14 +64,18 @@ export interface WatchFrom extends Selection {
 
 /**
  * The API server, in its own verbs. Everything that reads or writes goes through this interface, so that the steps run
- * unchanged against a model of the API server. Reads are quorum reads (no resourceVersion is sent).
+ * unchanged against a model of the API server. Reads are quorum reads (no resourceVersion is sent) unless a list says otherwise.
  *
  * Every verb rejects with an ApiError (the server answered: see its `code` and `reason`) or an Unreachable (it did not:
  * a write may have happened or not).
  */
 export interface Cluster {
   get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>>;
-  list<T extends KubernetesObject>(type: ResourceType<T>, where: Selection): Promise<ReadList<T>>;
+  list<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    where: Selection,
+    options?: ListOptions,
+  ): Promise<ReadList<T>>;
   create<T extends KubernetesObject>(
     type: ResourceType<T>,
     object: New<T>,
@@ -85,6 +97,15 @@ export interface Cluster {
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>>;
 }
+
+/** What only reads. */
+export type Reader = Pick<Cluster, 'get' | 'list'>;
+
+/** The same, its lists as the API server remembers them: good for a guess that somebody checks before anything is written. */
+export const remembered = (cluster: Cluster): Reader => ({
+  get: (type, at) => cluster.get(type, at),
+  list: (type, where) => cluster.list(type, where, { resourceVersion: '0' }),
+});
 
 /** The API server itself, beside its objects. */
 export interface ApiServer extends Cluster {

@@ -17,7 +17,7 @@ import { awaitedBy } from '../domain/parallel-turn.ts';
 import { parseRefusal } from '../domain/refusal.ts';
 import type { NamespaceSnapshot, ParallelUse, Rules } from '../domain/snapshot.ts';
 import { vetoOf } from '../domain/veto.ts';
-import type { Cluster, Read } from './cluster.ts';
+import type { Read, Reader } from './cluster.ts';
 import { isNotFound } from './errors.ts';
 import {
   CLAIMS,
@@ -38,7 +38,7 @@ const PER_NODE = 2;
 const ONE = parseQuantity('1');
 
 /** The migrations of a namespace; the one read of a wake that finds nothing to do. */
-export async function readMigrations(cluster: Cluster, namespace: string): Promise<Migration[]> {
+export async function readMigrations(cluster: Reader, namespace: string): Promise<Migration[]> {
   return (await cluster.list(MIGRATIONS, { namespace })).items;
 }
 
@@ -58,7 +58,7 @@ export interface Subject {
  * blocked and nothing speaks against all of them alike, what sizes are made of. undefined when the namespace is gone.
  */
 export async function readSnapshot(
-  cluster: Cluster,
+  cluster: Reader,
   subject: Subject,
 ): Promise<NamespaceSnapshot | undefined> {
   const { name, rules, known, listed } = subject;
@@ -92,7 +92,7 @@ type Closer = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claim
 
 /** What the target pods of blocked migrations are sized by, and what else may refuse them. */
 async function readCloser(
-  cluster: Cluster,
+  cluster: Reader,
   blocked: readonly Migration[],
   { namespace: { metadata }, quotas, pods }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods'>,
 ): Promise<Closer> {
@@ -114,7 +114,7 @@ async function readCloser(
 const NONE = { items: [] };
 
 /** Why pods of VMIs were refused: of all of the namespace in one request, however many wait. */
-export async function readRefusals(cluster: Cluster, namespace: string): Promise<KubernetesEvent[]> {
+export async function readRefusals(cluster: Reader, namespace: string): Promise<KubernetesEvent[]> {
   const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
   return (await cluster.list(EVENTS, { namespace, fieldSelector })).items;
 }
@@ -133,7 +133,7 @@ export async function orGone<T>(read: Promise<T>): Promise<T | undefined> {
 const FEW = 3;
 
 async function readBlockedVmis(
-  cluster: Cluster,
+  cluster: Reader,
   blocked: readonly Migration[],
   namespace: string,
 ): Promise<Map<string, VirtualMachineInstance>> {
@@ -145,7 +145,7 @@ async function readBlockedVmis(
 }
 
 async function readVmis(
-  cluster: Cluster,
+  cluster: Reader,
   migrations: readonly Migration[],
 ): Promise<Map<string, VirtualMachineInstance>> {
   const reads = migrations.map(async ({ metadata: { namespace = '' }, spec: { vmiName = '' } }) => {
@@ -180,7 +180,7 @@ const UNUSED: Closer & KubeVirtsPart = {
  * other namespaces are locked for, which will be next: whoever is locked for in vain only freezes a namespace.
  */
 async function readKubeVirts(
-  cluster: Cluster,
+  cluster: Reader,
   kubevirtNamespace: string,
   { namespace: own, now }: Pick<NamespaceSnapshot, 'namespace' | 'now'>,
 ): Promise<KubeVirtsPart> {
@@ -209,7 +209,7 @@ async function readKubeVirts(
 }
 
 /** Every locked namespace but this one. */
-export async function readLocked(cluster: Cluster, own: string): Promise<Namespace[]> {
+export async function readLocked(cluster: Reader, own: string): Promise<Namespace[]> {
   const { items } = await cluster.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` });
   return items.filter(({ metadata }) => metadata.name !== own);
 }
@@ -226,7 +226,7 @@ function outboundByNode(vmis: readonly VirtualMachineInstance[]): Map<string, nu
 
 /** The target launchers of these migrations, and their attachment pods. */
 export async function readTargets(
-  cluster: Cluster,
+  cluster: Reader,
   namespace: string,
   uids: readonly string[],
 ): Promise<Pod[]> {

@@ -4,6 +4,7 @@ import type {
   Change,
   Cluster,
   DeleteOptions,
+  ListOptions,
   New,
   Read,
   ReadList,
@@ -70,8 +71,12 @@ export class Client implements Cluster {
     return this.#send(read('GET', type, at.name), (server) => server.get(type, at));
   }
 
-  list<T extends KubernetesObject>(type: ResourceType<T>, where: Selection): Promise<ReadList<T>> {
-    return this.#send(read('LIST', type, ''), (server) => server.list(type, where));
+  list<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    where: Selection,
+    options?: ListOptions,
+  ): Promise<ReadList<T>> {
+    return this.#send(read('LIST', type, ''), (server) => server.list(type, where, options));
   }
 
   create<T extends KubernetesObject>(

@@ -57,6 +57,8 @@ export class World {
   readonly trace: Trace;
   readonly faults: Faults;
   readonly random: Random;
+  /** What API servers remember, apart: so that the rest of a seed's run does not hang on how often they are asked. */
+  readonly #memory: Random;
   readonly schedule: Schedule;
   readonly store: Store;
   readonly checker: Checker;
@@ -88,6 +90,7 @@ export class World {
     const { time } = this;
     this.trace = new Trace(trace, () => time.now);
     this.random = new Random(seed + 0.25 * 2 ** 32);
+    this.#memory = new Random(seed + 0.75 * 2 ** 32);
     this.faults = new Faults({ seed: seed ^ 0x5bd1e995, rates, focus, plan });
     this.schedule = new Schedule({ time, random: this.random, pacing });
     this.schedule.isCalm = scenario.isOrderly;
@@ -273,10 +276,17 @@ export class World {
         pace: (point) => this.#pace(point),
         now: () => this.time.now + this.#ahead,
         admission: (request) => this.#review(request),
+        behind: () => this.#behind(),
         mayOverride: (user) => user === BREAK_GLASS,
       });
       return server;
     });
+  }
+
+  /** Mostly by a few changes, now and then by as good as all of a run. */
+  #behind(): number {
+    if (this.schedule.isCalm) return 0;
+    return this.#memory.pick([0, this.#memory.below(4), this.#memory.below(20), this.#memory.below(200)]);
   }
 
   #anyServer(): ApiServer {

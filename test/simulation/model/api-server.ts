@@ -18,13 +18,15 @@ export interface ApiServerParts {
   /** The cluster's clock, milliseconds: the Date header says it in whole seconds. */
   readonly now: () => number;
   readonly admission: Webhook;
+  /** How many revisions what it remembers is behind, for each list of resourceVersion 0; left out: none. */
+  readonly behind?: () => number;
   /** Who may 'override' 'locks.mtq.kubevirt.io' (break-glass); left out: nobody. */
   readonly mayOverride?: (user: string) => boolean;
 }
 
 /**
  * One kube-apiserver (1.36) over a Store; several may stand on one, each with caches of its own that lag. Reads are quorum
- * reads. No RBAC: every user may do everything.
+ * reads, unless a list asks for what is remembered. No RBAC: every user may do everything.
  */
 export class ApiServer {
   readonly name: string;
@@ -52,7 +54,7 @@ export class ApiServer {
   }
 
   as(user: string): ModelCluster {
-    const { name, store, pace, now } = this.#parts;
+    const { name, store, pace, now, behind = () => 0 } = this.#parts;
     return new Client({
       user,
       store,
@@ -62,6 +64,7 @@ export class ApiServer {
       server: name,
       pace,
       date: () => dateHeader(now()),
+      remembered: () => Math.max(1, store.revision - behind()),
     });
   }
 

@@ -4,6 +4,7 @@ import type {
   Change,
   Cluster,
   DeleteOptions,
+  ListOptions,
   New,
   Read,
   ReadList,
@@ -39,6 +40,8 @@ export interface ClientParts {
   readonly server: string;
   readonly pace: Pace;
   readonly date: () => Date;
+  /** The revision of which a list of resourceVersion 0 tells: each list of its own. */
+  readonly remembered: () => number;
 }
 
 interface Options extends Omit<WriteOptions, 'subresource'> {
@@ -70,14 +73,22 @@ export class Client implements ModelCluster {
     return this.#read(object);
   }
 
-  async list<T extends KubernetesObject>(type: ResourceType<T>, where: Selection): Promise<ReadList<T>> {
-    const request = this.#request('list', type, { namespace: where.namespace });
+  async list<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    { namespace, ...selection }: Selection,
+    { resourceVersion }: ListOptions = {},
+  ): Promise<ReadList<T>> {
+    const request = this.#request('list', type, { namespace });
     await request.park('arrive');
-    const { store, date } = this.#parts;
-    const resourceVersion = String(store.revision);
-    const items = store.list<T>(type.kind, where.namespace).filter(selects(where));
+    const { store, date, remembered } = this.#parts;
+    const revision = resourceVersion === '0' ? remembered() : store.revision;
+    const all =
+      revision < store.revision
+        ? store.listAt<T>(type.kind, namespace, revision)
+        : store.list<T>(type.kind, namespace);
+    const items = all.filter(selects(selection));
     await request.park('answer');
-    return { items, resourceVersion, date: date() };
+    return { items, resourceVersion: String(revision), date: date() };
   }
 
   async create<T extends KubernetesObject>(

@@ -58,6 +58,21 @@ export class Store {
     return found.map(([, object]) => object as T);
   }
 
+  /** As `list` was at an earlier revision. */
+  listAt<T extends KubernetesObject>(kind: string, namespace: string | undefined, revision: number): T[] {
+    const then = new Map<string, KubernetesObject>(this.#kinds.get(kind) ?? []);
+    for (const change of this.changesAfter(revision).toReversed()) {
+      if (change.kind !== kind) continue;
+      const path = pathOf(change.object.metadata.namespace, change.object.metadata.name);
+      if (change.before === undefined) then.delete(path);
+      else then.set(path, change.before);
+    }
+    return [...then]
+      .filter(([, { metadata }]) => namespace === undefined || metadata.namespace === namespace)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, object]) => object as T);
+  }
+
   /**
    * Stores the object (its resourceVersion is set here) and gives it back as it is stored. undefined: it is not at this
    * revision any more (0: it must not be there). `atRevision` left out: no matter what is there.
