@@ -9,13 +9,16 @@ import { startServing, type ServingOptions } from './serving.ts';
 interface Deployment extends KubernetesObject {
   spec: {
     template: {
-      spec: { serviceAccountName: string; containers: { env?: { name: string; value?: string }[] }[] };
+      spec: {
+        serviceAccountName: string;
+        containers: { command?: string[]; env?: { name: string; value?: string }[] }[];
+      };
     };
   };
 }
 
 export interface GuardOptions extends Pick<ServingOptions, 'onStart' | 'until'> {
-  /** The rendered Deployment: its environment and service account are what the process gets. */
+  /** The rendered Deployment: its environment, service account and Node's flags are what the process gets. */
   readonly deployment: KubernetesObject;
   /** Of the process and its log; `guard` when left out. */
   readonly name?: string;
@@ -41,6 +44,9 @@ export function guardDeployment(objects: readonly KubernetesObject[]): Kubernete
   return found;
 }
 
+/** What it may read is at other paths on this machine. */
+const PERMISSIONS = /^--(permission$|allow-)/;
+
 /** Where its Service leads to when it runs on this machine: host and port in the cluster to base URL. */
 export const guardAddress = (port: number): Record<string, string> => ({
   [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,
@@ -54,7 +60,9 @@ export const guardAccount = (deployment: KubernetesObject): string =>
 export async function startGuard(options: GuardOptions): Promise<Child> {
   const { name = 'guard', deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
   const { onStart, until } = options;
-  const declared = (deployment as Deployment).spec.template.spec.containers[0]?.env ?? [];
+  const { env: declared = [], command = [] } =
+    (deployment as Deployment).spec.template.spec.containers[0] ?? {};
+  const flags = command.filter((arg) => arg.startsWith('--') && !PERMISSIONS.test(arg));
   const env = {
     PATH: process.env['PATH'],
     ...Object.fromEntries(declared.map(({ name, value = '' }) => [name, rewrite(value)])),
@@ -66,5 +74,5 @@ export async function startGuard(options: GuardOptions): Promise<Child> {
     ...options.env,
   };
   const logFile = join(folder, `${name}.log`);
-  return startServing({ name, args: confined(bundle, env), env, logFile, port, onStart, until });
+  return startServing({ name, args: confined(bundle, env, flags), env, logFile, port, onStart, until });
 }

@@ -385,8 +385,9 @@ describe('the guard', () => {
     const readable = ['dist', '/var/run/secrets/kubernetes.io/serviceaccount'].map(
       (path) => `--allow-fs-read=${path}`,
     );
+    const small = ['--max-semi-space-size=1', '--no-opt', '--no-maglev'];
     expect(guardContainer()).toMatchObject({
-      command: ['node', '--permission', ...readable, 'dist/guard.mjs'],
+      command: ['node', '--permission', ...readable, ...small, 'dist/guard.mjs'],
       securityContext: {
         readOnlyRootFilesystem: true,
         allowPrivilegeEscalation: false,
