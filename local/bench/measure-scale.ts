@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { now } from '../demo/watching.ts';
-import { burst, setLimits } from './bursts.ts';
+import { burst, DEFAULT_LIMITS, setLimits } from './bursts.ts';
 import type { Figure } from './figures.ts';
 import { migrateOnce } from './migration.ts';
 import { between } from './moments.ts';
@@ -10,8 +10,6 @@ import { startScene, type Scene } from './scene.ts';
 import { blockedTenant, settleAll } from './tenants.ts';
 import { openWatches } from './watches.ts';
 
-/** Far above what the machine carries: what waits, waits for us and not for KubeVirt. */
-const LIMITS = { perCluster: 20, perNode: 20 };
 const IDLE_MS = 3_000;
 
 export interface ScaleOptions {
@@ -26,7 +24,7 @@ export interface ScaleOptions {
 export async function measureScale({ sizes, releases, onProgress }: ScaleOptions): Promise<Findings> {
   const scene = await startScene({ onProgress });
   try {
-    await setLimits(scene, LIMITS);
+    await setLimits(scene, DEFAULT_LIMITS);
     const figures: Figure[] = [];
     const tenants = Array.from({ length: Math.max(...sizes) }, (_, index) => blockedTenant(`bench-${index}`));
     let made = 0;
@@ -47,7 +45,7 @@ async function measureSize(
   tenants: ReturnType<typeof blockedTenant>[],
   releases: number,
 ): Promise<Figure[]> {
-  const group = `${tenants.length} namespaces with a VMMRQ (at most ${LIMITS.perCluster} migrations at once)`;
+  const group = `${tenants.length} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;
   const alone = [];
   for (let index = 0; index < releases; index += 1) {
     alone.push(await migrateOnce(scene, tenants[0]?.namespace ?? ''));
