@@ -1,0 +1,87 @@
+import { describe, expect, test } from '@jest/globals';
+import { EVENT, LABEL, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { readGuardSettings, STEP_NAMES } from '../../functions/settings.ts';
+import { STEPS } from '../../functions/steps.ts';
+import { guessPlural } from '../../local/eventing/source.ts';
+import { knative, triggerOf, environmentOf, guardEnvironment, grantedTo } from './rendered.ts';
+
+describe('the Broker', () => {
+  test('is one, and does not make the source wait for the functions', () => {
+    expect(knative.brokers.map(({ metadata }) => metadata)).toMatchObject([
+      { name: 'mtq', annotations: { 'messaging.knative.dev/async-handler': 'true' } },
+    ]);
+  });
+
+  test('is where unlock and the guard post', () => {
+    const ingress = `http://broker-ingress.knative-eventing.svc.cluster.local/${SYSTEM_NAMESPACE}/mtq`;
+    expect(environmentOf('unlock')['K_SINK']).toBe(ingress);
+    expect(readGuardSettings(guardEnvironment()).K_SINK).toBe(ingress);
+  });
+});
+
+describe('the Triggers', () => {
+  test('are one for each step', () => {
+    const names = knative.triggers.map(({ metadata }) => metadata.name);
+    expect(names.sort()).toEqual(STEP_NAMES.map((step) => `mtq-${step}`).sort());
+  });
+
+  test.each(STEPS)('$name: is woken by what its code says, and by nothing else', ({ name, wakesOn }) => {
+    const { filters, filter, broker, subscriber } = triggerOf(name).spec;
+    const wanted = wakesOn.map((wake) => ({ exact: { ...wake } }));
+    expect(filters).toEqual([{ any: expect.arrayContaining(wanted) }]);
+    expect(filters?.[0]?.['any']).toHaveLength(wanted.length);
+    expect(filter).toBeUndefined();
+    expect(broker).toBe('mtq');
+    expect(subscriber).toEqual({ ref: { apiVersion: 'serving.knative.dev/v1', kind: 'Service', name } });
+  });
+
+  test.each(STEP_NAMES)('%s: tries four times, and gives what fails to the guard', (step) => {
+    const { timeout: _, ...delivery } = triggerOf(step).spec.delivery ?? {};
+    expect(delivery).toEqual({
+      retry: 3,
+      backoffPolicy: 'linear',
+      backoffDelay: 'PT1S',
+      deadLetterSink: { uri: `http://mtq-guard.${SYSTEM_NAMESPACE}.svc.cluster.local:8080/dead-letter` },
+    });
+  });
+
+  test('every event of ours wakes somebody, but the one that is for whoever wants to know', () => {
+    const woken = new Set(STEPS.flatMap(({ wakesOn }) => wakesOn.map(({ type }) => type)));
+    const nobody = Object.values(EVENT).filter((type) => !woken.has(type));
+    expect(nobody).toEqual([EVENT.migrationInfeasible]);
+  });
+});
+
+describe('the source', () => {
+  const RAISED = { matchLabels: { [LABEL.raised]: 'true' } };
+
+  test('watches the kinds that wake somebody, in all namespaces, as they are', () => {
+    const [{ spec }] = knative.sources as [(typeof knative.sources)[number]];
+    const kinds = new Set(STEPS.flatMap(({ wakesOn }) => wakesOn.flatMap(({ kind }) => kind ?? [])));
+    expect(spec).toMatchObject({ mode: 'Resource', namespaceSelector: {} });
+    expect(spec.resources.map(({ kind }) => kind).sort()).toEqual([...kinds].sort());
+    expect(spec.sink).toEqual({
+      ref: { apiVersion: 'eventing.knative.dev/v1', kind: 'Broker', name: 'mtq' },
+    });
+  });
+
+  test('watches no quota but those that are raised: every pod of the cluster would wake a function', () => {
+    const resources = knative.sources.flatMap(({ spec }) => spec.resources);
+    const quotas = resources.filter(({ kind }) => kind === 'ResourceQuota');
+    expect(quotas.map(({ selector }) => selector)).toEqual([RAISED]);
+    expect(resources.filter(({ kind }) => kind === 'Pod')).toEqual([]);
+  });
+
+  test('may read what it watches', () => {
+    const [{ spec }] = knative.sources as [(typeof knative.sources)[number]];
+    expect(spec.serviceAccountName).toBe(SERVICE_ACCOUNT.source);
+    for (const { apiVersion, kind } of spec.resources) {
+      const [group, resource] = [apiVersion.includes('/') ? apiVersion.split('/')[0] : '', guessPlural(kind)];
+      for (const verb of ['get', 'list', 'watch']) {
+        expect(grantedTo('source')).toContain(
+          `${verb} ${resource}${group === '' ? '' : `.${String(group)}`}`,
+        );
+      }
+    }
+  });
+});

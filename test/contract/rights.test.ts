@@ -1,0 +1,78 @@
+import { describe, expect, test } from '@jest/globals';
+import { GROUP, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { objects, ofKind, nameOf, bindings, grantedTo } from './rendered.ts';
+
+describe('rights', () => {
+  test('every process has a service account, and nobody else has', () => {
+    const accounts = ofKind('ServiceAccount').map(({ metadata }) => metadata.name);
+    expect(accounts.sort()).toEqual(Object.values(SERVICE_ACCOUNT).sort());
+  });
+
+  test('every binding is of a role that is there to an account that is there', () => {
+    const roles = [...ofKind('ClusterRole'), ...ofKind('Role')].map(nameOf);
+    const accounts = ofKind('ServiceAccount').map(nameOf);
+    for (const { roleRef, subjects = [] } of bindings()) {
+      expect(roles).toContain(`${roleRef?.kind ?? ''} ${roleRef?.name ?? ''}`);
+      for (const { kind, name, namespace } of subjects) {
+        expect(accounts).toContain(`${kind} ${name}`);
+        expect(namespace).toBe(SYSTEM_NAMESPACE);
+      }
+    }
+  });
+
+  test('nobody may do everything, anywhere', () => {
+    expect(JSON.stringify(objects.map(({ rules }) => rules ?? []))).not.toContain('"*"');
+  });
+
+  test('all that is written, and by whom', () => {
+    const writers: Record<string, string[]> = {};
+    for (const process of Object.keys(SERVICE_ACCOUNT) as (keyof typeof SERVICE_ACCOUNT)[]) {
+      for (const right of grantedTo(process).filter((granted) => !/^(get|list|watch) /.test(granted))) {
+        (writers[right] ??= []).push(process);
+      }
+    }
+    expect(writers).toEqual({
+      'update namespaces': ['lock', 'raise', 'unlock', 'guard'],
+      'update resourcequotas': ['lock', 'raise', 'lower', 'guard'],
+      'update resourcequotas/status': ['lower', 'guard'],
+      'create resourcequotas': ['raise'],
+      'patch virtualmachineinstancemigrations.kubevirt.io': ['feasibility', 'lower'],
+      [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility', 'raise'],
+      'create events': ['feasibility', 'lock', 'raise', 'lower', 'unlock', 'guard'],
+      'update validatingwebhookconfigurations.admissionregistration.k8s.io (mtq-guard)': ['guard'],
+      'create secrets': ['guard'],
+      'update secrets (mtq-guard-certs)': ['guard'],
+    });
+  });
+
+  test('secrets are read and written in our own namespace only', () => {
+    expect(ofKind('ClusterRole').filter((role) => JSON.stringify(role.rules).includes('secrets'))).toEqual(
+      [],
+    );
+  });
+
+  test('the glass is there to be broken, and in nobody’s hand', () => {
+    expect(ofKind('ClusterRole').find(({ metadata }) => metadata.name === 'mtq-break-glass')?.rules).toEqual([
+      { apiGroups: [GROUP], resources: ['locks'], verbs: ['override'] },
+    ]);
+    expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('mtq-break-glass');
+  });
+
+  test('who may view a namespace sees its VMMRQs; to give one is part of no role that tenants have', () => {
+    const prefix = 'rbac.authorization.k8s.io/aggregate-to-';
+    const aggregated = ofKind('ClusterRole').flatMap(({ metadata, rules = [] }) =>
+      Object.keys(metadata.labels ?? {})
+        .filter((label) => label.startsWith(prefix))
+        .map((label) => [metadata.name, label.slice(prefix.length), rules.map(({ verbs }) => verbs)]),
+    );
+    expect(aggregated).toEqual([['mtq-vmmrq-view', 'view', [['get', 'list', 'watch']]]]);
+  });
+
+  test('the role to give VMMRQs is there, and nobody has it: that is for the administrator to decide', () => {
+    const edit = ofKind('ClusterRole').find(({ metadata }) => metadata.name === 'mtq-vmmrq-edit');
+    expect(edit?.rules?.flatMap(({ resources }) => resources)).toEqual([VMMRQS.plural]);
+    expect(edit?.rules?.flatMap(({ verbs }) => verbs)).toContain('create');
+    expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('mtq-vmmrq-edit');
+  });
+});
