@@ -16,7 +16,7 @@ import { wasRefusedAfter } from '../domain/refusal.ts';
 import { enforcesNoMore } from '../domain/restore.ts';
 
 export interface UnlockSnapshot {
-  /** The API server's clock, milliseconds. */
+  /** The API server's clock at the last of the reads, milliseconds. */
   readonly now: number;
   /** Read before everything else: its resourceVersion is the write's precondition. */
   readonly namespace: Namespace;

@@ -5,8 +5,8 @@ import { EVENT, REASON } from '../domain/names.ts';
 import type { KubernetesEvent, Namespace, Pod } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, isConflict, isNotFound, Unreachable } from '../kubernetes/errors.ts';
-import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import { orGone, readMigrations, readRefusals } from '../kubernetes/snapshot.ts';
+import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import { orGone, readRefusals } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
@@ -66,23 +66,28 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
   const [quotas, pods] = await Promise.all([cluster.list(RESOURCE_QUOTAS, where), cluster.list(PODS, where)]);
   // Only for how it failed.
   const [migrations, vmmrqs, refusals] = isSuccess(namespace.object, pods.items)
-    ? [[], { items: [] }, []]
+    ? [NONE, NONE, []]
     : await Promise.all([
-        readMigrations(cluster, name),
+        cluster.list(MIGRATIONS, where),
         cluster.list(VMMRQS, where),
         refusalsTold(cluster, name),
       ]);
+  // The newest: a process that stood still between its reads must not record less than the lock really lasted (I7).
+  const dates = [namespace, quotas, pods, migrations, vmmrqs].map(({ date }) => date?.getTime() ?? 0);
   return {
-    now: namespace.date.getTime(),
+    now: Math.max(...dates),
     namespace: namespace.object,
     quotas: quotas.items,
-    migrations,
+    migrations: migrations.items,
     pods: pods.items,
     vmmrqs: vmmrqs.items,
     refusals,
     token: wake.token,
   };
 }
+
+/** What was not read. */
+const NONE = { items: [], date: undefined };
 
 /** undefined: nobody can say. Events may be kept in a store of their own; a namespace is not left locked for them. */
 async function refusalsTold(cluster: Cluster, namespace: string): Promise<KubernetesEvent[] | undefined> {

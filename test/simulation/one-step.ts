@@ -1,0 +1,65 @@
+import type { Wake } from '../../functions/domain/events.ts';
+import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
+import { toldBy } from '../../functions/domain/told.ts';
+import type { Outcome, Step, Tools } from '../../functions/step.ts';
+import { aModel, type Model } from './model/model.ts';
+import type { ApiServerParts } from './model/api-server.ts';
+import {
+  LAUNCHER,
+  launcherPod,
+  migration,
+  quota,
+  refused,
+  running,
+  TENANT,
+  tenantNamespace,
+  vmi,
+  vmmrq,
+} from './objects.ts';
+
+const GIVES = { additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi' } };
+const FULL = { 'requests.cpu': '1', 'requests.memory': '1Gi' };
+const BLOCKED = refused(migration('mig0', 'vm0'), 'uid-of-mig0');
+
+/** A migration that a full quota refuses. */
+export function aBlockedTenant(parts: Partial<ApiServerParts> = {}): Model {
+  const model = aModel(parts);
+  const { store } = model;
+  const vm = vmi('vm0', 'uid-of-vm0');
+  store.put(tenantNamespace('uid-of-tenant'));
+  store.put(vm);
+  store.put(running(launcherPod(vm, { takes: LAUNCHER })));
+  store.put({ ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used: FULL } });
+  store.put(BLOCKED);
+  return model;
+}
+
+/** The step's answer; left out: to the source's event about the refused migration. */
+export const wakeUp = (step: Step, model: Model, wake: Wake = refusedNow()): Promise<Outcome> =>
+  step.handle(wake, toolsOn(model));
+
+function refusedNow(): Wake {
+  const told = toldBy(BLOCKED, { kind: KIND.migration.kind, namespace: TENANT });
+  const about = { id: 'wake', namespace: TENANT, kind: KIND.migration.kind };
+  return { type: SOURCE_EVENT.update, ...about, ...(told === undefined ? {} : { told }) };
+}
+
+const toolsOn = ({ server, clock }: Model): Tools => ({
+  cluster: server.as('system:serviceaccount:mtq-system:mtq'),
+  clock: { elapsed: () => clock.now, now: () => new Date(clock.now), after: () => () => undefined },
+  settings: {
+    KUBEVIRT_NAMESPACE: 'kubevirt',
+    LOCK_SECONDS: 30,
+    STALL_SECONDS: 3,
+    SETTLE_MS: 0,
+    WAKE_URLS: [],
+  },
+  log: () => undefined,
+  newToken: () => 'token',
+  post: () => Promise.resolve(),
+  wakeLaterSteps: () => Promise.resolve(),
+  afterwards: () => undefined,
+});
+
+/** A VMMRQ that gives enough for it. */
+export const give = ({ store }: Model): void => void store.put(vmmrq('more', 'uid-of-more', GIVES));
