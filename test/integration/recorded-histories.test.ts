@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { WRITTEN_BY_SEVERAL } from './kubevirt-differences.ts';
@@ -28,7 +27,10 @@ afterAll(async () => {
   await rig.stop();
 });
 
-/** The recorded beginning: a quota for one VM, the VM, a migration; one second later `act` does something about it. */
+/** How often the target pod is refused within the second after which the recordings act. */
+const REFUSALS = 8;
+
+/** The recorded beginning: a quota for one VM, the VM, a migration; when that was refused so often `act` does something about it. */
 async function reproduce(
   name: string,
   hard: Record<string, string>,
@@ -42,7 +44,8 @@ async function reproduce(
   // Its last version before the migration, in all recordings.
   await recording.until(isNamedInterface);
   await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
-  await sleep(1000);
+  // As many as in the recordings' second; the next one would come 640 ms later.
+  await recording.until(() => refusalTimes(recording.versions).length >= REFUSALS);
   await act(namespace, recording);
   await recording.stop();
   return [...recording.versions];
