@@ -82,11 +82,7 @@ export class Client implements ModelCluster {
     await request.park('arrive');
     const { store, date, remembered } = this.#parts;
     const revision = resourceVersion === '0' ? remembered() : store.revision;
-    const all =
-      revision < store.revision
-        ? store.listAt<T>(type.kind, namespace, revision)
-        : store.list<T>(type.kind, namespace);
-    const items = all.filter(selects(selection));
+    const items = store.list<T>(type.kind, namespace, revision).filter(selects(selection));
     await request.park('answer');
     return { items, resourceVersion: String(revision), date: date() };
   }

@@ -48,29 +48,15 @@ export class Store {
     return this.#kinds.get(kind)?.get(pathOf(namespace, name)) as T | undefined;
   }
 
-  /** In the order of their keys. */
-  list<T extends KubernetesObject>(kind: string, namespace?: string): readonly T[] {
+  /** In the order of their keys; as they were at an earlier revision, where one is given. */
+  list<T extends KubernetesObject>(kind: string, namespace?: string, revision = this.revision): readonly T[] {
+    const objects = revision < this.revision ? this.#objectsAt(kind, revision) : this.#kinds.get(kind);
     const found: [string, KubernetesObject][] = [];
-    for (const entry of this.#kinds.get(kind) ?? []) {
+    for (const entry of objects ?? []) {
       if (namespace === undefined || entry[1].metadata.namespace === namespace) found.push(entry);
     }
     if (found.length > 1) found.sort(([one], [other]) => (one < other ? -1 : 1));
     return found.map(([, object]) => object as T);
-  }
-
-  /** As `list` was at an earlier revision. */
-  listAt<T extends KubernetesObject>(kind: string, namespace: string | undefined, revision: number): T[] {
-    const then = new Map<string, KubernetesObject>(this.#kinds.get(kind) ?? []);
-    for (const change of this.changesAfter(revision).toReversed()) {
-      if (change.kind !== kind) continue;
-      const path = pathOf(change.object.metadata.namespace, change.object.metadata.name);
-      if (change.before === undefined) then.delete(path);
-      else then.set(path, change.before);
-    }
-    return [...then]
-      .filter(([, { metadata }]) => namespace === undefined || metadata.namespace === namespace)
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([, object]) => object as T);
   }
 
   /**
@@ -125,6 +111,17 @@ export class Store {
   newName(prefix: string): string {
     this.#names += 1;
     return prefix + this.#names.toString(36).padStart(5, '0');
+  }
+
+  #objectsAt(kind: string, revision: number): Objects {
+    const then: Objects = new Map(this.#kinds.get(kind) ?? []);
+    for (const change of this.changesAfter(revision).toReversed()) {
+      if (change.kind !== kind) continue;
+      const path = pathOf(change.object.metadata.namespace, change.object.metadata.name);
+      if (change.before === undefined) then.delete(path);
+      else then.set(path, change.before);
+    }
+    return then;
   }
 
   #record(change: Change): void {
