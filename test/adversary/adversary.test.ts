@@ -1,6 +1,14 @@
 import { expect, jest, test } from '@jest/globals';
 import { runAdversary } from './adversary.ts';
-import { expectAllThrough, expectNobodyStole, expectUnbroken, strangersOf } from './expectations.ts';
+import {
+  expectAllThrough,
+  expectNobodyStole,
+  expectNothingStolen,
+  expectPaused,
+  expectUnbroken,
+  lateOf,
+  strangersOf,
+} from './expectations.ts';
 import * as RUNS from './runs.ts';
 import { WALL } from '../integration/support/wall.ts';
 import { tableOf } from './table.ts';
@@ -12,18 +20,25 @@ jest.setTimeout(3_600_000);
 
 const ORDER = { wall: WALL, releases: RELEASES, withinMs: Infinity };
 
-test.each([
+const WORLDS = [
   RUNS.BASE,
   RUNS.SLOW_VALIDATING,
   RUNS.SLOW_MUTATING,
   RUNS.PAUSED,
   RUNS.TWO_API_SERVERS,
   RUNS.TWO_API_SERVERS_UNSETTLED,
-])('$name: nobody steals', async (run) => {
-  const adversary = await runAdversary(run, ORDER);
+];
+
+test.each([
+  ...WORLDS.map((run) => ({ run, order: ORDER })),
+  // The policies would hold without it: here only the waiting does.
+  { run: RUNS.TWO_API_SERVERS, order: { ...ORDER, wall: 'webhook' as const } },
+])('$run.name, walls: $order.wall: nobody steals', async ({ run, order }) => {
+  const adversary = await runAdversary(run, order);
   try {
     process.stdout.write(tableOf(adversary.result));
     expectNobodyStole(adversary);
+    expectPaused(adversary);
     await expectAllThrough(adversary);
     expectUnbroken(adversary);
   } finally {
@@ -38,6 +53,28 @@ test('waiting longer than the slow webhook takes leaves no stranger above an ori
     expectNobodyStole(adversary);
     expect(strangersOf(adversary).filter(({ isAbove }) => isAbove)).toEqual([]);
     await expectAllThrough(adversary);
+  } finally {
+    await adversary.lab.stop();
+  }
+});
+
+test('a lag that nobody waits for does not open the policies', async () => {
+  const adversary = await runAdversary(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'policies' });
+  try {
+    process.stdout.write(tableOf(adversary.result));
+    expectNothingStolen(adversary);
+    await expectAllThrough(adversary);
+    expectUnbroken(adversary);
+  } finally {
+    await adversary.lab.stop();
+  }
+});
+
+test('a lag that nobody waits for opens the webhooks alone: who gets in is counted', async () => {
+  const adversary = await runAdversary(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'webhook', releases: 2 });
+  try {
+    process.stdout.write(tableOf(adversary.result));
+    expect(lateOf(adversary).filter(({ isAbove }) => isAbove)).not.toEqual([]);
   } finally {
     await adversary.lab.stop();
   }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { NAMESPACES, PODS } from '../../functions/kubernetes/resources.ts';
+import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { startChild } from '../../local/controlplane/children.ts';
 import type { ControlPlane } from '../../local/controlplane/start.ts';
 import type { Wall } from '../../local/walls.ts';
@@ -39,6 +39,8 @@ export interface Result {
   readonly attacked: readonly Attacked[];
   /** What the tenants' process tells of its attempts. */
   readonly report: Report;
+  /** How often kube-controller-manager stood still. */
+  readonly pauses: number;
   readonly seconds: number;
 }
 
@@ -66,7 +68,7 @@ export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<
     // On a busy machine KubeVirt's next try may take longer than usual.
     env: { SETTLE_MS: String(run.settleMs), STALL_SECONDS: '10' },
     controlPlane: { users, apiServers: run.lagMs === undefined ? 1 : 2 },
-    reroute: spread,
+    ...(run.isOnlyTenantsSpread === true ? {} : { reroute: spread }),
   });
   try {
     return { lab, result: await attack(lab, run, { kinds, wall, ...order }) };
@@ -126,7 +128,7 @@ async function attack(
     const findings = judge(versions[index] ?? [], entries, userOfTenant(tenant.name).name);
     return { kind, tenant, releases: done[index] ?? [], findings, entries };
   });
-  return { run, wall, attacked, report, seconds };
+  return { run, wall, attacked, report, pauses: pauses?.count ?? 0, seconds };
 }
 
 interface Attacker {
@@ -171,8 +173,8 @@ async function settle(
     tight: { pods: '2', 'requests.cpu': cpu, 'requests.memory': memory },
     [COUNTED]: COUNTED_HARD,
   };
-  const pods = gives === 1 ? '1' : '200';
-  const tenant = await newTenant(lab, { name, quotas, gives: { pods, ...roomFor(gives) } });
+  const [pods, by] = gives === 1 ? ['1', {}] : ['200', { raisePolicy: 'Fixed' } as const];
+  const tenant = await newTenant(lab, { name, quotas, gives: { pods, ...roomFor(gives) }, by });
   const requests = { cpu: '50m', memory: String(BALLAST_MEMORY) };
   const ballast = {
     metadata: { namespace: name, name: BALLAST },
@@ -237,7 +239,8 @@ async function evidenceOf({
   for (const [index, server] of servers.entries()) {
     const there = connect(controlPlane.kubeconfigAt(server, controlPlane.adminKubeconfig));
     const marker = `end-of-log-${index}`;
-    await there.list(NAMESPACES, { labelSelector: `${marker}=1` });
+    // Not of namespaces: a server that is made to hear late of those has no answer for as long.
+    await there.list(RESOURCE_QUOTAS, { namespace: SYSTEM_NAMESPACE, labelSelector: `${marker}=1` });
     await askUntil(
       'the audit log is written',
       () => Promise.resolve(endOf(server.auditLog)),

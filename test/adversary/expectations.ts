@@ -4,9 +4,26 @@ import { breaches } from '../integration/support/invariants.ts';
 import type { Adversary, Attacked } from './adversary.ts';
 import type { Admitted } from './judge.ts';
 
-/** Nobody got in above an original who had asked after the proof; nothing was done that must never be; and they tried. */
-export function expectNobodyStole({ result: { attacked, report } }: Adversary): void {
-  expect(attacked.flatMap(({ findings }) => findings.late)).toEqual([]);
+/** Nobody got in while locked who had asked after the proof; nothing was done that must never be; and they tried. */
+export function expectNobodyStole(adversary: Adversary): void {
+  expect(lateOf(adversary)).toEqual([]);
+  expectTried(adversary);
+}
+
+/**
+ * As expectNobodyStole, where one API server hears of the lock late and nobody waits: there somebody may still get into the
+ * room that is his by the original, before the raise; into none that was raised.
+ */
+export function expectNothingStolen(adversary: Adversary): void {
+  expect(lateOf(adversary).filter(({ isAbove }) => isAbove)).toEqual([]);
+  expectTried(adversary);
+}
+
+/** Who had asked after the proof and got in all the same. */
+export const lateOf = ({ result: { attacked } }: Adversary): Admitted[] =>
+  attacked.flatMap(({ findings }) => findings.late);
+
+function expectTried({ result: { attacked, report } }: Adversary): void {
   expect(report.never).toEqual([]);
   const windows = attacked.flatMap((one) => one.findings.windows);
   expect(windows.filter(({ isProven }) => !isProven)).toEqual([]);
@@ -14,6 +31,12 @@ export function expectNobodyStole({ result: { attacked, report } }: Adversary): 
 }
 
 const isCounted = ({ kind }: Attacked): boolean => kind !== 'careless';
+
+/** The controllers stood still at each target pod, so that the quotas stayed raised: what the run is for. */
+export function expectPaused({ result: { run, attacked, pauses } }: Adversary): void {
+  const through = attacked.flatMap(({ releases }) => releases.filter(({ isThrough }) => isThrough));
+  if (run.pauseMs !== undefined) expect(pauses).toBeGreaterThanOrEqual(through.length);
+}
 
 /** In spite of it all: every migration through, every namespace as it was. */
 export async function expectAllThrough({ lab, result: { run, attacked } }: Adversary): Promise<void> {

@@ -72,13 +72,16 @@ function proofsIn(entries: readonly Entry[]): Map<string, string> {
   return proofs;
 }
 
-/** By what they made: the name of a pod, or the field manager of a resize. */
-const doneBy = (asked: readonly Entry[]): Map<string, Entry> =>
-  new Map(
-    asked
-      .filter(({ responseStatus, requestURI }) => responseStatus.code < 300 && !requestURI.includes('dryRun'))
-      .map((entry) => [madeBy(entry), entry]),
-  );
+/**
+ * By what they made, or may have made though they were told of an error: the name of a pod, or the field manager of a
+ * resize. Of several the one that was told of success, or else the last.
+ */
+function doneBy(asked: readonly Entry[]): Map<string, Entry> {
+  const real = asked.filter(({ requestURI }) => !requestURI.includes('dryRun'));
+  const isTold = ({ responseStatus }: Entry): boolean => responseStatus.code < 300;
+  const inOrder = [...real.filter((entry) => !isTold(entry)), ...real.filter(isTold)];
+  return new Map(inOrder.map((entry) => [madeBy(entry), entry]));
+}
 
 function madeBy({ objectRef: { name = '', subresource }, requestURI }: Entry): string {
   if (subresource !== 'resize') return name;

@@ -7,7 +7,7 @@ import type { ControlPlane } from '../../local/controlplane/start.ts';
 const TARGETS = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher},${KUBEVIRT.migrationJobUID}`;
 
 export interface Pauses {
-  /** How often a target pod appeared. */
+  /** For how many target pods the controllers stood still. */
   readonly count: number;
   /** Resolves when the controllers run again, for good. */
   stop(): Promise<void>;
@@ -17,6 +17,7 @@ export interface Pauses {
 export function pauseAtTargets(admin: Cluster, controlPlane: ControlPlane, ms: number): Pauses {
   const over = new AbortController();
   const seen = new Set<string>();
+  let count = 0;
   let until = 0;
   let timer: NodeJS.Timeout | undefined;
   const resume = (): void => {
@@ -28,7 +29,7 @@ export function pauseAtTargets(admin: Cluster, controlPlane: ControlPlane, ms: n
     if (seen.has(uid)) return;
     seen.add(uid);
     until = performance.now() + ms;
-    void controlPlane.pauseControllerManager();
+    void controlPlane.pauseControllerManager().then(() => (count += 1));
     timer ??= setTimeout(resume, ms);
   };
   const following = follow(
@@ -43,7 +44,7 @@ export function pauseAtTargets(admin: Cluster, controlPlane: ControlPlane, ms: n
   );
   return {
     get count() {
-      return seen.size;
+      return count;
     },
     stop: async () => {
       over.abort();

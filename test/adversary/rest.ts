@@ -1,5 +1,5 @@
 import { LABEL } from '../../functions/domain/names.ts';
-import { isEnforced } from '../../functions/domain/restore.ts';
+import { isEnforced } from '../../functions/domain/enforced.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { History, Version } from '../integration/support/history.ts';
 import type { Tenant } from '../integration/support/tenant.ts';

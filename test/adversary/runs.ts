@@ -14,9 +14,12 @@ export interface Run {
   readonly pauseMs?: number;
   /** Two API servers, and tenants, functions and guard use both. The second one hears of namespaces so much later, milliseconds. */
   readonly lagMs?: number;
+  /** Functions and guard use the first API server alone: nothing of theirs waits for what the second one has not heard of. */
+  readonly isOnlyTenantsSpread?: boolean;
   /**
    * So many launchers' room is given; left out: 1 to admins, 3 to the others. With 1 whoever gets in takes the target's
-   * room; with more there is room to steal for as long as status.hard stays raised, and strangers do not take it all.
+   * room; with more all of it is raised (policy Fixed): room to steal for as long as status.hard stays raised, and
+   * strangers do not take it all.
    */
   readonly gives?: number;
 }
@@ -68,4 +71,16 @@ export const TWO_API_SERVERS_UNSETTLED: Run = {
   name: 'two API servers, SETTLE_MS=0',
   ...TWO_SERVERS,
   lagMs: 0,
+};
+
+/**
+ * The proof stands for the first API server, and the second has not heard of the lock yet; so late that a busy machine
+ * raises before that too. The webhooks alone do not hold here, and the counter must count; the policies do.
+ */
+export const TWO_API_SERVERS_LATE: Run = {
+  name: 'two API servers, the second 8 s late, SETTLE_MS=0',
+  ...TWO_SERVERS,
+  lagMs: 8_000,
+  isOnlyTenantsSpread: true,
+  gives: 3,
 };

@@ -98,6 +98,13 @@ const CASES: readonly Case[] = [
     inWindows: 1,
   },
   {
+    name: 'told of an error, and in all the same',
+    there: 6,
+    request: createsPod(3, { responseStatus: { code: 500 } }),
+    found: 'late',
+    inWindows: 1,
+  },
+  {
     name: 'made by somebody else',
     there: 6,
     request: createsPod(3, { user: { username: 'kubevirt-controller' } }),

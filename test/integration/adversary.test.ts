@@ -1,6 +1,11 @@
 import { jest, test } from '@jest/globals';
 import { runAdversary } from '../adversary/adversary.ts';
-import { expectAllThrough, expectNobodyStole, expectUnbroken } from '../adversary/expectations.ts';
+import {
+  expectAllThrough,
+  expectNobodyStole,
+  expectPaused,
+  expectUnbroken,
+} from '../adversary/expectations.ts';
 import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from '../adversary/runs.ts';
 import { tableOf } from '../adversary/table.ts';
 import { WALL } from './support/wall.ts';
@@ -21,6 +26,7 @@ test.each([
   try {
     process.stdout.write(tableOf(adversary.result));
     expectNobodyStole(adversary);
+    expectPaused(adversary);
     await expectAllThrough(adversary);
     expectUnbroken(adversary);
   } finally {
