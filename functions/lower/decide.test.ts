@@ -224,6 +224,7 @@ describe('nothing came of it', () => {
   test.each<[string, Partial<LowerSnapshot>]>([
     ['for another lock', nudged(-1, 'token-0')],
     ['for room, by feasibility', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'room 1'))] }],
+    ['at a time to come, by somebody else', nudged(3)],
     ['at no time', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'token-1 soon'))] }],
   ])('nudged %s: nudged for this one', (_, different) => {
     expect(decided({ ...at(0), ...different }).kind).toBe('nudge');

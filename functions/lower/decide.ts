@@ -134,7 +134,7 @@ function stalled(
   const since = enforcedSince(snapshot, lock);
   if (since === undefined) return undefined;
   const stalledAt = since + snapshot.stallSeconds * 1_000;
-  const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token));
+  const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token, now));
   const reason = REASON.raisedButNotAdmitted;
   const names = namesOf(still);
   const isEarly = (at: number | undefined): boolean => at === undefined || at < stalledAt;
@@ -168,9 +168,12 @@ function enforcedSince({ quotas }: LowerSnapshot, { token }: Lock): number | und
   return Math.max(...raised.map(({ grant }) => Date.parse(grant.raisedAt)));
 }
 
-/** When this migration was nudged for this lock, milliseconds; undefined: not yet. */
-function nudgedFor({ metadata }: Migration, token: string): number | undefined {
+/**
+ * When this migration was nudged for this lock, milliseconds; undefined: not yet. A time that has yet to come, by more than
+ * clocks differ, is not ours: whoever may edit migrations could hold the lock with it.
+ */
+function nudgedFor({ metadata }: Migration, token: string, now: number): number | undefined {
   const [of, at = ''] = (metadata.annotations?.[ANNOTATION.nudged] ?? '').split(' ');
   const time = Date.parse(at);
-  return of === token && !Number.isNaN(time) ? time : undefined;
+  return of === token && time <= now + NUDGE_SECONDS * 1_000 ? time : undefined;
 }
