@@ -1,6 +1,6 @@
 import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
 import type { RaisePolicy, ResourceQuota, Vmmrq } from './objects.ts';
-import { parseQuantity, type Amount } from './quantity.ts';
+import { parseQuantity, storableOf, type Amount } from './quantity.ts';
 
 /** What a VMMRQ that says nothing asks for: what is not raised cannot be taken by others. */
 export const DEFAULT_POLICY: RaisePolicy = 'Exact';
@@ -35,7 +35,8 @@ export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
       most += part;
       if (isFixed) fixed += part;
     }
-    return { fixed, most };
+    // More would be stored than is given (I5): the API server rounds up.
+    return { fixed: storableOf(fixed), most: storableOf(most) };
   };
 }
 

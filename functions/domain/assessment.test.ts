@@ -240,6 +240,18 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { quotas: [aQuota(specHard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))] },
     want: [['Waiting', REASON.statusUnknown]],
   },
+  'it enforces more than it should of a key that no pod takes: an unlock would have to wait for it': {
+    with: {
+      quotas: [
+        aQuota((quota) => ({
+          ...quota,
+          spec: { hard: { ...quota.spec.hard, configmaps: '5' } },
+          status: { ...quota.status, hard: { ...quota.status?.hard, configmaps: '10' } },
+        })),
+      ],
+    },
+    want: [['Waiting', REASON.statusUnknown]],
+  },
   'it has not counted a key yet': {
     with: {
       quotas: [aQuota((quota) => ({ ...quota, status: { ...quota.status, used: { pods: '1' } } }))],

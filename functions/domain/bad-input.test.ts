@@ -12,7 +12,21 @@ import type { ResourceList } from './objects.ts';
 import { statusReport } from './report.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
 
-const EDGES = ['0', '1e3', '0.1m', '1n', '0.1n', '9Ei', '9E', '9223372036854775807', '.5', '1.', '1E+2'];
+const EDGES = [
+  '0',
+  '1e3',
+  '0.1m',
+  '1n',
+  '0.1n',
+  '9Ei',
+  '9E',
+  '9223372036854775807',
+  '.5',
+  '1.',
+  '1E+2',
+  '1e0003',
+  '1e1002',
+];
 
 const verdictOf = (different: Partial<NamespaceSnapshot>): unknown => {
   const [verdict] = assess(aSnapshot(different), RULES).verdicts;
@@ -22,14 +36,14 @@ const verdictOf = (different: Partial<NamespaceSnapshot>): unknown => {
 describe('amounts at the edges', () => {
   test.each<[string, readonly [ResourceList, ResourceList], unknown]>([
     [
-      'less than a thousandth is missing, and given',
-      [{ 'requests.cpu': '2009.9m' }, { cpu: '0.1m' }],
-      ['FitsWithRaise', 'quota lacks requests.cpu=100u'],
+      'a thousandth is missing, and given',
+      [{ 'requests.cpu': '2009m' }, { cpu: '1.9m' }],
+      ['FitsWithRaise', 'quota lacks requests.cpu=1m'],
     ],
     [
       'and not given',
-      [{ 'requests.cpu': '2009.9m' }, { cpu: '0.09m' }],
-      ['NoFit', 'quota lacks requests.cpu=100u; that is requests.cpu=10u more than the VMMRQs give'],
+      [{ 'requests.cpu': '2009m' }, { cpu: '0.9m' }],
+      ['NoFit', 'quota lacks requests.cpu=1m; that is requests.cpu=1m more than the VMMRQs give'],
     ],
     [
       'in units of another family',

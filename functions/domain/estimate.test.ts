@@ -96,6 +96,14 @@ describe('estimate', () => {
       { pods: '1', 'requests.cpu': '300m', 'limits.cpu': '3', 'requests.memory': String(1040 * 1024 ** 2) },
     ],
     [
+      'CPUs hotplugged: a part of one that the API server rounds up to thousandths',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '400m', memory: '1Gi' })] })),
+        vmi: withSpec({ domain: { cpu: { sockets: 4 } } }, { currentCPUTopology: { sockets: 3 } }),
+      },
+      { pods: '1', 'requests.cpu': '534m', 'requests.memory': String(1032 * 1024 ** 2) },
+    ],
+    [
       'memory hotplugged: the guest and its page tables',
       {
         source: SOURCE,

@@ -12,7 +12,7 @@ import type {
   VirtualMachineInstance,
 } from './objects.ts';
 import { podUsage } from './pod-usage.ts';
-import { formatQuantity, parseQuantity, type Amount } from './quantity.ts';
+import { formatQuantity, parseQuantity, storedAs, type Amount } from './quantity.ts';
 import { saidOf, type Refusal } from './refusal.ts';
 
 export interface EstimateInput {
@@ -57,7 +57,7 @@ export function estimate(input: EstimateInput): Estimate {
     container === computeOf(plain) ? compute(container, growth, input) : container,
   );
   const pod = withDefaults(grown, input.limitRanges);
-  return { pod, need: corrected(podUsage(pod), input.refusals, isUnchanged(growth)) };
+  return { pod, need: corrected(stored(podUsage(pod)), input.refusals, isUnchanged(growth)) };
 }
 
 /**
@@ -164,6 +164,9 @@ function add(list: ResourceList, resource: string, more: Amount): void {
   const had = list[resource];
   if (had !== undefined) list[resource] = formatQuantity(parseQuantity(had) + more);
 }
+
+/** One container's request at most is of a finer grain: each sum is what the API server will charge. */
+const stored = (need: Amounts): Amounts => new Map([...need].map(([key, amount]) => [key, storedAs(amount)]));
 
 function corrected(need: Amounts, refusals: readonly Refusal[], unchanged: boolean): Amounts {
   const figures = [...saidOf(refusals)].map(([key, amount]): [string, Amount] => {

@@ -8,6 +8,7 @@ import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
 import { grantOf, raisedQuota, type Grant, type RaiseOrder } from './grant.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 import type { AmountList, ResourceList, ResourceQuota, Vmmrq } from './objects.ts';
+import { storableOf } from './quantity.ts';
 
 const order = (...vmmrqs: Vmmrq[]): RaiseOrder => ({
   token: 'token-1',
@@ -110,8 +111,8 @@ describe('raisedQuota', () => {
     ['no VMMRQ: no raise', { hard: { cpu: '1' }, gives: [], want: undefined }],
     ['a quota without keys: no raise', { hard: {}, gives: [{ cpu: '1' }], want: undefined }],
     [
-      'less than a billionth is not lost',
-      { hard: { cpu: '1n' }, gives: [{ cpu: '0.1n' }], want: { cpu: '2n' } },
+      'what is finer than a thousandth is given together, and in whole ones',
+      { hard: { cpu: '1' }, gives: [{ cpu: '1500.5m' }, { cpu: '0.7m' }], want: { cpu: '2501m' } },
     ],
   ])('%s', (_, { hard: list, gives, want }) => {
     const written = raised(aQuota(hard(list)), ...gives);
@@ -177,7 +178,7 @@ describe('raisedQuota', () => {
         expect(Object.keys(now)).toEqual(Object.keys(list));
         for (const [key, text] of Object.entries(now)) {
           const more = amountOf(text) - amountOf(list[key]);
-          const most = isChargedByPods(key) ? (given.get(canonicalKey(key)) ?? 0n) : 0n;
+          const most = isChargedByPods(key) ? storableOf(given.get(canonicalKey(key)) ?? 0n) : 0n;
           expect([key, more]).toEqual([key, most]);
         }
       }),

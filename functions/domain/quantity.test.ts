@@ -4,9 +4,12 @@ import {
   describeQuantity,
   formatQuantity,
   isHardQuantity,
+  isMore,
   MalformedQuantity,
   parseQuantity,
   sameQuantity,
+  storableOf,
+  storedAs,
 } from './quantity.ts';
 
 const NANO = 1_000_000_000n;
@@ -104,6 +107,10 @@ const KUBERNETES: readonly (readonly [string, bigint, number])[] = [
   ['.0001k', 100n, -3],
   ['1.', 1n, 0],
   ['1.G', 1n, 9],
+  // Ours: exponents of any length
+  ['1e0003', 1n, 3],
+  ['1e4294967299', 1n, 3],
+  ['1e1002', 1n, 1_000],
 ];
 
 const inNano = (value: bigint, exponent: number): bigint => value * 10n ** BigInt(9 + exponent);
@@ -239,4 +246,29 @@ test.each([
   ['pods', '1', '1'],
 ])('people read %s=%s as %s', (key, text, want) => {
   expect(describeQuantity(key, parseQuantity(text))).toBe(want);
+});
+
+describe('isMore', () => {
+  test.each([
+    ['2', '1999m', true],
+    ['2', '2.0', false],
+    ['1e1002', '1e0003', true],
+    ['many', '1', false],
+    ['1', 'few', false],
+  ])('%s, %s: %s', (one, other, want) => {
+    expect(isMore(one, other)).toBe(want);
+  });
+});
+
+describe('what the API server stores: whole thousandths', () => {
+  test.each([
+    ['533333334n', '534m', '533m'],
+    ['534m', '534m', '534m'],
+    ['1n', '1m', '0'],
+    ['0', '0', '0'],
+    ['1412828864', '1412828864', '1412828864'],
+  ])('%s: stored as %s, of which no more than %s can be given', (text, stored, storable) => {
+    expect(formatQuantity(storedAs(parseQuantity(text)))).toBe(stored);
+    expect(formatQuantity(storableOf(parseQuantity(text)))).toBe(storable);
+  });
 });

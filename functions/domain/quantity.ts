@@ -23,7 +23,9 @@ const BINARY: Readonly<Record<string, bigint>> = Object.fromEntries(
   ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((suffix, index) => [suffix, NANO * 1024n ** BigInt(index + 1)]),
 );
 
-const FORM = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE])([+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)$/;
+const MOST_EXPONENT = 1_000n;
+
+const FORM = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE])([+-]?\d{1,18})|([numkMGTPE]|[KMGTPE]i)?)$/;
 
 /** Thrown for a text that is no quantity by Kubernetes' grammar (apimachinery, resource.ParseQuantity). */
 export class MalformedQuantity extends Error {
@@ -40,10 +42,17 @@ export function parseQuantity(text: string): Amount {
   const [, sign, digits = '', exponentMark, exponent = '0', suffix = ''] = match;
   const unit = exponentMark === undefined ? unitOf(suffix) : NANO;
   const [whole = '', fraction = ''] = digits.split('.');
-  const shift = BigInt(exponent) - BigInt(fraction.length);
+  const shift = exponentOf(exponent) - BigInt(fraction.length);
   const value = BigInt(`${whole}${fraction}`) * unit;
   const scaled = shift >= 0n ? value * 10n ** shift : divideUp(value, 10n ** -shift);
   return sign === '-' ? -scaled : scaled;
+}
+
+/** Kubernetes counts it in 32 bits (resource.ParseQuantity); beyond a thousand nothing that is counted differs. */
+function exponentOf(text: string): bigint {
+  const exponent = BigInt.asIntN(32, BigInt(text));
+  if (exponent > MOST_EXPONENT) return MOST_EXPONENT;
+  return exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
 }
 
 const unitOf = (suffix: string): bigint => BINARY[suffix] ?? DECIMAL[suffix] ?? NANO;
@@ -58,6 +67,21 @@ export function sameQuantity(one: string, other: string): boolean {
   if (one === other) return true;
   return FORM.test(one) && FORM.test(other) && parseQuantity(one) === parseQuantity(other);
 }
+
+/** Whether one text is a greater amount than the other; false where either is no quantity. */
+export const isMore = (one: string, other: string): boolean =>
+  FORM.test(one) && FORM.test(other) && parseQuantity(one) > parseQuantity(other);
+
+const MILLI = NANO / 1_000n;
+
+/**
+ * What the API server stores of an amount in a pod or a quota: whole thousandths, rounded up (kubernetes
+ * pkg/apis/core/v1/defaults.go, SetDefaults_ResourceList).
+ */
+export const storedAs = (amount: Amount): Amount => divideUp(amount, MILLI) * MILLI;
+
+/** The most that may be stored without being more than this: whole thousandths. */
+export const storableOf = (amount: Amount): Amount => (amount / MILLI) * MILLI;
 
 const divideUp = (value: bigint, by: bigint): bigint => (value + by - 1n) / by;
 

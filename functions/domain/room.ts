@@ -1,22 +1,26 @@
 import { canonicalKey, isChargedByPods, type Amounts, type Shortfall } from './charged.ts';
 import type { ResourceQuota } from './objects.ts';
 import { parseQuantity, sameQuantity, type Amount } from './quantity.ts';
+import { enforcesNoMore } from './enforced.ts';
 import type { Blocking } from './verdict.ts';
 
 /**
  * Whether admission can judge a pod by this quota: what is enforced is what the spec says, and what is used is counted,
  * for every key that pods are charged for. The quota controller never counts a key that it does not know (count/ of a
- * kind that is not there, say): no pod waits for that.
+ * kind that is not there, say): no pod waits for that. But no key at all is enforced above the spec: unlock would have to
+ * wait for the quota controller.
  */
-export function isStatusKnown({ spec, status }: ResourceQuota): boolean {
+export function isStatusKnown(quota: ResourceQuota): boolean {
+  const { spec, status } = quota;
   const wanted = spec.hard ?? {};
   const enforced = status?.hard ?? {};
   const keys = Object.keys({ ...wanted, ...enforced }).filter(isChargedByPods);
-  return keys.every((key) => {
+  const isCounted = keys.every((key) => {
     const [want, have] = [wanted[key], enforced[key]];
     if (want === undefined || have === undefined) return false;
     return sameQuantity(want, have) && status?.used?.[key] !== undefined;
   });
+  return isCounted && enforcesNoMore(quota);
 }
 
 /** What is taken already, by quota uid and canonical key. */

@@ -10,6 +10,7 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { orGone, readSnapshot } from '../kubernetes/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type Tools } from '../step.ts';
 import { decide, goOn, type LockDecision, type Take } from './decide.ts';
+import { alteration, type Rehearsed } from './rehearsal.ts';
 import { reportLocked, reportRefused, type Refusal } from './report.ts';
 
 /** How often a lost race is run again before the event is left to whoever won. */
@@ -79,13 +80,15 @@ const lockedEvent = (
 async function take(decision: Take, snapshot: NamespaceSnapshot, tools: Tools): Promise<Outcome | undefined> {
   const name = decision.namespace.metadata.name;
   try {
-    const [incumbent] = await Promise.all([
+    const [incumbent, rehearsed] = await Promise.all([
       findIncumbent(tools.cluster, name),
       rehearse(decision, tools.cluster),
     ]);
-    if (incumbent !== undefined) {
-      return refused({ reason: REASON.incumbentPresent, message: incumbent }, decision, { snapshot, tools });
-    }
+    const obstacle =
+      incumbent === undefined
+        ? alteration(rehearsed)
+        : { reason: REASON.incumbentPresent, message: incumbent };
+    if (obstacle !== undefined) return refused(obstacle, decision, { snapshot, tools });
   } catch (error) {
     if (isConflict(error) || isNotFound(error)) return undefined;
     if (isRefused(error)) return refused(byPolicy(error), decision, { snapshot, tools });
@@ -102,8 +105,13 @@ async function take(decision: Take, snapshot: NamespaceSnapshot, tools: Tools): 
   return { reason, message, token: taken.token, reply: lockedEvent(name, taken) };
 }
 
-async function rehearse({ rehearsals }: Take, cluster: Cluster): Promise<void> {
-  await Promise.all(rehearsals.map((quota) => cluster.replace(RESOURCE_QUOTAS, quota, { dryRun: true })));
+function rehearse({ rehearsals }: Take, cluster: Cluster): Promise<Rehearsed[]> {
+  return Promise.all(
+    rehearsals.map(async (asked) => {
+      const { object: stored } = await cluster.replace(RESOURCE_QUOTAS, asked, { dryRun: true });
+      return { asked, stored };
+    }),
+  );
 }
 
 const byPolicy = ({ status, reason }: ApiError): Refusal => ({

@@ -20,7 +20,7 @@ import { grantOf } from '../domain/grant.ts';
 import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION, LABEL } from '../domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../domain/objects.ts';
-import { enforcesNoMore, loweredStatus } from '../domain/restore.ts';
+import { enforcesNoMore, loweredStatus } from '../domain/enforced.ts';
 import { nextWrite, type NextWrite } from './next-write.ts';
 
 const RAISED = settled()(raisedBy(aVmmrq())(aQuota()));

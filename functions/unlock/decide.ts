@@ -13,7 +13,7 @@ import { blockedAmong, gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import { wasRefusedAfter } from '../domain/refusal.ts';
-import { enforcesNoMore } from '../domain/restore.ts';
+import { enforcesNoMore } from '../domain/enforced.ts';
 
 export interface UnlockSnapshot {
   /** The API server's clock at the last of the reads, milliseconds. */

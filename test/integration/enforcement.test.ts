@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
-import { isEnforced } from '../../functions/domain/restore.ts';
+import { isEnforced } from '../../functions/domain/enforced.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from './support/as-before.ts';
 import { auditLog, whatOf, type Audited } from './support/audit.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANNOTATION, FIELD_MANAGER, LABEL } from '../../functions/domain/names.ts';
 import type { ManagedFieldsEntry, ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
-import { isEnforced } from '../../functions/domain/restore.ts';
+import { isEnforced } from '../../functions/domain/enforced.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { migrate } from './kubevirt-rig.ts';
 import { breaches, wasRaised } from './support/invariants.ts';

@@ -1,7 +1,8 @@
 import { grantOf } from '../../../functions/domain/grant.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
-import { isEnforced, isRaiseEnforced } from '../../../functions/domain/restore.ts';
+import { isEnforced } from '../../../functions/domain/enforced.ts';
+import { isRaiseEnforced } from '../../../functions/domain/restore.ts';
 import type { Found, Versions } from './happening.ts';
 
 /** A quota is raised, put back, let go of; or the API server begins to enforce what it says. */

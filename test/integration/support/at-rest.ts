@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { isEnforced } from '../../../functions/domain/restore.ts';
+import { isEnforced } from '../../../functions/domain/enforced.ts';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';

@@ -8,6 +8,9 @@ export type Lie =
   | {
       readonly allowed: boolean;
       readonly status?: { code: number; reason?: string; message: string; details?: object };
+      /** What it changes: a JSON Patch in base64. */
+      readonly patchType?: 'JSONPatch';
+      readonly patch?: string;
     }
   | number;
 
