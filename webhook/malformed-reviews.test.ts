@@ -16,6 +16,7 @@ import {
   CONTROLLER,
   LOCK,
   OF_LOCK,
+  OF_VMI,
   TENANT,
   type Found,
   type Sent,
@@ -129,6 +130,7 @@ function mayPassLock(request: unknown): boolean {
     [resource, operation, at(request, 'subResource') ?? ''].join() === 'pods,CREATE,',
     at(request, 'userInfo', 'username') === CONTROLLER,
     at(request, 'object', 'metadata', 'labels', KUBEVIRT.migrationJobUID) === OF_LOCK,
+    at(request, 'object', 'metadata', 'labels', KUBEVIRT.createdBy) === OF_VMI,
     ['held', 'terminating'].includes(found),
   ].every(Boolean);
 }

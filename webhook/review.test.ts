@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { about, aRequest, by, fromTo } from '../test/builders/admission.ts';
-import { aMigration, aTarget } from '../test/builders/kubevirt.ts';
+import { aLauncher, aMigration, anAttachment, aTarget } from '../test/builders/kubevirt.ts';
 import { aLock, anExpiredLock, aNamespace, lockedBy, lockedUnreadably } from '../test/builders/namespace.ts';
 import { annotated, beingDeleted, labelled, named, seconds } from '../test/builders/object.ts';
 import {
@@ -42,6 +42,11 @@ const EVERYBODY = [...FOREIGN_USERS, CONTROLLER, ...OUR_USERS];
 const target = (uid: string): { object: KubernetesObject } => ({
   object: aTarget(aMigration(), labelled(KUBEVIRT.migrationJobUID, uid)),
 });
+/** The launcher of this VM, whose label says the lock's migration: a tenant may give a VMI any label. */
+const launcherOf = (vm: string): { object: KubernetesObject } => ({
+  object: labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0')(aLauncher(vm)),
+});
+const attachment = { object: anAttachment(aTarget(), aMigration()) };
 const plain = {
   object: aTarget(aMigration(), ({ metadata: { labels: _, ...metadata }, ...pod }) => ({ ...pod, metadata })),
 };
@@ -49,6 +54,11 @@ const plain = {
 const REQUESTS = {
   'its own target pod': aRequest(target('uid-of-mig0')),
   'the pod of another migration': aRequest(target('uid-of-mig9')),
+  'the launcher of another VM': aRequest(launcherOf('vm9')),
+  'the launcher of no VM': aRequest({
+    object: labelled(KUBEVIRT.createdBy, '')(launcherOf('vm0').object),
+  }),
+  'the attachment pod that nobody waits for': aRequest(attachment),
   'a pod by the name of the migration': aRequest(target('mig0')),
   'a pod without a uid': aRequest(target('')),
   'a plain pod': aRequest(plain),
@@ -242,13 +252,28 @@ describe('our keys on a namespace', () => {
 
 test('a pod of a lock for several migrations is looked up by its uid', () => {
   const migrations = [
-    { name: 'mig0', uid: 'a' },
-    { name: 'mig1', uid: 'b' },
+    { name: 'mig0', uid: 'a', vmi: 'uid-of-vm0' },
+    { name: 'mig1', uid: 'b', vmi: 'uid-of-vm0' },
+    { name: 'mig2', uid: 'd', vmi: 'uid-of-vm2' },
   ];
   const namespace = aNamespace(lockedBy(aLock({ migrations })));
   const may = (uid: string): boolean =>
     decided(aRequest({ ...target(uid), ...by(CONTROLLER) }), namespace).allowed;
-  expect(['a', 'b', 'c', 'mig0', 'mig1', 'a,b'].map(may)).toEqual([true, true, false, false, false, false]);
+  expect(['a', 'b', 'c', 'd', 'mig0', 'a,b'].map(may)).toEqual([true, true, false, false, false, false]);
+});
+
+test('a lock for an attachment pod lets that in, and no launcher', () => {
+  const migrations = [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' as const }];
+  const namespace = aNamespace(lockedBy(aLock({ migrations })));
+  const may = (request: { object: KubernetesObject }): boolean =>
+    decided(aRequest({ ...request, ...by(CONTROLLER) }), namespace).allowed;
+  const ofAnother = { object: anAttachment(aTarget(), aMigration(named('mig9'))) };
+  expect([attachment, ofAnother, target('uid-of-mig0'), launcherOf('vm9')].map(may)).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
 });
 
 test('a lock for nothing lets nobody in', () => {

@@ -1,5 +1,5 @@
-import { lockOf, type LockState } from '../functions/domain/lock.ts';
-import { ANNOTATION, KUBEVIRT, LABEL, OUR_USERS, userOf, WEBHOOK } from '../functions/domain/names.ts';
+import { lockOf, passOf, passOfPod, type LockState } from '../functions/domain/lock.ts';
+import { ANNOTATION, LABEL, OUR_USERS, userOf, WEBHOOK } from '../functions/domain/names.ts';
 import type { KubernetesObject, Namespace } from '../functions/domain/objects.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
 
@@ -61,10 +61,13 @@ function reviewLocked({ request, namespace, ...kubevirt }: ReviewInput): Decisio
   }
 }
 
-/** The lock's own migrations' pods, created by KubeVirt's controller; matched by UID, never by name. */
+/**
+ * The lock's own migrations' pods, created by KubeVirt's controller; matched by UIDs, never by name. By two: the labels of any
+ * VMI are on its launcher too, and only who made it can be nobody else's.
+ */
 function reviewPod(request: AdmissionRequest, state: LockState, controller: string): Decision {
-  const uid = request.object?.metadata.labels?.[KUBEVIRT.migrationJobUID];
-  const isOfLock = state.kind === 'held' && state.lock.migrations.some((migration) => migration.uid === uid);
+  const pass = request.object === null ? undefined : passOfPod(request.object);
+  const isOfLock = state.kind === 'held' && state.lock.migrations.some((each) => passOf(each) === pass);
   const isCreate = request.operation === 'CREATE' && (request.subResource ?? '') === '';
   if (isCreate && isOfLock && request.userInfo.username === controller) return ALLOWED;
   return refuse(lockedMessage(request, state));

@@ -527,7 +527,8 @@ describe('assess', () => {
   test.each(Object.entries(CASES))('%s: only what fits with a raise is locked for', (_, each) => {
     const { verdicts, migrations, quotas } = assessed(each);
     const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
-    expect(migrations).toEqual(raising.map(({ migration }) => migration));
+    const vmiOf = (uid: string): string => (uid === 'uid-of-mig1' ? 'uid-of-vm1' : 'uid-of-vm0');
+    expect(migrations).toEqual(raising.map(({ migration }) => ({ ...migration, vmi: vmiOf(migration.uid) })));
     const wanted = new Set(raising.flatMap(({ blocking }) => blocking.map(({ quota }) => quota.uid)));
     expect(new Set(quotas.map(({ uid }) => uid))).toEqual(wanted);
     expect(quotas).toHaveLength(wanted.size);

@@ -1,7 +1,7 @@
 import { fingerprintOf, holdOf, lastAttemptOf, sizesOf, type Hold } from './attempt.ts';
 import { allowanceFrom } from './allowance.ts';
 import { canonicalKey } from './charged.ts';
-import type { QuotaToRaise, Reference, Waiting } from './lock.ts';
+import type { Admitted, QuotaToRaise, Reference } from './lock.ts';
 import { blockedAmong, hasTarget, overlaps, type Blocked } from './migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from './missing-pod.ts';
 import { REASON } from './names.ts';
@@ -19,7 +19,7 @@ export interface Assessment {
   /** One for each migration that a quota refuses, as far as KubeVirt's condition or its pods tell; who goes first first. */
   readonly verdicts: readonly Verdict[];
   /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
-  readonly migrations: readonly Waiting[];
+  readonly migrations: readonly Admitted[];
   readonly quotas: readonly QuotaToRaise[];
   readonly fingerprint: string;
 }
@@ -74,13 +74,24 @@ function judgeInTurn(
     withTarget: blocked.filter(hasTarget),
   };
   const verdicts = blocked.map((each) => verdictOf(each, judge(each, turn)));
-  const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
+  const raising = verdicts.filter(isRaised);
+  const migrations = blocked.flatMap((each, index) =>
+    isRaised(verdicts[index]) ? admittedOf(each, snapshot) : [],
+  );
   const quotas = new Map(
     raising
       .flatMap(({ blocking }) => blocking)
       .map(({ quota }) => [quota.uid, { ...quota, need: needOf(quota, turn) }] as const),
   );
-  return { verdicts, migrations: raising.map(({ migration }) => migration), quotas: [...quotas.values()] };
+  return { verdicts, migrations, quotas: [...quotas.values()] };
+}
+
+const isRaised = (verdict: Verdict | undefined): boolean => verdict?.verdict === 'FitsWithRaise';
+
+/** Without its VMI nothing is raised for it. */
+function admittedOf({ migration, waiting }: Blocked, { vmis }: NamespaceSnapshot): Admitted[] {
+  const vmi = vmis.get(migration.spec.vmiName ?? '');
+  return vmi === undefined ? [] : [{ ...waiting, vmi: vmi.metadata.uid }];
 }
 
 /** Of the keys that the quota has: what the raise is computed from again, when it is made. */

@@ -13,8 +13,8 @@ import { storableOf } from './quantity.ts';
 const order = (...vmmrqs: Vmmrq[]): RaiseOrder => ({
   token: 'token-1',
   migrations: [
-    { name: 'mig0', uid: 'u0' },
-    { name: 'mig1', uid: 'u1' },
+    { name: 'mig0', uid: 'u0', vmi: 'v0' },
+    { name: 'mig1', uid: 'u1', vmi: 'v1', lacks: 'attachment' },
   ],
   vmmrqs,
   now: NOW,
@@ -50,7 +50,7 @@ describe('raisedQuota', () => {
     });
     expect(written?.metadata).toMatchObject({
       resourceVersion: '7',
-      annotations: { team: 'blue', [ANNOTATION.migrations]: 'u0,u1' },
+      annotations: { team: 'blue', [ANNOTATION.migrations]: 'u0/v0,u1/hotplug-disk' },
       labels: { env: 'test', [LABEL.raised]: 'true' },
     });
     expect(written?.status).toEqual(quota.status);

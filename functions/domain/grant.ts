@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { allowanceFrom, raiseBy } from './allowance.ts';
 import { ownersOf, ownerSchema } from './field-ownership.ts';
-import { parseJson, type QuotaToRaise, type Reference } from './lock.ts';
+import { parseJson, passOf, type Admitted, type QuotaToRaise } from './lock.ts';
 import { missingOf } from './room.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from './objects.ts';
@@ -54,7 +54,7 @@ export function grantIn(text: string): Exclude<GrantState, { kind: 'none' }> {
 
 export interface RaiseOrder {
   readonly token: string;
-  readonly migrations: readonly Reference[];
+  readonly migrations: readonly Admitted[];
   readonly vmmrqs: readonly Vmmrq[];
   /** The API server's clock, milliseconds. */
   readonly now: number;
@@ -98,7 +98,7 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
       annotations: {
         ...metadata.annotations,
         [ANNOTATION.grant]: JSON.stringify(grant),
-        [ANNOTATION.migrations]: order.migrations.map(({ uid }) => uid).join(','),
+        [ANNOTATION.migrations]: order.migrations.map(passOf).join(','),
       },
       labels: { ...metadata.labels, [LABEL.raised]: 'true' },
     },

@@ -50,7 +50,9 @@ describe('a target that waits for its attachment pod', () => {
         ),
       }),
     ]);
-    expect(migrations).toEqual([{ name: 'mig0', uid: 'uid-of-mig0', lacks: 'attachment' }]);
+    expect(migrations).toEqual([
+      { name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' },
+    ]);
     expect(quotas).toMatchObject([
       { name: 'quota', need: { pods: '1', 'requests.cpu': '10m', 'limits.memory': '80000000' } },
     ]);

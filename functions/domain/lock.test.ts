@@ -54,6 +54,8 @@ describe('lockOf', () => {
     expect(lockOf(aNamespace(labelled(LABEL.locked, 'false')))).toMatchObject({ kind: 'malformed' });
   });
 
+  const withMigration = (different: object): string =>
+    JSON.stringify({ ...aLock(), migrations: [{ ...aLock().migrations[0], ...different }] });
   const without = (key: keyof Lock): string => JSON.stringify({ ...aLock(), [key]: undefined });
   test.each([
     ['nothing', ''],
@@ -73,7 +75,9 @@ describe('lockOf', () => {
     ['an end of its own making', JSON.stringify({ ...aLock(), expiresAt: NOW })],
     ['no migrations', without('migrations')],
     ['a migration without a uid', JSON.stringify({ ...aLock(), migrations: [{ name: 'mig0' }] })],
-    ['a migration with an empty uid', JSON.stringify(aLock({ migrations: [{ name: 'mig0', uid: '' }] }))],
+    ['a migration with an empty uid', withMigration({ uid: '' })],
+    ['a migration without its VMI', withMigration({ vmi: undefined })],
+    ['a migration of no VMI', withMigration({ vmi: '' })],
     ['no quotas', without('quotas')],
     ['quotas by name alone', JSON.stringify({ ...aLock(), quotas: ['quota'] })],
     ['an end that says nothing', JSON.stringify({ ...aLock(), ended: true })],

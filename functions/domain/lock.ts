@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { ANNOTATION, LABEL } from './names.ts';
-import type { Namespace } from './objects.ts';
+import { ANNOTATION, KUBEVIRT, LABEL } from './names.ts';
+import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
@@ -11,6 +11,28 @@ export type Reference = z.infer<typeof reference>;
 /** A migration, and which of its pods a quota keeps out: its target launcher, where nothing is said that we know. */
 const waiting = reference.extend({ lacks: z.literal('attachment').optional().catch(undefined) });
 export type Waiting = z.infer<typeof waiting>;
+
+/**
+ * One that is locked for, and the UID of its VMI: a launcher copies every label of its own VMI, so the migration's UID alone
+ * could be anybody's (docs/adr/0019).
+ */
+const admitted = waiting.extend({ vmi: z.string().min(1) });
+export type Admitted = z.infer<typeof admitted>;
+
+/**
+ * The pod that it is locked for, in one word: whose migration and whose VMI's it is. An attachment pod has no label of its VM,
+ * and none that a tenant chose.
+ */
+export const passOf = ({ uid, vmi, lacks }: Admitted): string =>
+  `${uid}/${lacks === 'attachment' ? KUBEVIRT.attachment : vmi}`;
+
+/** The same, of a pod as KubeVirt labels it; undefined: it is no migration's. */
+export function passOfPod({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
+  const migration = labels[KUBEVIRT.migrationJobUID] ?? '';
+  const isAttachment = labels[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
+  const of = isAttachment ? KUBEVIRT.attachment : (labels[KUBEVIRT.createdBy] ?? '');
+  return migration === '' || of === '' ? undefined : `${migration}/${of}`;
+}
 
 /** A quota to be raised, and what the lock's migrations will be charged there, by canonical key. */
 const quotaToRaise = reference.extend({
@@ -46,7 +68,7 @@ const lockSchema = z.looseObject({
   token: z.string().min(1),
   acquiredAt: time,
   expiresAt: time,
-  migrations: z.array(waiting),
+  migrations: z.array(admitted),
   quotas: z.array(quotaToRaise),
   /** Who gives; left out where they are many. */
   vmmrqs: z.array(z.string()).optional().catch(undefined),
@@ -65,7 +87,7 @@ const otherVersionSchema = z
     token: z.string().min(1),
     acquiredAt: time.optional().catch(undefined),
     expiresAt: time,
-    migrations: z.array(waiting).catch([]),
+    migrations: z.array(admitted).catch([]),
     quotas: z.array(quotaToRaise).catch([]),
     ended: lockSchema.shape.ended.catch(undefined),
   })

@@ -91,6 +91,16 @@ describe('targetPodOf', () => {
   });
 });
 
+/** A launcher has every label of its VMI: whoever may make a VMI may give it the UID of somebody's migration. */
+test('the launcher of another VM with the migration’s label is not what it waits for', () => {
+  const forged = labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0')(aLauncher('vm9'));
+  const waiting = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
+  expect(gotThrough([waiting], [aLauncher(), forged])).toBe(false);
+  expect(gotThrough([waiting], [aLauncher(), forged, aTarget()])).toBe(true);
+  expect(waitingOf(aMigration(), [aLauncher(), forged])).toEqual(referenceOf(aMigration()));
+  expect(waitingOf(aMigration(), [aLauncher(), forged, aTarget()])).toBeUndefined();
+});
+
 describe('with hotplugged volumes', () => {
   const source = aLauncher();
   const target = aTarget(aMigration(), ready);
@@ -140,7 +150,7 @@ describe('with hotplugged volumes', () => {
   });
 
   test('who waits for it is not through with a target alone, and who does not, is', () => {
-    const waiting = referenceOf(aMigration());
+    const waiting = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
     expect(gotThrough([waiting], [target])).toBe(true);
     expect(gotThrough([waiting], [its])).toBe(false);
     expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [its])).toBe(false);

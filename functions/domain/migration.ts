@@ -1,5 +1,5 @@
-import type { Reference, Waiting } from './lock.ts';
-import { KUBEVIRT } from './names.ts';
+import type { Admitted, Reference, Waiting } from './lock.ts';
+import { KIND, KUBEVIRT } from './names.ts';
 import type { Migration, Pod } from './objects.ts';
 
 export const referenceOf = ({ metadata }: Migration): Reference => ({
@@ -45,14 +45,21 @@ const isOwnedBy = ({ metadata }: Pod, owner: string | undefined): boolean =>
 const isAttachment = ({ metadata }: Pod): boolean =>
   metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
 
+/** The target launcher that KubeVirt would take for it: of its own VMI, whatever other pods say of themselves. */
+const ownTargetOf = ({ vmi, ...reference }: Admitted, pods: readonly Pod[]): Pod | undefined =>
+  targetPodOf(
+    reference,
+    pods.filter((pod) => vmOf(pod) === vmi),
+  );
+
 /** The pod that it waits for, once it is admitted. */
-export function admittedPodOf(waiting: Waiting, pods: readonly Pod[]): Pod | undefined {
-  const target = targetPodOf(waiting, pods);
+export function admittedPodOf(waiting: Admitted, pods: readonly Pod[]): Pod | undefined {
+  const target = ownTargetOf(waiting, pods);
   return waiting.lacks === 'attachment' ? attachmentPodOf(target, pods) : target;
 }
 
 /** Each of these has the pod that it waits for. */
-export const gotThrough = (migrations: readonly Waiting[], pods: readonly Pod[]): boolean =>
+export const gotThrough = (migrations: readonly Admitted[], pods: readonly Pod[]): boolean =>
   migrations.every((migration) => admittedPodOf(migration, pods) !== undefined);
 
 /** As much of a migration as says whether a quota refused it. */
@@ -87,7 +94,10 @@ export const isPending = ({ metadata, status }: Refusable): boolean =>
  */
 export function waitingOf(migration: Migration, pods: readonly Pod[]): Waiting | undefined {
   const reference = referenceOf(migration);
-  const target = targetPodOf(reference, pods);
+  const target = targetPodOf(
+    reference,
+    pods.filter((pod) => isOfVmi(migration, pod)),
+  );
   if (target === undefined) return isRejectedByQuota(migration) ? reference : undefined;
   if (!isPending(migration) || !isReady(target) || attachmentPodOf(target, pods) !== undefined)
     return undefined;
@@ -161,16 +171,19 @@ const isDone = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || st
 
 const isGoing = (pod: Pod): boolean => isDone(pod) || pod.metadata.deletionTimestamp !== undefined;
 
+/** A launcher of the migration's own VMI: a label says that of any pod that somebody put it on. */
+const isOfVmi = ({ spec }: Migration, { metadata }: Pod): boolean =>
+  metadata.ownerReferences?.some(
+    ({ kind, name, controller }) => kind === KIND.vmi.kind && name === spec.vmiName && controller === true,
+  ) === true;
+
 /** The launcher that the VM runs in now: the pod whose admitted spec the target's is like (§2.2). */
 export function sourcePodOf(migration: Migration, pods: readonly Pod[], node?: string): Pod | undefined {
   const candidates = pods.filter(
     (pod) =>
       !isDone(pod) &&
       pod.metadata.labels?.[KUBEVIRT.migrationJobUID] !== migration.metadata.uid &&
-      pod.metadata.ownerReferences?.some(
-        ({ kind, name, controller }) =>
-          kind === 'VirtualMachineInstance' && name === migration.spec.vmiName && controller === true,
-      ),
+      isOfVmi(migration, pod),
   );
   return candidates.find(({ spec }) => spec.nodeName === node) ?? candidates[0];
 }

@@ -17,7 +17,7 @@ export const ANNOTATION = {
   lastAttempt: 'mtq.kubevirt.io/last-attempt',
   /** ResourceQuota: what was raised and what it was before (JSON, see grant.ts). */
   grant: 'mtq.kubevirt.io/grant',
-  /** ResourceQuota: the UIDs of the migrations it is raised for, comma-separated, for CEL policies. */
+  /** ResourceQuota: the pods it is raised for, by migration and VMI, comma-separated, for CEL policies (see lock.ts). */
   migrations: 'mtq.kubevirt.io/migrations',
   /** ResourceQuota: token of the last lock that let go of it; fences every later writer of that lock. */
   lastRelease: 'mtq.kubevirt.io/last-release',
@@ -41,6 +41,7 @@ export const KUBEVIRT = {
   launcher: 'virt-launcher',
   /** The pod that brings a VM's hotplugged volumes to its launcher's node; the launcher owns it (§1.2). */
   attachment: 'hotplug-disk',
+  /** Pod label: the UID of the launcher's VMI. Set after the VMI's own labels were copied (§1.2). */
   createdBy: 'kubevirt.io/created-by',
   migrationJobUID: 'kubevirt.io/migrationJobUID',
   /** VMIM condition: the target pod was refused with "exceeded quota"; never cleared while Pending. */

@@ -50,7 +50,9 @@ describe('who is told of a free place', () => {
 });
 
 describe('whom others are locked for', () => {
-  const lackingAttachment = [{ name: 'mig0', uid: 'uid-of-mig0', lacks: 'attachment' as const }];
+  const lackingAttachment = [
+    { name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' as const },
+  ];
 
   test.each<[string, { lock?: Partial<Lock>; migration?: Migration; counts: boolean }]>([
     ['waits for its pod', { counts: true }],
@@ -78,11 +80,11 @@ describe('givesWay', () => {
   const mine = (places: Places | undefined, more: Partial<Lock> = {}): Lock =>
     aLock({ token: 'token-5', ...(places === undefined ? {} : { places }), ...more });
   const other = (token: string, more: Partial<Lock> = {}): Lock =>
-    aLock({ token, migrations: [{ name: 'mig', uid: `uid-for-${token}` }], ...more });
+    aLock({ token, migrations: [{ name: 'mig', uid: `uid-for-${token}`, vmi: 'uid-of-vm9' }], ...more });
   const leaving = (token: string, node: string): Lock =>
     other(token, { places: left({ nodes: { [`uid-for-${token}`]: node } }) });
   const fromNode1 = left({ onNode: { node1: 1 }, nodes: { 'uid-of-mig0': 'node1' } });
-  const two = [...aLock().migrations, { name: 'mig1', uid: 'uid-of-mig1' }];
+  const two = [...aLock().migrations, { name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' }];
 
   test.each<[string, [Lock, ...Lock[]], string | undefined]>([
     ['there was nobody else', [mine(undefined), other('token-1')], undefined],
@@ -118,7 +120,7 @@ describe('givesWay', () => {
       'the other has its place, and waits for an attachment pod',
       [
         mine(left({ inCluster: 1 })),
-        other('token-1', { migrations: [{ name: 'mig', uid: 'u', lacks: 'attachment' }] }),
+        other('token-1', { migrations: [{ name: 'mig', uid: 'u', vmi: 'v', lacks: 'attachment' }] }),
       ],
       undefined,
     ],

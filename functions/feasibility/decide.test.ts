@@ -52,7 +52,7 @@ describe('the reply', () => {
       from: 'feasibility',
       namespace: 'tenant',
       cause: '77',
-      migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+      migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
     });
   });
 

@@ -105,7 +105,7 @@ describe('the lock that is taken', () => {
       token: 'mine',
       acquiredAt: seconds(0),
       expiresAt: seconds(30),
-      migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+      migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
       quotas: [
         {
           name: 'quota',

@@ -38,8 +38,8 @@ const BOTH = aNamespace(
   lockedBy(
     aLock({
       migrations: [
-        { name: 'mig0', uid: 'uid-of-mig0' },
-        { name: 'mig1', uid: 'uid-of-mig1' },
+        { name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' },
+        { name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' },
       ],
     }),
   ),
@@ -173,7 +173,7 @@ describe('left alone', () => {
 });
 
 describe('locked for an attachment pod', () => {
-  const waiting = { name: 'mig0', uid: 'uid-of-mig0', lacks: 'attachment' } as const;
+  const waiting = { name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' } as const;
   const target = aTarget(aMigration(), ready);
   const forAttachment = (different: Partial<LowerSnapshot> = {}): LowerDecision =>
     decided({

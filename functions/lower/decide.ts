@@ -1,5 +1,5 @@
 import { grantOf } from '../domain/grant.ts';
-import { isExpired, lockOf, LOCK_VERSION, type Lock, type LockState, type Waiting } from '../domain/lock.ts';
+import { isExpired, lockOf, LOCK_VERSION, type Admitted, type Lock, type LockState } from '../domain/lock.ts';
 import { admittedPodOf, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
 import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
@@ -101,7 +101,7 @@ const stillWaiting = ({ migrations, targets }: LowerSnapshot, lock: Lock): Migra
     return waiting !== undefined && isWaiting(waiting, migration, targets);
   });
 
-function isWaiting(waiting: Waiting, migration: Migration, targets: readonly Pod[]): boolean {
+function isWaiting(waiting: Admitted, migration: Migration, targets: readonly Pod[]): boolean {
   if (isFinal(migration) || migration.metadata.deletionTimestamp !== undefined) return false;
   // Its volumes may have been unplugged meanwhile: then it goes on without.
   if (waiting.lacks === 'attachment' && !isPending(migration)) return false;

@@ -171,8 +171,8 @@ describe('raised', () => {
       { grant: { token: 'token-1', original: { cpu: '2' } } },
     ]);
     expect(decision.writes.map(({ metadata }) => metadata.annotations?.[ANNOTATION.migrations])).toEqual([
-      'uid-of-mig0',
-      'uid-of-mig0',
+      'uid-of-mig0/uid-of-vm0',
+      'uid-of-mig0/uid-of-vm0',
     ]);
     expect(decision.message).toBe('raised quota, other');
   });

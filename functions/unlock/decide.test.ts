@@ -38,7 +38,7 @@ import { aSnapshot, aVmmrq, RULES } from '../../test/builders/snapshot.ts';
 import { assess } from '../domain/assessment.ts';
 import { lastAttemptOf, type Attempt } from '../domain/attempt.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
-import { LABEL, REASON } from '../domain/names.ts';
+import { KUBEVIRT, LABEL, REASON } from '../domain/names.ts';
 import type { KubernetesEvent } from '../domain/objects.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { decide, type UnlockDecision, type UnlockSnapshot } from './decide.ts';
@@ -180,7 +180,7 @@ describe('the record of the attempt', () => {
   });
 
   test('not all of them got through: a failure', () => {
-    const two = [...aLock().migrations, { name: 'mig1', uid: 'uid-of-mig1' }];
+    const two = [...aLock().migrations, { name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' }];
     expect(attemptOf({ namespace: aNamespace(lockedBy(aLock({ migrations: two }))) })).toMatchObject({
       failures: 1,
     });
@@ -305,6 +305,11 @@ describe('strangers', () => {
       'the target of another migration',
       [aTarget(aMigration(named('mig9')), createdAt(-3))],
       ['virt-launcher-vm0-for-mig9'],
+    ],
+    [
+      'a launcher of another VM, labelled like the target',
+      [labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0')(pod(-3))],
+      ['stranger'],
     ],
   ])('%s', (_, pods, want) => {
     const { strangers } = unlocked({ pods });

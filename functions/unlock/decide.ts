@@ -8,9 +8,9 @@ import {
   type Attempt,
 } from '../domain/attempt.ts';
 import { grantOf } from '../domain/grant.ts';
-import { lockOf, withoutLock, type Lock } from '../domain/lock.ts';
+import { lockOf, passOf, passOfPod, withoutLock, type Lock } from '../domain/lock.ts';
 import { blockedAmong, gotThrough } from '../domain/migration.ts';
-import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../domain/names.ts';
+import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import { wasRefusedAfter } from '../domain/refusal.ts';
 import { enforcesNoMore } from '../domain/enforced.ts';
@@ -152,9 +152,9 @@ function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
 }
 
 /** Made after the second in which the lock was taken, and not one of the lock's migrations'. */
-function isStranger({ metadata }: Pod, lock: Lock): boolean {
+function isStranger(pod: Pod, lock: Lock): boolean {
   const taken = Math.floor(Date.parse(lock.acquiredAt) / 1_000) * 1_000;
-  const uid = metadata.labels?.[KUBEVIRT.migrationJobUID];
-  const isOurs = lock.migrations.some((migration) => migration.uid === uid);
-  return !isOurs && Date.parse(metadata.creationTimestamp) > taken;
+  const pass = passOfPod(pod);
+  const isOurs = lock.migrations.some((migration) => passOf(migration) === pass);
+  return !isOurs && Date.parse(pod.metadata.creationTimestamp) > taken;
 }

@@ -40,7 +40,7 @@ export async function lockByHand(admin: Cluster): Promise<void> {
     token: crypto.randomUUID(),
     acquiredAt: date.toISOString(),
     expiresAt: new Date(date.getTime() + LOCKED_MS).toISOString(),
-    migrations: [{ name: 'none', uid: crypto.randomUUID() }],
+    migrations: [{ name: 'none', uid: crypto.randomUUID(), vmi: crypto.randomUUID() }],
     quotas: [],
   };
   await admin.replace(NAMESPACES, withLock(object, lock));

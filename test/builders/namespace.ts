@@ -26,14 +26,14 @@ export const lockedUnreadably =
 export const afterAttempt = (attempt: Attempt): MetaChange =>
   annotated(ANNOTATION.lastAttempt, JSON.stringify(attempt));
 
-/** Taken five seconds ago for half a minute, for mig0 and the quota `quota`. */
+/** Taken five seconds ago for half a minute, for mig0 of vm0 and the quota `quota`. */
 export function aLock(different: Partial<Lock> = {}): Lock {
   return {
     v: 1,
     token: 'token-1',
     acquiredAt: seconds(-5),
     expiresAt: seconds(25),
-    migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+    migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
     quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
     ...different,
   };

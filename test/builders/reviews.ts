@@ -7,13 +7,14 @@ import { ANNOTATION, KUBEVIRT, LABEL, OUR_USERS, userOf } from '../../functions/
 export const TENANT = 'tenant';
 export const CONTROLLER = userOf('kubevirt-controller', 'kubevirt');
 export const OF_LOCK = 'uid-of-the-lock';
+export const OF_VMI = 'uid-of-the-vmi';
 
 export const LOCK: Lock = {
   v: LOCK_VERSION,
   token: 'token-1',
   acquiredAt: '2026-11-21T12:00:00.000Z',
   expiresAt: '2026-11-21T12:00:30.000Z',
-  migrations: [{ name: 'mig0', uid: OF_LOCK }],
+  migrations: [{ name: 'mig0', uid: OF_LOCK, vmi: OF_VMI }],
   quotas: [],
 };
 
@@ -51,9 +52,17 @@ const aMap = (
     nil: undefined,
   });
 
+const OF_TARGET = { [KUBEVIRT.migrationJobUID]: OF_LOCK, [KUBEVIRT.createdBy]: OF_VMI };
+
 const anObject = fc
   .record({
-    labels: aMap([KUBEVIRT.migrationJobUID, LABEL.locked, 'app'], [OF_LOCK, 'true', '', 'another-uid']),
+    labels: fc.oneof(
+      fc.constantFrom(OF_TARGET, { ...OF_TARGET, [KUBEVIRT.createdBy]: 'another-uid' }),
+      aMap(
+        [KUBEVIRT.migrationJobUID, KUBEVIRT.createdBy, LABEL.locked, 'app'],
+        [OF_LOCK, OF_VMI, 'true', '', 'another-uid'],
+      ),
+    ),
     annotations: aMap([ANNOTATION.lock, ANNOTATION.lastAttempt, 'note'], [JSON.stringify(LOCK), '{}', '']),
   })
   .map((metadata) => ({ metadata: { name: 'x', ...metadata }, spec: {} }));

@@ -224,6 +224,9 @@ describe('they know our names', () => {
     expect(variable(POLICY.raisedPods, 'migrations')).toContain(ANNOTATION.migrations);
     for (const name of [POLICY.raisedPods, POLICY.locked]) {
       expect(variable(name, 'migration')).toContain(KUBEVIRT.migrationJobUID);
+      for (const key of [KUBEVIRT.createdBy, KUBEVIRT.launcherLabel, KUBEVIRT.attachment]) {
+        expect(allOf(name)).toContain(`'${key}'`);
+      }
       expect(variable(name, 'lock')).toContain(ANNOTATION.lock);
     }
   });

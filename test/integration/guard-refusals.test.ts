@@ -161,15 +161,23 @@ describe('while a namespace is locked', () => {
     expect(answer.body['message']).toMatch(MUST_WAIT);
   });
 
-  test("a new VM's pod is refused to KubeVirt too, and the VMI says why", async () => {
+  test.each<[string, string, () => Record<string, string>]>([
+    ["a new VM's pod", 'late', () => ({})],
+    [
+      // Nobody looks at the labels in the template of a VirtualMachineInstanceReplicaSet, and the launcher gets them all.
+      "that of one labelled with the migration's UID",
+      'disguised',
+      () => ({ [KUBEVIRT.migrationJobUID]: tenant.migration()?.metadata.uid ?? '' }),
+    ],
+  ])('%s is refused to KubeVirt too, and the VMI says why', async (_what, vm, labels) => {
     const small = { requests: { cpu: '1m', memory: '1Mi' } };
-    const wish = { namespace: name, name: 'late', memory: '1Mi', resources: small };
+    const wish = { namespace: name, name: vm, labels: labels(), memory: '1Mi', resources: small };
     await lab.admin.create(FULL_VMIS, newVirtualMachineInstance(wish));
     await tenant.history.until('KubeVirt is told why', (history) =>
       history
         .of(EVENTS)
         .some(({ involvedObject, message }) =>
-          [involvedObject.name === 'late', MUST_WAIT.test(message ?? '')].every(Boolean),
+          [involvedObject.name === vm, MUST_WAIT.test(message ?? '')].every(Boolean),
         ),
     );
   });

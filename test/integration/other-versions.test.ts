@@ -8,10 +8,16 @@ import {
   SERVICE_ACCOUNT,
   SYSTEM_NAMESPACE,
 } from '../../functions/domain/names.ts';
-import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
+import type { KubernetesObject, Migration, ResourceQuota } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import {
+  MIGRATIONS,
+  NAMESPACES,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime } from './support/at-rest.ts';
 import { wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
@@ -72,13 +78,16 @@ async function newerLock({ name }: Tenant): Promise<Lock> {
     name: metadata.name,
     uid: metadata.uid,
   });
+  const vmis = (await lab.admin.list(VMIS, { namespace: name })).items;
+  const vmiOf = ({ spec }: Migration): string =>
+    vmis.find(({ metadata }) => metadata.name === spec.vmiName)?.metadata.uid ?? '';
   const now = Date.now();
   return {
     v: NEWER,
     token: `of-the-newer-version-${name}`,
     acquiredAt: new Date(now).toISOString(),
     expiresAt: new Date(now + LOCK_SECONDS * 1_000).toISOString(),
-    migrations: items.map(named),
+    migrations: items.map((migration) => ({ ...named(migration), vmi: vmiOf(migration) })),
     quotas: quotas.map(named),
   };
 }

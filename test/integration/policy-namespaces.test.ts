@@ -24,6 +24,7 @@ import {
 } from '../admission-requests.ts';
 import type { ApiRequest } from '../api-request.ts';
 import {
+  ATTACHING,
   BROKEN,
   FREE,
   held,
@@ -32,10 +33,13 @@ import {
   newQuota,
   ONE,
   OTHER,
+  ofAttachment,
+  ofTarget,
   podOf,
   startPolicyScene,
   TOKEN,
   UNTIL,
+  vmiOf,
 } from './support/policy-scene.ts';
 import type { PolicyWorld } from './support/policy-world.ts';
 
@@ -121,7 +125,7 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
         text: expect.stringMatching(
           new RegExp(
             `^(CREATE|UPDATE|DELETE) of (pods|resourcequotas) in namespace ${LOCKED} must wait: its quotas are raised ` +
-              `for the live migration of mig0, mig1 for a few seconds, until ${UNTIL} at the latest; try again then$`,
+              `for the live migration of mig0, mig1, mig2 for a few seconds, until ${UNTIL} at the latest; try again then$`,
           ),
         ),
       });
@@ -131,7 +135,14 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
   test('KubeVirt’s controller gets in the pods of the lock’s migrations, and no others', async () => {
     expect(await world.ask('kubevirt', podOf(LOCKED, ONE))).toEqual({ by: 'nobody' });
     expect(await world.ask('kubevirt', podOf(LOCKED, OTHER))).toEqual({ by: 'nobody' });
-    for (const migration of [undefined, '', 'uid-3', LONGER, 'uid', 'uid-of-quota']) {
+    expect(await world.ask('kubevirt', podOf(LOCKED, ofAttachment(ATTACHING)))).toEqual({ by: 'nobody' });
+    for (const migration of [
+      ...[undefined, '', 'uid-3', LONGER, 'uid', 'uid-of-quota', ATTACHING],
+      // The labels of any VMI are on its launcher.
+      ...['vmi-of-tenant', vmiOf(OTHER), vmiOf(LONGER), ''].map((vmi) => ofTarget(ONE, vmi)),
+      ofAttachment(ONE),
+      ofAttachment('uid-3'),
+    ]) {
       expect([migration, await world.ask('kubevirt', podOf(LOCKED, migration))]).toMatchObject([
         migration,
         { by: locked },

@@ -4,12 +4,15 @@ import { render } from '../../local/controlplane/kustomize.ts';
 import { changePod, changeQuota, deletion } from '../admission-requests.ts';
 import type { ApiRequest } from '../api-request.ts';
 import {
+  ATTACHING,
   FOR_NOBODY,
   FREE,
   LOCKED,
   LONGER,
   ONE,
   OTHER,
+  ofAttachment,
+  ofTarget,
   podOf,
   quotaWith,
   RAISED,
@@ -19,6 +22,7 @@ import {
   STOLEN,
   TWICE,
   UNTIL,
+  vmiOf,
 } from './support/policy-scene.ts';
 import type { PolicyWorld } from './support/policy-world.ts';
 
@@ -37,8 +41,8 @@ afterAll(async () => {
 
 interface Creation {
   readonly user: string;
-  /** The label of a target pod. */
-  readonly migration?: string;
+  /** Whose target pod it is, or the labels that say so. */
+  readonly migration?: string | Record<string, string>;
 }
 
 describe(POLICY.raisedPods, () => {
@@ -47,6 +51,11 @@ describe(POLICY.raisedPods, () => {
   test.each<[string, string, Creation]>([
     ['the pod of a migration that the quota is raised for', RAISED, { user: 'kubevirt', migration: ONE }],
     ['that of another of them', RAISED, { user: 'kubevirt', migration: OTHER }],
+    [
+      'the attachment pod of one that waits for it',
+      RAISED,
+      { user: 'kubevirt', migration: ofAttachment(ATTACHING) },
+    ],
     ['in two raised quotas, one that is in both', TWICE, { user: 'kubevirt', migration: OTHER }],
     ['anything where no quota is raised', FREE, { user: 'editor' }],
     ['anything where one was', RELEASED, { user: 'editor' }],
@@ -63,6 +72,20 @@ describe(POLICY.raisedPods, () => {
     ['KubeVirt’s pod with an empty label', RAISED, { user: 'kubevirt', migration: '' }],
     ['KubeVirt’s pod without the label, for nobody', FOR_NOBODY, { user: 'kubevirt' }],
     ['KubeVirt’s pod with an empty label, for nobody', FOR_NOBODY, { user: 'kubevirt', migration: '' }],
+    // A launcher has every label of its VMI: a tenant's replica set of VMIs may say anything there.
+    [
+      'the launcher of another VM with the migration’s uid',
+      RAISED,
+      { user: 'kubevirt', migration: ofTarget(ONE, 'vmi-of-tenant') },
+    ],
+    [
+      'that of the VM of another migration',
+      RAISED,
+      { user: 'kubevirt', migration: ofTarget(ONE, vmiOf(OTHER)) },
+    ],
+    ['that of no VM', RAISED, { user: 'kubevirt', migration: ofTarget(ONE, '') }],
+    ['a launcher where the attachment pod is waited for', RAISED, { user: 'kubevirt', migration: ATTACHING }],
+    ['an attachment pod where the launcher is', RAISED, { user: 'kubevirt', migration: ofAttachment(ONE) }],
     ['the pod of another migration', RAISED, { user: 'kubevirt', migration: 'uid-3' }],
     [
       'the pod of a migration whose uid begins with one of them',
@@ -96,7 +119,7 @@ describe(POLICY.raisedPods, () => {
   test('says for whom, until when and what to do', async () => {
     expect(await world.ask('editor', podOf(RAISED))).toMatchObject({
       text:
-        `CREATE of pods in namespace ${RAISED} must wait: its quotas are raised for the live migration of mig0, mig1 ` +
+        `CREATE of pods in namespace ${RAISED} must wait: its quotas are raised for the live migration of mig0, mig1, mig2 ` +
         `for a few seconds, until ${UNTIL} at the latest; try again then`,
     });
     expect(await world.ask('editor', changePod(RAISED, '/resize'))).toMatchObject({

@@ -127,8 +127,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'webhook/review.ts',
-        find: "const isOfLock = state.kind === 'held' && state.lock.migrations.some((migration) => migration.uid === uid);",
-        replace: "const isOfLock = state.kind === 'held' && uid !== undefined;",
+        find: "const isOfLock = state.kind === 'held' && state.lock.migrations.some((each) => passOf(each) === pass);",
+        replace: "const isOfLock = state.kind === 'held' && pass !== undefined;",
       },
     ],
   },

@@ -116,7 +116,7 @@ async function lock(admin: Cluster, name: string, token: string): Promise<void> 
     token,
     acquiredAt: new Date(now).toISOString(),
     expiresAt: new Date(now + LOCK_MS).toISOString(),
-    migrations: [{ name: 'mig0', uid: 'uid-0' }],
+    migrations: [{ name: 'mig0', uid: 'uid-0', vmi: 'uid-of-vmi' }],
     quotas: [],
   });
   await admin.replace(NAMESPACES, locked);

@@ -1,5 +1,5 @@
-import { lockOf } from '../../../functions/domain/lock.ts';
-import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
+import { lockOf, passOf, passOfPod } from '../../../functions/domain/lock.ts';
+import { LABEL } from '../../../functions/domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { parseQuantity, sameQuantity } from '../../../functions/domain/quantity.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
@@ -118,12 +118,13 @@ function enforcedAbove({ quota, wanted, raisedTo }: QuotaState): string[] {
 
 /** Nothing is admitted while a quota is raised but the pods of the lock's migrations. */
 function ofPod(moment: Moment, { kind, object }: Version): string[] {
-  const { uid, name, labels } = object.metadata;
+  const { uid, name } = object.metadata;
   if (kind !== PODS.kind || moment.pods.has(uid)) return [];
   moment.pods.add(uid);
   const isRaised = [...moment.quotas.values()].some((state) => enforcedAbove(state).length > 0);
-  const of = labels?.[KUBEVIRT.migrationJobUID];
-  if (!isRaised || moment.lock?.migrations.some((migration) => migration.uid === of) === true) return [];
+  const pass = passOfPod(object);
+  if (!isRaised || moment.lock?.migrations.some((migration) => passOf(migration) === pass) === true)
+    return [];
   return [`${moment.revision} I1: pod ${name} is no migration's of the lock`];
 }
 

@@ -1,4 +1,5 @@
 import { ANNOTATION, KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
+import { passOf } from '../../../functions/domain/lock.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
@@ -27,6 +28,23 @@ export const TOKEN = '11111111-2222-4333-8444-555555555555';
 export const UNTIL = '2030-01-01T00:00:30.000Z';
 /** Of migrations: the first is the beginning of the last. */
 export const [ONE, OTHER, LONGER] = ['uid-1', 'uid-2', 'uid-1234'] as const;
+/** Of a migration that has its target, and waits for the attachment pod. */
+export const ATTACHING = 'uid-9';
+
+/** The UID of this migration's VMI. */
+export const vmiOf = (migration: string): string => `vmi${migration}`;
+
+/** The labels of its target pod. */
+export const ofTarget = (migration: string, vmi = vmiOf(migration)): Record<string, string> => ({
+  [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher,
+  [KUBEVIRT.createdBy]: vmi,
+  [KUBEVIRT.migrationJobUID]: migration,
+});
+
+export const ofAttachment = (migration: string): Record<string, string> => ({
+  [KUBEVIRT.launcherLabel]: KUBEVIRT.attachment,
+  [KUBEVIRT.migrationJobUID]: migration,
+});
 
 const LOCK = JSON.stringify({
   v: 1,
@@ -34,8 +52,9 @@ const LOCK = JSON.stringify({
   acquiredAt: '2030-01-01T00:00:00.000Z',
   expiresAt: UNTIL,
   migrations: [
-    { name: 'mig0', uid: ONE },
-    { name: 'mig1', uid: OTHER },
+    { name: 'mig0', uid: ONE, vmi: vmiOf(ONE) },
+    { name: 'mig1', uid: OTHER, vmi: vmiOf(OTHER) },
+    { name: 'mig2', uid: ATTACHING, vmi: vmiOf(ATTACHING), lacks: 'attachment' },
   ],
   quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
 });
@@ -43,10 +62,13 @@ const LOCK = JSON.stringify({
 /** Metadata of a namespace. */
 export const held = { labels: { [LABEL.locked]: 'true' }, annotations: { [ANNOTATION.lock]: LOCK } };
 
+const recorded = (uid: string): string =>
+  passOf({ name: '', uid, vmi: vmiOf(uid), ...(uid === ATTACHING ? { lacks: 'attachment' } : {}) });
+
 /** Metadata of a quota. */
 export const raisedFor = (...migrations: readonly string[]): object => ({
   labels: { [LABEL.raised]: 'true' },
-  annotations: { [ANNOTATION.grant]: '{}', [ANNOTATION.migrations]: migrations.join(',') },
+  annotations: { [ANNOTATION.grant]: '{}', [ANNOTATION.migrations]: migrations.map(recorded).join(',') },
 });
 
 export const quotaWith = (metadata: object, name = 'quota'): New<ResourceQuota> => ({
@@ -60,7 +82,7 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
   const released = { annotations: { [ANNOTATION.lastRelease]: TOKEN } };
   const broken = { ...held, annotations: { [ANNOTATION.lock]: '{' } };
   const tenants: [string, object, New<ResourceQuota>[]][] = [
-    [RAISED, held, [quotaWith(raisedFor(ONE, OTHER))]],
+    [RAISED, held, [quotaWith(raisedFor(ONE, OTHER, ATTACHING))]],
     [TWICE, held, [quotaWith(raisedFor(ONE, OTHER)), quotaWith(raisedFor(OTHER, LONGER), 'other')]],
     [FOR_NOBODY, held, [quotaWith(raisedFor())]],
     [UNLABELLED, {}, [quotaWith({ annotations: { [ANNOTATION.grant]: '{}' } })]],
@@ -78,10 +100,10 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
   return world;
 }
 
-/** A new pod, with the label of a target pod. */
-export function podOf(namespace: string, migration?: string): ApiRequest {
+/** A new pod, with these labels; a migration's UID: with those of its target pod. */
+export function podOf(namespace: string, of: string | Record<string, string> = {}): ApiRequest {
   const request = createPod(namespace);
-  const labels = migration === undefined ? {} : { [KUBEVIRT.migrationJobUID]: migration };
+  const labels = typeof of === 'string' ? ofTarget(of) : of;
   const { metadata, ...rest } = request.body as { metadata: object };
   return { ...request, body: { ...rest, metadata: { ...metadata, labels } } };
 }

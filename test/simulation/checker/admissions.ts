@@ -1,4 +1,5 @@
 import type { Amounts } from '../../../functions/domain/charged.ts';
+import { passOf, passOfPod } from '../../../functions/domain/lock.ts';
 import { targetPodOf } from '../../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
@@ -80,11 +81,11 @@ export class Admissions {
   }
 
   /** Of the lock's own migrations, and KubeVirt's; or the lock was taken off by hand. */
-  #isWelcome({ metadata }: Pod, { user }: Admitted, token: string): boolean {
+  #isWelcome(pod: Pod, { user }: Admitted, token: string): boolean {
     const { locks } = this.#parts;
     if (locks.isBroken(token)) return true;
-    const uid = metadata.labels?.[KUBEVIRT.migrationJobUID];
-    const isOfLock = locks.of(token)?.migrations.some((migration) => migration.uid === uid) === true;
+    const pass = passOfPod(pod);
+    const isOfLock = locks.of(token)?.migrations.some((migration) => passOf(migration) === pass) === true;
     return isOfLock && user.endsWith(':kubevirt-controller');
   }
 }

@@ -1,4 +1,4 @@
-import { ANNOTATION, LABEL, PROOF_QUOTA } from '../../../../functions/domain/names.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, PROOF_QUOTA } from '../../../../functions/domain/names.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../../functions/kubernetes/resources.ts';
 import { aLock } from '../../../builders/namespace.ts';
 import {
@@ -34,7 +34,11 @@ const unlock = patch(NAMESPACES, '', {
   merge: { metadata: { labels: { [LABEL.locked]: null }, annotations: { [ANNOTATION.lock]: null } } },
 });
 
-const ofTheLock = { metadata: { labels: { 'kubevirt.io/migrationJobUID': LOCK.migrations[0]?.uid } } };
+const [MIGRATION] = LOCK.migrations;
+const labels = { [KUBEVIRT.migrationJobUID]: MIGRATION?.uid, [KUBEVIRT.createdBy]: MIGRATION?.vmi };
+const ofTheLock = { metadata: { labels } };
+/** The launcher of another VMI that is labelled like the target. */
+const ofAnother = { metadata: { labels: { ...labels, [KUBEVIRT.createdBy]: 'another' } } };
 
 export const webhooks = histories('webhooks', {
   'about pods the guard is asked while the namespace is locked': [
@@ -50,6 +54,7 @@ export const webhooks = histories('webhooks', {
     lock,
     create(PODS, pod('target', {}, ofTheLock), { by: 'kubevirt' }),
     create(PODS, pod('forged', {}, ofTheLock)),
+    create(PODS, pod('of-another', {}, ofAnother), { by: 'kubevirt' }),
     patch(PODS, 'target', { merge: { metadata: { annotations: { a: '1' } } } }),
   ],
   'it is asked before the quota: what both refuse, it refuses': [

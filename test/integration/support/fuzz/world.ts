@@ -186,7 +186,8 @@ export class FuzzNamespace {
       admin.list(VMMRQS, { namespace }),
     ]);
     const ours = this.verdict?.verdict === 'FitsWithRaise';
-    const migrations = [{ name: 'mig0', uid: this.#known(this.#migration).metadata.uid }];
+    const [{ metadata: of }, { metadata: vmi }] = [this.#known(this.#migration), this.#known(this.#vmi)];
+    const migrations = [{ name: 'mig0', uid: of.uid, vmi: vmi.uid }];
     const order = { token: 'fuzz', migrations, vmmrqs, now: NOW };
     for (const quota of quotas) {
       if (ours && !this.#toRaise.some(({ uid }) => uid === quota.metadata.uid)) continue;
