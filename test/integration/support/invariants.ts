@@ -1,22 +1,26 @@
+import { grantOf } from '../../../functions/domain/grant.ts';
 import { lockOf, passOf, passOfPod } from '../../../functions/domain/lock.ts';
 import { LABEL } from '../../../functions/domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { parseQuantity, sameQuantity } from '../../../functions/domain/quantity.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
+import { lockedTooLong } from './failed-locks.ts';
 import type { History, Version } from './history.ts';
-import { grantIn, Moment, type QuotaState } from './moment.ts';
+import { grantIn, managersOf, Moment, type QuotaState } from './moment.ts';
 
 /**
- * Every breach of the invariants I1, I2, I4, I5 and I6 (design §4) in a namespace's whole history, revision by revision;
+ * Every breach of the invariants I1, I2 and I4 to I7 (design §4) in a namespace's whole history, revision by revision;
  * empty as it must be. The first version of each quota counts as its original, and so does every edit that
  * History.noteForeign was told of.
  */
-export function breaches(history: History): string[] {
+export function breaches(history: Pick<History, 'versions' | 'isForeign'>): string[] {
   const moment = new Moment();
-  return history.versions().flatMap((version) => {
+  const versions = history.versions();
+  const found = versions.flatMap((version) => {
     moment.goOn(version, history.isForeign(version));
     return [...ofLock(moment), ...ofQuotas(moment), ...ofPod(moment, version)];
   });
+  return [...found, ...lockedTooLong(versions)];
 }
 
 /** Whether anything was ever enforced above its original: what a test of a release must have seen. */
@@ -58,7 +62,7 @@ function ofLock({ namespace, lock, revision, ended, replaced }: Moment): string[
 
 function ofQuotas(moment: Moment): string[] {
   return [...moment.quotas.values()].flatMap((state) =>
-    [...ofSpec(state), ...ofGrant(state, moment), ...ofStatus(state, moment)].map(
+    [...ofSpec(state), ...ofOwners(state), ...ofGrant(state, moment), ...ofStatus(state, moment)].map(
       (breach) => `${moment.revision} ${state.quota.metadata.name} ${breach}`,
     ),
   );
@@ -74,6 +78,15 @@ function ofSpec({ quota, wanted }: QuotaState): string[] {
     const isRaised =
       is !== undefined && original[key] === wanted[key] && sameQuantity(is, raised[key] ?? '0');
     return isRaised ? [] : [`I2, I4: ${key}=${is}, its owners want ${wanted[key]}, and no record says so`];
+  });
+}
+
+/** Whoever owned a key owns it again once no record is left (docs/adr/0007); what somebody took over is theirs. */
+function ofOwners({ quota, owners, isTakenOver }: QuotaState): string[] {
+  if (owners === undefined || isTakenOver || grantOf(quota).kind !== 'none') return [];
+  return Object.keys(quota.spec.hard ?? {}).flatMap((key) => {
+    const [is, was] = [managersOf(quota, key), owners[key] ?? ''];
+    return is === was ? [] : [`I4: ${key} is owned by ${is || 'nobody'}, and was by ${was || 'nobody'}`];
   });
 }
 

@@ -12,6 +12,8 @@ export interface QuotaState {
   readonly quota: ResourceQuota;
   /** What the people who own it want it to be: their first version, and every edit of theirs since. */
   readonly wanted: ResourceList;
+  /** Who is to own each key in the end (managersOf); undefined: it was made with a record in it, and nobody can say. */
+  readonly owners: Readonly<Record<string, string>> | undefined;
   /** Amounts that we ever raised a key to. */
   readonly raisedTo: Readonly<Record<string, readonly string[]>>;
   /** This version is the one that raised it (write ①). */
@@ -84,6 +86,7 @@ export class Moment {
     this.quotas.set(uid, {
       quota,
       wanted: wantedAfter(before, quota, isForeign),
+      owners: ownersAfter(before, quota, isForeign),
       raisedTo: withRaised(before?.raisedTo ?? {}, grant),
       isTakenOver: grant === undefined && (isForeign || before?.isTakenOver === true),
       isNewlyRaised: !isForeign && grant !== undefined && grant.token !== grantIn(before?.quota)?.token,
@@ -111,6 +114,35 @@ function wantedAfter(
   const kept = Object.entries(before.wanted).filter(([key]) => !changed.includes(key));
   const edited = changed.flatMap((key) => (hard[key] === undefined ? [] : [[key, hard[key]] as const]));
   return Object.fromEntries([...kept, ...edited]);
+}
+
+/** Who owns a key of spec.hard, as metadata.managedFields says: "admin Update, flux Apply". */
+export function managersOf({ metadata }: ResourceQuota, key: string): string {
+  const entries = (metadata.managedFields ?? []).filter(
+    ({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:hard']?.[`f:${key}`] !== undefined,
+  );
+  return entries
+    .map(({ manager = '', operation = '' }) => `${manager} ${operation}`)
+    .toSorted()
+    .join(', ');
+}
+
+/** Somebody else's edit says who owns what it has changed hands of; nothing else does. */
+function ownersAfter(
+  before: QuotaState | undefined,
+  quota: ResourceQuota,
+  isForeign: boolean,
+): QuotaState['owners'] {
+  const keys = Object.keys(quota.spec.hard ?? {});
+  if (before === undefined)
+    return grantOf(quota).kind === 'none'
+      ? Object.fromEntries(keys.map((key) => [key, managersOf(quota, key)]))
+      : undefined;
+  if (!isForeign || before.owners === undefined) return before.owners;
+  const changed = keys
+    .map((key) => [key, managersOf(quota, key)] as const)
+    .filter(([key, managers]) => managers !== managersOf(before.quota, key));
+  return { ...before.owners, ...Object.fromEntries(changed) };
 }
 
 /** A quota that was made anew from a copy of a raised one: what is wanted is in the record that came with it. */
