@@ -49,7 +49,7 @@ afterAll(async () => {
 async function edit(tenant: Tenant | undefined, hard: ResourceList): Promise<void> {
   if (tenant === undefined) return;
   const account = { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.lower };
-  const past = connect(await lab.cluster.controlPlane.kubeconfigFor(account));
+  const past = connect(await lab.cluster.controlPlane.kubeconfigFor(account), 'test');
   const { object } = await lab.admin.get(RESOURCE_QUOTAS, { namespace: tenant.name, name: 'quota' });
   const spec = { ...object.spec, hard: { ...object.spec.hard, ...hard } };
   tenant.history.noteForeign((await past.replace(RESOURCE_QUOTAS, { ...object, spec })).object);

@@ -62,6 +62,7 @@ const as = async (account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster> =>
       namespace: SYSTEM_NAMESPACE,
       name: SERVICE_ACCOUNT[account],
     }),
+    'test',
   );
 
 const firstQuota = async ({ name }: Tenant): Promise<ResourceQuota> => {

@@ -1,5 +1,5 @@
 import { canonicalKey } from '../../../functions/domain/charged.ts';
-import { grantOf, type Grant } from '../../../functions/domain/grant.ts';
+import { GRANT_VERSION, grantOf, type Grant } from '../../../functions/domain/grant.ts';
 import { lockOf, type Lock } from '../../../functions/domain/lock.ts';
 import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { sameQuantity, type Amount } from '../../../functions/domain/quantity.ts';
@@ -12,7 +12,7 @@ export interface QuotaState {
   readonly quota: ResourceQuota;
   /** What the people who own it want it to be: their first version, and every edit of theirs since. */
   readonly wanted: ResourceList;
-  /** Who is to own each key in the end (managersOf); undefined: it was made with a record in it, and nobody can say. */
+  /** Who is to own each key in the end (managersOf); undefined: nobody can say, by a record that it was made with. */
   readonly owners: Readonly<Record<string, string>> | undefined;
   /** Amounts that we ever raised a key to. */
   readonly raisedTo: Readonly<Record<string, readonly string[]>>;
@@ -138,6 +138,8 @@ function ownersAfter(
     return grantOf(quota).kind === 'none'
       ? Object.fromEntries(keys.map((key) => [key, managersOf(quota, key)]))
       : undefined;
+  // Of a record in another version's form only the amounts are sure to be read (docs/adr/0007).
+  if ((grantIn(quota)?.v ?? GRANT_VERSION) !== GRANT_VERSION) return undefined;
   if (!isForeign || before.owners === undefined) return before.owners;
   const changed = keys
     .map((key) => [key, managersOf(quota, key)] as const)

@@ -21,7 +21,7 @@ export async function noteRightsUsed({ auditLog }: ControlPlane): Promise<void> 
   writeFileSync(join(folder, `${randomUUID()}.json`), `[${[...used].join()}]`);
 }
 
-/** As JSON. Only what the processes themselves did, not a test that borrows one of the accounts. */
+/** As JSON. Only what the processes themselves did, not a test that borrows one of the accounts: it connects by a name of its own. */
 function rightsIn(request: Audited): string[] {
   const { user, userAgent, requestURI } = request;
   // Open to every user of a cluster (system:public-info-viewer).
