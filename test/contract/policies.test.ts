@@ -7,6 +7,7 @@ import {
   OUR_USERS,
   POLICY,
   PROOF_WORDS,
+  SERVICE_ACCOUNT,
   SYSTEM_NAMESPACE,
   userOf,
   WEBHOOK,
@@ -14,6 +15,7 @@ import {
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { readGuardSettings } from '../../functions/settings.ts';
 import { renderWall, WALLS, type Wall } from '../../local/walls.ts';
+import { grantsOf } from '../integration/support/granted.ts';
 
 interface Rule {
   readonly resources: readonly string[];
@@ -111,6 +113,14 @@ describe('the walls', () => {
     expect(settings.ADMISSION).toBe(isAsked ? 'webhook' : 'policy');
     expect(ports).toHaveLength(isAsked ? 2 : 1);
     expect(JSON.stringify(rendered[wall]).includes('mtq-guard-certs')).toBe(isAsked);
+  });
+
+  test.each(WALLS)('%s: the guard has rights on webhooks and Secrets only where it is asked', (wall) => {
+    const about = grantsOf(rendered[wall], SERVICE_ACCOUNT.guard).flatMap(({ rule }) => rule.resources ?? []);
+    const forReviews = new Set(about.filter((name) => /webhook|secret/.test(name)));
+    const asked = ['secrets', 'validatingwebhookconfigurations'];
+    expect([...forReviews].sort()).toEqual(wall === 'policies' ? [] : asked);
+    expect(about).toContain('resourcequotas/status');
   });
 });
 

@@ -2,7 +2,7 @@ import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { render } from '../../local/controlplane/kustomize.ts';
+import { renderWall } from '../../local/walls.ts';
 import { WALL } from '../integration/support/wall.ts';
 import { namedTestProblems, readRows, type Ran } from './incumbent.ts';
 import { RIGHTS_FOLDER, rightsProblems, usedIn } from './rights.ts';
@@ -79,10 +79,9 @@ export default class WholeRun {
 
   /** What failed may have kept somebody from using a right: then it is told, and not counted. */
   async #judgeRights(results: Results): Promise<void> {
-    // With one wall only, the rights that the other needs are nobody's to use.
-    if (!this.#isWhole(results) || WALL !== 'both') return;
-    const problems = rightsProblems(await render(join(root, 'config/base')), usedIn(this.#folder));
-    const what = 'every right in config/rbac is used, and none is missing';
+    if (!this.#isWhole(results)) return;
+    const problems = rightsProblems(await renderWall(WALL), usedIn(this.#folder));
+    const what = `installed with ${WALL}: every right that is granted is used, and none is missing`;
     if (results.numFailedTests + results.numRuntimeErrorTestSuites === 0)
       this.#count(what, problems, results);
     else process.stdout.write(`whole run, not counted because tests failed: ${what}\n${listOf(problems)}`);

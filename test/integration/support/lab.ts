@@ -103,8 +103,9 @@ export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> 
     },
     stop: async () => {
       await Promise.all(ends.map((end) => end()));
-      // With a component another set of rights is granted than the default that is judged.
-      if (options.components === undefined) await noteRightsUsed(cluster.controlPlane);
+      // What is judged is the run's own way to install: with a component, or another wall, other rights are granted.
+      if (options.components === undefined && (options.wall ?? WALL) === WALL)
+        await noteRightsUsed(cluster.controlPlane);
       await cluster.stop();
     },
   };
