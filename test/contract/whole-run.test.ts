@@ -14,6 +14,13 @@ describe('docs/incumbent.md', () => {
     expect(tableProblems(rows.slice(1))).toEqual([expect.stringMatching(/^the rows are F2/)]);
   });
 
+  test('a row that mentions a file of tests and none of them is told', () => {
+    const row = rowsIn('| F1 | a | b | `test/x.test.ts › one` <br> `functions/y.test.ts` |');
+    expect(tableProblems([...row, ...rows.slice(1)])).toEqual([
+      'F1: no test of functions/y.test.ts is named, as `file › name`',
+    ]);
+  });
+
   test('each row names a test, or says that it is documented or open', () => {
     const silent = rows.filter((row) => row.tests.length === 0 && !row.open && !row.documented);
     expect(silent.map(({ failure }) => failure)).toEqual([]);

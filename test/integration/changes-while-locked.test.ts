@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { FULL_VMIS } from '../../local/kubevirt/objects.ts';
 import { atOnce } from './support/at-once.ts';
 import { expectAtRest, expectInTime, untilOver } from './support/at-rest.ts';
 import { wasRaised, wasSpecRaised } from './support/invariants.ts';
@@ -33,6 +34,8 @@ const change = async (
 };
 const cancel = ({ name }: Tenant): Promise<void> =>
   lab.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
+const removeVm = ({ name }: Tenant): Promise<void> =>
+  lab.admin.delete(FULL_VMIS, { namespace: name, name: 'vm0' });
 const removeNamespace = ({ name }: Tenant): Promise<void> => lab.admin.delete(NAMESPACES, { name });
 
 type Act = (tenant: Tenant) => Promise<void>;
@@ -48,6 +51,7 @@ const OF_VMMRQ: Readonly<Record<string, Act>> = {
 const WHILE_LOCKED: Readonly<Record<string, Act>> = {
   ...OF_VMMRQ,
   'its migration is deleted': cancel,
+  'its VM is deleted': removeVm,
   'its namespace is deleted': removeNamespace,
   'its lock expires, and nobody hears of anything': ({ name }) => {
     lost.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
@@ -58,6 +62,7 @@ const WHILE_LOCKED: Readonly<Record<string, Act>> = {
 const WHILE_RAISED: Readonly<Record<string, Act>> = {
   ...OF_VMMRQ,
   'its migration is deleted': cancel,
+  'its VM is deleted': removeVm,
   'its namespace is deleted': removeNamespace,
   'its lock expires, and nobody hears of anything': ({ name }) => {
     lost.set(name, to('mtq-lower', 'mtq-unlock'));

@@ -5,6 +5,8 @@ export interface Row {
   /** "F1". */
   readonly failure: string;
   readonly tests: readonly NamedTest[];
+  /** Files of tests that it mentions without a name: nobody would check that they ran. */
+  readonly unnamed: readonly string[];
   /** Says that something of it is not done yet. */
   readonly open: boolean;
   /** Says why no test can show it. */
@@ -26,6 +28,8 @@ export interface Ran extends NamedTest {
 /** How many ways to fail facts has counted (F1 to F45). */
 const FAILURES = 45;
 const TEST = /`(test\/[^`]+?|functions\/[^`]+?|webhook\/[^`]+?|local\/[^`]+?) › ([^`]+)`/g;
+/** In backticks, and nothing but the file. */
+const FILE = /`([^`\s]+\.test\.ts)`/g;
 const OPEN = /\*\*open\*\*/i;
 
 export const readRows = (file: string): Row[] => rowsIn(readFileSync(file, 'utf8'));
@@ -36,18 +40,22 @@ export function rowsIn(markdown: string): Row[] {
   return lines.map((line) => ({
     failure: /F\d+/.exec(line)?.[0] ?? '',
     tests: [...line.matchAll(TEST)].map(([, file = '', name = '']) => ({ file, name })),
+    unnamed: [...line.matchAll(FILE)].map(([, file = '']) => file),
     open: OPEN.test(line),
     documented: / Documented: /.test(line),
   }));
 }
 
-/** Every failure has its row, and each row a test, a reason, or the word that it is open. */
+/** Every failure has its row, and what a row mentions of tests has a name. */
 export function tableProblems(rows: readonly Row[]): string[] {
   const wanted = Array.from({ length: FAILURES }, (_, index) => `F${String(index + 1)}`);
   const found = rows.map(({ failure }) => failure);
+  const unnamed = rows.flatMap((row) =>
+    row.unnamed.map((file) => `${row.failure}: no test of ${file} is named, as \`file › name\``),
+  );
   return found.join() === wanted.join()
-    ? []
-    : [`the rows are ${found.join(' ')}, not F1 to F${String(FAILURES)}`];
+    ? unnamed
+    : [`the rows are ${found.join(' ')}, not F1 to F${String(FAILURES)}`, ...unnamed];
 }
 
 /** The named tests that were not there, or did not pass. `files`: only those of these are judged. */
