@@ -17,7 +17,8 @@ const MARKS: readonly string[] = [
   LABEL.raised,
 ];
 
-const marksOn = ({ metadata: { annotations = {}, labels = {} } }: KubernetesObject): string[] =>
+/** The marks that this object still has. */
+export const marksOn = ({ metadata: { annotations = {}, labels = {} } }: KubernetesObject): string[] =>
   MARKS.filter((mark) => annotations[mark] !== undefined || labels[mark] !== undefined);
 
 /**
