@@ -34,7 +34,7 @@ function found(seen: readonly Seen[]): string[] {
 describe('I7: locked while attempts fail', () => {
   const FREE = aNamespace();
   const MIGRATION = aMigration();
-  const OTHER = { name: 'mig1', uid: 'uid-of-mig1' };
+  const OTHER = { name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' };
   /** As long as the budget, with the repair. */
   const LIFETIME_MS = LOCK_BUDGET_MS - REPAIR_MS;
 
@@ -43,7 +43,10 @@ describe('I7: locked while attempts fail', () => {
   function lock(
     from: number,
     to: number,
-    { of = [{ name: 'mig0', uid: MIGRATION.metadata.uid }], pods = [] as KubernetesObject[] } = {},
+    {
+      of = [{ name: 'mig0', uid: MIGRATION.metadata.uid, vmi: 'uid-of-vm0' }],
+      pods = [] as KubernetesObject[],
+    } = {},
   ): Seen[] {
     tokens += 1;
     const times = { acquiredAt: seconds(0), expiresAt: seconds(LIFETIME_MS / 1_000) };
@@ -96,7 +99,7 @@ describe('I7: locked while attempts fail', () => {
       [
         ...lock(0, half),
         ...lock(100_000, 100_001 + half, {
-          of: [{ name: 'mig0', uid: MIGRATION.metadata.uid }, OTHER],
+          of: [{ name: 'mig0', uid: MIGRATION.metadata.uid, vmi: 'uid-of-vm0' }, OTHER],
           pods: [aTarget(MIGRATION)],
         }),
       ],

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { grantOf } from '../../functions/domain/grant.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { isEnforced } from '../../functions/domain/restore.ts';
+import { isEnforced } from '../../functions/domain/enforced.ts';
 import { ensureBinaries } from '../../local/controlplane/binaries/ensure.ts';
 import { marksOn } from './support/at-rest.ts';
 import { breaches, wasRaised } from './support/invariants.ts';
