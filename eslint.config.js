@@ -10,6 +10,8 @@ const PURE = [
   'webhook/review.ts',
   'webhook/exposition.ts',
 ];
+/** Kinds that tenants may store any number of, of any size, and that nobody of ours writes back. */
+const TENANTS = 'PODS|EVENTS|LIMIT_RANGES|CLAIMS|MIGRATIONS|VMIS';
 const TESTS = ['**/*.test.ts', 'test/**/*.ts'];
 
 const onlyIn = (folder, name) => ({
@@ -58,6 +60,19 @@ export default defineConfig(
   {
     files: ['webhook/**/*.ts'],
     rules: { 'no-restricted-imports': ['error', { paths: [CLIENT_NODE, CLOUDEVENTS] }] },
+  },
+  {
+    files: ['functions/**/*.ts', 'webhook/**/*.ts'],
+    ignores: TESTS,
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: `CallExpression[callee.property.name='list'] > Identifier.arguments:first-child[name=/^(${TENANTS})$/]`,
+          message: 'Tenants store these: list what is read of them (functions/kubernetes/listed.ts).',
+        },
+      ],
+    },
   },
   {
     files: PURE,

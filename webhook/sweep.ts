@@ -7,7 +7,7 @@ import { CONDITION, EVENT, LABEL } from '../functions/domain/names.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../functions/domain/objects.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
-import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../functions/kubernetes/resources.ts';
+import { LISTED_MIGRATIONS_TO_COME, LISTED_QUOTAS, LISTED_VMMRQS } from '../functions/kubernetes/listed.ts';
 import type { Log } from '../functions/log.ts';
 
 export interface SweepTools {
@@ -54,8 +54,8 @@ async function sweepMigrations(
   known: ReadonlyMap<string, Known>,
 ): Promise<ReadonlyMap<string, Known>> {
   const [vmmrqs, migrations] = await Promise.all([
-    tools.cluster.list(VMMRQS, {}),
-    tools.cluster.list(MIGRATIONS, {}),
+    tools.cluster.list(LISTED_VMMRQS, {}),
+    tools.cluster.list(LISTED_MIGRATIONS_TO_COME, {}),
   ]);
   const next = new Map<string, Known>();
   for (const [namespace, found] of concerned(vmmrqs.items, migrations.items)) {
@@ -106,7 +106,7 @@ async function ask(tools: SweepTools, namespace: string, known: Known): Promise<
 
 /** Without the label the watch does not see them; nobody of ours leaves one, so somebody took the label off. */
 async function sweepGrants({ cluster, repair, log }: SweepTools): Promise<void> {
-  const { items } = await cluster.list(RESOURCE_QUOTAS, {});
+  const { items } = await cluster.list(LISTED_QUOTAS, {});
   const hidden = items.filter(
     (quota) => grantOf(quota).kind !== 'none' && quota.metadata.labels?.[LABEL.raised] === undefined,
   );

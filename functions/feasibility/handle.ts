@@ -6,6 +6,7 @@ import type { Migration } from '../domain/objects.ts';
 import { endedLately, waitingForAPlace } from '../domain/parallel-turn.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { remembered, type Reader, type ReadList } from '../kubernetes/cluster.ts';
+import { LISTED_MIGRATIONS, LISTED_VMMRQS } from '../kubernetes/listed.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot, type Subject } from '../kubernetes/snapshot.ts';
@@ -45,7 +46,7 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
 
 /** Where the event tells of nothing that is refused, one read shows whether there is anything to do. */
 async function lookIfNeeded(wake: Wake, tools: Tools): Promise<Seen | undefined> {
-  const listed = await tools.cluster.list(MIGRATIONS, { namespace: wake.namespace });
+  const listed = await tools.cluster.list(LISTED_MIGRATIONS, { namespace: wake.namespace });
   const isOver = isPlaceFree(wake, listed);
   if (isOver) tools.afterwards(() => offerPlace(wake, tools));
   // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
@@ -84,7 +85,7 @@ function isPlaceFree({ kind, type }: Wake, { items, date }: ReadList<Migration>)
 
 /** A place among KubeVirt's parallel migrations is free, which no event tells whoever waits for it in another namespace. */
 async function offerPlace({ namespace, id }: Wake, { cluster, post }: Tools): Promise<void> {
-  const { items } = await cluster.list(VMMRQS, {});
+  const { items } = await cluster.list(LISTED_VMMRQS, {});
   const about = { type: EVENT.sweepRequested, from: 'feasibility', cause: id } as const;
   await Promise.all(waitingForAPlace(items, namespace).map((each) => post({ ...about, namespace: each })));
 }

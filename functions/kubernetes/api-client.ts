@@ -4,6 +4,7 @@ import type {
   ApiServer,
   Change,
   DeleteOptions,
+  ListedType,
   ListOptions,
   New,
   Read,
@@ -15,16 +16,23 @@ import type {
   WriteOptions,
 } from './cluster.ts';
 import { ApiError, type Status } from './errors.ts';
-import { readAll, type Request, type Transport } from './transport.ts';
+import { Lists, type Keeper } from './pages.ts';
+import { readAll, type Request, type Response, type Transport } from './transport.ts';
+
+/** Parsed, an object takes several times its text. */
+const PARSED = 4;
 
 /**
- * The API server's verbs as requests. `fieldManager`: who writes, unless a write says otherwise.
+ * The API server's verbs as requests. `fieldManager`: who writes, unless a write says otherwise; `mostKept`: bytes of a list
+ * that are kept, for a process whose memory is limited.
  */
 export class Client implements ApiServer {
   readonly #transport: Transport;
   readonly #fieldManager: string;
+  readonly #lists: Lists;
 
-  constructor(transport: Transport, fieldManager: string) {
+  constructor(transport: Transport, fieldManager: string, mostKept = Infinity) {
+    this.#lists = new Lists(mostKept);
     this.#transport = transport;
     this.#fieldManager = fieldManager;
   }
@@ -38,17 +46,13 @@ export class Client implements ApiServer {
   }
 
   async list<T extends KubernetesObject>(
-    type: ResourceType<T>,
+    type: ResourceType<T> | ListedType<T>,
     where: Selection,
     options: ListOptions = {},
   ): Promise<ReadList<T>> {
-    const { object, date } = await this.#one<RawList<T>>({
-      method: 'GET',
-      path: pathOf(type, where, { ...selectors(where), ...options }),
-    });
-    // Items of a list come without their kind: a write needs it back.
-    const items = object.items.map((item) => ({ ...item, apiVersion: type.apiVersion, kind: type.kind }));
-    return { items, resourceVersion: object.metadata.resourceVersion, date };
+    const ask = (page: Readonly<Record<string, string>>): Promise<Response> =>
+      this.#transport.send({ method: 'GET', path: pathOf(type, where, { ...selectors(where), ...page }) });
+    return this.#lists.read({ ask, keep: keepOf(type), what: type.plural }, options);
   }
 
   create<T extends KubernetesObject>(
@@ -120,14 +124,17 @@ export class Client implements ApiServer {
   }
 }
 
-interface RawList<T> {
-  items: T[];
-  metadata: { resourceVersion: string };
-}
-
 interface RawWatchEvent<T> {
   type: WatchEvent<T>['type'] | 'ERROR';
   object: T | Status;
+}
+
+/** What is kept of each item of a list. */
+function keepOf<T extends KubernetesObject>(type: ResourceType<T> | ListedType<T>): Keeper<T> {
+  if (type.trim !== undefined) return type.trim;
+  const { apiVersion, kind } = type;
+  // Items of a list come without their kind: a write needs it back.
+  return (item, bytes) => ({ object: { ...item, apiVersion, kind }, size: bytes * PARSED });
 }
 
 interface Place {
@@ -136,7 +143,11 @@ interface Place {
   readonly subresource?: string;
 }
 
-function pathOf(type: ResourceType, place: Place, query: Record<string, string> = {}): string {
+function pathOf(
+  type: Pick<ResourceType, 'apiVersion' | 'plural' | 'namespaced'>,
+  place: Place,
+  query: Record<string, string> = {},
+): string {
   const parts = [type.apiVersion.includes('/') ? '/apis' : '/api', type.apiVersion];
   if (type.namespaced && place.namespace !== undefined) parts.push('namespaces', encode(place.namespace));
   parts.push(type.plural);

@@ -9,6 +9,9 @@ export interface Whereabouts {
   readonly SERVICE_ACCOUNT_FOLDER: string;
 }
 
+/** Of one list, bytes: a process of ours may have 256 MiB in all (docs/scale.md). */
+const MOST_KEPT = 24 * 1024 * 1024;
+
 /**
  * The real API server, by KUBECONFIG where it is set, else in-cluster. Only a kubeconfig needs client-node: half of what a
  * function would otherwise load at a cold start (docs/adr/0013). Rejects with NoApiServer.
@@ -17,8 +20,10 @@ export async function reachApiServer({
   KUBECONFIG: kubeconfig,
   SERVICE_ACCOUNT_FOLDER: folder,
 }: Whereabouts): Promise<ApiServer> {
-  if (kubeconfig !== undefined) return (await import('./client.ts')).connect(kubeconfig);
+  if (kubeconfig !== undefined) {
+    return (await import('./client.ts')).connect(kubeconfig, FIELD_MANAGER, MOST_KEPT);
+  }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
   const access = inCluster({ host, port, folder, elapsed: () => performance.now() });
-  return new Client(new Transport(access, FIELD_MANAGER), FIELD_MANAGER);
+  return new Client(new Transport(access, FIELD_MANAGER), FIELD_MANAGER, MOST_KEPT);
 }

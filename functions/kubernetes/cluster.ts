@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../domain/objects.ts';
+import type { Trimmed } from './trim.ts';
 
-/** Where one kind of object lives; `T` is what comes back. */
+/** Where one kind of object lives; `T` is what comes back, whole: it may be written back. */
 export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
   readonly apiVersion: string;
   readonly kind: string;
@@ -9,6 +10,15 @@ export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
   readonly namespaced: boolean;
   /** Never set: carries the type of the object. */
   readonly object?: T;
+  readonly trim?: undefined;
+}
+
+/**
+ * A kind as it is only listed: `trim` keeps of each object what is read of it; undefined: nobody looks at it, and its caller
+ * would not either. `replace` does not take one: what was left out would be lost.
+ */
+export interface ListedType<T extends KubernetesObject> extends Omit<ResourceType<T>, 'trim'> {
+  readonly trim: (whole: T) => Trimmed<T> | undefined;
 }
 
 export interface Address {
@@ -71,8 +81,9 @@ export interface WatchFrom extends Selection {
  */
 export interface Cluster {
   get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>>;
+  /** In pages where there is much (pages.ts). Rejects with TooMuch, too. */
   list<T extends KubernetesObject>(
-    type: ResourceType<T>,
+    type: ResourceType<T> | ListedType<T>,
     where: Selection,
     options?: ListOptions,
   ): Promise<ReadList<T>>;

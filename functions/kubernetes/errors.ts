@@ -35,6 +35,11 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
+/** More is stored there than a process of ours takes into its memory. */
+export class TooMuch extends Error {
+  override readonly name = 'TooMuch';
+}
+
 /** The object is not there. */
 export const isNotFound = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === 404;

@@ -20,17 +20,15 @@ import { vetoOf } from '../domain/veto.ts';
 import type { Read, Reader } from './cluster.ts';
 import { isNotFound } from './errors.ts';
 import {
-  CLAIMS,
-  EVENTS,
-  KUBEVIRTS,
-  LIMIT_RANGES,
-  MIGRATIONS,
-  NAMESPACES,
-  PODS,
-  RESOURCE_QUOTAS,
-  VMIS,
-  VMMRQS,
-} from './resources.ts';
+  LISTED_CLAIMS,
+  LISTED_EVENTS,
+  LISTED_LIMIT_RANGES,
+  LISTED_MIGRATIONS,
+  LISTED_MIGRATIONS_TO_COME,
+  LISTED_PODS,
+  LISTED_VMIS,
+} from './listed.ts';
+import { KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from './resources.ts';
 
 /** KubeVirt's defaults (MigrationConfiguration). */
 const PER_CLUSTER = 5;
@@ -39,7 +37,7 @@ const ONE = parseQuantity('1');
 
 /** The migrations of a namespace; the one read of a wake that finds nothing to do. */
 export async function readMigrations(cluster: Reader, namespace: string): Promise<Migration[]> {
-  return (await cluster.list(MIGRATIONS, { namespace })).items;
+  return (await cluster.list(LISTED_MIGRATIONS, { namespace })).items;
 }
 
 const PODS_OF_VMS = `${KUBEVIRT.launcherLabel} in (${KUBEVIRT.launcher},${KUBEVIRT.attachment})`;
@@ -67,7 +65,7 @@ export async function readSnapshot(
     listed ?? readMigrations(cluster, name),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
-    cluster.list(PODS, { namespace: name, labelSelector: PODS_OF_VMS }),
+    cluster.list(LISTED_PODS, { namespace: name, labelSelector: PODS_OF_VMS }),
   ]);
   if (namespace === undefined) return undefined;
   const outer = {
@@ -105,8 +103,10 @@ async function readCloser(
     ({ message = '' }) => parseRefusal(message) ?? parseRefusal(message, 'attachment') ?? [],
   );
   const [limitRanges, claims] = await Promise.all([
-    asksForLimitRanges(pods, quotas, refusals) ? cluster.list(LIMIT_RANGES, { namespace }) : NONE,
-    asksForClaims(quotas) && [...vmis.values()].some(keepsState) ? cluster.list(CLAIMS, { namespace }) : NONE,
+    asksForLimitRanges(pods, quotas, refusals) ? cluster.list(LISTED_LIMIT_RANGES, { namespace }) : NONE,
+    asksForClaims(quotas) && [...vmis.values()].some(keepsState)
+      ? cluster.list(LISTED_CLAIMS, { namespace })
+      : NONE,
   ]);
   return { vmis, events, limitRanges: limitRanges.items, claims: claims.items };
 }
@@ -116,7 +116,7 @@ const NONE = { items: [] };
 /** Why pods of VMIs were refused: of all of the namespace in one request, however many wait. */
 export async function readRefusals(cluster: Reader, namespace: string): Promise<KubernetesEvent[]> {
   const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
-  return (await cluster.list(EVENTS, { namespace, fieldSelector })).items;
+  return (await cluster.list(LISTED_EVENTS, { namespace, fieldSelector })).items;
 }
 
 /** undefined for an object that is not there. */
@@ -139,7 +139,7 @@ async function readBlockedVmis(
 ): Promise<Map<string, VirtualMachineInstance>> {
   if (blocked.length <= FEW) return readVmis(cluster, blocked);
   const wanted = new Set(blocked.map(({ spec }) => spec.vmiName));
-  const { items } = await cluster.list(VMIS, { namespace });
+  const { items } = await cluster.list(LISTED_VMIS, { namespace });
   const those = items.filter(({ metadata }) => wanted.has(metadata.name));
   return new Map(those.map((vmi) => [vmi.metadata.name, vmi]));
 }
@@ -185,7 +185,7 @@ async function readKubeVirts(
   { namespace: own, now }: Pick<NamespaceSnapshot, 'namespace' | 'now'>,
 ): Promise<KubeVirtsPart> {
   const [all, kubevirts, locked] = await Promise.all([
-    cluster.list(MIGRATIONS, {}),
+    cluster.list(LISTED_MIGRATIONS_TO_COME, {}),
     cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
     readLocked(cluster, own.metadata.name),
   ]);
@@ -232,5 +232,5 @@ export async function readTargets(
 ): Promise<Pod[]> {
   if (uids.length === 0) return [];
   const labelSelector = `${KUBEVIRT.migrationJobUID} in (${uids.join(',')})`;
-  return (await cluster.list(PODS, { namespace, labelSelector })).items;
+  return (await cluster.list(LISTED_PODS, { namespace, labelSelector })).items;
 }

@@ -99,17 +99,34 @@ function newAgent({ ca, cert, key, rejectUnauthorized, servername }: https.Reque
 
 /** The whole answer as text; rejects with Unreachable when it breaks off. */
 export async function readAll(message: IncomingMessage, most = Infinity): Promise<string> {
-  const chunks: Buffer[] = [];
   let size = 0;
+  const chunks: Buffer[] = [];
+  await eachChunk(message, (chunk) => {
+    size += chunk.length;
+    if (size <= most) chunks.push(chunk);
+    return true;
+  });
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The whole answer; undefined as soon as `mayHold` refuses so many bytes more: the rest is not read. */
+export async function readWithin(
+  message: IncomingMessage,
+  mayHold: (bytes: number) => boolean,
+): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  const isWhole = await eachChunk(message, (chunk) => mayHold(chunk.length) && chunks.push(chunk) > 0);
+  return isWhole ? Buffer.concat(chunks) : undefined;
+}
+
+/** Until `take` says false; then the connection is given up. */
+async function eachChunk(message: IncomingMessage, take: (chunk: Buffer) => boolean): Promise<boolean> {
   try {
-    for await (const chunk of message as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size <= most) chunks.push(chunk);
-    }
+    for await (const chunk of message as AsyncIterable<Buffer>) if (!take(chunk)) return false;
   } catch (cause) {
     throw new Unreachable('the answer of the API server broke off', { cause });
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return true;
 }
 
 /** A refusal by something in front of the API server is no metav1.Status: keep its text. */

@@ -4,7 +4,7 @@ import { EVENT_REASON, KIND, REASON, type Reason } from '../domain/names.ts';
 import { aboutMigration, aboutVmmrq, type EventReport, type Subject } from '../domain/report.ts';
 import type { ForeignEdit } from '../domain/restore.ts';
 import { writeEvents } from '../kubernetes/report.ts';
-import { VMMRQS } from '../kubernetes/resources.ts';
+import { LISTED_VMMRQS } from '../kubernetes/listed.ts';
 import type { Tools } from '../step.ts';
 import type { Lower, LowerSnapshot } from './decide.ts';
 
@@ -44,7 +44,7 @@ export async function report({ decision, snapshot, edits }: Lowered, tools: Tool
 async function vmmrqsOf({ quotas }: Lower, namespace: string, { cluster }: Tools): Promise<Subject[]> {
   const states = quotas.map(grantOf);
   const named = states.flatMap((state) => (state.kind === 'held' ? state.grant.vmmrqs : []));
-  if (named.length === 0) return (await cluster.list(VMMRQS, { namespace })).items.map(aboutVmmrq);
+  if (named.length === 0) return (await cluster.list(LISTED_VMMRQS, { namespace })).items.map(aboutVmmrq);
   const each = new Map(named.map((vmmrq) => [vmmrq.uid, vmmrq]));
   return [...each.values()].map(({ name, uid }) => ({ ...KIND.vmmrq, namespace, name, uid }));
 }

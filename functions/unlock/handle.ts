@@ -4,8 +4,21 @@ import { gotThrough } from '../domain/migration.ts';
 import { EVENT, REASON } from '../domain/names.ts';
 import type { KubernetesEvent, Namespace, Pod } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
-import { ApiError, describeError, isConflict, isNotFound, Unreachable } from '../kubernetes/errors.ts';
-import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import {
+  ApiError,
+  describeError,
+  isConflict,
+  isNotFound,
+  TooMuch,
+  Unreachable,
+} from '../kubernetes/errors.ts';
+import {
+  LISTED_MIGRATIONS,
+  LISTED_QUOTAS,
+  LISTED_STATES_OF_PODS,
+  LISTED_VMMRQS,
+} from '../kubernetes/listed.ts';
+import { NAMESPACES } from '../kubernetes/resources.ts';
 import { orGone, readRefusals } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
@@ -63,13 +76,16 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
   const namespace = await orGone(cluster.get(NAMESPACES, { name }));
   if (namespace === undefined || !isHeld(namespace.object, wake.token)) return undefined;
   const where = { namespace: name };
-  const [quotas, pods] = await Promise.all([cluster.list(RESOURCE_QUOTAS, where), cluster.list(PODS, where)]);
+  const [quotas, pods] = await Promise.all([
+    cluster.list(LISTED_QUOTAS, where),
+    cluster.list(LISTED_STATES_OF_PODS, where),
+  ]);
   // Only for how it failed.
   const [migrations, vmmrqs, refusals] = isSuccess(namespace.object, pods.items)
     ? [NONE, NONE, []]
     : await Promise.all([
-        cluster.list(MIGRATIONS, where),
-        cluster.list(VMMRQS, where),
+        cluster.list(LISTED_MIGRATIONS, where),
+        cluster.list(LISTED_VMMRQS, where),
         refusalsTold(cluster, name),
       ]);
   // The newest: a process that stood still between its reads must not record less than the lock really lasted (I7).
@@ -94,7 +110,7 @@ async function refusalsTold(cluster: Cluster, namespace: string): Promise<Kubern
   try {
     return await readRefusals(cluster, namespace);
   } catch (error) {
-    if (error instanceof ApiError || error instanceof Unreachable) return undefined;
+    if ([ApiError, Unreachable, TooMuch].some((kind) => error instanceof kind)) return undefined;
     throw error;
   }
 }

@@ -1,14 +1,14 @@
 import { EVENT_REASON } from '../domain/names.ts';
 import { aboutVmmrq } from '../domain/report.ts';
 import { writeEvents } from '../kubernetes/report.ts';
-import { VMMRQS } from '../kubernetes/resources.ts';
+import { LISTED_VMMRQS } from '../kubernetes/listed.ts';
 import type { Tools } from '../step.ts';
 import type { Unlock } from './decide.ts';
 
 /** Says which pods nobody of ours let in. How it ended is in last-attempt, and feasibility reports it next. */
 export async function report({ strangers, lock, namespace }: Unlock, tools: Tools): Promise<void> {
   if (strangers.length === 0) return;
-  const vmmrqs = await tools.cluster.list(VMMRQS, { namespace: namespace.metadata.name });
+  const vmmrqs = await tools.cluster.list(LISTED_VMMRQS, { namespace: namespace.metadata.name });
   const names = strangers.map(({ metadata }) => metadata.name).join(', ');
   const message = `pods came in while the namespace was locked, that were under way before: ${names}`;
   tools.log('warn', message, { namespace: namespace.metadata.name, token: lock?.token });

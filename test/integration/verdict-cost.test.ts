@@ -115,7 +115,7 @@ const refusalOf = (
 /** The cluster, and what was asked of it. */
 function counted(cluster: Cluster): { readonly cluster: Cluster; readonly requests: string[] } {
   const requests: string[] = [];
-  const note = (verb: string, { plural }: ResourceType): void => {
+  const note = (verb: string, { plural }: Pick<ResourceType, 'plural'>): void => {
     requests.push(`${verb} ${plural}`);
   };
   const get: Cluster['get'] = (type, at) => {

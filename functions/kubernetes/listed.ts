@@ -1,0 +1,236 @@
+import { LIMIT_RANGER } from '../domain/limit-ranges.ts';
+import { isFinal } from '../domain/migration.ts';
+import { ANNOTATION, KUBEVIRT, LABEL } from '../domain/names.ts';
+import type {
+  KubernetesEvent,
+  KubernetesObject,
+  LimitRange,
+  Migration,
+  ObjectMeta,
+  PersistentVolumeClaim,
+  Pod,
+  ResourceQuota,
+  VirtualMachineInstance,
+  Vmmrq,
+} from '../domain/objects.ts';
+import type { ListedType, ResourceType } from './cluster.ts';
+import {
+  CLAIMS,
+  EVENTS,
+  LIMIT_RANGES,
+  MIGRATIONS,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from './resources.ts';
+import { trimmed, type Keep } from './trim.ts';
+
+/*
+ * What is kept of the objects in lists that tenants can fill. Those that are written back are listed whole: the quotas,
+ * VMMRQs and locked namespaces of resources.ts.
+ */
+
+type Names = Readonly<Record<string, true>>;
+
+/** What lists do not say of an object, or nobody reads. */
+const OBJECT = { apiVersion: false, kind: false } as const;
+
+/** First what everything goes by, then what a tenant may make long. */
+const metadata = (labels: Names | false = false, annotations: Names | false = false): Keep<ObjectMeta> => ({
+  name: true,
+  generateName: false,
+  namespace: true,
+  uid: true,
+  resourceVersion: true,
+  generation: true,
+  creationTimestamp: true,
+  deletionTimestamp: true,
+  labels,
+  finalizers: false,
+  ownerReferences: [{ apiVersion: false, kind: true, name: true, uid: true, controller: true }],
+  annotations,
+  managedFields: false,
+});
+
+function listed<T extends KubernetesObject>(
+  type: ResourceType<T>,
+  keep: Keep<T>,
+  { most, unless }: { readonly most?: number; readonly unless?: (whole: T) => boolean } = {},
+): ListedType<T> {
+  const trim = (whole: T): ReturnType<ListedType<T>['trim']> =>
+    unless?.(whole) === true ? undefined : trimmed(keep, whole, most);
+  return { ...type, trim };
+}
+
+const POD_META = metadata(
+  { [KUBEVIRT.launcherLabel]: true, [KUBEVIRT.createdBy]: true, [KUBEVIRT.migrationJobUID]: true },
+  { [LIMIT_RANGER]: true },
+);
+const POD_STATUS = {
+  phase: true,
+  qosClass: false,
+  containerStatuses: [{ name: true, ready: true, state: { running: {} } }],
+} as const;
+const CONTAINERS = [{ name: true, restartPolicy: true, resources: true }] as const;
+const TERM = { namespaces: true, namespaceSelector: {} } as const;
+const AFFINITY = {
+  requiredDuringSchedulingIgnoredDuringExecution: [TERM],
+  preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: TERM }],
+} as const;
+
+/** As quotas look at a pod, and KubeVirt. */
+export const LISTED_PODS = listed<Pod>(PODS, {
+  ...OBJECT,
+  metadata: POD_META,
+  status: POD_STATUS,
+  spec: {
+    nodeName: true,
+    activeDeadlineSeconds: true,
+    priorityClassName: true,
+    runtimeClassName: false,
+    overhead: true,
+    resources: true,
+    containers: CONTAINERS,
+    initContainers: CONTAINERS,
+    affinity: { nodeAffinity: false, podAffinity: AFFINITY, podAntiAffinity: AFFINITY },
+  },
+});
+
+/** Whose it is and how far it is; nothing of its size. There may be many: all that a tenant has, the completed ones too. */
+export const LISTED_STATES_OF_PODS = listed<Pod>(
+  PODS,
+  {
+    ...OBJECT,
+    metadata: POD_META,
+    status: POD_STATUS,
+    spec: {
+      nodeName: true,
+      containers: [false],
+      initContainers: false,
+      overhead: false,
+      resources: false,
+      activeDeadlineSeconds: false,
+      priorityClassName: false,
+      affinity: false,
+      runtimeClassName: false,
+    },
+  },
+  { most: 4 * 1024 },
+);
+
+const MIGRATION: Keep<Migration> = {
+  ...OBJECT,
+  metadata: metadata(false, { [ANNOTATION.nudged]: true }),
+  status: {
+    phase: true,
+    conditions: [
+      {
+        type: true,
+        status: true,
+        reason: false,
+        message: false,
+        observedGeneration: false,
+        lastProbeTime: false,
+        lastTransitionTime: false,
+      },
+    ],
+    phaseTransitionTimestamps: true,
+  },
+  spec: { vmiName: true, priority: true, sendTo: true, receive: true },
+};
+
+export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, MIGRATION);
+
+/** Without those that have ended: KubeVirt keeps five of each VM. */
+export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(MIGRATIONS, MIGRATION, { unless: isFinal });
+
+const CPU = { cores: true, sockets: true, threads: true } as const;
+
+export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
+  ...OBJECT,
+  metadata: metadata({ [KUBEVIRT.outdatedLauncher]: true }),
+  status: {
+    phase: true,
+    nodeName: true,
+    activePods: false,
+    currentCPUTopology: CPU,
+    memory: { guestRequested: true },
+  },
+  spec: {
+    domain: {
+      cpu: { ...CPU, dedicatedCpuPlacement: true },
+      memory: { guest: true, hugepages: { pageSize: true } },
+      resources: { requests: true, limits: true },
+      devices: { tpm: { persistent: true } },
+      firmware: { bootloader: { efi: { persistent: true } } },
+    },
+  },
+});
+
+export const LISTED_EVENTS = listed<KubernetesEvent>(EVENTS, {
+  ...OBJECT,
+  metadata: metadata(),
+  involvedObject: {
+    apiVersion: false,
+    kind: true,
+    namespace: true,
+    name: true,
+    uid: true,
+    resourceVersion: false,
+  },
+  reason: true,
+  type: true,
+  count: true,
+  firstTimestamp: true,
+  lastTimestamp: true,
+  source: { component: true },
+  message: true,
+});
+
+export const LISTED_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
+  ...OBJECT,
+  metadata: metadata(),
+  spec: { limits: [{ type: true, default: true, defaultRequest: true }] },
+});
+
+export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {
+  ...OBJECT,
+  metadata: metadata({ [KUBEVIRT.stateOf]: true, [KUBEVIRT.migrationName]: true }),
+  spec: { accessModes: true, storageClassName: true, resources: { requests: true } },
+});
+
+/** To look at what they give and what is said of them; nobody writes a status by it. */
+export const LISTED_VMMRQS = listed<Vmmrq>(VMMRQS, {
+  ...OBJECT,
+  metadata: metadata(),
+  spec: true,
+  status: {
+    creationTime: false,
+    additionalMigrationResources: false,
+    migrationsToBlockingResourceQuotas: false,
+    originalBlockingResourceQuotas: false,
+    conditions: [
+      {
+        type: true,
+        status: true,
+        reason: true,
+        message: false,
+        observedGeneration: true,
+        lastProbeTime: false,
+        lastTransitionTime: true,
+      },
+    ],
+  },
+});
+
+/** To see whether they are as they were; nobody puts one back by it. */
+export const LISTED_QUOTAS = listed<ResourceQuota>(RESOURCE_QUOTAS, {
+  ...OBJECT,
+  metadata: metadata(
+    { [LABEL.raised]: true },
+    { [ANNOTATION.grant]: true, [ANNOTATION.lastRelease]: true, [ANNOTATION.skip]: true },
+  ),
+  spec: true,
+  status: { hard: true, used: true },
+});

@@ -1,0 +1,184 @@
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { afterEach, expect, test } from '@jest/globals';
+import { metadata } from '../../test/builders/object.ts';
+import { issueAuthority, issueServing } from '../../webhook/x509.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
+import { Client } from './api-client.ts';
+import { isExpired, TooMuch } from './errors.ts';
+import { LISTED_PODS } from './listed.ts';
+import { RESOURCE_QUOTAS } from './resources.ts';
+import { Transport } from './transport.ts';
+
+const KIB = 1024;
+const VALIDITY = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
+const authority = issueAuthority(VALIDITY);
+const { key, cert } = issueServing(['localhost'], VALIDITY, authority);
+const REVISION = '7';
+
+let servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers) {
+    server.close();
+    server.closeAllConnections();
+  }
+  servers = [];
+});
+
+interface Stored {
+  /** As text, so that what is large is made once. */
+  readonly items: readonly string[];
+  /** What it remembers (resourceVersion 0) it gives all at once. */
+  readonly ignoresLimit?: boolean;
+  /** So many times a later page is no longer there. */
+  readonly expires?: number;
+}
+
+interface Fake {
+  readonly client: Client;
+  /** The query of each request. */
+  readonly asked: string[];
+  /** Requests for less than a whole page at the same time, at most. */
+  readonly mostAlone: () => number;
+}
+
+/** A list of an API server, by limit and continue. */
+async function serving(
+  { items, ignoresLimit = false, expires = 0 }: Stored,
+  mostKept?: number,
+): Promise<Fake> {
+  const asked: string[] = [];
+  let [alone, most, left] = [0, 0, expires];
+  const server = createServer({ key, cert }, (request, response) => {
+    const query = new URL(request.url ?? '', 'https://localhost').searchParams;
+    asked.push(query.toString());
+    const limit = Number(query.get('limit'));
+    if (limit < 500) {
+      most = Math.max(most, (alone += 1));
+      response.on('close', () => (alone -= 1));
+    }
+    const from = Number(query.get('continue') ?? 0);
+    if (from > 0 && left > 0) {
+      left -= 1;
+      send(response, 410, JSON.stringify({ kind: 'Status', code: 410, reason: 'Expired' }));
+      return;
+    }
+    const isAll = ignoresLimit && query.get('resourceVersion') === '0';
+    const to = isAll ? items.length : from + limit;
+    const next = to < items.length ? String(to) : '';
+    const about = JSON.stringify({ resourceVersion: REVISION, continue: next });
+    send(response, 200, `{"metadata":${about},"items":[${items.slice(from, to).join()}]}`);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const where = new URL(`https://localhost:${port}`);
+  const access = {
+    server: where,
+    credentials: () => Promise.resolve({ ca: authority.cert, headers: {}, family: 4 }),
+  };
+  return {
+    client: new Client(new Transport(access, 'test'), 'test', mostKept),
+    asked,
+    mostAlone: () => most,
+  };
+}
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { date: new Date(0).toUTCString() });
+  response.end(body);
+}
+
+const podText = (name: string, more: object = {}): string =>
+  JSON.stringify({ metadata: { ...metadata(name), ...more }, spec: { containers: [] } });
+
+const pods = (count: number, kib: number): string[] => {
+  const annotations = { theirs: 'x'.repeat(kib * KIB) };
+  return Array.from({ length: count }, (_, index) => podText(`pod-${index}`, { annotations }));
+};
+
+const names = (items: readonly KubernetesObject[]): string[] => items.map(({ metadata: { name } }) => name);
+const wanted = (count: number): string[] => Array.from({ length: count }, (_, index) => `pod-${index}`);
+
+const limits = (asked: readonly string[]): number[] =>
+  asked.map((query) => Number(new URLSearchParams(query).get('limit')));
+
+test.each<[string, readonly string[], readonly number[]]>([
+  ['what is usual is one request', pods(400, 15), [500]],
+  ['many are pages', pods(1_200, 1), [500, 500, 500]],
+  ['large ones are asked for again, fewer at a time', pods(40, 250), [500, 125, 32, 32]],
+  [
+    'small ones after large ones are more at a time again',
+    [...pods(20, 500), ...pods(180, 1)],
+    [500, 125, 32, 8, 8, 8, 8, 32, 128, 500],
+  ],
+  [
+    'one that is larger than a page comes alone',
+    [...pods(1, 9 * KIB), ...pods(1, 1)],
+    [500, 125, 32, 8, 2, 1, 1],
+  ],
+])('%s', async (_what, items, want) => {
+  const { client, asked } = await serving({ items });
+  const list = await client.list(LISTED_PODS, { namespace: 'tenant' });
+  expect(names(list.items)).toEqual(items.map((text) => /pod-\d+/.exec(text)?.[0]));
+  expect(list).toMatchObject({ resourceVersion: REVISION, date: new Date(0) });
+  expect(limits(asked)).toEqual(want);
+});
+
+test('a page of many tiny parts is as much as one of many bytes', async () => {
+  const parts = `[${Array.from({ length: 200_000 }, () => '{}').join()}]`;
+  const items = wanted(4).map(
+    (name) => `{"metadata":${JSON.stringify(metadata(name))},"spec":{"imagePullSecrets":${parts}}}`,
+  );
+  const { client, asked } = await serving({ items });
+  expect(names((await client.list(LISTED_PODS, {})).items)).toEqual(wanted(4));
+  // It is little text: each time more are tried.
+  expect(limits(asked)).toEqual([500, 125, 32, 8, 2, 1, 4, 1, 4, 1, 4]);
+});
+
+test('what the API server remembers may come all at once: then it is read as it is', async () => {
+  const { client, asked } = await serving({ items: pods(40, 250), ignoresLimit: true });
+  const { items } = await client.list(LISTED_PODS, {}, { resourceVersion: '0' });
+  expect(names(items)).toEqual(wanted(40));
+  expect(asked).toEqual(['resourceVersion=0&limit=500', 'limit=125', 'limit=32', 'continue=32&limit=32']);
+});
+
+test('a later page that is no longer there: the list starts again', async () => {
+  const { client, asked } = await serving({ items: pods(600, 1), expires: 2 });
+  expect(names((await client.list(LISTED_PODS, {})).items)).toEqual(wanted(600));
+  expect(asked).toHaveLength(6);
+});
+
+test('but not for ever', async () => {
+  const { client, asked } = await serving({ items: pods(600, 1), expires: 10 });
+  const error = await client.list(LISTED_PODS, {}).catch((thrown: unknown) => thrown);
+  expect(isExpired(error)).toBe(true);
+  expect(asked).toHaveLength(6);
+});
+
+test('an object that is to be written back is whole, and has its kind', async () => {
+  const quota = { metadata: { ...metadata('quota'), finalizers: ['theirs'] }, spec: {}, more: 'theirs' };
+  const { client } = await serving({ items: [JSON.stringify(quota)] });
+  const { items } = await client.list(RESOURCE_QUOTAS, {});
+  expect(items).toEqual([{ ...quota, apiVersion: 'v1', kind: 'ResourceQuota' }]);
+});
+
+test.each([
+  ['whole', { type: RESOURCE_QUOTAS, count: 10, isTooMuch: true }],
+  ['trimmed', { type: LISTED_PODS, count: 10, isTooMuch: false }],
+  ['trimmed, and too many', { type: LISTED_PODS, count: 4_000, isTooMuch: true }],
+])('of one list no more is kept than was said: %s', async (_what, { type, count, isTooMuch }) => {
+  const { client } = await serving({ items: pods(count, 100 / count) }, 256 * KIB);
+  const listed = client.list<KubernetesObject>(type as never, {});
+  if (isTooMuch) await expect(listed).rejects.toThrow(TooMuch);
+  else expect((await listed).items).toHaveLength(count);
+});
+
+test('many lists at once: those that are large wait for each other', async () => {
+  const { client, asked, mostAlone } = await serving({ items: pods(70, 100) });
+  const lists = await Promise.all(Array.from({ length: 6 }, () => client.list(LISTED_PODS, {})));
+  for (const { items } of lists) expect(names(items)).toEqual(wanted(70));
+  expect(limits(asked).filter((limit) => limit < 500)).not.toHaveLength(0);
+  expect(mostAlone()).toBe(1);
+});

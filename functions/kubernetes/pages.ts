@@ -1,0 +1,167 @@
+import type { ListOptions, ReadList } from './cluster.ts';
+import { isExpired, TooMuch } from './errors.ts';
+import { readWithin, type Response } from './transport.ts';
+import type { Trimmed } from './trim.ts';
+
+const MIB = 1024 * 1024;
+
+/** Objects in a page: most namespaces have less of a kind, and are one request. Room for so many of a launcher's 15 KB each. */
+const PAGE = 500;
+const PAGE_BYTES = 8 * MIB;
+/** Of all lists together that are being read; beyond that one page after the other is. */
+const SHARED_BYTES = 2 * PAGE_BYTES;
+/** What the API server has stored as 1.5 MiB may be six times that as JSON ("<" is sent as "\\u003c"). */
+const OBJECT_BYTES = 16 * MIB;
+/** JSON objects in one page: 500 launchers have 175,000; each takes 56 bytes of memory and more, however short its text is. */
+const PAGE_PARTS = 300_000;
+/** Less text than this cannot hold too many of them. */
+const FEW_BYTES = 1 * MIB;
+/** Reads of a list whose later pages the API server does not remember any more. */
+const READS = 3;
+/** A page that is too large is asked for again with so many times fewer objects. */
+const FEWER = 4;
+
+/** What is kept of an item; `bytes`: of its text, about. */
+export type Keeper<T> = (item: T, bytes: number) => Trimmed<T> | undefined;
+
+export interface Listing<T> {
+  /** Sends the request for one page; the query of it. */
+  readonly ask: (page: Readonly<Record<string, string>>) => Promise<Response>;
+  readonly keep: Keeper<T>;
+  /** For people. */
+  readonly what: string;
+}
+
+interface Page<T> {
+  readonly items: T[];
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+}
+
+/** One page as it was read. */
+interface ReadPage<T> {
+  readonly page: Page<T>;
+  readonly bytes: number;
+  readonly date: Date;
+}
+
+/**
+ * Lists of one process, in bounded memory whatever is stored: page by page, each with a limit of bytes and cut down to what is
+ * kept before the next one is asked for. What is small is one request.
+ */
+export class Lists {
+  #shared = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+  readonly #mostKept: number;
+
+  /** `mostKept`: bytes of one list that are kept, about. */
+  constructor(mostKept: number) {
+    this.#mostKept = mostKept;
+  }
+
+  /** All pages are of one resourceVersion. Rejects with TooMuch where even what is kept of it is too much. */
+  async read<T>(listing: Listing<T>, options: ListOptions): Promise<ReadList<T>> {
+    for (let read = 1; ; read += 1) {
+      try {
+        return await this.#pages(listing, options);
+      } catch (error) {
+        if (!isExpired(error) || read === READS) throw error;
+      }
+    }
+  }
+
+  async #pages<T>({ ask, keep, what }: Listing<T>, options: ListOptions): Promise<ReadList<T>> {
+    const kept = new Kept(keep, { what, most: this.#mostKept });
+    let limit = PAGE;
+    let query: Readonly<Record<string, string>> = { ...options };
+    for (;;) {
+      const read = await this.#page<T>(() => ask({ ...query, limit: String(limit) }), limit);
+      if (read === undefined) {
+        if (limit === 1) throw new TooMuch(`one object of ${what} is larger than any should be`);
+        limit = Math.ceil(limit / FEWER);
+        // What the API server remembers (resourceVersion 0) it may give all at once, whatever the limit.
+        if (query['continue'] === undefined) query = {};
+        continue;
+      }
+      const { page, bytes, date } = read;
+      kept.add(page.items, bytes);
+      const { resourceVersion, continue: next = '' } = page.metadata;
+      if (next === '') return { items: kept.items, resourceVersion, date };
+      query = { continue: next };
+      if (bytes < PAGE_BYTES / (2 * FEWER)) limit = Math.min(limit * FEWER, PAGE);
+    }
+  }
+
+  /** undefined: it is more than may be read at once. */
+  async #page<T>(ask: () => Promise<Response>, limit: number): Promise<ReadPage<T> | undefined> {
+    return limit === PAGE ? this.#beside(ask) : this.#alone(ask, limit);
+  }
+
+  /** Beside others, while all of them together are not too much. */
+  async #beside<T>(ask: () => Promise<Response>): Promise<ReadPage<T> | undefined> {
+    let held = 0;
+    const mayHold = (bytes: number): boolean => {
+      if (held + bytes > PAGE_BYTES || this.#shared + bytes > SHARED_BYTES) return false;
+      held += bytes;
+      this.#shared += bytes;
+      return true;
+    };
+    try {
+      return await readPage(ask, mayHold, PAGE_PARTS);
+    } finally {
+      this.#shared -= held;
+    }
+  }
+
+  /** When no other is: whoever has large objects waits for others who have, and keeps nobody else waiting. */
+  async #alone<T>(ask: () => Promise<Response>, limit: number): Promise<ReadPage<T> | undefined> {
+    let left = limit === 1 ? OBJECT_BYTES : PAGE_BYTES;
+    const mayHold = (bytes: number): boolean => (left -= bytes) >= 0;
+    const read = this.#turn.then(() => readPage<T>(ask, mayHold, limit === 1 ? Infinity : PAGE_PARTS));
+    this.#turn = read.catch(() => undefined);
+    return read;
+  }
+}
+
+/** `mostParts`: JSON objects in it. undefined: there is more of either than may be. */
+async function readPage<T>(
+  ask: () => Promise<Response>,
+  mayHold: (bytes: number) => boolean,
+  mostParts: number,
+): Promise<ReadPage<T> | undefined> {
+  const { message, date } = await ask();
+  const body = await readWithin(message, mayHold);
+  if (body === undefined || (body.length > FEW_BYTES && hasMoreParts(body, mostParts))) return undefined;
+  return { page: JSON.parse(body.toString('utf8')) as Page<T>, bytes: body.length, date };
+}
+
+function hasMoreParts(body: Buffer, most: number): boolean {
+  if (most === Infinity) return false;
+  let parts = 0;
+  for (let at = body.indexOf('{'); at >= 0 && parts <= most; at = body.indexOf('{', at + 1)) parts += 1;
+  return parts > most;
+}
+
+/** What is kept of the pages so far. */
+class Kept<T> {
+  readonly items: T[] = [];
+  readonly #keep: Keeper<T>;
+  readonly #of: { readonly what: string; readonly most: number };
+  #size = 0;
+
+  constructor(keep: Keeper<T>, of: { readonly what: string; readonly most: number }) {
+    this.#keep = keep;
+    this.#of = of;
+  }
+
+  add(items: readonly T[], bytes: number): void {
+    for (const item of items) {
+      const kept = this.#keep(item, bytes / items.length);
+      if (kept === undefined) continue;
+      this.items.push(kept.object);
+      this.#size += kept.size;
+      if (this.#size > this.#of.most) {
+        throw new TooMuch(`the first ${this.items.length} ${this.#of.what} take more memory than a list may`);
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * What a list keeps of each object: `true` the whole part, `false` nothing of it. Every field that the type declares has to be
+ * named, so that none is read by mistake that was left out; of labels and annotations only the names given are kept.
+ */
+export type Keep<T> = boolean | (T extends readonly (infer E)[] ? readonly [Keep<E>] : KeepParts<T>);
+
+type KeepParts<T> = T extends object
+  ? string extends keyof T
+    ? Readonly<Record<string, true>>
+    : { readonly [K in keyof Required<T>]: Keep<NonNullable<T[K]>> }
+  : never;
+
+export interface Trimmed<T> {
+  readonly object: T;
+  /** About how many bytes it takes. */
+  readonly size: number;
+}
+
+/** Bytes of one object: several times what KubeVirt, virt-controller or an administrator make of one. */
+const MOST_KEPT = 16 * 1024;
+/** A value beside its text, an element beside its parts. */
+const EACH = 32;
+
+type AnyKeep = boolean | readonly [AnyKeep] | Parts;
+
+interface Parts {
+  readonly [part: string]: AnyKeep;
+}
+
+/**
+ * A copy with what `keep` names, in its order, as far as `most` bytes go: what does not fit is left out, so that whoever stores
+ * an object does not say how much of our memory it takes. The parts that `keep` names itself are always there.
+ */
+export function trimmed<T extends object>(keep: Keep<T>, whole: T, most: number = MOST_KEPT): Trimmed<T> {
+  const room = new Room(most);
+  return { object: copy(keep as AnyKeep, whole, room) as T, size: room.taken };
+}
+
+class Room {
+  taken = 0;
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  take(bytes: number): boolean {
+    if (this.taken + bytes > this.#most) return false;
+    this.taken += bytes;
+    return true;
+  }
+}
+
+/** undefined: there is nothing, or it does not fit. */
+function copy(keep: AnyKeep, value: unknown, room: Room): unknown {
+  if (keep === false) return undefined;
+  if (typeof value !== 'object' || value === null) return copyLeaf(value, room);
+  if (Array.isArray(value)) return copyElements(isArray(keep) ? keep[0] : true, value, room);
+  return keep === true || isArray(keep) ? copyAll(value, room) : copyParts(keep, value, room);
+}
+
+function copyLeaf(value: unknown, room: Room): unknown {
+  if (value === undefined) return undefined;
+  return room.take(EACH + (typeof value === 'string' ? value.length : 0)) ? value : undefined;
+}
+
+function copyParts(keep: Parts, whole: object, room: Room): object {
+  const kept: Record<string, unknown> = {};
+  for (const [key, part] of Object.entries(keep)) {
+    const copied = copy(part, (whole as Record<string, unknown>)[key], room);
+    if (copied !== undefined) kept[key] = copied;
+  }
+  return kept;
+}
+
+/** Whoever stores it says how many parts it has. */
+function copyAll(whole: object, room: Room): object {
+  const kept: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(whole)) {
+    if (!room.take(EACH + key.length)) break;
+    const copied = copy(true, value, room);
+    if (copied !== undefined) kept[key] = copied;
+  }
+  return kept;
+}
+
+function copyElements(keep: AnyKeep, values: readonly unknown[], room: Room): unknown[] {
+  const kept: unknown[] = [];
+  for (const value of values) {
+    // Even one of which nothing is kept takes its place.
+    if (keep === false || !room.take(EACH)) break;
+    const copied = copy(keep, value, room);
+    if (copied !== undefined) kept.push(copied);
+  }
+  return kept;
+}
+
+const isArray = (keep: AnyKeep): keep is readonly [AnyKeep] => Array.isArray(keep);
