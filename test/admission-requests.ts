@@ -54,6 +54,16 @@ export function replaceQuota(namespace: string): ApiRequest {
   return { method: 'PUT', path: quotaPath(namespace), body };
 }
 
+/** Server-side: creates it where there is none. */
+export function applyQuota(namespace: string, name: string): ApiRequest {
+  return {
+    method: 'PATCH',
+    path: `/api/v1/namespaces/${namespace}/resourcequotas/${name}?${DRY_RUN}&fieldManager=git`,
+    body: { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name }, spec: { hard: { secrets: '9' } } },
+    contentType: 'application/apply-patch+yaml',
+  };
+}
+
 function quotaPath(namespace: string, subresource = ''): string {
   return `/api/v1/namespaces/${namespace}/resourcequotas/quota${subresource}?${DRY_RUN}`;
 }
@@ -61,6 +71,10 @@ function quotaPath(namespace: string, subresource = ''): string {
 export function deletion(namespace: string, plural: string): ApiRequest {
   const name = plural === 'pods' ? 'pod' : 'quota';
   return { method: 'DELETE', path: `/api/v1/namespaces/${namespace}/${plural}/${name}?${DRY_RUN}` };
+}
+
+export function deletionOfAll(namespace: string, plural: string): ApiRequest {
+  return { method: 'DELETE', path: `/api/v1/namespaces/${namespace}/${plural}?${DRY_RUN}` };
 }
 
 /** null takes it off. */

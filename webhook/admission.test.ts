@@ -19,6 +19,9 @@ const review = (changed: object = {}): unknown => ({
   request: { ...request, ...changed },
 });
 
+/** As JSON.parse makes it: a key like any other. */
+const PROTO: unknown = JSON.parse('{"__proto__": 1}');
+
 describe('parseReview', () => {
   test('keeps what a review looks at, the object as it is, and nothing else', () => {
     expect(parseReview(review())).toEqual({
@@ -34,18 +37,47 @@ describe('parseReview', () => {
     });
   });
 
-  test('a deletion has no object, a user may have no groups', () => {
-    const deletion = {
-      operation: 'DELETE',
-      object: undefined,
-      userInfo: { username: 'alice' },
-      dryRun: true,
-    };
-    expect(parseReview(review(deletion))).toMatchObject({
-      object: null,
+  test('a user may have no groups', () => {
+    expect(parseReview(review({ userInfo: { username: 'alice' }, dryRun: true }))).toMatchObject({
       userInfo: { username: 'alice', groups: [] },
       dryRun: true,
     });
+  });
+
+  const now = { metadata: { labels: { a: 'now' } } };
+  const before = { metadata: { labels: { a: 'before' } } };
+
+  test.each<[string, object]>([
+    ['a creation', { operation: 'CREATE', object: now, oldObject: null }],
+    ['a change', { operation: 'UPDATE', object: now, oldObject: before }],
+    ['a deletion', { operation: 'DELETE', object: null, oldObject: before }],
+  ])('%s: with the objects that it has', (_, change) => {
+    expect(parseReview(review(change))).toMatchObject(change);
+  });
+
+  test('what is null may be left out', () => {
+    const creation = { operation: 'CREATE', object: now, oldObject: undefined };
+    expect(parseReview(review(creation))).toMatchObject({ oldObject: null });
+    const deletion = { operation: 'DELETE', object: undefined, oldObject: before };
+    expect(parseReview(review(deletion))).toMatchObject({ object: null });
+  });
+
+  test.each<[string, object, string]>([
+    ['a creation of nothing', { operation: 'CREATE', object: null }, 'request.object: '],
+    ['a creation of what is there', { operation: 'CREATE', oldObject: before }, 'request.oldObject: '],
+    [
+      'a change to nothing',
+      { operation: 'UPDATE', object: undefined, oldObject: before },
+      'request.object: ',
+    ],
+    ['a change of nothing', { operation: 'UPDATE', oldObject: null }, 'request.oldObject: '],
+    ['a change of what is left out', { operation: 'UPDATE', oldObject: undefined }, 'request.oldObject: '],
+    ['a deletion of nothing', { operation: 'DELETE', object: null }, 'request.oldObject: '],
+    ['a deletion to something', { operation: 'DELETE', oldObject: before }, 'request.object: '],
+    ['a connection', { operation: 'CONNECT' }, 'request.operation: '],
+    ['a misspelt object', { object: undefined, OBJECT: now }, 'request.object: '],
+  ])('%s is no review', (_, change, want) => {
+    expect(parseReview(review(change))).toContain(want);
   });
 
   test.each<[string, unknown, string]>([
@@ -58,6 +90,8 @@ describe('parseReview', () => {
     ['a new operation', review({ operation: 'PATCH' }), 'request.operation: '],
     ['an object without metadata', review({ object: { spec: {} } }), 'request.object: is no object'],
     ['labels that are none', review({ object: { metadata: { labels: [1] } } }), 'request.object: is no'],
+    ['labels in a row', review({ object: { metadata: { labels: ['a'] } } }), 'request.object: is no'],
+    ['no text under __proto__', review({ object: { metadata: { labels: PROTO } } }), 'request.object: is no'],
   ])('%s is no review: it says why', (_, body, want) => {
     expect(parseReview(body)).toContain(want);
   });

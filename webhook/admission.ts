@@ -4,21 +4,29 @@ import type { KubernetesObject } from '../functions/domain/objects.ts';
 const API_VERSION = 'admission.k8s.io/v1';
 const KIND = 'AdmissionReview';
 
+/** z.record would leave a key `__proto__` unchecked, and the object is passed on as it is. */
+const textsSchema = z.custom<Readonly<Record<string, string>>>(
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((text) => typeof text === 'string'),
+);
+
 /** As much of an object as a review reads without knowing its kind. */
 const metadataSchema = z.object({
-  metadata: z.object({
-    labels: z.record(z.string(), z.string()).optional(),
-    annotations: z.record(z.string(), z.string()).optional(),
-  }),
+  metadata: z.object({ labels: textsSchema.optional(), annotations: textsSchema.optional() }),
 });
 
-/** Passes on as it is, null where there is none. An object to be created has no uid and may have no name yet. */
-const objectSchema = z
-  .custom<KubernetesObject>((value) => metadataSchema.safeParse(value).success, 'is no object with metadata')
-  .nullable()
-  .default(null);
+/** Passes on as it is. An object to be created has no uid and may have no name yet. */
+const objectSchema = z.custom<KubernetesObject>(
+  (value) => metadataSchema.safeParse(value).success,
+  'is no object with metadata',
+);
+/** The API server writes null; a serializer may leave it out. */
+const noObjectSchema = z.null().default(null);
 
-const requestSchema = z.object({
+const anyRequestSchema = z.object({
   uid: z.string().min(1),
   kind: z.object({ group: z.string(), version: z.string(), kind: z.string() }),
   resource: z.object({ group: z.string(), version: z.string(), resource: z.string() }),
@@ -27,14 +35,28 @@ const requestSchema = z.object({
   name: z.string().optional(),
   /** Left out for a cluster-scoped object; for a Namespace it is the namespace's own name. */
   namespace: z.string().optional(),
-  operation: z.enum(['CREATE', 'UPDATE', 'DELETE', 'CONNECT']),
   userInfo: z.object({ username: z.string(), groups: z.array(z.string()).default([]) }),
-  /** What it would become; null for DELETE. */
-  object: objectSchema,
-  /** What it is now; null for CREATE. */
-  oldObject: objectSchema,
   dryRun: z.boolean().default(false),
 });
+
+/**
+ * `object` is what it would become, `oldObject` what it is now. The API server sends both or the one that there is, of
+ * each object of a deletecollection too: whoever leaves one out could have a change judged as none. CONNECT is what no
+ * rule of ours asks about.
+ */
+const requestSchema = z.discriminatedUnion('operation', [
+  anyRequestSchema.extend({
+    operation: z.literal('CREATE'),
+    object: objectSchema,
+    oldObject: noObjectSchema,
+  }),
+  anyRequestSchema.extend({ operation: z.literal('UPDATE'), object: objectSchema, oldObject: objectSchema }),
+  anyRequestSchema.extend({
+    operation: z.literal('DELETE'),
+    object: noObjectSchema,
+    oldObject: objectSchema,
+  }),
+]);
 
 const reviewSchema = z.object({
   apiVersion: z.literal(API_VERSION),
@@ -44,6 +66,10 @@ const reviewSchema = z.object({
 
 /** One request at the door of the API server, as far as we look at it. */
 export type AdmissionRequest = Readonly<z.infer<typeof requestSchema>>;
+
+/** What happens to the object: never without one. */
+export type Change = Distributed<AdmissionRequest, 'operation' | 'object' | 'oldObject'>;
+type Distributed<T, K extends keyof T> = T extends unknown ? Pick<T, K> : never;
 
 /** Why a request is refused, for a program that reads the refusal. */
 export interface Cause {

@@ -1,6 +1,6 @@
 import { lockOf, passOf, passOfPod, type LockState } from '../functions/domain/lock.ts';
 import { ANNOTATION, LABEL, OUR_USERS, userOf, WEBHOOK } from '../functions/domain/names.ts';
-import type { KubernetesObject, Namespace } from '../functions/domain/objects.ts';
+import type { Namespace } from '../functions/domain/objects.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
 
 export interface ReviewInput {
@@ -25,9 +25,9 @@ export function review(input: ReviewInput): Decision {
 }
 
 /** Only we take a lock, its label or the record of an attempt on or off: everybody else could free a raised quota. */
-function reviewKeys({ userInfo, object, oldObject }: AdmissionRequest): Decision {
-  if (OUR_USERS.includes(userInfo.username)) return ALLOWED;
-  const changed = changedKeys(object, oldObject);
+function reviewKeys(request: AdmissionRequest): Decision {
+  if (OUR_USERS.includes(request.userInfo.username)) return ALLOWED;
+  const changed = changedKeys(request);
   if (changed.length === 0) return ALLOWED;
   return refuse(
     `${changed.join(', ')} may only be changed by managed-tenant-quota: the lock ends by itself within a minute. ` +
@@ -35,9 +35,9 @@ function reviewKeys({ userInfo, object, oldObject }: AdmissionRequest): Decision
   );
 }
 
-function changedKeys(object: KubernetesObject | null, old: KubernetesObject | null): string[] {
+function changedKeys({ object, oldObject }: AdmissionRequest): string[] {
   const now = object?.metadata;
-  const before = old?.metadata;
+  const before = oldObject?.metadata;
   const annotations = [ANNOTATION.lock, ANNOTATION.lastAttempt].filter(
     (key) => now?.annotations?.[key] !== before?.annotations?.[key],
   );

@@ -108,7 +108,7 @@ const reviewOf = (changed: object = {}): string =>
       operation: 'UPDATE',
       userInfo: { username: 'alice', groups: [] },
       object: { metadata: { annotations: { secret: 'hunter2' } } },
-      oldObject: null,
+      oldObject: { metadata: {} },
       ...changed,
     },
   });

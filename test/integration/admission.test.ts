@@ -25,6 +25,7 @@ import {
   annotate,
   annotateByFinalize,
   annotateByStatus,
+  applyQuota,
   changePod,
   changeQuota,
   createConfigMap,
@@ -33,12 +34,15 @@ import {
   createQuota,
   deleteNamespace,
   deletion,
+  deletionOfAll,
   label,
   POD_SPEC,
   replaceNamespace,
   replaceQuota,
 } from '../admission-requests.ts';
+import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/resources.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../api-request.ts';
+import { startLiar, type Liar } from './support/liar.ts';
 
 /**
  * Which requests the API server sends to the guard. There is no guard here: failurePolicy Fail makes each of them a
@@ -202,6 +206,50 @@ describe(WEBHOOK.keys, () => {
   });
 });
 
+describe('what it sends is a review', () => {
+  let liar: Liar;
+  let asked = 0;
+
+  beforeAll(async () => {
+    liar = await startLiar();
+    liar.says(() => {
+      asked += 1;
+      return { allowed: true };
+    });
+    const name = WEBHOOK.configuration;
+    const { object } = await admin.get(VALIDATING_WEBHOOK_CONFIGURATIONS, { name });
+    const { clientConfig } = liar;
+    const webhooks = object.webhooks?.map((webhook) => ({ ...webhook, clientConfig })) ?? [];
+    await admin.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, { ...object, webhooks });
+    await expectEventually('editor', createPod(LOCKED), 'passes');
+  });
+
+  afterAll(async () => {
+    await liar.stop();
+  });
+
+  const LABELLED = { labels: { [LABEL.locked]: 'true' } };
+
+  test.each<[string, ApiRequest]>([
+    ['a pod', createPod(LOCKED)],
+    ['a pod that grows', changePod(LOCKED, '/resize')],
+    ['a new quota', createQuota(LOCKED)],
+    ['a quota that is applied, and new', applyQuota(LOCKED, 'applied')],
+    ['a quota that is applied, and there', applyQuota(LOCKED, 'quota')],
+    ['a changed quota', changeQuota(LOCKED)],
+    ['a deleted quota', deletion(LOCKED, 'resourcequotas')],
+    ['all quotas deleted', deletionOfAll(LOCKED, 'resourcequotas')],
+    ['a new namespace', createNamespace(LABELLED)],
+    ['a changed namespace', label(FREE, 'true')],
+    ['a namespace by way of /status', annotateByStatus(FREE, ANNOTATION.lock)],
+    ['a namespace by way of /finalize', annotateByFinalize(FREE, ANNOTATION.lock)],
+  ])('%s', async (_what, request) => {
+    const before = asked;
+    expect(await ask('editor', request)).toBe('passes');
+    expect(asked).toBeGreaterThan(before);
+  });
+});
+
 async function send(user: string, request: ApiRequest): Promise<ApiAnswer> {
   const sender = as[user];
   if (sender === undefined) throw new Error(`${user} is none of this test's users`);
@@ -228,7 +276,7 @@ async function expectEventually(user: string, request: ApiRequest, wanted: Asked
 
 // The world they are sent to.
 
-const WRITES = ['create', 'update', 'patch', 'delete'];
+const WRITES = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const RBAC = 'rbac.authorization.k8s.io';
 
 const bindingName = (role: string, user: string): string => `${role}-${user}`;

@@ -61,7 +61,7 @@ async function answer(request: IncomingMessage, says: Says): Promise<{ status: n
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
   const review = parseReview(JSON.parse(Buffer.concat(chunks).toString('utf8')));
-  if (typeof review === 'string') throw new Error(review);
+  if (typeof review === 'string') return { status: 400, body: review };
   const lie = await says(review, request.url ?? '');
   if (typeof lie === 'number') return { status: lie, body: '' };
   const response = { uid: review.uid, ...lie };

@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { DeleteOptions, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import type { Change } from '../../../webhook/admission.ts';
 import type { Admission } from './admission.ts';
-import type { Attributes } from './attributes.ts';
 import { deletionOf, type Deletion } from './deletion.ts';
 import { isSame, kept } from './frozen.ts';
 import { strategyOf } from './kinds.ts';
@@ -38,7 +38,7 @@ export class Writes {
     const { store, refusals } = this.#parts;
     await request.park('arrive');
     const object = this.#newObject(request, given);
-    await this.#admit(request, { object, oldObject: null });
+    await this.#admit(request, { operation: 'CREATE', object, oldObject: null });
     if (request.dryRun) {
       if (store.get(request) !== undefined) throw refusals.alreadyExists(request);
       await request.park('answer');
@@ -70,7 +70,7 @@ export class Writes {
       const former = store.get<T>(request);
       if (former === undefined) throw refusals.notFound(request);
       const object = this.#nextObject(request, next(former), former);
-      await this.#admit(request, { object, oldObject: former });
+      await this.#admit(request, { operation: 'UPDATE', object, oldObject: former });
       const stored = request.dryRun || isSame(object, former) ? object : await this.#commit(request, object);
       if (stored === undefined) continue;
       await request.park('answer');
@@ -118,7 +118,7 @@ export class Writes {
       this.#checkPreconditions(request, former, options);
       const deletion = deletionOf(former, options.gracePeriodSeconds, store.now());
       if (deletion.kind === 'pending') break;
-      await this.#admit(request, { object: null, oldObject: former });
+      await this.#admit(request, { operation: 'DELETE', object: null, oldObject: former });
       await request.park('commit');
       if (this.#delete(request, former, deletion)) break;
     }
@@ -159,26 +159,11 @@ export class Writes {
     return deletion.kind === 'marked' || store.delete(request);
   }
 
-  async #admit(
-    request: WriteRequest,
-    { object, oldObject }: Pick<Attributes, 'object' | 'oldObject'>,
-  ): Promise<void> {
+  async #admit(request: WriteRequest, change: Change): Promise<void> {
     await request.park('admit');
     const { user, admission } = this.#parts;
     const { type, subresource, name, dryRun, park } = request;
-    const operation = oldObject === null ? 'CREATE' : object === null ? 'DELETE' : 'UPDATE';
     const namespace = type.kind === NAMESPACES.kind ? name : request.namespace;
-    await admission.admit({
-      user,
-      type,
-      operation,
-      subresource,
-      namespace,
-      name,
-      object,
-      oldObject,
-      dryRun,
-      park,
-    });
+    await admission.admit({ user, type, subresource, namespace, name, dryRun, park, ...change });
   }
 }

@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { aReview, TENANT, type Review } from './reviews.ts';
+
+/** What is no AdmissionReview by the way it was made: each begins as a whole one, and one thing is done to it. */
+export interface Malformed {
+  readonly how: string;
+  /** One character a byte (latin1), so that a counterexample can be read. */
+  readonly body: string;
+}
+
+type Document = Record<string, unknown>;
+
+const isDocument = (value: unknown): value is Document =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** What admission.k8s.io/v1 has in its places. */
+const TYPES = {
+  text: isText,
+  object: isDocument,
+  flag: (value: unknown) => typeof value === 'boolean',
+  texts: (value: unknown) => Array.isArray(value) && value.every(isText),
+  map: (value: unknown) => isDocument(value) && Object.values(value).every(isText),
+} satisfies Record<string, (value: unknown) => boolean>;
+type Type = keyof typeof TYPES;
+
+/** Where in the document, with dots. */
+type Places = readonly (readonly [path: string, Type])[];
+
+/** The objects that this operation has. */
+const objectsOf = ({ request }: Review): string[] =>
+  (['object', 'oldObject'] as const).filter((which) => request[which] !== null);
+
+/** What must be there. */
+const needed = (review: Review): Places => [
+  ['apiVersion', 'text'],
+  ['kind', 'text'],
+  ['request', 'object'],
+  ['request.uid', 'text'],
+  ['request.operation', 'text'],
+  ...(['kind', 'resource'] as const).flatMap((which): Places => [
+    [`request.${which}`, 'object'],
+    [`request.${which}.group`, 'text'],
+    [`request.${which}.version`, 'text'],
+    [`request.${which}.${which}`, 'text'],
+  ]),
+  ['request.userInfo', 'object'],
+  ['request.userInfo.username', 'text'],
+  // As often as all the others: these decide.
+  ...Array.from({ length: 6 }, () => objectsOf(review))
+    .flat()
+    .flatMap((which): Places => [
+      [`request.${which}`, 'object'],
+      [`request.${which}.metadata`, 'object'],
+    ]),
+];
+
+/** What may be left out, and is of this type where it is not. */
+const optional = (review: Review): Places => [
+  ['request.subResource', 'text'],
+  ['request.name', 'text'],
+  ['request.namespace', 'text'],
+  ['request.userInfo.groups', 'texts'],
+  ['request.dryRun', 'flag'],
+  ...objectsOf(review).flatMap((which): Places => [
+    [`request.${which}.metadata.labels`, 'map'],
+    [`request.${which}.metadata.annotations`, 'map'],
+  ]),
+];
+
+/** What may stand where something else belongs. */
+const anything: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(null, '', 0, -1, 1e308, true, [], {}, [[]], 'CREATE', TENANT),
+  fc.constantFrom<unknown>({ a: 1 }, { a: null }, [1], [null], { length: 1 }, { metadata: {} }),
+  fc.constantFrom<unknown>(
+    { constructor: 1, toString: 2, hasOwnProperty: null },
+    JSON.parse('{"__proto__": 1}'),
+  ),
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+/** No word that may stand in this place. */
+const aWordFor = {
+  apiVersion: fc.constantFrom(
+    '',
+    'v1',
+    'admission.k8s.io/v1beta1',
+    'admission.k8s.io/v1 ',
+    'AdmissionReview',
+  ),
+  kind: fc.constantFrom('', 'admissionreview', 'AdmissionReviewList', 'Pod'),
+  'request.uid': fc.constant(''),
+  'request.operation': fc.constantFrom('', 'create', 'CREATE ', 'PATCH', '*', 'DELETECOLLECTION'),
+} as const;
+
+const MISSPELLINGS: readonly ((key: string) => string)[] = [
+  // Go's decoder does not mind the case of a name; ours does.
+  (key) => key.toUpperCase(),
+  (key) => `${key} `,
+  (key) => `_${key}`,
+  () => '__proto__',
+];
+
+type Change = (document: Document) => void;
+
+const put =
+  (path: string, value: unknown): Change =>
+  (document) => {
+    const [parent, key] = placeOf(document, path);
+    parent[key] = value;
+  };
+
+const leaveOut =
+  (path: string): Change =>
+  (document) => {
+    const [parent, key] = placeOf(document, path);
+    Reflect.deleteProperty(parent, key);
+  };
+
+const misspell =
+  (path: string, misspelling: (key: string) => string): Change =>
+  (document) => {
+    const [parent, key] = placeOf(document, path);
+    const name = misspelling(key);
+    const as = { value: parent[key], enumerable: true, configurable: true, writable: true };
+    Object.defineProperty(parent, name, as);
+    Reflect.deleteProperty(parent, key);
+  };
+
+function placeOf(document: Document, path: string): [parent: Document, key: string] {
+  const keys = path.split('.');
+  const key = keys.pop() ?? '';
+  const parent = keys.reduce<unknown>(
+    (inner, name) => (isDocument(inner) ? inner[name] : undefined),
+    document,
+  );
+  if (!isDocument(parent)) throw new Error(`a review has no ${path}`);
+  return [parent, key];
+}
+
+const oneOf = <T>(all: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...all);
+
+/** What can be done to what a review says. */
+const CHANGES: Record<string, (review: Review) => fc.Arbitrary<Change>> = {
+  'left out': (review) => oneOf(needed(review)).map(([path]) => leaveOut(path)),
+  misspelt: (review) =>
+    fc.tuple(oneOf(needed(review)), oneOf(MISSPELLINGS)).map(([[path], how]) => misspell(path, how)),
+  'of another type': (review) =>
+    oneOf([...needed(review), ...optional(review)]).chain(([path, type]) =>
+      anything.filter((value) => !TYPES[type](value)).map((value) => put(path, value)),
+    ),
+  'of another word': () =>
+    oneOf(Object.entries(aWordFor)).chain(([path, word]) => word.map((text) => put(path, text))),
+  // One too few, or one too many.
+  'the objects of another operation': ({ request }) =>
+    oneOf(['CREATE', 'UPDATE', 'DELETE'].filter((other) => other !== request.operation)).map((other) =>
+      put('request.operation', other),
+    ),
+};
+
+/** What can be done to how it is written: none of these is JSON. */
+const WRITINGS: Record<string, (text: Buffer) => fc.Arbitrary<Buffer>> = {
+  'cut off': (text) => fc.nat({ max: text.length - 1 }).map((length) => text.subarray(0, length)),
+  'with more after it': (text) =>
+    oneOf(['}', ',', 'null', '{}', text.toString()]).map((more) => Buffer.concat([text, Buffer.from(more)])),
+  'with a control character': (text) =>
+    fc
+      .tuple(fc.nat({ max: text.length }), fc.nat({ max: 8 }))
+      .map(([at, byte]) => Buffer.concat([text.subarray(0, at), Buffer.from([byte]), text.subarray(at)])),
+  'any bytes, and a zero': () =>
+    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.concat([bytes, Buffer.from([0])])),
+};
+
+const textOf = (document: unknown): Buffer => Buffer.from(JSON.stringify(document));
+
+const changed = (how: string, of: (review: Review) => fc.Arbitrary<Change>): fc.Arbitrary<Malformed> =>
+  aReview.chain((review) =>
+    of(review).map((change) => {
+      const document = structuredClone<Document>(review);
+      change(document);
+      return { how, body: textOf(document).toString('latin1') };
+    }),
+  );
+
+const written = (how: string, of: (text: Buffer) => fc.Arbitrary<Buffer>): fc.Arbitrary<Malformed> =>
+  aReview.chain((review) => of(textOf(review)).map((body) => ({ how, body: body.toString('latin1') })));
+
+/** Any JSON, but of no apiVersion. */
+const somethingElse: fc.Arbitrary<Malformed> = fc
+  .jsonValue()
+  .filter((value) => !isDocument(value) || !Object.hasOwn(value, 'apiVersion'))
+  .map((value) => ({ how: 'something else', body: textOf(value).toString('latin1') }));
+
+export const aMalformedBody: fc.Arbitrary<Malformed> = fc.oneof(
+  ...Object.entries(CHANGES).map(([how, of]) => changed(how, of)),
+  ...Object.entries(WRITINGS).map(([how, of]) => written(how, of)),
+  somethingElse,
+);
