@@ -1,4 +1,5 @@
-import express, { type Express } from 'express';
+import express, { type Express, type Request } from 'express';
+import { MAX_BODY_BYTES } from './body-limit.ts';
 import type { DeadLetters } from './dead-letter.ts';
 import { CONTENT_TYPE } from './exposition.ts';
 
@@ -14,11 +15,16 @@ export interface HealthOptions {
  * GET /health/liveness: 200 as long as the process serves. GET /health/readiness: 200, or 503 and the reason.
  * GET /metrics: what the guard counts, asks nobody.
  * POST /dead-letter: 204 whatever comes, because a failing dead letter sink helps nobody.
+ * No body is read: one that is longer than MAX_BODY_BYTES ends its connection, after the answer.
  */
 export function healthApp({ ready, deadLetters, metrics }: HealthOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use((request, _, next) => {
+    discardBody(request);
+    next();
+  });
   app.get('/health/liveness', (_, response) => {
     response.type('text/plain').send('ok\n');
   });
@@ -33,14 +39,22 @@ export function healthApp({ ready, deadLetters, metrics }: HealthOptions): Expre
     });
   }
   app.post('/dead-letter', (request, response) => {
+    // The attributes are in the headers: answered before the body is here, so that no limit that cuts it off makes the
+    // Broker try again what nobody reads.
     deadLetters.receive(request.headers);
-    // The attributes are in the headers: the body is thrown away as it comes, however large it is.
-    request.resume().once('end', () => {
-      response.status(204).end();
-    });
+    response.status(204).end();
   });
   app.use((_, response) => {
     response.status(404).end();
   });
   return app;
+}
+
+/** Thrown away as it comes. */
+function discardBody(request: Request): void {
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) request.socket.destroy();
+  });
 }

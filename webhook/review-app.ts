@@ -3,6 +3,7 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { systemClock } from '../functions/clock.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
 import type { Log } from '../functions/log.ts';
+import { MAX_BODY_BYTES } from './body-limit.ts';
 import { parseReview, toResponse, toReview } from './admission.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
 import type { Reviewed } from './metrics.ts';
@@ -17,8 +18,6 @@ export interface ReviewOptions {
   readonly onReviewed?: (reviewed: Reviewed) => void;
 }
 
-/** object and oldObject are at most 1.5 MiB each in etcd; JSON in JSON may double them. */
-const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** Less than the webhooks' timeoutSeconds of 3, so that the client reads our words and not the API server's. */
 const DEADLINE_MS = 2_500;
 

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest, type RequestOptions as TlsOptions } from 'node:https';
-import { connect as dial } from 'node:net';
+import { connect as dial, type Socket } from 'node:net';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Fields, Level } from '../functions/log.ts';
 import type { AdmissionRequest, Decision } from './admission.ts';
+import { MAX_BODY_BYTES } from './body-limit.ts';
 import { newDeadLetters } from './dead-letter.ts';
 import { healthApp } from './health-app.ts';
 import type { Reviewed } from './metrics.ts';
@@ -80,8 +81,7 @@ async function start({ review, ready, deadlineMs }: Stubs): Promise<Guard> {
         body,
       );
     },
-    http: (method, path, body = '') =>
-      answerOf(httpRequest({ method, path, port: server.port, headers: { 'ce-type': 'a' } }), body),
+    http: (method, path, body = '') => answerOf(httpRequest({ method, path, port: server.port }), body),
   };
 }
 
@@ -248,6 +248,8 @@ describe('POST /review', () => {
 });
 
 describe('health and dead letters', () => {
+  const LETTER = { 'ce-type': 'a' };
+
   test('live always, ready when it is', async () => {
     let reason: string | undefined = 'the certificate is not there yet';
     const guard = await start({ ready: () => reason });
@@ -261,11 +263,18 @@ describe('health and dead letters', () => {
     expect((await guard.http('GET', '/review')).status).toBe(404);
   });
 
-  test('204 whatever comes', async () => {
+  test('204 whatever comes, on the same connection', async () => {
     const guard = await start({});
-    for (const body of ['{"x": 1}', '', '{', Buffer.alloc(20 * 1024 * 1024)]) {
-      expect(await guard.http('POST', '/dead-letter', body)).toMatchObject({ status: 204, body: '' });
+    const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+    const { port } = guard.server;
+    const sockets = new Set<unknown>();
+    for (const body of ['{"x": 1}', '', Buffer.alloc(MAX_BODY_BYTES), '{']) {
+      const request = httpRequest({ method: 'POST', path: '/dead-letter', port, agent, headers: LETTER });
+      request.once('socket', (socket) => sockets.add(socket));
+      expect(await answerOf(request, body)).toMatchObject({ status: 204, body: '' });
     }
+    expect(sockets.size).toBe(1);
+    agent.destroy();
     expect(guard.lines.map(({ message, fields }) => [message, fields['type'], fields['count']])).toEqual(
       [1, 2, 3, 4].map((count) => ['dead letter', 'a', count]),
     );
@@ -283,40 +292,103 @@ describe('health and dead letters', () => {
 });
 
 describe('who is slow, or many', () => {
-  const HEAD = 'POST /review HTTP/1.1\r\nhost: guard\r\ncontent-type: application/json\r\n';
+  /** After 3 s, looked at twice a second; Node itself would look every 30 s. */
+  const CUT_OFF_MS = 10_000;
+  const PORTS = ['tlsPort', 'port'] as const;
+  type Port = (typeof PORTS)[number];
 
-  /** Answers how the connection ended. */
-  async function trickle(port: number, sent: string): Promise<string> {
-    const socket = dialTls({ port, ca: authority.cert, servername: SERVERNAME });
+  const dialTo = ({ server }: Guard, port: Port): Socket =>
+    port === 'tlsPort'
+      ? dialTls({ port: server.tlsPort, ca: authority.cert, servername: SERVERNAME })
+      : dial(server.port);
+
+  interface Exchange {
+    readonly sent: string;
+    /** Of the first answer. */
+    readonly status: number;
+  }
+
+  /** Sends that, and no more. Answers what came back until the guard ended the connection. */
+  async function ended(socket: Socket, sent: string | Buffer): Promise<string> {
     const chunks: Buffer[] = [];
+    const { promise: closed, resolve } = Promise.withResolvers<unknown>();
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-    socket.on('error', () => undefined);
+    // A reset is an end as well.
+    socket.on('error', () => undefined).on('close', resolve);
     socket.write(sent);
-    await once(socket, 'close');
+    await closed;
     return Buffer.concat(chunks).toString('utf8');
   }
 
-  test.each([
-    ['a body that never ends', `${HEAD}content-length: 1000\r\n\r\n{"apiVersion":`],
-    ['headers that never end', HEAD],
-  ])('%s: cut off with 408, and everybody else is served meanwhile', async (_what, sent) => {
+  const head = (path: string): string =>
+    `POST ${path} HTTP/1.1\r\nhost: guard\r\ncontent-type: application/json\r\n`;
+  const bodyOf = (length: number): string => `content-length: ${length}\r\n\r\n`;
+
+  test.each<[string, Port, Exchange]>([
+    [
+      'a review that never ends',
+      'tlsPort',
+      { sent: `${head('/review')}${bodyOf(1000)}{"apiVersion":`, status: 408 },
+    ],
+    ['headers that never end', 'tlsPort', { sent: head('/review'), status: 408 }],
+    ['headers that never end', 'port', { sent: head('/dead-letter'), status: 408 }],
+    // The Broker has its answer, and does not try again.
+    [
+      'a dead letter that never ends',
+      'port',
+      { sent: `${head('/dead-letter')}${bodyOf(1000)}{`, status: 204 },
+    ],
+    [
+      'a body that nobody asked for',
+      'port',
+      { sent: `${head('/health/liveness')}${bodyOf(1000)}{`, status: 404 },
+    ],
+  ])('%s (%s): cut off, and everybody else is served meanwhile', async (_what, port, { sent, status }) => {
     const guard = await start({});
-    const ends = Array.from({ length: 50 }, () => trickle(guard.server.tlsPort, sent));
+    const since = performance.now();
+    const ends = Array.from({ length: 50 }, () => ended(dialTo(guard, port), sent));
     expect((await guard.review(reviewOf())).status).toBe(200);
-    for (const end of await Promise.all(ends)) expect(end).toMatch(/^HTTP\/1\.1 408 /);
+    expect((await guard.http('GET', '/health/readiness')).status).toBe(200);
+    for (const end of await Promise.all(ends)) expect(end).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(performance.now() - since).toBeLessThan(CUT_OFF_MS);
     expect((await guard.review(reviewOf())).status).toBe(200);
   });
 
-  test('200 connections that say nothing: a review is answered all the same', async () => {
+  test.each<[string, number]>([
+    ['/dead-letter', 204],
+    ['/elsewhere', 404],
+  ])('a body without end for %s: answered %d, then cut off', async (path, status) => {
     const guard = await start({});
-    const sockets = Array.from({ length: 200 }, () =>
-      dial(guard.server.tlsPort).on('error', () => undefined),
-    );
-    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-    expect((await guard.review(reviewOf())).status).toBe(200);
-    // Without a handshake they are cut as well.
-    await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
+    const socket = dial(guard.server.port);
+    // As much as it takes, for as long as it is open: faster than any time-out.
+    const more = Buffer.alloc(1024 * 1024);
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(more));
+    };
+    socket.on('drain', pour);
+    const since = performance.now();
+    const end = ended(socket, `${head(path)}${bodyOf(2 ** 40)}`);
+    pour();
+    expect(await end).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(performance.now() - since).toBeLessThan(2_000);
   });
+
+  test.each(PORTS)(
+    '200 connections that say nothing (%s): the others are answered all the same',
+    async (port) => {
+      const guard = await start({});
+      const since = performance.now();
+      const sockets = Array.from({ length: 200 }, () =>
+        dial(guard.server[port]).on('error', () => undefined),
+      );
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+      expect((await guard.review(reviewOf())).status).toBe(200);
+      expect((await guard.http('GET', '/health/readiness')).status).toBe(200);
+      // Without a handshake, or headers, they are cut as well.
+      await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
+      expect(performance.now() - since).toBeLessThan(CUT_OFF_MS);
+    },
+  );
 });
 
 describe('metrics', () => {

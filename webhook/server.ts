@@ -28,26 +28,22 @@ export interface GuardServer {
   close(lingerMs?: number): Promise<void>;
 }
 
-/** A whole review must be here by then. */
-const REVIEW_MS = 3_000;
+/** A whole request must be here by then. */
+const REQUEST_MS = 3_000;
 /**
- * Anybody in the cluster may connect. The API server sends a review in one go and gives up after 3 s: whoever is slower
- * than that holds a connection, and what it has sent so far, for nothing.
+ * Anybody in the cluster may connect, to both ports. The API server, the Broker, a kubelet and Prometheus send what they
+ * have in one go, and the API server gives up after 3 s: whoever is slower than that holds a connection, and what it has
+ * sent so far, for nothing.
  */
-const IMPATIENCE = {
-  handshakeTimeout: 3_000,
-  headersTimeout: 3_000,
-  connectionsCheckingInterval: 500,
-} as const;
+const IMPATIENCE = { headersTimeout: 3_000, connectionsCheckingInterval: 500 } as const;
 
 /** Starts both servers; rejects when a port is taken (and then leaves none open). */
 export async function listen(options: ServerOptions): Promise<GuardServer> {
   const { cert, key } = options.certificate ?? {};
   const pair = cert === undefined || key === undefined ? {} : { cert, key };
-  const reviews = createTlsServer({ ...pair, ...IMPATIENCE }, options.reviewApp);
-  const health = createServer(options.healthApp);
-  const drains = [drainable(reviews), drainable(health)];
-  reviews.requestTimeout = REVIEW_MS;
+  const reviews = createTlsServer({ ...pair, ...IMPATIENCE, handshakeTimeout: 3_000 }, options.reviewApp);
+  const health = createServer(IMPATIENCE, options.healthApp);
+  const drains = [drainedInTime(reviews), drainedInTime(health)];
   const close = async (lingerMs = 0): Promise<void> => {
     await Promise.all(drains.map((drain) => drain(lingerMs)));
   };
@@ -73,8 +69,15 @@ export async function listenForHealth(
   healthApp: RequestListener,
   port: number,
 ): Promise<Pick<GuardServer, 'port' | 'close'>> {
-  const health = createServer(healthApp);
-  return { port: await listening(health, port), close: drainable(health) };
+  const health = createServer(IMPATIENCE, healthApp);
+  return { port: await listening(health, port), close: drainedInTime(health) };
+}
+
+/** As `drainable`, and nobody has longer than REQUEST_MS for a request. */
+function drainedInTime(server: Server | TlsServer): ReturnType<typeof drainable> {
+  const drain = drainable(server);
+  server.requestTimeout = REQUEST_MS;
+  return drain;
 }
 
 async function listening(server: Server | TlsServer, port: number): Promise<number> {
