@@ -42,6 +42,35 @@ export function changePod(namespace: string, subresource: string): ApiRequest {
   return { method: 'PATCH', path, body, contentType: 'application/strategic-merge-patch+json' };
 }
 
+/** Its scope changes to Terminating. */
+export function giveDeadline(namespace: string): ApiRequest {
+  return { ...changePod(namespace, ''), body: { spec: { activeDeadlineSeconds: 60 } } };
+}
+
+const CLAIMS = '/apis/resource.k8s.io/v1/namespaces';
+const DEVICES = { requests: [{ name: 'one', exactly: { deviceClassName: 'example.com', count: 1 } }] };
+/** A ResourceClaim for one device of the class example.com. */
+export const CLAIM = {
+  apiVersion: 'resource.k8s.io/v1',
+  kind: 'ResourceClaim',
+  metadata: { name: 'claim' },
+  spec: { devices: DEVICES },
+};
+
+export function createClaim(namespace: string, labels = {}): ApiRequest {
+  const body = { ...CLAIM, metadata: { generateName: 'claim-', labels } };
+  return { method: 'POST', path: `${CLAIMS}/${namespace}/resourceclaims?${DRY_RUN}`, body };
+}
+
+/** Of the ResourceClaim `claim`. */
+export function changeClaim(namespace: string, metadata: object): ApiRequest {
+  const path = `${CLAIMS}/${namespace}/resourceclaims/claim?${DRY_RUN}`;
+  return { method: 'PATCH', path, body: { metadata }, contentType: MERGE };
+}
+
+/** By it a claim says that its pod is charged already. */
+export const OF_ITS_POD = { annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' } };
+
 export function changeQuota(namespace: string, subresource = ''): ApiRequest {
   const hard = { hard: { pods: '11' } };
   const body = subresource === '' ? { spec: hard } : { status: hard };

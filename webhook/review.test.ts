@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { about, aRequest, by, fromTo } from '../test/builders/admission.ts';
-import { aLauncher, aMigration, anAttachment, aTarget } from '../test/builders/kubevirt.ts';
+import { aLauncher, aMigration, anAttachment, aTarget, podSpec } from '../test/builders/kubevirt.ts';
 import { aLock, anExpiredLock, aNamespace, lockedBy, lockedUnreadably } from '../test/builders/namespace.ts';
 import { annotated, beingDeleted, labelled, named, seconds } from '../test/builders/object.ts';
 import {
@@ -66,6 +66,16 @@ const REQUESTS = {
   'a larger pod': aRequest({ ...about('pods/resize'), operation: 'UPDATE', ...target('uid-of-mig0') }),
   'a pod by a subresource': aRequest({ ...about('pods/binding'), ...target('uid-of-mig0') }),
   'a changed pod': aRequest({ operation: 'UPDATE', ...target('uid-of-mig0') }),
+  'a pod that gets a deadline': aRequest({
+    operation: 'UPDATE',
+    ...fromTo(aTarget(), aTarget(aMigration(), podSpec({ activeDeadlineSeconds: 60 }))),
+  }),
+  'a claimed device': aRequest({ ...about('resourceclaims'), ...target('uid-of-mig0') }),
+  'a changed claim': aRequest({
+    ...about('resourceclaims'),
+    operation: 'UPDATE',
+    ...target('uid-of-mig0'),
+  }),
   'a deleted pod': aRequest({ operation: 'DELETE' }),
   'a new quota': aRequest({ ...about('resourcequotas') }),
   'a changed quota': aRequest({ ...about('resourcequotas'), operation: 'UPDATE' }),

@@ -153,13 +153,19 @@ describe.each(OURS)('%s', (name) => {
 
 describe('what each is about', () => {
   const PODS = [
-    { resources: ['pods'], operations: ['CREATE'] },
+    { resources: ['pods'], operations: ['CREATE', 'UPDATE'] },
     { resources: ['pods/resize'], operations: ['UPDATE'] },
   ];
+  const CLAIMS = {
+    apiGroups: ['resource.k8s.io'],
+    apiVersions: ['*'],
+    resources: ['resourceclaims'],
+    operations: ['CREATE', 'UPDATE'],
+  };
   const QUOTAS = { resources: ['resourcequotas'], operations: ['CREATE', 'UPDATE', 'DELETE'] };
 
   test.each<[string, Rule[]]>([
-    [POLICY.raisedPods, PODS],
+    [POLICY.raisedPods, [...PODS, CLAIMS]],
     [POLICY.raisedQuotas, [QUOTAS, { resources: ['resourcequotas/status'], operations: ['UPDATE'] }]],
     [
       POLICY.lockKeys,
@@ -170,7 +176,7 @@ describe('what each is about', () => {
         },
       ],
     ],
-    [POLICY.locked, [...PODS, QUOTAS]],
+    [POLICY.locked, [...PODS, QUOTAS, CLAIMS]],
     [
       POLICY.ownWrites,
       [
@@ -205,6 +211,21 @@ describe('what each is about', () => {
       expect(JSON.stringify(policy(name).spec.matchConstraints)).not.toContain(LABEL.locked);
     }
   });
+});
+
+/** What takes no room at one wall takes none at another. */
+test('of updates all three judge the same', () => {
+  const [webhook] = ofKind('both', 'ValidatingWebhookConfiguration') as (KubernetesObject & {
+    webhooks: (Policy['spec'] & { name: string; rules: Rule[] })[];
+  })[];
+  const locked = webhook?.webhooks.find(({ name }) => name === WEBHOOK.locked);
+  const charged = ({ matchConditions }: Policy['spec']): string | undefined =>
+    matchConditions?.find(({ name }) => name === 'not-an-uncharged-update')?.expression;
+  expect(locked && charged(locked)).toContain("'activeDeadlineSeconds'");
+  for (const name of [POLICY.raisedPods, POLICY.locked]) {
+    expect(charged(policy(name).spec)).toBe(locked && charged(locked));
+  }
+  expect(policy(POLICY.locked).spec.matchConstraints.resourceRules).toEqual(locked?.rules);
 });
 
 describe('they know our names', () => {

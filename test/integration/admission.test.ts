@@ -26,8 +26,11 @@ import {
   annotateByFinalize,
   annotateByStatus,
   applyQuota,
+  changeClaim,
   changePod,
   changeQuota,
+  CLAIM,
+  createClaim,
   createConfigMap,
   createNamespace,
   createPod,
@@ -35,7 +38,9 @@ import {
   deleteNamespace,
   deletion,
   deletionOfAll,
+  giveDeadline,
   label,
+  OF_ITS_POD,
   POD_SPEC,
   replaceNamespace,
   replaceQuota,
@@ -110,6 +115,9 @@ describe(WEBHOOK.locked, () => {
   test.each<[string, ApiRequest]>([
     ['a pod', createPod(LOCKED)],
     ['a pod that grows', changePod(LOCKED, '/resize')],
+    ['a pod that gets a deadline', giveDeadline(LOCKED)],
+    ['a device that is claimed', createClaim(LOCKED)],
+    ['a claim that is its pod’s no more', changeClaim(LOCKED, OF_ITS_POD)],
     ['a new quota', createQuota(LOCKED)],
     ['a changed quota', changeQuota(LOCKED)],
     ['a deleted quota', deletion(LOCKED, 'resourcequotas')],
@@ -120,6 +128,7 @@ describe(WEBHOOK.locked, () => {
 
   test.each<[string, ApiRequest]>([
     ['a changed pod', changePod(LOCKED, '')],
+    ['a changed claim', changeClaim(LOCKED, { labels: { changed: 'true' } })],
     ['a deleted pod', deletion(LOCKED, 'pods')],
     ['the status of a quota', changeQuota(LOCKED, '/status')],
     ['other kinds', createConfigMap(LOCKED)],
@@ -130,6 +139,8 @@ describe(WEBHOOK.locked, () => {
   test('not about a namespace that is not locked', async () => {
     expect(await ask('editor', createPod(FREE))).toBe('passes');
     expect(await ask('editor', changeQuota(FREE))).toBe('passes');
+    expect(await ask('editor', createClaim(FREE))).toBe('passes');
+    expect(await ask('editor', giveDeadline(FREE))).toBe('passes');
   });
 
   test.each(RESERVED)('not about %s, whatever label somebody puts there', async (namespace) => {
@@ -303,6 +314,7 @@ const GRANTS = [
       },
       { apiGroups: [''], resources: ['pods', 'pods/resize', 'configmaps'], verbs: WRITES },
       { apiGroups: [''], resources: ['resourcequotas', 'resourcequotas/status'], verbs: WRITES },
+      { apiGroups: ['resource.k8s.io'], resources: ['resourceclaims'], verbs: WRITES },
     ],
   },
   binding(EVERYTHING_BUT_OVERRIDE, EDITOR.name),
@@ -311,7 +323,7 @@ const GRANTS = [
 ];
 
 function typeOf({ apiVersion = '', kind = '' }: Pick<KubernetesObject, 'apiVersion' | 'kind'>): ResourceType {
-  const namespaced = ['ServiceAccount', 'Role', 'RoleBinding'].includes(kind);
+  const namespaced = ['ServiceAccount', 'Role', 'RoleBinding', 'ResourceClaim'].includes(kind);
   return { apiVersion, kind, plural: guessPlural(kind), namespaced };
 }
 
@@ -331,6 +343,7 @@ async function makeNamespace(
   await serviceAccountOf(name);
   const at = { namespace: name };
   await admin.create(PODS, { metadata: { name: 'pod', ...at }, spec: POD_SPEC });
+  await admin.create(typeOf(CLAIM), { ...CLAIM, metadata: { ...CLAIM.metadata, ...at } });
   // About no pods: it must not refuse one itself.
   await admin.create(RESOURCE_QUOTAS, {
     metadata: { name: 'quota', ...at },

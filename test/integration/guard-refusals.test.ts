@@ -125,6 +125,12 @@ describe('while a namespace is locked', () => {
       body: RESIZE,
       contentType: 'application/strategic-merge-patch+json',
     },
+    "a pod's deadline": {
+      method: 'PATCH',
+      path: inNamespace(name, 'pods/before'),
+      body: { spec: { activeDeadlineSeconds: 60 } },
+      contentType: MERGE,
+    },
     'a new quota': { method: 'POST', path: inNamespace(name, 'resourcequotas'), body: QUOTA },
     "a quota's change": {
       method: 'PATCH',

@@ -13,12 +13,16 @@ import {
   annotate,
   annotateByFinalize,
   annotateByStatus,
+  changeClaim,
   changePod,
   changeQuota,
+  createClaim,
   createNamespace,
   createQuota,
   deletion,
+  giveDeadline,
   label,
+  OF_ITS_POD,
   replaceNamespace,
   replaceQuota,
 } from '../admission-requests.ts';
@@ -114,6 +118,9 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
     ['a pod', podOf(LOCKED)],
     ['a pod that says it is the migration’s', podOf(LOCKED, ONE)],
     ['a pod that grows', changePod(LOCKED, '/resize')],
+    ['a pod that gets a deadline', giveDeadline(LOCKED)],
+    ['a device that is claimed', createClaim(LOCKED)],
+    ['a claim that is its pod’s no more', changeClaim(LOCKED, OF_ITS_POD)],
     ['a new quota', createQuota(LOCKED)],
     ['a changed quota', changeQuota(LOCKED)],
     ['a deleted quota', deletion(LOCKED, 'resourcequotas')],
@@ -124,7 +131,7 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
         code: 403,
         text: expect.stringMatching(
           new RegExp(
-            `^(CREATE|UPDATE|DELETE) of (pods|resourcequotas) in namespace ${LOCKED} must wait: its quotas are raised ` +
+            `^(CREATE|UPDATE|DELETE) of (pods|resourcequotas|resourceclaims) in namespace ${LOCKED} must wait: its quotas are raised ` +
               `for the live migration of mig0, mig1, mig2 for a few seconds, until ${UNTIL} at the latest; try again then$`,
           ),
         ),
@@ -136,6 +143,7 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
     expect(await world.ask('kubevirt', podOf(LOCKED, ONE))).toEqual({ by: 'nobody' });
     expect(await world.ask('kubevirt', podOf(LOCKED, OTHER))).toEqual({ by: 'nobody' });
     expect(await world.ask('kubevirt', podOf(LOCKED, ofAttachment(ATTACHING)))).toEqual({ by: 'nobody' });
+    expect(await world.ask('kubevirt', createClaim(LOCKED, ofTarget(ONE)))).toMatchObject({ by: locked });
     for (const migration of [
       ...[undefined, '', 'uid-3', LONGER, 'uid', 'uid-of-quota', ATTACHING],
       // The labels of any VMI are on its launcher.

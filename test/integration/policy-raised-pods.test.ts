@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { POLICY } from '../../functions/domain/names.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
-import { changePod, changeQuota, deletion } from '../admission-requests.ts';
+import {
+  changeClaim,
+  changePod,
+  changeQuota,
+  createClaim,
+  deletion,
+  giveDeadline,
+  OF_ITS_POD,
+} from '../admission-requests.ts';
 import type { ApiRequest } from '../api-request.ts';
 import {
   ATTACHING,
@@ -44,6 +52,10 @@ interface Creation {
   /** Whose target pod it is, or the labels that say so. */
   readonly migration?: string | Record<string, string>;
 }
+
+const OWNED = {
+  ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'pod', uid: 'any', controller: true }],
+};
 
 describe(POLICY.raisedPods, () => {
   const { raisedPods } = POLICY;
@@ -109,9 +121,26 @@ describe(POLICY.raisedPods, () => {
     expect(await world.ask('editor', changePod(FREE, '/resize'))).toEqual({ by: 'nobody' });
   });
 
+  test.each<[string, (namespace: string) => ApiRequest]>([
+    ['a pod that gets a deadline', giveDeadline],
+    ['a device that is claimed', createClaim],
+    ['a claim that is its pod’s no more', (namespace): ApiRequest => changeClaim(namespace, OF_ITS_POD)],
+    ['a claim that becomes another’s', (namespace): ApiRequest => changeClaim(namespace, OWNED)],
+  ])('judges %s: a quota counts that too', async (_what, request) => {
+    expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
+    expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
+    expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
+  });
+
+  test('KubeVirt’s controller too makes nothing but pods', async () => {
+    const claim = createClaim(RAISED, ofTarget(ONE));
+    expect(await world.ask('kubevirt', claim)).toMatchObject({ by: raisedPods, code: 403 });
+  });
+
   test.each<[string, ApiRequest]>([
     ['a changed pod', changePod(RAISED, '')],
     ['a deleted pod', deletion(RAISED, 'pods')],
+    ['a changed claim', changeClaim(RAISED, { labels: { changed: 'true' } })],
   ])('does not judge %s, which takes no room', async (_what, request) => {
     expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
   });

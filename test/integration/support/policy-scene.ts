@@ -4,11 +4,11 @@ import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../../local/controlplane/kustomize.ts';
-import { changeQuota, createPod, createQuota, POD_SPEC } from '../../admission-requests.ts';
+import { changeQuota, CLAIM, createPod, createQuota, POD_SPEC } from '../../admission-requests.ts';
 import type { ApiRequest } from '../../api-request.ts';
-import { startPolicyWorld, type PolicyWorld } from './policy-world.ts';
+import { CLAIMS, startPolicyWorld, type PolicyWorld } from './policy-world.ts';
 
-/** Tenants, by what is the matter with them; each has a pod `pod` and a quota `quota`, about no pods. */
+/** Tenants, by what is the matter with them; each has a pod `pod`, a ResourceClaim `claim` and a quota `quota`, about neither. */
 export const RAISED = 'tenant-raised';
 /** Two quotas, for other migrations each. */
 export const TWICE = 'tenant-raised-twice';
@@ -95,6 +95,7 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
   for (const [namespace, metadata, quotas] of tenants) {
     await world.tenant(namespace, metadata, quotas);
     await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: POD_SPEC });
+    await world.admin.create(CLAIMS, { ...CLAIM, metadata: { ...CLAIM.metadata, namespace } });
   }
   await world.installPolicies(await render('config/policies'));
   return world;

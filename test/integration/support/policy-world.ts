@@ -1,7 +1,7 @@
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
-import type { Cluster, New } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { prove, type Proof } from '../../../functions/kubernetes/proof.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
@@ -47,6 +47,12 @@ const EDITORS = [
   { name: 'cluster-admin', groups: ['cluster-admins'] },
 ];
 const KUBEVIRT = { namespace: 'kubevirt', name: 'kubevirt-controller' };
+export const CLAIMS: ResourceType = {
+  apiVersion: 'resource.k8s.io/v1',
+  kind: 'ResourceClaim',
+  plural: 'resourceclaims',
+  namespaced: true,
+};
 /** All that a request here does, but no break-glass. */
 const EVERYTHING = [
   {
@@ -57,6 +63,7 @@ const EVERYTHING = [
     ],
     verbs: ['*'],
   },
+  { apiGroups: ['resource.k8s.io'], resources: ['resourceclaims'], verbs: ['*'] },
 ];
 
 export async function startPolicyWorld(): Promise<PolicyWorld> {

@@ -1,4 +1,5 @@
 import { ANNOTATION, isReserved, LABEL, OUR_USERS } from '../../../functions/domain/names.ts';
+import type { Pod } from '../../../functions/domain/objects.ts';
 import type { AdmissionRequest } from '../../../webhook/admission.ts';
 
 export interface MatchCondition {
@@ -17,6 +18,9 @@ const OUR_USERS_IN_CEL = `request.userInfo.username in [
   'system:serviceaccount:mtq-system:mtq-unlock',
   'system:serviceaccount:mtq-system:mtq-guard']`;
 
+const hasDeadline = (pod: AdmissionRequest['object']): boolean =>
+  (pod as Partial<Pod> | null)?.spec?.activeDeadlineSeconds !== undefined;
+
 const KEYS = [
   ['annotations', ANNOTATION.lock],
   ['annotations', ANNOTATION.lastAttempt],
@@ -29,6 +33,21 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
     expression: `!(request.namespace in ['default', 'mtq-system', 'kubevirt'])
       && !['kube-', 'openshift-', 'knative-'].exists(prefix, request.namespace.startsWith(prefix))`,
     holds: ({ namespace = '' }) => !isReserved(namespace, 'kubevirt'),
+  },
+  'not-an-uncharged-update': {
+    expression: `request.operation != 'UPDATE' || request.?subResource.orValue('') != ''
+      || (request.resource.resource == 'pods'
+      ? object.spec[?'activeDeadlineSeconds'].hasValue() != oldObject.spec[?'activeDeadlineSeconds'].hasValue()
+      : request.resource.resource != 'resourceclaims'
+      || object.metadata[?'annotations'][?'resource.kubernetes.io/extended-resource-claim']
+      != oldObject.metadata[?'annotations'][?'resource.kubernetes.io/extended-resource-claim']
+      || object.metadata[?'ownerReferences'] != oldObject.metadata[?'ownerReferences'])`,
+    holds: ({ operation, subResource = '', resource, object, oldObject }) =>
+      operation !== 'UPDATE' ||
+      subResource !== '' ||
+      // (There are no ResourceClaims in the model.)
+      resource.resource !== 'pods' ||
+      hasDeadline(object) !== hasDeadline(oldObject),
   },
   'not-our-quota-update': {
     expression: `!(request.resource.resource == 'resourcequotas' && request.operation == 'UPDATE'

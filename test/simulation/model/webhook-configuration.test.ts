@@ -8,7 +8,8 @@ import {
   userOf,
   WEBHOOK,
 } from '../../../functions/domain/names.ts';
-import { aRequest, by, fromTo } from '../../builders/admission.ts';
+import { about, aRequest, by, fromTo } from '../../builders/admission.ts';
+import { aLauncher, podSpec } from '../../builders/kubevirt.ts';
 import { aNamespace } from '../../builders/namespace.ts';
 import { annotated, labelled, named } from '../../builders/object.ts';
 import type { AdmissionRequest } from '../../../webhook/admission.ts';
@@ -37,6 +38,7 @@ test.each([
   ['a selector of another kind', 'matchLabels:', 'matchExpressions:'],
   ['an object selector', 'rules:', 'objectSelector: {}\n    rules:'],
   ['another group', "apiGroups: ['']", "apiGroups: ['apps']"],
+  ['another version', "apiVersions: ['*']", 'apiVersions: [v1]'],
 ])('%s changed: the model does not start', (_what, from, to) => {
   expect(MANIFEST).toContain(from);
   expect(() => guardWebhooks(MANIFEST.replace(from, to))).toThrow();
@@ -64,6 +66,20 @@ describe('the conditions, as the CEL says them', () => {
     expect(passes(locked, aRequest({ resource, operation: 'UPDATE', ...by(user) }))).toBe(false);
     expect(passes(locked, aRequest({ resource, operation: 'CREATE', ...by(user) }))).toBe(true);
     expect(passes(locked, aRequest({ resource, operation: 'UPDATE' }))).toBe(true);
+  });
+
+  test('a pod is asked about when it gets a deadline, by which its scope changes, and not when it changes otherwise', () => {
+    const [without, withIt] = [aLauncher(), aLauncher('vm0', podSpec({ activeDeadlineSeconds: 60 }))];
+    const update = (...objects: Parameters<typeof fromTo>): boolean =>
+      passes(locked, aRequest({ operation: 'UPDATE', ...fromTo(...objects) }));
+    expect(update(without, withIt)).toBe(true);
+    expect(update(withIt, without)).toBe(true);
+    expect(update(without, labelled('changed')(without))).toBe(false);
+    expect(update(withIt, labelled('changed')(withIt))).toBe(false);
+    expect(
+      passes(locked, aRequest({ ...about('pods/resize'), operation: 'UPDATE', ...fromTo(without, without) })),
+    ).toBe(true);
+    expect(passes(locked, aRequest({ ...fromTo(null, without) }))).toBe(true);
   });
 
   test.each([

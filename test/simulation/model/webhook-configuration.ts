@@ -6,6 +6,20 @@ import { MATCH_CONDITIONS, sameExpression, type MatchCondition } from './match-c
 
 const texts = z.array(z.string());
 
+const ruleSchema = z.strictObject({
+  apiGroups: z.tuple([z.literal('')]),
+  apiVersions: z.tuple([z.literal('v1')]),
+  resources: texts,
+  operations: texts,
+  scope: z.enum(['Cluster', 'Namespaced']),
+});
+
+/** The model serves none: nothing is ever asked by this rule. */
+const unservedSchema = ruleSchema.extend({
+  apiGroups: z.tuple([z.literal('resource.k8s.io')]),
+  apiVersions: z.tuple([z.literal('*')]),
+});
+
 /** Strict on purpose: whatever the manifest says that is not modelled must fail here, not pass for nothing. */
 const webhookSchema = z.strictObject({
   name: z.string(),
@@ -16,15 +30,7 @@ const webhookSchema = z.strictObject({
   timeoutSeconds: z.number(),
   clientConfig: z.unknown(),
   namespaceSelector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }).optional(),
-  rules: z.array(
-    z.strictObject({
-      apiGroups: z.tuple([z.literal('')]),
-      apiVersions: z.tuple([z.literal('v1')]),
-      resources: texts,
-      operations: texts,
-      scope: z.enum(['Cluster', 'Namespaced']),
-    }),
-  ),
+  rules: z.array(z.union([ruleSchema, unservedSchema])),
   matchConditions: z.array(z.strictObject({ name: z.string(), expression: z.string() })),
 });
 
