@@ -2,6 +2,7 @@ import { grantOf } from '../../functions/domain/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL } from '../../functions/domain/names.ts';
 import type {
+  KubernetesEvent,
   KubernetesObject,
   Migration,
   Namespace,
@@ -30,10 +31,15 @@ function contentOf(kind: string, object: KubernetesObject): string {
       return migrationText(object as Migration);
     case 'Pod':
       return podText(object as Pod);
+    case 'Event':
+      return eventText(object as KubernetesEvent);
     default:
       return 'written';
   }
 }
+
+const eventText = ({ involvedObject, reason = '', message = '' }: KubernetesEvent): string =>
+  `of ${involvedObject.name ?? ''}: ${reason}: ${message}`;
 
 const podText = ({ spec, status }: Pod): string =>
   `${status?.phase ?? ''} ${listText(spec.containers[0]?.resources?.requests)}`;

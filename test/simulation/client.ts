@@ -15,7 +15,6 @@ import type {
   WriteOptions,
 } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, describeError, Unreachable } from '../../functions/kubernetes/errors.ts';
-import { EVENTS } from '../../functions/kubernetes/resources.ts';
 import { CALL_FAULTS, type Fault, type Faults, type Strike } from './faults.ts';
 import type { Life } from './life.ts';
 import type { ModelCluster } from './model/api-server.ts';
@@ -84,8 +83,6 @@ export class Client implements Cluster {
     object: New<T>,
     options: WriteOptions = {},
   ): Promise<Read<T>> {
-    // Reports: what they say is in the VMMRQs' status too.
-    if (type.kind === EVENTS.kind) return Promise.resolve({ object: object as T, date: new Date(0) });
     const { name, generateName } = object.metadata as { name?: string; generateName?: string };
     return this.#send(write('POST', type, { name: name ?? generateName, dryRun: options.dryRun }), (server) =>
       server.create(type, object, options),

@@ -6,17 +6,14 @@ import {
   targetPodOf,
   referenceOf,
 } from '../../functions/domain/migration.ts';
-import type {
-  KubernetesEvent,
-  Migration,
-  Pod,
-  ResourceList,
-  VirtualMachineInstance,
-} from '../../functions/domain/objects.ts';
-import type { New } from '../../functions/kubernetes/cluster.ts';
+import type { Migration, Pod, ResourceList, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import { ApiError, isNotFound } from '../../functions/kubernetes/errors.ts';
-import { EVENTS, MIGRATIONS, PODS, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
+import { MIGRATIONS, PODS, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
+import { Correlator, type Correlated, type NewEvent } from '../../local/kubevirt/correlator.ts';
+import { COMPONENT } from '../../local/kubevirt/names.ts';
+import { RECORDED_EVENTS } from '../../local/kubevirt/objects.ts';
 import type { Client } from './client.ts';
+import { timestamp } from './model/metadata.ts';
 import type { Change, Store } from './model/store.ts';
 import { launcherPod, REJECTED } from './objects.ts';
 import type { Random } from './random.ts';
@@ -54,8 +51,11 @@ export class VirtController {
   readonly #failures = new Map<string, number>();
   /** When each migration whose target pod is there is through, milliseconds. */
   readonly #doneAt = new Map<string, number>();
+  readonly #correlator = new Correlator();
+  /** Events are written in the background, one after the other. */
+  #told: Promise<unknown> = Promise.resolve();
   #isAtWork = false;
-  #told = 0;
+  #names = 0;
 
   constructor(parts: VirtParts) {
     this.#parts = parts;
@@ -170,7 +170,7 @@ export class VirtController {
         spec,
       });
     } catch (error) {
-      await this.#tell(migration, error);
+      this.#tell(migration, error);
       if (isQuotas(error) && !isRejectedByQuota(migration)) {
         await this.#setStatus(migration, { phase: 'Pending', conditions: [REJECTED] });
       }
@@ -178,21 +178,24 @@ export class VirtController {
     }
   }
 
-  /** An Event on the VMI; best effort, as the real recorder's. */
-  async #tell(migration: Migration, error: unknown): Promise<void> {
-    const { tellsRefusals, store, cluster } = this.#parts;
+  /** An Event on the VMI, as client-go's recorder writes it: in the background, and few of those that are alike. */
+  #tell(migration: Migration, error: unknown): void {
+    const { tellsRefusals, store } = this.#parts;
     const vmi = this.#vmi(migration);
     if (!tellsRefusals || vmi === undefined || !(error instanceof ApiError)) return;
-    const { name, namespace, uid } = vmi.metadata;
-    this.#told += 1;
-    const event: New<KubernetesEvent> = {
-      metadata: { name: `${name}.${String(this.#told)}`, ...(namespace === undefined ? {} : { namespace }) },
-      involvedObject: { kind: VMIS.kind, name, uid },
-      reason: NAMES.failedCreate,
-      message: `Error creating pod: ${error.status.message ?? ''}`,
-      lastTimestamp: new Date(store.now()).toISOString(),
-    };
-    await cluster.create(EVENTS, event).catch(() => undefined);
+    this.#names += 1;
+    const message = `Error creating pod: ${error.status.message ?? ''}`;
+    const event = refusalEvent(vmi, message, { at: timestamp(store.now()), number: this.#names });
+    const correlated = this.#correlator.correlate(event, store.now());
+    this.#told = this.#told.then(() => this.#record(correlated)).catch(() => undefined);
+  }
+
+  async #record(correlated: Correlated): Promise<void> {
+    const { cluster } = this.#parts;
+    if (correlated.kind === 'drop') return;
+    const { metadata, count, message, lastTimestamp } = correlated.event;
+    if (correlated.kind === 'create') await cluster.create(RECORDED_EVENTS, correlated.event);
+    else await cluster.patch(RECORDED_EVENTS, metadata, { merge: { count, message, lastTimestamp } });
   }
 
   /** The target pod is there: it starts, the VM moves, the source pod ends. */
@@ -278,6 +281,25 @@ export class VirtController {
   }: Migration): VirtualMachineInstance | undefined {
     return this.#parts.store.get<VirtualMachineInstance>({ kind: VMIS.kind, namespace, name: vmiName });
   }
+}
+
+function refusalEvent(
+  { metadata: { name, namespace = '', uid } }: VirtualMachineInstance,
+  message: string,
+  { at, number }: { at: string; number: number },
+): NewEvent {
+  return {
+    metadata: { name: `${name}.${String(number)}`, namespace },
+    involvedObject: { apiVersion: VMIS.apiVersion, kind: VMIS.kind, namespace, name, uid },
+    type: 'Warning',
+    reason: NAMES.failedCreate,
+    message,
+    source: { component: COMPONENT },
+    reportingComponent: COMPONENT,
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
+  };
 }
 
 const nodeOf = ({ metadata }: Pod): string => `node-of-${metadata.name}`;

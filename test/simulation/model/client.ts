@@ -82,7 +82,7 @@ export class Client implements ModelCluster {
     await request.park('arrive');
     const { store, date, remembered } = this.#parts;
     const revision = resourceVersion === '0' ? remembered() : store.revision;
-    const items = store.list<T>(type.kind, namespace, revision).filter(selects(selection));
+    const items = store.list<T>(type.kind, namespace, revision).filter(selects(type.kind, selection));
     await request.park('answer');
     return { items, resourceVersion: String(revision), date: date() };
   }
@@ -136,7 +136,7 @@ export class Client implements ModelCluster {
     if (after < store.compacted) throw refusals.expired();
     const endsAt = store.now() + (from.timeoutSeconds ?? TIMEOUT_SECONDS) * 1_000;
     const park = (): Promise<void> => request.park('answer');
-    const watching = { kind: type.kind, selects: selects(from), after, endsAt, signal, park };
+    const watching = { kind: type.kind, selects: selects(type.kind, from), after, endsAt, signal, park };
     yield* watches.watch(watching) as AsyncIterable<WatchEvent<T>>;
   }
 

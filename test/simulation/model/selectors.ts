@@ -5,10 +5,27 @@ type Test = (object: KubernetesObject) => boolean;
 
 const parsed = new Map<string, Test>();
 
-/** What a list or a watch selects, as the API server reads it. Throws for a selector that it would not understand. */
-export function selects({ namespace, labelSelector = '', fieldSelector = '' }: Selection): Test {
+/** Beside metadata.name and metadata.namespace, as far as anybody asks (pkg/registry/core/{event,namespace,pod}/strategy.go). */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  Event: [
+    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
+      (field) => `involvedObject.${field}`,
+    ),
+    ...['reason', 'reportingComponent', 'source', 'type'],
+  ],
+  Namespace: ['status.phase'],
+  Pod: ['spec.nodeName', 'status.phase'],
+};
+
+/** What a list or a watch of a kind selects, as the API server reads it. Throws for a selector that it would not understand. */
+export function selects(
+  kind: string,
+  { namespace, labelSelector = '', fieldSelector = '' }: Selection,
+): Test {
   const labels = cached(`labels ${labelSelector}`, () => allOf(split(labelSelector).map(labelTest)));
-  const fields = cached(`fields ${fieldSelector}`, () => allOf(split(fieldSelector).map(fieldTest)));
+  const fields = cached(`fields of ${kind} ${fieldSelector}`, () =>
+    allOf(split(fieldSelector).map((requirement) => fieldTest(kind, requirement))),
+  );
   return (object) =>
     (namespace === undefined || object.metadata.namespace === namespace) && labels(object) && fields(object);
 }
@@ -61,10 +78,11 @@ const among =
     return (value !== undefined && values.includes(value)) === wanted;
   };
 
-function fieldTest(requirement: string): Test {
-  const match = EQUAL.exec(requirement);
-  if (match === null) throw new Error(`the model does not understand the field selector '${requirement}'`);
-  const [, path = '', operator, value] = match;
+function fieldTest(kind: string, requirement: string): Test {
+  const [, path = '', operator, value] = EQUAL.exec(requirement) ?? [];
+  const isKnown = ['metadata.name', 'metadata.namespace', ...(FIELDS[kind] ?? [])].includes(path);
+  if (!isKnown)
+    throw new Error(`the model does not understand the field selector '${requirement}' of ${kind}`);
   return (object) => (fieldOf(object, path) === value) === (operator !== '!=');
 }
 

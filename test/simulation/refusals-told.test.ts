@@ -1,0 +1,20 @@
+import { describe, expect, test } from '@jest/globals';
+import { smallCase } from './exhaustive.ts';
+import { run } from './run.ts';
+
+/** A target pod that is larger than its source: only the API server's own words in virt-controller's Event tell. */
+const LARGER = { ...smallCase(1), isBlockedAtStart: false, targetTakes: { cpu: '1300m', memory: '1Gi' } };
+
+describe('virt-controller’s Events of its refusals are read', () => {
+  test.each([
+    { tellsRefusals: true, releases: 1, name: 'told how large the pod is, the first raise is enough' },
+    { tellsRefusals: false, releases: 0, name: 'not told, it is raised by too little' },
+  ])('$name', async ({ tellsRefusals, releases }) => {
+    const { breach, ...ended } = await run({ ...LARGER, tellsRefusals }, { plan: [] });
+    expect({ breach, releases: ended.releases, hasFailed: ended.failures > 0 }).toEqual({
+      breach: undefined,
+      releases,
+      hasFailed: !tellsRefusals,
+    });
+  });
+});
