@@ -40,6 +40,11 @@ function newAmount(random: Random, key: string): string {
   return random.pick(AMOUNTS[key] ?? ['5']);
 }
 
+const newGift = (random: Random): Record<string, string> => ({
+  'requests.cpu': random.pick(['0', '500m', '1', '2']),
+  'requests.memory': random.pick(['0', '1Gi', '2Gi']),
+});
+
 /** One key of a quota with another amount. */
 function changed(random: Random, { spec }: ResourceQuota): Record<string, string> {
   const key = random.pick(Object.keys(spec.hard ?? { pods: '1' }));
@@ -104,21 +109,28 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
   },
   editVmmrq: (world, random) =>
     withOne(vmmrqs(world), random, ({ metadata: { name } }) => {
-      const additionalMigrationResources = {
-        'requests.cpu': random.pick(['0', '500m', '1', '2']),
-        'requests.memory': random.pick(['0', '1Gi', '2Gi']),
-      };
       const raisePolicy = random.pick(['Exact', 'Fixed', null]);
       return world.admin.patch(
         VMMRQS,
         { namespace: TENANT, name },
-        { merge: { spec: { additionalMigrationResources, raisePolicy } } },
+        { merge: { spec: { additionalMigrationResources: newGift(random), raisePolicy } } },
       );
     }),
   deleteVmmrq: (world, random) =>
     withOne(vmmrqs(world), random, ({ metadata: { name } }) =>
       world.admin.delete(VMMRQS, { namespace: TENANT, name }),
     ),
+  remakeVmmrq: (world, random) =>
+    withOne(vmmrqs(world), random, ({ metadata: { name }, spec }) => {
+      world.attempt(world.admin.delete(VMMRQS, { namespace: TENANT, name }));
+      const { metadata: _, ...rest } = vmmrq('', '', {
+        ...spec,
+        ...(random.chance(0.5) ? { additionalMigrationResources: newGift(random) } : {}),
+      });
+      const again = (): void =>
+        world.attempt(world.admin.create(VMMRQS, { ...rest, metadata: { name, namespace: TENANT } }));
+      world.schedule.later('admin', random.below(8), again);
+    }),
   createVmmrq: (world, random) => {
     const { metadata: _, ...rest } = vmmrq('', '', {
       additionalMigrationResources: { cpu: random.pick(['300m', '1']), memory: '1Gi' },

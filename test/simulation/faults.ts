@@ -24,6 +24,7 @@ export const FAULTS = {
   createQuota: 'an admin makes a quota, anew where it was deleted',
   editVmmrq: 'an admin changes what a VMMRQ gives',
   deleteVmmrq: 'an admin deletes a VMMRQ',
+  remakeVmmrq: 'an admin deletes a VMMRQ and makes it anew, as it was or with another amount',
   createVmmrq: 'an admin makes another VMMRQ',
   touchNamespace: 'an admin labels the namespace',
   breakLock: 'an admin takes the lock off by break-glass',

@@ -65,6 +65,7 @@ const WORLD: Rates = {
   createQuota: 0.006,
   editVmmrq: 0.006,
   deleteVmmrq: 0.002,
+  remakeVmmrq: 0.003,
   createVmmrq: 0.003,
   touchNamespace: 0.006,
   breakLock: 0.002,
