@@ -35,8 +35,8 @@ export interface Network {
   readonly schedule: Schedule;
   readonly faults: Faults;
   readonly trace: Trace;
-  /** Any of the API servers, as a load balancer chooses. */
-  readonly server: (user: string) => ModelCluster;
+  /** Any of the API servers, as a load balancer chooses: for the one request that is made of it at once. */
+  readonly server: (caller: Caller) => ModelCluster;
   /** Every request that the API server has answered, before the answer is on its way. */
   readonly onAnswer: (caller: Caller, call: Call, error: unknown) => void;
 }
@@ -54,7 +54,7 @@ export interface Call {
 const SILENCE_MS = 4_000;
 const MOST_SLOW_MS = 9_000;
 const MOST_FROZEN_MS = 14_000;
-const READ_FAULTS = ['failBefore', 'error', 'slow', 'freeze'] as const;
+export const READ_FAULTS = ['failBefore', 'error', 'slow', 'freeze'] as const;
 
 /** The way of one process to the API servers: requests and answers that are held up, get lost, or outlive who sent them. */
 export class Client implements Cluster {
@@ -117,13 +117,13 @@ export class Client implements Cluster {
     from: WatchFrom,
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>> {
-    const { life, user } = this.#caller;
+    const { life } = this.#caller;
     const open = new AbortController();
     const close = (): void => open.abort();
     signal.addEventListener('abort', close, { once: true });
     life.onEnd(close);
     if (signal.aborted || !life.isAlive) close();
-    for await (const event of this.#network.server(user).watch(type, from, open.signal)) {
+    for await (const event of this.#network.server(this.#caller).watch(type, from, open.signal)) {
       if (!life.isAlive) await NEVER;
       yield event;
     }
@@ -175,7 +175,7 @@ export class Client implements Cluster {
       trace.tell(this.#caller.who, () => `${described(call)} ${outcomeOf(error)}${struckBy(strike)}`);
     };
     try {
-      const result = await work(server(this.#caller.user));
+      const result = await work(server(this.#caller));
       said(undefined);
       return result;
     } catch (error) {

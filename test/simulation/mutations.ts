@@ -1,6 +1,10 @@
+import type { Invariant } from './checker/invariant.ts';
+
 /** A change of the protocol that must not go unseen: `find` is there exactly once in the file. */
 export interface Mutation {
   readonly name: string;
+  /** The invariants (design §4) by one of which it is caught: which comes first depends on the seed. */
+  readonly breaks: readonly Invariant[];
   /** One place or, where the code defends itself twice, all of them. */
   readonly edits: readonly Edit[];
 }
@@ -15,6 +19,7 @@ export interface Edit {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the grant is written in a second PUT',
+    breaks: ['I4'],
     edits: [
       {
         file: 'functions/raise/handle.ts',
@@ -33,6 +38,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the record is dropped together with the restore',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/lower/next-write.ts',
@@ -44,6 +50,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the label is dropped together with the restore',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/domain/restore.ts',
@@ -55,6 +62,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the namespace is read before the quotas',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/raise/handle.ts',
@@ -73,6 +81,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no fence: raise does not look at last-release',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/raise/decide.ts',
@@ -83,6 +92,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no fence: lower leaves quotas that were never raised alone',
+    breaks: ['I3'],
     edits: [
       {
         file: 'functions/lower/next-write.ts',
@@ -93,6 +103,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'released before status.hard is back',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/lower/next-write.ts',
@@ -103,6 +114,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no proof',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/kubernetes/proof.ts',
@@ -114,6 +126,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'any refusal of the proof is one',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/kubernetes/proof.ts',
@@ -124,6 +137,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the guard does not check the UID',
+    breaks: ['I1'],
     edits: [
       {
         file: 'webhook/review.ts',
@@ -134,6 +148,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the guard does not check who creates the pod',
+    breaks: ['I1'],
     edits: [
       {
         file: 'webhook/review.ts',
@@ -144,6 +159,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the guard forgets pods/resize',
+    breaks: ['I1'],
     edits: [
       {
         file: 'webhook/review.ts',
@@ -155,6 +171,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'raise does not check the UID of a quota',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/raise/handle.ts',
@@ -165,6 +182,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the original is taken from a raised quota',
+    breaks: ['I4', 'I2'],
     edits: [
       {
         file: 'functions/raise/decide.ts',
@@ -175,6 +193,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no back-off',
+    breaks: ['I7'],
     edits: [
       {
         file: 'functions/domain/attempt.ts',
@@ -185,6 +204,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'lower overwrites what somebody else set',
+    breaks: ['I4'],
     edits: [
       {
         file: 'functions/domain/restore.ts',
@@ -195,6 +215,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the watchdog does not repair',
+    breaks: ['I3'],
     edits: [
       {
         file: 'webhook/watchdog.ts',
@@ -205,6 +226,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the watchdog does not look at quotas without a lock',
+    breaks: ['I3'],
     edits: [
       {
         file: 'webhook/watchdog.ts',
@@ -215,6 +237,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the watchdog does not sweep for migrations',
+    breaks: ['I3'],
     edits: [
       {
         file: 'webhook/sweep.ts',
@@ -225,6 +248,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the raise gives twice what the VMMRQs give',
+    breaks: ['I5'],
     edits: [
       {
         file: 'functions/domain/grant.ts',
@@ -234,7 +258,49 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'the raise writes more than its grant says',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/grant.ts',
+        find: 'spec: { ...quota.spec, hard: { ...hard, ...raised } },',
+        replace: `spec: {
+      ...quota.spec,
+      hard: {
+        ...hard,
+        ...Object.fromEntries(
+          Object.entries(raised).map(([key, text]) => [key, formatQuantity(parseQuantity(text) * 10n)]),
+        ),
+      },
+    },`,
+      },
+    ],
+  },
+  {
+    name: 'the lock lets in a UID that is no migration’s',
+    breaks: ['I1'],
+    edits: [
+      {
+        file: 'functions/lock/decide.ts',
+        find: '    migrations: [...migrations],',
+        replace: "    migrations: [...migrations, { name: 'nobody', uid: 'uid-of-nobody' }],",
+      },
+    ],
+  },
+  {
+    name: 'the lock lets in every migration of the namespace, and those that are over',
+    breaks: ['I1'],
+    edits: [
+      {
+        file: 'functions/lock/decide.ts',
+        find: '    migrations: [...migrations],',
+        replace: '    migrations: snapshot.migrations.map(({ metadata: { name, uid } }) => ({ name, uid })),',
+      },
+    ],
+  },
+  {
     name: 'policy Exact raises by all that is given',
+    breaks: ['I5'],
     edits: [
       {
         file: 'functions/domain/allowance.ts',
@@ -245,6 +311,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'unlock does not look at the token of the release',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/unlock/decide.ts',
@@ -255,6 +322,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a lost race is not read again: lower writes what it read first',
+    breaks: ['I1', 'I4'],
     edits: [
       {
         file: 'functions/lower/restore.ts',
@@ -266,6 +334,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no waiting for the caches of other API servers',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/raise/handle.ts',
@@ -276,6 +345,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'unlock waits for nothing',
+    breaks: ['I1'],
     edits: [
       {
         file: 'functions/unlock/decide.ts',
@@ -287,6 +357,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no expiry',
+    breaks: ['I3'],
     edits: [
       {
         file: 'functions/domain/lock.ts',
@@ -302,6 +373,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a live lock is replaced',
+    breaks: ['I6'],
     edits: [
       {
         file: 'functions/lock/handle.ts',

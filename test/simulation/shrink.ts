@@ -1,3 +1,4 @@
+import { invariantOf } from './checker/invariant.ts';
 import type { Strike } from './faults.ts';
 import { run, type RunResult } from './run.ts';
 import { scenarioOf, type Scenario } from './scenario.ts';
@@ -8,9 +9,6 @@ export interface Shrunk {
   readonly faults: readonly Strike[];
   readonly result: RunResult;
 }
-
-/** "I1", "I3": what a breach is called by. */
-const invariantOf = (breach: string | undefined): string | undefined => breach?.split(':')[0];
 
 const SIMPLER: readonly ((scenario: Scenario) => Scenario)[] = [
   (scenario) => ({ ...scenario, tenants: 0 }),
@@ -31,12 +29,12 @@ const SIMPLER: readonly ((scenario: Scenario) => Scenario)[] = [
 export async function shrink(seed: number): Promise<Shrunk | undefined> {
   const scenario = scenarioOf(seed);
   const first = await run(scenario);
+  if (first.breach === undefined) return undefined;
   const invariant = invariantOf(first.breach);
-  if (invariant === undefined) return undefined;
   let best: Shrunk = { scenario, faults: first.happened, result: first };
   const attempt = async (wish: Pick<Shrunk, 'scenario' | 'faults'>): Promise<boolean> => {
     const result = await run(wish.scenario, { plan: wish.faults });
-    if (invariantOf(result.breach) !== invariant) return false;
+    if (result.breach === undefined || invariantOf(result.breach) !== invariant) return false;
     // What did not come to pass is not needed.
     best = { ...wish, faults: result.happened, result };
     return true;

@@ -9,7 +9,7 @@ import { unlock } from '../../functions/unlock/handle.ts';
 import { TENANT } from './objects.ts';
 import { aBlockedTenant, give, wakeUp } from './one-step.ts';
 
-/** Simulation seed 4061223: unlock read the namespace, its process stood still, and it wrote nearly a minute later. */
+/** As the simulation found it (seed 4061223 of its day): unlock read the namespace, its process stood still, and it wrote nearly a minute later. */
 test('what unlock records of a failed lock is how long it lasted, though unlock stood still between its reads', async () => {
   const still = { ms: 0 };
   const model = aBlockedTenant({

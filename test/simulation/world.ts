@@ -1,6 +1,7 @@
 import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { podUsage } from '../../functions/domain/pod-usage.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../webhook/admission.ts';
@@ -49,6 +50,7 @@ export interface WorldOptions {
 
 const DONE = Promise.resolve();
 const BREAK_GLASS = 'break-glass';
+const NOBODYS: Writing = { user: 'nobody', who: '', heldMs: 0 };
 
 /** Everything that a run is made of: the real steps and the real guard, and around them a cluster and its people. */
 export class World {
@@ -81,8 +83,10 @@ export class World {
   #ahead = 0;
   #names = 0;
   #tokens = 0;
-  #writing: Writing = { user: 'nobody', heldMs: 0 };
-  readonly #arrivedAt = new WeakMap<object, number>();
+  #writing: Writing = NOBODYS;
+  readonly #arrived = new WeakMap<object, { readonly at: number; readonly who: string }>();
+  /** Whose request is about to arrive. */
+  #calling = '';
 
   constructor(scenario: Scenario, { plan, trace = false }: WorldOptions = {}) {
     this.scenario = scenario;
@@ -96,14 +100,18 @@ export class World {
     this.schedule.isCalm = scenario.isOrderly;
     let uids = 0;
     this.store = new Store({ newUid: () => `uid-${String((uids += 1))}`, now: () => time.now + this.#ahead });
-    this.checker = new Checker(this.store, time);
+    const target = launcherPod(vmi('vm', ''), { takes: scenario.targetTakes ?? LAUNCHER });
+    this.checker = new Checker(this.store, { time, target: podUsage(target) });
     this.#setUp();
     this.servers = this.#startServers();
     this.#network = {
       schedule: this.schedule,
       faults: this.faults,
       trace: this.trace,
-      server: (user) => this.#anyServer().as(user),
+      server: ({ who, user }) => {
+        this.#calling = who;
+        return this.#anyServer().as(user);
+      },
       onAnswer: (caller, call, error) => this.#onAnswer(caller, call, error),
     };
     this.store.onChange((change) => this.#onChange(change));
@@ -229,7 +237,7 @@ export class World {
 
   /** Past every admission. */
   write(user: string, object: KubernetesObject): void {
-    this.#writing = { user, heldMs: 0 };
+    this.#writing = { ...NOBODYS, user };
     this.store.put(object);
   }
 
@@ -263,7 +271,7 @@ export class World {
       if (made !== undefined)
         this.checker.see(
           { revision: 0, type: 'ADDED', kind: RESOURCE_QUOTAS.kind, object: made },
-          { user: 'admin', heldMs: 0 },
+          { ...NOBODYS, user: 'admin' },
         );
     }
   }
@@ -302,23 +310,32 @@ export class World {
   /** Where a request may be held up in the API server; what is written is known by who was let go last. */
   #pace(point: Point): Promise<void> {
     const { phase, verb, kind, user, request } = point;
-    const arrivedAt = this.#arrivedAt.get(request) ?? this.time.now;
-    this.#arrivedAt.set(request, arrivedAt);
+    const { at, who } = this.#arrivalOf(request);
     if ((phase === 'arrive' || phase === 'answer') && verb !== 'watch') return DONE;
     const isAttributed = phase === 'commit' && (kind === RESOURCE_QUOTAS.kind || kind === NAMESPACES.kind);
     return new Promise((resolve) => {
       this.schedule.park(
         `${phase} of ${user}`,
         () => {
-          if (phase === 'commit') this.#writing = { user, heldMs: this.time.now - arrivedAt };
+          if (phase === 'commit') this.#writing = { user, who, heldMs: this.time.now - at };
           // What quota admission charges is written by the API server.
-          if (phase === 'charge') this.#writing = { user: 'kube-apiserver', heldMs: 0 };
+          if (phase === 'charge') this.#writing = { ...NOBODYS, user: 'kube-apiserver' };
           this.checker.pass(point);
           resolve();
         },
         isAttributed,
       );
     });
+  }
+
+  /** When it came to the API server, and of which process. */
+  #arrivalOf(request: object): { readonly at: number; readonly who: string } {
+    const known = this.#arrived.get(request);
+    if (known !== undefined) return known;
+    const arrival = { at: this.time.now, who: this.#calling };
+    this.#calling = '';
+    this.#arrived.set(request, arrival);
+    return arrival;
   }
 
   #review(request: AdmissionRequest): Promise<AdmissionResponse> {
@@ -333,10 +350,14 @@ export class World {
     );
   }
 
-  #onAnswer({ user }: Caller, { verb, kind, dryRun }: Call, error: unknown): void {
-    if (!dryRun || verb !== 'POST' || kind !== RESOURCE_QUOTAS.kind || !user.endsWith(':mtq-raise')) return;
-    if (!(error instanceof ApiError)) return;
-    for (const { message = '' } of error.status.details?.causes ?? []) this.checker.proven(message);
+  #onAnswer({ user, who }: Caller, { verb, kind, dryRun }: Call, error: unknown): void {
+    if (verb === 'GET' && kind === NAMESPACES.kind) this.checker.blocked.read(who, this.store.revision);
+    const isProof = dryRun && verb === 'POST' && kind === RESOURCE_QUOTAS.kind && user.endsWith(':mtq-raise');
+    if (isProof && error instanceof ApiError) this.#noteProof(error);
+  }
+
+  #noteProof({ status }: ApiError): void {
+    for (const { message = '' } of status.details?.causes ?? []) this.checker.proven(message);
   }
 
   #onChange(change: Change): void {

@@ -1,15 +1,28 @@
 import type { Amounts } from '../../../functions/domain/charged.ts';
 import { grantOf } from '../../../functions/domain/grant.ts';
-import { LABEL } from '../../../functions/domain/names.ts';
+import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
-import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import {
+  MIGRATIONS,
+  NAMESPACES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../../functions/kubernetes/resources.ts';
 import { isOurs } from '../guard.ts';
 import type { Point } from '../model/request.ts';
-import type { Change, Store } from '../model/store.ts';
+import { revisionOf, type Change, type Store } from '../model/store.ts';
 import { Admissions } from './admissions.ts';
+import { Blocked } from './blocked.ts';
 import { Locks, type Writing } from './locks.ts';
 import { QuotaLedger } from './quota-ledger.ts';
 import { Raises } from './raises.ts';
+
+export interface CheckerParts {
+  readonly time: { readonly now: number };
+  /** What quotas count of a target pod. */
+  readonly target: Amounts;
+}
 
 /**
  * The invariants I1, I2 and I4 to I7 (design §4), after every change of the store, by an account of its own: who wrote
@@ -21,16 +34,17 @@ export class Checker {
   readonly locks: Locks;
   readonly ledgers = new Map<string, QuotaLedger>();
   readonly admissions: Admissions;
+  readonly blocked = new Blocked();
   readonly #raises: Raises;
   readonly #store: Store;
   /** Counts what happens. */
   #moment = 0;
 
-  constructor(store: Store, time: { readonly now: number }) {
+  constructor(store: Store, { time, target }: CheckerParts) {
     this.#store = store;
     const report = (breach: string): void => void (this.breach ??= breach);
     this.locks = new Locks(time, report);
-    this.#raises = new Raises(this.locks, report);
+    this.#raises = new Raises({ locks: this.locks, report, target });
     this.admissions = new Admissions({
       locks: this.locks,
       report,
@@ -42,13 +56,16 @@ export class Checker {
   see(change: Change, by: Writing): void {
     switch (change.kind) {
       case NAMESPACES.kind:
-        this.#seeNamespace(change.object, by);
+        this.#seeNamespace(change, by);
         break;
       case RESOURCE_QUOTAS.kind:
         this.#seeQuota(change, by);
         break;
       case PODS.kind:
-        this.admissions.see(change);
+        this.#seePod(change);
+        return;
+      case MIGRATIONS.kind:
+        this.blocked.see(change, (uid) => this.admissions.isThrough(uid));
         return;
       case VMMRQS.kind:
         this.#raises.seeGiven(this.#vmmrqs());
@@ -83,14 +100,30 @@ export class Checker {
     return this.#store.list<Vmmrq>(VMMRQS.kind);
   }
 
-  #seeNamespace(namespace: Namespace, by: Writing): void {
+  #seePod(change: Change): void {
+    this.admissions.see(change);
+    const uid = change.object.metadata.labels?.[KUBEVIRT.migrationJobUID];
+    if (uid !== undefined && this.admissions.isThrough(uid)) this.blocked.end(uid, change.revision);
+  }
+
+  #seeNamespace({ before, object }: Change, by: Writing): void {
+    const namespace = object as Namespace;
     const isTaken = this.locks.see(namespace, by, (uid) => this.admissions.isThrough(uid));
     if (!isTaken) return;
     this.#raises.begin(this.#vmmrqs());
+    this.#checkLockedFor({ who: by.who, version: revisionOf(before) });
     for (const { quota, name } of this.ledgers.values()) {
       if (grantOf(quota).kind !== 'none' && !this.locks.isOrphanOfBroken(quota)) {
         this.breach ??= `I2: locked while ResourceQuota ${name} holds a grant`;
       }
+    }
+  }
+
+  /** Whom the lock lets in are none but those whom a quota kept out when it was decided on. */
+  #checkLockedFor(by: { who: string; version: number }): void {
+    for (const { name, uid } of this.locks.lock?.migrations ?? []) {
+      if (!this.blocked.mayBeLockedFor(uid, by))
+        this.breach ??= `I1: locked for ${name} (${uid}), which no quota kept out`;
     }
   }
 

@@ -10,6 +10,8 @@ export type Report = (breach: string) => void;
 /** A write. */
 export interface Writing {
   readonly user: string;
+  /** The process: "lock-6". */
+  readonly who: string;
   /** How long the API server sat on it before it took effect, milliseconds. */
   readonly heldMs: number;
 }
