@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { expect, jest, test } from '@jest/globals';
+import type { Strike } from './faults.ts';
+
+const MUTATION = 'the guard does not check the UID';
+const INVARIANT = 'I1';
+jest.setTimeout(10 * 60_000);
+
+const url = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
+
+function node(...args: readonly string[]): { status: number | null; stdout: string } {
+  return spawnSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+}
+
+/** As `npm run simulate -- …`. */
+const simulate = (...args: readonly string[]): ReturnType<typeof node> =>
+  node(new URL('main.ts', import.meta.url).pathname, '--mutation', MUTATION, ...args);
+
+/** What is printed is all that a replay needs. */
+function replay(scenario: string, plan: readonly Strike[]): string {
+  const script = `
+    const { mutate, mutationNamed } = await import(${url('mutate.ts')});
+    mutate(mutationNamed(${JSON.stringify(MUTATION)}));
+    const { run } = await import(${url('run.ts')});
+    const { breach } = await run({ ...${scenario}, rates: {} }, { plan: ${JSON.stringify(plan)} });
+    console.log(breach);`;
+  return node('--input-type=module', '--eval', script).stdout.trim();
+}
+
+interface Printed {
+  readonly seed: string;
+  readonly breach: string;
+  readonly scenario: string;
+  readonly plan: readonly Strike[];
+  readonly trace: readonly string[];
+}
+
+/** Of the text after "The shortest that was found:". */
+function printedIn(stdout: string): Printed {
+  const [, text = ''] = stdout.split('The shortest that was found:\n');
+  const [head = '', scenario = '', faults = '', ...trace] = text.trimEnd().split('\n');
+  const [, seed = '', breach = ''] = /^seed (\d+): (.*)$/.exec(head) ?? [];
+  const plan = [...faults.matchAll(/(\w+) at ([^,]+)/g)].map(
+    ([, fault, at]) => ({ at, fault }) as unknown as Strike,
+  );
+  return { seed, breach, scenario: scenario.replace('scenario ', ''), plan, trace };
+}
+
+test('a failure is printed with its seed and a shorter trace, and what is printed breaks the same invariant again', () => {
+  const { status, stdout } = simulate('--runs', '1000', '--seed', '1');
+  expect(status).toBe(1);
+  const { seed, breach, scenario, plan, trace } = printedIn(stdout);
+  expect(stdout).toContain(`\nseed ${seed}: ${INVARIANT}: `);
+  expect(breach).toMatch(new RegExp(`^${INVARIANT}: `));
+  expect(trace.at(-1)).toContain(breach);
+
+  const whole = simulate('--seed', seed, '--trace');
+  expect(whole.status).toBe(1);
+  expect(trace.length).toBeLessThan(whole.stdout.trimEnd().split('\n').length);
+  expect(replay(scenario, plan)).toBe(breach);
+});
