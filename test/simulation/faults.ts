@@ -134,7 +134,9 @@ export class Faults {
   #draw<F extends Fault>(site: string, among: readonly F[]): F | undefined {
     let drawn = this.#random.next();
     const focus = this.#focus !== undefined && isAbout(site, this.#focus.step) ? this.#focus : undefined;
-    const times = SELDOM.get(site) ?? 1;
+    const all = among.reduce((sum, fault) => sum + (this.#rates[fault] ?? 0), 0);
+    // Never so often that what comes last among them does not come at all.
+    const times = Math.min(SELDOM.get(site) ?? 1, MOST_STRUCK / all);
     for (const fault of among) {
       drawn -= fault === focus?.fault ? focus.rate : times * (this.#rates[fault] ?? 0);
       if (drawn < 0) return fault;
@@ -146,8 +148,9 @@ export class Faults {
 /** Sites where little happens before the faults end: struck so many times as often. */
 const SELDOM: ReadonlyMap<string, number> = new Map([
   ['unlock', 5],
-  ['guard', 5],
+  ['guard', 10],
 ]);
+const MOST_STRUCK = 0.8;
 
 const isAbout = (site: string, step: string): boolean =>
   site === step || site === `${step} reads` || site === `event to ${step}`;

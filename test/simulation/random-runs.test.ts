@@ -1,5 +1,6 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
 import { STEP_NAMES } from '../../functions/settings.ts';
+import { READ_FAULTS } from './client.ts';
 import { CALL_FAULTS, EVENT_FAULTS } from './faults.ts';
 import { DISTURBING } from './disturbances.ts';
 import { simulate, type Summary } from './pool.ts';
@@ -30,17 +31,22 @@ test('no run breaks an invariant; one that does prints its seed and the shortest
   expect(summary.runs).toBe(RUNS);
 });
 
-test.each(STEP_NAMES)('every fault of a request and of an event hits %s often enough', (step) => {
-  const hits = (fault: string, site: string): number => summary.hits.get(`${fault} ${site}`) ?? 0;
-  const rare = [
-    ...CALL_FAULTS.map((fault) => ({ fault, times: hits(fault, step) })),
-    ...EVENT_FAULTS.map((fault) => ({ fault, times: hits(fault, `event to ${step}`) })),
-  ].filter(({ times }) => times < LEAST_HITS);
-  expect(rare).toEqual([]);
-});
+const SITES = [
+  ...STEP_NAMES.flatMap((step) => [
+    { site: step, faults: CALL_FAULTS },
+    { site: `${step} reads`, faults: READ_FAULTS },
+    { site: `event to ${step}`, faults: EVENT_FAULTS },
+  ]),
+  { site: 'guard', faults: CALL_FAULTS },
+  { site: 'guard reads', faults: READ_FAULTS },
+  { site: 'review reads', faults: READ_FAULTS },
+  { site: 'world', faults: DISTURBING },
+];
 
-test('every disturbance of the world around comes often enough', () => {
-  const rare = DISTURBING.filter((fault) => (summary.hits.get(`${fault} world`) ?? 0) < LEAST_HITS);
+test.each(SITES)('every fault there is hits often enough: $site', ({ site, faults }) => {
+  const rare = faults
+    .map((fault) => ({ fault, times: summary.hits.get(`${fault} ${site}`) ?? 0 }))
+    .filter(({ times }) => times < LEAST_HITS);
   expect(rare).toEqual([]);
 });
 
