@@ -66,10 +66,9 @@ const REQUESTS = {
   'a larger pod': aRequest({ ...about('pods/resize'), operation: 'UPDATE', ...target('uid-of-mig0') }),
   'a pod by a subresource': aRequest({ ...about('pods/binding'), ...target('uid-of-mig0') }),
   'a changed pod': aRequest({ operation: 'UPDATE', ...target('uid-of-mig0') }),
-  'a pod that gets a deadline': aRequest({
-    operation: 'UPDATE',
-    ...fromTo(aTarget(), aTarget(aMigration(), podSpec({ activeDeadlineSeconds: 60 }))),
-  }),
+  'a pod that gets a deadline': aRequest(
+    fromTo(aTarget(), aTarget(aMigration(), podSpec({ activeDeadlineSeconds: 60 }))),
+  ),
   'a claimed device': aRequest({ ...about('resourceclaims'), ...target('uid-of-mig0') }),
   'a changed claim': aRequest({
     ...about('resourceclaims'),
