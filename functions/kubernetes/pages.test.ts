@@ -6,7 +6,7 @@ import { metadata } from '../../test/builders/object.ts';
 import { issueAuthority, issueServing } from '../../webhook/x509.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import { Client } from './api-client.ts';
-import { isExpired, TooMuch } from './errors.ts';
+import { isExpired, TooMuch, Unreachable } from './errors.ts';
 import { LISTED_PODS } from './listed.ts';
 import { RESOURCE_QUOTAS } from './resources.ts';
 import { Transport } from './transport.ts';
@@ -16,6 +16,7 @@ const VALIDITY = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(
 const authority = issueAuthority(VALIDITY);
 const { key, cert } = issueServing(['localhost'], VALIDITY, authority);
 const REVISION = '7';
+const PAGE = 4_000;
 
 let servers: Server[] = [];
 afterEach(() => {
@@ -31,6 +32,8 @@ interface Stored {
   readonly items: readonly string[];
   /** What it remembers (resourceVersion 0) it gives all at once. */
   readonly ignoresLimit?: boolean;
+  /** So many requests are not answered at first. */
+  readonly dead?: number;
   /** So many times a later page is no longer there. */
   readonly expires?: number;
 }
@@ -45,16 +48,21 @@ interface Fake {
 
 /** A list of an API server, by limit and continue. */
 async function serving(
-  { items, ignoresLimit = false, expires = 0 }: Stored,
+  { items, ignoresLimit = false, expires = 0, dead = 0 }: Stored,
   mostKept?: number,
 ): Promise<Fake> {
   const asked: string[] = [];
-  let [alone, most, left] = [0, 0, expires];
+  let [alone, most, left, silent] = [0, 0, expires, dead];
   const server = createServer({ key, cert }, (request, response) => {
     const query = new URL(request.url ?? '', 'https://localhost').searchParams;
     asked.push(query.toString());
+    if (silent > 0) {
+      silent -= 1;
+      request.socket.destroy();
+      return;
+    }
     const limit = Number(query.get('limit'));
-    if (limit < 500) {
+    if (limit < PAGE) {
       most = Math.max(most, (alone += 1));
       response.on('close', () => (alone -= 1));
     }
@@ -105,18 +113,18 @@ const limits = (asked: readonly string[]): number[] =>
   asked.map((query) => Number(new URLSearchParams(query).get('limit')));
 
 test.each<[string, readonly string[], readonly number[]]>([
-  ['what is usual is one request', pods(400, 15), [500]],
-  ['many are pages', pods(1_200, 1), [500, 500, 500]],
-  ['large ones are asked for again, fewer at a time', pods(40, 250), [500, 125, 32, 32]],
+  ['what is usual is one request', pods(500, 10), [4_000]],
+  ['many are pages', pods(9_000, 0), [4_000, 4_000, 4_000]],
+  ['large ones are asked for again, fewer at a time', pods(80, 120), [4_000, 500, 63, 63]],
   [
     'small ones after large ones are more at a time again',
     [...pods(20, 500), ...pods(180, 1)],
-    [500, 125, 32, 8, 8, 8, 8, 32, 128, 500],
+    [4_000, 500, 63, 8, 8, 8, 16, 128, 1_024],
   ],
   [
     'one that is larger than a page comes alone',
     [...pods(1, 9 * KIB), ...pods(1, 1)],
-    [500, 125, 32, 8, 2, 1, 1],
+    [4_000, 500, 63, 8, 1, 1],
   ],
 ])('%s', async (_what, items, want) => {
   const { client, asked } = await serving({ items });
@@ -133,28 +141,38 @@ test('a page of many tiny parts is as much as one of many bytes', async () => {
   );
   const { client, asked } = await serving({ items });
   expect(names((await client.list(LISTED_PODS, {})).items)).toEqual(wanted(4));
-  // It is little text: each time more are tried.
-  expect(limits(asked)).toEqual([500, 125, 32, 8, 2, 1, 4, 1, 4, 1, 4]);
+  // It is little text: more are tried each time.
+  expect(limits(asked)).toEqual([4_000, 500, 63, 8, 1, 6, 1, 6, 1, 6]);
 });
 
 test('what the API server remembers may come all at once: then it is read as it is', async () => {
-  const { client, asked } = await serving({ items: pods(40, 250), ignoresLimit: true });
+  const { client, asked } = await serving({ items: pods(80, 120), ignoresLimit: true });
   const { items } = await client.list(LISTED_PODS, {}, { resourceVersion: '0' });
-  expect(names(items)).toEqual(wanted(40));
-  expect(asked).toEqual(['resourceVersion=0&limit=500', 'limit=125', 'limit=32', 'continue=32&limit=32']);
+  expect(names(items)).toEqual(wanted(80));
+  expect(asked).toEqual(['resourceVersion=0&limit=4000', 'limit=500', 'limit=63', 'continue=63&limit=63']);
 });
 
 test('a later page that is no longer there: the list starts again', async () => {
-  const { client, asked } = await serving({ items: pods(600, 1), expires: 2 });
-  expect(names((await client.list(LISTED_PODS, {})).items)).toEqual(wanted(600));
+  const { client, asked } = await serving({ items: pods(4_100, 0), expires: 2 });
+  expect(names((await client.list(LISTED_PODS, {})).items)).toEqual(wanted(4_100));
   expect(asked).toHaveLength(6);
 });
 
 test('but not for ever', async () => {
-  const { client, asked } = await serving({ items: pods(600, 1), expires: 10 });
+  const { client, asked } = await serving({ items: pods(4_100, 0), expires: 10 });
   const error = await client.list(LISTED_PODS, {}).catch((thrown: unknown) => thrown);
   expect(isExpired(error)).toBe(true);
   expect(asked).toHaveLength(6);
+});
+
+test('what was not answered is asked for in smaller pages next time, until it is answered again', async () => {
+  const { client, asked } = await serving({ items: pods(10, 1), dead: 2 });
+  for (const isAnswered of [false, false, true, true]) {
+    const list = client.list(LISTED_PODS, {});
+    if (isAnswered) expect((await list).items).toHaveLength(10);
+    else await expect(list).rejects.toThrow(Unreachable);
+  }
+  expect(limits(asked)).toEqual([4_000, 500, 63, 4_000]);
 });
 
 test('an object that is to be written back is whole, and has its kind', async () => {
@@ -179,6 +197,6 @@ test('many lists at once: those that are large wait for each other', async () =>
   const { client, asked, mostAlone } = await serving({ items: pods(70, 100) });
   const lists = await Promise.all(Array.from({ length: 6 }, () => client.list(LISTED_PODS, {})));
   for (const { items } of lists) expect(names(items)).toEqual(wanted(70));
-  expect(limits(asked).filter((limit) => limit < 500)).not.toHaveLength(0);
+  expect(limits(asked).filter((limit) => limit < PAGE)).not.toHaveLength(0);
   expect(mostAlone()).toBe(1);
 });

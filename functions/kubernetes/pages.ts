@@ -1,25 +1,25 @@
 import type { ListOptions, ReadList } from './cluster.ts';
-import { isExpired, TooMuch } from './errors.ts';
+import { isExpired, TooMuch, Unreachable } from './errors.ts';
 import { readWithin, type Response } from './transport.ts';
 import type { Trimmed } from './trim.ts';
 
 const MIB = 1024 * 1024;
 
-/** Objects in a page: most namespaces have less of a kind, and are one request. Room for so many of a launcher's 15 KB each. */
-const PAGE = 500;
+/** Objects in a page. A cluster's migrations (1.8 KB each) are one request up to here, launchers (10 KB) up to 800. */
+const PAGE = 4_000;
 const PAGE_BYTES = 8 * MIB;
 /** Of all lists together that are being read; beyond that one page after the other is. */
 const SHARED_BYTES = 2 * PAGE_BYTES;
 /** What the API server has stored as 1.5 MiB may be six times that as JSON ("<" is sent as "\\u003c"). */
 const OBJECT_BYTES = 16 * MIB;
-/** JSON objects in one page: 500 launchers have 175,000; each takes 56 bytes of memory and more, however short its text is. */
+/** JSON objects in one page: 800 launchers have 226,000; each takes 56 bytes of memory and more, however short its text is. */
 const PAGE_PARTS = 300_000;
 /** Less text than this cannot hold too many of them. */
 const FEW_BYTES = 1 * MIB;
 /** Reads of a list whose later pages the API server does not remember any more. */
 const READS = 3;
 /** A page that is too large is asked for again with so many times fewer objects. */
-const FEWER = 4;
+const FEWER = 8;
 
 /** What is kept of an item; `bytes`: of its text, about. */
 export type Keeper<T> = (item: T, bytes: number) => Trimmed<T> | undefined;
@@ -44,6 +44,18 @@ interface ReadPage<T> {
   readonly date: Date;
 }
 
+interface PageOf {
+  readonly ask: () => Promise<Response>;
+  readonly limit: number;
+  readonly what: string;
+}
+
+const fewer = (limit: number): number => Math.ceil(limit / FEWER);
+
+/** After so many that took so many bytes: as many as would fill half a page, if the next ones are like them. */
+const more = (limit: number, bytes: number): number =>
+  Math.min(Math.max(limit, Math.floor((limit * PAGE_BYTES) / (2 * bytes))), limit * FEWER, PAGE);
+
 /**
  * Lists of one process, in bounded memory whatever is stored: page by page, each with a limit of bytes and cut down to what is
  * kept before the next one is asked for. What is small is one request.
@@ -51,6 +63,8 @@ interface ReadPage<T> {
 export class Lists {
   #shared = 0;
   #turn: Promise<unknown> = Promise.resolve();
+  /** Of kinds that were not answered in time, what to ask for at first: it may be for their size. */
+  readonly #first = new Map<string, number>();
   readonly #mostKept: number;
 
   /** `mostKept`: bytes of one list that are kept, about. */
@@ -71,13 +85,13 @@ export class Lists {
 
   async #pages<T>({ ask, keep, what }: Listing<T>, options: ListOptions): Promise<ReadList<T>> {
     const kept = new Kept(keep, { what, most: this.#mostKept });
-    let limit = PAGE;
+    let limit = this.#first.get(what) ?? PAGE;
     let query: Readonly<Record<string, string>> = { ...options };
     for (;;) {
-      const read = await this.#page<T>(() => ask({ ...query, limit: String(limit) }), limit);
+      const read = await this.#page<T>({ ask: () => ask({ ...query, limit: String(limit) }), limit, what });
       if (read === undefined) {
         if (limit === 1) throw new TooMuch(`one object of ${what} is larger than any should be`);
-        limit = Math.ceil(limit / FEWER);
+        limit = fewer(limit);
         // What the API server remembers (resourceVersion 0) it may give all at once, whatever the limit.
         if (query['continue'] === undefined) query = {};
         continue;
@@ -87,13 +101,21 @@ export class Lists {
       const { resourceVersion, continue: next = '' } = page.metadata;
       if (next === '') return { items: kept.items, resourceVersion, date };
       query = { continue: next };
-      if (bytes < PAGE_BYTES / (2 * FEWER)) limit = Math.min(limit * FEWER, PAGE);
+      limit = more(limit, bytes);
     }
   }
 
   /** undefined: it is more than may be read at once. */
-  async #page<T>(ask: () => Promise<Response>, limit: number): Promise<ReadPage<T> | undefined> {
-    return limit === PAGE ? this.#beside(ask) : this.#alone(ask, limit);
+  async #page<T>({ ask, limit, what }: PageOf): Promise<ReadPage<T> | undefined> {
+    try {
+      const read = await (limit === PAGE ? this.#beside<T>(ask) : this.#alone<T>(ask, limit));
+      this.#first.delete(what);
+      return read;
+    } catch (error) {
+      // Nobody waits for it a second time now; whoever asks next asks for less.
+      if (error instanceof Unreachable) this.#first.set(what, fewer(limit));
+      throw error;
+    }
   }
 
   /** Beside others, while all of them together are not too much. */

@@ -29,7 +29,7 @@ describe('the guard', () => {
     const readable = ['dist', '/var/run/secrets/kubernetes.io/serviceaccount'].map(
       (path) => `--allow-fs-read=${path}`,
     );
-    const small = ['--max-semi-space-size=1', '--no-opt', '--no-maglev'];
+    const small = ['--max-semi-space-size=1', '--max-old-space-size=112', '--no-opt', '--no-maglev'];
     expect(guardContainer()).toMatchObject({
       command: ['node', '--permission', ...readable, ...small, 'dist/guard.mjs'],
       securityContext: {
