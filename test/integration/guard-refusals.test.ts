@@ -158,8 +158,12 @@ describe('while a namespace is locked', () => {
   );
 
   test("a pod that says it is the migration's is refused to whoever is not KubeVirt", async () => {
-    const uid = tenant.migration()?.metadata.uid ?? '';
-    const labels = { [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher, [KUBEVIRT.migrationJobUID]: uid };
+    const [vmi] = (await lab.admin.list(VMIS, { namespace: name })).items;
+    const labels = {
+      [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher,
+      [KUBEVIRT.createdBy]: vmi?.metadata.uid ?? '',
+      [KUBEVIRT.migrationJobUID]: tenant.migration()?.metadata.uid ?? '',
+    };
     const pod = podOf('disguised');
     const body = { ...pod, metadata: { ...pod.metadata, labels } };
     const answer = await asTenant({ method: 'POST', path: inNamespace(name, 'pods'), body });

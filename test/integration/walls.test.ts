@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ANNOTATION, LABEL, POLICY, WEBHOOK } from '../../functions/domain/names.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, POLICY, WEBHOOK } from '../../functions/domain/names.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../local/policies-in-force.ts';
 import { WALLS, type Wall } from '../../local/walls.ts';
 import { expectAsBefore } from './support/as-before.ts';
@@ -41,7 +41,11 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
 
   /** What each attempt of the tenant's is answered. */
   async function refusals(tenant: Tenant): Promise<[string, number, string][]> {
-    const all = Object.entries(attempts(tenant.name, tenant.migration()?.metadata.uid ?? ''));
+    const { items: pods } = await lab.admin.list(PODS, {
+      namespace: tenant.name,
+      labelSelector: KUBEVIRT.migrationJobUID,
+    });
+    const all = Object.entries(attempts(tenant.name, pods[0]?.metadata.labels ?? {}));
     const answers = all.map(async ([what, request]): Promise<[string, number, string]> => {
       const { code, body } = await asTenant(request);
       return [what, code, String(body['message'])];
@@ -50,7 +54,7 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
   }
 
   const refused = (text: RegExp | string): [string, number, unknown][] =>
-    Object.keys(attempts('', '')).map((what) => [
+    Object.keys(attempts('', {})).map((what) => [
       what,
       403,
       typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text),

@@ -1,6 +1,6 @@
 import { KUBEVIRT as NAMES } from '../../functions/domain/names.ts';
-import type { Pod } from '../../functions/domain/objects.ts';
-import { PODS } from '../../functions/kubernetes/resources.ts';
+import type { Migration, Pod } from '../../functions/domain/objects.ts';
+import { MIGRATIONS, PODS, VMIS } from '../../functions/kubernetes/resources.ts';
 import { pause, type Clock } from '../../functions/clock.ts';
 import type { Client } from './client.ts';
 import type { Store } from './model/store.ts';
@@ -53,13 +53,19 @@ export class Tenant {
     this.#count += 1;
     const pod = tenantPod(`${name}-${String(this.#count)}`, random.pick(['50m', '50m', '100m', '800m']));
     // Now and then as if it were a migration's.
-    const labels = chance > 0.9 ? { labels: { [NAMES.migrationJobUID]: this.#aMigration() } } : {};
+    const labels = chance > 0.9 ? { labels: this.#ofTarget() } : {};
     await cluster.create(PODS, { ...pod, metadata: { ...pod.metadata, ...labels } });
   }
 
-  #aMigration(): string {
+  /** What a migration's target says of itself. */
+  #ofTarget(): Record<string, string> {
     const { store } = this.#parts;
-    return store.list('VirtualMachineInstanceMigration')[0]?.metadata.uid ?? 'none';
+    const [migration] = store.list<Migration>(MIGRATIONS.kind);
+    const vmi = store.list(VMIS.kind).find(({ metadata }) => metadata.name === migration?.spec.vmiName);
+    return {
+      [NAMES.migrationJobUID]: migration?.metadata.uid ?? 'none',
+      [NAMES.createdBy]: vmi?.metadata.uid ?? 'none',
+    };
   }
 
   #own(): readonly Pod[] {

@@ -1,4 +1,4 @@
-import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
+import { LABEL } from '../../../functions/domain/names.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../api-request.ts';
 import { askUntil } from './eventually.ts';
 import type { Lab } from './lab.ts';
@@ -21,9 +21,12 @@ export async function asTenantAdmin({ admin, cluster }: Lab): Promise<Send> {
 }
 
 /** What each of them would do to a raised quota, by what it is. Small: an original's room is never the reason to refuse. */
-export const attempts = (namespace: string, migration: string): Readonly<Record<string, ApiRequest>> => ({
+export const attempts = (
+  namespace: string,
+  ofTarget: Readonly<Record<string, string>>,
+): Readonly<Record<string, ApiRequest>> => ({
   'a pod': podIn(namespace, {}),
-  'a pod with the label of the target': podIn(namespace, { [KUBEVIRT.migrationJobUID]: migration }),
+  'a pod with the labels of the target': podIn(namespace, ofTarget),
   'the quota’s change': patchOf(namespace, { spec: { hard: { pods: '100' } } }),
   'the quota’s label': patchOf(namespace, { metadata: { labels: { [LABEL.raised]: null } } }),
   'the quota’s end': { method: 'DELETE', path: pathOf(namespace) },
@@ -31,7 +34,7 @@ export const attempts = (namespace: string, migration: string): Readonly<Record<
 
 const resources = { requests: { cpu: '10m', memory: '1Mi' }, limits: { cpu: '10m', memory: '1Mi' } };
 
-const podIn = (namespace: string, labels: Record<string, string>): ApiRequest => ({
+const podIn = (namespace: string, labels: Readonly<Record<string, string>>): ApiRequest => ({
   method: 'POST',
   path: `/api/v1/namespaces/${namespace}/pods`,
   body: {
