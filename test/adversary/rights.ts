@@ -12,10 +12,14 @@ import type { Kind } from './tenants/plan.ts';
 const ALL = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
 const vmmrqs = ['virtualmachinemigrationresourcequotas', 'virtualmachinemigrationresourcequotas/status'];
 
-/** Resizing belongs to the editor of a namespace, KubeVirt lets its users see their migrations. */
+/** Resizing belongs to the editor of a namespace, KubeVirt lets its users see their VMs and migrations. */
 const USERS_OF_VMS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods/resize'], verbs: ['get', 'update', 'patch'] },
-  { apiGroups: ['kubevirt.io'], resources: ['virtualmachineinstancemigrations'], verbs: ALL.slice(0, 3) },
+  {
+    apiGroups: ['kubevirt.io'],
+    resources: ['virtualmachineinstances', 'virtualmachineinstancemigrations'],
+    verbs: ALL.slice(0, 3),
+  },
 ];
 
 /**

@@ -5,10 +5,10 @@ import type { Sight } from './sight.ts';
 type Way = '' | '/status';
 
 /** A lock as we write it, for the tenant's own ends. */
-function forgedLock({ token, migration, migrationUid }: Sight): string {
+function forgedLock({ token, migration, migrationUid, vmiUid }: Sight): string {
   const acquiredAt = new Date().toISOString();
   const expiresAt = new Date(Date.now() + 30_000).toISOString();
-  const migrations = [{ name: migration, uid: migrationUid }];
+  const migrations = [{ name: migration, uid: migrationUid, vmi: vmiUid }];
   return JSON.stringify({ v: 1, token, acquiredAt, expiresAt, migrations, quotas: [] });
 }
 

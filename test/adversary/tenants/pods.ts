@@ -21,8 +21,9 @@ interface Shape {
   readonly spec: object;
 }
 
-const forged = ({ migrationUid }: Sight): Record<string, string> => ({
+const forged = ({ migrationUid, vmiUid }: Sight): Record<string, string> => ({
   [KUBEVIRT.migrationJobUID]: migrationUid,
+  [KUBEVIRT.createdBy]: vmiUid,
 });
 
 /** Every way to be charged, or not to be. */
@@ -145,7 +146,7 @@ export const mislabelPods: Attack = {
     const labels =
       n % 2 === 0
         ? { ...forged(sight), [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher }
-        : { [KUBEVIRT.migrationJobUID]: null, [KUBEVIRT.launcherLabel]: null };
+        : { [KUBEVIRT.migrationJobUID]: null, [KUBEVIRT.createdBy]: null, [KUBEVIRT.launcherLabel]: null };
     return [
       {
         shape: n % 2 === 0 ? 'label: a pod as the target' : 'label: taken off again',

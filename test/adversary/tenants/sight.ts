@@ -4,7 +4,7 @@ import type { Migration, ResourceQuota } from '../../../functions/domain/objects
 import { isFinal } from '../../../functions/domain/migration.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { follow } from '../../../functions/kubernetes/follow.ts';
-import { MIGRATIONS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { MIGRATIONS, RESOURCE_QUOTAS, VMIS } from '../../../functions/kubernetes/resources.ts';
 
 /** What a tenant sees of its own namespace, by its own watches. */
 export interface Sight {
@@ -14,6 +14,8 @@ export interface Sight {
   /** The UID of the migration that waits or runs; of nobody when none does. */
   readonly migrationUid: string;
   readonly migration: string;
+  /** Of the namespace's VM. */
+  readonly vmiUid: string;
   readonly quotas: readonly ResourceQuota[];
   /** A quota says that it is raised. */
   readonly isRaised: boolean;
@@ -44,6 +46,7 @@ export async function watchOwnNamespace(
   };
   const onError = (): void => undefined;
   const where = { namespace };
+  const [vmi] = (await cluster.list(VMIS, where)).items;
   void follow(
     cluster,
     { type: RESOURCE_QUOTAS, where, signal },
@@ -83,6 +86,7 @@ export async function watchOwnNamespace(
     get migration() {
       return waiting()?.metadata.name ?? 'nobody';
     },
+    vmiUid: vmi?.metadata.uid ?? NOBODY,
     get quotas() {
       return [...quotas.values()];
     },
