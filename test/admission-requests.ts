@@ -33,12 +33,12 @@ function post(namespace: string, plural: string, body: object): ApiRequest {
   return { method: 'POST', path: `/api/v1/namespaces/${namespace}/${plural}?${DRY_RUN}`, body };
 }
 
-export function changePod(namespace: string, subresource: string): ApiRequest {
+export function changePod(namespace: string, subresource: string, name = 'pod'): ApiRequest {
   const body =
     subresource === ''
       ? { metadata: { labels: { changed: 'true' } } }
       : { spec: { containers: [{ name: 'main', resources: { requests: { cpu: '20m' } } }] } };
-  const path = `/api/v1/namespaces/${namespace}/pods/pod${subresource}?${DRY_RUN}`;
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}${subresource}?${DRY_RUN}`;
   return { method: 'PATCH', path, body, contentType: 'application/strategic-merge-patch+json' };
 }
 

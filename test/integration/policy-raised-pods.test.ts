@@ -28,6 +28,7 @@ import {
   RELEASED,
   startPolicyScene,
   STOLEN,
+  type TARGETS,
   TWICE,
   UNTIL,
   vmiOf,
@@ -116,9 +117,21 @@ describe(POLICY.raisedPods, () => {
     expect(await world.ask(user, podOf(namespace, migration))).toMatchObject({ by: raisedPods, code: 403 });
   });
 
-  test('judges what grows in place as well', async () => {
-    expect(await world.ask('editor', changePod(RAISED, '/resize'))).toMatchObject({ by: raisedPods });
-    expect(await world.ask('editor', changePod(FREE, '/resize'))).toEqual({ by: 'nobody' });
+  interface Growth {
+    readonly user: string;
+    readonly pod?: keyof typeof TARGETS;
+    readonly namespace?: string;
+  }
+
+  test.each<[string, Growth, string]>([
+    ['a tenant’s pod', { user: 'editor' }, raisedPods],
+    ['a tenant’s pod where no quota is raised', { user: 'editor', namespace: FREE }, 'nobody'],
+    ['a target pod of the migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-one' }, 'nobody'],
+    ['a target pod of the migration, by a tenant', { user: 'editor', pod: 'target-of-one' }, raisedPods],
+    ['that of another migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-longer' }, raisedPods],
+    ['a pod of no migration, by KubeVirt', { user: 'kubevirt' }, raisedPods],
+  ])('judges what grows in place as well: %s', async (_what, { user, pod, namespace = RAISED }, by) => {
+    expect(await world.ask(user, changePod(namespace, '/resize', pod))).toMatchObject({ by });
   });
 
   test.each<[string, (namespace: string) => ApiRequest]>([

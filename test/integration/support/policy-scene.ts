@@ -46,6 +46,9 @@ export const ofAttachment = (migration: string): Record<string, string> => ({
   [KUBEVIRT.migrationJobUID]: migration,
 });
 
+/** Target pods that are there already, in RAISED: by their names, of these migrations. */
+export const TARGETS = { 'target-of-one': ONE, 'target-of-longer': LONGER } as const;
+
 const LOCK = JSON.stringify({
   v: 1,
   token: TOKEN,
@@ -96,6 +99,10 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
     await world.tenant(namespace, metadata, quotas);
     await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: POD_SPEC });
     await world.admin.create(CLAIMS, { ...CLAIM, metadata: { ...CLAIM.metadata, namespace } });
+  }
+  for (const [name, uid] of Object.entries(TARGETS)) {
+    const metadata = { name, namespace: RAISED, labels: { [KUBEVIRT.migrationJobUID]: uid } };
+    await world.admin.create(PODS, { metadata, spec: POD_SPEC });
   }
   await world.installPolicies(await render('config/policies'));
   return world;
