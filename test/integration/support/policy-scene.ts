@@ -101,7 +101,7 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
     await world.admin.create(CLAIMS, { ...CLAIM, metadata: { ...CLAIM.metadata, namespace } });
   }
   for (const [name, uid] of Object.entries(TARGETS)) {
-    const metadata = { name, namespace: RAISED, labels: { [KUBEVIRT.migrationJobUID]: uid } };
+    const metadata = { name, namespace: RAISED, labels: ofTarget(uid) };
     await world.admin.create(PODS, { metadata, spec: POD_SPEC });
   }
   await world.installPolicies(await render('config/policies'));
