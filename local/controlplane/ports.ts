@@ -6,10 +6,15 @@ const FIRST = 20_000;
 const LAST = 32_000;
 const TRIES = 50;
 
+/** By this process; not all of them are listened on yet. */
+const given = new Set<number>();
+
 /** A port of 127.0.0.1 that was free a moment ago: the caller tries again with another when it no longer is. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const port = randomInt(FIRST, LAST);
+    if (given.has(port)) continue;
+    given.add(port);
     if (await canListen(port)) return port;
   }
   throw new Error(`no free port on 127.0.0.1 between ${FIRST} and ${LAST} after ${TRIES} tries`);

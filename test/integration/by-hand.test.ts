@@ -8,6 +8,7 @@ import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { isEnforced } from '../../functions/domain/enforced.ts';
 import { ensureBinaries } from '../../local/controlplane/binaries/ensure.ts';
 import { marksOn } from './support/at-rest.ts';
+import { askUntil } from './support/eventually.ts';
 import { breaches, wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { EVERYTHING, losses, WHAT_ENDS_A_LOCK } from './support/losses.ts';
@@ -38,7 +39,17 @@ beforeAll(async () => {
     PATH: `${dirname(kubectl)}${delimiter}${process.env['PATH'] ?? ''}`,
     KUBECONFIG: lab.cluster.controlPlane.adminKubeconfig,
   };
-  shell = (commands) => promisify(execFile)('sh', ['-ec', commands], { env });
+  const once = async (commands: string): Promise<boolean> => {
+    try {
+      await promisify(execFile)('sh', ['-ec', commands], { env });
+      return true;
+    } catch (error) {
+      if (!String(error).includes('(Conflict)')) throw error;
+      return false;
+    }
+  };
+  // As the docs say: whoever is told of a conflict runs it again.
+  shell = (commands) => askUntil('there is no conflict', () => once(commands), Boolean);
 });
 
 afterAll(async () => {

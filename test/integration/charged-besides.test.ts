@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
 import type { New, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { isRefused } from '../../functions/kubernetes/errors.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { changeClaim, CLAIM, createClaim, createPod, giveDeadline, POD_SPEC } from '../admission-requests.ts';
 import { askUntil } from './support/eventually.ts';
@@ -40,18 +41,27 @@ beforeAll(async () => {
   const namespace = TENANT;
   const pod = await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: WITH_DEVICE });
   const { name, uid } = pod.object.metadata;
-  await world.admin.create(CLAIMS, {
+  const claim = {
     ...CLAIM,
     metadata: {
       ...{ name: 'claim', namespace, annotations: MARKED },
       ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid, controller: true }],
     },
-  });
+  };
+  await askUntil(
+    'quota admission has heard of the pod, whose the claim is',
+    () => world.admin.create(CLAIMS, claim).catch(whenRefused),
+    (made) => made !== undefined,
+  );
 });
 
 afterAll(async () => {
   await world.stop();
 });
+
+const whenRefused = (error: unknown): undefined => {
+  if (!isRefused(error)) throw error;
+};
 
 const [container] = POD_SPEC.containers;
 const one = { [DEVICE]: '1' };

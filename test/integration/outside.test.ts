@@ -30,7 +30,7 @@ const histories: History[] = [];
 beforeAll(async () => {
   folder = temporaryFolder('mtq-outside-test-');
   controlPlane = await startControlPlane();
-  admin = connect(controlPlane.adminKubeconfig);
+  admin = connect(controlPlane.adminKubeconfig, 'admin');
   await installKubeVirt(admin);
   const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };
   kubevirt = await startKubeVirt({

@@ -283,7 +283,8 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'functions/lock/decide.ts',
         find: '    migrations: [...migrations],',
-        replace: "    migrations: [...migrations, { name: 'nobody', uid: 'uid-of-nobody' }],",
+        replace:
+          "    migrations: [...migrations, { name: 'nobody', uid: 'uid-of-nobody', vmi: 'uid-of-no-vmi' }],",
       },
     ],
   },
@@ -294,7 +295,8 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'functions/lock/decide.ts',
         find: '    migrations: [...migrations],',
-        replace: '    migrations: snapshot.migrations.map(({ metadata: { name, uid } }) => ({ name, uid })),',
+        replace:
+          "    migrations: snapshot.migrations.map(({ metadata: { name, uid }, spec }) => ({ name, uid, vmi: snapshot.vmis.get(spec.vmiName ?? '')?.metadata.uid ?? 'none' })),",
       },
     ],
   },
