@@ -1,4 +1,4 @@
-import { lockOf, passOf, passOfPod, type LockState } from '../functions/domain/lock.ts';
+import { isLockedFor, lockOf, type LockState } from '../functions/domain/lock.ts';
 import { ANNOTATION, LABEL, OUR_USERS, userOf, WEBHOOK } from '../functions/domain/names.ts';
 import type { Namespace } from '../functions/domain/objects.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
@@ -67,8 +67,8 @@ function reviewLocked({ request, namespace, ...kubevirt }: ReviewInput): Decisio
  * VMI are on its launcher too, and only who made it can be nobody else's.
  */
 function reviewPod(request: AdmissionRequest, state: LockState, controller: string): Decision {
-  const pass = request.object === null ? undefined : passOfPod(request.object);
-  const isOfLock = state.kind === 'held' && state.lock.migrations.some((each) => passOf(each) === pass);
+  const { object } = request;
+  const isOfLock = state.kind === 'held' && object !== null && isLockedFor(state.lock, object);
   const isCreate = request.operation === 'CREATE' && (request.subResource ?? '') === '';
   if (isCreate && isOfLock && request.userInfo.username === controller) return ALLOWED;
   return refuse(lockedMessage(request, state));

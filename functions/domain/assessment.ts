@@ -5,6 +5,7 @@ import type { Admitted, QuotaToRaise, Reference } from './lock.ts';
 import { blockedAmong, hasTarget, overlaps, type Blocked } from './migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from './missing-pod.ts';
 import { REASON } from './names.ts';
+import type { VirtualMachineInstance } from './objects.ts';
 import { obstacleOf } from './obstacle.ts';
 import { formatQuantity } from './quantity.ts';
 import { judgeRaise, lacked, type Turn } from './raise-verdict.ts';
@@ -88,10 +89,13 @@ function judgeInTurn(
 
 const isRaised = (verdict: Verdict | undefined): boolean => verdict?.verdict === 'FitsWithRaise';
 
+const vmiOf = ({ migration }: Blocked, { vmis }: NamespaceSnapshot): VirtualMachineInstance | undefined =>
+  vmis.get(migration.spec.vmiName ?? '');
+
 /** Without its VMI nothing is raised for it. */
-function admittedOf({ migration, waiting }: Blocked, { vmis }: NamespaceSnapshot): Admitted[] {
-  const vmi = vmis.get(migration.spec.vmiName ?? '');
-  return vmi === undefined ? [] : [{ ...waiting, vmi: vmi.metadata.uid }];
+function admittedOf(blocked: Blocked, snapshot: NamespaceSnapshot): Admitted[] {
+  const vmi = vmiOf(blocked, snapshot);
+  return vmi === undefined ? [] : [{ ...blocked.waiting, vmi: vmi.metadata.uid }];
 }
 
 /** Of the keys that the quota has: what the raise is computed from again, when it is made. */
@@ -105,7 +109,7 @@ function needOf({ uid }: Reference, { snapshot, raisedFor }: Turn): Record<strin
 function judge(blocked: Blocked, turn: Turn): Finding {
   const { snapshot } = turn;
   const { migration } = blocked;
-  const vmi = snapshot.vmis.get(migration.spec.vmiName ?? '');
+  const vmi = vmiOf(blocked, snapshot);
   if (vmi === undefined) {
     return finding('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
   }
@@ -131,8 +135,8 @@ function parallelHold(
   return finding('Waiting', REASON.parallelLimit, why);
 }
 
-const nodeOf = ({ migration }: Blocked, { vmis }: NamespaceSnapshot): string | undefined =>
-  vmis.get(migration.spec.vmiName ?? '')?.status?.nodeName;
+const nodeOf = (blocked: Blocked, snapshot: NamespaceSnapshot): string | undefined =>
+  vmiOf(blocked, snapshot)?.status?.nodeName;
 
 function judgeRoom(missing: MissingPod, turn: Turn): Finding {
   const { snapshot, taken } = turn;

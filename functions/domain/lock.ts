@@ -99,6 +99,12 @@ const otherVersionSchema = z
 /** The content of the lock annotation. Its meaning is fixed for every version: token, expiresAt. */
 export type Lock = z.infer<typeof lockSchema>;
 
+/** It is a pod that the lock was taken for; who made it is another question. */
+export function isLockedFor({ migrations }: Lock, pod: KubernetesObject): boolean {
+  const pass = passOfPod(pod);
+  return migrations.some((migration) => passOf(migration) === pass);
+}
+
 export type LockState =
   | { readonly kind: 'none' }
   /** Something is there that is no lock of ours: counts as expired, is repaired and never replaced. */

@@ -3,7 +3,7 @@ import { grantOf } from '../domain/grant.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { enforcesNoMore, loweredStatus } from '../domain/enforced.ts';
-import { type ForeignEdit } from '../domain/restore.ts';
+import type { ForeignEdit } from '../domain/restore.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';

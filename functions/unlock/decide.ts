@@ -8,7 +8,7 @@ import {
   type Attempt,
 } from '../domain/attempt.ts';
 import { grantOf } from '../domain/grant.ts';
-import { lockOf, passOf, passOfPod, withoutLock, type Lock } from '../domain/lock.ts';
+import { isLockedFor, lockOf, withoutLock, type Lock } from '../domain/lock.ts';
 import { blockedAmong, gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
@@ -154,7 +154,5 @@ function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
 /** Made after the second in which the lock was taken, and not one of the lock's migrations'. */
 function isStranger(pod: Pod, lock: Lock): boolean {
   const taken = Math.floor(Date.parse(lock.acquiredAt) / 1_000) * 1_000;
-  const pass = passOfPod(pod);
-  const isOurs = lock.migrations.some((migration) => passOf(migration) === pass);
-  return !isOurs && Date.parse(pod.metadata.creationTimestamp) > taken;
+  return !isLockedFor(lock, pod) && Date.parse(pod.metadata.creationTimestamp) > taken;
 }

@@ -141,8 +141,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'webhook/review.ts',
-        find: "const isOfLock = state.kind === 'held' && state.lock.migrations.some((each) => passOf(each) === pass);",
-        replace: "const isOfLock = state.kind === 'held' && pass !== undefined;",
+        find: 'object !== null && isLockedFor(state.lock, object);',
+        replace: "object?.metadata.labels?.['kubevirt.io/migrationJobUID'] !== undefined;",
       },
     ],
   },
