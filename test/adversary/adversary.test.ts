@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { runAdversary } from './adversary.ts';
+import { attacked } from './adversary.ts';
 import {
   expectAllThrough,
   expectNobodyStole,
@@ -11,7 +11,6 @@ import {
 } from './expectations.ts';
 import * as RUNS from './runs.ts';
 import { WALL } from '../integration/support/wall.ts';
-import { tableOf } from './table.ts';
 
 /** At least so many releases in each world; RELEASES in the environment for fewer or more. */
 const RELEASES = Number(process.env['RELEASES'] ?? 200);
@@ -34,48 +33,32 @@ test.each([
   // The policies would hold without it: here only the waiting does.
   { run: RUNS.TWO_API_SERVERS, order: { ...ORDER, wall: 'webhook' as const } },
 ])('$run.name, walls: $order.wall: nobody steals', async ({ run, order }) => {
-  const adversary = await runAdversary(run, order);
-  try {
-    process.stdout.write(tableOf(adversary.result));
+  await attacked(run, order, async (adversary) => {
     expectNobodyStole(adversary);
     expectPaused(adversary);
     await expectAllThrough(adversary);
     expectUnbroken(adversary);
-  } finally {
-    await adversary.lab.stop();
-  }
+  });
 });
 
 test('waiting longer than the slow webhook takes leaves no stranger above an original', async () => {
-  const adversary = await runAdversary(RUNS.SLOW_VALIDATING_SETTLED, ORDER);
-  try {
-    process.stdout.write(tableOf(adversary.result));
+  await attacked(RUNS.SLOW_VALIDATING_SETTLED, ORDER, async (adversary) => {
     expectNobodyStole(adversary);
     expect(strangersOf(adversary).filter(({ isAbove }) => isAbove)).toEqual([]);
     await expectAllThrough(adversary);
-  } finally {
-    await adversary.lab.stop();
-  }
+  });
 });
 
 test('a lag that nobody waits for does not open the policies', async () => {
-  const adversary = await runAdversary(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'policies' });
-  try {
-    process.stdout.write(tableOf(adversary.result));
+  await attacked(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'policies' }, async (adversary) => {
     expectNothingStolen(adversary);
     await expectAllThrough(adversary);
     expectUnbroken(adversary);
-  } finally {
-    await adversary.lab.stop();
-  }
+  });
 });
 
 test('a lag that nobody waits for opens the webhooks alone: who gets in is counted', async () => {
-  const adversary = await runAdversary(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'webhook', releases: 2 });
-  try {
-    process.stdout.write(tableOf(adversary.result));
+  await attacked(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'webhook', releases: 2 }, (adversary) => {
     expect(lateOf(adversary).filter(({ isAbove }) => isAbove)).not.toEqual([]);
-  } finally {
-    await adversary.lab.stop();
-  }
+  });
 });

@@ -20,6 +20,7 @@ import { untilRest } from './rest.ts';
 import { bindRights, createRoles, userOfTenant } from './rights.ts';
 import type { Run } from './runs.ts';
 import { startSlowWebhook } from './slow-webhook.ts';
+import { tableOf } from './table.ts';
 import type { Kind, Plan, Report } from './tenants/plan.ts';
 import { BALLAST, BALLAST_MEMORY } from './tenants/pods.ts';
 import { COUNTED, COUNTED_HARD } from './tenants/quotas.ts';
@@ -60,7 +61,7 @@ export interface Adversary {
 }
 
 /** Runs it all; rejects, leaving nothing behind, when the world could not be set up. */
-export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<Adversary> {
+async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<Adversary> {
   const kinds = kindsOf(run);
   const users = kinds.map((_, index) => userOfTenant(namespaceOf(index)));
   const lab = await startLab({
@@ -75,6 +76,21 @@ export async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<
   } catch (error) {
     await lab.stop();
     throw error;
+  }
+}
+
+/** Runs it, prints what it came to, and stops it when `look` has looked at it. */
+export async function attacked(
+  run: Run,
+  wish: Wish,
+  look: (adversary: Adversary) => Promise<void> | void,
+): Promise<void> {
+  const adversary = await runAdversary(run, wish);
+  try {
+    process.stdout.write(tableOf(adversary.result));
+    await look(adversary);
+  } finally {
+    await adversary.lab.stop();
   }
 }
 

@@ -1,5 +1,5 @@
 import { jest, test } from '@jest/globals';
-import { runAdversary } from '../adversary/adversary.ts';
+import { attacked } from '../adversary/adversary.ts';
 import {
   expectAllThrough,
   expectNobodyStole,
@@ -7,7 +7,6 @@ import {
   expectUnbroken,
 } from '../adversary/expectations.ts';
 import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from '../adversary/runs.ts';
-import { tableOf } from '../adversary/table.ts';
 import { WALL } from './support/wall.ts';
 
 /** A short form of test/adversary, which does at least 200 releases in each of its worlds (npm run test:long). */
@@ -22,14 +21,10 @@ test.each([
   { ...PAUSED, order: FEW },
   { ...TWO_API_SERVERS, order: FEW },
 ])('$name: nobody steals', async ({ order, ...run }) => {
-  const adversary = await runAdversary(run, order);
-  try {
-    process.stdout.write(tableOf(adversary.result));
+  await attacked(run, order, async (adversary) => {
     expectNobodyStole(adversary);
     expectPaused(adversary);
     await expectAllThrough(adversary);
     expectUnbroken(adversary);
-  } finally {
-    await adversary.lab.stop();
-  }
+  });
 });
