@@ -1,4 +1,4 @@
-import { ANNOTATION, LABEL, PROOF_QUOTA } from '../functions/domain/names.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, PROOF_QUOTA } from '../functions/domain/names.ts';
 import type { ApiRequest } from './api-request.ts';
 
 /**
@@ -45,6 +45,19 @@ export function changePod(namespace: string, subresource: string, name = 'pod'):
 /** Its scope changes to Terminating. */
 export function giveDeadline(namespace: string): ApiRequest {
   return { ...changePod(namespace, ''), body: { spec: { activeDeadlineSeconds: 60 } } };
+}
+
+/** What says whose pod it is: of which VMI, of which migration, and which of its pods. */
+export const PASS_LABELS = [KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrationJobUID] as const;
+
+/** The pod says of itself that it is another one's. */
+export function relabelPod(namespace: string, key: string): ApiRequest {
+  return { ...changePod(namespace, ''), body: { metadata: { labels: { [key]: 'x' } } } };
+}
+
+export function ownPod(namespace: string, name: string): ApiRequest {
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'launcher', uid: 'any', controller: true };
+  return { ...changePod(namespace, '', name), body: { metadata: { ownerReferences: [owner] } } };
 }
 
 const CLAIMS = '/apis/resource.k8s.io/v1/namespaces';

@@ -69,6 +69,11 @@ const REQUESTS = {
   'a pod that gets a deadline': aRequest(
     fromTo(aTarget(), aTarget(aMigration(), podSpec({ activeDeadlineSeconds: 60 }))),
   ),
+  'a pod that says it is the target now': aRequest({
+    operation: 'UPDATE',
+    ...target('uid-of-mig0'),
+    oldObject: launcherOf('vm0').object,
+  }),
   'a claimed device': aRequest({ ...about('resourceclaims'), ...target('uid-of-mig0') }),
   'a changed claim': aRequest({
     ...about('resourceclaims'),

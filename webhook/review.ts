@@ -18,8 +18,8 @@ export const isAboutKeys = ({ resource }: AdmissionRequest): boolean => resource
 
 /**
  * The guard's whole judgement, pure. Refuses by default: every way to `allowed` is written out. What the webhooks'
- * matchConditions let pass never comes here; if it comes all the same it gets the same answer, but for the updates that no
- * quota counts (of a pod or a ResourceClaim): those are refused.
+ * matchConditions let pass never comes here; if it comes all the same it gets the same answer, but for the harmless
+ * updates of a pod or a ResourceClaim: those are refused.
  */
 export function review(input: ReviewInput): Decision {
   return isAboutKeys(input.request) ? reviewKeys(input.request) : reviewLocked(input);

@@ -41,6 +41,8 @@ import {
   giveDeadline,
   label,
   OF_ITS_POD,
+  PASS_LABELS,
+  relabelPod,
   POD_SPEC,
   replaceNamespace,
   replaceQuota,
@@ -116,6 +118,7 @@ describe(WEBHOOK.locked, () => {
     ['a pod', createPod(LOCKED)],
     ['a pod that grows', changePod(LOCKED, '/resize')],
     ['a pod that gets a deadline', giveDeadline(LOCKED)],
+    ...PASS_LABELS.map((key): [string, ApiRequest] => [`a pod’s other ${key}`, relabelPod(LOCKED, key)]),
     ['a device that is claimed', createClaim(LOCKED)],
     ['a claim that is its pod’s no more', changeClaim(LOCKED, OF_ITS_POD)],
     ['a new quota', createQuota(LOCKED)],
@@ -141,6 +144,7 @@ describe(WEBHOOK.locked, () => {
     expect(await ask('editor', changeQuota(FREE))).toBe('passes');
     expect(await ask('editor', createClaim(FREE))).toBe('passes');
     expect(await ask('editor', giveDeadline(FREE))).toBe('passes');
+    for (const key of PASS_LABELS) expect(await ask('editor', relabelPod(FREE, key))).toBe('passes');
   });
 
   test.each(RESERVED)('not about %s, whatever label somebody puts there', async (namespace) => {

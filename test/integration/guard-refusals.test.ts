@@ -131,6 +131,12 @@ describe('while a namespace is locked', () => {
       body: { spec: { activeDeadlineSeconds: 60 } },
       contentType: MERGE,
     },
+    "a pod's word that it is a migration's": {
+      method: 'PATCH',
+      path: inNamespace(name, 'pods/before'),
+      body: { metadata: { labels: { [KUBEVIRT.migrationJobUID]: 'any' } } },
+      contentType: MERGE,
+    },
     'a new quota': { method: 'POST', path: inNamespace(name, 'resourcequotas'), body: QUOTA },
     "a quota's change": {
       method: 'PATCH',

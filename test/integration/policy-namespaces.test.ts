@@ -23,12 +23,16 @@ import {
   giveDeadline,
   label,
   OF_ITS_POD,
+  ownPod,
+  PASS_LABELS,
+  relabelPod,
   replaceNamespace,
   replaceQuota,
 } from '../admission-requests.ts';
 import type { ApiRequest } from '../api-request.ts';
 import {
   ATTACHING,
+  ATTACHMENT,
   BROKEN,
   FREE,
   held,
@@ -119,6 +123,8 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
     ['a pod that says it is the migration’s', podOf(LOCKED, ONE)],
     ['a pod that grows', changePod(LOCKED, '/resize')],
     ['a pod that gets a deadline', giveDeadline(LOCKED)],
+    ...PASS_LABELS.map((key): [string, ApiRequest] => [`a pod’s other ${key}`, relabelPod(LOCKED, key)]),
+    ['an attachment pod that another launcher owns', ownPod(LOCKED, ATTACHMENT)],
     ['a device that is claimed', createClaim(LOCKED)],
     ['a claim that is its pod’s no more', changeClaim(LOCKED, OF_ITS_POD)],
     ['a new quota', createQuota(LOCKED)],

@@ -9,10 +9,14 @@ import {
   deletion,
   giveDeadline,
   OF_ITS_POD,
+  ownPod,
+  PASS_LABELS,
+  relabelPod,
 } from '../admission-requests.ts';
 import type { ApiRequest } from '../api-request.ts';
 import {
   ATTACHING,
+  ATTACHMENT,
   FOR_NOBODY,
   FREE,
   LOCKED,
@@ -145,6 +149,22 @@ describe(POLICY.raisedPods, () => {
     expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
   });
 
+  /** By it a migration would be taken for admitted, and the lock that did not help it for one that did. */
+  test.each<[string, (namespace: string) => ApiRequest]>([
+    ...PASS_LABELS.map((key): [string, (namespace: string) => ApiRequest] => [
+      `a pod’s other ${key}`,
+      (namespace): ApiRequest => relabelPod(namespace, key),
+    ]),
+    [
+      'an attachment pod that another launcher owns',
+      (namespace): ApiRequest => ownPod(namespace, ATTACHMENT),
+    ],
+  ])('judges %s: a pod that is there already is nobody’s target', async (_what, request) => {
+    expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
+    expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
+    expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
+  });
+
   test('KubeVirt’s controller too makes nothing but pods', async () => {
     const claim = createClaim(RAISED, ofTarget(ONE));
     expect(await world.ask('kubevirt', claim)).toMatchObject({ by: raisedPods, code: 403 });
@@ -152,6 +172,7 @@ describe(POLICY.raisedPods, () => {
 
   test.each<[string, ApiRequest]>([
     ['a changed pod', changePod(RAISED, '')],
+    ['a pod that another one owns', ownPod(RAISED, 'pod')],
     ['a deleted pod', deletion(RAISED, 'pods')],
     ['a changed claim', changeClaim(RAISED, { labels: { changed: 'true' } })],
   ])('does not judge %s, which takes no room', async (_what, request) => {

@@ -8,7 +8,10 @@ import { changeQuota, CLAIM, createPod, createQuota, POD_SPEC } from '../../admi
 import type { ApiRequest } from '../../api-request.ts';
 import { CLAIMS, startPolicyWorld, type PolicyWorld } from './policy-world.ts';
 
-/** Tenants, by what is the matter with them; each has a pod `pod`, a ResourceClaim `claim` and a quota `quota`, about neither. */
+/**
+ * Tenants, by what is the matter with them; each has a pod `pod`, an attachment pod, a ResourceClaim `claim` and a quota `quota`,
+ * which is about none of them.
+ */
 export const RAISED = 'tenant-raised';
 /** Two quotas, for other migrations each. */
 export const TWICE = 'tenant-raised-twice';
@@ -45,6 +48,8 @@ export const ofAttachment = (migration: string): Record<string, string> => ({
   [KUBEVIRT.launcherLabel]: KUBEVIRT.attachment,
   [KUBEVIRT.migrationJobUID]: migration,
 });
+
+export const ATTACHMENT = 'hp-volume-of-longer';
 
 /** Target pods that are there already, in RAISED: by their names, of these migrations. */
 export const TARGETS = { 'target-of-one': ONE, 'target-of-longer': LONGER } as const;
@@ -98,6 +103,8 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
   for (const [namespace, metadata, quotas] of tenants) {
     await world.tenant(namespace, metadata, quotas);
     await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: POD_SPEC });
+    const attachment = { name: ATTACHMENT, namespace, labels: ofAttachment(LONGER) };
+    await world.admin.create(PODS, { metadata: attachment, spec: POD_SPEC });
     await world.admin.create(CLAIMS, { ...CLAIM, metadata: { ...CLAIM.metadata, namespace } });
   }
   for (const [name, uid] of Object.entries(TARGETS)) {

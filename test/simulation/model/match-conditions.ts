@@ -1,4 +1,5 @@
-import { ANNOTATION, isReserved, LABEL, OUR_USERS } from '../../../functions/domain/names.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { ANNOTATION, isReserved, KUBEVIRT, LABEL, OUR_USERS } from '../../../functions/domain/names.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
 import type { AdmissionRequest } from '../../../webhook/admission.ts';
 
@@ -21,6 +22,14 @@ const OUR_USERS_IN_CEL = `request.userInfo.username in [
 const hasDeadline = (pod: AdmissionRequest['object']): boolean =>
   (pod as Partial<Pod> | null)?.spec?.activeDeadlineSeconds !== undefined;
 
+const PASS_LABELS = [KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrationJobUID];
+
+/** It may look like the pod that is waited for, and did not before. */
+const changesWhose = ({ object, oldObject }: AdmissionRequest): boolean =>
+  PASS_LABELS.some((label) => object?.metadata.labels?.[label] !== oldObject?.metadata.labels?.[label]) ||
+  (object?.metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment &&
+    !isDeepStrictEqual(object.metadata.ownerReferences, oldObject?.metadata.ownerReferences));
+
 const KEYS = [
   ['annotations', ANNOTATION.lock],
   ['annotations', ANNOTATION.lastAttempt],
@@ -34,20 +43,29 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
       && !['kube-', 'openshift-', 'knative-'].exists(prefix, request.namespace.startsWith(prefix))`,
     holds: ({ namespace = '' }) => !isReserved(namespace, 'kubevirt'),
   },
-  'not-an-uncharged-update': {
+  'not-a-harmless-update': {
     expression: `request.operation != 'UPDATE' || request.?subResource.orValue('') != ''
       || (request.resource.resource == 'pods'
       ? object.spec[?'activeDeadlineSeconds'].hasValue() != oldObject.spec[?'activeDeadlineSeconds'].hasValue()
+      || ['kubevirt.io', 'kubevirt.io/created-by', 'kubevirt.io/migrationJobUID'].exists(label,
+      object.metadata[?'labels'][?label] != oldObject.metadata[?'labels'][?label])
+      || object.metadata[?'labels'][?'kubevirt.io'].orValue('') == 'hotplug-disk'
+      && object.metadata[?'ownerReferences'] != oldObject.metadata[?'ownerReferences']
       : request.resource.resource != 'resourceclaims'
       || object.metadata[?'annotations'][?'resource.kubernetes.io/extended-resource-claim']
       != oldObject.metadata[?'annotations'][?'resource.kubernetes.io/extended-resource-claim']
       || object.metadata[?'ownerReferences'] != oldObject.metadata[?'ownerReferences'])`,
-    holds: ({ operation, subResource = '', resource, object, oldObject }) =>
-      operation !== 'UPDATE' ||
-      subResource !== '' ||
-      // (There are no ResourceClaims in the model.)
-      resource.resource !== 'pods' ||
-      hasDeadline(object) !== hasDeadline(oldObject),
+    holds: (request) => {
+      const { operation, subResource = '', resource, object, oldObject } = request;
+      return (
+        operation !== 'UPDATE' ||
+        subResource !== '' ||
+        // (There are no ResourceClaims in the model.)
+        resource.resource !== 'pods' ||
+        hasDeadline(object) !== hasDeadline(oldObject) ||
+        changesWhose(request)
+      );
+    },
   },
   'not-our-quota-update': {
     expression: `!(request.resource.resource == 'resourcequotas' && request.operation == 'UPDATE'

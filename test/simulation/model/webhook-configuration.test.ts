@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import {
   ANNOTATION,
+  KUBEVIRT,
   LABEL,
   OUR_USERS,
   SERVICE_ACCOUNT,
   userOf,
   WEBHOOK,
 } from '../../../functions/domain/names.ts';
+import type { Pod } from '../../../functions/domain/objects.ts';
 import { about, aRequest, by, fromTo } from '../../builders/admission.ts';
 import { aLauncher, podSpec } from '../../builders/kubevirt.ts';
 import { aNamespace } from '../../builders/namespace.ts';
@@ -78,6 +80,30 @@ describe('the conditions, as the CEL says them', () => {
     expect(update(withIt, labelled('changed')(withIt))).toBe(false);
     expect(passes(locked, aRequest({ ...about('pods/resize'), ...fromTo(without, without) }))).toBe(true);
     expect(passes(locked, aRequest({ ...fromTo(null, without) }))).toBe(true);
+  });
+
+  test.each([KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrationJobUID])(
+    'a pod is asked about when its label %s changes, by which it would be another one’s',
+    (key) => {
+      const [before, after] = [aLauncher(), labelled(key, 'x')(aLauncher())];
+      expect(passes(locked, aRequest(fromTo(before, after)))).toBe(true);
+      expect(passes(locked, aRequest(fromTo(after, before)))).toBe(true);
+    },
+  );
+
+  test('an attachment pod is asked about when another launcher owns it, others are not', () => {
+    const owned = (pod: Pod): Pod => ({
+      ...pod,
+      metadata: {
+        ...pod.metadata,
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Pod', name: 'launcher', uid: 'other', controller: true },
+        ],
+      },
+    });
+    const attachment = labelled(KUBEVIRT.launcherLabel, KUBEVIRT.attachment)(aLauncher());
+    expect(passes(locked, aRequest(fromTo(attachment, owned(attachment))))).toBe(true);
+    expect(passes(locked, aRequest(fromTo(aLauncher(), owned(aLauncher()))))).toBe(false);
   });
 
   test.each([
