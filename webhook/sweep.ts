@@ -1,13 +1,16 @@
 import { pause, type Clock } from '../functions/clock.ts';
 import type { OurEvent } from '../functions/domain/events.ts';
 import { fingerprint } from '../functions/domain/fingerprint.ts';
-import { grantOf } from '../functions/domain/grant.ts';
 import { isPending } from '../functions/domain/migration.ts';
-import { CONDITION, EVENT, LABEL } from '../functions/domain/names.ts';
+import { CONDITION, EVENT } from '../functions/domain/names.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../functions/domain/objects.ts';
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
-import { LISTED_MIGRATIONS_TO_COME, LISTED_QUOTAS, LISTED_VMMRQS } from '../functions/kubernetes/listed.ts';
+import {
+  LISTED_HIDDEN_GRANTS,
+  LISTED_MIGRATIONS_TO_COME,
+  LISTED_STATES_OF_VMMRQS,
+} from '../functions/kubernetes/listed.ts';
 import type { Log } from '../functions/log.ts';
 
 export interface SweepTools {
@@ -54,7 +57,7 @@ async function sweepMigrations(
   known: ReadonlyMap<string, Known>,
 ): Promise<ReadonlyMap<string, Known>> {
   const [vmmrqs, migrations] = await Promise.all([
-    tools.cluster.list(LISTED_VMMRQS, {}),
+    tools.cluster.list(LISTED_STATES_OF_VMMRQS, {}),
     tools.cluster.list(LISTED_MIGRATIONS_TO_COME, {}),
   ]);
   const next = new Map<string, Known>();
@@ -104,13 +107,10 @@ async function ask(tools: SweepTools, namespace: string, known: Known): Promise<
   return { ...known, nextAt: known.seen + Math.min(known.seen, MOST_SWEEPS_APART) };
 }
 
-/** Without the label the watch does not see them; nobody of ours leaves one, so somebody took the label off. */
+/** Nobody of ours leaves one: somebody took the label off. */
 async function sweepGrants({ cluster, repair, log }: SweepTools): Promise<void> {
-  const { items } = await cluster.list(LISTED_QUOTAS, {});
-  const hidden = items.filter(
-    (quota) => grantOf(quota).kind !== 'none' && quota.metadata.labels?.[LABEL.raised] === undefined,
-  );
-  const repairs = [...new Set(hidden.map(namespaceOf))].map((namespace) => {
+  const { items } = await cluster.list(LISTED_HIDDEN_GRANTS, {});
+  const repairs = [...new Set(items.map(namespaceOf))].map((namespace) => {
     log('warn', 'a quota holds a grant without the label', { namespace });
     return repair(namespace, undefined);
   });

@@ -45,11 +45,14 @@ const isOwnedBy = ({ metadata }: Pod, owner: string | undefined): boolean =>
 const isAttachment = ({ metadata }: Pod): boolean =>
   metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
 
-/** The target launcher that KubeVirt would take for it: of its own VMI, whatever other pods say of themselves. */
+/**
+ * The target launcher that KubeVirt makes for it: of its own VMI, which owns it, whatever other pods say of themselves. Who is
+ * blocked is asked no less strictly (waitingOf): or a pod of labels alone would be no target before a lock, and one in it.
+ */
 const ownTargetOf = ({ vmi, ...reference }: Admitted, pods: readonly Pod[]): Pod | undefined =>
   targetPodOf(
     reference,
-    pods.filter((pod) => vmOf(pod) === vmi),
+    pods.filter((pod) => vmOf(pod) === vmi && isOwnedBy(pod, vmi)),
   );
 
 /** The pod that it waits for, once it is admitted. */

@@ -6,7 +6,7 @@ import type { Migration } from '../domain/objects.ts';
 import { endedLately, waitingForAPlace } from '../domain/parallel-turn.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { remembered, type Reader, type ReadList } from '../kubernetes/cluster.ts';
-import { LISTED_MIGRATIONS, LISTED_VMMRQS } from '../kubernetes/listed.ts';
+import { LISTED_MIGRATIONS, LISTED_STATES_OF_VMMRQS } from '../kubernetes/listed.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot, type Subject } from '../kubernetes/snapshot.ts';
@@ -85,7 +85,7 @@ function isPlaceFree({ kind, type }: Wake, { items, date }: ReadList<Migration>)
 
 /** A place among KubeVirt's parallel migrations is free, which no event tells whoever waits for it in another namespace. */
 async function offerPlace({ namespace, id }: Wake, { cluster, post }: Tools): Promise<void> {
-  const { items } = await cluster.list(LISTED_VMMRQS, {});
+  const { items } = await cluster.list(LISTED_STATES_OF_VMMRQS, {});
   const about = { type: EVENT.sweepRequested, from: 'feasibility', cause: id } as const;
   await Promise.all(waitingForAPlace(items, namespace).map((each) => post({ ...about, namespace: each })));
 }

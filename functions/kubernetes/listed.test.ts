@@ -45,7 +45,7 @@ import { claimShortfall } from '../domain/claims.ts';
 import { growthOf } from '../domain/growth.ts';
 import { LIMIT_RANGER, withoutDefaults } from '../domain/limit-ranges.ts';
 import { overlaps } from '../domain/migration.ts';
-import { ANNOTATION, KUBEVIRT } from '../domain/names.ts';
+import { ANNOTATION, KUBEVIRT, LABEL } from '../domain/names.ts';
 import type { KubernetesObject, Migration, Pod, PodAffinityTerm } from '../domain/objects.ts';
 import { podUsage } from '../domain/pod-usage.ts';
 import { quotaCoversPod } from '../domain/scopes.ts';
@@ -57,12 +57,12 @@ import {
   LISTED_EVENTS,
   LISTED_LIMIT_RANGES,
   LISTED_MIGRATIONS,
+  LISTED_HIDDEN_GRANTS,
   LISTED_MIGRATIONS_TO_COME,
   LISTED_PODS,
-  LISTED_QUOTAS,
   LISTED_STATES_OF_PODS,
+  LISTED_STATES_OF_VMMRQS,
   LISTED_VMIS,
-  LISTED_VMMRQS,
 } from './listed.ts';
 
 const LONG = 'x'.repeat(250 * 1024);
@@ -298,10 +298,8 @@ describe('what is kept of lists decides as the whole does', () => {
         };
         const cut: UnlockSnapshot = {
           ...whole,
-          quotas: kept(LISTED_QUOTAS, whole.quotas),
           migrations: kept(LISTED_MIGRATIONS, whole.migrations),
           pods: kept(LISTED_STATES_OF_PODS, whole.pods),
-          vmmrqs: kept(LISTED_VMMRQS, whole.vmmrqs),
           refusals: kept(LISTED_EVENTS, whole.refusals ?? []),
         };
         kinds.add(decideUnlock(whole).kind);
@@ -355,6 +353,52 @@ describe('whatever is stored', () => {
     const usual = LISTED_PODS.trim(aLauncher());
     expect(usual?.size).toBeGreaterThan(bytes(usual?.object) / 2);
     expect(LISTED_PODS.trim(endless)?.size).toBeLessThanOrEqual(16 * 1024);
+  });
+
+  /** As long as just fits beside nothing else. */
+  test.each([16_060, 16_200, 250 * 1024])(
+    'an annotation of %d bytes, and many owners, hide nothing of what it is and does',
+    (length) => {
+      const theirs = 'x'.repeat(length);
+      const owned = <T extends KubernetesObject>(object: T): T => ({
+        ...object,
+        metadata: {
+          ...object.metadata,
+          ownerReferences: many(1_000, () => ({ ...owner, uid: 'u', name: 'n' })),
+        },
+      });
+      const running = owned(aMigration(inPhase('Running'), annotated(ANNOTATION.nudged, theirs)));
+      const same = { status: { phase: 'Running' }, spec: running.spec };
+      expect(LISTED_MIGRATIONS.trim(running)?.object).toMatchObject(same);
+      expect(LISTED_MIGRATIONS_TO_COME.trim(running)?.object).toMatchObject(same);
+      const pod = owned(aLauncher('vm0', annotated(LIMIT_RANGER, theirs)));
+      expect(LISTED_PODS.trim(pod)?.object.spec).toMatchObject({ containers: pod.spec.containers });
+    },
+  );
+
+  test('of all migrations and VMMRQs of a cluster no more is kept than what is looked at there', () => {
+    const theirs = 'x'.repeat(1_000);
+    const more = { theirs, [ANNOTATION.nudged]: theirs };
+    const long = <T extends KubernetesObject>(object: T): T => ({
+      ...object,
+      metadata: {
+        ...object.metadata,
+        annotations: more,
+        labels: more,
+        ownerReferences: many(100, () => owner),
+      },
+    });
+    const vmmrq = aVmmrq(giving({ [theirs]: '1' }));
+    expect(LISTED_MIGRATIONS_TO_COME.trim(long(aMigration()))?.size).toBeLessThan(400);
+    expect(LISTED_STATES_OF_VMMRQS.trim(long(vmmrq))?.size).toBeLessThan(400);
+  });
+
+  test('of all quotas of a cluster those are kept that hold a grant without its label', () => {
+    const raised = aQuota(holding(aGrant()));
+    const { [LABEL.raised]: _, ...labels } = raised.metadata.labels ?? {};
+    const hidden = { ...raised, metadata: { ...raised.metadata, labels } };
+    const unreadable = aQuota(annotated(ANNOTATION.grant, LONG));
+    expect(kept(LISTED_HIDDEN_GRANTS, [aQuota(), raised, hidden, unreadable])).toHaveLength(2);
   });
 
   test('what has ended is nothing that a migration to come waits for', () => {

@@ -36,7 +36,6 @@ type Names = Readonly<Record<string, true>>;
 /** What lists do not say of an object, or nobody reads. */
 const OBJECT = { apiVersion: false, kind: false } as const;
 
-/** First what everything goes by, then what a tenant may make long. */
 const metadata = (labels: Names | false = false, annotations: Names | false = false): Keep<ObjectMeta> => ({
   name: true,
   generateName: false,
@@ -63,10 +62,27 @@ function listed<T extends KubernetesObject>(
   return { ...type, trim };
 }
 
-const POD_META = metadata(
-  { [KUBEVIRT.launcherLabel]: true, [KUBEVIRT.createdBy]: true, [KUBEVIRT.migrationJobUID]: true },
-  { [LIMIT_RANGER]: true },
-);
+const POD_LABELS = {
+  [KUBEVIRT.launcherLabel]: true,
+  [KUBEVIRT.createdBy]: true,
+  [KUBEVIRT.migrationJobUID]: true,
+} as const;
+/** In lists of the whole cluster: which it is. */
+const NAMED = {
+  name: true,
+  generateName: false,
+  namespace: true,
+  uid: true,
+  resourceVersion: false,
+  generation: false,
+  creationTimestamp: false,
+  deletionTimestamp: true,
+  labels: false,
+  finalizers: false,
+  ownerReferences: false,
+  annotations: false,
+  managedFields: false,
+} as const;
 const POD_STATUS = {
   phase: true,
   qosClass: false,
@@ -82,7 +98,7 @@ const AFFINITY = {
 /** As quotas look at a pod, and KubeVirt. */
 export const LISTED_PODS = listed<Pod>(PODS, {
   ...OBJECT,
-  metadata: POD_META,
+  metadata: metadata(POD_LABELS, { [LIMIT_RANGER]: true }),
   status: POD_STATUS,
   spec: {
     nodeName: true,
@@ -102,7 +118,7 @@ export const LISTED_STATES_OF_PODS = listed<Pod>(
   PODS,
   {
     ...OBJECT,
-    metadata: POD_META,
+    metadata: metadata(POD_LABELS),
     status: POD_STATUS,
     spec: {
       nodeName: true,
@@ -119,31 +135,34 @@ export const LISTED_STATES_OF_PODS = listed<Pod>(
   { most: 4 * 1024 },
 );
 
-const MIGRATION: Keep<Migration> = {
+const CONDITION_OF_MIGRATION = {
+  type: true,
+  status: true,
+  reason: false,
+  message: false,
+  observedGeneration: false,
+  lastProbeTime: false,
+  lastTransitionTime: false,
+} as const;
+
+export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, {
   ...OBJECT,
   metadata: metadata(false, { [ANNOTATION.nudged]: true }),
-  status: {
-    phase: true,
-    conditions: [
-      {
-        type: true,
-        status: true,
-        reason: false,
-        message: false,
-        observedGeneration: false,
-        lastProbeTime: false,
-        lastTransitionTime: false,
-      },
-    ],
-    phaseTransitionTimestamps: true,
-  },
+  status: { phase: true, conditions: [CONDITION_OF_MIGRATION], phaseTransitionTimestamps: true },
   spec: { vmiName: true, priority: true, sendTo: true, receive: true },
-};
+});
 
-export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, MIGRATION);
-
-/** Without those that have ended: KubeVirt keeps five of each VM. */
-export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(MIGRATIONS, MIGRATION, { unless: isFinal });
+/** Those of the whole cluster, and how far each is; without those that have ended: KubeVirt keeps five of each VM. */
+export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
+  MIGRATIONS,
+  {
+    ...OBJECT,
+    metadata: NAMED,
+    status: { phase: true, conditions: [CONDITION_OF_MIGRATION], phaseTransitionTimestamps: false },
+    spec: { vmiName: true, priority: false, sendTo: false, receive: false },
+  },
+  { most: 2 * 1024, unless: isFinal },
+);
 
 const CPU = { cores: true, sockets: true, threads: true } as const;
 
@@ -200,37 +219,49 @@ export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {
   spec: { accessModes: true, storageClassName: true, resources: { requests: true } },
 });
 
-/** To look at what they give and what is said of them; nobody writes a status by it. */
+/** Which there are, to say something on each. */
 export const LISTED_VMMRQS = listed<Vmmrq>(VMMRQS, {
   ...OBJECT,
-  metadata: metadata(),
-  spec: true,
-  status: {
-    creationTime: false,
-    additionalMigrationResources: false,
-    migrationsToBlockingResourceQuotas: false,
-    originalBlockingResourceQuotas: false,
-    conditions: [
-      {
-        type: true,
-        status: true,
-        reason: true,
-        message: false,
-        observedGeneration: true,
-        lastProbeTime: false,
-        lastTransitionTime: true,
-      },
-    ],
-  },
+  metadata: NAMED,
+  spec: false,
+  status: false,
 });
 
-/** To see whether they are as they were; nobody puts one back by it. */
-export const LISTED_QUOTAS = listed<ResourceQuota>(RESOURCE_QUOTAS, {
-  ...OBJECT,
-  metadata: metadata(
-    { [LABEL.raised]: true },
-    { [ANNOTATION.grant]: true, [ANNOTATION.lastRelease]: true, [ANNOTATION.skip]: true },
-  ),
-  spec: true,
-  status: { hard: true, used: true },
-});
+/** Those of the whole cluster, and what is said of each. */
+export const LISTED_STATES_OF_VMMRQS = listed<Vmmrq>(
+  VMMRQS,
+  {
+    ...OBJECT,
+    metadata: NAMED,
+    spec: false,
+    status: {
+      creationTime: false,
+      additionalMigrationResources: false,
+      migrationsToBlockingResourceQuotas: false,
+      originalBlockingResourceQuotas: false,
+      conditions: [
+        {
+          type: true,
+          status: true,
+          reason: true,
+          message: false,
+          observedGeneration: false,
+          lastProbeTime: false,
+          lastTransitionTime: true,
+        },
+      ],
+    },
+  },
+  { most: 4 * 1024 },
+);
+
+/** Without the label the watchdog's watch does not see them. */
+const isHidden = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>
+  annotations?.[ANNOTATION.grant] !== undefined && labels?.[LABEL.raised] === undefined;
+
+/** Of the quotas of the whole cluster those that hold a grant without the label; where they are. */
+export const LISTED_HIDDEN_GRANTS = listed<ResourceQuota>(
+  RESOURCE_QUOTAS,
+  { ...OBJECT, metadata: NAMED, spec: false, status: false },
+  { unless: (quota) => !isHidden(quota) },
+);

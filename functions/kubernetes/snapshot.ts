@@ -2,7 +2,7 @@ import { hasAutoLimits } from '../domain/auto-limits.ts';
 import { keepsState } from '../domain/claims.ts';
 import { asksForClaims, asksForLimitRanges } from '../domain/closer-look.ts';
 import { amountOf } from '../domain/growth.ts';
-import { liveLock } from '../domain/lock.ts';
+import { liveLock, type Reference } from '../domain/lock.ts';
 import { blockedAmong, isRejectedByQuota, isRunning } from '../domain/migration.ts';
 import { KIND, KUBEVIRT, LABEL } from '../domain/names.ts';
 import type {
@@ -17,8 +17,9 @@ import { awaitedBy } from '../domain/parallel-turn.ts';
 import { parseRefusal } from '../domain/refusal.ts';
 import type { NamespaceSnapshot, ParallelUse, Rules } from '../domain/snapshot.ts';
 import { vetoOf } from '../domain/veto.ts';
+import type { Log } from '../log.ts';
 import type { Read, Reader } from './cluster.ts';
-import { isNotFound } from './errors.ts';
+import { describeError, isNotFound, TooMuch } from './errors.ts';
 import {
   LISTED_CLAIMS,
   LISTED_EVENTS,
@@ -26,6 +27,7 @@ import {
   LISTED_MIGRATIONS,
   LISTED_MIGRATIONS_TO_COME,
   LISTED_PODS,
+  LISTED_STATES_OF_PODS,
   LISTED_VMIS,
 } from './listed.ts';
 import { KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from './resources.ts';
@@ -129,6 +131,24 @@ export async function orGone<T>(read: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** A list, as far as it was read. */
+export interface Listed<T> {
+  readonly items: T[];
+  /** The API server's clock. */
+  readonly date?: Date;
+}
+
+/** A list that only says how it went: whoever stores more than a process takes keeps nobody from a repair. */
+export async function orNothing<T>(list: Promise<Listed<T>>, log: Log): Promise<Listed<T>> {
+  try {
+    return await list;
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error;
+    log('warn', `going on without: ${describeError(error)}`);
+    return { items: [] };
+  }
+}
+
 /** Each by a request of its own while they are so few; more by one list of the namespace, however many there are. */
 const FEW = 3;
 
@@ -228,9 +248,10 @@ function outboundByNode(vmis: readonly VirtualMachineInstance[]): Map<string, nu
 export async function readTargets(
   cluster: Reader,
   namespace: string,
-  uids: readonly string[],
-): Promise<Pod[]> {
-  if (uids.length === 0) return [];
-  const labelSelector = `${KUBEVIRT.migrationJobUID} in (${uids.join(',')})`;
-  return (await cluster.list(LISTED_PODS, { namespace, labelSelector })).items;
+  migrations: readonly Reference[],
+): Promise<Listed<Pod>> {
+  if (migrations.length === 0) return { items: [] };
+  const uids = migrations.map(({ uid }) => uid);
+  const labelSelector = `${PODS_OF_VMS},${KUBEVIRT.migrationJobUID} in (${uids.join(',')})`;
+  return cluster.list(LISTED_STATES_OF_PODS, { namespace, labelSelector });
 }

@@ -1,3 +1,5 @@
+import type { KubernetesObject } from '../domain/objects.ts';
+
 /**
  * What a list keeps of each object: `true` the whole part, `false` nothing of it. Every field that the type declares has to be
  * named, so that none is read by mistake that was left out; of labels and annotations only the names given are kept.
@@ -29,11 +31,20 @@ interface Parts {
 
 /**
  * A copy with what `keep` names, in its order, as far as `most` bytes go: what does not fit is left out, so that whoever stores
- * an object does not say how much of our memory it takes. The parts that `keep` names itself are always there.
+ * an object does not say how much of our memory it takes. Last come its annotations and owners, which anybody who may write
+ * the object makes as long as they like: its status and spec are not left out for them.
  */
-export function trimmed<T extends object>(keep: Keep<T>, whole: T, most: number = MOST_KEPT): Trimmed<T> {
+export function trimmed<T extends KubernetesObject>(
+  keep: Keep<T>,
+  whole: T,
+  most: number = MOST_KEPT,
+): Trimmed<T> {
   const room = new Room(most);
-  return { object: copy(keep as AnyKeep, whole, room) as T, size: room.taken };
+  const { metadata, ...parts } = keep as Parts & { metadata: Parts };
+  const { ownerReferences = false, annotations = false, ...first } = metadata;
+  const object = copyParts({ metadata: first, ...parts }, whole, room) as T;
+  Object.assign(object.metadata, copyParts({ ownerReferences, annotations }, whole.metadata, room));
+  return { object, size: room.taken };
 }
 
 class Room {

@@ -11,7 +11,7 @@ export interface LowerSnapshot {
   readonly namespace: Namespace;
   /** Every quota of the namespace. */
   readonly quotas: readonly ResourceQuota[];
-  /** Every migration of the namespace; none where each of the lock's has the pod that it waited for. */
+  /** Every migration of the namespace; none where each of the lock's has the pod that it waited for, or the lock is over. */
   readonly migrations: readonly Migration[];
   /** The target launchers of the lock's migrations, and their attachment pods. */
   readonly targets: readonly Pod[];
@@ -51,7 +51,7 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
   const state = lockOf(snapshot.namespace);
   if (state.kind !== 'held') return repair(snapshot, state);
   const { lock } = state;
-  if (isExpired(lock, snapshot.now) || snapshot.overdueToken === lock.token) {
+  if (isOver(lock, snapshot)) {
     const { reason, message } = lock.ended ?? {
       reason: REASON.lockExpired,
       message: 'the lock is past its time',
@@ -66,6 +66,12 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
   if (still.length === 0) return lower(snapshot, lock, settled(lock, snapshot));
   return stalled(snapshot, lock, still) ?? keepWaiting(still);
 }
+
+/** It is lowered, whatever its migrations do. `now` is the API server's clock, milliseconds. */
+export const isOver = (
+  lock: Lock,
+  { now, overdueToken }: Pick<LowerSnapshot, 'now' | 'overdueToken'>,
+): boolean => isExpired(lock, now) || overdueToken === lock.token;
 
 /** No lock that can be read: whatever grant is there has none to stand for it. */
 function repair(snapshot: LowerSnapshot, state: LockState): LowerDecision {

@@ -7,10 +7,10 @@ import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { isRaiseEnforced } from '../domain/restore.ts';
 import { nudge } from '../kubernetes/nudge.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import { orGone, readMigrations, readTargets } from '../kubernetes/snapshot.ts';
+import { orGone, orNothing, readMigrations, readTargets } from '../kubernetes/snapshot.ts';
 import { watchQuota } from '../kubernetes/wait.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
-import { decide, hasSleepers, type Lower, type LowerSnapshot } from './decide.ts';
+import { decide, hasSleepers, isOver, type Lower, type LowerSnapshot } from './decide.ts';
 import { isIdle } from './idle.ts';
 import { report } from './report.ts';
 import { restore } from './restore.ts';
@@ -75,30 +75,32 @@ async function isEnforcedNow(snapshot: LowerSnapshot, { cluster, clock }: Tools)
 }
 
 /** undefined after the one read that shows there is nothing to do. */
-async function gather(wake: Wake, { cluster, settings }: Tools): Promise<LowerSnapshot | undefined> {
+async function gather(wake: Wake, { cluster, settings, log }: Tools): Promise<LowerSnapshot | undefined> {
   const name = wake.namespace;
   const read = await orGone(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
   const state = lockOf(read.object);
   // A grant without a lock is looked for only when lock.expired says so: else every late event would cost a second read.
   if (state.kind === 'none' && wake.type !== EVENT.lockExpired) return undefined;
-  const waited = state.kind === 'held' ? state.lock.migrations : [];
-  const uids = waited.map(({ uid }) => uid);
+  const lock = state.kind === 'held' ? state.lock : undefined;
+  const waited = lock?.migrations ?? [];
   const [quotas, targets] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
-    readTargets(cluster, name, uids),
+    orNothing(readTargets(cluster, name, waited), log),
   ]);
-  // A migration that has its pod is waited for no more, whatever else is said of it.
-  const migrations = gotThrough(waited, targets) ? [] : await readMigrations(cluster, name);
+  const [now, { overdueToken }] = [read.date.getTime(), wake];
+  // Who has the pod is waited for no more, whatever else is said of it; and nobody is when the time is over.
+  const isSettled =
+    lock === undefined || isOver(lock, { now, overdueToken }) || gotThrough(waited, targets.items);
   return {
-    now: read.date.getTime(),
+    now,
     namespace: read.object,
     quotas: quotas.items,
-    migrations,
-    targets,
+    migrations: isSettled ? [] : await readMigrations(cluster, name),
+    targets: targets.items,
     stallSeconds: settings.STALL_SECONDS,
     mayNudge: wake.type !== EVENT.lockExpired,
-    overdueToken: wake.overdueToken,
+    overdueToken,
   };
 }
 

@@ -12,14 +12,9 @@ import {
   TooMuch,
   Unreachable,
 } from '../kubernetes/errors.ts';
-import {
-  LISTED_MIGRATIONS,
-  LISTED_QUOTAS,
-  LISTED_STATES_OF_PODS,
-  LISTED_VMMRQS,
-} from '../kubernetes/listed.ts';
-import { NAMESPACES } from '../kubernetes/resources.ts';
-import { orGone, readRefusals } from '../kubernetes/snapshot.ts';
+import { LISTED_MIGRATIONS, LISTED_STATES_OF_PODS } from '../kubernetes/listed.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import { orGone, orNothing, readRefusals, type Listed } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
@@ -71,21 +66,21 @@ const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace i
  * The namespace first: what is read after it can only be newer than the precondition of the write. undefined after the
  * one read that shows there is nothing to do.
  */
-async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | undefined> {
+async function gather(wake: Wake, { cluster, log }: Tools): Promise<UnlockSnapshot | undefined> {
   const name = wake.namespace;
   const namespace = await orGone(cluster.get(NAMESPACES, { name }));
   if (namespace === undefined || !isHeld(namespace.object, wake.token)) return undefined;
   const where = { namespace: name };
   const [quotas, pods] = await Promise.all([
-    cluster.list(LISTED_QUOTAS, where),
-    cluster.list(LISTED_STATES_OF_PODS, where),
+    cluster.list(RESOURCE_QUOTAS, where),
+    orNothing(cluster.list(LISTED_STATES_OF_PODS, where), log),
   ]);
   // Only for how it failed.
   const [migrations, vmmrqs, refusals] = isSuccess(namespace.object, pods.items)
     ? [NONE, NONE, []]
     : await Promise.all([
-        cluster.list(LISTED_MIGRATIONS, where),
-        cluster.list(LISTED_VMMRQS, where),
+        orNothing(cluster.list(LISTED_MIGRATIONS, where), log),
+        orNothing(cluster.list(VMMRQS, where), log),
         refusalsTold(cluster, name),
       ]);
   // The newest: a process that stood still between its reads must not record less than the lock really lasted (I7).
@@ -103,7 +98,7 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
 }
 
 /** What was not read. */
-const NONE = { items: [], date: undefined };
+const NONE: Listed<never> = { items: [] };
 
 /** undefined: nobody can say. Events may be kept in a store of their own; a namespace is not left locked for them. */
 async function refusalsTold(cluster: Cluster, namespace: string): Promise<KubernetesEvent[] | undefined> {

@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type {
   Cluster,
+  ListedType,
   ReadList,
   ResourceType,
   Selection,
@@ -8,6 +9,12 @@ import type {
   WatchFrom,
 } from '../../functions/kubernetes/cluster.ts';
 import { NOW } from './object.ts';
+
+/** What a list of this type has of these objects, as the real client reads them. */
+export const asListed = <T extends KubernetesObject>(
+  { trim }: ResourceType<T> | ListedType<T>,
+  items: readonly T[],
+): T[] => (trim === undefined ? [...items] : items.flatMap((item) => trim(item)?.object ?? []));
 
 interface Watcher {
   readonly plural: string;
@@ -75,7 +82,11 @@ export class WatchedCluster {
     return [...this.#watchers].filter((watcher) => watcher.plural === plural);
   }
 
-  #list<T extends KubernetesObject>({ plural }: ResourceType<T>, where: Selection): Promise<ReadList<T>> {
+  #list<T extends KubernetesObject>(
+    type: ResourceType<T> | ListedType<T>,
+    where: Selection,
+  ): Promise<ReadList<T>> {
+    const { plural } = type;
     this.asked.push(`list ${plural} ${where.labelSelector ?? ''}`.trim());
     const error = this.#broken.get(plural);
     if (error !== undefined) return Promise.reject(error);
@@ -83,7 +94,10 @@ export class WatchedCluster {
       ([key, object]) => key.startsWith(`${plural}/`) && matches(object, where),
     );
     return Promise.resolve({
-      items: items.map(([, object]) => object as T),
+      items: asListed(
+        type,
+        items.map(([, object]) => object as T),
+      ),
       resourceVersion: '1',
       date: new Date(NOW),
     });

@@ -124,7 +124,7 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
     ['a pod that grows', changePod(LOCKED, '/resize')],
     ['a pod that gets a deadline', giveDeadline(LOCKED)],
     ...PASS_LABELS.map((key): [string, ApiRequest] => [`a pod’s other ${key}`, relabelPod(LOCKED, key)]),
-    ['an attachment pod that another launcher owns', ownPod(LOCKED, ATTACHMENT)],
+    ['a pod of KubeVirt’s that another one owns', ownPod(LOCKED, ATTACHMENT)],
     ['a device that is claimed', createClaim(LOCKED)],
     ['a claim that is its pod’s no more', changeClaim(LOCKED, OF_ITS_POD)],
     ['a new quota', createQuota(LOCKED)],

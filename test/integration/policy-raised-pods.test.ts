@@ -155,10 +155,7 @@ describe(POLICY.raisedPods, () => {
       `a pod’s other ${key}`,
       (namespace): ApiRequest => relabelPod(namespace, key),
     ]),
-    [
-      'an attachment pod that another launcher owns',
-      (namespace): ApiRequest => ownPod(namespace, ATTACHMENT),
-    ],
+    ['a pod of KubeVirt’s that another one owns', (namespace): ApiRequest => ownPod(namespace, ATTACHMENT)],
   ])('judges %s: a pod that is there already is nobody’s target', async (_what, request) => {
     expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });

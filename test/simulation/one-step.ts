@@ -1,6 +1,7 @@
 import type { Wake } from '../../functions/domain/events.ts';
 import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import { toldBy } from '../../functions/domain/told.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import type { Outcome, Step, Tools } from '../../functions/step.ts';
 import { aModel, type Model } from './model/model.ts';
 import type { ApiServerParts } from './model/api-server.ts';
@@ -34,8 +35,14 @@ export function aBlockedTenant(parts: Partial<ApiServerParts> = {}): Model {
   return model;
 }
 
+/** As much of a model as a step reaches. */
+export interface Reached {
+  readonly server: { as(user: string): Cluster };
+  readonly clock: Model['clock'];
+}
+
 /** The step's answer; left out: to the source's event about the refused migration. */
-export const wakeUp = (step: Step, model: Model, wake: Wake = refusedNow()): Promise<Outcome> =>
+export const wakeUp = (step: Step, model: Reached, wake: Wake = refusedNow()): Promise<Outcome> =>
   step.handle(wake, toolsOn(model));
 
 function refusedNow(): Wake {
@@ -44,7 +51,7 @@ function refusedNow(): Wake {
   return { type: SOURCE_EVENT.update, ...about, ...(told === undefined ? {} : { told }) };
 }
 
-const toolsOn = ({ server, clock }: Model): Tools => ({
+const toolsOn = ({ server, clock }: Reached): Tools => ({
   cluster: server.as('system:serviceaccount:mtq-system:mtq'),
   clock: { elapsed: () => clock.now, now: () => new Date(clock.now), after: () => () => undefined },
   settings: {

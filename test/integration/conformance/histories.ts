@@ -1,5 +1,6 @@
 import type { History } from './histories/history.ts';
 import { deletions } from './histories/deletions.ts';
+import { events } from './histories/events.ts';
 import { quotas } from './histories/quotas.ts';
 import { statuses } from './histories/statuses.ts';
 import { watches } from './histories/watches.ts';
@@ -14,4 +15,5 @@ export const HISTORIES: readonly History[] = [
   ...quotas,
   ...webhooks,
   ...watches,
+  ...events,
 ];

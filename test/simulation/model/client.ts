@@ -4,6 +4,7 @@ import type {
   Change,
   Cluster,
   DeleteOptions,
+  ListedType,
   ListOptions,
   New,
   Read,
@@ -15,6 +16,7 @@ import type {
   WriteOptions,
 } from '../../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
+import { asListed } from '../../builders/cluster.ts';
 import type { Admission } from './admission.ts';
 import { mergePatch } from './merge-patch.ts';
 import { kept } from './frozen.ts';
@@ -74,17 +76,18 @@ export class Client implements ModelCluster {
   }
 
   async list<T extends KubernetesObject>(
-    type: ResourceType<T>,
+    type: ResourceType<T> | ListedType<T>,
     { namespace, ...selection }: Selection,
     { resourceVersion }: ListOptions = {},
   ): Promise<ReadList<T>> {
-    const request = this.#request('list', type, { namespace });
+    const { trim: _, ...whole } = type;
+    const request = this.#request('list', whole, { namespace });
     await request.park('arrive');
     const { store, date, remembered } = this.#parts;
     const revision = resourceVersion === '0' ? remembered() : store.revision;
     const items = store.list<T>(type.kind, namespace, revision).filter(selects(type.kind, selection));
     await request.park('answer');
-    return { items, resourceVersion: String(revision), date: date() };
+    return { items: asListed(type, items), resourceVersion: String(revision), date: date() };
   }
 
   async create<T extends KubernetesObject>(

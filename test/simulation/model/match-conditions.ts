@@ -27,7 +27,7 @@ const PASS_LABELS = [KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrat
 /** It may look like the pod that is waited for, and did not before. */
 const changesWhose = ({ object, oldObject }: AdmissionRequest): boolean =>
   PASS_LABELS.some((label) => object?.metadata.labels?.[label] !== oldObject?.metadata.labels?.[label]) ||
-  (object?.metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment &&
+  (object?.metadata.labels?.[KUBEVIRT.launcherLabel] !== undefined &&
     !isDeepStrictEqual(object.metadata.ownerReferences, oldObject?.metadata.ownerReferences));
 
 const KEYS = [
@@ -49,7 +49,7 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
       ? object.spec[?'activeDeadlineSeconds'].hasValue() != oldObject.spec[?'activeDeadlineSeconds'].hasValue()
       || ['kubevirt.io', 'kubevirt.io/created-by', 'kubevirt.io/migrationJobUID'].exists(label,
       object.metadata[?'labels'][?label] != oldObject.metadata[?'labels'][?label])
-      || object.metadata[?'labels'][?'kubevirt.io'].orValue('') == 'hotplug-disk'
+      || object.metadata[?'labels'][?'kubevirt.io'].hasValue()
       && object.metadata[?'ownerReferences'] != oldObject.metadata[?'ownerReferences']
       : request.resource.resource != 'resourceclaims'
       || object.metadata[?'annotations'][?'resource.kubernetes.io/extended-resource-claim']

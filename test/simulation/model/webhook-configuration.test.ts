@@ -91,7 +91,7 @@ describe('the conditions, as the CEL says them', () => {
     },
   );
 
-  test('an attachment pod is asked about when another launcher owns it, others are not', () => {
+  test('a pod of KubeVirt’s is asked about when another one owns it, others are not', () => {
     const owned = (pod: Pod): Pod => ({
       ...pod,
       metadata: {
@@ -101,9 +101,12 @@ describe('the conditions, as the CEL says them', () => {
         ],
       },
     });
-    const attachment = labelled(KUBEVIRT.launcherLabel, KUBEVIRT.attachment)(aLauncher());
-    expect(passes(locked, aRequest(fromTo(attachment, owned(attachment))))).toBe(true);
-    expect(passes(locked, aRequest(fromTo(aLauncher(), owned(aLauncher()))))).toBe(false);
+    for (const pod of [aLauncher(), labelled(KUBEVIRT.launcherLabel, KUBEVIRT.attachment)(aLauncher())]) {
+      expect(passes(locked, aRequest(fromTo(pod, owned(pod))))).toBe(true);
+    }
+    const { [KUBEVIRT.launcherLabel]: _, ...labels } = aLauncher().metadata.labels ?? {};
+    const theirs = { ...aLauncher(), metadata: { ...aLauncher().metadata, labels } };
+    expect(passes(locked, aRequest(fromTo(theirs, owned(theirs))))).toBe(false);
   });
 
   test.each([
