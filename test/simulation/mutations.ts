@@ -368,8 +368,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'functions/lower/decide.ts',
-        find: 'if (isExpired(lock, snapshot.now) || snapshot.overdueToken === lock.token) {',
-        replace: 'if (isExpired(lock, snapshot.now)) {',
+        find: '): boolean => isExpired(lock, now) || overdueToken === lock.token;',
+        replace: '): boolean => isExpired(lock, now);',
       },
     ],
   },
