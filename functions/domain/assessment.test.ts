@@ -23,7 +23,15 @@ import {
   lockedBy,
   lockedUnreadably,
 } from '../../test/builders/namespace.ts';
-import { annotated, beingDeleted, createdAt, named, seconds } from '../../test/builders/object.ts';
+import {
+  annotated,
+  beingDeleted,
+  createdAt,
+  labelled,
+  named,
+  ownedBy,
+  seconds,
+} from '../../test/builders/object.ts';
 import {
   aGrant,
   aQuota,
@@ -46,7 +54,7 @@ import {
 } from '../../test/builders/refusal.ts';
 import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
-import { ANNOTATION, REASON, type Reason } from './names.ts';
+import { ANNOTATION, KUBEVIRT, REASON, type Reason } from './names.ts';
 import type { Migration, Pod } from './objects.ts';
 import { formatQuantity } from './quantity.ts';
 import type { NamespaceSnapshot } from './snapshot.ts';
@@ -220,6 +228,15 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['NoFit', REASON.notEnough, 'that is requests.cpu=10m more']],
   },
 
+  // As KubeVirt sees it, which goes by labels; whoever owns it. A lock would take it for admitted, and count no failure.
+  'a pod that the VM does not own has all the labels of its target': {
+    with: { pods: [aLauncher(), aTarget(aMigration(), ownedBy([]))] },
+    want: [['NotBlocked', REASON.admitted, 'virt-launcher-vm0-for-mig0']],
+  },
+  'one that says so, of another VM': {
+    with: { pods: [aLauncher(), aTarget(aMigration(), ownedBy([]), labelled(KUBEVIRT.createdBy, 'other'))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
   'the VM is gone': { with: { vmis: new Map() }, want: [['NotBlocked', REASON.vmiGone, 'vm0 is gone']] },
   'the VM has no running pod': {
     with: { pods: [aLauncher('vm0', podPhase('Succeeded'))] },
@@ -563,7 +580,13 @@ describe('assess', () => {
     expect(new Set([...wanted.map(([, reason]) => reason), ...backOffIsBelow])).toEqual(
       new Set([
         ...[REASON.fits, REASON.fitsWithRaise, REASON.noVmmrq, REASON.notEnough, REASON.vmiGone],
-        ...[REASON.noSourcePod, REASON.receiveNotAllowed, REASON.statusUnknown, REASON.parallelLimit],
+        ...[
+          REASON.admitted,
+          REASON.noSourcePod,
+          REASON.receiveNotAllowed,
+          REASON.statusUnknown,
+          REASON.parallelLimit,
+        ],
         ...[REASON.alreadyLocked, REASON.grantWithoutLock, REASON.reservedNamespace, REASON.skipped],
         ...[REASON.mustSpecify, REASON.noCoveringQuota, REASON.limitRange, REASON.podSecurity],
         ...[REASON.podRefused, REASON.clusterQuota, REASON.volumeQuota],

@@ -2,7 +2,7 @@ import { fingerprintOf, holdOf, lastAttemptOf, sizesOf, type Hold } from './atte
 import { allowanceFrom } from './allowance.ts';
 import { canonicalKey } from './charged.ts';
 import type { Admitted, QuotaToRaise, Reference } from './lock.ts';
-import { blockedAmong, hasTarget, overlaps, type Blocked } from './migration.ts';
+import { admittedPodOf, blockedAmong, hasTarget, overlaps, type Blocked } from './migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from './missing-pod.ts';
 import { REASON } from './names.ts';
 import type { VirtualMachineInstance } from './objects.ts';
@@ -112,6 +112,11 @@ function judge(blocked: Blocked, turn: Turn): Finding {
   const vmi = vmiOf(blocked, snapshot);
   if (vmi === undefined) {
     return finding('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
+  }
+  const pod = admittedPodOf({ ...blocked.waiting, vmi: vmi.metadata.uid }, snapshot.pods);
+  if (pod !== undefined) {
+    const { name } = pod.metadata;
+    return finding('NotBlocked', REASON.admitted, `KubeVirt takes ${name} for the pod that it waits for`);
   }
   const missing = missingPodOf(blocked, vmi, snapshot);
   if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));

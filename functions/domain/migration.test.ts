@@ -101,24 +101,6 @@ test('the launcher of another VM with the migration’s label is not what it wai
   expect(waitingOf(aMigration(), [aLauncher(), forged, aTarget()])).toBeUndefined();
 });
 
-/** Else it would be locked for again and again, and each time in vain: no failure would ever be counted. */
-test('a pod with all the labels of a target, which the VM does not own, is none before a lock nor in it', () => {
-  const migration = aMigration();
-  const waiting = { ...referenceOf(migration), vmi: 'uid-of-vm0' };
-  const owners = aTarget().metadata.ownerReferences;
-  const of = (ownerReferences: typeof owners): Pod => ({
-    ...aTarget(),
-    metadata: { ...aTarget().metadata, ...(ownerReferences === undefined ? {} : { ownerReferences }) },
-  });
-  const forged = [of([]), of(owners?.map((owner) => ({ ...owner, controller: false })))];
-  for (const pod of forged) {
-    expect(waitingOf(migration, [aLauncher(), pod])).toEqual(referenceOf(migration));
-    expect(gotThrough([waiting], [aLauncher(), pod])).toBe(false);
-  }
-  expect(waitingOf(migration, [aLauncher(), aTarget()])).toBeUndefined();
-  expect(gotThrough([waiting], [aLauncher(), aTarget()])).toBe(true);
-});
-
 describe('with hotplugged volumes', () => {
   const source = aLauncher();
   const target = aTarget(aMigration(), ready);

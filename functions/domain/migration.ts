@@ -45,17 +45,14 @@ const isOwnedBy = ({ metadata }: Pod, owner: string | undefined): boolean =>
 const isAttachment = ({ metadata }: Pod): boolean =>
   metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
 
-/**
- * The target launcher that KubeVirt makes for it: of its own VMI, which owns it, whatever other pods say of themselves. Who is
- * blocked is asked no less strictly (waitingOf): or a pod of labels alone would be no target before a lock, and one in it.
- */
+/** The target launcher that KubeVirt would take for it (§1.2): of its own VMI, as the labels say, whoever owns it. */
 const ownTargetOf = ({ vmi, ...reference }: Admitted, pods: readonly Pod[]): Pod | undefined =>
   targetPodOf(
     reference,
-    pods.filter((pod) => vmOf(pod) === vmi && isOwnedBy(pod, vmi)),
+    pods.filter((pod) => vmOf(pod) === vmi),
   );
 
-/** The pod that it waits for, once it is admitted. */
+/** The pod that it waits for, once it is admitted. Asked before each lock too: or a pod could be its target only in one. */
 export function admittedPodOf(waiting: Admitted, pods: readonly Pod[]): Pod | undefined {
   const target = ownTargetOf(waiting, pods);
   return waiting.lacks === 'attachment' ? attachmentPodOf(target, pods) : target;

@@ -7,6 +7,7 @@ import type {
   LimitRange,
   Migration,
   ObjectMeta,
+  OwnerReference,
   PersistentVolumeClaim,
   Pod,
   ResourceQuota,
@@ -36,7 +37,11 @@ type Names = Readonly<Record<string, true>>;
 /** What lists do not say of an object, or nobody reads. */
 const OBJECT = { apiVersion: false, kind: false } as const;
 
-const metadata = (labels: Names | false = false, annotations: Names | false = false): Keep<ObjectMeta> => ({
+const metadata = (
+  labels: Names | false = false,
+  annotations: Names | false = false,
+  ownerReferences: Keep<OwnerReference[]> = false,
+): Keep<ObjectMeta> => ({
   name: true,
   generateName: false,
   namespace: true,
@@ -47,7 +52,7 @@ const metadata = (labels: Names | false = false, annotations: Names | false = fa
   deletionTimestamp: true,
   labels,
   finalizers: false,
-  ownerReferences: [{ apiVersion: false, kind: true, name: true, uid: true, controller: true }],
+  ownerReferences,
   annotations,
   managedFields: false,
 });
@@ -62,6 +67,8 @@ function listed<T extends KubernetesObject>(
   return { ...type, trim };
 }
 
+/** Only pods are asked whose they are. */
+const OWNER = [{ uid: true, controller: true, kind: true, name: true, apiVersion: false }] as const;
 const POD_LABELS = {
   [KUBEVIRT.launcherLabel]: true,
   [KUBEVIRT.createdBy]: true,
@@ -98,7 +105,7 @@ const AFFINITY = {
 /** As quotas look at a pod, and KubeVirt. */
 export const LISTED_PODS = listed<Pod>(PODS, {
   ...OBJECT,
-  metadata: metadata(POD_LABELS, { [LIMIT_RANGER]: true }),
+  metadata: metadata(POD_LABELS, { [LIMIT_RANGER]: true }, OWNER),
   status: POD_STATUS,
   spec: {
     nodeName: true,
@@ -118,7 +125,7 @@ export const LISTED_STATES_OF_PODS = listed<Pod>(
   PODS,
   {
     ...OBJECT,
-    metadata: metadata(POD_LABELS),
+    metadata: metadata(POD_LABELS, false, OWNER),
     status: POD_STATUS,
     spec: {
       nodeName: true,

@@ -31,8 +31,8 @@ interface Parts {
 
 /**
  * A copy with what `keep` names, in its order, as far as `most` bytes go: what does not fit is left out, so that whoever stores
- * an object does not say how much of our memory it takes. Last come its annotations and owners, which anybody who may write
- * the object makes as long as they like: its status and spec are not left out for them.
+ * an object does not say how much of our memory it takes. Its annotations come last, which anybody who may write the object makes
+ * as long as they like: nothing else is left out for them. Of its owners only its controller is kept: there is one at most.
  */
 export function trimmed<T extends KubernetesObject>(
   keep: Keep<T>,
@@ -41,9 +41,11 @@ export function trimmed<T extends KubernetesObject>(
 ): Trimmed<T> {
   const room = new Room(most);
   const { metadata, ...parts } = keep as Parts & { metadata: Parts };
-  const { ownerReferences = false, annotations = false, ...first } = metadata;
-  const object = copyParts({ metadata: first, ...parts }, whole, room) as T;
-  Object.assign(object.metadata, copyParts({ ownerReferences, annotations }, whole.metadata, room));
+  const { annotations = false, ...first } = metadata;
+  const controller = whole.metadata.ownerReferences?.find((owner) => owner.controller === true);
+  const owned = { ...whole.metadata, ownerReferences: controller && [controller] };
+  const object = copyParts({ metadata: first, ...parts }, { ...whole, metadata: owned }, room) as T;
+  Object.assign(object.metadata, copyParts({ annotations }, whole.metadata, room));
   return { object, size: room.taken };
 }
 

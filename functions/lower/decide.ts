@@ -51,7 +51,7 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
   const state = lockOf(snapshot.namespace);
   if (state.kind !== 'held') return repair(snapshot, state);
   const { lock } = state;
-  if (isOver(lock, snapshot)) {
+  if (isOver(state, snapshot)) {
     const { reason, message } = lock.ended ?? {
       reason: REASON.lockExpired,
       message: 'the lock is past its time',
@@ -67,11 +67,11 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
   return stalled(snapshot, lock, still) ?? keepWaiting(still);
 }
 
-/** It is lowered, whatever its migrations do. `now` is the API server's clock, milliseconds. */
+/** It is lowered, whatever the lock's migrations do. `now` is the API server's clock, milliseconds. */
 export const isOver = (
-  lock: Lock,
+  state: LockState,
   { now, overdueToken }: Pick<LowerSnapshot, 'now' | 'overdueToken'>,
-): boolean => isExpired(lock, now) || overdueToken === lock.token;
+): boolean => state.kind !== 'held' || isExpired(state.lock, now) || overdueToken === state.lock.token;
 
 /** No lock that can be read: whatever grant is there has none to stand for it. */
 function repair(snapshot: LowerSnapshot, state: LockState): LowerDecision {

@@ -82,16 +82,16 @@ async function gather(wake: Wake, { cluster, settings, log }: Tools): Promise<Lo
   const state = lockOf(read.object);
   // A grant without a lock is looked for only when lock.expired says so: else every late event would cost a second read.
   if (state.kind === 'none' && wake.type !== EVENT.lockExpired) return undefined;
-  const lock = state.kind === 'held' ? state.lock : undefined;
-  const waited = lock?.migrations ?? [];
+  const [now, { overdueToken }] = [read.date.getTime(), wake];
+  const isDue = isOver(state, { now, overdueToken });
+  const waited = state.kind === 'held' ? state.lock.migrations : [];
+  const found = readTargets(cluster, name, waited);
   const [quotas, targets] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
-    orNothing(readTargets(cluster, name, waited), log),
+    isDue ? orNothing(found, log) : found,
   ]);
-  const [now, { overdueToken }] = [read.date.getTime(), wake];
   // Who has the pod is waited for no more, whatever else is said of it; and nobody is when the time is over.
-  const isSettled =
-    lock === undefined || isOver(lock, { now, overdueToken }) || gotThrough(waited, targets.items);
+  const isSettled = isDue || gotThrough(waited, targets.items);
   return {
     now,
     namespace: read.object,

@@ -14,7 +14,7 @@ import {
 } from '../kubernetes/errors.ts';
 import { LISTED_MIGRATIONS, LISTED_STATES_OF_PODS } from '../kubernetes/listed.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import { orGone, orNothing, readRefusals, type Listed } from '../kubernetes/snapshot.ts';
+import { orGone, orNothing, readRefusals, readTargets, type Listed } from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
@@ -66,14 +66,15 @@ const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace i
  * The namespace first: what is read after it can only be newer than the precondition of the write. undefined after the
  * one read that shows there is nothing to do.
  */
-async function gather(wake: Wake, { cluster, log }: Tools): Promise<UnlockSnapshot | undefined> {
+async function gather(wake: Wake, tools: Tools): Promise<UnlockSnapshot | undefined> {
+  const { cluster, log } = tools;
   const name = wake.namespace;
   const namespace = await orGone(cluster.get(NAMESPACES, { name }));
   if (namespace === undefined || !isHeld(namespace.object, wake.token)) return undefined;
   const where = { namespace: name };
   const [quotas, pods] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, where),
-    orNothing(cluster.list(LISTED_STATES_OF_PODS, where), log),
+    readPods(namespace.object, tools),
   ]);
   // Only for how it failed.
   const [migrations, vmmrqs, refusals] = isSuccess(namespace.object, pods.items)
@@ -95,6 +96,15 @@ async function gather(wake: Wake, { cluster, log }: Tools): Promise<UnlockSnapsh
     refusals,
     token: wake.token,
   };
+}
+
+/** Every pod; where there are too many to look for strangers, those that say whether the lock's migrations got through. */
+async function readPods(namespace: Namespace, { cluster, log }: Tools): Promise<Listed<Pod>> {
+  const { name } = namespace.metadata;
+  const all = await orNothing(cluster.list(LISTED_STATES_OF_PODS, { namespace: name }), log);
+  if (all.date !== undefined) return all;
+  const state = lockOf(namespace);
+  return orNothing(readTargets(cluster, name, state.kind === 'held' ? state.lock.migrations : []), log);
 }
 
 /** What was not read. */

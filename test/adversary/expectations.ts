@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { expectSameObjects } from '../integration/support/as-before.ts';
 import { breaches } from '../integration/support/invariants.ts';
 import type { Adversary, Attacked } from './adversary.ts';
-import type { Admitted } from './judge.ts';
+import type { Admitted, Window } from './judge.ts';
 
 /** Nobody got in while locked who had asked after the proof; nothing was done that must never be; and they tried. */
 export function expectNobodyStole(adversary: Adversary): void {
@@ -10,14 +10,24 @@ export function expectNobodyStole(adversary: Adversary): void {
   expectTried(adversary);
 }
 
+/** An API server under load hears of another one's write within this. */
+const HEARS_WITHIN_MS = 1_000;
+
 /**
  * As expectNobodyStole, where one API server hears of the lock late and nobody waits: there somebody may still get into the
- * room that is his by the original, before the raise; into none that was raised.
+ * room that is his by the original, before the raise; and who is under way in that server when it hears of the raise may be
+ * judged before and counted after. Nobody else gets into what was raised.
  */
 export function expectNothingStolen(adversary: Adversary): void {
-  expect(lateOf(adversary).filter(({ isAbove }) => isAbove)).toEqual([]);
+  const stolen = adversary.result.attacked.flatMap(({ findings: { late, windows } }) =>
+    late.filter((one) => one.isAbove && !wasUnderWay(one, windows)),
+  );
+  expect(stolen).toEqual([]);
   expectTried(adversary);
 }
+
+const wasUnderWay = ({ received, token }: Admitted, windows: readonly Window[]): boolean =>
+  windows.some((window) => window.token === token && Date.parse(received) < window.from + HEARS_WITHIN_MS);
 
 /** Who had asked after the proof and got in all the same. */
 export const lateOf = ({ result: { attacked } }: Adversary): Admitted[] =>
@@ -51,15 +61,15 @@ export async function expectAllThrough({ lab, result: { run, attacked } }: Adver
   }
 }
 
-/** No invariant was broken at any revision, strangers left aside. */
+/** No invariant was broken at any revision, left aside who is judged by when he asked. */
 export function expectUnbroken({ result: { attacked } }: Adversary): void {
   expect(attacked.flatMap(breachesOf)).toEqual([]);
 }
 
-/** Strangers were told of already: nobody can stop them. */
-function breachesOf({ tenant, findings: { strangers } }: Attacked): string[] {
+function breachesOf({ tenant, findings: { strangers, late } }: Attacked): string[] {
+  const known = [...strangers, ...late];
   return breaches(tenant.history).filter(
-    (breach) => !strangers.some(({ what }) => breach.includes(` pod ${what} `)),
+    (breach) => !known.some(({ what }) => breach.includes(` pod ${what} `)),
   );
 }
 

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { KubernetesObject, OwnerReference } from '../../functions/domain/objects.ts';
 
 /** What one builder option does: a new object out of the former one. */
 export type Change<T> = (object: T) => T;
@@ -22,6 +22,9 @@ const withMetadata =
 
 /** Another name, and with it another uid. */
 export const named = (name: string): MetaChange => withMetadata(() => ({ name, uid: `uid-of-${name}` }));
+
+export const ownedBy = (ownerReferences: OwnerReference[]): MetaChange =>
+  withMetadata(() => ({ ownerReferences }));
 
 export const withUid = (uid: string): MetaChange => withMetadata(() => ({ uid }));
 

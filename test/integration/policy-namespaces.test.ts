@@ -32,7 +32,6 @@ import {
 import type { ApiRequest } from '../api-request.ts';
 import {
   ATTACHING,
-  ATTACHMENT,
   BROKEN,
   FREE,
   held,
@@ -41,6 +40,7 @@ import {
   newQuota,
   ONE,
   OTHER,
+  OF_KUBEVIRT,
   ofAttachment,
   ofTarget,
   podOf,
@@ -124,7 +124,10 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
     ['a pod that grows', changePod(LOCKED, '/resize')],
     ['a pod that gets a deadline', giveDeadline(LOCKED)],
     ...PASS_LABELS.map((key): [string, ApiRequest] => [`a pod’s other ${key}`, relabelPod(LOCKED, key)]),
-    ['a pod of KubeVirt’s that another one owns', ownPod(LOCKED, ATTACHMENT)],
+    ...Object.keys(OF_KUBEVIRT).map((pod): [string, ApiRequest] => [
+      `${pod} of another owner`,
+      ownPod(LOCKED, pod),
+    ]),
     ['a device that is claimed', createClaim(LOCKED)],
     ['a claim that is its pod’s no more', changeClaim(LOCKED, OF_ITS_POD)],
     ['a new quota', createQuota(LOCKED)],

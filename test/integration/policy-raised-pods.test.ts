@@ -16,13 +16,13 @@ import {
 import type { ApiRequest } from '../api-request.ts';
 import {
   ATTACHING,
-  ATTACHMENT,
   FOR_NOBODY,
   FREE,
   LOCKED,
   LONGER,
   ONE,
   OTHER,
+  OF_KUBEVIRT,
   ofAttachment,
   ofTarget,
   podOf,
@@ -155,7 +155,10 @@ describe(POLICY.raisedPods, () => {
       `a pod’s other ${key}`,
       (namespace): ApiRequest => relabelPod(namespace, key),
     ]),
-    ['a pod of KubeVirt’s that another one owns', (namespace): ApiRequest => ownPod(namespace, ATTACHMENT)],
+    ...Object.keys(OF_KUBEVIRT).map((pod): [string, (namespace: string) => ApiRequest] => [
+      `${pod} of another owner`,
+      (namespace): ApiRequest => ownPod(namespace, pod),
+    ]),
   ])('judges %s: a pod that is there already is nobody’s target', async (_what, request) => {
     expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });

@@ -368,8 +368,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'functions/lower/decide.ts',
-        find: '): boolean => isExpired(lock, now) || overdueToken === lock.token;',
-        replace: '): boolean => isExpired(lock, now);',
+        find: 'isExpired(state.lock, now) || overdueToken === state.lock.token;',
+        replace: 'isExpired(state.lock, now);',
       },
     ],
   },

@@ -18,8 +18,8 @@ import {
   vmmrq,
 } from './objects.ts';
 
-const GIVES = { additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi' } };
-const FULL = { 'requests.cpu': '1', 'requests.memory': '1Gi' };
+export const GIVES = { additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi' } };
+export const FULL = { 'requests.cpu': '1', 'requests.memory': '1Gi' };
 const BLOCKED = refused(migration('mig0', 'vm0'), 'uid-of-mig0');
 
 /** A migration that a full quota refuses. */

@@ -9,7 +9,7 @@ import type { ApiRequest } from '../../api-request.ts';
 import { CLAIMS, startPolicyWorld, type PolicyWorld } from './policy-world.ts';
 
 /**
- * Tenants, by what is the matter with them; each has a pod `pod`, an attachment pod, a ResourceClaim `claim` and a quota `quota`,
+ * Tenants, by what is the matter with them; each has a pod `pod`, two of KubeVirt's, a ResourceClaim `claim` and a quota `quota`,
  * which is about none of them.
  */
 export const RAISED = 'tenant-raised';
@@ -49,7 +49,11 @@ export const ofAttachment = (migration: string): Record<string, string> => ({
   [KUBEVIRT.migrationJobUID]: migration,
 });
 
-export const ATTACHMENT = 'hp-volume-of-longer';
+/** Those of KubeVirt's that every tenant has, by their names. */
+export const OF_KUBEVIRT = {
+  'virt-launcher-of-longer': ofTarget(LONGER),
+  'hp-volume-of-longer': ofAttachment(LONGER),
+} as const;
 
 /** Target pods that are there already, in RAISED: by their names, of these migrations. */
 export const TARGETS = { 'target-of-one': ONE, 'target-of-longer': LONGER } as const;
@@ -103,8 +107,9 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
   for (const [namespace, metadata, quotas] of tenants) {
     await world.tenant(namespace, metadata, quotas);
     await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: POD_SPEC });
-    const attachment = { name: ATTACHMENT, namespace, labels: ofAttachment(LONGER) };
-    await world.admin.create(PODS, { metadata: attachment, spec: POD_SPEC });
+    for (const [name, labels] of Object.entries(OF_KUBEVIRT)) {
+      await world.admin.create(PODS, { metadata: { name, namespace, labels }, spec: POD_SPEC });
+    }
     await world.admin.create(CLAIMS, { ...CLAIM, metadata: { ...CLAIM.metadata, namespace } });
   }
   for (const [name, uid] of Object.entries(TARGETS)) {
