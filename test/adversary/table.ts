@@ -51,6 +51,7 @@ const HEADINGS = [
   'unproven',
   'strangers',
   'late',
+  'above',
 ];
 
 function rowOf({ kind, tenant, releases, findings }: Attacked): string[] {
@@ -67,6 +68,7 @@ function rowOf({ kind, tenant, releases, findings }: Attacked): string[] {
     windows.filter(({ isProven }) => !isProven).length,
     strangers.length,
     late.length,
+    [...strangers, ...late].filter(({ isAbove }) => isAbove).length,
   ];
   return [`${tenant.name} (${kind})`, ...figures.map((figure) => figure.toFixed(0))];
 }
