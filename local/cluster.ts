@@ -53,7 +53,7 @@ export interface LocalCluster {
   /** For the set-up, and for what people do; no process of ours uses it. */
   readonly admin: Cluster;
   readonly objects: readonly KubernetesObject[];
-  /** The process that was started last, ready or not. */
+  /** The process that was started last, ready or not, gone or not. */
   guard(): Child;
   /** The guard's process ends (SIGKILL), as by a crash. */
   killGuard(): Promise<void>;
@@ -187,12 +187,11 @@ class Guard {
   }
 
   child(): Child {
-    if (this.#child === undefined) throw new Error('the guard does not run');
+    if (this.#child === undefined) throw new Error('the guard was never started');
     return this.#child;
   }
 
   async stop(graceMs?: number): Promise<void> {
     await this.#child?.stop(graceMs);
-    this.#child = undefined;
   }
 }
