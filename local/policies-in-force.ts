@@ -20,7 +20,7 @@ export const POLICY_BINDINGS: ResourceType<Specified> = {
   plural: 'validatingadmissionpolicybindings',
 };
 
-const CONFIG_MAPS: ResourceType = {
+export const CONFIG_MAPS: ResourceType = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
   plural: 'configmaps',

@@ -1,4 +1,4 @@
-import { ANNOTATION, KUBEVIRT, LABEL, PROOF_QUOTA } from '../functions/domain/names.ts';
+import { ANNOTATION, LABEL, PROOF_QUOTA } from '../functions/domain/names.ts';
 import type { ApiRequest } from './api-request.ts';
 
 /**
@@ -46,9 +46,6 @@ export function changePod(namespace: string, subresource: string, name = 'pod'):
 export function giveDeadline(namespace: string): ApiRequest {
   return { ...changePod(namespace, ''), body: { spec: { activeDeadlineSeconds: 60 } } };
 }
-
-/** What says whose pod it is: of which VMI, of which migration, and which of its pods. */
-export const PASS_LABELS = [KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrationJobUID] as const;
 
 /** The pod says of itself that it is another one's. */
 export function relabelPod(namespace: string, key: string): ApiRequest {

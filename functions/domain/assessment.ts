@@ -95,8 +95,13 @@ const vmiOf = ({ migration }: Blocked, { vmis }: NamespaceSnapshot): VirtualMach
 /** Without its VMI nothing is raised for it. */
 function admittedOf(blocked: Blocked, snapshot: NamespaceSnapshot): Admitted[] {
   const vmi = vmiOf(blocked, snapshot);
-  return vmi === undefined ? [] : [{ ...blocked.waiting, vmi: vmi.metadata.uid }];
+  return vmi === undefined ? [] : [lockedFor(blocked, vmi)];
 }
+
+const lockedFor = ({ waiting }: Blocked, { metadata }: VirtualMachineInstance): Admitted => ({
+  ...waiting,
+  vmi: metadata.uid,
+});
 
 /** Of the keys that the quota has: what the raise is computed from again, when it is made. */
 function needOf({ uid }: Reference, { snapshot, raisedFor }: Turn): Record<string, string> {
@@ -113,7 +118,7 @@ function judge(blocked: Blocked, turn: Turn): Finding {
   if (vmi === undefined) {
     return finding('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
   }
-  const pod = admittedPodOf({ ...blocked.waiting, vmi: vmi.metadata.uid }, snapshot.pods);
+  const pod = admittedPodOf(lockedFor(blocked, vmi), snapshot.pods);
   if (pod !== undefined) {
     const { name } = pod.metadata;
     return finding('NotBlocked', REASON.admitted, `KubeVirt takes ${name} for the pod that it waits for`);

@@ -123,6 +123,10 @@ export function lockOf(namespace: Namespace): LockState {
   return { kind: 'held', lock: parsed.data, labelled };
 }
 
+/** Whom it is locked for. */
+export const migrationsOf = (state: LockState): readonly Admitted[] =>
+  state.kind === 'held' ? state.lock.migrations : [];
+
 /** Never throws: what is no JSON is no lock. */
 export function parseJson(text: string): unknown {
   try {

@@ -61,6 +61,9 @@ export const KUBEVIRT = {
   failedCreate: 'FailedCreate',
 } as const;
 
+/** The labels that say whose pod it is: which of its pods, of which VMI, of which migration (lock.ts). */
+export const WHOSE_POD = [KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrationJobUID] as const;
+
 /** The kinds of object that we watch and report on. */
 export const KIND = {
   migration: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstanceMigration' },

@@ -1,6 +1,6 @@
 import { LIMIT_RANGER } from '../domain/limit-ranges.ts';
 import { isFinal } from '../domain/migration.ts';
-import { ANNOTATION, KUBEVIRT, LABEL } from '../domain/names.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, WHOSE_POD } from '../domain/names.ts';
 import type {
   KubernetesEvent,
   KubernetesObject,
@@ -69,11 +69,7 @@ function listed<T extends KubernetesObject>(
 
 /** Only pods are asked whose they are. */
 const OWNER = [{ uid: true, controller: true, kind: true, name: true, apiVersion: false }] as const;
-const POD_LABELS = {
-  [KUBEVIRT.launcherLabel]: true,
-  [KUBEVIRT.createdBy]: true,
-  [KUBEVIRT.migrationJobUID]: true,
-} as const;
+const POD_LABELS: Names = Object.fromEntries(WHOSE_POD.map((label) => [label, true]));
 /** In lists of the whole cluster: which it is. */
 const NAMED = {
   name: true,
@@ -142,7 +138,7 @@ export const LISTED_STATES_OF_PODS = listed<Pod>(
   { most: 4 * 1024 },
 );
 
-const CONDITION_OF_MIGRATION = {
+const CONDITION = {
   type: true,
   status: true,
   reason: false,
@@ -155,7 +151,7 @@ const CONDITION_OF_MIGRATION = {
 export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, {
   ...OBJECT,
   metadata: metadata(false, { [ANNOTATION.nudged]: true }),
-  status: { phase: true, conditions: [CONDITION_OF_MIGRATION], phaseTransitionTimestamps: true },
+  status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: true },
   spec: { vmiName: true, priority: true, sendTo: true, receive: true },
 });
 
@@ -165,7 +161,7 @@ export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
   {
     ...OBJECT,
     metadata: NAMED,
-    status: { phase: true, conditions: [CONDITION_OF_MIGRATION], phaseTransitionTimestamps: false },
+    status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: false },
     spec: { vmiName: true, priority: false, sendTo: false, receive: false },
   },
   { most: 2 * 1024, unless: isFinal },
@@ -246,17 +242,7 @@ export const LISTED_STATES_OF_VMMRQS = listed<Vmmrq>(
       additionalMigrationResources: false,
       migrationsToBlockingResourceQuotas: false,
       originalBlockingResourceQuotas: false,
-      conditions: [
-        {
-          type: true,
-          status: true,
-          reason: true,
-          message: false,
-          observedGeneration: false,
-          lastProbeTime: false,
-          lastTransitionTime: true,
-        },
-      ],
+      conditions: [{ ...CONDITION, reason: true, lastTransitionTime: true }],
     },
   },
   { most: 4 * 1024 },

@@ -105,15 +105,13 @@ async function readCloser(
     ({ message = '' }) => parseRefusal(message) ?? parseRefusal(message, 'attachment') ?? [],
   );
   const [limitRanges, claims] = await Promise.all([
-    asksForLimitRanges(pods, quotas, refusals) ? cluster.list(LISTED_LIMIT_RANGES, { namespace }) : NONE,
+    asksForLimitRanges(pods, quotas, refusals) ? cluster.list(LISTED_LIMIT_RANGES, { namespace }) : NOT_READ,
     asksForClaims(quotas) && [...vmis.values()].some(keepsState)
       ? cluster.list(LISTED_CLAIMS, { namespace })
-      : NONE,
+      : NOT_READ,
   ]);
   return { vmis, events, limitRanges: limitRanges.items, claims: claims.items };
 }
-
-const NONE = { items: [] };
 
 /** Why pods of VMIs were refused: of all of the namespace in one request, however many wait. */
 export async function readRefusals(cluster: Reader, namespace: string): Promise<KubernetesEvent[]> {
@@ -138,6 +136,9 @@ export interface Listed<T> {
   readonly date?: Date;
 }
 
+/** What was not read. */
+export const NOT_READ: Listed<never> = { items: [] };
+
 /** A list that only says how it went: whoever stores more than a process takes keeps nobody from a repair. */
 export async function orNothing<T>(list: Promise<Listed<T>>, log: Log): Promise<Listed<T>> {
   try {
@@ -145,7 +146,7 @@ export async function orNothing<T>(list: Promise<Listed<T>>, log: Log): Promise<
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error;
     log('warn', `going on without: ${describeError(error)}`);
-    return { items: [] };
+    return NOT_READ;
   }
 }
 
@@ -250,7 +251,7 @@ export async function readTargets(
   namespace: string,
   migrations: readonly Reference[],
 ): Promise<Listed<Pod>> {
-  if (migrations.length === 0) return { items: [] };
+  if (migrations.length === 0) return NOT_READ;
   const uids = migrations.map(({ uid }) => uid);
   const labelSelector = `${PODS_OF_VMS},${KUBEVIRT.migrationJobUID} in (${uids.join(',')})`;
   return cluster.list(LISTED_STATES_OF_PODS, { namespace, labelSelector });

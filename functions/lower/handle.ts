@@ -1,7 +1,7 @@
 import { within } from '../clock.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { grantOf } from '../domain/grant.ts';
-import { lockOf } from '../domain/lock.ts';
+import { lockOf, migrationsOf } from '../domain/lock.ts';
 import { gotThrough } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { isRaiseEnforced } from '../domain/restore.ts';
@@ -82,9 +82,10 @@ async function gather(wake: Wake, { cluster, settings, log }: Tools): Promise<Lo
   const state = lockOf(read.object);
   // A grant without a lock is looked for only when lock.expired says so: else every late event would cost a second read.
   if (state.kind === 'none' && wake.type !== EVENT.lockExpired) return undefined;
-  const [now, { overdueToken }] = [read.date.getTime(), wake];
+  const now = read.date.getTime();
+  const { overdueToken } = wake;
   const isDue = isOver(state, { now, overdueToken });
-  const waited = state.kind === 'held' ? state.lock.migrations : [];
+  const waited = migrationsOf(state);
   const found = readTargets(cluster, name, waited);
   const [quotas, targets] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),

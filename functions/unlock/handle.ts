@@ -1,8 +1,8 @@
 import type { Wake } from '../domain/events.ts';
-import { lockOf } from '../domain/lock.ts';
+import { lockOf, migrationsOf, type LockState } from '../domain/lock.ts';
 import { gotThrough } from '../domain/migration.ts';
 import { EVENT, REASON } from '../domain/names.ts';
-import type { KubernetesEvent, Namespace, Pod } from '../domain/objects.ts';
+import type { KubernetesEvent, Pod } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import {
   ApiError,
@@ -14,7 +14,14 @@ import {
 } from '../kubernetes/errors.ts';
 import { LISTED_MIGRATIONS, LISTED_STATES_OF_PODS } from '../kubernetes/listed.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import { orGone, orNothing, readRefusals, readTargets, type Listed } from '../kubernetes/snapshot.ts';
+import {
+  NOT_READ,
+  orGone,
+  orNothing,
+  readRefusals,
+  readTargets,
+  type Listed,
+} from '../kubernetes/snapshot.ts';
 import type { Outcome, Step, Tools } from '../step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
@@ -70,15 +77,17 @@ async function gather(wake: Wake, tools: Tools): Promise<UnlockSnapshot | undefi
   const { cluster, log } = tools;
   const name = wake.namespace;
   const namespace = await orGone(cluster.get(NAMESPACES, { name }));
-  if (namespace === undefined || !isHeld(namespace.object, wake.token)) return undefined;
+  if (namespace === undefined) return undefined;
+  const state = lockOf(namespace.object);
+  if (!isHeld(state, wake.token)) return undefined;
   const where = { namespace: name };
   const [quotas, pods] = await Promise.all([
     cluster.list(RESOURCE_QUOTAS, where),
-    readPods(namespace.object, tools),
+    readPods(name, state, tools),
   ]);
   // Only for how it failed.
-  const [migrations, vmmrqs, refusals] = isSuccess(namespace.object, pods.items)
-    ? [NONE, NONE, []]
+  const [migrations, vmmrqs, refusals] = isSuccess(state, pods.items)
+    ? [NOT_READ, NOT_READ, []]
     : await Promise.all([
         orNothing(cluster.list(LISTED_MIGRATIONS, where), log),
         orNothing(cluster.list(VMMRQS, where), log),
@@ -99,16 +108,11 @@ async function gather(wake: Wake, tools: Tools): Promise<UnlockSnapshot | undefi
 }
 
 /** Every pod; where there are too many to look for strangers, those that say whether the lock's migrations got through. */
-async function readPods(namespace: Namespace, { cluster, log }: Tools): Promise<Listed<Pod>> {
-  const { name } = namespace.metadata;
-  const all = await orNothing(cluster.list(LISTED_STATES_OF_PODS, { namespace: name }), log);
-  if (all.date !== undefined) return all;
-  const state = lockOf(namespace);
-  return orNothing(readTargets(cluster, name, state.kind === 'held' ? state.lock.migrations : []), log);
+async function readPods(namespace: string, state: LockState, { cluster, log }: Tools): Promise<Listed<Pod>> {
+  const all = await orNothing(cluster.list(LISTED_STATES_OF_PODS, { namespace }), log);
+  if (all !== NOT_READ) return all;
+  return orNothing(readTargets(cluster, namespace, migrationsOf(state)), log);
 }
-
-/** What was not read. */
-const NONE: Listed<never> = { items: [] };
 
 /** undefined: nobody can say. Events may be kept in a store of their own; a namespace is not left locked for them. */
 async function refusalsTold(cluster: Cluster, namespace: string): Promise<KubernetesEvent[] | undefined> {
@@ -120,18 +124,12 @@ async function refusalsTold(cluster: Cluster, namespace: string): Promise<Kubern
   }
 }
 
-function isSuccess(namespace: Namespace, pods: readonly Pod[]): boolean {
-  const state = lockOf(namespace);
-  return state.kind === 'held' && gotThrough(state.lock.migrations, pods);
-}
+const isSuccess = (state: LockState, pods: readonly Pod[]): boolean =>
+  state.kind === 'held' && gotThrough(state.lock.migrations, pods);
 
 /** By this token, where the event names one; or there is a lock that cannot be read. */
-function isHeld(namespace: Namespace, token: string | undefined): boolean {
-  const state = lockOf(namespace);
-  return state.kind === 'held'
-    ? token === undefined || state.lock.token === token
-    : state.kind === 'malformed';
-}
+const isHeld = (state: LockState, token: string | undefined): boolean =>
+  state.kind === 'held' ? token === undefined || state.lock.token === token : state.kind === 'malformed';
 
 /** Posted fresh: a chain of replies would die of its TTL. When it is lost, the watchdog's sweep says the same. */
 async function tellNext({ lock, namespace }: Unlock, { post, log }: Tools): Promise<void> {

@@ -38,6 +38,9 @@ export const annotated = (key: string, text: string): MetaChange =>
 export const labelled = (key: string, text = 'true'): MetaChange =>
   withMetadata(({ labels }) => ({ labels: { ...labels, [key]: text } }));
 
+export const unlabelled = (key: string): MetaChange =>
+  withMetadata(({ labels: { [key]: _, ...labels } = {} }) => ({ labels }));
+
 /** Made so many seconds after NOW. */
 export const createdAt = (after: number): MetaChange =>
   withMetadata(() => ({ creationTimestamp: seconds(after).replace('.000Z', 'Z') }));

@@ -11,6 +11,7 @@ import {
   SYSTEM_NAMESPACE,
   userOf,
   WEBHOOK,
+  WHOSE_POD,
 } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { readGuardSettings } from '../../functions/settings.ts';
@@ -221,8 +222,7 @@ test('of updates all three judge the same', () => {
   const locked = webhook?.webhooks.find(({ name }) => name === WEBHOOK.locked);
   const judged = ({ matchConditions }: Policy['spec']): string | undefined =>
     matchConditions?.find(({ name }) => name === 'not-a-harmless-update')?.expression;
-  const { launcherLabel, createdBy, migrationJobUID } = KUBEVIRT;
-  for (const word of ['activeDeadlineSeconds', launcherLabel, createdBy, migrationJobUID]) {
+  for (const word of ['activeDeadlineSeconds', ...WHOSE_POD]) {
     expect(locked && judged(locked)).toContain(`'${word}'`);
   }
   for (const name of [POLICY.raisedPods, POLICY.locked]) {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { CONFIG_MAPS } from '../../local/policies-in-force.ts';
 import { expectAtRest, expectInTime, untilOver } from './support/at-rest.ts';
 import { wasRaised } from './support/invariants.ts';
 import { startLab, type Lab } from './support/lab.ts';
@@ -17,13 +18,6 @@ jest.setTimeout(180_000);
 const LOCK_SECONDS = 20;
 const CLIENTS = 8;
 const BUSY = 100;
-
-const CONFIG_MAPS: ResourceType = {
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-};
 
 let lab: Lab;
 const measured = new Measured('locked for', 'between two changes of the quota');

@@ -7,6 +7,7 @@ import {
   SERVICE_ACCOUNT,
   SYSTEM_NAMESPACE,
   userOf,
+  WHOSE_POD,
 } from '../../functions/domain/names.ts';
 import { renderWall } from '../../local/walls.ts';
 import {
@@ -24,7 +25,6 @@ import {
   label,
   OF_ITS_POD,
   ownPod,
-  PASS_LABELS,
   relabelPod,
   replaceNamespace,
   replaceQuota,
@@ -123,7 +123,7 @@ describe(`${POLICY.locked}, where there is no webhook`, () => {
     ['a pod that says it is the migration’s', podOf(LOCKED, ONE)],
     ['a pod that grows', changePod(LOCKED, '/resize')],
     ['a pod that gets a deadline', giveDeadline(LOCKED)],
-    ...PASS_LABELS.map((key): [string, ApiRequest] => [`a pod’s other ${key}`, relabelPod(LOCKED, key)]),
+    ...WHOSE_POD.map((key): [string, ApiRequest] => [`a pod’s other ${key}`, relabelPod(LOCKED, key)]),
     ...Object.keys(OF_KUBEVIRT).map((pod): [string, ApiRequest] => [
       `${pod} of another owner`,
       ownPod(LOCKED, pod),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { POLICY } from '../../functions/domain/names.ts';
+import { POLICY, WHOSE_POD } from '../../functions/domain/names.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
 import {
   changeClaim,
@@ -10,7 +10,6 @@ import {
   giveDeadline,
   OF_ITS_POD,
   ownPod,
-  PASS_LABELS,
   relabelPod,
 } from '../admission-requests.ts';
 import type { ApiRequest } from '../api-request.ts';
@@ -151,7 +150,7 @@ describe(POLICY.raisedPods, () => {
 
   /** By it a migration would be taken for admitted, and the lock that did not help it for one that did. */
   test.each<[string, (namespace: string) => ApiRequest]>([
-    ...PASS_LABELS.map((key): [string, (namespace: string) => ApiRequest] => [
+    ...WHOSE_POD.map((key): [string, (namespace: string) => ApiRequest] => [
       `a pod’s other ${key}`,
       (namespace): ApiRequest => relabelPod(namespace, key),
     ]),

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ANNOTATION, isReserved, KUBEVIRT, LABEL, OUR_USERS } from '../../../functions/domain/names.ts';
+import {
+  ANNOTATION,
+  isReserved,
+  KUBEVIRT,
+  LABEL,
+  OUR_USERS,
+  WHOSE_POD,
+} from '../../../functions/domain/names.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
 import type { AdmissionRequest } from '../../../webhook/admission.ts';
 
@@ -22,11 +29,9 @@ const OUR_USERS_IN_CEL = `request.userInfo.username in [
 const hasDeadline = (pod: AdmissionRequest['object']): boolean =>
   (pod as Partial<Pod> | null)?.spec?.activeDeadlineSeconds !== undefined;
 
-const PASS_LABELS = [KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrationJobUID];
-
 /** It may look like the pod that is waited for, and did not before. */
 const changesWhose = ({ object, oldObject }: AdmissionRequest): boolean =>
-  PASS_LABELS.some((label) => object?.metadata.labels?.[label] !== oldObject?.metadata.labels?.[label]) ||
+  WHOSE_POD.some((label) => object?.metadata.labels?.[label] !== oldObject?.metadata.labels?.[label]) ||
   (object?.metadata.labels?.[KUBEVIRT.launcherLabel] !== undefined &&
     !isDeepStrictEqual(object.metadata.ownerReferences, oldObject?.metadata.ownerReferences));
 

@@ -8,12 +8,12 @@ import {
   SERVICE_ACCOUNT,
   userOf,
   WEBHOOK,
+  WHOSE_POD,
 } from '../../../functions/domain/names.ts';
-import type { Pod } from '../../../functions/domain/objects.ts';
 import { about, aRequest, by, fromTo } from '../../builders/admission.ts';
 import { aLauncher, podSpec } from '../../builders/kubevirt.ts';
 import { aNamespace } from '../../builders/namespace.ts';
-import { annotated, labelled, named } from '../../builders/object.ts';
+import { annotated, labelled, named, ownedBy, unlabelled } from '../../builders/object.ts';
 import type { AdmissionRequest } from '../../../webhook/admission.ts';
 import { guardWebhooks } from './webhook-configuration.ts';
 
@@ -82,7 +82,7 @@ describe('the conditions, as the CEL says them', () => {
     expect(passes(locked, aRequest({ ...fromTo(null, without) }))).toBe(true);
   });
 
-  test.each([KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrationJobUID])(
+  test.each(WHOSE_POD)(
     'a pod is asked about when its label %s changes, by which it would be another one’s',
     (key) => {
       const [before, after] = [aLauncher(), labelled(key, 'x')(aLauncher())];
@@ -92,20 +92,12 @@ describe('the conditions, as the CEL says them', () => {
   );
 
   test('a pod of KubeVirt’s is asked about when another one owns it, others are not', () => {
-    const owned = (pod: Pod): Pod => ({
-      ...pod,
-      metadata: {
-        ...pod.metadata,
-        ownerReferences: [
-          { apiVersion: 'v1', kind: 'Pod', name: 'launcher', uid: 'other', controller: true },
-        ],
-      },
-    });
+    const launcher = { apiVersion: 'v1', kind: 'Pod', name: 'launcher', uid: 'other', controller: true };
+    const owned = ownedBy([launcher]);
     for (const pod of [aLauncher(), labelled(KUBEVIRT.launcherLabel, KUBEVIRT.attachment)(aLauncher())]) {
       expect(passes(locked, aRequest(fromTo(pod, owned(pod))))).toBe(true);
     }
-    const { [KUBEVIRT.launcherLabel]: _, ...labels } = aLauncher().metadata.labels ?? {};
-    const theirs = { ...aLauncher(), metadata: { ...aLauncher().metadata, labels } };
+    const theirs = unlabelled(KUBEVIRT.launcherLabel)(aLauncher());
     expect(passes(locked, aRequest(fromTo(theirs, owned(theirs))))).toBe(false);
   });
 
