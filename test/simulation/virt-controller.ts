@@ -210,7 +210,7 @@ export class VirtController {
     }
     const left = (this.#doneAt.get(migration.metadata.uid) ?? 0) - store.now();
     if (left > 0) return left;
-    if (this.failing.has(migration.metadata.uid)) {
+    if (this.failing.has(migration.metadata.uid) && !isOverThere(vmi, target)) {
       await this.#delete(target);
       await this.#setStatus(migration, { phase: 'Failed' });
       return undefined;
@@ -245,8 +245,7 @@ export class VirtController {
     const pods = this.#launchers(migration);
     const target = targetPodOf(referenceOf(migration), pods);
     const vmi = this.#vmi(migration);
-    if (target !== undefined && vmi?.status?.nodeName === nodeOf(target)) {
-      // It is too late to cancel: the VM is over there.
+    if (target !== undefined && vmi !== undefined && isOverThere(vmi, target)) {
       await this.#move(vmi, target, pods);
     } else if (!isFinal(migration)) {
       if (target !== undefined) await this.#delete(target);
@@ -303,6 +302,10 @@ function refusalEvent(
 }
 
 const nodeOf = ({ metadata }: Pod): string => `node-of-${metadata.name}`;
+
+/** It is too late to cancel, or to fail. */
+const isOverThere = ({ status }: VirtualMachineInstance, target: Pod): boolean =>
+  status?.nodeName === nodeOf(target);
 
 const isQuotas = (error: unknown): boolean => error instanceof ApiError && error.message.includes(EXCEEDED);
 
