@@ -88,6 +88,16 @@ export const isPending = ({ metadata, status }: Refusable): boolean =>
   status?.phase === 'Pending' && metadata.deletionTimestamp === undefined;
 
 /**
+ * Without those that were Pending and are not any more, by a later list of the migrations to come. Who was Pending and refused
+ * before the pods were listed, and is Pending after, was so while they were: the condition is never cleared while Pending
+ * (§1.3). Without it, one whose target had come and gone in between would be taken for one that never had any.
+ */
+export function stillPending(migrations: readonly Migration[], later: readonly Migration[]): Migration[] {
+  const pending = new Set(later.filter(isPending).map(({ metadata }) => metadata.uid));
+  return migrations.filter((migration) => !isPending(migration) || pending.has(migration.metadata.uid));
+}
+
+/**
  * What a migration that is blocked waits for; undefined: it is not. Refused, and without a target launcher: the condition
  * alone is stale once that is there. Or with one that is ready, and without the attachment pod that the VM's launcher
  * has: that refusal no condition ever tells (§1.3), and where nothing refuses it the pod comes within the moment.

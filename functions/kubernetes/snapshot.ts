@@ -3,7 +3,7 @@ import { keepsState } from '../domain/claims.ts';
 import { asksForClaims, asksForLimitRanges } from '../domain/closer-look.ts';
 import { amountOf } from '../domain/growth.ts';
 import { liveLock, type Reference } from '../domain/lock.ts';
-import { blockedAmong, isRejectedByQuota, isRunning } from '../domain/migration.ts';
+import { blockedAmong, isRejectedByQuota, isRunning, stillPending } from '../domain/migration.ts';
 import { KIND, KUBEVIRT, LABEL } from '../domain/names.ts';
 import type {
   KubernetesEvent,
@@ -81,11 +81,11 @@ export async function readSnapshot(
   const isVetoed = vetoOf(outer, rules) !== undefined;
   const blocked = isVetoed ? [] : blockedAmong(migrations, pods.items).map(({ migration }) => migration);
   if (blocked.length === 0) return { ...outer, ...UNUSED };
-  const [closer, kubevirts] = await Promise.all([
+  const [closer, { toCome, ...kubevirts }] = await Promise.all([
     readCloser(cluster, blocked, outer),
     readKubeVirts(cluster, rules.kubevirtNamespace, outer),
   ]);
-  return { ...outer, ...closer, ...kubevirts };
+  return { ...outer, migrations: stillPending(migrations, toCome), ...closer, ...kubevirts };
 }
 
 type Closer = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims'>;
@@ -204,7 +204,7 @@ async function readKubeVirts(
   cluster: Reader,
   kubevirtNamespace: string,
   { namespace: own, now }: Pick<NamespaceSnapshot, 'namespace' | 'now'>,
-): Promise<KubeVirtsPart> {
+): Promise<KubeVirtsPart & { toCome: readonly Migration[] }> {
   const [all, kubevirts, locked] = await Promise.all([
     cluster.list(LISTED_MIGRATIONS_TO_COME, {}),
     cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
@@ -226,7 +226,7 @@ async function readKubeVirts(
     ),
   };
   const overheadRatio = amountOf(configuration?.additionalGuestMemoryOverheadRatio) ?? ONE;
-  return { parallel, overheadRatio, autoLimits: hasAutoLimits(kubevirt) };
+  return { parallel, overheadRatio, autoLimits: hasAutoLimits(kubevirt), toCome: all.items };
 }
 
 /** Every locked namespace but this one. */
