@@ -124,10 +124,10 @@ export class Client implements Cluster {
     life.onEnd(close);
     if (signal.aborted || !life.isAlive) close();
     for await (const event of this.#network.server(this.#caller).watch(type, from, open.signal)) {
-      if (!life.isAlive) await NEVER;
+      if (!life.isAlive) await never();
       yield event;
     }
-    if (!life.isAlive) await NEVER;
+    if (!life.isAlive) await never();
   }
 
   #send<T>(call: Call, work: (server: ModelCluster) => Promise<T>): Promise<T> {
@@ -230,7 +230,8 @@ export class Client implements Cluster {
 }
 
 const NOTHING = (): void => undefined;
-const NEVER = new Promise<never>(() => undefined);
+/** Each its own: what waits on one that is kept is kept with it, and its world. */
+const never = (): Promise<never> => new Promise(() => undefined);
 
 const read = (verb: string, { kind }: ResourceType, name: string): Call => ({
   verb,
