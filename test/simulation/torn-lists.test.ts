@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { KIND, REASON } from '../../functions/domain/names.ts';
+import { PODS } from '../../functions/kubernetes/resources.ts';
+import { lock } from '../../functions/lock/handle.ts';
 import { named } from '../builders/object.ts';
 import { LAUNCHER, launcherPod, migration, refused, running, TENANT, vmi } from './objects.ts';
-import { PODS } from '../../functions/kubernetes/resources.ts';
-import { KIND, REASON } from '../../functions/domain/names.ts';
-import { lock } from '../../functions/lock/handle.ts';
 import { aBlockedTenant, give, wakeUp } from './one-step.ts';
 
 /** As the simulation found it (seed 427794 of its day): listed as refused with its pod there; its pods listed when it was over. */
