@@ -1,5 +1,4 @@
-import { lockOf } from '../../functions/domain/lock.ts';
-import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
+import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { What } from '../demo/happenings/happening.ts';
 import { happeningsOf } from '../demo/happenings/of-change.ts';
 import type { Change } from '../demo/watching.ts';
@@ -25,30 +24,17 @@ export function momentsOf(changes: readonly Change[], namespace: string): Moment
   const happened = changes.flatMap(happeningsOf).filter((each) => each.namespace === namespace);
   const first = (wanted: What): number | undefined => happened.find(({ what }) => what === wanted)?.at;
   const enforcing = changes.filter((change) => isEnforcing(change, namespace));
-  const turned = (to: Locked): number | undefined =>
-    changes.find((change) => isTurned(change, namespace, to))?.at;
   return {
     asked: first('asked'),
     blocked: first('blocked'),
-    locked: turned('locked'),
+    locked: first('locked'),
     enforced: enforcing[0]?.at,
     admitted: first('admitted'),
     lowered: enforcing.at(-1)?.at,
-    unlocked: turned('unlocked'),
+    unlocked: first('unlocked'),
     succeeded: first('succeeded'),
   };
 }
-
-type Locked = 'locked' | 'unlocked';
-
-/** By a lock of whatever version: another commit's (`--against`) may be none that this tree reads. */
-function isTurned({ kind, before, after }: Change, namespace: string, to: Locked): boolean {
-  if (kind !== 'Namespace' || after?.metadata.name !== namespace || before === undefined) return false;
-  return lockedOf(before) !== to && lockedOf(after) === to;
-}
-
-const lockedOf = (namespace: Namespace): Locked =>
-  lockOf(namespace).kind === 'none' ? 'unlocked' : 'locked';
 
 function isEnforcing({ kind, before, after }: Change, namespace: string): boolean {
   if (kind !== 'ResourceQuota' || after?.metadata.namespace !== namespace) return false;

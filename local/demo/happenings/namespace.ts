@@ -1,22 +1,23 @@
 import { lastAttemptOf } from '../../../functions/domain/attempt.ts';
-import { lockOf, type Lock } from '../../../functions/domain/lock.ts';
+import { lockOf, type LockState } from '../../../functions/domain/lock.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import type { Found, Versions } from './happening.ts';
 
-/** The namespace is locked, or unlocked. */
+/** The namespace is locked, by whatever is no lock of this version too (the bench compares commits), or unlocked. */
 export function ofNamespace({ before, after }: Versions<Namespace>): Found[] {
   if (before === undefined || after === undefined) return [];
   const [was, is] = [lockOf(before), lockOf(after)];
+  if ((was.kind === 'none') === (is.kind === 'none')) return [];
   const { name, resourceVersion } = before.metadata;
   const replaced = { resource: 'namespaces', name, resourceVersion };
-  if (was.kind !== 'held' && is.kind === 'held') {
-    return [{ what: 'locked', text: lockText(is.lock), replaced, by: 'lock' }];
-  }
-  if (was.kind === 'none' || is.kind !== 'none') return [];
-  return [{ what: 'unlocked', text: unlockText(before, after), replaced, by: 'unlock' }];
+  return is.kind === 'none'
+    ? [{ what: 'unlocked', text: unlockText(before, after), replaced, by: 'unlock' }]
+    : [{ what: 'locked', text: lockText(is), replaced, by: 'lock' }];
 }
 
-function lockText({ migrations, acquiredAt, expiresAt }: Lock): string {
+function lockText(state: LockState): string {
+  if (state.kind !== 'held') return 'locks the namespace, for whom cannot be read';
+  const { migrations, acquiredAt, expiresAt } = state.lock;
   const names = migrations.map(({ name }) => name).join(', ');
   const seconds = (Date.parse(expiresAt) - Date.parse(acquiredAt)) / 1_000;
   return `locks the namespace for ${names}, ${seconds} s at most`;
