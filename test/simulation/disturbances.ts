@@ -171,7 +171,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
   killGuard: (world, random) => withOne(world.guards, random, (guard) => guard.kill()),
   brokerDown: (world, random) => world.away(world.broker, random.below(8_000)),
   sourceDown: (world, random) => world.away(world.source, random.below(8_000)),
-  pauseQuotas: (world, random) => world.away(world.quotaPace, random.below(6_000)),
+  pauseQuotas: (world, random) => world.away(world.quotas, random.below(6_000)),
   breakWatches: (world) => world.breakWatches(),
 };
 export const DISTURBING = Object.keys(DISTURBANCES) as Fault[];

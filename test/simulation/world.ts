@@ -17,7 +17,7 @@ import { Life } from './life.ts';
 import { ApiServer } from './model/api-server.ts';
 import type { Cache } from './model/cache.ts';
 import { canonicalList } from './model/canonical.ts';
-import { QuotaController, type QuotaToSync } from './model/quota-controller.ts';
+import { QuotaController } from './model/quota-controller.ts';
 import type { Point } from './model/request.ts';
 import { Store, type Change } from './model/store.ts';
 import {
@@ -32,6 +32,7 @@ import {
   vmi,
   vmmrq,
 } from './objects.ts';
+import { PacedQuotas } from './paced-quotas.ts';
 import { Random } from './random.ts';
 import { Schedule } from './schedule.ts';
 import type { Scenario } from './scenario.ts';
@@ -76,8 +77,7 @@ export class World {
   readonly breakGlass: Client;
   /** A client with the tenant's rights. */
   readonly tenant: Client;
-  readonly quotaPace = { isDown: false };
-  readonly #quotaController: QuotaController;
+  readonly quotas: PacedQuotas;
   readonly #network: Network;
   /** How far the API servers' clock is ahead of the time, milliseconds. */
   #ahead = 0;
@@ -144,7 +144,13 @@ export class World {
       { length: scenario.guards },
       (_, index) => new Guard(`guard${String(index + 1)}`, { ...process, guard, random: this.random }),
     );
-    this.#quotaController = new QuotaController({ store: this.store, server: this.#anyServer() });
+    this.quotas = new PacedQuotas({
+      controller: new QuotaController({ store: this.store, server: this.#anyServer() }),
+      store: this.store,
+      schedule: this.schedule,
+      random: this.random,
+      mostMs: scenario.quotaMs,
+    });
     this.virt = new VirtController({
       store: this.store,
       cluster: this.#client('kubevirt', 'system:serviceaccount:kubevirt:kubevirt-controller'),
@@ -167,7 +173,7 @@ export class World {
   start(): void {
     for (const guard of this.guards) guard.start();
     for (const tenant of this.tenants) void tenant.run();
-    this.#followQuotas();
+    this.quotas.start();
     for (let index = 0; index < this.scenario.migrations; index += 1) {
       const created = migration(this.newName('mig'), `vm${String(index)}`);
       if (this.scenario.isBlockedAtStart)
@@ -201,7 +207,7 @@ export class World {
     for (const guard of this.guards) guard.start();
     this.broker.isDown = this.isKnativeGone;
     this.source.isDown = this.isKnativeGone;
-    this.quotaPace.isDown = false;
+    this.quotas.isDown = false;
   }
 
   get isKnativeGone(): boolean {
@@ -379,34 +385,6 @@ export class World {
     const late = this.random.pick([this.random.below(4), this.random.below(mostMs), mostMs - 1]);
     const ms = this.schedule.isCalm ? 2 : late;
     this.time.after(ms, () => cache.catchUp());
-  }
-
-  /** What is in the quota controller's queue is synced, a while later. */
-  #followQuotas(): void {
-    const syncing = new Set<string>();
-    const look = (): void => {
-      for (const pending of this.#quotaController.pending()) {
-        if (syncing.has(pending.name)) continue;
-        syncing.add(pending.name);
-        const ms = this.schedule.isCalm ? 10 : this.random.below(this.scenario.quotaMs);
-        this.schedule.later(
-          'quota controller',
-          ms,
-          () =>
-            void this.#sync(pending)
-              .finally(() => syncing.delete(pending.name))
-              .then(look),
-        );
-      }
-    };
-    this.store.onChange(look);
-    look();
-  }
-
-  async #sync(pending: QuotaToSync): Promise<void> {
-    while (this.quotaPace.isDown)
-      await new Promise<void>((resolve) => this.schedule.later('quota controller', 100, resolve));
-    await this.#quotaController.sync(pending);
   }
 
   /** Watches that are over by now are closed. */

@@ -1,0 +1,55 @@
+import type { QuotaController, QuotaToSync } from './model/quota-controller.ts';
+import type { Store } from './model/store.ts';
+import type { Random } from './random.ts';
+import type { Schedule } from './schedule.ts';
+
+export interface PacedQuotasParts {
+  readonly controller: QuotaController;
+  readonly store: Store;
+  readonly schedule: Schedule;
+  readonly random: Random;
+  /** It takes less than this for each, milliseconds. */
+  readonly mostMs: number;
+}
+
+/** When kube-controller-manager gets to the quotas: the model's controller does nothing before it is told to. */
+export class PacedQuotas {
+  /** It stands still. */
+  isDown = false;
+  readonly #parts: PacedQuotasParts;
+  readonly #syncing = new Set<string>();
+
+  constructor(parts: PacedQuotasParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on what is in the controller's queue is synced, a while later. */
+  start(): void {
+    this.#parts.store.onChange(() => this.#look());
+    this.#look();
+  }
+
+  #look(): void {
+    const { controller, schedule, random, mostMs } = this.#parts;
+    for (const pending of controller.pending()) {
+      if (this.#syncing.has(pending.name)) continue;
+      this.#syncing.add(pending.name);
+      const ms = schedule.isCalm ? 10 : random.below(mostMs);
+      schedule.later(
+        'quota controller',
+        ms,
+        () =>
+          void this.#sync(pending)
+            .finally(() => this.#syncing.delete(pending.name))
+            .then(() => this.#look()),
+      );
+    }
+  }
+
+  async #sync(pending: QuotaToSync): Promise<void> {
+    const { controller, schedule } = this.#parts;
+    while (this.isDown)
+      await new Promise<void>((resolve) => schedule.later('quota controller', 100, resolve));
+    await controller.sync(pending);
+  }
+}
