@@ -232,7 +232,7 @@ describe('nothing came of it', () => {
 
   test('where nobody may be nudged it waits; what was nudged long ago is lowered all the same', () => {
     expect(decided({ ...at(0), mayNudge: false }).kind).toBe('wait');
-    expect(decided({ ...at(1), ...nudged(-1), mayNudge: false }).kind).toBe('lower');
+    expect(decided({ ...at(5), ...nudged(-1), mayNudge: false }).kind).toBe('lower');
   });
 
   describe('no condition has virt-controller look when a quota changes', () => {
@@ -250,17 +250,19 @@ describe('nothing came of it', () => {
       expect(decided({ ...at(-1.001), ...early }).kind).toBe('wait');
       expect(decided({ ...at(-1), ...early }).kind).toBe('nudge');
       const late = asleep(nudgedFor('token-1', seconds(-1)));
-      expect(decided({ ...at(0.999), ...late }).kind).toBe('wait');
-      expect(decided({ ...at(1), ...late }).kind).toBe('lower');
+      expect(decided({ ...at(4.999), ...late }).kind).toBe('wait');
+      expect(decided({ ...at(5), ...late }).kind).toBe('lower');
     });
   });
 
-  test('nudged a moment ago: it waits', () => {
-    expect(decided({ ...at(0.999), ...nudged(-1) }).kind).toBe('wait');
+  test('nudged, and not yet twice as long ago: it waits, virt-controller may have put it off', () => {
+    expect(decided({ ...at(4.999), ...nudged(-1) }).kind).toBe('wait');
+    expect(decided({ ...at(7.999), ...nudged(0), stallSeconds: 4 }).kind).toBe('wait');
   });
 
-  test('nudged two seconds ago: lowered', () => {
-    expect(lowered({ ...at(1), ...nudged(-1) })).toMatchObject({
+  test('nudged twice as long ago: lowered', () => {
+    expect(decided({ ...at(8), ...nudged(0), stallSeconds: 4 }).kind).toBe('lower');
+    expect(lowered({ ...at(5), ...nudged(-1) })).toMatchObject({
       reason: REASON.raisedButNotAdmitted,
       lock: aLock(),
       quotas: [RAISED],

@@ -43,8 +43,8 @@ export type LowerDecision =
 
 export type Lower = Extract<LowerDecision, { kind: 'lower' }>;
 
-/** After a nudge virt-controller has this long; two seconds of a clock that counts whole ones. */
-const NUDGE_SECONDS = 2;
+/** How far the API servers' clocks may be apart, by which a nudge says when it was. */
+const SKEW_MS = 2_000;
 
 /** Lowering is the safe direction: early costs one attempt, late costs the tenant. */
 export function decide(snapshot: LowerSnapshot): LowerDecision {
@@ -130,7 +130,11 @@ const keepWaiting = (still: readonly Migration[]): LowerDecision => ({
 const namesOf = (migrations: readonly Migration[]): string =>
   migrations.map(({ metadata }) => metadata.name).join(', ');
 
-/** Nothing happened for stallSeconds after the raise was enforced: one nudge, then lower. */
+/**
+ * Nothing happened for stallSeconds after the raise was enforced: one nudge, and lowered where nothing comes of that either
+ * for twice as long. virt-controller puts off without a word: for a second, again and again, whoever comes while another's
+ * target is not seen yet; for five whoever finds its limits reached (facts/kubevirt.md §1.5; docs/adr/0021).
+ */
 function stalled(
   snapshot: LowerSnapshot,
   lock: Lock,
@@ -139,7 +143,8 @@ function stalled(
   const { now } = snapshot;
   const since = enforcedSince(snapshot, lock);
   if (since === undefined) return undefined;
-  const stalledAt = since + snapshot.stallSeconds * 1_000;
+  const stallMs = snapshot.stallSeconds * 1_000;
+  const stalledAt = since + stallMs;
   const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token, now));
   const reason = REASON.raisedButNotAdmitted;
   const names = namesOf(still);
@@ -150,8 +155,7 @@ function stalled(
     const value = `${lock.token} ${new Date(now).toISOString()}`;
     return { kind: 'nudge', migrations: still, value, reason, message: `nudging ${names}` };
   }
-  if (now < Math.max(stalledAt, ...nudgedAt.map((at) => (at ?? now) + NUDGE_SECONDS * 1_000)))
-    return undefined;
+  if (now < Math.max(stalledAt, ...nudgedAt.map((at) => (at ?? now) + 2 * stallMs))) return undefined;
   return lower(snapshot, lock, [reason, `raised, and ${names} still got no pod`]);
 }
 
@@ -181,5 +185,5 @@ function enforcedSince({ quotas }: LowerSnapshot, { token }: Lock): number | und
 function nudgedFor({ metadata }: Migration, token: string, now: number): number | undefined {
   const [of, at = ''] = (metadata.annotations?.[ANNOTATION.nudged] ?? '').split(' ');
   const time = Date.parse(at);
-  return of === token && time <= now + NUDGE_SECONDS * 1_000 ? time : undefined;
+  return of === token && time <= now + SKEW_MS ? time : undefined;
 }
