@@ -14,7 +14,7 @@ let lab: Lab;
 
 /** A budget for a few attempts, each of which has patience for as long as it may. */
 beforeAll(async () => {
-  lab = await startLab({ env: { LOCK_SECONDS: '15', STALL_SECONDS: '8', SWEEP_SECONDS: '1' } });
+  lab = await startLab({ env: { LOCK_SECONDS: '15', STALL_SECONDS: '4', SWEEP_SECONDS: '1' } });
 });
 
 afterAll(async () => {

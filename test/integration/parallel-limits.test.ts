@@ -14,7 +14,7 @@ let lab: Lab;
 beforeAll(async () => {
   lab = await startLab({
     timings: { migrationMs: 3_600_000 },
-    env: { SWEEP_SECONDS: '3600', STALL_SECONDS: '10' },
+    env: { SWEEP_SECONDS: '3600', STALL_SECONDS: '4' },
   });
   await lab.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: 1 }));
 });
