@@ -13,7 +13,7 @@ import { startEventing, type Eventing } from './eventing/eventing.ts';
 import { guardAccount, guardAddress, guardDeployment, startGuard } from './guard.ts';
 import { install } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
-import { startKubeVirt, type KubeVirtOptions, type KubeVirtStandIn } from './kubevirt/start.ts';
+import { startKubeVirt, type KubeVirtOptions } from './kubevirt/start.ts';
 import type { Component } from './manifests/overlay.ts';
 import { policiesInForce } from './policies-in-force.ts';
 import { renderWall, type Wall } from './walls.ts';
@@ -49,7 +49,6 @@ export interface LocalClusterOptions {
 export interface LocalCluster {
   readonly controlPlane: ControlPlane;
   readonly eventing: Eventing;
-  readonly kubevirt: KubeVirtStandIn;
   /** For the set-up, and for what people do; no process of ours uses it. */
   readonly admin: Cluster;
   readonly objects: readonly KubernetesObject[];
@@ -59,6 +58,10 @@ export interface LocalCluster {
   killGuard(): Promise<void>;
   /** Resolves when it is ready; rejects when it ended before. */
   startGuard(): Promise<void>;
+  /** virt-controller and the nodes are gone; their objects stay. */
+  stopKubeVirt(): Promise<void>;
+  /** After stopKubeVirt: back again, as they were started. Resolves when they have read what exists. */
+  startKubeVirt(): Promise<void>;
   /** The manifests again, after somebody removed them. */
   installAgain(): Promise<void>;
   stop(): Promise<void>;
@@ -111,22 +114,24 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     );
     await guard.start();
     ending.push(() => guard.stop());
-    const kubevirt = await startKubeVirt({
-      cluster: connect(await controlPlane.kubeconfigFor(KUBEVIRT)),
-      ...(options.timings === undefined ? {} : { timings: options.timings }),
-    });
+    const cluster = connect(await controlPlane.kubeconfigFor(KUBEVIRT));
+    const { timings = {} } = options;
+    let kubevirt = await startKubeVirt({ cluster, timings });
     ending.push(() => kubevirt.stop());
     await untilPoliciesStand();
     say('ready');
     return {
       controlPlane,
       eventing,
-      kubevirt,
       admin,
       objects,
       guard: () => guard.child(),
       killGuard: () => guard.stop(0),
       startGuard: () => guard.start(),
+      stopKubeVirt: () => kubevirt.stop(),
+      startKubeVirt: async () => {
+        kubevirt = await startKubeVirt({ cluster, timings });
+      },
       installAgain: () => install(admin, objects, tlsPort),
       stop,
     };

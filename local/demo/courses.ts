@@ -76,7 +76,7 @@ const CANCELLED: Direction = {
         signal,
       );
       if (!refused) return false;
-      await stage.stopVirtController();
+      await stage.cluster.stopKubeVirt();
     } finally {
       release();
     }
@@ -88,7 +88,7 @@ const CANCELLED: Direction = {
       signal,
     );
     // Nobody needed it to put the quotas back; the migration itself only it can end.
-    await stage.startVirtController();
+    await stage.cluster.startKubeVirt();
     return isBack && untilGone(tenants, stage, signal);
   },
 };

@@ -1,18 +1,14 @@
-import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import type { LocalCluster } from '../cluster.ts';
-import { startKubeVirt, type KubeVirtStandIn } from '../kubevirt/start.ts';
 import type { Happening } from './happenings/happening.ts';
 import { happeningsOf } from './happenings/of-change.ts';
 import type { AuditLog } from './audit.ts';
 import type { Traces } from './traces.ts';
 import type { Watching } from './watching.ts';
 
-const VIRT_CONTROLLER = { namespace: 'kubevirt', name: 'kubevirt-controller' };
-
 type Parts = Pick<Stage, 'cluster' | 'watching' | 'traces' | 'audit'>;
 
-/** Where scenarios are played: the cluster, what is seen of it, and virt-controller, which may be away for a while. */
+/** Where scenarios are played: the cluster, and what is seen of it. */
 export class Stage {
   readonly cluster: LocalCluster;
   readonly watching: Watching;
@@ -20,7 +16,6 @@ export class Stage {
   readonly audit: AuditLog;
   /** Of changes in the namespaces of tenants, since the start. */
   readonly happenings: Happening[] = [];
-  #virtController: KubeVirtStandIn;
   #seen = 0;
 
   constructor(parts: Parts) {
@@ -28,7 +23,6 @@ export class Stage {
     this.watching = parts.watching;
     this.traces = parts.traces;
     this.audit = parts.audit;
-    this.#virtController = parts.cluster.kubevirt;
     this.watching.listen(() => this.#look());
   }
 
@@ -39,15 +33,6 @@ export class Stage {
   /** Everything in these namespaces from `since` on (milliseconds since 1970). */
   happeningsIn(namespaces: readonly string[], since: number): Happening[] {
     return this.happenings.filter(({ namespace, at }) => at >= since && namespaces.includes(namespace));
-  }
-
-  async stopVirtController(): Promise<void> {
-    await this.#virtController.stop();
-  }
-
-  async startVirtController(): Promise<void> {
-    const kubeconfig = await this.cluster.controlPlane.kubeconfigFor(VIRT_CONTROLLER);
-    this.#virtController = await startKubeVirt({ cluster: connect(kubeconfig) });
   }
 
   /** Resolves to true when no event is on its way and no function has a process; to false when `signal` aborts before. */
@@ -62,7 +47,6 @@ export class Stage {
   }
 
   async stop(): Promise<void> {
-    await this.#virtController.stop();
     await this.watching.stop();
   }
 

@@ -365,7 +365,7 @@ test.each([
 test('a migration whose VMI is gone: NotBlocked, and nothing is locked', async () => {
   const tenant = await newTenant(lab, { name: 'no-vmi' });
   const { name, history } = tenant;
-  await lab.cluster.kubevirt.stop();
+  await lab.cluster.stopKubeVirt();
   await lab.admin.patch(VMIS, { namespace: name, name: 'vm0' }, { merge: { metadata: { finalizers: [] } } });
   await lab.admin.delete(VMIS, { namespace: name, name: 'vm0' });
   await history.until('the VMI is gone', () => history.isGone(VMIS));

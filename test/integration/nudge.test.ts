@@ -61,7 +61,7 @@ test('there is room by now, and virt-controller does not look: it is nudged, and
   const look = lab.hold(name, 'mtq-feasibility');
   await tenant.migrate();
   await tenant.untilBlocked();
-  await lab.cluster.kubevirt.stop();
+  await lab.cluster.stopKubeVirt();
   const room = fullFor(3);
   await lab.admin.patch(
     RESOURCE_QUOTAS,

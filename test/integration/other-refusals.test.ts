@@ -58,7 +58,7 @@ async function aPolicy({ name }: Tenant): Promise<void> {
 
 /** OpenShift's quota of several namespaces: what virt-controller would say of it. The last case: ours says nothing any more. */
 async function aClusterQuota({ name, history }: Tenant): Promise<void> {
-  await lab.cluster.kubevirt.stop();
+  await lab.cluster.stopKubeVirt();
   const [refused] = history.of(EVENTS).filter(({ reason }) => reason === KUBEVIRT.failedCreate);
   if (refused === undefined) throw new Error(`nobody says why mig0 of ${name} is refused`);
   const { involvedObject, type = 'Warning', source = {} } = refused;

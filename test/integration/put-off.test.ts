@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EVENT, REASON } from '../../functions/domain/names.ts';
-import { connect } from '../../functions/kubernetes/client.ts';
-import { startKubeVirt } from '../../local/kubevirt/start.ts';
 import { expectAsBefore } from './support/as-before.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { newTenant } from './support/tenant.ts';
@@ -23,7 +21,7 @@ test('virt-controller comes to a raised migration long after the nudge: one lock
   const raise = lab.hold(name, 'mtq-raise');
   await tenant.migrate();
   await history.until('it is locked', () => history.isLocked());
-  await lab.cluster.kubevirt.stop();
+  await lab.cluster.stopKubeVirt();
   raise();
   await lab.lines.until('it is nudged, and waited for', () => {
     const said = lab.lines.items
@@ -32,11 +30,7 @@ test('virt-controller comes to a raised migration long after the nudge: one lock
     const nudge = said.indexOf(REASON.raisedButNotAdmitted);
     return nudge >= 0 && said.indexOf(REASON.stillWaiting, nudge) > nudge;
   });
-  const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };
-  const kubevirt = await startKubeVirt({
-    cluster: connect(await lab.cluster.controlPlane.kubeconfigFor(account)),
-  });
-  lab.atEnd(() => kubevirt.stop());
+  await lab.cluster.startKubeVirt();
   await tenant.untilThrough();
   expect(history.locks()).toHaveLength(1);
   await expectAsBefore(lab.admin, tenant);
