@@ -10,7 +10,7 @@ const SECOND = 1_000;
 
 export default {
   // Only a bound on what hangs: the integration tests wait for a real API server. (Jest ignores it in a project.)
-  testTimeout: 120 * SECOND,
+  testTimeout: 240 * SECOND,
   // The integration tests wait more than they compute: two at a time, on two cores as well.
   maxWorkers: 2,
   reporters: ['default', '<rootDir>/test/whole-run/reporter.ts', '<rootDir>/test/closing-line.js'],

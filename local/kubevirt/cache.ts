@@ -49,9 +49,10 @@ export class Cache<T extends KubernetesObject> {
     return this.#objects.get(key);
   }
 
-  /** Whether this very object, by UID, is known. */
-  has(object: T): boolean {
-    return this.#objects.get(keyOf(object))?.metadata.uid === object.metadata.uid;
+  /** Whether the watch (or what was put in) brought this very object, by UID: it may be gone again. */
+  hasSeen(object: T): boolean {
+    const { uid } = object.metadata;
+    return this.#deleted.has(uid) || this.#objects.get(keyOf(object))?.metadata.uid === uid;
   }
 
   all(): T[] {

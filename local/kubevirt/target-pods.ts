@@ -88,7 +88,7 @@ export class TargetPods {
     const { cluster, pods, recorder } = this.#world;
     try {
       const { object } = await cluster.create(LAUNCHER_PODS, pod);
-      if (!pods.has(object)) this.#expected.add(object.metadata.uid);
+      if (!pods.hasSeen(object)) this.#expected.add(object.metadata.uid);
       pods.put(object);
       return object;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   ANNOTATION,
   isReserved,
@@ -56,7 +56,6 @@ import { startLiar, type Liar } from './support/liar.ts';
  * refusal in the webhook's name. Every request is a dry run, so that no test needs another.
  */
 const PATIENCE_MS = 20_000;
-jest.setTimeout(120_000);
 
 const LOCKED = 'tenant-locked';
 const FREE = 'tenant-free';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
 import type { New, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { isRefused } from '../../functions/kubernetes/errors.ts';
@@ -11,7 +11,6 @@ import { CLAIMS, startPolicyWorld, type PolicyWorld } from './support/policy-wor
  * What a quota is charged for besides new pods and resizes: the reason why the walls look at it. Without any wall, on the
  * real API server. When this fails in a new Kubernetes, what the walls match has to be looked at again.
  */
-jest.setTimeout(120_000);
 
 const TENANT = 'tenant';
 const DEVICE = 'example.com/gpu';

@@ -9,8 +9,8 @@ import { Measured } from './support/measured.ts';
 import { refuseTargets } from './support/refuse-targets.ts';
 import { newTenant, type Tenant } from './support/tenant.ts';
 
-/** Longer than a restart takes, so that it is in the middle of a lock's life. */
-const LOCK_SECONDS = 15;
+/** Longer than it takes to get to the states, and to restart: so that it is in the middle of a lock's life. */
+const LOCK_SECONDS = 30;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
   STALL_SECONDS: '1',

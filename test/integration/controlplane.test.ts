@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, New, ResourceType } from '../../functions/kubernetes/cluster.ts';
@@ -22,7 +22,6 @@ const SERVICE_ACCOUNTS: ResourceType = {
   namespaced: true,
 };
 const PATIENCE_MS = 20_000;
-jest.setTimeout(120_000);
 
 let controlPlane: ControlPlane;
 let admin: Cluster;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type {
   Condition,
   KubernetesObject,
@@ -32,7 +32,6 @@ const CRDS: ResourceType<Crd> = {
 const TENANT = 'tenant-a';
 const PATH = `/apis/mtq.kubevirt.io/v1alpha1/namespaces/${TENANT}/virtualmachinemigrationresourcequotas`;
 const PATIENCE_MS = 20_000;
-jest.setTimeout(120_000);
 
 let controlPlane: ControlPlane;
 let admin: Cluster;

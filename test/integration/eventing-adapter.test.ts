@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
@@ -23,8 +23,6 @@ const ACCOUNTS: ResourceType = {
 };
 const NAMESPACE = 'tenant-a';
 const LABELLED = { rig: 'on' };
-
-jest.setTimeout(120_000);
 
 let controlPlane: ControlPlane;
 let admin: Cluster;

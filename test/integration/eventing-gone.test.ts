@@ -9,7 +9,6 @@ import { countedPods, newTenant, type Tenant } from './support/tenant.ts';
 const LOCK_SECONDS = 8;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
-  STALL_SECONDS: '1',
   SWEEP_SECONDS: '1',
   OVERDUE_SECONDS: '1',
 };

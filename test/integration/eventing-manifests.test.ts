@@ -1,11 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { render } from '../../local/controlplane/kustomize.ts';
 import { resolveDestination } from '../../local/eventing/addresses.ts';
 import { compileFilter } from '../../local/eventing/filter.ts';
 import { knativeObjects } from '../../local/eventing/manifests.ts';
-
-jest.setTimeout(120_000);
 
 test('the stand-ins understand every Knative object of the default overlay', async () => {
   const folder = fileURLToPath(new URL('../../config/base', import.meta.url));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LABEL, PROOF_QUOTA, SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
@@ -36,7 +36,6 @@ const DAY_MS = 86_400_000;
 const PATIENCE_MS = 20_000;
 const log = (): void => undefined;
 const lifetimes = { CA_SECONDS: 365 * 86_400, CERTIFICATE_SECONDS: 90 * 86_400 };
-jest.setTimeout(120_000);
 
 let controlPlane: ControlPlane;
 let admin: Cluster;

@@ -188,8 +188,7 @@ describe('killed by its own repair, before or after each of its writes', () => {
     await Promise.allSettled(over.values());
     const tenant = await newTenant(lab, { name: 'afterwards' });
     await tenant.migrate();
-    await untilOver(tenant);
-    expect(tenant.isThrough()).toBe(true);
+    await tenant.untilThrough();
     await expectAtRest(lab.admin, tenant);
   });
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lockOf, withLock } from '../../functions/domain/lock.ts';
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { parseQuantity } from '../../functions/domain/quantity.ts';
@@ -11,8 +11,6 @@ import { newMigration } from '../../local/kubevirt/objects.ts';
 import { auditLog } from './support/audit.ts';
 import { askUntil } from './support/eventually.ts';
 import { startGuards, type Guards, type Replica } from './support/guards.ts';
-
-jest.setTimeout(120_000);
 
 /** What a tenant stores, and what it makes the guard take into its memory. */
 const TENANT = 'hoarder';

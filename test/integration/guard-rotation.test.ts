@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect as dial, type TLSSocket } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -23,7 +23,6 @@ const CLIENTS = 3;
 const TOKEN = 'token-of-the-lock';
 const TENANT = 'tenant';
 const SECRET = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
-jest.setTimeout(120_000);
 
 let guards: Guards;
 let replicas: Replica[];

@@ -8,10 +8,9 @@ import { startLab, type Lab } from './support/lab.ts';
 import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from './support/losses.ts';
 import { countedPods, newTenant, type Tenant } from './support/tenant.ts';
 
-const LOCK_SECONDS = 5;
+const LOCK_SECONDS = 10;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
-  STALL_SECONDS: '1',
   SWEEP_SECONDS: '1',
   OVERDUE_SECONDS: '1',
   // Long enough to kill a function between the lock and the raise.

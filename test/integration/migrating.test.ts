@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { New, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { EVENTS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { untilServed } from '../../local/served.ts';
-import { expectAtRest, untilOver } from './support/at-rest.ts';
+import { expectAtRest } from './support/at-rest.ts';
 import { startLab, type Lab } from './support/lab.ts';
 import { newTenant, type Tenant } from './support/tenant.ts';
 
@@ -69,8 +69,7 @@ test('beside the incumbent nothing is locked, and the tenant reads why', async (
 test('when it is gone the same migration gets through, by the same VMMRQ', async () => {
   const before = tenant.history.latest(VMMRQS);
   await lab.admin.delete(MTQS, { name: 'mtq' });
-  await untilOver(tenant);
-  expect(tenant.migration()?.status?.phase).toBe('Succeeded');
+  await tenant.untilThrough();
   const after = tenant.history.latest(VMMRQS);
   expect([after?.metadata.uid, after?.spec]).toEqual([before?.metadata.uid, before?.spec]);
   await expectAtRest(lab.admin, tenant);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { HISTORIES } from './conformance/histories.ts';
 import { modelled } from './conformance/modelled.ts';
 import { play, type Played } from './conformance/play.ts';
@@ -8,7 +8,6 @@ import { startReal, type Real } from './conformance/real.ts';
  * The simulation's model of the API server against the real one: each history is played on both, and what each step is
  * answered, which webhook is asked what, and what there is afterwards must be the same.
  */
-jest.setTimeout(120_000);
 
 let real: Real;
 

@@ -10,7 +10,7 @@ import { fullFor, newTenant, type Tenant } from './support/tenant.ts';
 let lab: Lab;
 
 beforeAll(async () => {
-  lab = await startLab({ env: { STALL_SECONDS: '1' } });
+  lab = await startLab();
 });
 
 afterAll(async () => {

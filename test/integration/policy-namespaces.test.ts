@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   ANNOTATION,
   LABEL,
@@ -52,7 +52,6 @@ import {
 import type { PolicyWorld } from './support/policy-world.ts';
 
 /** On the real API server, alone: no process of ours runs here, no webhook is installed. Every request is a dry run. */
-jest.setTimeout(120_000);
 
 let world: PolicyWorld;
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANNOTATION, LABEL, POLICY, SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
@@ -11,7 +11,6 @@ import { startPolicyWorld, type PolicyWorld, type Verdict } from './support/poli
  * On the real API server, alone: what becomes of our own accounts' writes. The whole suite shows that what the steps
  * write passes; here is what they never write.
  */
-jest.setTimeout(120_000);
 
 const TENANT = 'tenant';
 const MIGRATION = 'mig0';

@@ -7,7 +7,7 @@ import { newTenant } from './support/tenant.ts';
 let lab: Lab;
 
 beforeAll(async () => {
-  lab = await startLab();
+  lab = await startLab({ env: { STALL_SECONDS: '5' } });
 });
 
 afterAll(async () => {

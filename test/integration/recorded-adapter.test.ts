@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import type {
   KubernetesObject,
@@ -43,8 +43,6 @@ const SOURCE = { namespace: 'quota-system', name: 'mtq-source' };
 const LOOK_EVERY_MS = 20;
 /** How long a request that does not come is waited for. */
 const PATIENCE_MS = 10_000;
-
-jest.setTimeout(120_000);
 
 let controlPlane: ControlPlane;
 let admin: Cluster;

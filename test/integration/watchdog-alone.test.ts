@@ -9,7 +9,7 @@ import { newTenant } from './support/tenant.ts';
 let lab: Lab;
 
 beforeAll(async () => {
-  lab = await startLab({ env: { LOCK_SECONDS: '5', OVERDUE_SECONDS: '1' } });
+  lab = await startLab({ env: { LOCK_SECONDS: '10', OVERDUE_SECONDS: '1' } });
 });
 
 afterAll(async () => {
