@@ -92,7 +92,7 @@ async function raised(name: string, act: Act): Promise<Tenant> {
 const untilEnd = (tenant: Tenant): Promise<unknown> =>
   Promise.race([
     untilOver(tenant),
-    tenant.history.until('it is gone', (history) => history.isGone(NAMESPACES), 90_000),
+    tenant.history.until('it is gone', (history) => history.isGone(NAMESPACES)),
   ]);
 
 /** Looked at right after its end: when the back-off is over, it may be locked again. */

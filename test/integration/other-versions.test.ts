@@ -143,7 +143,7 @@ async function setUpRaised(name: string, ...triggers: readonly string[]): Promis
 }
 
 async function expectEndedInTime({ tenant, lock }: Scene): Promise<void> {
-  await tenant.untilUnlocked((LOCK_SECONDS + 60) * 1_000);
+  await tenant.untilUnlocked();
   expect(tenant.history.lockedPeriods()[0]?.until).toBeGreaterThanOrEqual(Date.parse(lock.expiresAt));
   expectInTime(tenant, LOCK_SECONDS);
 }

@@ -24,7 +24,7 @@ const cases = casesOf({
   },
   run: async (tenant) => {
     await tenant.migrate();
-    await tenant.history.until('the target pod is in', () => countedPods(tenant, 'cpu') === '2', 90_000);
+    await tenant.history.until('the target pod is in', () => countedPods(tenant, 'cpu') === '2');
   },
 });
 

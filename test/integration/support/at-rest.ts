@@ -33,16 +33,11 @@ export async function expectAtRest(admin: Cluster, tenant: Tenant): Promise<void
   expect(quotas.filter((quota) => !isEnforced(quota))).toEqual([]);
 }
 
-/** A namespace that waits for its turn on a slow machine is no failure. */
-const OVER_WITHIN_MS = 90_000;
-
 /** Resolves when the last lock is let go of, and its migration is through, or the attempt is recorded as failed. */
 export async function untilOver(tenant: Tenant, vm = 0): Promise<void> {
   const isDecided = (): boolean => tenant.isThrough(vm) || attemptOf(tenant) !== undefined;
-  await tenant.history.until(
-    `${tenant.name} is unlocked, and through or given up`,
-    (history) => [!history.isLocked(), isDecided(), history.lockedPeriods().length > 0].every(Boolean),
-    OVER_WITHIN_MS,
+  await tenant.history.until(`${tenant.name} is unlocked, and through or given up`, (history) =>
+    [!history.isLocked(), isDecided(), history.lockedPeriods().length > 0].every(Boolean),
   );
 }
 

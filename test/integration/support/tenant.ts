@@ -36,7 +36,7 @@ export interface Tenant {
   /** Resolves when KubeVirt says that a quota refuses the target pod. */
   untilBlocked(vm?: number): Promise<void>;
   /** Resolves when the namespace was locked, and is no longer. */
-  untilUnlocked(withinMs?: number): Promise<void>;
+  untilUnlocked(): Promise<void>;
   /** Resolves when these migrations (left out: the first) have succeeded, and the namespace is not locked any more. */
   untilThrough(...vms: readonly number[]): Promise<void>;
 }
@@ -131,12 +131,8 @@ function acts(admin: Cluster, name: string, history: History): Omit<Tenant, 'nam
     isThrough,
     migrate: (vm = 0) => migrate(admin, { namespace: name, name: `mig${vm}`, vmi: `vm${vm}` }),
     untilBlocked: (vm = 0) => history.until(`mig${vm} is refused by a quota`, () => isRefused(migration(vm))),
-    untilUnlocked: (withinMs) =>
-      history.until(
-        `${name} is unlocked again`,
-        () => history.locks().length > 0 && !history.isLocked(),
-        withinMs,
-      ),
+    untilUnlocked: () =>
+      history.until(`${name} is unlocked again`, () => history.locks().length > 0 && !history.isLocked()),
     untilThrough: (...vms) =>
       history.until(
         `the migrations of ${name} are through, and it is unlocked`,
