@@ -83,7 +83,9 @@ export class Rotation {
     const problem = servingProblem(serving, this.#clock.now());
     if (problem !== undefined && problem !== 'Expiring') return `the certificate cannot be used: ${problem}`;
     if (!this.#isTrusted(serving)) return this.#failure ?? 'the webhooks do not trust our certificate yet';
-    return this.#clock.elapsed() < (this.#knownAt ?? 0)
+    // Ready now and not a moment later, it would let a rolling update end those that are known.
+    if (this.#knownAt === undefined) return this.#failure ?? 'the webhooks have not been read yet';
+    return this.#clock.elapsed() < this.#knownAt
       ? 'not every API server may trust our certificate yet'
       : undefined;
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
@@ -28,7 +28,6 @@ import { askUntil } from './support/eventually.ts';
 const SETTINGS = { CA_SECONDS: 3_600, CERTIFICATE_SECONDS: 3_600, CA_LEAD_MS: 300 };
 const SECRET = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
 const CONFIGURATION = { name: WEBHOOK.configuration };
-jest.setTimeout(60_000);
 
 let controlPlane: ControlPlane;
 let admin: Cluster;
@@ -193,6 +192,29 @@ describe('the webhooks', () => {
     refuses = false;
     await until('it is ready again', () => replica.rotation.problem() === undefined);
     expect(await isTrusted(current(replica))).toBe(true);
+  });
+
+  test('a replica that starts is not ready before it has read them itself, though its watch shows that they trust it', async () => {
+    await started(1);
+    const reading = Promise.withResolvers<undefined>();
+    const replica = start({
+      ...methodsOf(admin),
+      get: async (type, at) => {
+        if (type.kind === VALIDATING_WEBHOOK_CONFIGURATIONS.kind) await reading.promise;
+        return admin.get(type, at);
+      },
+    });
+    const seen = new Set<string | undefined>();
+    try {
+      await until('it knows that it is trusted', () => {
+        seen.add(replica.rotation.problem());
+        return seen.has(undefined) || seen.has('the webhooks have not been read yet');
+      });
+    } finally {
+      reading.resolve(undefined);
+    }
+    expect(seen).not.toContain(undefined);
+    await until('it is ready', () => replica.rotation.problem() === undefined);
   });
 
   test('deleted, and applied again: not ready, and why; then ready', async () => {
