@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, test } from '@jest/globals';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
@@ -13,7 +13,6 @@ import { fullFor, newTenant } from './support/tenant.ts';
  * A tenant that makes and deletes what the raised quota counts and no wall looks at, as fast as it can: each changes the quota's
  * status, and a write of ours that comes second starts again.
  */
-jest.setTimeout(180_000);
 
 const LOCK_SECONDS = 20;
 const CLIENTS = 8;

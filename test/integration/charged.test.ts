@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { canonicalKey } from '../../functions/domain/charged.ts';
 import { mustSpecify } from '../../functions/domain/must-specify.ts';
 import type { Pod, ResourceQuota, ScopeSelectorTerm } from '../../functions/domain/objects.ts';
@@ -18,7 +18,6 @@ import { installClasses, podOfShape, SHAPES } from './support/pod-shapes.ts';
  * What we say that a pod is charged, by each key, under each scope, is what the real API server charges: every shape of
  * pod is really created by virt-controller's account under every quota below.
  */
-jest.setTimeout(180_000);
 
 const KEYS = [
   ...[

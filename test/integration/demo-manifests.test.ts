@@ -1,10 +1,8 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { runDemo } from '../../local/demo/demo.ts';
 import { SCENARIOS } from '../../local/demo/scenarios.ts';
 import type { ApiServerSource, KnativeService, Trigger } from '../../local/eventing/manifests.ts';
-
-jest.setTimeout(240_000);
 
 /** Long enough for the steps before the broken one; nothing that is broken here comes right by waiting. */
 const DEADLINE_MS = 15_000;

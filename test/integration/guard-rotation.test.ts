@@ -32,7 +32,7 @@ let replicas: Replica[];
 let asRaise: Cluster;
 
 beforeAll(async () => {
-  guards = await startGuards({ ...LIVES, SHUTDOWN_DELAY_MS: '1000', OVERDUE_SECONDS: '10' });
+  guards = await startGuards({ ...LIVES, SHUTDOWN_DELAY_MS: '3000', OVERDUE_SECONDS: '10' });
   replicas = await Promise.all(['guard-1', 'guard-2'].map((name) => guards.start(name)));
   await guards.lock(TENANT, TOKEN);
   asRaise = await guards.as('raise');

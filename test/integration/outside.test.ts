@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import { startChild, type Child } from '../../local/controlplane/children.ts';
@@ -14,8 +14,6 @@ import { History } from './support/history.ts';
 import { wasRaised } from './support/invariants.ts';
 import { newTenant } from './support/tenant.ts';
 import { WALL } from './support/wall.ts';
-
-jest.setTimeout(180_000);
 
 const LOG = 'outside.log';
 

@@ -4,7 +4,7 @@ import { createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { readTar, type FileEntry } from '../../image/archive.ts';
 import { Layout } from '../../image/layout.ts';
@@ -13,8 +13,6 @@ import { NAME } from '../../image/sbom.ts';
 import { renderDefault } from '../../local/cluster.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../local/controlplane/exit.ts';
 import { pathsIn } from '../../release/pack.ts';
-
-jest.setTimeout(180_000);
 
 const run = promisify(execFile);
 const root = process.cwd();

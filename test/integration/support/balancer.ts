@@ -67,11 +67,12 @@ export async function startBalancer(): Promise<Balancer> {
   }
 }
 
-async function isReady({ healthPort }: Backend): Promise<boolean> {
+/** Who does not answer in time is what it was: one probe that is late is none to the kubelet either. */
+async function isReady({ healthPort, ready }: Backend & { readonly ready: boolean }): Promise<boolean> {
+  const signal = AbortSignal.timeout(1_000);
   try {
-    const signal = AbortSignal.timeout(1_000);
     return (await fetch(`http://127.0.0.1:${healthPort}/health/readiness`, { signal })).ok;
   } catch {
-    return false;
+    return signal.aborted && ready;
   }
 }
