@@ -179,12 +179,16 @@ function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      OF_THE_RUN[key] !== undefined && typeof inner === 'string' ? `(${key})` : comparable(inner),
-    ]),
+    Object.entries(value).map(([key, inner]) => {
+      if (OF_THE_RUN[key] !== undefined && typeof inner === 'string') return [key, `(${key})`];
+      return [key, key === 'managedFields' ? inAnyOrder(comparable(inner)) : comparable(inner)];
+    }),
   );
 }
+
+/** The API server puts them in the order of their times, of whole seconds, and those of one second by their managers. */
+const inAnyOrder = (entries: unknown): unknown =>
+  Array.isArray(entries) ? entries.map((entry) => JSON.stringify(entry)).toSorted() : entries;
 
 /** What admission adds to a pod's spec, and the API server to its metadata: nobody sends it. */
 const ADDED_TO_SPEC = ['preemptionPolicy', 'priority', 'serviceAccount', 'serviceAccountName', 'tolerations'];
