@@ -33,8 +33,8 @@ export interface LocalClusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Functions and guard find the API server as in a pod, not by KUBECONFIG. */
   readonly inPods?: boolean;
-  /** Users and API servers. */
-  readonly controlPlane?: StartOptions;
+  /** Users and API servers; or a control plane that is there and has nothing on it, which is stopped at the end as well. */
+  readonly controlPlane?: StartOptions | ControlPlane;
   /** Another way to the API server for a function or the guard: from the path of its kubeconfig to that of another. */
   readonly reroute?: (account: string, kubeconfig: string, controlPlane: ControlPlane) => string;
   readonly timings?: KubeVirtOptions['timings'];
@@ -87,7 +87,9 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     const objects = await renderWall(options.wall ?? 'both', options);
     options.change?.(objects);
     say('starting etcd, kube-apiserver and kube-controller-manager');
-    const controlPlane = await startControlPlane(options.controlPlane);
+    const controlPlane = isRunning(options.controlPlane)
+      ? options.controlPlane
+      : await startControlPlane(options.controlPlane);
     ending.push(() => controlPlane.stop());
     const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
@@ -140,6 +142,9 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     throw error;
   }
 }
+
+const isRunning = (given: LocalClusterOptions['controlPlane']): given is ControlPlane =>
+  given !== undefined && 'adminKubeconfig' in given;
 
 const accountOf = (controlPlane: ControlPlane, name: string): Promise<string> =>
   controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });

@@ -31,6 +31,8 @@ export interface Child {
   stop(graceMs?: number): Promise<void>;
   /** The last lines of its log, for an error message. */
   logTail(): string;
+  /** This process may end while it runs, and then ends it. */
+  unref(): void;
 }
 
 const GRACE_MS = 5_000;
@@ -88,6 +90,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       killGroup();
     },
     logTail: () => tail(options.logFile),
+    unref: () => spawned.unref(),
   };
 }
 

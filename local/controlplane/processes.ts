@@ -67,6 +67,8 @@ export interface ControlPlane {
   startApiServer(): Promise<void>;
   /** etcd is gone, as by a crash, and starts again on its data; resolves when the API server is ready again. */
   restartEtcd(): Promise<void>;
+  /** This process may end while they run, and then ends them. */
+  unref(): void;
   /** Ends the processes and removes the folder. May be called more than once. */
   stop(): Promise<void>;
 }
@@ -96,6 +98,8 @@ export class LocalControlPlane implements ControlPlane {
   #apiServer: Child | undefined;
   #second: (ApiServer & { readonly child: Child; readonly lag: Lag }) | undefined;
   #controllerManager: Child | undefined;
+  /** This process waits for the children's end before its own. */
+  #mayOutlast = true;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -187,6 +191,11 @@ export class LocalControlPlane implements ControlPlane {
     await this.#apiServerReady(this.#port);
   }
 
+  unref(): void {
+    this.#mayOutlast = false;
+    for (const child of this.#running()) child.unref();
+  }
+
   async stop(): Promise<void> {
     // Nothing of it is needed any more: no reason to ask politely.
     await Promise.all(this.#running().map((child) => child.stop(0)));
@@ -239,9 +248,11 @@ export class LocalControlPlane implements ControlPlane {
     return children.filter((child) => child !== undefined);
   }
 
-  #spawn(binary: ServerBinary, args: readonly string[], name: string = binary): Promise<Child> {
+  async #spawn(binary: ServerBinary, args: readonly string[], name: string = binary): Promise<Child> {
     const command = this.#parts.binaries[binary];
-    return startChild({ name, command, args, logFile: join(this.folder, `${name}.log`) });
+    const child = await startChild({ name, command, args, logFile: join(this.folder, `${name}.log`) });
+    if (!this.#mayOutlast) child.unref();
+    return child;
   }
 
   #spawnEtcd(): Promise<Child> {

@@ -15,12 +15,8 @@ import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.t
 import { isAlreadyExists } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
-import {
-  DEFAULT_USERS,
-  startControlPlane,
-  type ControlPlane,
-  type User,
-} from '../../local/controlplane/start.ts';
+import { DEFAULT_USERS, type ControlPlane, type User } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { guessPlural } from '../../local/eventing/source.ts';
 import {
   annotate,
@@ -84,7 +80,7 @@ let admin: Cluster;
 const as: Record<string, (request: ApiRequest) => Promise<ApiAnswer>> = {};
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane({ users: [EDITOR, REPAIRER] });
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   await admin.create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
   await createAll([...(await render('config/rbac')), ...GRANTS]);

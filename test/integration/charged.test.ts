@@ -9,7 +9,8 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { installKubeVirt } from '../../local/kubevirt/install.ts';
 import { createNamespace, until } from './kubevirt-rig.ts';
 import { installClasses, podOfShape, SHAPES } from './support/pod-shapes.ts';
@@ -94,7 +95,7 @@ let admin: Cluster;
 let virtController: Cluster;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   await installKubeVirt(admin);
   await installClasses(admin);

@@ -22,7 +22,7 @@ let lab: Lab;
 const measured = new Measured('locked for', 'gone for');
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
+  lab = await startLab({ env: ENV, controlPlane: {} });
   await unlimitMigrations(lab.admin);
 });
 

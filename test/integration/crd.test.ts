@@ -11,7 +11,8 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../api-request.ts';
 
 interface Crd extends KubernetesObject {
@@ -39,7 +40,7 @@ let request: (what: ApiRequest) => Promise<ApiAnswer>;
 
 /** First VMMRQs under a schema as loose as the incumbent's, then our CRD in its place. */
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   request = apiRequests(controlPlane.adminKubeconfig);
   const [ours] = (await render('config/crd')) as [Crd];

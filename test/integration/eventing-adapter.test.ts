@@ -3,7 +3,8 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { ApiServerSourceAdapter } from '../../local/eventing/adapter.ts';
 import { parseApiServerSource } from '../../local/eventing/manifests.ts';
 import { recordingSink, type RecordingSink } from '../../local/eventing/recordingsink.ts';
@@ -29,7 +30,7 @@ let admin: Cluster;
 const ending: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   await admin.create(NAMESPACES, { metadata: { name: NAMESPACE } });
 });

@@ -7,7 +7,8 @@ import type { Cluster, New, ResourceType } from '../../functions/kubernetes/clus
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { orGone } from '../../functions/kubernetes/snapshot.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import type { AdmissionRequest, Decision } from '../../webhook/admission.ts';
 import { ensureCaBundle, fingerprintsOf, mergeBundle } from '../../webhook/ca-bundle.ts';
 import { CERTIFICATES_SECRET, ensureCertificate } from '../../webhook/certificates.ts';
@@ -41,7 +42,7 @@ let controlPlane: ControlPlane;
 let admin: Cluster;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   await admin.create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
   await admin.create(NAMESPACES, { metadata: { name: TENANT, labels: { [LABEL.locked]: 'true' } } });

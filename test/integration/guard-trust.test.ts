@@ -8,7 +8,8 @@ import { Unreachable } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { orGone } from '../../functions/kubernetes/snapshot.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { fingerprintsOf, trustedAt } from '../../webhook/ca-bundle.ts';
 import { CERTIFICATES_SECRET } from '../../webhook/certificates.ts';
 import {
@@ -36,7 +37,7 @@ const stopping: AbortController[] = [];
 const running: Promise<void>[] = [];
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   await admin.create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
   const manifests = await render('config/webhook');

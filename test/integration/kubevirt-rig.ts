@@ -2,7 +2,8 @@ import type { KubernetesObject, Namespace } from '../../functions/domain/objects
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Address, Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { installKubeVirt } from '../../local/kubevirt/install.ts';
 import {
   FULL_MIGRATIONS,
@@ -35,7 +36,7 @@ export interface Rig {
 }
 
 export async function startRig(options: Partial<KubeVirtOptions> = {}): Promise<Rig> {
-  const controlPlane = await startControlPlane();
+  const controlPlane = await freshControlPlane();
   const admin = connect(controlPlane.adminKubeconfig);
   try {
     await installKubeVirt(admin);

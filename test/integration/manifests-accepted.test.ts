@@ -4,7 +4,8 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { objectsOf } from '../../local/controlplane/kustomize.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { typeOf } from '../../local/install.ts';
 import { COMPONENTS, OVERLAYS, renderInstallation } from '../../local/manifests/overlay.ts';
 import { apiRequests, type ApiAnswer } from '../api-request.ts';
@@ -16,7 +17,7 @@ let controlPlane: ControlPlane;
 let apply: (object: KubernetesObject) => Promise<ApiAnswer>;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   await connect(controlPlane.adminKubeconfig).create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
   const request = apiRequests(controlPlane.adminKubeconfig);
   // As `kubectl apply --server-side --dry-run=server --validate=strict`.

@@ -6,7 +6,8 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import { startChild, type Child } from '../../local/controlplane/children.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../local/controlplane/exit.ts';
 import { freePort } from '../../local/controlplane/ports.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { installKubeVirt } from '../../local/kubevirt/install.ts';
 import { startKubeVirt, type KubeVirtStandIn } from '../../local/kubevirt/start.ts';
 import { expectAsBefore } from './support/as-before.ts';
@@ -27,7 +28,7 @@ const histories: History[] = [];
 /** A cluster that knows nothing of us but KubeVirt's kinds, and a kubeconfig: what any cluster gives. */
 beforeAll(async () => {
   folder = temporaryFolder('mtq-outside-test-');
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig, 'admin');
   await installKubeVirt(admin);
   const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };

@@ -5,7 +5,8 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { renderDefault } from '../../local/cluster.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { install } from '../../local/install.ts';
 
 interface PodSpec {
@@ -28,7 +29,7 @@ let admin: Cluster;
 let workloads: ReadonlyMap<string, PodSpec>;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig, 'admin');
   const objects = await renderDefault();
   await install(admin, objects, 8443);

@@ -12,7 +12,8 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, describeError } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { ApiServerSourceAdapter } from '../../local/eventing/adapter.ts';
 import { parseApiServerSource } from '../../local/eventing/manifests.ts';
 import { normalised, pairs, recordedRequest, type Headers } from '../../local/eventing/recorded.ts';
@@ -50,7 +51,7 @@ let sink: RecordingSink;
 let adapter: ApiServerSourceAdapter;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   await prepare();
   sink = await recordingSink();

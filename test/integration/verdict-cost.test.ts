@@ -14,7 +14,8 @@ import {
 } from '../../functions/kubernetes/resources.ts';
 import { readSnapshot } from '../../functions/kubernetes/snapshot.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { installKubeVirt } from '../../local/kubevirt/install.ts';
 import { newMigration, newVirtualMachineInstance } from '../../local/kubevirt/objects.ts';
 import { untilServed } from '../../local/served.ts';
@@ -47,7 +48,7 @@ let controlPlane: ControlPlane;
 let admin: Cluster;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   await installKubeVirt(admin);
   for (const crd of await render('config/crd')) await admin.create<KubernetesObject>(CRDS, crd);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { connect } from '../../functions/kubernetes/client.ts';
 import { render } from '../../local/controlplane/kustomize.ts';
-import { startControlPlane, type ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { installKubeVirt } from '../../local/kubevirt/install.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
@@ -38,7 +39,7 @@ const CRDS: ResourceType = {
 };
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
+  controlPlane = await freshControlPlane();
   const admin = connect(controlPlane.adminKubeconfig);
   await installKubeVirt(admin);
   await installClasses(admin);

@@ -5,7 +5,8 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { renderDefault } from '../../local/cluster.ts';
-import { startControlPlane, type ControlPlane, type User } from '../../local/controlplane/start.ts';
+import type { ControlPlane, User } from '../../local/controlplane/start.ts';
+import { freshControlPlane } from './support/control-plane.ts';
 import { untilServed } from '../../local/served.ts';
 import { CLUSTER_ROLES, ROLE_BINDINGS, untilAllowed, type Role } from './support/roles.ts';
 
@@ -41,7 +42,7 @@ const refused = async (attempt: Promise<unknown>): Promise<boolean> => {
 };
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane({ users: Object.values(USERS) });
+  controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig, 'admin');
   const isAbout = ({ kind, metadata }: KubernetesObject): boolean =>
     kind === 'ClusterRole' && metadata.name.startsWith('mtq-vmmrq-');

@@ -7,7 +7,7 @@ import { follow } from '../../../functions/kubernetes/follow.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { orGone } from '../../../functions/kubernetes/snapshot.ts';
 import { render } from '../../../local/controlplane/kustomize.ts';
-import { startControlPlane } from '../../../local/controlplane/start.ts';
+import { freshControlPlane } from '../support/control-plane.ts';
 import { installKubeVirt } from '../../../local/kubevirt/install.ts';
 import { untilServed } from '../../../local/served.ts';
 import { toResponse } from '../../../webhook/admission.ts';
@@ -36,7 +36,7 @@ export interface Real {
 const NOT_LIKE_THE_MODEL_AFTER_MS = 8_000;
 
 export async function startReal(): Promise<Real> {
-  const [controlPlane, liar] = await Promise.all([startControlPlane(), startLiar()]);
+  const [controlPlane, liar] = await Promise.all([freshControlPlane(), startLiar()]);
   const admin = connect(controlPlane.adminKubeconfig);
   const caches = new Caches(admin);
   await install(admin, liar);

@@ -9,7 +9,8 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { renderDefault } from '../../../local/cluster.ts';
 import type { Child } from '../../../local/controlplane/children.ts';
 import { freePort } from '../../../local/controlplane/ports.ts';
-import { startControlPlane, type ControlPlane } from '../../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../../local/controlplane/start.ts';
+import { freshControlPlane } from './control-plane.ts';
 import { startGuard, type GuardOptions } from '../../../local/guard.ts';
 import { install } from '../../../local/install.ts';
 import { installKubeVirt } from '../../../local/kubevirt/install.ts';
@@ -51,7 +52,7 @@ export async function startGuards(env: Readonly<Record<string, string>>): Promis
   };
   try {
     const objects = await renderDefault();
-    const controlPlane = await startControlPlane();
+    const controlPlane = await freshControlPlane();
     ends.push(() => controlPlane.stop());
     const admin = connect(controlPlane.adminKubeconfig);
     const balancer = await startBalancer();

@@ -5,6 +5,7 @@ import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { startLocalCluster, type LocalCluster, type LocalClusterOptions } from '../../../local/cluster.ts';
 import type { Hop } from '../../../local/eventing/broker.ts';
 import { binaryHeaders, type CloudEvent } from '../../../local/eventing/cloudevent.ts';
+import { freshControlPlane } from './control-plane.ts';
 import { Recorded } from './eventually.ts';
 import { History } from './history.ts';
 import { noteRightsUsed } from './rights-used.ts';
@@ -60,11 +61,13 @@ export interface SourceEvent {
 /** A short migration, and no wait for caches that one API server does not have. */
 const DEFAULTS = { timings: { migrationMs: 200 }, env: { SETTLE_MS: '0' } };
 
+/** Where no `controlPlane` is asked for, on the worker's own (kept.ts): of a test that breaks none of its processes. */
 export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> {
   const lines = new Recorded<Line>((line) => JSON.stringify(line));
   const hops = new Recorded<Hop>((hop) => JSON.stringify(hop));
   const cluster = await startLocalCluster({
     wall: WALL,
+    controlPlane: options.controlPlane ?? (await freshControlPlane()),
     ...DEFAULTS,
     ...options,
     env: { ...DEFAULTS.env, ...options.env },

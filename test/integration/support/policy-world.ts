@@ -6,7 +6,8 @@ import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { prove, type Proof } from '../../../functions/kubernetes/proof.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../../local/controlplane/kustomize.ts';
-import { startControlPlane, type ControlPlane } from '../../../local/controlplane/start.ts';
+import type { ControlPlane } from '../../../local/controlplane/start.ts';
+import { freshControlPlane } from './control-plane.ts';
 import { typeOf } from '../../../local/install.ts';
 import { installKubeVirt } from '../../../local/kubevirt/install.ts';
 import { policiesInForce, POLICIES, POLICY_BINDINGS } from '../../../local/policies-in-force.ts';
@@ -67,7 +68,7 @@ const EVERYTHING = [
 ];
 
 export async function startPolicyWorld(): Promise<PolicyWorld> {
-  const controlPlane = await startControlPlane({ users: EDITORS });
+  const controlPlane = await freshControlPlane();
   const admin = connect(controlPlane.adminKubeconfig);
   await admin.create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
   await installKubeVirt(admin);
