@@ -16,7 +16,7 @@ const TESTS = ['**/*.test.ts', 'test/**/*.ts'];
 
 const onlyIn = (folder, name) => ({
   name,
-  message: `Only ${folder} may import ${name} (design §7).`,
+  message: `Only ${folder} may import ${name} (CONTRIBUTING.md#where-things-are).`,
 });
 const CLIENT_NODE = onlyIn('functions/kubernetes', '@kubernetes/client-node');
 const CLOUDEVENTS = onlyIn('functions/eventing', 'cloudevents');

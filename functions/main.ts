@@ -8,7 +8,7 @@ import { readSettings } from './settings.ts';
 import { STEPS } from './steps.ts';
 import { newTools } from './tools.ts';
 
-/** A step that is under way is finished: feasibility may take this long (design §6). */
+/** How long a step under way may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
 const LONGEST_STEP_MS = 20_000;
 
 /** One process for one step (STEP), or for all of them. */

@@ -9,7 +9,7 @@ export interface DeadLetters {
 }
 
 const LONGEST_ATTRIBUTE = 200;
-/** knativeerrordata is at most 1024 bytes before its base64 (facts/knative.md §3). */
+/** knativeerrordata is at most 1024 bytes before its base64 (facts/knative.md §2.1). */
 const LONGEST_DATA = 500;
 /** Anyone in the cluster can post an event of any type: the count must not grow without end. */
 const MOST_TYPES = 100;

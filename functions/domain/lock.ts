@@ -60,7 +60,7 @@ const time = z.iso.datetime({ offset: true });
 
 export const LOCK_VERSION = 1;
 
-/** The longest a lock may live, whoever took it (design §3). We take none for longer than LONGEST_TAKEN_SECONDS. */
+/** The longest a lock may live, whoever took it (docs/adr/0005). We take none for longer than LONGEST_TAKEN_SECONDS. */
 export const MAX_LOCK_SECONDS = 60;
 
 const lockSchema = z.looseObject({

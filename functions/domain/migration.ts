@@ -45,7 +45,10 @@ const isOwnedBy = ({ metadata }: Pod, owner: string | undefined): boolean =>
 const isAttachment = ({ metadata }: Pod): boolean =>
   metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
 
-/** The target launcher that KubeVirt would take for it (§1.2): of its own VMI, as the labels say, whoever owns it. */
+/**
+ * The target launcher that KubeVirt would take for it: of its own VMI by the labels, whatever its owner is
+ * (facts/kubevirt.md §1.2).
+ */
 const ownTargetOf = ({ vmi, ...reference }: Admitted, pods: readonly Pod[]): Pod | undefined =>
   targetPodOf(
     reference,
@@ -73,24 +76,24 @@ interface Refusable {
     | undefined;
 }
 
-/** By a quota, as far as is still said of it: the condition outlives the refusal (§1.3). */
+/** By a quota, as far as is still said of it: the condition outlives the refusal (facts/kubevirt.md §1.3). */
 export const wasRejectedByQuota = ({ status }: Pick<Refusable, 'status'>): boolean =>
   (status?.conditions ?? []).some(
     (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
   );
 
-/** Refused by a quota as far as KubeVirt's condition says: it is never cleared while Pending (§1.3). */
+/** Refused by a quota as far as KubeVirt's condition says: it is never cleared while Pending (facts/kubevirt.md §1.3). */
 export const isRejectedByQuota = (migration: Refusable): boolean =>
   isPending(migration) && wasRejectedByQuota(migration);
 
-/** Where all waiting happens (§1.1); not cancelled. */
+/** Where all waiting happens (facts/kubevirt.md §1.1); not cancelled. */
 export const isPending = ({ metadata, status }: Refusable): boolean =>
   status?.phase === 'Pending' && metadata.deletionTimestamp === undefined;
 
 /**
  * Without those that were Pending and are not any more, by a later list of the migrations to come. Who was Pending and refused
  * before the pods were listed, and is Pending after, was so while they were: the condition is never cleared while Pending
- * (§1.3). Without it, one whose target had come and gone in between would be taken for one that never had any.
+ * (facts/kubevirt.md §1.3). Without it, a migration whose target came and went in between looks like one that never had any.
  */
 export function stillPending(migrations: readonly Migration[], later: readonly Migration[]): Migration[] {
   const pending = new Set(later.filter(isPending).map(({ metadata }) => metadata.uid));
@@ -100,7 +103,7 @@ export function stillPending(migrations: readonly Migration[], later: readonly M
 /**
  * What a migration that is blocked waits for; undefined: it is not. Refused, and without a target launcher: the condition
  * alone is stale once that is there. Or with one that is ready, and without the attachment pod that the VM's launcher
- * has: that refusal no condition ever tells (§1.3), and where nothing refuses it the pod comes within the moment.
+ * has: no condition reports that refusal (facts/kubevirt.md §1.3), and a pod that nothing refuses comes within the moment.
  */
 export function waitingOf(migration: Migration, pods: readonly Pod[]): Waiting | undefined {
   const reference = referenceOf(migration);
@@ -118,7 +121,7 @@ export function waitingOf(migration: Migration, pods: readonly Pod[]): Waiting |
 
 /**
  * Every migration that a quota may be keeping out, who goes first first. Those that have their target are charged twice
- * already, and go before all others, as in KubeVirt's own queue (§1.5).
+ * already, and go before all others, as in KubeVirt's own queue (facts/kubevirt.md §1.5).
  */
 export function blockedAmong(migrations: readonly Migration[], pods: readonly Pod[]): Blocked[] {
   const blocked = migrations.toSorted(byTurn).flatMap((migration) => {
@@ -187,7 +190,7 @@ const isOfVmi = ({ spec }: Migration, { metadata }: Pod): boolean =>
     ({ kind, name, controller }) => kind === KIND.vmi.kind && name === spec.vmiName && controller === true,
   ) === true;
 
-/** The launcher that the VM runs in now: the pod whose admitted spec the target's is like (§2.2). */
+/** The launcher that the VM runs in now: the pod whose admitted spec the target's is like (facts/kubevirt.md §2.2). */
 export function sourcePodOf(migration: Migration, pods: readonly Pod[], node?: string): Pod | undefined {
   const candidates = pods.filter(
     (pod) =>

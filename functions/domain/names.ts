@@ -39,16 +39,16 @@ export const LABEL = {
 export const KUBEVIRT = {
   launcherLabel: 'kubevirt.io',
   launcher: 'virt-launcher',
-  /** The pod that brings a VM's hotplugged volumes to its launcher's node; the launcher owns it (§1.2). */
+  /** The pod that brings a VM's hotplugged volumes to its launcher's node; the launcher owns it (facts/kubevirt.md §1.2). */
   attachment: 'hotplug-disk',
-  /** Pod label: the UID of the launcher's VMI. Set after the VMI's own labels were copied (§1.2). */
+  /** Pod label: the UID of the launcher's VMI. Set after the VMI's own labels were copied (facts/kubevirt.md §1.2). */
   createdBy: 'kubevirt.io/created-by',
   migrationJobUID: 'kubevirt.io/migrationJobUID',
   /** VMIM condition: the target pod was refused with "exceeded quota"; never cleared while Pending. */
   rejectedByQuota: 'migrationRejectedByResourceQuota',
-  /** VMI label: its launcher is of another version than the one installed (§3.1). */
+  /** VMI label: its launcher is of another version than the one installed (facts/kubevirt.md §3.1). */
   outdatedLauncher: 'kubevirt.io/outdatedLauncherImage',
-  /** Namespace label: how many times the request KubeVirt limits memory to, where it adds a limit (§2.1). */
+  /** Namespace label: KubeVirt limits memory to so many times the request, where it adds a limit (facts/kubevirt.md §2.1). */
   autoMemoryRatio: 'alpha.kubevirt.io/auto-memory-limits-ratio',
   /** The launcher's container that runs the guest. */
   compute: 'compute',
@@ -57,7 +57,7 @@ export const KUBEVIRT = {
   /** PVC label: which VMI's TPM and EFI it keeps; and of which migration it will be the target's. */
   stateOf: 'persistent-state-for',
   migrationName: 'kubevirt.io/migrationName',
-  /** Reason of virt-controller's Event on a VMI: a pod was refused (§1.3). */
+  /** Reason of virt-controller's Event on a VMI: a pod was refused (facts/kubevirt.md §1.3). */
   failedCreate: 'FailedCreate',
 } as const;
 

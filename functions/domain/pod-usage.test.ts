@@ -126,7 +126,7 @@ interface Line {
 }
 
 const RECORDED = new URL('../../test/recorded/', import.meta.url);
-const HISTORIES = readdirSync(RECORDED).filter((name) => name.endsWith('.jsonl'));
+const HISTORIES = readdirSync(RECORDED).filter((name) => /^history-.*\.jsonl$/.test(name));
 
 function readHistory(name: string): Line[] {
   const lines = readFileSync(new URL(name, RECORDED), 'utf8').split('\n');

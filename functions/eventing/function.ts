@@ -12,7 +12,7 @@ export type Answer = CloudEvent<Record<string, unknown>> | { statusCode: number;
 /** A Knative function, as `func` calls it: handle(context, event). */
 export type Handle = (context: unknown, event?: CloudEvent<unknown>) => Promise<Answer>;
 
-/** A step must answer within this (design §6); feasibility, which wakes the others, has longer. */
+/** How long a step may take; feasibility wakes the later steps (docs/architecture.md#what-knative-gives-and-takes). */
 const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
 
 /**

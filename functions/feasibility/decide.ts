@@ -18,7 +18,7 @@ export interface Nudge {
 export interface FeasibilityDecision {
   readonly reason: Reason;
   readonly message: string;
-  /** One event an answer: feasible when anything is (design §9). */
+  /** One event an answer: feasible when anything is (docs/architecture.md#what-knative-gives-and-takes). */
   readonly reply?: OurEvent;
   readonly nudges: readonly Nudge[];
   readonly events: readonly EventReport[];

@@ -11,7 +11,7 @@ export interface Request {
   readonly contentType?: string;
   /** Ends the request early (watches). */
   readonly signal?: AbortSignal;
-  /** How long the server may be silent; left out: 4 s, less than a step may take (design §6). */
+  /** How long the server may be silent; 4 s without it (docs/architecture.md#what-knative-gives-and-takes). */
   readonly silenceMs?: number;
 }
 

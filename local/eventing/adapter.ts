@@ -25,7 +25,7 @@ export interface AdapterOptions {
 
 const BACKOFF_MS = { first: 800, most: 30_000 };
 
-/** How long both are there in a rolling update. Measured (facts/knative.md): nothing is lost, a few changes come twice. */
+/** How long both are there in a rolling update. Measured (facts/knative.md §0): nothing is lost, a few changes come twice. */
 const OVERLAP_MS = 500;
 
 const CHANGES: Readonly<Record<string, ChangeType>> = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' };
@@ -60,7 +60,7 @@ export class ApiServerSourceAdapter {
     await replica?.ended;
   }
 
-  /** The rolling update that every new namespace causes (facts §1.4): for a moment two adapters see the same changes. */
+  /** Every new namespace causes a rolling update: for a moment two adapters see the same changes (facts/knative.md §1.4). */
   async roll(): Promise<void> {
     const old = this.#replica;
     this.#replica = await this.#begin();

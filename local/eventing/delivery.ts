@@ -33,7 +33,7 @@ function timeout({ timeout: text }: Delivery): number | undefined {
   return ms === 0 ? undefined : ms;
 }
 
-/** As measured (facts §0): linear PT0.2S waits 0, 0.2, 0.4 s; exponential 0.2, 0.4, 0.8 s. Without a policy: no waits. */
+/** Linear PT0.2S waits 0, 0.2, 0.4 s; exponential 0.2, 0.4, 0.8 s; no policy: no waits (facts/knative.md §0). */
 function backoff({ backoffPolicy, backoffDelay }: Delivery): DeliveryPolicy['backoffMs'] {
   if (backoffPolicy === undefined || backoffDelay === undefined) return () => 0;
   const delay = parseDuration(backoffDelay);

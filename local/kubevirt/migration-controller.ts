@@ -49,7 +49,7 @@ export class MigrationController {
     world.migrations.onChange(({ object }) => this.#queue.add(keyOf(object)));
     world.vmis.onChange(({ object }) => this.#enqueueOf(object.metadata));
     world.pods.onChange(({ object }) => this.#enqueueOfPod(object));
-    // Update and delete of any quota, nothing filtered: what a quota manager relies on (facts §1.4).
+    // Update and delete of any quota, nothing filtered: what a quota manager relies on (facts/kubevirt.md §1.4).
     world.quotas.onChange(({ type, object }) => {
       if (type !== 'added') this.#enqueueRejected(object.metadata.namespace);
     });

@@ -45,7 +45,7 @@ export const VMI_FINALIZER = 'kubevirt.io/foregroundDeleteVirtualMachine';
 
 export const REJECTED_BY_QUOTA = 'migrationRejectedByResourceQuota';
 export const ABORT_REQUESTED = 'migrationAbortRequested';
-/** What virt-controller looks for in a refusal before it sets the condition (facts §1.3). */
+/** What virt-controller looks for in a refusal before it sets the condition (facts/kubevirt.md §1.3). */
 export const QUOTA_TEXT = 'exceeded quota';
 
 export const UNPAUSED = 'kubevirt.io/virtual-machine-unpaused';

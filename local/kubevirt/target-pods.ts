@@ -39,7 +39,7 @@ export class TargetPods {
     return turn;
   }
 
-  /** The target's attachment pod. A refusal sets no condition (facts §1.3). */
+  /** The target's attachment pod. A refusal sets no condition (facts/kubevirt.md §1.3). */
   async attach({ migration, vmi, target }: MigrationView): Promise<void> {
     if (vmi === undefined || target === undefined) return;
     const pod = renderAttachmentPod({ vmi, launcher: target, migration });

@@ -49,7 +49,13 @@ describe('what Knative would refuse, or would do badly with', () => {
     ['Service', 'lower', 'spec/template/spec/replicas', 2, 'replicas is nothing'],
     ['Service', 'lower', 'spec/template/spec/timeoutSeconds', 900, 'above what Knative allows'],
     ['Service', 'lower', 'spec/template/spec/timeoutSeconds', 11, 'gives up before its function does'],
-    ['Service', 'lower', 'metadata/annotations', { 'autoscaling.knative.dev/min-scale': '0' }, 'facts §3.3'],
+    [
+      'Service',
+      'lower',
+      'metadata/annotations',
+      { 'autoscaling.knative.dev/min-scale': '0' },
+      'facts/knative.md §3.3',
+    ],
     [
       ...(['Service', 'lower', 'spec/template/metadata/annotations'] as const),
       { 'autoscaling.knative.dev/min-scale': '2', 'autoscaling.knative.dev/max-scale': '1' },

@@ -9,7 +9,7 @@ import { parseDuration } from '../../local/eventing/times.ts';
 
 /**
  * What Knative's CRDs and webhooks would say of rendered manifests: the types by @kubernetes-models/knative (made from
- * Knative's own Go types), and what those cannot tell by the rules of facts/knative.md. Every problem is one line.
+ * Knative's own Go types), and what those cannot tell by the rules of facts/knative.md §0–§3. Every problem is one line.
  */
 export function knativeProblems(objects: readonly KubernetesObject[]): string[] {
   const ours = objects.filter(({ apiVersion = '' }) => apiVersion.includes('.knative.dev/'));
@@ -96,7 +96,7 @@ function scaleRules({ metadata, spec }: ServiceObject): string[] {
   return [
     ...unless(
       !Object.keys(metadata.annotations ?? {}).some((name) => name.startsWith(AUTOSCALING)),
-      'autoscaling annotations belong to spec.template.metadata (facts §3.3)',
+      'autoscaling annotations belong to spec.template.metadata (facts/knative.md §3.3)',
     ),
     ...unless(most === 0 || Number(said('min-scale', '0')) <= most, 'min-scale is above max-scale'),
     ...unless(/^\d+(?:\.\d+)?(?:s|m|h)$/.test(retention), `${retention} is no duration of Go's`),
@@ -123,7 +123,7 @@ function brokerRules(broker: BrokerObject): string[] {
     ...deliveryRules(spec?.delivery),
     ...unless(
       isKafka || annotations['messaging.knative.dev/async-handler'] === 'true',
-      'one slow Trigger holds up the source for everyone (facts §2.1)',
+      'one slow Trigger holds up the source for everyone (facts/knative.md §2.1)',
     ),
     ...unless(
       !isKafka || spec?.config?.namespace !== undefined,
@@ -145,14 +145,14 @@ function deliveryRules(delivery: Delivery = {}): string[] {
   return [
     ...unless(
       retry !== undefined && retry <= 5,
-      'without a number of its own it is tried for 204 s (facts §2.1)',
+      'without a number of its own it is tried for 204 s (facts/knative.md §2.1)',
     ),
     ...unless(['linear', 'exponential'].includes(backoffPolicy ?? ''), 'no backoffPolicy'),
     ...problemOf(() => parseDuration(timeout ?? '')),
     ...problemOf(() => parseDuration(backoffDelay ?? '')),
     ...unless(
       deadLetterSink !== undefined,
-      'without a dead letter sink retries multiply along the chain (facts §0)',
+      'without a dead letter sink retries multiply along the chain (facts/knative.md §0)',
     ),
   ];
 }
@@ -215,11 +215,11 @@ interface SourceObject extends KubernetesObject {
 function sourceRules(source: SourceObject, all: readonly KubernetesObject[]): string[] {
   const { filters, sink } = source.spec;
   return [
-    // Mode, resources and unknown fields, such as a `delivery` that a source does not have (facts §1.1).
+    // Mode, resources and unknown fields, such as a `delivery` that a source does not have (facts/knative.md §1.1).
     ...problemOf(() => stand.parseApiServerSource(source)),
     ...unless(
       filters === undefined,
-      "Knative's webhook refuses filters where the feature is off (facts §1.1)",
+      "Knative's webhook refuses filters where the feature is off (facts/knative.md §1.1)",
     ),
     ...unless(hasBroker(all, sink.ref?.name), `there is no Broker ${sink.ref?.name ?? ''}`),
   ];

@@ -21,7 +21,7 @@ import { countedPods, newTenant, type Tenant } from './support/tenant.ts';
  */
 const LOCK_SECONDS = 6;
 const OVERDUE_SECONDS = 1;
-/** I3 (design §4): everything is back within the lock's lifetime and this. */
+/** I3: everything is back within the lock's lifetime and this. */
 const REPAIR_SECONDS = 15;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),

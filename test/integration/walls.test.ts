@@ -10,7 +10,7 @@ import { startLab, type Lab } from './support/lab.ts';
 import { asTenantAdmin, attempts, untilAdmitted, type Send } from './support/tenant-admin.ts';
 import { newTenant, type Tenant } from './support/tenant.ts';
 
-/** Design §4, I3: a repair takes no longer. */
+/** I3: a repair takes no longer. */
 const REPAIR_SECONDS = 15;
 /** What each wall holds against, while a quota is raised. */
 const MUST_WAIT = /must wait: .*; try again then$/;

@@ -3,7 +3,7 @@ import type { Invariant } from './checker/invariant.ts';
 /** A change of the protocol that must not go unseen: `find` is there exactly once in the file. */
 export interface Mutation {
   readonly name: string;
-  /** The invariants (design §4) by one of which it is caught: which comes first depends on the seed. */
+  /** The invariants by one of which it is caught: which comes first depends on the seed. */
   readonly breaks: readonly Invariant[];
   /** One place or, where the code defends itself twice, all of them. */
   readonly edits: readonly Edit[];

@@ -68,7 +68,7 @@ export const migration = (
   spec: { vmiName },
 });
 
-/** A launcher of this VM; a migration's target where there is one (§1.2). */
+/** A launcher of this VM; a migration's target where there is one (facts/kubevirt.md §1.2). */
 export function launcherPod(
   { metadata: { name, uid } }: VirtualMachineInstance,
   { migration: of, takes }: { migration?: Migration; takes: ResourceList },
@@ -112,7 +112,7 @@ export const running = (pod: Pod): Pod => ({
 
 export const textOf = ({ kind, metadata }: KubernetesObject): string => `${kind ?? ''} ${metadata.name}`;
 
-/** A migration that virt-controller has tried to make a target pod for, and a quota refused it (§1.3). */
+/** A migration that virt-controller has tried to make a target pod for, and a quota refused it (facts/kubevirt.md §1.3). */
 export const refused = ({ metadata, ...rest }: ReturnType<typeof migration>, uid: string): Migration => ({
   ...rest,
   metadata: { ...meta(metadata.name, uid), ...metadata },

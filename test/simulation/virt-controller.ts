@@ -32,7 +32,7 @@ export interface VirtParts {
 
 /** The text by which virt-controller itself knows a quota's refusal (facts/kubevirt.md §1.3). */
 const EXCEEDED = 'exceeded quota';
-/** client-go's item back-off: 5 ms, doubled with each failure, 1000 s at most (§1.4). */
+/** client-go's item back-off: 5 ms, doubled with each failure, 1000 s at most (facts/kubevirt.md §1.4). */
 const BACK_OFF = { firstMs: 5, mostMs: 1_000_000 };
 const ONE_AT_A_TIME_MS = 1_000;
 /** From the target pod to the end of the migration. */
@@ -131,7 +131,7 @@ export class VirtController {
     }
   }
 
-  /** Another migration of the VM is under way (§1.1). */
+  /** Another migration of the VM is under way (facts/kubevirt.md §1.1). */
   #isSecond({ metadata, spec }: Migration): boolean {
     const all = this.#parts.store.list<Migration>(MIGRATIONS.kind, metadata.namespace);
     return all.some(
@@ -240,7 +240,7 @@ export class VirtController {
     await this.#parts.cluster.replace(PODS, { ...pod, status }, { subresource: 'status' });
   }
 
-  /** A migration that is deleted: its target pod goes, it fails, its finalizer goes (§1.7). */
+  /** A migration that is deleted: its target pod goes, it fails, its finalizer goes (facts/kubevirt.md §1.7). */
   async #end(migration: Migration): Promise<undefined> {
     const pods = this.#launchers(migration);
     const target = targetPodOf(referenceOf(migration), pods);

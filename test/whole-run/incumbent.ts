@@ -25,7 +25,7 @@ export interface Ran extends NamedTest {
   readonly status: string;
 }
 
-/** How many ways to fail facts has counted (F1 to F45). */
+/** How many ways to fail the incumbent has: F1 to F45 (facts/peers.md §1). */
 const FAILURES = 45;
 const TEST = /`(test\/[^`]+?|functions\/[^`]+?|webhook\/[^`]+?|local\/[^`]+?) › ([^`]+)`/g;
 /** In backticks, and nothing but the file. */

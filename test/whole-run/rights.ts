@@ -20,7 +20,7 @@ export interface UsedRight {
 
 /** Granted though nothing here uses it, and why. */
 const UNSEEN: Readonly<Record<string, string>> = {
-  // facts/knative.md §1: the source's controller checks all three, the adapter lists and watches.
+  // facts/knative.md §1.5: the source's controller checks all three, the adapter lists and watches.
   'mtq-source get resourcequotas': 'Knative makes no adapter for a service account that may not get',
   'mtq-source get virtualmachineinstancemigrations.kubevirt.io': 'the same',
   'mtq-source get virtualmachinemigrationresourcequotas.mtq.kubevirt.io': 'the same',

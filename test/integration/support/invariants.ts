@@ -9,8 +9,8 @@ import type { History, Version } from './history.ts';
 import { grantIn, managersOf, Moment, type QuotaState } from './moment.ts';
 
 /**
- * Every breach of the invariants I1, I2 and I4 to I7 (design §4) in a namespace's whole history, revision by revision;
- * empty as it must be. The first version of each quota counts as its original, and so does every edit that
+ * Every breach of I1, I2 and I4 to I7 (docs/architecture.md#invariants) in a namespace's whole history, revision by
+ * revision; empty as it must be. The first version of each quota counts as its original, and so does every edit that
  * History.noteForeign was told of.
  */
 export function breaches(history: Pick<History, 'versions' | 'isForeign'>): string[] {

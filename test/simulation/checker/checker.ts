@@ -25,7 +25,7 @@ export interface CheckerParts {
 }
 
 /**
- * The invariants I1, I2 and I4 to I7 (design §4), after every change of the store, by an account of its own: who wrote
+ * I1, I2 and I4 to I7 (docs/architecture.md#invariants), after every change of the store, by an account of its own: who wrote
  * what, when each proof was answered, when each admission began. I3 is looked at when a run comes to its end.
  */
 export class Checker {

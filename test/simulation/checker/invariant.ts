@@ -1,4 +1,4 @@
-/** The invariants of the protocol (design §4). */
+/** The invariants of the protocol (docs/architecture.md#invariants). */
 export const INVARIANTS = ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7'] as const;
 export type Invariant = (typeof INVARIANTS)[number];
 
