@@ -104,7 +104,7 @@ const newHealth = ({ cluster, deadLetters, metrics }: Process, problem: Problem)
   healthApp({
     ready: metrics.probing(newReadiness({ cluster, problem })),
     deadLetters,
-    metrics: () => metrics.text(),
+    metrics: metrics.registry,
   });
 
 /** Resolves when it has stopped and its reports are written. */
