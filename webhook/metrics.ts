@@ -21,15 +21,6 @@ export interface Reviewed {
 
 export type ReviewOutcome = 'allowed' | 'refused' | 'failed';
 
-/** What only the process knows. */
-export interface MetricSources {
-  readonly deadLetters: () => ReadonlyMap<string, number>;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** Bytes. */
-  readonly memory: () => number;
-}
-
 /** The resources in our webhooks' rules. Anyone who reaches the port may name others: those share one series. */
 const RESOURCES = ['namespaces', 'pods', 'resourcequotas'];
 const OTHER = 'other';
@@ -56,7 +47,8 @@ export class Metrics {
   #isReady = false;
   #watched: () => Watched = () => ({ lockedNamespaces: 0, raisedQuotas: 0, longestLockSeconds: 0 });
 
-  constructor({ deadLetters, startedAt, memory }: MetricSources) {
+  /** `deadLetters`: how many came since the start, by event type. */
+  constructor(deadLetters: () => ReadonlyMap<string, number>) {
     for (const resource of [...RESOURCES, OTHER]) {
       for (const outcome of REVIEW_OUTCOMES) this.#reviews.inc({ resource, outcome }, 0);
     }
@@ -74,8 +66,8 @@ export class Metrics {
     this.#gauge(METRIC.longestLock, () => this.#watched().longestLockSeconds);
     this.#gauge(METRIC.raisedQuotas, () => this.#watched().raisedQuotas);
     this.#gauge(METRIC.ready, () => (this.#isReady ? 1 : 0));
-    this.#gauge(METRIC.startTime, () => startedAt / 1_000);
-    this.#gauge(METRIC.memory, memory);
+    this.#gauge(METRIC.startTime, () => performance.timeOrigin / 1_000);
+    this.#gauge(METRIC.memory, () => process.memoryUsage.rss());
   }
 
   /** Counts one review. */
