@@ -1,14 +1,14 @@
 import express, { type Express, type Request } from 'express';
+import type { Registry } from 'prom-client';
 import { MAX_BODY_BYTES } from './body-limit.ts';
 import type { DeadLetters } from './dead-letter.ts';
-import { CONTENT_TYPE } from './exposition.ts';
 
 export interface HealthOptions {
   /** Why reviews cannot be taken now; undefined: they can. */
   readonly ready: () => string | undefined | Promise<string | undefined>;
   readonly deadLetters: DeadLetters;
-  /** In Prometheus' text format; left out: there is no /metrics. */
-  readonly metrics?: () => string;
+  /** Left out: there is no /metrics. */
+  readonly metrics?: Registry;
 }
 
 /**
@@ -34,8 +34,8 @@ export function healthApp({ ready, deadLetters, metrics }: HealthOptions): Expre
     response.type('text/plain').send(`${reason ?? 'ok'}\n`);
   });
   if (metrics !== undefined) {
-    app.get('/metrics', (_, response) => {
-      response.set('content-type', CONTENT_TYPE).end(metrics());
+    app.get('/metrics', async (_, response) => {
+      response.set('content-type', metrics.contentType).end(await metrics.metrics());
     });
   }
   app.post('/dead-letter', (request, response) => {

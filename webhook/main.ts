@@ -25,11 +25,7 @@ async function main(): Promise<void> {
   const log = newLog(settings.LOG_LEVEL, { process: 'guard' });
   const cluster = await reachApiServer(settings);
   const deadLetters = newDeadLetters(log);
-  const metrics = new Metrics({
-    deadLetters: () => deadLetters.counts(),
-    startedAt: performance.timeOrigin,
-    memory: () => process.memoryUsage.rss(),
-  });
+  const metrics = new Metrics(() => deadLetters.counts());
   const guard = { cluster, settings, log, deadLetters, metrics };
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -104,7 +100,7 @@ const newHealth = ({ cluster, deadLetters, metrics }: Process, problem: Problem)
   healthApp({
     ready: metrics.probing(newReadiness({ cluster, problem })),
     deadLetters,
-    metrics: () => metrics.text(),
+    metrics: metrics.registry,
   });
 
 /** Resolves when it has stopped and its reports are written. */

@@ -1,4 +1,8 @@
-import type { Metric } from './exposition.ts';
+export interface Metric {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+}
 
 /**
  * The one home of the guard's metrics: docs/reference.md says the same. No label says whose namespace it is: a metric

@@ -1,18 +1,15 @@
+import fc from 'fast-check';
 import { describe, expect, test } from '@jest/globals';
 import { METRIC } from './metric-names.ts';
 import { Metrics, type Reviewed } from './metrics.ts';
 
-const newMetrics = (letters: readonly (readonly [string, number])[] = []): Metrics =>
-  new Metrics({ deadLetters: () => new Map(letters), startedAt: 1_500, memory: () => 1_024 });
+const newMetrics = (letters: ReadonlyMap<string, number> = new Map()): Metrics => new Metrics(() => letters);
 
 /** Value by series: `name{labels}`. */
-const samplesOf = (metrics: Metrics): Record<string, number> =>
-  Object.fromEntries(
-    [...metrics.text().matchAll(/^([^#\s].*) (\S+)$/gm)].map(([, series = '', value]) => [
-      series,
-      Number(value),
-    ]),
-  );
+async function samplesOf({ registry }: Metrics): Promise<Record<string, number>> {
+  const lines = (await registry.metrics()).matchAll(/^([^#\s].*) (\S+)$/gm);
+  return Object.fromEntries([...lines].map(([, series = '', value]) => [series, Number(value)]));
+}
 
 const reviewed = (changed: Partial<Reviewed>): Reviewed => ({
   resource: 'pods',
@@ -21,50 +18,52 @@ const reviewed = (changed: Partial<Reviewed>): Reviewed => ({
   ...changed,
 });
 
-test('at the start every metric is there, and every series that can be, at zero', () => {
+test('at the start every metric is there, and every series that can be, at zero', async () => {
   const metrics = newMetrics();
-  const families = [...metrics.text().matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [
-    name,
-    type,
-  ]);
+  const text = await metrics.registry.metrics();
+  const families = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]);
   expect(families).toEqual(Object.values(METRIC).map(({ name, type }) => [name, type]));
+  for (const { name, help } of Object.values(METRIC)) expect(text).toContain(`# HELP ${name} ${help}\n`);
   const {
     process_start_time_seconds: start,
     process_resident_memory_bytes: memory,
     ...ours
-  } = samplesOf(metrics);
-  expect([start, memory]).toEqual([1.5, 1_024]);
+  } = await samplesOf(metrics);
+  expect(start).toBe(performance.timeOrigin / 1_000);
+  expect(memory).toBeGreaterThan(10 * 2 ** 20);
   expect(new Set(Object.values(ours))).toEqual(new Set([0]));
-  expect(Object.keys(ours).filter((series) => series.startsWith(METRIC.reviews.name))).toHaveLength(12);
+  const countOf = ({ name }: { name: string }): number =>
+    Object.keys(ours).filter((series) => series.startsWith(name)).length;
+  expect([METRIC.reviews, METRIC.reviewSeconds, METRIC.repairs].map(countOf)).toEqual([12, 12, 3]);
 });
 
 describe('reviews', () => {
-  test('are counted by resource and outcome', () => {
+  test('are counted by resource and outcome', async () => {
     const metrics = newMetrics();
     metrics.reviewed(reviewed({}));
     metrics.reviewed(reviewed({}));
     metrics.reviewed(reviewed({ outcome: 'refused' }));
     metrics.reviewed(reviewed({ resource: 'resourcequotas', outcome: 'failed' }));
-    expect(samplesOf(metrics)).toMatchObject({
+    expect(await samplesOf(metrics)).toMatchObject({
       'mtq_reviews_total{resource="pods",outcome="allowed"}': 2,
       'mtq_reviews_total{resource="pods",outcome="refused"}': 1,
       'mtq_reviews_total{resource="resourcequotas",outcome="failed"}': 1,
     });
   });
 
-  test('of whatever resource somebody names: no more series than there were', () => {
+  test('of whatever resource somebody names: no more series than there were', async () => {
     const metrics = newMetrics();
-    const before = Object.keys(samplesOf(metrics));
+    const before = Object.keys(await samplesOf(metrics));
     for (const resource of ['secrets', '__proto__', 'a"b', 'other']) metrics.reviewed(reviewed({ resource }));
-    const after = samplesOf(metrics);
+    const after = await samplesOf(metrics);
     expect(Object.keys(after)).toEqual(before);
     expect(after['mtq_reviews_total{resource="other",outcome="allowed"}']).toBe(4);
   });
 
-  test('are in every bucket that is long enough, and beyond all in +Inf', () => {
+  test('are in every bucket that is long enough, and beyond all in +Inf', async () => {
     const metrics = newMetrics();
     for (const seconds of [0.005, 0.006, 2.5, 2.6]) metrics.reviewed(reviewed({ seconds }));
-    const samples = samplesOf(metrics);
+    const samples = await samplesOf(metrics);
     const buckets = Object.entries(samples).filter(([series]) => series.includes('_bucket'));
     expect(buckets.map(([series, count]) => [/le="(.*)"/.exec(series)?.[1], count])).toEqual([
       ['0.005', 1],
@@ -91,7 +90,7 @@ test('repairs are counted by what came of them, and stay what they are', async (
   );
   expect([await repair('done'), await repair('none'), await repair('none')]).toEqual([true, false, false]);
   await expect(repair('fails')).rejects.toBe(failure);
-  expect(samplesOf(metrics)).toMatchObject({
+  expect(await samplesOf(metrics)).toMatchObject({
     'mtq_repairs_total{outcome="done"}': 1,
     'mtq_repairs_total{outcome="none"}': 2,
     'mtq_repairs_total{outcome="failed"}': 1,
@@ -102,23 +101,45 @@ test('ready is what the last probe was told, and a scrape does not probe', async
   const metrics = newMetrics();
   const answers = [undefined, 'it is being stopped'];
   const probe = metrics.probing(() => Promise.resolve(answers.shift()));
-  const ready = (): number | undefined => samplesOf(metrics)['mtq_ready'];
-  expect(ready()).toBe(0);
+  const ready = async (): Promise<number | undefined> => (await samplesOf(metrics))['mtq_ready'];
+  expect(await ready()).toBe(0);
   expect(await probe()).toBeUndefined();
-  expect([ready(), ready(), answers.length]).toEqual([1, 1, 1]);
+  expect([await ready(), await ready(), answers.length]).toEqual([1, 1, 1]);
   expect(await probe()).toBe('it is being stopped');
-  expect(ready()).toBe(0);
+  expect(await ready()).toBe(0);
 });
 
-test('what the watchdog sees and the dead letters are as they are at the scrape', () => {
-  const metrics = newMetrics([['a"b', 3]]);
+test('each scrape reads what the watchdog sees and the dead letters', async () => {
+  const letters = new Map([['a"b', 3]]);
+  const metrics = newMetrics(letters);
   let locked = 1;
   metrics.watching(() => ({ lockedNamespaces: locked, raisedQuotas: 2, longestLockSeconds: 1.25 }));
-  locked = 5;
-  expect(samplesOf(metrics)).toMatchObject({
-    mtq_locked_namespaces: 5,
+  expect(await samplesOf(metrics)).toMatchObject({
+    mtq_locked_namespaces: 1,
     mtq_raised_quotas: 2,
     mtq_longest_lock_seconds: 1.25,
     [String.raw`mtq_dead_letters_total{type="a\"b"}`]: 3,
   });
+  locked = 5;
+  letters.set('a"b', 4).set('c', 1);
+  expect(await samplesOf(metrics)).toMatchObject({
+    mtq_locked_namespaces: 5,
+    [String.raw`mtq_dead_letters_total{type="a\"b"}`]: 4,
+    'mtq_dead_letters_total{type="c"}': 1,
+  });
 });
+
+test('an event type of any characters is one sample, and a scraper reads the same characters', async () => {
+  const special = fc.string({ unit: fc.constantFrom('\\', '"', '\n', 'n', ',', '}', ' ', 'ü') });
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(fc.string({ unit: 'grapheme' }), special), async (type) => {
+      const text = await newMetrics(new Map([[type, 1]])).registry.metrics();
+      const samples = [...text.matchAll(/^mtq_dead_letters_total\{type="((?:[^"\\\n]|\\["\\n])*)"\} 1$/gm)];
+      expect(samples.map(([, label = '']) => unescape(label))).toEqual([type]);
+      expect(text.match(/^mtq_dead_letters_total/gm)).toHaveLength(1);
+    }),
+  );
+});
+
+const unescape = (label: string): string =>
+  label.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped));

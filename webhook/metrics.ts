@@ -1,5 +1,8 @@
-import { expose, numberText, type Family, type Sample } from './exposition.ts';
-import { METRIC } from './metric-names.ts';
+import Counter from 'prom-client/lib/counter.js';
+import Gauge from 'prom-client/lib/gauge.js';
+import Histogram from 'prom-client/lib/histogram.js';
+import Registry from 'prom-client/lib/registry.js';
+import { METRIC, type Metric } from './metric-names.ts';
 
 /** What the watchdog sees, without asking anybody. */
 export interface Watched {
@@ -18,16 +21,7 @@ export interface Reviewed {
 
 export type ReviewOutcome = 'allowed' | 'refused' | 'failed';
 
-/** What only the process knows. */
-export interface MetricSources {
-  readonly deadLetters: () => ReadonlyMap<string, number>;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** Bytes. */
-  readonly memory: () => number;
-}
-
-/** Those that our webhooks send; anybody who reaches the port may name others, which must not become a series each. */
+/** The resources in our webhooks' rules. Anyone who reaches the port may name others: those share one series. */
 const RESOURCES = ['namespaces', 'pods', 'resourcequotas'];
 const OTHER = 'other';
 const REVIEW_OUTCOMES: readonly ReviewOutcome[] = ['allowed', 'refused', 'failed'];
@@ -35,32 +29,51 @@ const REPAIR_OUTCOMES = ['done', 'none', 'failed'] as const;
 /** Upper bounds, seconds; the review's own deadline is 2.5. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** What the guard counts since its start. Every series is there from the start: a rate needs the zero before the one. */
+/** What the guard counts since its start. Every series exists from the start: a rate needs the zero before the one. */
 export class Metrics {
-  /** By resource, then outcome. */
-  readonly #reviews = new Map(
-    [...RESOURCES, OTHER].map((resource) => [resource, { allowed: 0, refused: 0, failed: 0 }]),
-  );
-  /** Not cumulative; the last one is beyond every bound. */
-  readonly #buckets: number[] = [...BUCKETS, Infinity].map(() => 0);
-  #reviewSeconds = 0;
-  readonly #repairs = { done: 0, none: 0, failed: 0 };
+  /** Not prom-client's default registry, which the whole process shares. */
+  readonly registry = new Registry();
+  readonly #reviews = new Counter({
+    ...METRIC.reviews,
+    labelNames: ['resource', 'outcome'],
+    registers: [this.registry],
+  });
+  readonly #reviewSeconds = new Histogram({
+    ...METRIC.reviewSeconds,
+    buckets: BUCKETS,
+    registers: [this.registry],
+  });
+  readonly #repairs = new Counter({ ...METRIC.repairs, labelNames: ['outcome'], registers: [this.registry] });
   #isReady = false;
   #watched: () => Watched = () => ({ lockedNamespaces: 0, raisedQuotas: 0, longestLockSeconds: 0 });
-  readonly #sources: MetricSources;
 
-  constructor(sources: MetricSources) {
-    this.#sources = sources;
+  /** `deadLetters`: how many came since the start, by event type. */
+  constructor(deadLetters: () => ReadonlyMap<string, number>) {
+    for (const resource of [...RESOURCES, OTHER]) {
+      for (const outcome of REVIEW_OUTCOMES) this.#reviews.inc({ resource, outcome }, 0);
+    }
+    for (const outcome of REPAIR_OUTCOMES) this.#repairs.inc({ outcome }, 0);
+    new Counter({
+      ...METRIC.deadLetters,
+      labelNames: ['type'],
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [type, count] of deadLetters()) this.inc({ type }, count);
+      },
+    });
+    this.#gauge(METRIC.lockedNamespaces, () => this.#watched().lockedNamespaces);
+    this.#gauge(METRIC.longestLock, () => this.#watched().longestLockSeconds);
+    this.#gauge(METRIC.raisedQuotas, () => this.#watched().raisedQuotas);
+    this.#gauge(METRIC.ready, () => (this.#isReady ? 1 : 0));
+    this.#gauge(METRIC.startTime, () => performance.timeOrigin / 1_000);
+    this.#gauge(METRIC.memory, () => process.memoryUsage.rss());
   }
 
   /** Counts one review. */
   reviewed({ resource, outcome, seconds }: Reviewed): void {
-    const counts = this.#reviews.get(resource) ?? this.#reviews.get(OTHER);
-    if (counts !== undefined) counts[outcome] += 1;
-    const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
-    const index = bucket === -1 ? BUCKETS.length : bucket;
-    this.#buckets[index] = (this.#buckets[index] ?? 0) + 1;
-    this.#reviewSeconds += seconds;
+    this.#reviews.inc({ resource: RESOURCES.includes(resource) ? resource : OTHER, outcome });
+    this.#reviewSeconds.observe(seconds);
   }
 
   /** The same repair, counted; `repair` says whether anything was put back. */
@@ -70,10 +83,10 @@ export class Metrics {
     return async (...about) => {
       try {
         const isDone = await repair(...about);
-        this.#repairs[isDone ? 'done' : 'none'] += 1;
+        this.#repairs.inc({ outcome: isDone ? 'done' : 'none' });
         return isDone;
       } catch (error) {
-        this.#repairs.failed += 1;
+        this.#repairs.inc({ outcome: 'failed' });
         throw error;
       }
     };
@@ -92,44 +105,14 @@ export class Metrics {
     this.#watched = watched;
   }
 
-  /** In Prometheus' text format. */
-  text(): string {
-    const { lockedNamespaces, raisedQuotas, longestLockSeconds } = this.#watched();
-    const { deadLetters, startedAt, memory } = this.#sources;
-    const letters = [...deadLetters()].map(([type, value]): Sample => ({ labels: { type }, value }));
-    return expose([
-      { metric: METRIC.reviews, samples: this.#reviewSamples() },
-      this.#durations(),
-      {
-        metric: METRIC.repairs,
-        samples: REPAIR_OUTCOMES.map((outcome) => ({ labels: { outcome }, value: this.#repairs[outcome] })),
+  /** `value`: read at each scrape. */
+  #gauge(metric: Metric, value: () => number): void {
+    new Gauge({
+      ...metric,
+      registers: [this.registry],
+      collect() {
+        this.set(value());
       },
-      { metric: METRIC.deadLetters, samples: letters },
-      { metric: METRIC.lockedNamespaces, samples: [{ value: lockedNamespaces }] },
-      { metric: METRIC.longestLock, samples: [{ value: longestLockSeconds }] },
-      { metric: METRIC.raisedQuotas, samples: [{ value: raisedQuotas }] },
-      { metric: METRIC.ready, samples: [{ value: this.#isReady ? 1 : 0 }] },
-      { metric: METRIC.startTime, samples: [{ value: startedAt / 1_000 }] },
-      { metric: METRIC.memory, samples: [{ value: memory() }] },
-    ]);
-  }
-
-  #reviewSamples(): Sample[] {
-    return [...this.#reviews].flatMap(([resource, counts]) =>
-      REVIEW_OUTCOMES.map((outcome) => ({ labels: { resource, outcome }, value: counts[outcome] })),
-    );
-  }
-
-  #durations(): Family {
-    let count = 0;
-    const buckets = [...BUCKETS, Infinity].map((bound, index): Sample => {
-      count += this.#buckets[index] ?? 0;
-      return { suffix: '_bucket', labels: { le: numberText(bound) }, value: count };
     });
-    const totals: Sample[] = [
-      { suffix: '_sum', value: this.#reviewSeconds },
-      { suffix: '_count', value: count },
-    ];
-    return { metric: METRIC.reviewSeconds, samples: [...buckets, ...totals] };
   }
 }
