@@ -18,7 +18,7 @@ export default {
     {
       ...base,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{functions,webhook,local,image,release}/**/*.test.ts'],
+      testMatch: ['<rootDir>/{functions,webhook,local}/**/*.test.ts'],
     },
     // The suite's own parts; the suite itself runs in integration (e2e), or by npm run test:e2e.
     { ...base, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/*.test.ts'] },

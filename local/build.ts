@@ -1,5 +1,5 @@
 import { build } from 'esbuild';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -14,27 +14,14 @@ const PROCESSES = {
 };
 
 /**
- * Bundles each entry point to <outdir>/<its name>.mjs and resolves to the folder, which holds nothing else. Names are
- * kept: faas-js-runtime knows a reply by its class name (facts/knative.md §3.2).
+ * Bundles each entry point to <outdir>/<its name>.mjs, with THIRD-PARTY-LICENSES beside them, and resolves to the folder,
+ * which holds nothing else. The files are the same wherever they go: esbuild's names and maps are of dist. Names are kept:
+ * faas-js-runtime knows a reply by its class name (facts/knative.md §3.2).
  */
 export async function bundle(
-  entryPoints?: Readonly<Record<string, string>>,
-  outdir?: string,
-): Promise<string> {
-  return (await bundleOf(entryPoints, outdir)).folder;
-}
-
-export interface Bundle {
-  readonly folder: string;
-  /** The files that went into it, ours and those of packages, as paths from the top of the repository. */
-  readonly inputs: readonly string[];
-}
-
-/** The same, and what went into it. The files are the same wherever they go: esbuild's names and maps are of dist. */
-export async function bundleOf(
   entryPoints: Readonly<Record<string, string>> = PROCESSES,
   outdir: string = DIST,
-): Promise<Bundle> {
+): Promise<string> {
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
   const { metafile, outputFiles } = await build({
@@ -52,6 +39,8 @@ export async function bundleOf(
     sourcemap: 'linked',
     legalComments: 'none',
     metafile: true,
+    // debug (of express) tries to load it. It is here only for the tools that we develop with.
+    external: ['supports-color'],
     logLevel: 'warning',
     // CommonJS dependencies in an ES module bundle still ask for Node's own modules by require.
     banner: {
@@ -60,11 +49,28 @@ export async function bundleOf(
   });
   for (const { path, contents } of outputFiles) await writeFile(join(outdir, basename(path)), contents);
   const outputs = Object.values(metafile.outputs);
-  // Only what is really there: a file of which nothing is used is an input of the build, too.
+  // An unused file is an input of the build, too: only those with bytes in an output are distributed.
   const inputs = outputs.flatMap((output) =>
     Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
   );
-  return { folder: outdir, inputs: [...new Set(inputs)] };
+  const packages = new Set(inputs.flatMap((path) => PACKAGE.exec(path)?.[0] ?? []));
+  const licenses = await Promise.all([...packages].toSorted().map(licenseOf));
+  await writeFile(join(outdir, 'THIRD-PARTY-LICENSES'), licenses.join('\n'));
+  return outdir;
+}
+
+/** The folder of the innermost package that a file belongs to, with its scope. */
+const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
+
+/** The licence and notice files of a package under its name; esbuild's legalComments has comments only, not these. */
+async function licenseOf(path: string): Promise<string> {
+  const folder = join(root, path);
+  const { name, version, license } = JSON.parse(
+    await readFile(join(folder, 'package.json'), 'utf8'),
+  ) as Record<string, string>;
+  const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|notice)/i.test(file)).toSorted();
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
+  return [`==== ${name} ${version} (${license})`, ...texts.map((text) => text.trim()), ''].join('\n\n');
 }
 
 if (import.meta.main) await bundle();

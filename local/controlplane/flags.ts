@@ -92,17 +92,7 @@ export const secondApiServerFlags = (files: Files, port: number, wayToNamespaces
   `--etcd-servers-overrides=/namespaces#${wayToNamespaces}`,
 ];
 
-/** What a cluster whose pods really run needs beside all this. */
-export interface ForNode {
-  /** Of the API server. */
-  readonly port: number;
-  /** On top of the API server's, which they replace where they are the same. */
-  readonly apiServerFlags: readonly string[];
-  /** On top of the controller manager's. */
-  readonly controllers: readonly string[];
-}
-
-/** What quotas, owners, namespaces and roles need; no workloads' controllers (ForNode). */
+/** The controllers of quotas, owners, namespaces and roles; none of workloads, which nothing here runs. */
 const CONTROLLERS = [
   // Without it view, edit and admin are empty.
   'clusterrole-aggregation-controller',
@@ -113,13 +103,9 @@ const CONTROLLERS = [
   'root-ca-certificate-publisher-controller',
 ];
 
-export const controllerManagerFlags = (
-  files: Files,
-  kubeconfig: string,
-  more: readonly string[] = [],
-): string[] => [
+export const controllerManagerFlags = (files: Files, kubeconfig: string): string[] => [
   `--kubeconfig=${kubeconfig}`,
-  `--controllers=${[...CONTROLLERS, ...more].join(',')}`,
+  `--controllers=${CONTROLLERS.join(',')}`,
   // Each controller is a service account with its own role, as in a cluster.
   '--use-service-account-credentials',
   `--root-ca-file=${files.ca}`,

@@ -22,7 +22,6 @@ import {
   filesIn,
   secondApiServerFlags,
   type Files,
-  type ForNode,
 } from './flags.ts';
 import { startLag, type Lag } from './lag.ts';
 import { freePort } from './ports.ts';
@@ -81,7 +80,6 @@ export interface Parts {
   readonly users: readonly KnownUser[];
   /** 1 or 2. */
   readonly apiServers: number;
-  readonly withNode?: ForNode;
 }
 
 /** Far more than it takes (3 s), for a machine that is busy building something else. */
@@ -131,15 +129,13 @@ export class LocalControlPlane implements ControlPlane {
     writeTokenFile(this.#files.tokens, this.#parts.users);
     writeFileSync(this.#files.auditPolicy, JSON.stringify(AUDIT_POLICY));
     this.#etcd = await this.#spawnEtcd();
-    const { withNode } = this.#parts;
-    this.#port = withNode?.port ?? (await onAFreePort((port) => this.#startApiServerOn(port)));
-    if (withNode !== undefined) await this.#startApiServerOn(withNode.port);
+    this.#port = await onAFreePort((port) => this.#startApiServerOn(port));
     if (this.#parts.apiServers > 1) await onAFreePort((port) => this.#startSecondOn(port));
     this.adminKubeconfig = this.#kubeconfigOf(ADMIN);
     const kubeconfig = this.#kubeconfigOf(CONTROLLER_MANAGER);
     this.#controllerManager = await this.#spawn(
       'kube-controller-manager',
-      controllerManagerFlags(this.#files, kubeconfig, withNode?.controllers),
+      controllerManagerFlags(this.#files, kubeconfig),
     );
     await this.#until('the quota controller', (signal) =>
       quotaControllerReady(this.#kubeconfigOf(STARTER), signal),
@@ -204,10 +200,7 @@ export class LocalControlPlane implements ControlPlane {
   }
 
   async #startApiServerOn(port: number): Promise<void> {
-    this.#apiServer = await this.#spawn('kube-apiserver', [
-      ...apiServerFlags(this.#files, port),
-      ...(this.#parts.withNode?.apiServerFlags ?? []),
-    ]);
+    this.#apiServer = await this.#spawn('kube-apiserver', apiServerFlags(this.#files, port));
     await this.#apiServerReady(port);
   }
 

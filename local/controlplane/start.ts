@@ -1,7 +1,6 @@
 import { ensureBinaries, type Progress } from './binaries/ensure.ts';
 import { ADMIN, CONTROLLER_MANAGER, STARTER, TOKEN_ISSUER, withTokens, type User } from './credentials.ts';
 import { temporaryFolder } from './exit.ts';
-import type { ForNode } from './flags.ts';
 import { LocalControlPlane, type ControlPlane } from './processes.ts';
 
 export type { User } from './credentials.ts';
@@ -12,8 +11,6 @@ export interface StartOptions {
   readonly users?: readonly User[];
   /** How many API servers stand on the one etcd: 1, or 2. */
   readonly apiServers?: 1 | 2;
-  /** For a cluster with a node (local/node): pods do not reach an API server on the loopback address. */
-  readonly withNode?: ForNode;
   /** Hears of binaries that have to be built first. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -41,7 +38,6 @@ export async function startControlPlane(options: StartOptions = {}): Promise<Con
     folder: temporaryFolder('mtq-control-plane-'),
     users,
     apiServers: options.apiServers ?? 1,
-    ...(options.withNode === undefined ? {} : { withNode: options.withNode }),
   });
   try {
     await controlPlane.start();

@@ -18,7 +18,8 @@ import { conditionsOf, isToldToTheEnd } from './support/told.ts';
 let lab: Lab;
 
 beforeAll(async () => {
-  lab = await startLab();
+  // As in a cluster: the others reach the API server by a kubeconfig.
+  lab = await startLab({ inPods: true });
 });
 
 afterAll(async () => {

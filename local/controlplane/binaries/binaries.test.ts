@@ -41,11 +41,6 @@ describe('the cache', () => {
     expect(cacheFolder('etcd', { XDG_CACHE_HOME: 'relative' })).toBe(usual);
   });
 
-  test('a node is of the version of its control plane, though a module of its own pins it', () => {
-    expect(pinnedVersion(PARTS.kubelet)).toBe(pinnedVersion(PARTS['kube-apiserver']));
-    expect(PARTS.kubelet.module).not.toBe(PARTS['kube-apiserver'].module);
-  });
-
   test('the versions are those of go.mod', () => {
     for (const part of Object.values(PARTS)) expect(pinnedVersion(part)).toMatch(/^v\d+\.\d+\.\d+$/);
     expect(() => pinnedVersion({ module: 'etcd', versionOf: 'k8s.io/kubernetes' })).toThrow(

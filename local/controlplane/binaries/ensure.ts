@@ -18,7 +18,7 @@ export interface Progress {
 const building = new Map<BinaryName, Promise<string>>();
 
 /**
- * The paths of the wanted binaries (those that the tests need, if none is named): those that are there already (findBinary says where),
+ * The paths of the wanted binaries (all five, if none is named): those that are there already (findBinary says where),
  * else built into the cache, one after the other, since Go uses all cores for each. Rejects when one cannot be had, saying
  * which and why.
  */

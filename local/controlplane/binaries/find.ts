@@ -49,7 +49,7 @@ function runs(name: BinaryName, path: string): boolean {
 }
 
 /** Whether it is there, and we may run it. */
-export function isExecutable(path: string): boolean {
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

@@ -1,7 +1,7 @@
 /** What the local control plane is made of, and where each part comes from. */
 export interface Part {
   /** The folder here with the go.mod that pins it. */
-  readonly module: 'kubernetes' | 'etcd' | 'kustomize' | 'node';
+  readonly module: 'kubernetes' | 'etcd' | 'kustomize';
   /** The Go package with its main function. */
   readonly package: string;
   /** The Go module whose version in go.mod is the version of the binary. */
@@ -18,7 +18,6 @@ export interface Part {
 
 const versionOf = 'k8s.io/kubernetes';
 const fromKubernetes = { module: 'kubernetes', versionOf } as const;
-const ofNode = { module: 'node', versionOf, inAssets: 'maybe' } as const;
 const server = { onPath: false, versionArgs: ['--version'] };
 
 export const PARTS = {
@@ -61,27 +60,7 @@ export const PARTS = {
     inAssets: 'never',
     onPath: false,
   },
-  // The last two only for `npm run test:node`: everything else here runs without a node.
-  kubelet: {
-    ...server,
-    ...ofNode,
-    package: 'k8s.io/kubernetes/cmd/kubelet',
-    usual: '1.5 to 3.5 min',
-  },
-  'kube-scheduler': {
-    ...server,
-    ...ofNode,
-    package: 'k8s.io/kubernetes/cmd/kube-scheduler',
-    usual: '0.5 to 1 min',
-  },
 } as const satisfies Record<string, Part>;
 
 export type BinaryName = keyof typeof PARTS;
-
-/** Of a node that runs pods. */
-export const NODE_BINARIES = ['kubelet', 'kube-scheduler'] as const satisfies readonly BinaryName[];
-
-/** What the tests and the demo need: all but those. */
-export const BINARIES = (Object.keys(PARTS) as BinaryName[]).filter(
-  (name) => !NODE_BINARIES.some((each) => each === name),
-);
+export const BINARIES = Object.keys(PARTS) as BinaryName[];

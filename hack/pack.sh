@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# npm run pack: what a release consists of, into out/release or the folder given. IMAGE is the pushed image
+# (docs/image.md), best by digest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=${1:-out/release}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+if [ -n "$(ls -A "$out")" ]; then
+  echo "$out is not empty" >&2
+  exit 1
+fi
+# First, because it fails without IMAGE.
+npm run --silent manifests -- --out "$out/manifests"
+npm run --silent build
+npm pack --silent --pack-destination "$out"
+npm run --silent sbom >"$out/sbom.cdx.json"
+cd "$out"
+find * -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum >SHA256SUMS
+echo "$out"
