@@ -75,13 +75,10 @@ export async function migrateAll<T>(
     const object = watching.find('Namespace', namespace);
     return object !== undefined && lockOf(object).kind === 'none';
   };
-  const readUsed = (): string =>
-    JSON.stringify(
-      tenants.map(({ namespace }) =>
-        watching.all('ResourceQuota', namespace).map(({ status }) => status?.used),
-      ),
-    );
-  const used = readUsed();
+  const isOneLauncherEach = ({ namespace, vms }: Tenant): boolean =>
+    watching
+      .all('ResourceQuota', namespace)
+      .every(({ status }) => status?.used?.['pods'] === `${vms.length}`);
   const began = now();
   await Promise.all(all.map((one) => admin.create(FULL_MIGRATIONS, newMigration({ ...one, vmi: one.name }))));
   await until(environment, 'every migration has succeeded', () =>
@@ -90,7 +87,7 @@ export async function migrateAll<T>(
   const succeededMs = now() - began;
   await until(environment, 'every namespace is unlocked', () => tenants.every(isUnlocked));
   const unlockedMs = now() - began;
-  await until(environment, 'the source pods are gone', () => readUsed() === used);
+  await until(environment, 'the source pods are gone', () => tenants.every(isOneLauncherEach));
   await untilQuiet(environment);
   const result = resultOf({ succeededMs, unlockedMs });
   await Promise.all(all.map((one) => admin.delete(FULL_MIGRATIONS, one)));
