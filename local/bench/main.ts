@@ -2,11 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { describeError } from '../../functions/kubernetes/errors.ts';
 import { bundle } from '../build.ts';
 import { ensureBinaries } from '../controlplane/binaries/ensure.ts';
 import { reportProgress } from '../controlplane/binaries/report.ts';
-import { isLeaving } from '../controlplane/exit.ts';
+import { runProgram } from '../run-program.ts';
 import { compare } from './compare.ts';
 import { startEnvironment } from './environment.ts';
 import { summaryOf, type Findings, type MeasureOptions } from './figures.ts';
@@ -105,13 +104,4 @@ function positiveInteger(option: string, text: string): number {
   return count;
 }
 
-try {
-  await main();
-} catch (error) {
-  // After a signal, errors of processes that ended are expected.
-  if (!isLeaving()) {
-    const hint = error instanceof TypeError ? `\n${USAGE}` : '';
-    process.stderr.write(`\n${describeError(error)}${hint}\n`);
-    process.exitCode = 1;
-  }
-}
+await runProgram(main, USAGE);
