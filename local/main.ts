@@ -1,10 +1,8 @@
 /** npm run local: one local cluster, with a tenant to try, until Ctrl-C. */
-import { describeError } from '../functions/kubernetes/errors.ts';
 import { bundle } from './build.ts';
 import { startLocalCluster } from './cluster.ts';
 import { ensureBinaries } from './controlplane/binaries/ensure.ts';
 import { reportProgress } from './controlplane/binaries/report.ts';
-import { isLeaving } from './controlplane/exit.ts';
 import { AuditLog } from './demo/audit.ts';
 import { tellLive } from './demo/live.ts';
 import { paletteFor, type Palette } from './demo/paint.ts';
@@ -12,6 +10,7 @@ import type { Tenant } from './demo/scenarios.ts';
 import { settle } from './demo/tenant.ts';
 import { Traces } from './demo/traces.ts';
 import { Watching } from './demo/watching.ts';
+import { runProgram } from './run-program.ts';
 
 const TENANT: Tenant = {
   namespace: 'tenant-a',
@@ -94,12 +93,4 @@ ${paint.bold('Ctrl-C ends it and leaves nothing behind.')} What happens from her
 `;
 }
 
-try {
-  await main();
-} catch (error) {
-  // Told to end by a signal: what breaks then is no failure.
-  if (!isLeaving()) {
-    process.stderr.write(`\n${describeError(error)}\n`);
-    process.exit(1);
-  }
-}
+await runProgram(main);

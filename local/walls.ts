@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { KubernetesObject } from '../functions/domain/objects.ts';
-import { objectsOf, render } from './controlplane/kustomize.ts';
+import { objectsOf } from './controlplane/kustomize.ts';
 import { renderInstallation, type Component } from './manifests/overlay.ts';
 
 /** Each way to install, and its overlay: what stands between a raised quota and everybody else. */
@@ -27,9 +25,5 @@ export async function renderWall(
   wall: Wall,
   { tree, components = [] }: Rendering = {},
 ): Promise<KubernetesObject[]> {
-  const overlay = OVERLAY[wall];
-  // A commit to compare with, of the time when config/default was rendered without asking for the image.
-  if (tree !== undefined && !existsSync(join(tree, 'config/base')))
-    return render(join(tree, 'config', overlay));
-  return objectsOf(await renderInstallation({ overlay, components, tree }));
+  return objectsOf(await renderInstallation({ overlay: OVERLAY[wall], components, tree }));
 }

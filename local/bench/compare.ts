@@ -1,157 +1,122 @@
+import { execFile } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { podEnvironment } from '../in-pod.ts';
-import { checkOut, type Checkout } from './checkout.ts';
-import { coldStart, type Program } from './cold-start.ts';
-import type { Figure, Unit } from './figures.ts';
-import { migrateOnce, type Course } from './migration.ts';
-import { between } from './moments.ts';
-import { toZero } from './processes.ts';
-import type { Findings } from './report.ts';
-import { makeRoom, startScene, type Scene } from './scene.ts';
-import { ratios } from './statistics.ts';
-import { blockedTenant, settleAll } from './tenants.ts';
+import { promisify } from 'node:util';
+import { temporaryFolder, type TemporaryFolder } from '../controlplane/exit.ts';
+import { blockedToPod, eventCount, lockWindow, runCycle, timeRaised, type Cycle } from './cycle.ts';
+import {
+  blockedTenant,
+  addHeadroom,
+  settleAll,
+  startEnvironment,
+  toZero,
+  type Environment,
+} from './environment.ts';
+import { ratios, type Figure, type Findings, type MeasureOptions, type Unit } from './figures.ts';
+import { coldStart, functionProgram, type Program } from './measure-cold-starts.ts';
+import { WARM_UP } from './measure-cycles.ts';
 
 const HERE = fileURLToPath(new URL('../..', import.meta.url));
-const TENANT = { release: 'bench-release', roomy: 'bench-roomy' };
-const WARM_UP = 2;
+const TENANT = { blocked: 'bench-release', ample: 'bench-roomy' };
 
-export interface CompareOptions {
-  /** A commit of this repository, as git names it. */
-  readonly ref: string;
-  /** How many pairs. */
-  readonly releases: number;
-  readonly onProgress: (line: string) => void;
-}
-
-/** One of the two: an installation of its own, which only works while it is measured. */
+/** An installation of one of the two commits. */
 interface Side {
-  readonly name: string;
-  readonly scene: Scene;
+  readonly environment: Environment;
   readonly program: Program;
-}
-
-/**
- * This tree and another commit, one after the other and in turn who is first, so that what slows the machine down for a while
- * slows both: each figure as it is here, as it is there, and their ratio pair by pair. The stand-ins are this tree's.
- */
-export async function compare({ ref, releases, onProgress }: CompareOptions): Promise<Findings> {
-  onProgress(`building ${ref}`);
-  const other = await checkOut(ref);
-  const scenes: Scene[] = [];
-  const start = async (options: Parameters<typeof startScene>[0]): Promise<Scene> => {
-    const scene = await startScene({ ...options, onProgress });
-    scenes.push(scene);
-    return scene;
-  };
-  try {
-    const inPods = other.knowsPods;
-    const here = await newSide('this tree', await start({ inPods }), { folder: HERE, inPods });
-    const there = await newSide(ref, await start({ inPods, tree: other.folder }), {
-      folder: other.folder,
-      inPods,
-    });
-    const pairs: Pair[] = [];
-    for (let index = 1 - WARM_UP; index <= releases; index += 1) {
-      onProgress(index > 0 ? `pair ${index} of ${releases}` : 'warming up');
-      const pair = await playPair([here, there], index % 2 === 0);
-      if (index > 0) pairs.push(pair);
-    }
-    return {
-      figures: MEASURES.flatMap((measure) => figuresOf(measure, pairs, ref)),
-      details: [about(other)],
-    };
-  } finally {
-    for (const scene of scenes) await scene.stop();
-    other.remove();
-  }
-}
-
-async function newSide(
-  name: string,
-  scene: Scene,
-  { folder, inPods }: { folder: string; inPods: boolean },
-): Promise<Side> {
-  await settleAll(
-    scene,
-    Object.values(TENANT).map((namespace) => blockedTenant(namespace)),
-  );
-  await makeRoom(scene, [TENANT.roomy]);
-  const account = { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.lower };
-  const kubeconfig = await scene.cluster.controlPlane.kubeconfigFor(account);
-  const credentials = inPods ? podEnvironment(kubeconfig) : { KUBECONFIG: kubeconfig };
-  const env = { STEP: 'lower', LOG_LEVEL: 'error', ...credentials };
-  return { name, scene, program: { file: join(folder, 'dist/functions.mjs'), env } };
+  readonly rounds: Round[];
 }
 
 /** What one side did in one round. */
 interface Round {
-  readonly warm: Course;
-  readonly roomy: Course;
-  readonly cold: Course;
+  readonly warm: Cycle;
+  readonly ample: Cycle;
+  readonly cold: Cycle;
   readonly startMs: number;
 }
 
-type Pair = readonly [here: Round, there: Round];
-
-async function playPair([here, there]: readonly [Side, Side], isOtherFirst: boolean): Promise<Pair> {
-  const played = new Map<Side, Round>();
-  for (const side of isOtherFirst ? [there, here] : [here, there]) played.set(side, await play(side));
-  return [played.get(here), played.get(there)] as [Round, Round];
+/**
+ * This tree and the commit `ref`, in turn, and in turn which one is first, so that a slow minute of the machine slows
+ * both: each figure here, there, and their ratio pair by pair. Both use this tree's stand-ins.
+ */
+export async function compare(ref: string, { releases, onProgress }: MeasureOptions): Promise<Findings> {
+  onProgress(`building ${ref}`);
+  const checkout = await checkOut(ref);
+  const sides: Side[] = [];
+  try {
+    for (const options of [{}, { tree: checkout.path }]) {
+      const environment = await startEnvironment({ ...options, onProgress });
+      sides.push({ environment, program: await functionProgram(environment, options.tree), rounds: [] });
+      await settleAll(
+        environment,
+        Object.values(TENANT).map((namespace) => blockedTenant(namespace)),
+      );
+      await addHeadroom(environment, [TENANT.ample]);
+    }
+    for (let index = 1 - WARM_UP; index <= releases; index += 1) {
+      onProgress(index > 0 ? `pair ${index} of ${releases}` : 'warming up');
+      for (const side of index % 2 === 0 ? sides.toReversed() : sides) side.rounds.push(await runRound(side));
+    }
+    const [here = [], there = []] = sides.map(({ rounds }) => rounds.slice(WARM_UP));
+    const figures = MEASURES.flatMap(([name, unit, valueOf]) =>
+      figuresOf({ group: name, unit }, here.map(valueOf), [ref, there.map(valueOf)]),
+    );
+    return { figures };
+  } finally {
+    for (const { environment } of sides) await environment.stop();
+    checkout.remove();
+  }
 }
 
-async function play({ scene, program }: Side): Promise<Round> {
-  const warm = await migrateOnce(scene, TENANT.release);
-  const roomy = await migrateOnce(scene, TENANT.roomy);
+/**
+ * The commit, built, in a folder of its own with the packages that are installed here. Rejects where git does not know
+ * it or its build fails.
+ */
+async function checkOut(ref: string): Promise<TemporaryFolder> {
+  const run = promisify(execFile);
+  const folder = temporaryFolder('mtq-bench-against-');
+  try {
+    const archive = join(folder.path, 'archive.tar');
+    await run('git', ['archive', '--output', archive, `${ref}^{commit}`], { cwd: HERE });
+    await run('tar', ['-xf', archive, '-C', folder.path]);
+    symlinkSync(join(HERE, 'node_modules'), join(folder.path, 'node_modules'));
+    await run(process.execPath, ['local/build.ts'], { cwd: folder.path });
+    return folder;
+  } catch (error) {
+    folder.remove();
+    throw error;
+  }
+}
+
+async function runRound({ environment, program }: Side): Promise<Round> {
+  const warm = await runCycle(environment, TENANT.blocked);
+  const ample = await runCycle(environment, TENANT.ample);
   const startMs = await coldStart(program);
-  await toZero(scene);
-  return { warm, roomy, startMs, cold: await migrateOnce(scene, TENANT.release) };
+  await toZero(environment);
+  return { warm, ample, startMs, cold: await runCycle(environment, TENANT.blocked) };
 }
 
-interface Measure {
-  readonly name: string;
-  readonly unit: Unit;
-  readonly of: (round: Round) => number;
-}
-
-const MEASURES: readonly Measure[] = [
-  { name: 'warm: blocked → target pod', unit: 'ms', of: ({ warm }) => spanOf(warm, 'blocked', 'admitted') },
-  { name: 'warm: lock window', unit: 'ms', of: ({ warm }) => spanOf(warm, 'locked', 'unlocked') },
-  { name: 'warm: time raised', unit: 'ms', of: ({ warm }) => spanOf(warm, 'enforced', 'lowered') },
-  {
-    name: 'requests of a release, without Events',
-    unit: 'requests',
-    of: ({ warm: { requests } }) => requests.filter(({ isEvent }) => !isEvent).length,
-  },
-  {
-    name: 'Events of a release',
-    unit: 'requests',
-    of: ({ warm: { requests } }) => requests.filter(({ isEvent }) => isEvent).length,
-  },
-  {
-    name: 'requests of a migration that is not blocked',
-    unit: 'requests',
-    of: ({ roomy }) => roomy.requests.length,
-  },
-  {
-    name: 'from zero: blocked → target pod',
-    unit: 'ms',
-    of: ({ cold }) => spanOf(cold, 'blocked', 'admitted'),
-  },
-  { name: 'from zero: lock window', unit: 'ms', of: ({ cold }) => spanOf(cold, 'locked', 'unlocked') },
-  { name: 'cold start of one function', unit: 'ms', of: ({ startMs }) => startMs },
+const MEASURES: readonly [name: string, unit: Unit, valueOf: (round: Round) => number][] = [
+  ['warm: blocked → target pod', 'ms', ({ warm }) => blockedToPod(warm)],
+  ['warm: lock window', 'ms', ({ warm }) => lockWindow(warm)],
+  ['warm: time raised', 'ms', ({ warm }) => timeRaised(warm)],
+  [
+    'requests of a release, without Events',
+    'requests',
+    ({ warm }) => warm.requests.length - eventCount(warm),
+  ],
+  ['Events of a release', 'requests', ({ warm }) => eventCount(warm)],
+  ['requests of a migration that is not blocked', 'requests', ({ ample }) => ample.requests.length],
+  ['from zero: blocked → target pod', 'ms', ({ cold }) => blockedToPod(cold)],
+  ['from zero: lock window', 'ms', ({ cold }) => lockWindow(cold)],
+  ['cold start of one function', 'ms', ({ startMs }) => startMs],
 ];
 
-const spanOf = (
-  { moments }: Course,
-  from: Parameters<typeof between>[1],
-  to: Parameters<typeof between>[2],
-): number => between(moments, from, to);
-
-function figuresOf({ name: group, unit, of }: Measure, pairs: readonly Pair[], ref: string): Figure[] {
-  const here = pairs.map(([one]) => of(one));
-  const there = pairs.map(([, other]) => of(other));
+function figuresOf(
+  { group, unit }: Pick<Figure, 'group' | 'unit'>,
+  here: readonly number[],
+  [ref, there]: readonly [ref: string, samples: readonly number[]],
+): Figure[] {
   const ratio = { group, unit: '×', samples: ratios(here, there) } as const;
   return [
     { group, name: 'this tree', unit, samples: here },
@@ -161,8 +126,3 @@ function figuresOf({ name: group, unit, of }: Measure, pairs: readonly Pair[], r
     { ...ratio, name: 'ratio', share: 0.75 },
   ];
 }
-
-const about = ({ commit, knowsPods }: Checkout): { heading: string; lines: string[] } => ({
-  heading: 'compared with',
-  lines: [commit, `both find the API server ${knowsPods ? 'as in a pod' : 'by KUBECONFIG'}`],
-});

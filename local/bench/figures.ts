@@ -1,19 +1,35 @@
-import { median, quantile } from './statistics.ts';
-
 export type Unit = 'ms' | '×' | 'requests' | 'MiB' | 'times';
 
-/** One thing that was measured, and how often it came out as what. */
+/** One row of the table. */
 export interface Figure {
-  /** What was going on: a heading in the table. */
+  /** The heading above the row. */
   readonly group: string;
   readonly name: string;
   readonly unit: Unit;
   /** In the order in which they were taken. */
   readonly samples: readonly number[];
-  /** What is quoted: a share of the samples lies below it; left out: the median. */
+  /** The quantile that is quoted; left out: the median. */
   readonly share?: number;
   /** The target, where there is one. */
   readonly atMost?: number;
+}
+
+/** Printed by `--profile` only. */
+export interface Detail {
+  readonly heading: string;
+  readonly lines: readonly string[];
+}
+
+export interface Findings {
+  readonly figures: readonly Figure[];
+  readonly details?: readonly Detail[];
+}
+
+/** What every measurement gets from the command line. */
+export interface MeasureOptions {
+  /** How many samples of each figure. */
+  readonly releases: number;
+  readonly onProgress: (line: string) => void;
 }
 
 export interface Summary {
@@ -21,19 +37,31 @@ export interface Summary {
   readonly least: number;
   readonly most: number;
   readonly count: number;
+  /** undefined without a target. A figure without samples misses its target. */
+  readonly isMet: boolean | undefined;
 }
 
-/** What is quoted of a figure, and how far its samples lie apart. NaN where nothing was measured. */
-export function summaryOf({ samples, share }: Figure): Summary {
+/** NaN where there are no samples. */
+export function summaryOf({ samples, share = 0.5, atMost }: Figure): Summary {
+  const value = quantile(samples, share);
   return {
-    value: share === undefined ? median(samples) : quantile(samples, share),
+    value,
     least: quantile(samples, 0),
     most: quantile(samples, 1),
     count: samples.length,
+    isMet: atMost === undefined ? undefined : value <= atMost,
   };
 }
 
-/** undefined: there is no target. What was not measured misses it. */
-export function isMet(figure: Figure): boolean | undefined {
-  return figure.atMost === undefined ? undefined : summaryOf(figure).value <= figure.atMost;
+/** `share` in 0…1; between two samples it interpolates, so 0.5 is the median. NaN without samples. */
+export function quantile(samples: readonly number[], share: number): number {
+  const sorted = samples.toSorted((one, other) => one - other);
+  const rank = share * (sorted.length - 1);
+  const [lower, upper] = [sorted[Math.floor(rank)] ?? NaN, sorted[Math.ceil(rank)] ?? NaN];
+  return lower + (upper - lower) * (rank % 1);
+}
+
+/** Pair by pair, so that a slow minute of the machine, which slows both, cancels out. A sample without a partner is left out. */
+export function ratios(measured: readonly number[], base: readonly number[]): number[] {
+  return measured.slice(0, base.length).map((value, index) => value / (base[index] ?? NaN));
 }

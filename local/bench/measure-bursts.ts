@@ -1,17 +1,19 @@
 import type { Tenant } from '../demo/scenarios.ts';
-import { burst, DEFAULT_LIMITS, setLimits, type Burst, type Limits } from './bursts.ts';
-import type { Figure } from './figures.ts';
-import type { Measuring } from './measuring.ts';
-import type { Findings } from './report.ts';
-import { makeRoom, type Scene } from './scene.ts';
-import { blockedTenant, settleAll } from './tenants.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../kubevirt/objects.ts';
+import { migrateAll } from './cycle.ts';
+import { blockedTenant, addHeadroom, settleAll, type Environment } from './environment.ts';
+import { ratios, type Findings, type MeasureOptions } from './figures.ts';
 
-interface Crowd {
-  readonly name: string;
-  readonly tenants: readonly Tenant[];
+/** KubeVirt's limits on parallel migrations. */
+interface Limits {
+  readonly perCluster: number;
+  readonly perNode: number;
 }
 
-const CROWDS: readonly Crowd[] = [
+export const DEFAULT_LIMITS: Limits = { perCluster: 5, perNode: 2 };
+const LIMITS: readonly Limits[] = [DEFAULT_LIMITS, { perCluster: 20, perNode: 20 }];
+
+const BURSTS: readonly { name: string; tenants: readonly Tenant[] }[] = [
   {
     name: '20 namespaces, one each',
     tenants: Array.from({ length: 20 }, (_, index) => blockedTenant(`bench-burst-${index}`)),
@@ -19,59 +21,57 @@ const CROWDS: readonly Crowd[] = [
   { name: 'one namespace, 10', tenants: [blockedTenant('bench-ten', 10)] },
 ];
 
-const LIMITS: readonly Limits[] = [DEFAULT_LIMITS, { perCluster: 20, perNode: 20 }];
-
-/** Many at once, and then the same ones with room: what the blocking costs. A migration itself takes 100 ms. */
-export async function measureBursts(scene: Scene, { onProgress }: Measuring): Promise<Findings> {
+/** Many migrations at once, blocked, and then the same ones with room. A migration itself takes 100 ms. */
+export async function measureBursts(
+  environment: Environment,
+  { onProgress }: MeasureOptions,
+): Promise<Findings> {
   onProgress('making 21 namespaces with 30 VMs');
-  const tenants = CROWDS.flatMap((crowd) => crowd.tenants);
-  await settleAll(scene, tenants);
-  const blocked = await burstEach(scene, { onProgress, what: 'blocked' });
-  await makeRoom(
-    scene,
+  const tenants = BURSTS.flatMap((burst) => burst.tenants);
+  await settleAll(environment, tenants);
+  const blocked = await runBursts(environment, (name) => onProgress(`burst blocked: ${name}`));
+  await addHeadroom(
+    environment,
     tenants.map(({ namespace }) => namespace),
   );
-  const free = await burstEach(scene, { onProgress, what: 'with room' });
-  const figures = CROWDS.flatMap(({ name }) =>
-    LIMITS.flatMap((limits) => {
-      const key = keyOf(name, limits);
-      return figuresOf(key, blocked.get(key), free.get(key));
-    }),
-  );
+  const ample = await runBursts(environment, (name) => onProgress(`burst with room: ${name}`));
+  const figures = [...blocked].flatMap(([name, ms]) => {
+    const group = `burst: ${name}`;
+    const samples = [ms];
+    const withRoom = [ample.get(name) ?? NaN];
+    return [
+      { group, name: 'blocked: until the last is through', unit: 'ms', samples },
+      { group, name: 'with room: until the last is through', unit: 'ms', samples: withRoom },
+      { group, name: 'the one in the other', unit: '×', samples: ratios(samples, withRoom), atMost: 1.5 },
+    ] as const;
+  });
   return { figures };
 }
 
-const keyOf = (name: string, { perCluster, perNode }: Limits): string =>
-  `${name}; at most ${perCluster} at once, ${perNode} from a node`;
-
-async function burstEach(
-  scene: Scene,
-  { onProgress, what }: Pick<Measuring, 'onProgress'> & { what: string },
-): Promise<Map<string, Burst>> {
-  const bursts = new Map<string, Burst>();
+/** Milliseconds until the last migration has succeeded, by the burst's name. */
+async function runBursts(
+  environment: Environment,
+  onBurst: (name: string) => void,
+): Promise<Map<string, number>> {
+  const results = new Map<string, number>();
   for (const limits of LIMITS) {
-    await setLimits(scene, limits);
-    for (const { name, tenants } of CROWDS) {
-      onProgress(`burst ${what}: ${keyOf(name, limits)}`);
-      bursts.set(keyOf(name, limits), await burst(scene, tenants));
+    await setLimits(environment, limits);
+    for (const { name: burst, tenants } of BURSTS) {
+      const name = `${burst}; at most ${limits.perCluster} at once, ${limits.perNode} from a node`;
+      onBurst(name);
+      results.set(name, await migrateAll(environment, tenants, ({ succeededMs }) => succeededMs));
     }
   }
-  return bursts;
+  return results;
 }
 
-function figuresOf(key: string, blocked: Burst | undefined, free: Burst | undefined): Figure[] {
-  if (blocked === undefined || free === undefined) return [];
-  const group = `burst: ${key}`;
-  return [
-    { group, name: 'blocked: until the last is through', unit: 'ms', samples: [blocked.through] },
-    { group, name: 'with room: until the last is through', unit: 'ms', samples: [free.through] },
-    {
-      group,
-      name: 'the one in the other',
-      unit: '×',
-      samples: [blocked.through / free.through],
-      atMost: 1.5,
-    },
-    { group, name: 'blocked: until the last lock is gone', unit: 'ms', samples: [blocked.free] },
-  ];
+export async function setLimits({ admin }: Environment, { perCluster, perNode }: Limits): Promise<void> {
+  const kubevirt = newKubeVirt({
+    parallelMigrationsPerCluster: perCluster,
+    parallelOutboundMigrationsPerNode: perNode,
+  });
+  const address = { namespace: 'kubevirt', name: 'kubevirt' };
+  const { items } = await admin.list(FULL_KUBEVIRTS, { namespace: address.namespace });
+  if (items.length === 0) await admin.create(FULL_KUBEVIRTS, kubevirt);
+  else await admin.patch(FULL_KUBEVIRTS, address, { merge: { spec: kubevirt.spec } });
 }

@@ -1,91 +1,103 @@
+import { spawn } from 'node:child_process';
+import http from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { EVENT, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { killAtExit } from '../controlplane/exit.ts';
+import { freePort } from '../controlplane/ports.ts';
 import { podEnvironment } from '../in-pod.ts';
-import { bareProgram, coldStart, type Program } from './cold-start.ts';
-import type { Figure } from './figures.ts';
-import type { Measuring } from './measuring.ts';
-import type { Detail, Findings } from './report.ts';
-import type { Scene } from './scene.ts';
-import { median, ratios } from './statistics.ts';
+import type { Environment } from './environment.ts';
+import { ratios, type Findings, type MeasureOptions } from './figures.ts';
 
-const BUNDLE = fileURLToPath(new URL('../../dist/functions.mjs', import.meta.url));
-const MARKS = new URL('marks.mjs', import.meta.url).href;
+const HERE = fileURLToPath(new URL('../..', import.meta.url));
+const MINIMAL_SERVER: Program = {
+  file: fileURLToPath(new URL('minimal-server.mjs', import.meta.url)),
+  env: {},
+};
 
-/** One function and a bare server of Node's, in turn; as in a pod, and with what could be had besides. */
+/** One function as in the image and a minimal server, in turn. */
 export async function measureColdStarts(
-  { cluster: { controlPlane } }: Scene,
-  { releases, compileCache, onProgress }: Measuring,
+  environment: Environment,
+  { releases, onProgress }: MeasureOptions,
 ): Promise<Findings> {
-  const account = { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.lower };
-  const kubeconfig = await controlPlane.kubeconfigFor(account);
-  const pod = podEnvironment(kubeconfig);
-  const env = { STEP: 'lower', LOG_LEVEL: 'error', ...pod };
-  const marks: string[] = [];
-  const programs = {
-    bare: bareProgram({}),
-    pod: { file: BUNDLE, env },
-    cached: { file: BUNDLE, env: { ...env, NODE_COMPILE_CACHE: compileCache } },
-    kubeconfig: { file: BUNDLE, env: { ...env, KUBECONFIG: kubeconfig } },
-    marked: {
-      file: BUNDLE,
-      env: { ...env, NODE_OPTIONS: `--import=${MARKS}` },
-      onError: (text) => marks.push(text),
-    },
-  } satisfies Record<string, Program>;
-
-  const names = Object.keys(programs) as (keyof typeof programs)[];
-  const times = Object.fromEntries(names.map((name): [string, number[]] => [name, []]));
-  for (let index = 0; index <= releases; index += 1) {
-    if (index > 0) onProgress(`cold start ${index} of ${releases}`);
-    for (const name of names) {
-      const ms = await coldStart(programs[name]);
-      // The first ones fill the compile cache.
-      if (index > 0) times[name]?.push(ms);
-    }
+  const lower = await functionProgram(environment);
+  const [minimal, image]: [number[], number[]] = [[], []];
+  for (let index = 1; index <= releases; index += 1) {
+    onProgress(`cold start ${index} of ${releases}`);
+    minimal.push(await coldStart(MINIMAL_SERVER));
+    image.push(await coldStart(lower));
   }
-  return { figures: figuresOf(times), details: [detailOf(marks.slice(1))] };
-}
-
-function figuresOf({
-  bare = [],
-  pod = [],
-  cached = [],
-  kubeconfig = [],
-}: Record<string, number[]>): Figure[] {
   const group = 'cold start of one function: process → first event answered';
-  return [
-    { group, name: 'bare node:http', unit: 'ms', samples: bare },
-    { group, name: 'as in the image', unit: 'ms', samples: pod },
-    { group, name: 'the same, in bare starts', unit: '×', samples: ratios(pod, bare), atMost: 3 },
-    { group, name: 'with a compile cache', unit: 'ms', samples: cached },
-    { group, name: 'the same, in bare starts', unit: '×', samples: ratios(cached, bare), atMost: 3 },
-    { group, name: 'by KUBECONFIG (out of the cluster)', unit: 'ms', samples: kubeconfig },
-  ];
+  return {
+    figures: [
+      { group, name: 'bare node:http', unit: 'ms', samples: minimal },
+      { group, name: 'as in the image', unit: 'ms', samples: image },
+      { group, name: 'the same, in bare starts', unit: '×', samples: ratios(image, minimal), atMost: 3 },
+    ],
+  };
 }
 
-/** In the order in which they happen (marks.mjs). */
-const STEPS = {
-  node: 'Node itself is there',
-  loaded: 'our code is loaded and has run',
-  listening: 'it listens',
-  event: 'the first event has come',
-  asks: 'the event is understood; the API server is asked',
-  connected: 'the connection is made (TCP, TLS)',
-  read: 'the API server has answered',
-  answered: 'the event is answered',
-} as const;
+export interface Program {
+  /** What Node runs. */
+  readonly file: string;
+  /** PORT is added. */
+  readonly env: Readonly<Record<string, string>>;
+}
 
-function detailOf(texts: readonly string[]): Detail {
-  const marks = texts.map((text) => JSON.parse(text) as Record<keyof typeof STEPS, number>);
-  let before = 0;
-  const lines = Object.entries(STEPS).map(([name, what]) => {
-    const at = median(marks.map((each) => each[name as keyof typeof STEPS]));
-    const line = `${at.toFixed(1).padStart(8)}  +${(at - before).toFixed(1).padStart(6)}  ${what}`;
-    before = at;
-    return line;
+/** `lower` with a pod's credentials; `tree`: the folder of another checkout. */
+export async function functionProgram({ cluster }: Environment, tree = HERE): Promise<Program> {
+  const account = { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.lower };
+  const kubeconfig = await cluster.controlPlane.kubeconfigFor(account);
+  const env = { STEP: 'lower', LOG_LEVEL: 'error', ...podEnvironment(kubeconfig) };
+  return { file: join(tree, 'dist/functions.mjs'), env };
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Milliseconds from the start of a process to its answer to its first event. */
+export async function coldStart({ file, env }: Program): Promise<number> {
+  const port = await freePort();
+  const began = performance.now();
+  const child = spawn(process.execPath, [file], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { PATH: process.env['PATH'], ...env, PORT: String(port) },
   });
-  return {
-    heading: 'a cold start as in the image, in milliseconds from the start of the process (medians)',
-    lines,
-  };
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const forget = killAtExit({ kill: () => child.kill('SIGKILL'), gone });
+  try {
+    while (!(await isAnswered(port))) {
+      if (performance.now() - began > TIMEOUT_MS) throw new Error(`${file} answered no event`);
+      await delay(1);
+    }
+    return performance.now() - began;
+  } finally {
+    child.kill();
+    await gone;
+    forget();
+  }
+}
+
+/** An event about a namespace that is not locked: one read, nothing to do. */
+const HEADERS = {
+  'ce-specversion': '1.0',
+  'ce-id': 'bench',
+  'ce-source': '/bench',
+  'ce-type': EVENT.quotaRaised,
+  'ce-subject': 'default',
+  'content-type': 'application/json',
+};
+const BODY = JSON.stringify({ namespace: 'default', token: 'bench' });
+
+function isAnswered(port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, method: 'POST', agent: false, headers: HEADERS };
+    const request = http.request(options, (answer) => {
+      answer.resume();
+      if (answer.statusCode === 204) resolve(true);
+      else reject(new Error(`the first event was answered with ${String(answer.statusCode)}`));
+    });
+    request.on('error', () => resolve(false));
+    request.end(BODY);
+  });
 }

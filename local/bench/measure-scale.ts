@@ -1,122 +1,74 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Tenant } from '../demo/scenarios.ts';
 import { now } from '../demo/watching.ts';
-import { burst, DEFAULT_LIMITS, setLimits } from './bursts.ts';
-import type { Figure } from './figures.ts';
-import { migrateOnce } from './migration.ts';
-import { between } from './moments.ts';
-import { residentMiB } from './processes.ts';
-import type { Findings } from './report.ts';
-import { startScene, type Scene } from './scene.ts';
-import { blockedTenant, settleAll } from './tenants.ts';
-import { openWatches } from './watches.ts';
+import { blockedToPod, migrateAll, runCycle, type Cycle } from './cycle.ts';
+import { blockedTenant, idleGuardMiB, settleAll, startEnvironment, type Environment } from './environment.ts';
+import type { Figure, Findings, MeasureOptions } from './figures.ts';
+import { DEFAULT_LIMITS, setLimits } from './measure-bursts.ts';
+import { openWatches } from './requests.ts';
 
-const IDLE_MS = 3_000;
-/** More at once than this are not asked of the machine: what they would wait for is its two cores. */
-const MOST_AT_ONCE = 100;
+/** A larger burst would measure only how long it waits for this machine's cores. */
+const MAX_AT_ONCE = 100;
 
-export interface ScaleOptions {
-  /** Numbers of namespaces, each with a VMMRQ and a VM. */
-  readonly sizes: readonly number[];
-  /** How often one alone is migrated at each size. */
-  readonly releases: number;
-  readonly onProgress: (line: string) => void;
-}
-
-/** One migration alone among so many namespaces, and then one in each of them at once. */
-export async function measureScale({ sizes, releases, onProgress }: ScaleOptions): Promise<Findings> {
-  const scene = await startScene({ onProgress });
+/** One migration alone among so many namespaces, each with a VMMRQ and a VM; then one in each of them at once. */
+export async function measureScale(
+  sizes: readonly number[],
+  { releases, onProgress }: MeasureOptions,
+): Promise<Findings> {
+  const environment = await startEnvironment({ onProgress });
   try {
-    await setLimits(scene, DEFAULT_LIMITS);
+    await setLimits(environment, DEFAULT_LIMITS);
     const figures: Figure[] = [];
     const tenants = Array.from({ length: Math.max(...sizes) }, (_, index) => blockedTenant(`bench-${index}`));
-    let made = 0;
+    let created = 0;
     for (const size of sizes.toSorted((one, other) => one - other)) {
       onProgress(`${size} namespaces`);
-      await settleAll(scene, tenants.slice(made, size));
-      made = size;
-      figures.push(...(await measureSize(scene, tenants.slice(0, size), releases)));
+      await settleAll(environment, tenants.slice(created, size));
+      created = size;
+      const measured = await measureSize(environment, tenants.slice(0, size), releases);
+      const group = `${size} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;
+      figures.push(...measured.map((figure) => ({ group, ...figure })));
     }
     return { figures };
   } finally {
-    await scene.stop();
+    await environment.stop();
   }
-}
-
-async function measureSize(
-  scene: Scene,
-  tenants: ReturnType<typeof blockedTenant>[],
-  releases: number,
-): Promise<Figure[]> {
-  const group = `${tenants.length} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;
-  const figures = [
-    ...(await measureOneAlone(scene, tenants, releases)),
-    ...(tenants.length > MOST_AT_ONCE ? [] : await measureOneInEach(scene, tenants)),
-    ...(await measureAtRest(scene)),
-  ];
-  return figures.map((figure) => ({ group, ...figure }));
 }
 
 type Measured = Omit<Figure, 'group'>;
 
-async function measureOneAlone(
-  scene: Scene,
-  tenants: ReturnType<typeof blockedTenant>[],
+async function measureSize(
+  environment: Environment,
+  tenants: readonly Tenant[],
   releases: number,
 ): Promise<Measured[]> {
-  const alone = [];
+  const alone: Cycle[] = [];
   for (let index = 0; index < releases; index += 1) {
-    alone.push(await migrateOnce(scene, tenants[0]?.namespace ?? ''));
+    alone.push(await runCycle(environment, tenants[0]?.namespace ?? ''));
   }
+  const counts = alone.map(({ requests }) => requests.length);
+  const inEach = tenants.length > MAX_AT_ONCE ? [] : await measureOneInEach(environment, tenants);
+  const memory = await idleGuardMiB(environment);
+  const watches = openWatches(environment.cluster.controlPlane.auditLog);
   return [
-    {
-      name: 'one alone: blocked → target pod',
-      unit: 'ms',
-      samples: alone.map(({ moments }) => between(moments, 'blocked', 'admitted')),
-    },
-    {
-      name: 'one alone: requests',
-      unit: 'requests',
-      samples: alone.map((course) => course.requests.length),
-    },
+    { name: 'one alone: blocked → target pod', unit: 'ms', samples: alone.map(blockedToPod) },
+    { name: 'one alone: requests', unit: 'requests', samples: counts },
+    ...inEach,
+    { name: 'resident memory of the guard, idle again', unit: 'MiB', samples: [memory] },
+    { name: 'watches that are open (guard and source)', unit: 'times', samples: [watches] },
   ];
 }
 
-async function measureOneInEach(
-  scene: Scene,
-  tenants: ReturnType<typeof blockedTenant>[],
-): Promise<Measured[]> {
-  const { requests } = scene.requests;
+async function measureOneInEach(environment: Environment, tenants: readonly Tenant[]): Promise<Measured[]> {
+  const { requests } = environment.requestLog;
   const [from, began] = [requests.length, now()];
-  const { through, free } = await burst(scene, tenants);
-  scene.requests.read();
+  const unlockedMs = await migrateAll(environment, tenants, (burst) => burst.unlockedMs);
   const ours = requests.slice(from).filter(({ at }) => at >= began);
   const events = ours.filter(({ isEvent }) => isEvent).length;
   const each = (total: number): number[] => [total / tenants.length];
+  const others = each(ours.length - events);
   return [
-    { name: 'one in each: until the last is through', unit: 'ms', samples: [through] },
-    { name: 'one in each: until the last lock is gone', unit: 'ms', samples: [free] },
-    { name: 'one in each: the time of each', unit: 'ms', samples: each(through) },
-    {
-      name: 'one in each: requests of each, without Events',
-      unit: 'requests',
-      samples: each(ours.length - events),
-    },
+    { name: 'one in each: until the last lock is gone', unit: 'ms', samples: [unlockedMs] },
+    { name: 'one in each: requests of each, without Events', unit: 'requests', samples: others },
     { name: 'one in each: Events of each', unit: 'requests', samples: each(events) },
-  ];
-}
-
-async function measureAtRest({ cluster }: Scene): Promise<Measured[]> {
-  await delay(IDLE_MS);
-  return [
-    {
-      name: 'resident memory of the guard, idle again',
-      unit: 'MiB',
-      samples: [residentMiB(cluster.guard().pid)],
-    },
-    {
-      name: 'watches that are open (guard and source)',
-      unit: 'times',
-      samples: [openWatches(cluster.controlPlane.auditLog)],
-    },
   ];
 }

@@ -1,13 +1,13 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { Appended } from '../appended.ts';
 
-/** audit.k8s.io/v1 Event, as far as it is looked at. */
+/** The fields we read of an audit.k8s.io/v1 Event. */
 interface Entry {
+  readonly auditID: string;
   readonly stage: string;
   readonly verb: string;
   readonly requestURI: string;
-  readonly userAgent?: string;
   readonly user: { readonly username: string };
   readonly objectRef?: {
     readonly resource?: string;
@@ -20,45 +20,42 @@ interface Entry {
   readonly stageTimestamp: string;
 }
 
-/** One request to the API server, by its own record. */
+/** One request of a function or of the guard, from the API server's audit log. */
 export interface ApiRequest {
-  /** When it came, milliseconds since 1970. */
+  /** When it arrived, milliseconds since 1970. */
   readonly at: number;
-  /** Until the answer was complete; of a watch until it began. */
+  /** Until the answer was complete; for a watch, until it started. */
   readonly ms: number;
-  /** One of our service accounts; or FLOOR. */
+  /** Our service account. */
   readonly account: string;
   /** "update resourcequotas/status (dry run)" */
   readonly what: string;
-  /** Of what it is about; a namespace is about itself; '' for the whole cluster. */
+  /** The object's; for a namespace its own name; '' for the whole cluster. */
   readonly namespace: string;
   readonly code: number;
   /** It writes a Kubernetes Event. */
   readonly isEvent: boolean;
 }
 
-/** The user agent of the bare script that the product is compared with. */
-export const FLOOR = 'bench-floor';
-
 const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
 
-/** undefined: nobody's who is measured; or the end of a watch, which was counted when it began. */
+/** undefined for a request of another user, and for a stage at which a request is not counted. */
 export function requestOf(line: string): ApiRequest | undefined {
-  if (!line.includes(OURS) && !line.includes(FLOOR)) return undefined;
+  if (!line.includes(OURS)) return undefined;
   const entry = JSON.parse(line) as Entry;
-  const account = accountOf(entry);
-  const counted = entry.verb === 'watch' ? 'ResponseStarted' : 'ResponseComplete';
-  if (account === undefined || entry.stage !== counted) return undefined;
+  const { user, verb, stage } = entry;
+  const account = user.username.slice(OURS.length);
+  // The source's watches belong to no cycle.
+  const isOurs = user.username.startsWith(OURS) && account !== SERVICE_ACCOUNT.source;
+  if (!isOurs || stage !== (verb === 'watch' ? 'ResponseStarted' : 'ResponseComplete')) return undefined;
   const at = millisecondsOf(entry.requestReceivedTimestamp);
   const ms = millisecondsOf(entry.stageTimestamp) - at;
   return { at, ms, account, code: entry.responseStatus?.code ?? 0, ...subjectOf(entry) };
 }
 
-function subjectOf({
-  verb,
-  requestURI,
-  objectRef = {},
-}: Entry): Pick<ApiRequest, 'what' | 'namespace' | 'isEvent'> {
+type Subject = Pick<ApiRequest, 'what' | 'namespace' | 'isEvent'>;
+
+function subjectOf({ verb, requestURI, objectRef = {} }: Entry): Subject {
   const { resource = '', subresource, namespace, name = '' } = objectRef;
   const plural = subresource === undefined ? resource : `${resource}/${subresource}`;
   return {
@@ -68,30 +65,19 @@ function subjectOf({
   };
 }
 
-function accountOf({ user: { username }, userAgent = '' }: Entry): string | undefined {
-  if (userAgent === FLOOR) return FLOOR;
-  const account = username.startsWith(OURS) ? username.slice(OURS.length) : undefined;
-  // The source's watches are there as long as the cluster is: nothing of a release.
-  return account === SERVICE_ACCOUNT.source ? undefined : account;
-}
-
-/** RFC 3339 with microseconds, of which Date keeps only thousandths of a second. */
+/** RFC 3339 with microseconds: Date keeps only milliseconds. */
 function millisecondsOf(time: string): number {
   const [, fraction = ''] = /\.(\d+)Z$/.exec(time) ?? [];
   return Date.parse(time.replace(/\.\d+Z$/, 'Z')) + Number(`0.${fraction || '0'}`) * 1_000;
 }
 
-/**
- * What is done for the migrations of a namespace: all that the functions do (some of it reads the whole cluster), and what
- * the guard does there; its sweeps go on whether there is a migration or not.
- */
+/** Requests of functions anywhere, since some read the whole cluster, and of the guard in this namespace: it also resyncs. */
 export const isFor =
   (namespace: string) =>
   (request: ApiRequest): boolean =>
-    request.account !== FLOOR &&
-    (request.account !== SERVICE_ACCOUNT.guard || request.namespace === namespace);
+    request.account !== SERVICE_ACCOUNT.guard || request.namespace === namespace;
 
-/** How often each was done, the most frequent first: "mtq-raise create resourcequotas (dry run) → 403". */
+/** How often each request occurs, the most frequent first: "mtq-raise create resourcequotas (dry run) → 403". */
 export function countsOf(requests: readonly ApiRequest[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { account, what, code } of requests) {
@@ -101,7 +87,20 @@ export function countsOf(requests: readonly ApiRequest[]): Map<string, number> {
   return new Map([...counts].toSorted(([, one], [, other]) => other - one));
 }
 
-/** The requests of those who are measured, from now on. */
+/** How many watches our service accounts, the source's included, have open. */
+export function openWatches(auditLog: string): number {
+  const open = new Set<string>();
+  for (const line of readFileSync(auditLog, 'utf8').split('\n')) {
+    if (!line.includes(OURS) || !line.includes('"watch"')) continue;
+    const { auditID, stage, verb, user } = JSON.parse(line) as Entry;
+    if (verb !== 'watch' || !user.username.startsWith(OURS)) continue;
+    if (stage === 'ResponseStarted') open.add(auditID);
+    if (stage === 'ResponseComplete') open.delete(auditID);
+  }
+  return open.size;
+}
+
+/** Our requests since the log was opened. */
 export class RequestLog {
   readonly requests: ApiRequest[] = [];
   readonly #log: Appended;
@@ -110,7 +109,7 @@ export class RequestLog {
     this.#log = new Appended(file, statSync(file).size);
   }
 
-  /** Takes in what was answered since the last time; how many requests that were. */
+  /** Appends what was answered since the last call; returns how many requests that were. */
   read(): number {
     const before = this.requests.length;
     for (const line of this.#log.read()) {

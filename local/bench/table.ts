@@ -1,10 +1,8 @@
-import { isMet, summaryOf, type Figure, type Unit } from './figures.ts';
+import { summaryOf, type Figure, type Unit } from './figures.ts';
 
-/** Digits after the point. */
-const DIGITS: Readonly<Record<Unit, number>> = { ms: 0, '×': 2, requests: 0, MiB: 0, times: 0 };
 const HEAD = ['', 'value', 'least', 'most', 'n', 'target', ''];
 
-/** Figures in their groups, a line each, as text. A time below 10 ms has a digit more. */
+/** One line for each figure, below the heading of its group. */
 export function tableOf(figures: readonly Figure[]): string {
   const groups = Map.groupBy(figures, ({ group }) => group);
   const rows = [...groups].map(([group, members]) => ({ group, rows: members.map(rowOf) }));
@@ -22,10 +20,9 @@ export function tableOf(figures: readonly Figure[]): string {
 
 function rowOf(figure: Figure): string[] {
   const { name, unit, share, atMost } = figure;
-  const { value, least, most, count } = summaryOf(figure);
+  const { value, least, most, count, isMet } = summaryOf(figure);
   const write = (amount: number): string => written(amount, unit);
   const what = share === undefined ? name : `${name}, p${Math.round(share * 100)}`;
-  const met = isMet(figure);
   return [
     what,
     `${write(value)} ${unit}`,
@@ -33,11 +30,12 @@ function rowOf(figure: Figure): string[] {
     write(most),
     String(count),
     atMost === undefined ? '' : `≤ ${write(atMost)}`,
-    met === undefined ? '' : met ? 'met' : 'MISSED',
+    isMet === undefined ? '' : isMet ? 'met' : 'MISSED',
   ];
 }
 
 function written(amount: number, unit: Unit): string {
   if (!Number.isFinite(amount)) return '–';
-  return amount.toFixed(unit === 'ms' && amount < 10 ? 1 : DIGITS[unit]);
+  if (unit === '×') return amount.toFixed(2);
+  return amount.toFixed(unit === 'ms' && amount < 10 ? 1 : 0);
 }

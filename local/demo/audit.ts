@@ -1,28 +1,21 @@
 import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { Appended } from '../appended.ts';
 
+/** The object of a write; of a namespace the `namespace` is its own name. */
+interface Replaced {
+  readonly resource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  /** Of a PUT: the precondition, that is the version that was replaced. */
+  readonly resourceVersion?: string;
+}
+
 /** audit.k8s.io/v1 Event, as far as it is looked at. */
 interface Entry {
   readonly user: { readonly username: string };
   readonly requestURI: string;
-  readonly objectRef?: {
-    readonly resource?: string;
-    readonly namespace?: string;
-    readonly name?: string;
-    /** Of a PUT: the precondition, that is the version that was replaced. */
-    readonly resourceVersion?: string;
-  };
+  readonly objectRef?: Replaced;
   readonly responseStatus?: { readonly code?: number };
-}
-
-/** A version of an object. */
-export interface Replaced {
-  /** The plural. */
-  readonly resource: string;
-  /** Of a namespace: its own name. */
-  readonly namespace: string;
-  readonly name: string;
-  readonly resourceVersion: string;
 }
 
 /** The API server's own record of who wrote what (AUDIT_POLICY in controlplane/flags.ts). */
@@ -54,7 +47,7 @@ export class AuditLog {
   }
 }
 
-const keyOf = ({ resource, namespace, name, resourceVersion }: NonNullable<Entry['objectRef']>): string =>
+const keyOf = ({ resource, namespace, name, resourceVersion }: Replaced): string =>
   [resource, namespace, name, resourceVersion].join('/');
 
 const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:mtq-`;

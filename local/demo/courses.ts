@@ -3,10 +3,10 @@ import { grantOf } from '../../functions/domain/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { isRaiseEnforced } from '../../functions/domain/restore.ts';
 import { isRejectedByQuota } from '../../functions/domain/migration.ts';
+import type { KubernetesEvent, Vmmrq } from '../../functions/domain/objects.ts';
 import { FULL_MIGRATIONS } from '../kubevirt/objects.ts';
 import type { Vmim } from '../kubevirt/types.ts';
-import type { Station } from './itinerary.ts';
-import { WHOLE_WAY } from './itinerary.ts';
+import { WHOLE_WAY, type Station } from './itinerary.ts';
 import type { Course, Tenant } from './scenarios.ts';
 import type { Stage } from './stage.ts';
 import type { Watching } from './watching.ts';
@@ -34,7 +34,7 @@ const THROUGH: Direction = {
   vmmrqEvents: [quotaRaised, quotaLowered],
   conditions: { ...settled(), [CONDITION.raisedButNotAdmitted]: 'False' },
   async play(tenants, stage, signal) {
-    await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.admin)));
+    await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.cluster.admin)));
     return stage.watching.until(
       () =>
         everyMigration(tenants, stage, (migration) => migration?.status?.phase === 'Succeeded') &&
@@ -50,7 +50,7 @@ const NOT_ENOUGH: Direction = {
   vmmrqEvents: [quotaNotEnough],
   conditions: { [CONDITION.blocking]: 'True', [CONDITION.notEnough]: 'True' },
   async play(tenants, stage, signal) {
-    await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.admin)));
+    await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.cluster.admin)));
     return stage.watching.until(
       () => tenants.every((tenant) => isReported(tenant, stage, NOT_ENOUGH)),
       signal,
@@ -70,7 +70,7 @@ const CANCELLED: Direction = {
       ({ event, trigger }) => trigger === 'mtq-lock' && isHere(event.attributes['subject'] ?? ''),
     );
     try {
-      await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.admin)));
+      await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.cluster.admin)));
       const refused = await stage.watching.until(
         () => everyMigration(tenants, stage, (one) => one !== undefined && isRejectedByQuota(one)),
         signal,
@@ -138,31 +138,40 @@ function isRaised({ namespace, quotas }: Tenant, { watching }: Stage): boolean {
 const isReported = (tenant: Tenant, stage: Stage, direction: Direction): boolean =>
   missingReportsOf(tenant, stage.watching, direction).length === 0;
 
-/** Events and conditions that should be there at the end of it, and are not yet. */
+/** Events and conditions that a scenario ends with, and that are not there yet. */
 export function missingReportsOf(tenant: Tenant, watching: Watching, direction: Direction): string[] {
-  const { namespace, vms } = tenant;
-  const { conditions, migrationEvents, vmmrqEvents } = direction;
-  const events = watching.all('Event', namespace);
+  const { namespace } = tenant;
+  const vmmrq = watching.find('VirtualMachineMigrationResourceQuota', VMMRQ_NAME, namespace);
+  return [
+    ...missingConditions(vmmrq, direction).map((one) => `condition ${one.join('=')} of ${VMMRQ_NAME}`),
+    ...missingEvents(tenant, watching.all('Event', namespace), direction),
+  ];
+}
+
+/** [type, status] */
+export const missingConditions = (vmmrq: Vmmrq | undefined, { conditions }: Direction): string[][] =>
+  Object.entries(conditions).filter(([type, status]) => !hasCondition(vmmrq, type, status));
+
+export function missingEvents(
+  { vms }: Tenant,
+  events: readonly KubernetesEvent[],
+  { vmmrqEvents, migrationEvents }: Direction,
+): string[] {
   const missing = (name: string, reasons: readonly string[]): string[] =>
     reasons
-      .filter(
-        (reason) => !events.some((event) => event.involvedObject.name === name && event.reason === reason),
-      )
+      .filter((reason) => !events.some((one) => one.involvedObject.name === name && one.reason === reason))
       .map((reason) => `Event ${reason} on ${name}`);
-  const vmmrq = watching.find('VirtualMachineMigrationResourceQuota', VMMRQ_NAME, namespace);
-  const wrong = Object.entries(conditions).filter(([type, status]) => !hasCondition(vmmrq, type, status));
   return [
-    ...wrong.map(([type, status]) => `condition ${type}=${status} of ${VMMRQ_NAME}`),
     ...missing(VMMRQ_NAME, vmmrqEvents),
     ...vms.flatMap((vm) => missing(migrationOf(vm), migrationEvents)),
   ];
 }
 
-async function cancelAll(tenants: readonly Tenant[], { admin }: Stage): Promise<void> {
+async function cancelAll(tenants: readonly Tenant[], { cluster }: Stage): Promise<void> {
   const all = tenants.flatMap(({ namespace, vms }) =>
     vms.map((vm) => ({ namespace, name: migrationOf(vm) })),
   );
-  await Promise.all(all.map((at) => admin.delete(FULL_MIGRATIONS, at)));
+  await Promise.all(all.map((at) => cluster.admin.delete(FULL_MIGRATIONS, at)));
 }
 
 const untilGone = (tenants: readonly Tenant[], stage: Stage, signal: AbortSignal): Promise<boolean> =>

@@ -8,7 +8,7 @@ import { DIRECTIONS, missingReportsOf } from './courses.ts';
 import { stopOf, type Stop } from './itinerary.ts';
 import { paletteFor, type Out } from './paint.ts';
 import { SCENARIOS, type Scenario, type Tenant } from './scenarios.ts';
-import { Stage } from './stage.ts';
+import { happeningsIn, untilAtRest, type Stage } from './stage.ts';
 import { storyOf } from './story.ts';
 import { headline, table, tell, tellStop, type Look } from './teller.ts';
 import { settle, type Before } from './tenant.ts';
@@ -122,22 +122,21 @@ class Demo {
     this.#ending.push(() => cluster.killGuard());
     const watching = new Watching();
     const audit = new AuditLog(cluster.controlPlane.auditLog);
-    const stage = new Stage({ cluster, watching, traces: this.#traces, audit });
-    this.#ending.push(() => stage.stop());
+    this.#ending.push(() => watching.stop());
     await watching.start(cluster.admin);
-    return stage;
+    return { cluster, watching, traces: this.#traces, audit };
   }
 
   async #settle(tenants: readonly Tenant[], stage: Stage): Promise<void> {
     this.#note(`${String(tenants.length)} tenants fill their quotas, then every function goes back to zero`);
-    const { admin, watching } = stage;
+    const { cluster, watching } = stage;
     const signal = AbortSignal.timeout(PATIENCE_MS);
     await Promise.all(
       tenants.map(async (tenant) => {
-        this.#befores.set(tenant, await settle(tenant, { admin, watching, signal }));
+        this.#befores.set(tenant, await settle(tenant, { admin: cluster.admin, watching, signal }));
       }),
     );
-    if (!(await stage.untilAtRest(signal))) throw new Error('the functions do not scale to zero');
+    if (!(await untilAtRest(stage, signal))) throw new Error('the functions do not scale to zero');
   }
 
   async #play(scenario: Scenario, stage: Stage): Promise<ScenarioResult> {
@@ -152,7 +151,7 @@ class Demo {
     if (isOver) await stage.cluster.eventing.broker.idle();
 
     audit.read();
-    const happenings = stage.happeningsIn(namespaces, since);
+    const happenings = happeningsIn(stage, namespaces, since);
     const verbose = this.#options.verbose === true;
     this.#print(tell(storyOf({ namespaces, since, happenings, traces, audit, verbose }), this.#look));
     if (isOver) return { scenario: name };
@@ -171,20 +170,20 @@ class Demo {
     const { bold, good, bad } = this.#look.paint;
     const zero =
       running.length === 0
-        ? `${good('✓')} no function process is left, of ${String(this.#traces.pids.size)} that were started`
+        ? `${good('✓')} no function process is left, of ${String(this.#traces.starts.length)} that were started`
         : `${bad('✗')} still running: ${running.join(', ')}`;
     this.#print(`\n${bold('Read back from the API server')}\n${table(findings, this.#look)}\n   ${zero}\n`);
     const ok = running.length === 0 && findings.every(({ wrong }) => wrong.length === 0);
     return { ok, scenarios: scenarios.map(({ name }) => ({ scenario: name })), findings, running };
   }
 
-  async #check(scenarios: readonly Scenario[], { admin }: Stage): Promise<Finding[]> {
+  async #check(scenarios: readonly Scenario[], { cluster }: Stage): Promise<Finding[]> {
     const findings: Finding[] = [];
     for (const { tenants, course } of scenarios) {
       for (const tenant of tenants) {
         const before = this.#befores.get(tenant);
         if (before === undefined) throw new Error(`${tenant.namespace} was never settled`);
-        findings.push(...(await check({ tenant, course, before, admin })));
+        findings.push(...(await check({ tenant, course, before, admin: cluster.admin })));
       }
     }
     return findings;
@@ -192,9 +191,9 @@ class Demo {
 
   /** Names of what has not scaled to zero in time. */
   async #untilZero(stage: Stage): Promise<string[]> {
-    await stage.untilAtRest(AbortSignal.timeout(PATIENCE_MS));
+    await untilAtRest(stage, AbortSignal.timeout(PATIENCE_MS));
     const known = stage.cluster.eventing.activator.running().map(({ service }) => service);
-    const left = [...this.#traces.pids].filter((pid) => isRunning(pid));
+    const left = this.#traces.starts.map(({ pid }) => pid).filter((pid) => isRunning(pid));
     return [...known, ...left.map((pid) => `process ${String(pid)}`)];
   }
 

@@ -9,7 +9,7 @@ import type { Traces } from './traces.ts';
 /** A stop on the way of a migration: one of our five steps, or what KubeVirt does between them. */
 export type Station = StepName | 'refusal' | 'admission' | 'migration';
 
-/** By what each station shows on the API server. */
+/** By what each station shows on the API server; in the order of a migration that gets through. */
 const SIGN: Readonly<Record<Station, What>> = {
   refusal: 'blocked',
   feasibility: 'judged',
@@ -22,16 +22,7 @@ const SIGN: Readonly<Record<Station, What>> = {
 };
 
 /** Every station of a migration that gets through. */
-export const WHOLE_WAY: readonly Station[] = [
-  'refusal',
-  'feasibility',
-  'lock',
-  'raise',
-  'admission',
-  'lower',
-  'unlock',
-  'migration',
-];
+export const WHOLE_WAY = Object.keys(SIGN) as readonly Station[];
 
 /** Where a scenario stopped: the first station of its way that never happened. */
 export interface Stop {

@@ -29,8 +29,6 @@ const makeRun = (more: Partial<Run>): Run => ({
 
 const makeDecision = (at: number, message: string): Decision => ({
   at,
-  service: 'feasibility',
-  level: 'info',
   message,
   step: 'feasibility',
   eventId: 'e',

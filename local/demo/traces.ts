@@ -8,8 +8,6 @@ export type Start = Extract<ActivatorTrace, { kind: 'started' }>;
 export interface Decision {
   /** Milliseconds since 1970. */
   readonly at: number;
-  readonly service: string;
-  readonly level: string;
   readonly message: string;
   readonly step: string | undefined;
   readonly eventId: string | undefined;
@@ -25,10 +23,7 @@ export class Traces {
   readonly runs: Run[] = [];
   readonly starts: Start[] = [];
   readonly decisions: Decision[] = [];
-  /** Pids of every process that was ever started for a function. */
-  readonly pids = new Set<number>();
   readonly #lastWords = new Map<string, string>();
-  readonly #listeners = new Set<() => void>();
 
   readonly onHop = (hop: Hop): void => {
     this.hops.push(hop);
@@ -36,28 +31,18 @@ export class Traces {
 
   readonly onActivity = (trace: ActivatorTrace): void => {
     if (trace.kind === 'request') this.runs.push(trace);
-    if (trace.kind === 'started') {
-      this.starts.push(trace);
-      this.pids.add(trace.pid);
-    }
-    for (const listener of this.#listeners) listener();
+    if (trace.kind === 'started') this.starts.push(trace);
   };
 
   readonly onLog = ({ service, text }: LogLine): void => {
     this.#lastWords.set(service, text);
-    const decision = parse(service, text);
+    const decision = parse(text);
     if (decision !== undefined) this.decisions.push(decision);
   };
 
   /** The last line that a service wrote. */
   lastWords(service: string): string | undefined {
     return this.#lastWords.get(service);
-  }
-
-  /** Called whenever a function was asked, started or stopped, until the result is called. */
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** The run of a service for an event of this namespace that was under way at that time, or ended last before it. */
@@ -82,7 +67,7 @@ const CLOCKS_MS = 1;
 
 const endOf = ({ at, ms }: Run): number => at + ms + CLOCKS_MS;
 
-function parse(service: string, text: string): Decision | undefined {
+function parse(text: string): Decision | undefined {
   let line: unknown;
   try {
     line = JSON.parse(text);
@@ -95,8 +80,6 @@ function parse(service: string, text: string): Decision | undefined {
     typeof fields[name] === 'string' ? fields[name] : undefined;
   return {
     at: Date.parse(field('time') ?? ''),
-    service,
-    level: field('level') ?? '',
     message: field('message') ?? '',
     step: field('step'),
     eventId: field('eventId'),

@@ -77,25 +77,20 @@ export class Watching {
     return found.map(([, object]) => object as Kinds[K]);
   }
 
-  /** Called after every change, until the result is called. */
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
   /** Resolves to true as soon as `holds` does, looking after every change; to false when `signal` aborts first. */
   async until(holds: () => boolean, signal: AbortSignal): Promise<boolean> {
     if (holds()) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const giveUp = (): void => resolve(false);
-    const forget = this.listen(() => {
+    const listener = (): void => {
       if (holds()) resolve(true);
-    });
+    };
+    this.#listeners.add(listener);
     signal.addEventListener('abort', giveUp);
     if (signal.aborted) giveUp();
     const held = await promise;
     signal.removeEventListener('abort', giveUp);
-    forget();
+    this.#listeners.delete(listener);
     return held;
   }
 

@@ -13,6 +13,7 @@ import type { ControlPlane } from '../../local/controlplane/start.ts';
 import { freshControlPlane } from './support/control-plane.ts';
 import { installKubeVirt } from '../../local/kubevirt/install.ts';
 import { createNamespace, until } from './kubevirt-rig.ts';
+import { OTHER_KEYS, POD_KEYS } from './support/fuzz/cases.ts';
 import { installClasses, podOfShape, SHAPES } from './support/pod-shapes.ts';
 
 /*
@@ -20,26 +21,7 @@ import { installClasses, podOfShape, SHAPES } from './support/pod-shapes.ts';
  * pod is really created by virt-controller's account under every quota below.
  */
 
-const KEYS = [
-  ...[
-    'pods',
-    'count/pods',
-    'cpu',
-    'requests.cpu',
-    'limits.cpu',
-    'memory',
-    'requests.memory',
-    'limits.memory',
-  ],
-  ...['ephemeral-storage', 'requests.ephemeral-storage', 'limits.ephemeral-storage'],
-  ...[
-    'hugepages-2Mi',
-    'requests.hugepages-2Mi',
-    'requests.nvidia.com/gpu',
-    'requests.devices.kubevirt.io/tun',
-  ],
-  ...['requests.storage', 'persistentvolumeclaims', 'services', 'count/configmaps'],
-];
+const KEYS = [...POD_KEYS, ...OTHER_KEYS];
 
 const byClass = (operator: ScopeSelectorTerm['operator'], ...values: string[]): ResourceQuota['spec'] => ({
   scopeSelector: {

@@ -1,8 +1,7 @@
 import { EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
-import { DIRECTIONS } from '../courses.ts';
-import { migrationOf, VMMRQ_NAME } from '../tenant.ts';
+import { DIRECTIONS, missingEvents } from '../courses.ts';
 import { unless, type Case } from './finding.ts';
 import { shortfallOf } from './shortfall.ts';
 
@@ -10,18 +9,11 @@ import { shortfallOf } from './shortfall.ts';
 export async function eventsCheck(subject: Case): Promise<string[]> {
   const { tenant, course, admin } = subject;
   const { items } = await admin.list(EVENTS, { namespace: tenant.namespace });
-  const { vmmrqEvents, migrationEvents } = DIRECTIONS[course];
   return [
-    ...missing(items, VMMRQ_NAME, vmmrqEvents),
-    ...tenant.vms.flatMap((vm) => missing(items, migrationOf(vm), migrationEvents)),
+    ...missingEvents(tenant, items, DIRECTIONS[course]).map((event) => `no ${event}`),
     ...(course === 'notEnough' ? sayWhatIsShort(items, shortfallOf(subject)) : []),
   ];
 }
-
-const missing = (events: readonly KubernetesEvent[], name: string, reasons: readonly string[]): string[] =>
-  reasons
-    .filter((reason) => !events.some((one) => one.involvedObject.name === name && one.reason === reason))
-    .map((reason) => `no Event ${reason} on ${name}`);
 
 const sayWhatIsShort = (events: readonly KubernetesEvent[], short: string): string[] =>
   events

@@ -1,8 +1,8 @@
 import { CONDITION } from '../../../functions/domain/names.ts';
-import type { Vmmrq, VmmrqStatus } from '../../../functions/domain/objects.ts';
+import type { VmmrqStatus } from '../../../functions/domain/objects.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { DIRECTIONS } from '../courses.ts';
-import { hasCondition, migrationOf, VMMRQ_NAME } from '../tenant.ts';
+import { DIRECTIONS, missingConditions } from '../courses.ts';
+import { migrationOf, VMMRQ_NAME } from '../tenant.ts';
 import { unless, type Case } from './finding.ts';
 import { shortfallOf } from './shortfall.ts';
 
@@ -15,17 +15,12 @@ export async function statusCheck(subject: Case): Promise<string[]> {
   const expected = course === 'notEnough' ? tenant.vms.map(migrationOf).join() : '';
   const originals = status.originalBlockingResourceQuotas ?? [];
   return [
-    ...wrongConditions(object, DIRECTIONS[course].conditions),
+    ...missingConditions(object, DIRECTIONS[course]).map((one) => `condition ${one.join(' is not ')}`),
     ...unless(waiting === expected, `it names as waiting: ${waiting}`),
     ...unless(originals.length === 0, 'it still names originals of raised quotas'),
     ...(course === 'notEnough' ? saysWhatIsShort(status, subject) : []),
   ];
 }
-
-const wrongConditions = (vmmrq: Vmmrq, wanted: Readonly<Record<string, string>>): string[] =>
-  Object.entries(wanted).flatMap(([type, status]) =>
-    unless(hasCondition(vmmrq, type, status), `condition ${type} is not ${status}`),
-  );
 
 function saysWhatIsShort({ conditions = [] }: VmmrqStatus, subject: Case): string[] {
   const short = shortfallOf(subject);

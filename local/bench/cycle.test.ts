@@ -3,7 +3,7 @@ import type { Namespace } from '../../functions/domain/objects.ts';
 import { aLock, aNamespace, lockedBy, lockedUnreadably } from '../../test/builders/namespace.ts';
 import { annotated } from '../../test/builders/object.ts';
 import type { Change } from '../demo/watching.ts';
-import { momentsOf } from './moments.ts';
+import { timestampsOf } from './cycle.ts';
 
 /** The namespace from one version to the next, ten milliseconds each. */
 const through = (versions: readonly Namespace[]): Change[] =>
@@ -20,13 +20,16 @@ const TOUCHED = annotated('somebody', 'else')(FREE);
 
 test.each<[string, Namespace]>([
   ['of this version', lockedBy(aLock())(FREE)],
-  ['of another commit, that this tree cannot read', lockedUnreadably('{"v":1,"migrations":[{}]}')(FREE)],
-])('a lock %s is from when it is there until it is gone', (_, locked) => {
+  [
+    'that this version cannot parse, from another commit',
+    lockedUnreadably('{"v":1,"migrations":[{}]}')(FREE),
+  ],
+])('the window of a lock %s is from the first version with it to the first one without', (_, locked) => {
   const changes = through([FREE, TOUCHED, locked, annotated('somebody', 'else')(locked), FREE, TOUCHED]);
-  expect(momentsOf(changes, 'tenant')).toMatchObject({ locked: 20, unlocked: 40 });
+  expect(timestampsOf(changes, 'tenant')).toMatchObject({ locked: 20, unlocked: 40 });
 });
 
-test('a lock of another namespace is none of its own', () => {
+test('a lock of another namespace does not count', () => {
   const changes = through([FREE, lockedBy(aLock())(FREE), FREE]);
-  expect(momentsOf(changes, 'other')).toMatchObject({ locked: undefined, unlocked: undefined });
+  expect(timestampsOf(changes, 'other')).toMatchObject({ locked: undefined, unlocked: undefined });
 });

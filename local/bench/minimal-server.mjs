@@ -1,4 +1,4 @@
-/** The least that answers a request: what a cold start of a function is compared with. Plain JavaScript: as a bundle is. */
+/** The least that answers a request: the reference for a function's cold start. JavaScript, as a bundle is. */
 import { createServer } from 'node:http';
 
 createServer((request, response) => {

@@ -1,0 +1,134 @@
+import {
+  blockedToPod,
+  eventCount,
+  lockWindow,
+  runCycle,
+  timeRaised,
+  type Cycle,
+  type Timestamps,
+} from './cycle.ts';
+import { startBaseline } from './baseline.ts';
+import { blockedTenant, addHeadroom, settleAll, toZero, type Environment } from './environment.ts';
+import { ratios, type Figure, type Findings, type MeasureOptions } from './figures.ts';
+import { detailsOf } from './profile.ts';
+import type { ApiRequest } from './requests.ts';
+
+const TENANT = { baseline: 'bench-floor', blocked: 'bench-release', ample: 'bench-roomy' };
+/** Rounds that do not count: caches fill, V8 compiles. */
+export const WARM_UP = 2;
+
+/** kubevirt/managed-tenant-quota's, measured elsewhere, where the baseline took 35 ms: comparable as a ratio only. */
+const WINDOW_IN_BASELINES = 130 / 35;
+
+/** In turn, so that a slow minute of the machine slows all three. */
+interface Round {
+  readonly baseline: Cycle;
+  readonly blocked: Cycle;
+  readonly ample: Cycle;
+}
+
+/** Cycles with warm functions beside the baseline's and one that no quota blocks; then cycles from zero. */
+export async function measureCycles(
+  environment: Environment,
+  { releases, onProgress }: MeasureOptions,
+): Promise<Findings> {
+  onProgress('making three namespaces with a VM each');
+  await settleAll(
+    environment,
+    Object.values(TENANT).map((namespace) => blockedTenant(namespace)),
+  );
+  await addHeadroom(environment, [TENANT.ample]);
+  const stopBaseline = await baselineOf(environment);
+  const rounds: Round[] = [];
+  for (let index = 1 - WARM_UP; index <= releases; index += 1) {
+    if (index > 0) onProgress(`warm release ${index} of ${releases}`);
+    const round = {
+      baseline: await runCycle(environment, TENANT.baseline),
+      blocked: await runCycle(environment, TENANT.blocked),
+      ample: await runCycle(environment, TENANT.ample),
+    };
+    if (index > 0) rounds.push(round);
+  }
+  await stopBaseline();
+
+  const cold: Cycle[] = [];
+  for (let index = 1; index <= releases; index += 1) {
+    onProgress(`cold release ${index} of ${releases}`);
+    await toZero(environment);
+    cold.push(await runCycle(environment, TENANT.blocked));
+  }
+  const warm = rounds.map(({ blocked }) => blocked);
+  const baseline = rounds.map((round) => round.baseline);
+  const ample = rounds.map((round) => round.ample);
+  return {
+    figures: [...warmFigures(warm, baseline), ...coldFigures(cold), ...requestFigures(warm, ample)],
+    details: [...detailsOf('a warm release', warm), ...detailsOf('a release from zero', cold)],
+  };
+}
+
+/** The Broker loses every event about the baseline's namespace, so that no function works there. */
+async function baselineOf({ cluster, watching }: Environment): Promise<() => Promise<void>> {
+  const { eventing, controlPlane } = cluster;
+  eventing.broker.lose(({ event: { attributes } }) =>
+    [attributes['namespace'], attributes['subject']].includes(TENANT.baseline),
+  );
+  const [quota] = watching.all('ResourceQuota', TENANT.baseline);
+  if (quota === undefined) throw new Error(`there is no quota in ${TENANT.baseline}`);
+  const raised = { ...quota.spec.hard, 'requests.cpu': '10', 'requests.memory': '10Gi' };
+  return startBaseline(controlPlane.adminKubeconfig, quota, raised);
+}
+
+const FLOOR = 'floor: two PATCHes on two watches, no lock, no record';
+
+function warmFigures(warm: readonly Cycle[], baseline: readonly Cycle[]): Figure[] {
+  const group = 'one release, warm';
+  const unit = baseline.map(blockedToPod);
+  const [toPod, window] = [warm.map(blockedToPod), warm.map(lockWindow)];
+  const inUnits = { group, name: 'the same, in floors', unit: '×' } as const;
+  return [
+    { group: FLOOR, name: 'blocked → target pod', unit: 'ms', samples: unit },
+    { group, name: 'blocked → target pod', unit: 'ms', samples: toPod },
+    { ...inUnits, samples: ratios(toPod, unit), atMost: 3.5 },
+    { group, name: 'lock window', unit: 'ms', samples: window },
+    { ...inUnits, samples: ratios(window, unit), atMost: WINDOW_IN_BASELINES },
+    { group, name: 'time raised', unit: 'ms', samples: warm.map(timeRaised) },
+  ];
+}
+
+function coldFigures(cold: readonly Cycle[]): Figure[] {
+  const group = 'one release, all functions start from zero';
+  const samples = cold.map(({ startsInLock }) => startsInLock);
+  return [
+    { group, name: 'blocked → target pod', unit: 'ms', samples: cold.map(blockedToPod) },
+    { group, name: 'lock window', unit: 'ms', samples: cold.map(lockWindow) },
+    { group, name: 'cold starts inside the lock window', unit: 'times', samples, share: 1, atMost: 0 },
+  ];
+}
+
+function requestFigures(warm: readonly Cycle[], ample: readonly Cycle[]): Figure[] {
+  const shared = { group: 'API requests of functions and guard (audit log)', unit: 'requests' } as const;
+  const requests = ample.map((cycle) => cycle.requests.length);
+  const runs = ample.map((cycle) => cycle.runs.length);
+  return [
+    {
+      ...shared,
+      name: 'one release: blocked → unlocked, without Events',
+      samples: warm.map((cycle) => cycle.requests.filter(isInside(cycle.timestamps)).length),
+      atMost: 32,
+    },
+    { ...shared, name: 'one release: Events', samples: warm.map(eventCount), atMost: 8 },
+    { ...shared, name: 'one migration that is not blocked', samples: requests },
+    {
+      ...shared,
+      name: 'the same, for each wake of a function',
+      unit: '×',
+      samples: ratios(requests, runs),
+      atMost: 1,
+    },
+  ];
+}
+
+const isInside =
+  ({ blocked = NaN, unlocked = NaN }: Timestamps) =>
+  ({ at, isEvent }: ApiRequest): boolean =>
+    at >= blocked && at <= unlocked && !isEvent;
