@@ -1,6 +1,6 @@
 /**
  * Exact amounts. An Amount counts billionths (nano) of the unit: Kubernetes' finest grain, so that no quantity it stores
- * is ever rounded here (client-node's own conversion goes through `number`; style.md c18).
+ * is ever rounded here (client-node's own conversion goes through `number`; docs/adr/0023).
  */
 export type Amount = bigint;
 
