@@ -7,7 +7,7 @@ const PURE = [
   'functions/*/decide.ts',
   'functions/*/idle.ts',
   'functions/domain/**/*.ts',
-  'webhook/review.ts',
+  'webhook/admission/review.ts',
 ];
 /** Kinds that tenants may store any number of, of any size, and that nobody of ours writes back. */
 const TENANTS = 'PODS|EVENTS|LIMIT_RANGES|CLAIMS|MIGRATIONS|VMIS';
@@ -23,11 +23,11 @@ const EXPRESS = onlyIn('webhook', 'express');
 const PROM_CLIENT = {
   name: 'prom-client',
   allowTypeImports: true,
-  message: 'Its root loads OpenTelemetry: import from prom-client/lib (webhook/prom-client.d.ts).',
+  message: 'Its root loads OpenTelemetry: import from prom-client/lib (webhook/observability/prom-client.d.ts).',
 };
 
 export default defineConfig(
-  globalIgnores(['dist', 'out', 'node_modules', 'coverage', 'local/controlplane/binaries/*/']),
+  globalIgnores(['dist', 'out', 'node_modules', 'coverage', 'test/cluster/controlplane/binaries/*/']),
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -74,7 +74,7 @@ export default defineConfig(
         'error',
         {
           selector: `CallExpression[callee.property.name='list'] > Identifier.arguments:first-child[name=/^(${TENANTS})$/]`,
-          message: 'Tenants store these: list what is read of them (functions/kubernetes/listed.ts).',
+          message: 'Tenants store these: list what is read of them (functions/cluster/listed.ts).',
         },
       ],
     },

@@ -1,9 +1,9 @@
-import { newFunction, type Handle } from './eventing/function.ts';
+import { newFunction, type Handle } from './host/function.ts';
 import { reachApiServer } from './kubernetes/api-server.ts';
-import { newLog } from './log.ts';
-import { readSettings } from './settings.ts';
+import { newLog } from './runtime/log.ts';
+import { readSettings } from './runtime/settings.ts';
 import { STEPS } from './steps.ts';
-import { newTools } from './tools.ts';
+import { newTools } from './host/tools.ts';
 
 const settings = readSettings(process.env);
 const log = newLog(settings.LOG_LEVEL, { process: settings.STEP ?? 'functions' });

@@ -1,12 +1,12 @@
-import { newFunction } from './eventing/function.ts';
-import { drainable } from './eventing/drain.ts';
-import { listen, newServer } from './eventing/server.ts';
+import { newFunction } from './host/function.ts';
+import { drainable } from './runtime/drain.ts';
+import { listen, newServer } from './host/server.ts';
 import { reachApiServer } from './kubernetes/api-server.ts';
 import { describeError } from './kubernetes/errors.ts';
-import { newLog } from './log.ts';
-import { readSettings } from './settings.ts';
+import { newLog } from './runtime/log.ts';
+import { readSettings } from './runtime/settings.ts';
 import { STEPS } from './steps.ts';
-import { newTools } from './tools.ts';
+import { newTools } from './host/tools.ts';
 
 /** How long a step under way may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
 const LONGEST_STEP_MS = 20_000;

@@ -2,7 +2,7 @@ import { feasibility } from './feasibility/handle.ts';
 import { lock } from './lock/handle.ts';
 import { lower } from './lower/handle.ts';
 import { raise } from './raise/handle.ts';
-import type { Step } from './step.ts';
+import type { Step } from './host/step.ts';
 import { unlock } from './unlock/handle.ts';
 
 /**

@@ -2,22 +2,22 @@ import type { RequestListener } from 'node:http';
 import { reachApiServer } from '../functions/kubernetes/api-server.ts';
 import type { ApiServer } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
-import { newLog } from '../functions/log.ts';
-import { readGuardSettings, type GuardSettings } from '../functions/settings.ts';
-import { newTools } from '../functions/tools.ts';
-import { newDeadLetters, type DeadLetters } from './dead-letter.ts';
-import { healthApp } from './health-app.ts';
-import { warnOfStranger } from './installed.ts';
-import { newReview } from './live-review.ts';
-import { Metrics } from './metrics.ts';
-import { newReadiness } from './readiness.ts';
-import { repair } from './repair.ts';
-import { reviewApp } from './review-app.ts';
-import { Rotation } from './rotation.ts';
-import { listen, listenForHealth, type GuardServer } from './server.ts';
-import { SurroundingsCheck } from './surroundings.ts';
-import { sweep } from './sweep.ts';
-import { Watchdog } from './watchdog.ts';
+import { newLog } from '../functions/runtime/log.ts';
+import { readGuardSettings, type GuardSettings } from '../functions/runtime/settings.ts';
+import { newTools } from '../functions/host/tools.ts';
+import { newDeadLetters, type DeadLetters } from './observability/dead-letter.ts';
+import { healthApp } from './observability/health-app.ts';
+import { warnOfStranger } from './observability/installed.ts';
+import { newReview } from './admission/live-review.ts';
+import { Metrics } from './observability/metrics.ts';
+import { newReadiness } from './observability/readiness.ts';
+import { repair } from './watchdog/repair.ts';
+import { reviewApp } from './admission/review-app.ts';
+import { Rotation } from './tls/rotation.ts';
+import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
+import { SurroundingsCheck } from './observability/surroundings.ts';
+import { sweep } from './watchdog/sweep.ts';
+import { Watchdog } from './watchdog/watchdog.ts';
 
 /** The guard: admission while a namespace is locked, and the watchdog. Always on. */
 async function main(): Promise<void> {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EVENT, type EventType, type Reason } from './names.ts';
 import type { Reference } from './lock.ts';
-import type { Told } from './told.ts';
+import type { Told } from '../eventing/told.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 

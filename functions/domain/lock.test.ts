@@ -6,8 +6,8 @@ import {
   afterAttempt,
   lockedBy,
   lockedUnreadably,
-} from '../../test/builders/namespace.ts';
-import { annotated, labelled, NOW, seconds } from '../../test/builders/object.ts';
+} from '../../test/support/builders/namespace.ts';
+import { annotated, labelled, NOW, seconds } from '../../test/support/builders/object.ts';
 import {
   isExpired,
   liveLock,

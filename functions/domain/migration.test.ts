@@ -13,7 +13,7 @@ import {
   withCondition,
   withContainer,
   withPriority,
-} from '../../test/builders/kubevirt.ts';
+} from '../../test/support/builders/kubevirt.ts';
 import {
   beingDeleted,
   createdAt,
@@ -21,7 +21,7 @@ import {
   named,
   withUid,
   type Change,
-} from '../../test/builders/object.ts';
+} from '../../test/support/builders/object.ts';
 import {
   blockedAmong,
   byTurn,

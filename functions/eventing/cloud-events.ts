@@ -2,7 +2,7 @@ import { CloudEvent } from 'cloudevents';
 import * as z from 'zod';
 import { EVENT_DATA, type OurEvent, type Wake } from '../domain/events.ts';
 import { SOURCE_EVENT, type EventType } from '../domain/names.ts';
-import { toldBy } from '../domain/told.ts';
+import { toldBy } from './told.ts';
 
 /** An event that no step of ours can use: the sender must not try again. */
 export class BadEvent extends Error {

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { recordedRequest } from '../../local/eventing/recorded.ts';
-import { aStep, NOTHING, startHost, type Host, type Sent } from '../../test/function-host.ts';
+import { recordedRequest } from '../../test/cluster/eventing/recorded.ts';
+import { aStep, NOTHING, startHost, type Host, type Sent } from '../../test/support/function-host.ts';
 import type { Wake } from '../domain/events.ts';
 import { KIND, SOURCE_EVENT } from '../domain/names.ts';
-import { toldBy } from '../domain/told.ts';
+import { toldBy } from './told.ts';
 
 /** Every request that the real adapter and the real Broker sent. */
 const NAMES = readdirSync(new URL('../../test/recorded', import.meta.url))

@@ -1,20 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher, aMigration, aVmi, ofVm } from '../../test/builders/kubevirt.ts';
+import { aLauncher, aMigration, aVmi, ofVm } from '../../test/support/builders/kubevirt.ts';
 import {
   aLock,
   anExpiredLock,
   aNamespace,
   lockedBy,
   lockedUnreadably,
-} from '../../test/builders/namespace.ts';
-import { annotated, atVersion, beingDeleted, named } from '../../test/builders/object.ts';
-import { aGrant, aQuota, hard, holding, uncounted } from '../../test/builders/quota.ts';
-import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
-import { assess } from '../domain/assessment.ts';
+} from '../../test/support/builders/namespace.ts';
+import { annotated, atVersion, beingDeleted, named } from '../../test/support/builders/object.ts';
+import { aGrant, aQuota, hard, holding, uncounted } from '../../test/support/builders/quota.ts';
+import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
+import { assess } from '../domain/verdict/assessment.ts';
 import type { OurEvent } from '../domain/events.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
-import { statusReport } from '../domain/report.ts';
+import { statusReport } from '../domain/verdict/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { decide, type FeasibilityDecision } from './decide.ts';
 

@@ -1,13 +1,19 @@
-import type { Assessment } from '../domain/assessment.ts';
+import type { Assessment } from '../domain/verdict/assessment.ts';
 import type { OurEvent } from '../domain/events.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
-import { grantOf } from '../domain/grant.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { liveLock, lockOf } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
-import { aboutMigration, aboutVmi, aboutVmmrq, statusReport, type EventReport } from '../domain/report.ts';
+import {
+  aboutMigration,
+  aboutVmi,
+  aboutVmmrq,
+  statusReport,
+  type EventReport,
+} from '../domain/verdict/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import type { Verdict } from '../domain/verdict.ts';
+import type { Verdict } from '../domain/verdict/verdict.ts';
 
 export interface Nudge {
   readonly migration: Migration;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { recordedRequest } from '../../local/eventing/recorded.ts';
-import { aMigration, inPhase, withCondition } from '../../test/builders/kubevirt.ts';
-import { beingDeleted } from '../../test/builders/object.ts';
-import { aQuota } from '../../test/builders/quota.ts';
-import { aVmmrq } from '../../test/builders/snapshot.ts';
+import { recordedRequest } from '../../test/cluster/eventing/recorded.ts';
+import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
+import { beingDeleted } from '../../test/support/builders/object.ts';
+import { aQuota } from '../../test/support/builders/quota.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { CONDITION, EVENT, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Vmmrq } from '../domain/objects.ts';
-import { toldBy } from '../domain/told.ts';
+import { toldBy } from '../eventing/told.ts';
 import { isIdle, isRefused } from './idle.ts';
 
 const { add, update, delete: deleted } = SOURCE_EVENT;

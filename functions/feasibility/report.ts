@@ -1,9 +1,9 @@
-import type { Assessment } from '../domain/assessment.ts';
+import type { Assessment } from '../domain/verdict/assessment.ts';
 import type { Wake } from '../domain/events.ts';
 import { EVENT } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import { writeEvents, writeVmmrqStatus } from '../kubernetes/report.ts';
-import type { Tools } from '../step.ts';
+import { writeEvents, writeVmmrqStatus } from '../cluster/report.ts';
+import type { Tools } from '../host/step.ts';
 import type { FeasibilityDecision } from './decide.ts';
 
 /** One line for each decision about a migration. */

@@ -1,4 +1,4 @@
-import { pause, systemClock, type Clock } from '../clock.ts';
+import { pause, systemClock, type Clock } from '../runtime/clock.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Cluster, ResourceType, Selection } from './cluster.ts';
 

@@ -2,12 +2,12 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
-import { metadata } from '../../test/builders/object.ts';
-import { issueAuthority, issueServing } from '../../webhook/x509.ts';
+import { metadata } from '../../test/support/builders/object.ts';
+import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import { Client } from './api-client.ts';
 import { isExpired, TooMuch, Unreachable } from './errors.ts';
-import { LISTED_PODS } from './listed.ts';
+import { LISTED_PODS } from '../cluster/listed.ts';
 import { RESOURCE_QUOTAS } from './resources.ts';
 import { Transport } from './transport.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { aContainer, aLauncher, aMigration, inPhase, podSpec } from '../../test/builders/kubevirt.ts';
+import { aContainer, aLauncher, aMigration, inPhase, podSpec } from '../../test/support/builders/kubevirt.ts';
 import {
   annotated,
   build,
@@ -8,12 +8,12 @@ import {
   ownedBy,
   unlabelled,
   type MetaChange,
-} from '../../test/builders/object.ts';
-import { aGrant, aQuota, holding } from '../../test/builders/quota.ts';
-import { aFailure } from '../../test/builders/refusal.ts';
-import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
-import { kept, LONG, stuffed } from '../../test/builders/stuffed.ts';
-import { LIMIT_RANGER } from '../domain/limit-ranges.ts';
+} from '../../test/support/builders/object.ts';
+import { aGrant, aQuota, holding } from '../../test/support/builders/quota.ts';
+import { aFailure } from '../../test/support/builders/refusal.ts';
+import { aVmmrq, giving } from '../../test/support/builders/snapshot.ts';
+import { kept, LONG, stuffed } from '../../test/support/builders/stuffed.ts';
+import { LIMIT_RANGER } from '../domain/sizing/limit-ranges.ts';
 import { ANNOTATION, KUBEVIRT, LABEL } from '../domain/names.ts';
 import type { Migration, Pod, Vmmrq } from '../domain/objects.ts';
 import {
@@ -24,7 +24,7 @@ import {
   LISTED_PODS,
   LISTED_STATES_OF_PODS,
   LISTED_STATES_OF_VMMRQS,
-} from './listed.ts';
+} from '../cluster/listed.ts';
 
 const bytes = (value: unknown): number => JSON.stringify(value).length;
 

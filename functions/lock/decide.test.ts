@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher, aMigration, aVmi, ofVm } from '../../test/builders/kubevirt.ts';
+import { aLauncher, aMigration, aVmi, ofVm } from '../../test/support/builders/kubevirt.ts';
 import {
   aLock,
   anExpiredLock,
   aNamespace,
   lockedBy,
   lockedUnreadably,
-} from '../../test/builders/namespace.ts';
-import { annotated, atVersion, labelled, named, NOW, seconds } from '../../test/builders/object.ts';
+} from '../../test/support/builders/namespace.ts';
+import { annotated, atVersion, labelled, named, NOW, seconds } from '../../test/support/builders/object.ts';
 import {
   aGrant,
   aQuota,
@@ -16,10 +16,10 @@ import {
   holdingUnreadably,
   releasedBy,
   scoped,
-} from '../../test/builders/quota.ts';
-import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/builders/snapshot.ts';
-import { assess } from '../domain/assessment.ts';
-import { grantOf } from '../domain/grant.ts';
+} from '../../test/support/builders/quota.ts';
+import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
+import { assess } from '../domain/verdict/assessment.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { lockOf } from '../domain/lock.ts';
 import { ANNOTATION, LABEL, REASON } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';

@@ -1,10 +1,10 @@
-import type { Assessment } from '../domain/assessment.ts';
+import type { Assessment } from '../domain/verdict/assessment.ts';
 import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
-import { grantOf, raisedQuota } from '../domain/grant.ts';
+import { grantOf, raisedQuota } from '../domain/quota/grant.ts';
 import { REASON, type Reason } from '../domain/names.ts';
 import type { Namespace, ResourceQuota } from '../domain/objects.ts';
-import { placesLeft } from '../domain/parallel-turn.ts';
-import { releasedQuota } from '../domain/restore.ts';
+import { placesLeft } from '../domain/verdict/parallel-turn.ts';
+import { releasedQuota } from '../domain/quota/restore.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
 export type LockDecision =

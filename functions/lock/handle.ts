@@ -1,14 +1,14 @@
-import { assess } from '../domain/assessment.ts';
+import { assess } from '../domain/verdict/assessment.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { liveLock } from '../domain/lock.ts';
 import { EVENT, REASON } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused, Unreachable, type ApiError } from '../kubernetes/errors.ts';
-import { findIncumbent } from '../kubernetes/incumbent.ts';
+import { findIncumbent } from '../cluster/incumbent.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import { orGone, readSnapshot } from '../kubernetes/snapshot.ts';
-import { rulesOf, type Outcome, type Step, type Tools } from '../step.ts';
+import { orGone, readSnapshot } from '../cluster/snapshot.ts';
+import { rulesOf, type Outcome, type Step, type Tools } from '../host/step.ts';
 import { decide, goOn, type LockDecision, type Take } from './decide.ts';
 import { alteration, type Rehearsed } from './rehearsal.ts';
 import { reportLocked, reportRefused, type Refusal } from './report.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { aQuota, specHard } from '../../test/builders/quota.ts';
+import { aQuota, specHard } from '../../test/support/builders/quota.ts';
 import { REASON } from '../domain/names.ts';
 import type { ResourceList } from '../domain/objects.ts';
 import { alteration } from './rehearsal.ts';

@@ -1,8 +1,8 @@
 import { EVENT_REASON } from '../domain/names.ts';
-import { aboutMigration, aboutVmmrq } from '../domain/report.ts';
+import { aboutMigration, aboutVmmrq } from '../domain/verdict/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import { writeEvents } from '../kubernetes/report.ts';
-import type { Outcome, Tools } from '../step.ts';
+import { writeEvents } from '../cluster/report.ts';
+import type { Outcome, Tools } from '../host/step.ts';
 import type { Take } from './decide.ts';
 
 /** Says on the migrations that the namespace is locked for them. On the VMMRQs the condition Locked says so, and QuotaRaised. */

@@ -9,14 +9,14 @@ import {
   podPhase,
   ready,
   withCondition,
-} from '../../test/builders/kubevirt.ts';
+} from '../../test/support/builders/kubevirt.ts';
 import {
   aLock,
   anExpiredLock,
   aNamespace,
   lockedBy,
   lockedUnreadably,
-} from '../../test/builders/namespace.ts';
+} from '../../test/support/builders/namespace.ts';
 import {
   annotated,
   beingDeleted,
@@ -25,9 +25,16 @@ import {
   NOW,
   seconds,
   withUid,
-} from '../../test/builders/object.ts';
-import { aGrant, aQuota, holding, holdingUnreadably, raisedBy, settled } from '../../test/builders/quota.ts';
-import { aVmmrq } from '../../test/builders/snapshot.ts';
+} from '../../test/support/builders/object.ts';
+import {
+  aGrant,
+  aQuota,
+  holding,
+  holdingUnreadably,
+  raisedBy,
+  settled,
+} from '../../test/support/builders/quota.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, LABEL, REASON } from '../domain/names.ts';
 import { decide, type LowerDecision, type LowerSnapshot } from './decide.ts';
 

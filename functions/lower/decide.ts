@@ -1,9 +1,9 @@
-import { grantOf } from '../domain/grant.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { isExpired, lockOf, LOCK_VERSION, type Admitted, type Lock, type LockState } from '../domain/lock.ts';
 import { admittedPodOf, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
 import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
-import { isRaiseEnforced } from '../domain/restore.ts';
+import { isRaiseEnforced } from '../domain/quota/restore.ts';
 
 export interface LowerSnapshot {
   /** The API server's clock, milliseconds. */

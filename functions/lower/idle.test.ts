@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { recordedRequest } from '../../local/eventing/recorded.ts';
-import { aMigration, inPhase } from '../../test/builders/kubevirt.ts';
-import { beingDeleted } from '../../test/builders/object.ts';
+import { recordedRequest } from '../../test/cluster/eventing/recorded.ts';
+import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
+import { beingDeleted } from '../../test/support/builders/object.ts';
 import {
   aGrant,
   aQuota,
@@ -12,11 +12,11 @@ import {
   settled,
   specHard,
   used,
-} from '../../test/builders/quota.ts';
-import { aVmmrq } from '../../test/builders/snapshot.ts';
+} from '../../test/support/builders/quota.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, ResourceQuota } from '../domain/objects.ts';
-import { toldBy } from '../domain/told.ts';
+import { toldBy } from '../eventing/told.ts';
 import { isIdle } from './idle.ts';
 
 const isIdleBy = (object: KubernetesObject, type: string = SOURCE_EVENT.update): boolean => {

@@ -1,8 +1,8 @@
 import type { Wake } from '../domain/events.ts';
-import { grantIn } from '../domain/grant.ts';
+import { grantIn } from '../domain/quota/grant.ts';
 import { ANNOTATION, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import { parseQuantity, sameQuantity } from '../domain/quantity.ts';
-import { isUnderWay, type ToldOf } from '../domain/told.ts';
+import { isUnderWay, type ToldOf } from '../eventing/told.ts';
 
 /**
  * What an event itself tells is no end of any migration's wait: it is still Pending, or long past it; or nothing was

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { aHardList, aVmmrqList } from '../../test/builders/arbitraries.ts';
-import { aLock } from '../../test/builders/namespace.ts';
-import { annotated, labelled, named } from '../../test/builders/object.ts';
+import { aHardList, aVmmrqList } from '../../test/support/builders/arbitraries.ts';
+import { aLock } from '../../test/support/builders/namespace.ts';
+import { annotated, labelled, named } from '../../test/support/builders/object.ts';
 import {
   aGrant,
   aQuota,
@@ -14,13 +14,13 @@ import {
   releasedBy,
   settled,
   specHard,
-} from '../../test/builders/quota.ts';
-import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
-import { grantOf } from '../domain/grant.ts';
+} from '../../test/support/builders/quota.ts';
+import { aVmmrq, giving } from '../../test/support/builders/snapshot.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION, LABEL } from '../domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../domain/objects.ts';
-import { enforcesNoMore, loweredStatus } from '../domain/enforced.ts';
+import { enforcesNoMore, loweredStatus } from '../domain/quota/enforced.ts';
 import { nextWrite, type NextWrite } from './next-write.ts';
 
 const RAISED = settled()(raisedBy(aVmmrq())(aQuota()));

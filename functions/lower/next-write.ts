@@ -1,9 +1,9 @@
-import { grantOf, type Grant } from '../domain/grant.ts';
+import { grantOf, type Grant } from '../domain/quota/grant.ts';
 import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { enforcesNoMore } from '../domain/enforced.ts';
-import { handedBack, releasedQuota, restoredQuota, type ForeignEdit } from '../domain/restore.ts';
+import { enforcesNoMore } from '../domain/quota/enforced.ts';
+import { handedBack, releasedQuota, restoredQuota, type ForeignEdit } from '../domain/quota/restore.ts';
 
 /** What one quota needs next on its way back. */
 export type NextWrite =

@@ -1,11 +1,11 @@
-import { grantOf } from '../domain/grant.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { admittedPodOf } from '../domain/migration.ts';
 import { EVENT_REASON, KIND, REASON, type Reason } from '../domain/names.ts';
-import { aboutMigration, aboutVmmrq, type EventReport, type Subject } from '../domain/report.ts';
-import type { ForeignEdit } from '../domain/restore.ts';
-import { writeEvents } from '../kubernetes/report.ts';
-import { LISTED_VMMRQS } from '../kubernetes/listed.ts';
-import type { Tools } from '../step.ts';
+import { aboutMigration, aboutVmmrq, type EventReport, type Subject } from '../domain/verdict/report.ts';
+import type { ForeignEdit } from '../domain/quota/restore.ts';
+import { writeEvents } from '../cluster/report.ts';
+import { LISTED_VMMRQS } from '../cluster/listed.ts';
+import type { Tools } from '../host/step.ts';
 import type { Lower, LowerSnapshot } from './decide.ts';
 
 export interface Lowered {

@@ -1,14 +1,14 @@
-import { within, type Clock } from '../clock.ts';
-import { grantOf } from '../domain/grant.ts';
+import { within, type Clock } from '../runtime/clock.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { enforcesNoMore, loweredStatus } from '../domain/enforced.ts';
-import type { ForeignEdit } from '../domain/restore.ts';
+import { enforcesNoMore, loweredStatus } from '../domain/quota/enforced.ts';
+import type { ForeignEdit } from '../domain/quota/restore.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import { orGone } from '../kubernetes/snapshot.ts';
-import { watchQuota } from '../kubernetes/wait.ts';
+import { orGone } from '../cluster/snapshot.ts';
+import { watchQuota } from '../cluster/wait.ts';
 import { nextWrite, type NextWrite } from './next-write.ts';
 
 /** The quota controller needs about 15 ms; when it has not lowered status.hard after this, we do. */

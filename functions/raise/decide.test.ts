@@ -5,8 +5,8 @@ import {
   aNamespace,
   lockedBy,
   lockedUnreadably,
-} from '../../test/builders/namespace.ts';
-import { annotated, atVersion, named, NOW, seconds } from '../../test/builders/object.ts';
+} from '../../test/support/builders/namespace.ts';
+import { annotated, atVersion, named, NOW, seconds } from '../../test/support/builders/object.ts';
 import {
   aGrant,
   aQuota,
@@ -17,9 +17,9 @@ import {
   raisedBy,
   releasedBy,
   settled,
-} from '../../test/builders/quota.ts';
-import { aVmmrq, giving } from '../../test/builders/snapshot.ts';
-import { grantOf } from '../domain/grant.ts';
+} from '../../test/support/builders/quota.ts';
+import { aVmmrq, giving } from '../../test/support/builders/snapshot.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { lockOf, type Places } from '../domain/lock.ts';
 import { ANNOTATION, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';

@@ -1,8 +1,8 @@
-import { grantOf, raisedQuota, type RaiseOrder } from '../domain/grant.ts';
+import { grantOf, raisedQuota, type RaiseOrder } from '../domain/quota/grant.ts';
 import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, isReserved, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
-import { givesWay } from '../domain/parallel-turn.ts';
+import { givesWay } from '../domain/verdict/parallel-turn.ts';
 
 /** Read in this order, by the writers' rule: the quotas, then the proof, then the namespace. */
 export interface RaiseSnapshot {

@@ -1,14 +1,14 @@
-import { pause } from '../clock.ts';
+import { pause } from '../runtime/clock.ts';
 import type { OurEvent, Wake } from '../domain/events.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused, type ApiError } from '../kubernetes/errors.ts';
-import { proveInTime } from '../kubernetes/proof.ts';
+import { proveInTime } from '../cluster/proof.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import { orGone, readLocked } from '../kubernetes/snapshot.ts';
-import type { Outcome, Step, Tools } from '../step.ts';
+import { orGone, readLocked } from '../cluster/snapshot.ts';
+import type { Outcome, Step, Tools } from '../host/step.ts';
 import {
   decide,
   isRaisedAlready,

@@ -1,9 +1,9 @@
-import { grantOf } from '../domain/grant.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { CONDITION, EVENT_REASON, REASON } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
-import { aboutMigration, aboutVmmrq, condition, withConditions } from '../domain/report.ts';
-import { writeEvents, writeVmmrqStatus } from '../kubernetes/report.ts';
-import type { Tools } from '../step.ts';
+import { aboutMigration, aboutVmmrq, condition, withConditions } from '../domain/verdict/report.ts';
+import { writeEvents, writeVmmrqStatus } from '../cluster/report.ts';
+import type { Tools } from '../host/step.ts';
 import type { Raise, RaiseSnapshot } from './decide.ts';
 
 /** Says on the VMMRQs (status and Event) and on the migrations what is raised and from what. */

@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher, aMigration, aTarget, inPhase, withCondition } from '../../test/builders/kubevirt.ts';
+import {
+  aLauncher,
+  aMigration,
+  aTarget,
+  inPhase,
+  withCondition,
+} from '../../test/support/builders/kubevirt.ts';
 import {
   afterAttempt,
   aLock,
@@ -8,7 +14,7 @@ import {
   aNamespace,
   lockedBy,
   lockedUnreadably,
-} from '../../test/builders/namespace.ts';
+} from '../../test/support/builders/namespace.ts';
 import {
   annotated,
   atVersion,
@@ -19,7 +25,7 @@ import {
   NOW,
   seconds,
   withUid,
-} from '../../test/builders/object.ts';
+} from '../../test/support/builders/object.ts';
 import {
   aGrant,
   aQuota,
@@ -32,15 +38,15 @@ import {
   releasedBy,
   settled,
   uncounted,
-} from '../../test/builders/quota.ts';
-import { aFailure, exceeded } from '../../test/builders/refusal.ts';
-import { aSnapshot, aVmmrq, RULES } from '../../test/builders/snapshot.ts';
-import { assess } from '../domain/assessment.ts';
-import { lastAttemptOf, type Attempt } from '../domain/attempt.ts';
+} from '../../test/support/builders/quota.ts';
+import { aFailure, exceeded } from '../../test/support/builders/refusal.ts';
+import { aSnapshot, aVmmrq, RULES } from '../../test/support/builders/snapshot.ts';
+import { assess } from '../domain/verdict/assessment.ts';
+import { lastAttemptOf, type Attempt } from '../domain/verdict/attempt.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import { KUBEVIRT, LABEL, REASON } from '../domain/names.ts';
 import type { KubernetesEvent } from '../domain/objects.ts';
-import type { Verdict } from '../domain/verdict.ts';
+import type { Verdict } from '../domain/verdict/verdict.ts';
 import { decide, type UnlockDecision, type UnlockSnapshot } from './decide.ts';
 
 const RELEASED = aQuota(releasedBy('token-1'));

@@ -6,14 +6,14 @@ import {
   lastAttemptOf,
   sizesOf,
   type Attempt,
-} from '../domain/attempt.ts';
-import { grantOf } from '../domain/grant.ts';
+} from '../domain/verdict/attempt.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { isLockedFor, lockOf, withoutLock, type Lock } from '../domain/lock.ts';
 import { blockedAmong, gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
-import { wasRefusedAfter } from '../domain/refusal.ts';
-import { enforcesNoMore } from '../domain/enforced.ts';
+import { wasRefusedAfter } from '../domain/quota/refusal.ts';
+import { enforcesNoMore } from '../domain/quota/enforced.ts';
 
 export interface UnlockSnapshot {
   /** The API server's clock at the last of the reads, milliseconds. */

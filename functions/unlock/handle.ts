@@ -12,17 +12,10 @@ import {
   TooMuch,
   Unreachable,
 } from '../kubernetes/errors.ts';
-import { LISTED_MIGRATIONS, LISTED_STATES_OF_PODS } from '../kubernetes/listed.ts';
+import { LISTED_MIGRATIONS, LISTED_STATES_OF_PODS } from '../cluster/listed.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import {
-  NOT_READ,
-  orGone,
-  orNothing,
-  readRefusals,
-  readTargets,
-  type Listed,
-} from '../kubernetes/snapshot.ts';
-import type { Outcome, Step, Tools } from '../step.ts';
+import { NOT_READ, orGone, orNothing, readRefusals, readTargets, type Listed } from '../cluster/snapshot.ts';
+import type { Outcome, Step, Tools } from '../host/step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 import { report } from './report.ts';
 

@@ -1,8 +1,8 @@
 import { EVENT_REASON } from '../domain/names.ts';
-import { aboutVmmrq } from '../domain/report.ts';
-import { writeEvents } from '../kubernetes/report.ts';
-import { LISTED_VMMRQS } from '../kubernetes/listed.ts';
-import type { Tools } from '../step.ts';
+import { aboutVmmrq } from '../domain/verdict/report.ts';
+import { writeEvents } from '../cluster/report.ts';
+import { LISTED_VMMRQS } from '../cluster/listed.ts';
+import type { Tools } from '../host/step.ts';
 import type { Unlock } from './decide.ts';
 
 /** Says which pods nobody of ours let in. How it ended is in last-attempt, and feasibility reports it next. */

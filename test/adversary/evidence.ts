@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { PROOF_QUOTA, PROOF_WORDS, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
-import type { ApiServer } from '../../local/controlplane/start.ts';
-import { isDryRun, type Audited } from '../integration/support/audit.ts';
+import type { ApiServer } from '../cluster/controlplane/start.ts';
+import { isDryRun, type Audited } from '../support/audit.ts';
 
 /** audit.k8s.io/v1 Event, as far as it is evidence. */
 export interface Entry extends Omit<Audited, 'objectRef' | 'responseStatus'> {

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { expectSameObjects } from '../integration/support/as-before.ts';
-import { breaches } from '../integration/support/invariants.ts';
+import { expectSameObjects } from '../support/as-before.ts';
+import { breaches } from '../support/invariants.ts';
 import type { Adversary, Attacked } from './adversary.ts';
 import type { Admitted, Window } from './judge.ts';
 

@@ -1,8 +1,8 @@
 import type { KubernetesObject, ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
-import { grantOf } from '../../functions/domain/grant.ts';
+import { grantOf } from '../../functions/domain/quota/grant.ts';
 import { parseQuantity } from '../../functions/domain/quantity.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { heldBy, type Version } from '../integration/support/history.ts';
+import { heldBy, type Version } from '../support/history.ts';
 import { provenBy, type Entry } from './evidence.ts';
 import { BALLAST, BALLAST_MEMORY, resizer } from './tenants/pods.ts';
 

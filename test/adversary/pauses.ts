@@ -2,7 +2,7 @@ import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
-import type { ControlPlane } from '../../local/controlplane/start.ts';
+import type { ControlPlane } from '../cluster/controlplane/start.ts';
 
 const TARGETS = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher},${KUBEVIRT.migrationJobUID}`;
 

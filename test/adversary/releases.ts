@@ -1,10 +1,10 @@
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { orGone } from '../../functions/kubernetes/snapshot.ts';
-import { FULL_MIGRATIONS } from '../../local/kubevirt/objects.ts';
-import { migrate } from '../integration/kubevirt-rig.ts';
-import type { History } from '../integration/support/history.ts';
-import type { Tenant } from '../integration/support/tenant.ts';
+import { orGone } from '../../functions/cluster/snapshot.ts';
+import { FULL_MIGRATIONS } from '../cluster/kubevirt/objects.ts';
+import { migrate } from '../support/kubevirt/rig.ts';
+import type { History } from '../support/history.ts';
+import type { Tenant } from '../support/tenant.ts';
 
 /** One migration that needed a raise. */
 export interface Release {

@@ -1,8 +1,8 @@
 import { LABEL } from '../../functions/domain/names.ts';
-import { isEnforced } from '../../functions/domain/enforced.ts';
+import { isEnforced } from '../../functions/domain/quota/enforced.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import type { History, Version } from '../integration/support/history.ts';
-import type { Tenant } from '../integration/support/tenant.ts';
+import type { History, Version } from '../support/history.ts';
+import type { Tenant } from '../support/tenant.ts';
 
 /** Lifetime of a lock, 15 s (I3), and many times as much again for a machine that is busy. */
 const REST_MS = 90_000;

@@ -1,12 +1,6 @@
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import type { User } from '../../local/controlplane/start.ts';
-import {
-  bindRole,
-  CLUSTER_ROLES,
-  untilAllowed,
-  type Access,
-  type PolicyRule,
-} from '../integration/support/roles.ts';
+import type { User } from '../cluster/controlplane/start.ts';
+import { bindRole, CLUSTER_ROLES, untilAllowed, type Access, type PolicyRule } from '../support/roles.ts';
 import type { Kind } from './tenants/plan.ts';
 
 const ALL = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
-import { askUntil } from '../integration/support/eventually.ts';
-import { startLiar } from '../integration/support/liar.ts';
+import { askUntil } from '../support/eventually.ts';
+import { startLiar } from '../support/liar.ts';
 
 /** Somebody else's webhook for pods. */
 export interface SlowWebhook {

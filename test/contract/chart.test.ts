@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { objectsOf } from '../../local/controlplane/kustomize.ts';
-import { chartOf } from '../../local/manifests/chart.ts';
-import { parseImage } from '../../local/manifests/image.ts';
-import { renderInstallation } from '../../local/manifests/overlay.ts';
+import { objectsOf } from '../cluster/controlplane/kustomize.ts';
+import { chartOf } from '../../hack/manifests/chart.ts';
+import { parseImage } from '../../hack/manifests/image.ts';
+import { renderInstallation } from '../../hack/manifests/overlay.ts';
 
 const IMAGE = 'registry.example/mtq:0.1.0';
 const ACTION = /\{\{-? ?(.*?) ?\}\}/gs;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { EVENT, LABEL, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { readGuardSettings, STEP_NAMES } from '../../functions/settings.ts';
+import { readGuardSettings, STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { STEPS } from '../../functions/steps.ts';
-import { guessPlural } from '../../local/eventing/source.ts';
+import { guessPlural } from '../cluster/eventing/source.ts';
 import { knative, triggerOf, environmentOf, guardEnvironment, grantedTo } from './rendered.ts';
 
 describe('the Broker', () => {

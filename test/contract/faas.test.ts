@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { EVENT, SOURCE_EVENT } from '../../functions/domain/names.ts';
-import type { WakesOn } from '../../functions/step.ts';
+import type { WakesOn } from '../../functions/host/step.ts';
 import { STEPS } from '../../functions/steps.ts';
-import { bundle } from '../../local/build.ts';
-import { freePort } from '../../local/controlplane/ports.ts';
-import { kubeconfigOf, startServingIn } from '../serving-process.ts';
+import { bundle } from '../../hack/build.ts';
+import { freePort } from '../cluster/controlplane/ports.ts';
+import { kubeconfigOf, startServingIn } from '../support/serving-process.ts';
 
 /** Knative's own runtime for Node functions, as `func` starts it: a process, since it sets signal handlers at import. */
 const RUNTIME = createRequire(import.meta.url).resolve('faas-js-runtime/bin/cli.js');

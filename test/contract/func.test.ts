@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { readSettings } from '../../functions/settings.ts';
-import { renderDefault } from '../../local/cluster.ts';
+import { readSettings } from '../../functions/runtime/settings.ts';
+import { renderDefault } from '../cluster/cluster.ts';
 import { functionSchema, type FunctionFile } from './func-schema.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -60,7 +60,7 @@ describe('func.yaml', () => {
 
   test('what the buildpack runs and starts is there', () => {
     const script = file.build?.buildEnvs?.find(({ name }) => name === 'BP_NODE_RUN_SCRIPTS')?.value ?? '';
-    expect(scripts[script]).toBe('node local/build.ts');
+    expect(scripts[script]).toBe('node hack/build.ts');
     expect(scripts['start']).toBe('node dist/functions.mjs');
     // Needed by the build, so func has to take it along.
     expect(read('.funcignore').split('\n')).not.toContain('local');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { readSettings, STEP_NAMES } from '../../functions/settings.ts';
+import { readSettings, STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { knative, found, serviceOf, triggerOf, environmentOf } from './rendered.ts';
 
 describe('the functions', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
-import { readGuardSettings, readSettings, STEP_NAMES } from '../../functions/settings.ts';
+import { readGuardSettings, readSettings, STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { ofKind, found, environmentOf, guardPod, guardContainer, guardEnvironment } from './rendered.ts';
 
 describe('the guard', () => {

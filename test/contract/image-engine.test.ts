@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { temporaryFolder, type TemporaryFolder } from '../../local/controlplane/exit.ts';
+import { temporaryFolder, type TemporaryFolder } from '../cluster/controlplane/exit.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -12,10 +12,10 @@ import {
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Child } from '../../local/controlplane/children.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../local/controlplane/exit.ts';
-import { freePort } from '../../local/controlplane/ports.ts';
-import { startServing } from '../../local/serving.ts';
+import type { Child } from '../cluster/controlplane/children.ts';
+import { temporaryFolder, type TemporaryFolder } from '../cluster/controlplane/exit.ts';
+import { freePort } from '../cluster/controlplane/ports.ts';
+import { startServing } from '../cluster/serving.ts';
 import { objects, type Manifest } from './rendered.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { readGuardSettings, readSettings } from '../../functions/settings.ts';
+import { readGuardSettings, readSettings } from '../../functions/runtime/settings.ts';
 import { STEPS } from '../../functions/steps.ts';
-import { objectsOf, render } from '../../local/controlplane/kustomize.ts';
-import { knativeObjects } from '../../local/eventing/manifests.ts';
-import { parseImage, PLACEHOLDER } from '../../local/manifests/image.ts';
+import { objectsOf, render } from '../cluster/controlplane/kustomize.ts';
+import { knativeObjects } from '../cluster/eventing/manifests.ts';
+import { parseImage, PLACEHOLDER } from '../../hack/manifests/image.ts';
 import {
   componentFolders,
   COMPONENTS,
@@ -16,10 +16,10 @@ import {
   renderInstallation,
   type Component,
   type Overlay,
-} from '../../local/manifests/overlay.ts';
-import { OLDEST } from '../../webhook/compatibility.ts';
-import { CERTIFICATES_SECRET } from '../../webhook/certificates.ts';
-import { SERVING_NAMES } from '../../webhook/renewal.ts';
+} from '../../hack/manifests/overlay.ts';
+import { OLDEST } from '../../webhook/observability/compatibility.ts';
+import { CERTIFICATES_SECRET } from '../../webhook/tls/certificates.ts';
+import { SERVING_NAMES } from '../../webhook/tls/renewal.ts';
 import { knativeProblems } from './knative-rules.ts';
 
 /** Each overlay alone, with each component, and with all of them. */

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { objectsOf } from '../../local/controlplane/kustomize.ts';
-import { parseImage } from '../../local/manifests/image.ts';
-import { renderInstallation } from '../../local/manifests/overlay.ts';
+import { objectsOf } from '../cluster/controlplane/kustomize.ts';
+import { parseImage } from '../../hack/manifests/image.ts';
+import { renderInstallation } from '../../hack/manifests/overlay.ts';
 import { knativeProblems } from './knative-rules.ts';
 
 let text: string;

@@ -3,9 +3,9 @@ import { EventPolicy } from '@kubernetes-models/knative/eventing.knative.dev/v1a
 import { Service } from '@kubernetes-models/knative/serving.knative.dev/v1';
 import { ApiServerSource } from '@kubernetes-models/knative/sources.knative.dev/v1';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { parseImage } from '../../local/manifests/image.ts';
-import * as stand from '../../local/eventing/manifests.ts';
-import { parseDuration } from '../../local/eventing/times.ts';
+import { parseImage } from '../../hack/manifests/image.ts';
+import * as stand from '../cluster/eventing/manifests.ts';
+import { parseDuration } from '../cluster/eventing/times.ts';
 
 /**
  * What Knative's CRDs and webhooks would say of rendered manifests: the types by @kubernetes-models/knative (made from

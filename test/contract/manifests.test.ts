@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { CONDITION, GROUP, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { STEP_NAMES } from '../../functions/settings.ts';
+import { STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { objects, ofKind } from './rendered.ts';
 
 describe('all of it', () => {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import * as names from '../../functions/domain/names.ts';
-import { readGuardSettings, readSettings } from '../../functions/settings.ts';
-import { render } from '../../local/controlplane/kustomize.ts';
-import { METRIC } from '../../webhook/metric-names.ts';
+import { readGuardSettings, readSettings } from '../../functions/runtime/settings.ts';
+import { render } from '../cluster/controlplane/kustomize.ts';
+import { METRIC } from '../../webhook/observability/metric-names.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
@@ -43,7 +43,7 @@ describe('functions/domain/names.ts ⇄ docs/reference.md', () => {
   });
 });
 
-describe('webhook/metric-names.ts ⇄ docs', () => {
+describe('webhook/observability/metric-names.ts ⇄ docs', () => {
   const metrics = Object.values(METRIC);
 
   test('docs/reference.md has the same metrics, each with the same sentence', () => {
@@ -86,9 +86,9 @@ describe('no name is dead', () => {
   });
 });
 
-describe('functions/settings.ts ⇄ CONTRIBUTING.md ⇄ manifests', () => {
+describe('functions/runtime/settings.ts ⇄ CONTRIBUTING.md ⇄ manifests', () => {
   const SINK = 'http://broker.test/';
-  const variables = [...read('functions/settings.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(
+  const variables = [...read('functions/runtime/settings.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(
     ([, name = '']) => name,
   );
   let environments: readonly Environment[];

@@ -14,9 +14,9 @@ import {
   WHOSE_POD,
 } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { readGuardSettings } from '../../functions/settings.ts';
-import { renderWall, WALLS, type Wall } from '../../local/walls.ts';
-import { grantsOf } from '../integration/support/granted.ts';
+import { readGuardSettings } from '../../functions/runtime/settings.ts';
+import { renderWall, WALLS, type Wall } from '../cluster/walls.ts';
+import { grantsOf } from '../support/granted.ts';
 
 interface Rule {
   readonly resources: readonly string[];

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { objectsOf } from '../../local/controlplane/kustomize.ts';
-import { OVERLAYS, renderInstallation, type Overlay } from '../../local/manifests/overlay.ts';
-import { METRIC } from '../../webhook/metric-names.ts';
+import { objectsOf } from '../cluster/controlplane/kustomize.ts';
+import { OVERLAYS, renderInstallation, type Overlay } from '../../hack/manifests/overlay.ts';
+import { METRIC } from '../../webhook/observability/metric-names.ts';
 
 /** As far as we use them (prometheus-operator.dev/docs/api-reference); its CRDs cannot be had here. */
 interface ServiceMonitor extends KubernetesObject {

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
-import { render } from '../../local/controlplane/kustomize.ts';
-import { knativeObjects, type KnativeService, type Trigger } from '../../local/eventing/manifests.ts';
+import { render } from '../cluster/controlplane/kustomize.ts';
+import { knativeObjects, type KnativeService, type Trigger } from '../cluster/eventing/manifests.ts';
 
 /** Of a rendered object, what these tests look at. */
 export interface Manifest extends KubernetesObject {

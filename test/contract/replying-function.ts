@@ -1,7 +1,7 @@
 import { EVENT, REASON } from '../../functions/domain/names.ts';
-import { newFunction, type Handle } from '../../functions/eventing/function.ts';
-import { systemClock } from '../../functions/clock.ts';
-import type { Step, Tools } from '../../functions/step.ts';
+import { newFunction, type Handle } from '../../functions/host/function.ts';
+import { systemClock } from '../../functions/runtime/clock.ts';
+import type { Step, Tools } from '../../functions/host/step.ts';
 
 /** Stands in for `lock`, without an API server: it always takes the namespace. */
 const lock: Step = {

@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { EVENT_DATA } from '../../functions/domain/events.ts';
 import { EVENT, KIND, SOURCE_EVENT, type EventType } from '../../functions/domain/names.ts';
-import { STEP_NAMES } from '../../functions/settings.ts';
-import type { Step, WakesOn } from '../../functions/step.ts';
+import { STEP_NAMES } from '../../functions/runtime/settings.ts';
+import type { Step, WakesOn } from '../../functions/host/step.ts';
 import { STEPS } from '../../functions/steps.ts';
-import { render } from '../../local/controlplane/kustomize.ts';
-import type { CloudEvent } from '../../local/eventing/cloudevent.ts';
-import { compileFilter } from '../../local/eventing/filter.ts';
-import { knativeObjects, type Trigger } from '../../local/eventing/manifests.ts';
+import { render } from '../cluster/controlplane/kustomize.ts';
+import type { CloudEvent } from '../cluster/eventing/cloudevent.ts';
+import { compileFilter } from '../cluster/eventing/filter.ts';
+import { knativeObjects, type Trigger } from '../cluster/eventing/manifests.ts';
 
 const root = new URL('../../', import.meta.url);
 

@@ -7,7 +7,7 @@ import {
   SYSTEM_NAMESPACE,
   WEBHOOK,
 } from '../../functions/domain/names.ts';
-import { readGuardSettings } from '../../functions/settings.ts';
+import { readGuardSettings } from '../../functions/runtime/settings.ts';
 import { ofKind, found, guardEnvironment, type Webhook } from './rendered.ts';
 
 describe('the webhooks', () => {

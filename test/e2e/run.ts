@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import type { History } from '../integration/support/history.ts';
-import { breaches } from '../integration/support/invariants.ts';
+import type { History } from '../support/history.ts';
+import { breaches } from '../support/invariants.ts';
 import type { Case } from './junit.ts';
 import { differences } from './match.ts';
 import type { Expectation, Scenario } from './scenario.ts';

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { objectsOf } from '../../local/controlplane/kustomize.ts';
+import { objectsOf } from '../cluster/controlplane/kustomize.ts';
 import { Usage } from './options.ts';
 
 /** Part of an object: what must be so. Without a name: of some object of that kind. */

@@ -1,10 +1,10 @@
 import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
 import type { Cluster, New } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { orGone } from '../../functions/kubernetes/snapshot.ts';
-import { typeOf } from '../../local/install.ts';
-import { FULL_VMIS } from '../../local/kubevirt/objects.ts';
-import { History } from '../integration/support/history.ts';
+import { orGone } from '../../functions/cluster/snapshot.ts';
+import { typeOf } from '../cluster/install.ts';
+import { FULL_VMIS } from '../cluster/kubevirt/objects.ts';
+import { History } from '../support/history.ts';
 import type { Options } from './options.ts';
 import type { Scenario } from './scenario.ts';
 import { until } from './until.ts';

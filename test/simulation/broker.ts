@@ -1,5 +1,5 @@
-import type { Answer, Handle } from '../../functions/eventing/function.ts';
-import type { Step } from '../../functions/step.ts';
+import type { Answer, Handle } from '../../functions/host/function.ts';
+import type { Step } from '../../functions/host/step.ts';
 import { STEPS } from '../../functions/steps.ts';
 import { EVENT_FAULTS, type Faults } from './faults.ts';
 import type { Schedule } from './schedule.ts';

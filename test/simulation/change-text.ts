@@ -1,4 +1,4 @@
-import { grantOf } from '../../functions/domain/grant.ts';
+import { grantOf } from '../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL } from '../../functions/domain/names.ts';
 import type {

@@ -1,9 +1,9 @@
 import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
-import { newFunction } from '../../functions/eventing/function.ts';
+import { newFunction } from '../../functions/host/function.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import type { Step, Tools } from '../../functions/step.ts';
+import type { Step, Tools } from '../../functions/host/step.ts';
 import type { Event, Reply } from './broker.ts';
 import { Client, type Network } from './client.ts';
 import { Life } from './life.ts';

@@ -1,9 +1,13 @@
 import { OUR_USERS, SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
-import { toResponse, type AdmissionRequest, type AdmissionResponse } from '../../webhook/admission.ts';
-import { newReview } from '../../webhook/live-review.ts';
-import { repair } from '../../webhook/repair.ts';
-import { sweep } from '../../webhook/sweep.ts';
-import { Watchdog } from '../../webhook/watchdog.ts';
+import {
+  toResponse,
+  type AdmissionRequest,
+  type AdmissionResponse,
+} from '../../webhook/admission/admission.ts';
+import { newReview } from '../../webhook/admission/live-review.ts';
+import { repair } from '../../webhook/watchdog/repair.ts';
+import { sweep } from '../../webhook/watchdog/sweep.ts';
+import { Watchdog } from '../../webhook/watchdog/watchdog.ts';
 import { Client } from './client.ts';
 import { toolsOf, type ProcessParts } from './functions.ts';
 import { Life } from './life.ts';
@@ -25,7 +29,7 @@ export const KUBEVIRT = {
   KUBEVIRT_CONTROLLER: 'kubevirt-controller',
 } as const;
 
-/** The webhooks' timeoutSeconds, and how long the guard itself takes at most (webhook/review-app.ts). */
+/** The webhooks' timeoutSeconds, and how long the guard itself takes at most (webhook/admission/review-app.ts). */
 const REVIEW_MS = 2_500;
 const MOST_AWAY_MS = 25_000;
 const USER = userOf(SERVICE_ACCOUNT.guard);

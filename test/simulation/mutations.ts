@@ -53,7 +53,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I1'],
     edits: [
       {
-        file: 'functions/domain/restore.ts',
+        file: 'functions/domain/quota/restore.ts',
         find: 'quota: { ...quota, spec: { ...quota.spec, hard: { ...hard, ...back } } },',
         replace:
           'quota: { ...quota, metadata: { ...quota.metadata, labels: {} }, spec: { ...quota.spec, hard: { ...hard, ...back } } },',
@@ -117,7 +117,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I1'],
     edits: [
       {
-        file: 'functions/kubernetes/proof.ts',
+        file: 'functions/cluster/proof.ts',
         find: '  const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };\n',
         replace:
           "  const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };\n  if (namespace !== '') return { proven: true };\n",
@@ -129,7 +129,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I1'],
     edits: [
       {
-        file: 'functions/kubernetes/proof.ts',
+        file: 'functions/cluster/proof.ts',
         find: '    return isWebhooks(error, token)',
         replace: '    return error.code >= 400 || isWebhooks(error, token)',
       },
@@ -140,7 +140,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I1'],
     edits: [
       {
-        file: 'webhook/review.ts',
+        file: 'webhook/admission/review.ts',
         find: 'object !== null && isLockedFor(state.lock, object);',
         replace: "object?.metadata.labels?.['kubevirt.io/migrationJobUID'] !== undefined;",
       },
@@ -151,7 +151,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I1'],
     edits: [
       {
-        file: 'webhook/review.ts',
+        file: 'webhook/admission/review.ts',
         find: 'if (isCreate && isOfLock && request.userInfo.username === controller) return ALLOWED;',
         replace: 'if (isCreate && isOfLock) return ALLOWED;',
       },
@@ -162,7 +162,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I1'],
     edits: [
       {
-        file: 'webhook/review.ts',
+        file: 'webhook/admission/review.ts',
         find: "const isCreate = request.operation === 'CREATE' && (request.subResource ?? '') === '';",
         replace:
           "const isCreate = request.operation === 'CREATE' && (request.subResource ?? '') === '';\n  if (!isCreate) return ALLOWED;",
@@ -196,7 +196,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I7'],
     edits: [
       {
-        file: 'functions/domain/attempt.ts',
+        file: 'functions/domain/verdict/attempt.ts',
         find: '  if (last === undefined) return undefined;\n  return budgetHold',
         replace: '  if (last === undefined || last.failures > 0) return undefined;\n  return budgetHold',
       },
@@ -207,7 +207,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I4'],
     edits: [
       {
-        file: 'functions/domain/restore.ts',
+        file: 'functions/domain/quota/restore.ts',
         find: 'if (now !== undefined && sameQuantity(now, raised)) back[key] = original;',
         replace: 'if (now !== undefined && raised !== undefined) back[key] = original;',
       },
@@ -218,7 +218,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I3'],
     edits: [
       {
-        file: 'webhook/watchdog.ts',
+        file: 'webhook/watchdog/watchdog.ts',
         find: '    this.#timers.start(`${lockKey(name)}overdue`, () => this.#repair(name, token), {',
         replace: '    this.#timers.start(`${lockKey(name)}overdue`, () => Promise.resolve(), {',
       },
@@ -229,7 +229,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I3'],
     edits: [
       {
-        file: 'webhook/watchdog.ts',
+        file: 'webhook/watchdog/watchdog.ts',
         find: '    this.#timers.start(`${key}orphan`, () => this.#onOrphan(namespace), {',
         replace: "    if (key === '') this.#timers.start(`${key}orphan`, () => this.#onOrphan(namespace), {",
       },
@@ -240,7 +240,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I3'],
     edits: [
       {
-        file: 'webhook/sweep.ts',
+        file: 'webhook/watchdog/sweep.ts',
         find: '  if (known.seen < known.nextAt) return known;',
         replace: '  if (known.seen > 0) return known;',
       },
@@ -251,7 +251,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I5'],
     edits: [
       {
-        file: 'functions/domain/grant.ts',
+        file: 'functions/domain/quota/grant.ts',
         find: 'raised[key] = formatQuantity(parseQuantity(text) + more);',
         replace: 'raised[key] = formatQuantity(parseQuantity(text) + more + more);',
       },
@@ -262,7 +262,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I5'],
     edits: [
       {
-        file: 'functions/domain/grant.ts',
+        file: 'functions/domain/quota/grant.ts',
         find: 'spec: { ...quota.spec, hard: { ...hard, ...raised } },',
         replace: `spec: {
       ...quota.spec,
@@ -305,7 +305,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I5'],
     edits: [
       {
-        file: 'functions/domain/allowance.ts',
+        file: 'functions/domain/quota/allowance.ts',
         find: 'const wanted = missing === undefined || missing > most ? most : missing;',
         replace: 'const wanted = missing === undefined ? most : most;',
       },
@@ -388,7 +388,7 @@ export const MUTATIONS: readonly Mutation[] = [
         replace: '',
       },
       {
-        file: 'functions/domain/veto.ts',
+        file: 'functions/domain/verdict/veto.ts',
         find: "  if (lockOf(namespace).kind !== 'none') {",
         replace: "  if (lockOf(namespace).kind === 'malformed') {",
       },

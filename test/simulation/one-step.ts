@@ -1,8 +1,8 @@
 import type { Wake } from '../../functions/domain/events.ts';
 import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
-import { toldBy } from '../../functions/domain/told.ts';
+import { toldBy } from '../../functions/eventing/told.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import type { Outcome, Step, Tools } from '../../functions/step.ts';
+import type { Outcome, Step, Tools } from '../../functions/host/step.ts';
 import { aModel, type Model } from './model/model.ts';
 import type { ApiServerParts } from './model/api-server.ts';
 import {

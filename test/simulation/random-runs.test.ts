@@ -1,5 +1,5 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
-import { STEP_NAMES } from '../../functions/settings.ts';
+import { STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { READ_FAULTS } from './client.ts';
 import { CALL_FAULTS, EVENT_FAULTS } from './faults.ts';
 import { DISTURBING } from './disturbances.ts';

@@ -1,5 +1,5 @@
 import { MAX_LOCK_SECONDS } from '../../functions/domain/lock.ts';
-import { REPAIR_MS } from '../../functions/domain/attempt.ts';
+import { REPAIR_MS } from '../../functions/domain/verdict/attempt.ts';
 import { isFinal, referenceOf, targetPodOf, waitingOf } from '../../functions/domain/migration.ts';
 import { CONDITION } from '../../functions/domain/names.ts';
 import type { Migration, Pod, Vmmrq } from '../../functions/domain/objects.ts';

@@ -1,5 +1,5 @@
 import type { ResourceList, Vmmrq } from '../../functions/domain/objects.ts';
-import { STEP_NAMES } from '../../functions/settings.ts';
+import { STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { CALL_FAULTS, EVENT_FAULTS, type Fault, type Focus, type Rates } from './faults.ts';
 import { Random } from './random.ts';
 import type { Pacing } from './schedule.ts';

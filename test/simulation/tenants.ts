@@ -1,7 +1,7 @@
 import { KUBEVIRT as NAMES } from '../../functions/domain/names.ts';
 import type { Migration, Pod } from '../../functions/domain/objects.ts';
 import { MIGRATIONS, PODS, VMIS } from '../../functions/kubernetes/resources.ts';
-import { pause, type Clock } from '../../functions/clock.ts';
+import { pause, type Clock } from '../../functions/runtime/clock.ts';
 import type { Client } from './client.ts';
 import type { Store } from './model/store.ts';
 import { TENANT, tenantPod } from './objects.ts';

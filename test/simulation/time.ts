@@ -1,4 +1,4 @@
-import type { Clock } from '../../functions/clock.ts';
+import type { Clock } from '../../functions/runtime/clock.ts';
 import type { Life } from './life.ts';
 
 interface Alarm {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { lastAttemptOf } from '../../functions/domain/attempt.ts';
+import { lastAttemptOf } from '../../functions/domain/verdict/attempt.ts';
 import type { Lock } from '../../functions/domain/lock.ts';
 import { ANNOTATION, EVENT, KUBEVIRT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
@@ -13,11 +13,11 @@ import {
   VMMRQS,
 } from '../../functions/kubernetes/resources.ts';
 import { lower } from '../../functions/lower/handle.ts';
-import type { Step } from '../../functions/step.ts';
+import type { Step } from '../../functions/host/step.ts';
 import { unlock } from '../../functions/unlock/handle.ts';
-import { aLock, anExpiredLock, lockedBy } from '../builders/namespace.ts';
-import { labelled, named, withUid } from '../builders/object.ts';
-import { raisedBy } from '../builders/quota.ts';
+import { aLock, anExpiredLock, lockedBy } from '../support/builders/namespace.ts';
+import { labelled, named, withUid } from '../support/builders/object.ts';
+import { raisedBy } from '../support/builders/quota.ts';
 import type { Model } from './model/model.ts';
 import { LAUNCHER, launcherPod, TENANT, tenantNamespace, vmi, vmmrq } from './objects.ts';
 import { aBlockedTenant, FULL, GIVES, wakeUp } from './one-step.ts';

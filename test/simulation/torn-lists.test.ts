@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { KIND, REASON } from '../../functions/domain/names.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { lock } from '../../functions/lock/handle.ts';
-import { named } from '../builders/object.ts';
+import { named } from '../support/builders/object.ts';
 import { LAUNCHER, launcherPod, migration, refused, running, TENANT, vmi } from './objects.ts';
 import { aBlockedTenant, give, wakeUp } from './one-step.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { lastAttemptOf } from '../../functions/domain/attempt.ts';
+import { lastAttemptOf } from '../../functions/domain/verdict/attempt.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { isFinal } from '../../functions/domain/migration.ts';
 import type { Migration, Pod } from '../../functions/domain/objects.ts';
 import { MIGRATIONS, PODS, VMIS } from '../../functions/kubernetes/resources.ts';
-import { annotated } from '../builders/object.ts';
+import { annotated } from '../support/builders/object.ts';
 import { smallCase } from './exhaustive.ts';
 import { TENANT } from './objects.ts';
 import { World } from './world.ts';

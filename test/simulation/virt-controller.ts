@@ -9,9 +9,9 @@ import {
 import type { Migration, Pod, ResourceList, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import { ApiError, isNotFound } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, PODS, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
-import { Correlator, type Correlated, type NewEvent } from '../../local/kubevirt/correlator.ts';
-import { COMPONENT } from '../../local/kubevirt/names.ts';
-import { RECORDED_EVENTS } from '../../local/kubevirt/objects.ts';
+import { Correlator, type Correlated, type NewEvent } from '../cluster/kubevirt/correlator.ts';
+import { COMPONENT } from '../cluster/kubevirt/names.ts';
+import { RECORDED_EVENTS } from '../cluster/kubevirt/objects.ts';
 import type { Client } from './client.ts';
 import { timestamp } from './model/metadata.ts';
 import type { Change, Store } from './model/store.ts';

@@ -1,10 +1,10 @@
 import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { podUsage } from '../../functions/domain/pod-usage.ts';
+import { podUsage } from '../../functions/domain/sizing/pod-usage.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import type { AdmissionRequest, AdmissionResponse } from '../../webhook/admission.ts';
+import type { AdmissionRequest, AdmissionResponse } from '../../webhook/admission/admission.ts';
 import { Broker } from './broker.ts';
 import { Checker } from './checker/checker.ts';
 import type { Writing } from './checker/locks.ts';

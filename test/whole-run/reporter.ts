@@ -2,8 +2,8 @@ import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { renderWall } from '../../local/walls.ts';
-import { WALL } from '../integration/support/wall.ts';
+import { renderWall } from '../cluster/walls.ts';
+import { WALL } from '../support/wall.ts';
 import { namedTestProblems, readRows, type Ran } from './incumbent.ts';
 import { RIGHTS_FOLDER, rightsProblems, usedIn } from './rights.ts';
 

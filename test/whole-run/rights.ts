@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { grantsOf, isGranted } from '../integration/support/granted.ts';
+import { grantsOf, isGranted } from '../support/granted.ts';
 
-/** Where the labs of a run leave what our service accounts did (test/integration/support/rights-used.ts). */
+/** Where the labs of a run leave what our service accounts did (test/support/rights-used.ts). */
 export const RIGHTS_FOLDER = 'MTQ_RIGHTS_FOLDER';
 
 /** What one of our processes asked for. */

@@ -1,4 +1,4 @@
-import { grantOf } from '../../../functions/domain/grant.ts';
+import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { LABEL } from '../../../functions/domain/names.ts';
 import type { Migration, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { isFinal } from '../../../functions/domain/migration.ts';

@@ -1,9 +1,9 @@
-import type { Amounts } from '../../../functions/domain/charged.ts';
+import type { Amounts } from '../../../functions/domain/quota/charged.ts';
 import { passOf, passOfPod } from '../../../functions/domain/lock.ts';
 import { targetPodOf } from '../../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
-import { podUsage } from '../../../functions/domain/pod-usage.ts';
+import { podUsage } from '../../../functions/domain/sizing/pod-usage.ts';
 import type { Change } from '../model/store.ts';
 import type { Locks, Report } from './locks.ts';
 

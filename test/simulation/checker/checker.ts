@@ -1,5 +1,5 @@
-import type { Amounts } from '../../../functions/domain/charged.ts';
-import { grantOf } from '../../../functions/domain/grant.ts';
+import type { Amounts } from '../../../functions/domain/quota/charged.ts';
+import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import {

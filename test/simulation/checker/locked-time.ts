@@ -1,4 +1,4 @@
-import { LOCK_BUDGET_MS, REPAIR_MS, WINDOW_MS } from '../../../functions/domain/attempt.ts';
+import { LOCK_BUDGET_MS, REPAIR_MS, WINDOW_MS } from '../../../functions/domain/verdict/attempt.ts';
 
 /** One lock that is over, and did not bring all its migrations through. */
 interface Failed {

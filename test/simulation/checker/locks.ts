@@ -1,4 +1,4 @@
-import { grantOf } from '../../../functions/domain/grant.ts';
+import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { lockOf, MAX_LOCK_SECONDS, type Lock, type LockState } from '../../../functions/domain/lock.ts';
 import { LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';

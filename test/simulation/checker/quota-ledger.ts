@@ -1,5 +1,5 @@
-import { canonicalKey, type Amounts } from '../../../functions/domain/charged.ts';
-import { grantOf } from '../../../functions/domain/grant.ts';
+import { canonicalKey, type Amounts } from '../../../functions/domain/quota/charged.ts';
+import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
 

@@ -1,8 +1,8 @@
-import { canonicalKey, type Amounts } from '../../../functions/domain/charged.ts';
-import { grantOf, type Grant, type GrantState } from '../../../functions/domain/grant.ts';
+import { canonicalKey, type Amounts } from '../../../functions/domain/quota/charged.ts';
+import { grantOf, type Grant, type GrantState } from '../../../functions/domain/quota/grant.ts';
 import type { ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
-import { Gifts } from '../../gifts.ts';
+import { Gifts } from '../../support/gifts.ts';
 import type { Locks, Report } from './locks.ts';
 import type { QuotaLedger } from './quota-ledger.ts';
 

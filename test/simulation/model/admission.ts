@@ -1,7 +1,7 @@
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission.ts';
+import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission/admission.ts';
 import { toReview, type Attributes } from './attributes.ts';
 import type { Cache } from './cache.ts';
 import type { QuotaAdmission } from './quota-admission.ts';

@@ -1,5 +1,5 @@
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import type { AdmissionRequest, Change } from '../../../webhook/admission.ts';
+import type { AdmissionRequest, Change } from '../../../webhook/admission/admission.ts';
 import type { Phase, Subresource } from './request.ts';
 
 /** A write, as admission looks at it (apiserver/pkg/admission, Attributes). */

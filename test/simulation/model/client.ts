@@ -16,7 +16,7 @@ import type {
   WriteOptions,
 } from '../../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
-import { asListed } from '../../builders/cluster.ts';
+import { asListed } from '../../support/builders/cluster.ts';
 import type { Admission } from './admission.ts';
 import { mergePatch } from './merge-patch.ts';
 import { kept } from './frozen.ts';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { KIND } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { EVENTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { readRefusals } from '../../../functions/kubernetes/snapshot.ts';
+import { readRefusals } from '../../../functions/cluster/snapshot.ts';
 import { aModel, withTenant } from './model.ts';
 
 const VM = { ...KIND.vmi, name: 'vm', uid: 'uid-of-vm' };

@@ -152,7 +152,7 @@ const STRATEGIES: Readonly<Record<string, Strategy>> = {
   ResourceQuota: quotas,
   Pod: pods,
   Event: events,
-  // Its CRD has no status subresource (local/kubevirt/crds).
+  // Its CRD has no status subresource (test/cluster/kubevirt/crds).
   VirtualMachineInstance: custom({ hasStatus: false }),
 };
 

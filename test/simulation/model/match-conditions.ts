@@ -8,7 +8,7 @@ import {
   WHOSE_POD,
 } from '../../../functions/domain/names.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
-import type { AdmissionRequest } from '../../../webhook/admission.ts';
+import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
 
 export interface MatchCondition {
   /** The very text of the manifest (white space is nothing): another text, and the model does not start. */

@@ -1,7 +1,7 @@
 import type { Namespace, Pod, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { NOW } from '../../builders/object.ts';
+import { NOW } from '../../support/builders/object.ts';
 import { ApiServer, type ApiServerParts, type ModelCluster } from './api-server.ts';
 import { QuotaController } from './quota-controller.ts';
 import { Store } from './store.ts';

@@ -1,7 +1,7 @@
-import { canonicalKey, type Amounts } from '../../../functions/domain/charged.ts';
+import { canonicalKey, type Amounts } from '../../../functions/domain/quota/charged.ts';
 import type { Pod, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
-import { quotaCoversPod } from '../../../functions/domain/scopes.ts';
+import { quotaCoversPod } from '../../../functions/domain/quota/scopes.ts';
 import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { Attributes } from './attributes.ts';

@@ -1,8 +1,8 @@
-import { canonicalKey, isChargedByPods, type Amounts } from '../../../functions/domain/charged.ts';
+import { canonicalKey, isChargedByPods, type Amounts } from '../../../functions/domain/quota/charged.ts';
 import type { Pod, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
-import { podUsage } from '../../../functions/domain/pod-usage.ts';
+import { podUsage } from '../../../functions/domain/sizing/pod-usage.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
-import { quotaCoversPod } from '../../../functions/domain/scopes.ts';
+import { quotaCoversPod } from '../../../functions/domain/quota/scopes.ts';
 import { formatAmount } from './canonical.ts';
 import type { StoredMeta } from './metadata.ts';
 

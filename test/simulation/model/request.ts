@@ -1,4 +1,4 @@
-import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission.ts';
+import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission/admission.ts';
 
 /**
  * Where a request stands when it is parked:

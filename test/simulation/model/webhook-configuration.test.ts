@@ -10,11 +10,11 @@ import {
   WEBHOOK,
   WHOSE_POD,
 } from '../../../functions/domain/names.ts';
-import { about, aRequest, by, fromTo } from '../../builders/admission.ts';
-import { aLauncher, podSpec } from '../../builders/kubevirt.ts';
-import { aNamespace } from '../../builders/namespace.ts';
-import { annotated, labelled, named, ownedBy, unlabelled } from '../../builders/object.ts';
-import type { AdmissionRequest } from '../../../webhook/admission.ts';
+import { about, aRequest, by, fromTo } from '../../support/builders/admission.ts';
+import { aLauncher, podSpec } from '../../support/builders/kubevirt.ts';
+import { aNamespace } from '../../support/builders/namespace.ts';
+import { annotated, labelled, named, ownedBy, unlabelled } from '../../support/builders/object.ts';
+import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
 import { guardWebhooks } from './webhook-configuration.ts';
 
 /** The model asks whom the installed manifest asks: another manifest must not pass for the one it knows. */

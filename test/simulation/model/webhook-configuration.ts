@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import type { AdmissionRequest } from '../../../webhook/admission.ts';
+import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
 import { MATCH_CONDITIONS, sameExpression, type MatchCondition } from './match-conditions.ts';
 
 const texts = z.array(z.string());

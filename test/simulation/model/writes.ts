@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { DeleteOptions, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import type { Change } from '../../../webhook/admission.ts';
+import type { Change } from '../../../webhook/admission/admission.ts';
 import type { Admission } from './admission.ts';
 import { deletionOf, type Deletion } from './deletion.ts';
 import { isSame, kept } from './frozen.ts';

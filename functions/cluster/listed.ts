@@ -1,0 +1,260 @@
+import { LIMIT_RANGER } from '../domain/sizing/limit-ranges.ts';
+import { isFinal } from '../domain/migration.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, WHOSE_POD } from '../domain/names.ts';
+import type {
+  KubernetesEvent,
+  KubernetesObject,
+  LimitRange,
+  Migration,
+  ObjectMeta,
+  OwnerReference,
+  PersistentVolumeClaim,
+  Pod,
+  ResourceQuota,
+  VirtualMachineInstance,
+  Vmmrq,
+} from '../domain/objects.ts';
+import type { ListedType, ResourceType } from '../kubernetes/cluster.ts';
+import {
+  CLAIMS,
+  EVENTS,
+  LIMIT_RANGES,
+  MIGRATIONS,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from '../kubernetes/resources.ts';
+import { trimmed, type Keep } from '../kubernetes/trim.ts';
+
+/*
+ * What is kept of the objects in lists that tenants can fill. Those that are written back are listed whole: the quotas,
+ * VMMRQs and locked namespaces of resources.ts.
+ */
+
+type Names = Readonly<Record<string, true>>;
+
+/** What lists do not say of an object, or nobody reads. */
+const OBJECT = { apiVersion: false, kind: false } as const;
+
+const metadata = (
+  labels: Names | false = false,
+  annotations: Names | false = false,
+  ownerReferences: Keep<OwnerReference[]> = false,
+): Keep<ObjectMeta> => ({
+  name: true,
+  generateName: false,
+  namespace: true,
+  uid: true,
+  resourceVersion: true,
+  generation: true,
+  creationTimestamp: true,
+  deletionTimestamp: true,
+  labels,
+  finalizers: false,
+  ownerReferences,
+  annotations,
+  managedFields: false,
+});
+
+function listed<T extends KubernetesObject>(
+  type: ResourceType<T>,
+  keep: Keep<T>,
+  { most, unless }: { readonly most?: number; readonly unless?: (whole: T) => boolean } = {},
+): ListedType<T> {
+  const trim = (whole: T): ReturnType<ListedType<T>['trim']> =>
+    unless?.(whole) === true ? undefined : trimmed(keep, whole, most);
+  return { ...type, trim };
+}
+
+/** Only pods are asked whose they are. */
+const OWNER = [{ uid: true, controller: true, kind: true, name: true, apiVersion: false }] as const;
+const POD_LABELS: Names = Object.fromEntries(WHOSE_POD.map((label) => [label, true]));
+/** In lists of the whole cluster: which it is. */
+const NAMED = {
+  name: true,
+  generateName: false,
+  namespace: true,
+  uid: true,
+  resourceVersion: false,
+  generation: false,
+  creationTimestamp: false,
+  deletionTimestamp: true,
+  labels: false,
+  finalizers: false,
+  ownerReferences: false,
+  annotations: false,
+  managedFields: false,
+} as const;
+const POD_STATUS = {
+  phase: true,
+  qosClass: false,
+  containerStatuses: [{ name: true, ready: true, state: { running: {} } }],
+} as const;
+const CONTAINERS = [{ name: true, restartPolicy: true, resources: true }] as const;
+const TERM = { namespaces: true, namespaceSelector: {} } as const;
+const AFFINITY = {
+  requiredDuringSchedulingIgnoredDuringExecution: [TERM],
+  preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: TERM }],
+} as const;
+
+/** As quotas look at a pod, and KubeVirt. */
+export const LISTED_PODS = listed<Pod>(PODS, {
+  ...OBJECT,
+  metadata: metadata(POD_LABELS, { [LIMIT_RANGER]: true }, OWNER),
+  status: POD_STATUS,
+  spec: {
+    nodeName: true,
+    activeDeadlineSeconds: true,
+    priorityClassName: true,
+    runtimeClassName: false,
+    overhead: true,
+    resources: true,
+    containers: CONTAINERS,
+    initContainers: CONTAINERS,
+    affinity: { nodeAffinity: false, podAffinity: AFFINITY, podAntiAffinity: AFFINITY },
+  },
+});
+
+/** Whose it is and how far it is; nothing of its size. There may be many: all that a tenant has, the completed ones too. */
+export const LISTED_STATES_OF_PODS = listed<Pod>(
+  PODS,
+  {
+    ...OBJECT,
+    metadata: metadata(POD_LABELS, false, OWNER),
+    status: POD_STATUS,
+    spec: {
+      nodeName: true,
+      containers: [false],
+      initContainers: false,
+      overhead: false,
+      resources: false,
+      activeDeadlineSeconds: false,
+      priorityClassName: false,
+      affinity: false,
+      runtimeClassName: false,
+    },
+  },
+  { most: 4 * 1024 },
+);
+
+const CONDITION = {
+  type: true,
+  status: true,
+  reason: false,
+  message: false,
+  observedGeneration: false,
+  lastProbeTime: false,
+  lastTransitionTime: false,
+} as const;
+
+export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, {
+  ...OBJECT,
+  metadata: metadata(false, { [ANNOTATION.nudged]: true }),
+  status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: true },
+  spec: { vmiName: true, priority: true, sendTo: true, receive: true },
+});
+
+/** Those of the whole cluster, and how far each is; without those that have ended: KubeVirt keeps five of each VM. */
+export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
+  MIGRATIONS,
+  {
+    ...OBJECT,
+    metadata: NAMED,
+    status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: false },
+    spec: { vmiName: true, priority: false, sendTo: false, receive: false },
+  },
+  { most: 2 * 1024, unless: isFinal },
+);
+
+const CPU = { cores: true, sockets: true, threads: true } as const;
+
+export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
+  ...OBJECT,
+  metadata: metadata({ [KUBEVIRT.outdatedLauncher]: true }),
+  status: {
+    phase: true,
+    nodeName: true,
+    activePods: false,
+    currentCPUTopology: CPU,
+    memory: { guestRequested: true },
+  },
+  spec: {
+    domain: {
+      cpu: { ...CPU, dedicatedCpuPlacement: true },
+      memory: { guest: true, hugepages: { pageSize: true } },
+      resources: { requests: true, limits: true },
+      devices: { tpm: { persistent: true } },
+      firmware: { bootloader: { efi: { persistent: true } } },
+    },
+  },
+});
+
+export const LISTED_EVENTS = listed<KubernetesEvent>(EVENTS, {
+  ...OBJECT,
+  metadata: metadata(),
+  involvedObject: {
+    apiVersion: false,
+    kind: true,
+    namespace: true,
+    name: true,
+    uid: true,
+    resourceVersion: false,
+  },
+  reason: true,
+  type: true,
+  count: true,
+  firstTimestamp: true,
+  lastTimestamp: true,
+  source: { component: true },
+  message: true,
+});
+
+export const LISTED_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
+  ...OBJECT,
+  metadata: metadata(),
+  spec: { limits: [{ type: true, default: true, defaultRequest: true }] },
+});
+
+export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {
+  ...OBJECT,
+  metadata: metadata({ [KUBEVIRT.stateOf]: true, [KUBEVIRT.migrationName]: true }),
+  spec: { accessModes: true, storageClassName: true, resources: { requests: true } },
+});
+
+/** Which there are, to say something on each. */
+export const LISTED_VMMRQS = listed<Vmmrq>(VMMRQS, {
+  ...OBJECT,
+  metadata: NAMED,
+  spec: false,
+  status: false,
+});
+
+/** Those of the whole cluster, and what is said of each. */
+export const LISTED_STATES_OF_VMMRQS = listed<Vmmrq>(
+  VMMRQS,
+  {
+    ...OBJECT,
+    metadata: NAMED,
+    spec: false,
+    status: {
+      creationTime: false,
+      additionalMigrationResources: false,
+      migrationsToBlockingResourceQuotas: false,
+      originalBlockingResourceQuotas: false,
+      conditions: [{ ...CONDITION, reason: true, lastTransitionTime: true }],
+    },
+  },
+  { most: 4 * 1024 },
+);
+
+/** Without the label the watchdog's watch does not see them. */
+const isHidden = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>
+  annotations?.[ANNOTATION.grant] !== undefined && labels?.[LABEL.raised] === undefined;
+
+/** Of the quotas of the whole cluster those that hold a grant without the label; where they are. */
+export const LISTED_HIDDEN_GRANTS = listed<ResourceQuota>(
+  RESOURCE_QUOTAS,
+  { ...OBJECT, metadata: NAMED, spec: false, status: false },
+  { unless: (quota) => !isHidden(quota) },
+);

@@ -1,0 +1,26 @@
+import { ANNOTATION } from '../domain/names.ts';
+import type { Migration } from '../domain/objects.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { isNotFound } from '../kubernetes/errors.ts';
+import { MIGRATIONS } from '../kubernetes/resources.ts';
+
+/**
+ * Touches migrations so that virt-controller looks at them again (facts/kubevirt.md §1.4); `value` says for what. One
+ * that is gone needs no nudge.
+ */
+export async function nudge(
+  cluster: Cluster,
+  migrations: readonly Migration[],
+  value: string,
+): Promise<void> {
+  const merge = { metadata: { annotations: { [ANNOTATION.nudged]: value } } };
+  await Promise.all(
+    migrations.map(async ({ metadata: { name, namespace = '' } }) => {
+      try {
+        await cluster.patch(MIGRATIONS, { name, namespace }, { merge });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }),
+  );
+}

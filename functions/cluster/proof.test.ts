@@ -1,0 +1,136 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Clock } from '../runtime/clock.ts';
+import { POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { ApiError, Unreachable, type Status } from '../kubernetes/errors.ts';
+import { prove, proveInTime } from './proof.ts';
+
+/** Answers a CREATE so. */
+const answering = (create: (...asked: unknown[]) => Promise<unknown>): Cluster =>
+  ({ create }) as Partial<Cluster> as Cluster;
+
+const refusing = (status: Status): Cluster =>
+  answering(() => Promise.reject(new ApiError('POST /', status, new Date(0))));
+
+const cause = { reason: WEBHOOK.locked, message: 'token-1' };
+const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', details: { causes: [cause] } };
+
+/** As the API server writes it (seen in policy-namespaces.test.ts): who refused is in the texts only. */
+const refusal =
+  `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
+  `${PROOF_WORDS}token-1`;
+const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}`;
+const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: refusal }] };
+const policys: Status = { code: 403, reason: 'Forbidden', message, details };
+
+test('so is our policy’s', async () => {
+  expect(await prove(refusing(policys), 'tenant', 'token-1')).toEqual({ proven: true });
+});
+
+test('the guard’s own refusal, with this token, is the proof', async () => {
+  expect(await prove(refusing(guards), 'tenant', 'token-1')).toEqual({ proven: true });
+});
+
+test('it is one of several causes', async () => {
+  const causes = [{ reason: 'theirs', message: 'token-2' }, cause];
+  expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toEqual({
+    proven: true,
+  });
+});
+
+test('nothing is made: the request is a dry run of a quota in the namespace', async () => {
+  const asked: unknown[] = [];
+  const cluster = answering((...request) => {
+    asked.push(...request);
+    return Promise.resolve();
+  });
+  await prove(cluster, 'tenant', 'token-1');
+  expect(asked).toEqual([
+    expect.objectContaining({ kind: 'ResourceQuota' }),
+    { metadata: { name: PROOF_QUOTA, namespace: 'tenant' }, spec: {} },
+    { dryRun: true },
+  ]);
+});
+
+/** The policy's refusal with one text in the place of another, wherever it stands. */
+const replaced = (text: string, other: string): Status =>
+  JSON.parse(JSON.stringify(policys).replaceAll(text, other)) as Status;
+
+describe('no proof', () => {
+  test.each<[string, Status]>([
+    ['another token', { ...guards, details: { causes: [{ ...cause, message: 'token-2' }] } }],
+    ['another webhook with the token', { ...guards, details: { causes: [{ ...cause, reason: 'theirs' }] } }],
+    ['the token in its message only', { ...guards, message: 'token-1', details: {} }],
+    ['no causes: a missing permission', { code: 403, reason: 'Forbidden', message: 'no rights' }],
+    ['a 500 with the cause', { ...guards, code: 500 }],
+    ['a 409 with the cause', { ...guards, code: 409 }],
+    ['an empty answer', {}],
+    ['our policy’s refusal with another token', replaced('token-1', 'token-2')],
+    ['with a token that begins with ours', replaced('token-1', 'token-10')],
+    ['by another policy', replaced(POLICY.locked, 'theirs')],
+    ['by another binding of it', replaced(`binding '${POLICY.locked}'`, "binding 'theirs'")],
+    ['of another quota', replaced(PROOF_QUOTA, 'quota')],
+    ['in another policy’s words', replaced(PROOF_WORDS, 'no: ')],
+    [
+      'in a webhook’s message, with the very cause',
+      { ...policys, message: `admission webhook "theirs" denied the request: ${refusal}` },
+    ],
+    [
+      'in a webhook’s message that ends as ours',
+      { ...policys, message: `admission webhook "theirs" denied the request: ${message}` },
+    ],
+    ['without the cause', { ...policys, details: {} }],
+    ['with a 422', { ...policys, code: 422 }],
+  ])('%s', async (_, status) => {
+    expect(await prove(refusing(status), 'tenant', 'token-1')).toEqual({
+      proven: false,
+      why: expect.stringContaining('ApiError'),
+    });
+  });
+
+  test('no refusal at all', async () => {
+    const cluster = answering(() => Promise.resolve({}));
+    expect(await prove(cluster, 'tenant', 'token-1')).toMatchObject({ proven: false });
+  });
+
+  test('no answer: rejects, and is tried again', async () => {
+    const cluster = answering(() => Promise.reject(new Unreachable('no answer')));
+    await expect(prove(cluster, 'tenant', 'token-1')).rejects.toThrow(Unreachable);
+  });
+});
+
+describe('proveInTime', () => {
+  /** Goes on only while it is waited for. */
+  function newClock(): Clock {
+    let elapsed = 0;
+    return {
+      elapsed: () => elapsed,
+      now: () => new Date(elapsed),
+      after: (ms, work) => {
+        elapsed += ms;
+        work();
+        return () => undefined;
+      },
+    };
+  }
+
+  const late = { code: 403, reason: 'Forbidden', message: 'no rights' };
+
+  test.each<[string, (undefined | Status)[], number, boolean]>([
+    ['at once', [guards], 1, true],
+    ['the API server has not heard of the lock yet', [undefined, undefined, guards], 3, true],
+    ['nobody ever refuses', [], 11, false],
+    ['another refusal is no reason to ask again', [undefined, late, guards], 2, false],
+  ])('%s', async (...[, answers, asked, proven]) => {
+    let count = 0;
+    const cluster = answering(() => {
+      const status = answers[count];
+      count += 1;
+      return status === undefined
+        ? Promise.resolve({})
+        : Promise.reject(new ApiError('POST /', status, new Date(0)));
+    });
+    const proof = await proveInTime({ cluster, clock: newClock() }, 'tenant', 'token-1');
+    expect({ proven: proof.proven, count }).toEqual({ proven, count: asked });
+  });
+});

@@ -1,0 +1,72 @@
+import { pause, type Clock } from '../runtime/clock.ts';
+import { POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { ApiError, describeError } from '../kubernetes/errors.ts';
+import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+
+export type Proof =
+  | { readonly proven: true }
+  | {
+      readonly proven: false;
+      readonly why: string;
+      /** Nobody refused: this API server's own cache of namespaces may not have heard of the lock yet. */
+      readonly isOpen?: true;
+    };
+
+/** What is less than SETTLE_MS or a busy API server asks for; the namespace is locked for as long. */
+const HEARD = { withinMs: 1_000, everyMs: 100 };
+
+/**
+ * Proves that the guard stands before this namespace, in this API server, now: a dry-run CREATE of a ResourceQuota must
+ * be refused with 403 and the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
+ * Anything else, a 500 or another policy's refusal included, is no proof. Rejects only when there was no answer at all.
+ */
+export async function prove(cluster: Cluster, namespace: string, token: string): Promise<Proof> {
+  const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };
+  try {
+    await cluster.create(RESOURCE_QUOTAS, quota, { dryRun: true });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return isWebhooks(error, token) || isPolicys(error, token)
+      ? { proven: true }
+      : { proven: false, why: `the guard did not refuse the proof, but: ${describeError(error)}` };
+  }
+  const why = 'the guard does not stand before this namespace: the proof was not refused';
+  return { proven: false, why, isOpen: true };
+}
+
+/** The same, asked again for a moment while nobody refuses. */
+export async function proveInTime(
+  { cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock },
+  namespace: string,
+  token: string,
+): Promise<Proof> {
+  const until = clock.elapsed() + HEARD.withinMs;
+  for (;;) {
+    const proof = await prove(cluster, namespace, token);
+    if (proof.proven || proof.isOpen !== true || clock.elapsed() >= until) return proof;
+    await pause(clock, HEARD.everyMs);
+  }
+}
+
+const isWebhooks = ({ code, status }: ApiError, token: string): boolean =>
+  code === 403 &&
+  (status.details?.causes ?? []).some(
+    ({ reason, message }) => reason === WEBHOOK.locked && message === token,
+  );
+
+/**
+ * A policy's refusal says who refused in its text only (apiserver, policy/validating/dispatcher.go), once in the message
+ * and once as a cause. A webhook writes its causes as it likes, but its message begins with its own name; another
+ * policy's begins with that policy's: so both texts have to be ours, whole.
+ */
+function isPolicys({ code, status }: ApiError, token: string): boolean {
+  const refusal =
+    `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
+    `${PROOF_WORDS}${token}`;
+  return (
+    code === 403 &&
+    status.message === `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}` &&
+    (status.details?.causes ?? []).some(({ message }) => message === refusal)
+  );
+}

@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../runtime/clock.ts';
+import { fingerprint } from '../domain/fingerprint.ts';
+import { FIELD_MANAGER } from '../domain/names.ts';
+import type { EventReport } from '../domain/verdict/report.ts';
+import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
+import type { Log } from '../runtime/log.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import {
+  describeError,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  isTerminating,
+} from '../kubernetes/errors.ts';
+import { EVENTS, VMMRQS } from '../kubernetes/resources.ts';
+
+const MAX_MESSAGE = 1_024;
+const ATTEMPTS = 4;
+
+/** What reports are written with: a report that cannot be written is logged, and stops nothing. */
+export interface Reporter {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Writes Kubernetes Events, all at once; one that is there already is not written again. */
+export async function writeEvents(
+  { cluster, clock, log }: Reporter,
+  reports: readonly EventReport[],
+): Promise<void> {
+  await Promise.all(
+    reports.map(async (report) => {
+      try {
+        await createEvent(cluster, report, clock.now());
+      } catch (error) {
+        log('warn', `an Event was not written: ${describeError(error)}`, { reason: report.reason });
+      }
+    }),
+  );
+}
+
+async function createEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
+  const { on, type, reason, message, key } = report;
+  const now = at.toISOString();
+  // The same cause gives the same name: a repeated report is refused as AlreadyExists.
+  const name = `${on.name.slice(0, 200)}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
+  try {
+    await cluster.create(EVENTS, {
+      metadata: { name, namespace: on.namespace },
+      involvedObject: on,
+      reason,
+      message: message.slice(0, MAX_MESSAGE),
+      type,
+      count: 1,
+      firstTimestamp: now,
+      lastTimestamp: now,
+      source: { component: FIELD_MANAGER },
+    });
+  } catch (error) {
+    // The namespace may be on its way out (403, NotFound of the namespace): nobody is left to read it.
+    if (!isAlreadyExists(error) && !isNotFound(error) && !isTerminating(error)) throw error;
+  }
+}
+
+/**
+ * Brings a VMMRQ's status to what `next` makes of the newest one; a write that lost a race is made again from what is
+ * there now, one that changes nothing is not made.
+ */
+export async function writeVmmrqStatus(
+  { cluster, log }: Reporter,
+  vmmrq: Vmmrq,
+  next: (newest: Vmmrq) => VmmrqStatus,
+): Promise<void> {
+  const { name, namespace = '' } = vmmrq.metadata;
+  try {
+    let newest: Vmmrq | undefined = vmmrq;
+    for (let attempt = 1; newest !== undefined && attempt <= ATTEMPTS; attempt += 1) {
+      newest = await tryStatus(cluster, newest, next(newest));
+    }
+  } catch (error) {
+    if (isNotFound(error)) return;
+    log('warn', `the status of a VMMRQ was not written: ${describeError(error)}`, { namespace, name });
+  }
+}
+
+/** undefined: written, or nothing to write; else the newest object, to try again with. */
+async function tryStatus(cluster: Cluster, vmmrq: Vmmrq, status: VmmrqStatus): Promise<Vmmrq | undefined> {
+  // The API server writes the keys in another order, and what is undefined not at all.
+  if (isDeepStrictEqual(JSON.parse(JSON.stringify(status)), vmmrq.status)) return undefined;
+  try {
+    await cluster.replace(VMMRQS, { ...vmmrq, status }, { subresource: 'status' });
+    return undefined;
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+  }
+  const { name, namespace = '' } = vmmrq.metadata;
+  return (await cluster.get(VMMRQS, { name, namespace })).object;
+}

@@ -1,0 +1,151 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { amountOf, aHardList, aVmmrqList } from '../../../test/support/builders/arbitraries.ts';
+import { NOW } from '../../../test/support/builders/object.ts';
+import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
+import { aVmmrq, giving, sharing } from '../../../test/support/builders/snapshot.ts';
+import { allowanceFrom, percentOf } from './allowance.ts';
+import { canonicalKey, isChargedByPods } from './charged.ts';
+import { raisedQuota } from './grant.ts';
+import type { ResourceList, Vmmrq } from '../objects.ts';
+import { formatQuantity } from '../quantity.ts';
+import { missingOf } from './room.ts';
+
+const allowed = (list: ResourceList, key: string, ...vmmrqs: Vmmrq[]): Record<string, string> => {
+  const { fixed, most } = allowanceFrom(vmmrqs)(aQuota(hard(list)), key);
+  return { fixed: formatQuantity(fixed), most: formatQuantity(most) };
+};
+
+const wholly = (...changes: Parameters<typeof aVmmrq>): Vmmrq =>
+  aVmmrq(...changes, (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, raisePolicy: 'Fixed' } }));
+
+describe('allowanceFrom', () => {
+  test.each<[string, [ResourceList, Vmmrq[]], [string, string]]>([
+    ['nobody gives', [{ cpu: '10' }, []], ['0', '0']],
+    ['an amount', [{ cpu: '10' }, [aVmmrq(giving({ 'requests.cpu': '1' }))]], ['0', '1']],
+    ['an amount, whole', [{ cpu: '10' }, [wholly(giving({ 'requests.cpu': '1' }))]], ['1', '1']],
+    ['a part of what the quota has', [{ cpu: '10' }, [aVmmrq(sharing('30%'))]], ['0', '3']],
+    ['a part of a CPU: thousandths', [{ cpu: '1.001' }, [aVmmrq(sharing('33%'))]], ['0', '330m']],
+    ['a part of bytes: whole ones', [{ memory: '1000001' }, [aVmmrq(sharing('1%'))]], ['0', '10000']],
+    ['a part of few pods: none', [{ pods: '9' }, [aVmmrq(sharing('10%'))]], ['0', '0']],
+    ['all of it', [{ 'requests.nvidia.com/gpu': '7' }, [aVmmrq(sharing('100%'))]], ['0', '7']],
+    ['no quantity of it', [{ cpu: '10' }, [aVmmrq(sharing('300%')), aVmmrq(sharing('x'))]], ['0', '0']],
+    [
+      'both, and several',
+      [{ cpu: '10' }, [aVmmrq(giving({ cpu: '1' }), sharing('10%')), aVmmrq(sharing('5%'))]],
+      ['0', '2500m'],
+    ],
+    [
+      'Fixed, Exact, and nothing said: Exact',
+      [
+        { cpu: '10' },
+        [wholly(giving({ cpu: '1' })), aVmmrq(sharing('50%', 'Exact')), aVmmrq(giving({ cpu: '2' }))],
+      ],
+      ['1', '8'],
+    ],
+    ['what pods are not charged for', [{ services: '10' }, [aVmmrq(sharing('50%'))]], ['0', '0']],
+  ])('%s', (_, [list, vmmrqs], [fixed, most]) => {
+    expect(allowed(list, Object.keys(list)[0] ?? '', ...vmmrqs)).toEqual({ fixed, most });
+  });
+
+  test('a key that the quota does not have', () => {
+    expect(allowed({ cpu: '1' }, 'memory', aVmmrq(giving({ memory: '1Gi' })))).toEqual({
+      fixed: '0',
+      most: '0',
+    });
+  });
+
+  test.each([
+    ['30%', 30n],
+    ['0%', 0n],
+    ['100%', 100n],
+    ['101%', undefined],
+    ['030%', undefined],
+    ['30', undefined],
+  ])('%s', (text, want) => {
+    expect(percentOf(aVmmrq(sharing(text)))).toBe(want);
+  });
+});
+
+describe('by how much', () => {
+  const QUOTA = aQuota(
+    hard({ pods: '10', 'requests.cpu': '4', 'limits.cpu': '8' }),
+    used({ pods: '1', 'requests.cpu': '3500m', 'limits.cpu': '2' }),
+  );
+  const need = { pods: '1', 'requests.cpu': '1', 'limits.cpu': '2' };
+  const raised = (quota = QUOTA, ...vmmrqs: Vmmrq[]): ResourceList | undefined =>
+    raisedQuota(quota, {
+      token: 't',
+      migrations: [],
+      vmmrqs,
+      now: NOW,
+      quotas: [{ name: 'quota', uid: 'uid-of-quota', need }],
+    })?.spec.hard;
+  const exactly = (...changes: Parameters<typeof aVmmrq>): Vmmrq =>
+    aVmmrq(...changes, (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, raisePolicy: 'Exact' } }));
+  const all = giving({ pods: '5', 'requests.cpu': '2', 'limits.cpu': '9' });
+
+  test.each<[string, Vmmrq[], ResourceList]>([
+    ['Fixed: all that is given', [wholly(all)], { pods: '15', 'requests.cpu': '6', 'limits.cpu': '17' }],
+    ['Exact: what is missing, where it is', [exactly(all)], { 'requests.cpu': '4500m' }],
+    ['Exact: never more than is given', [exactly(giving({ cpu: '300m' }))], { 'requests.cpu': '4300m' }],
+    ['Exact of a part', [exactly(sharing('50%'))], { 'requests.cpu': '4500m' }],
+    [
+      'Fixed first, Exact for the rest',
+      [wholly(giving({ cpu: '200m', pods: 1 })), exactly(all)],
+      { pods: '11', 'requests.cpu': '4500m' },
+    ],
+  ])('%s', (_, vmmrqs, want) => {
+    expect(raised(QUOTA, ...vmmrqs)).toEqual({ ...QUOTA.spec.hard, ...want });
+  });
+
+  test('Exact where room has come back: no raise at all', () => {
+    expect(raised(used({ 'requests.cpu': '3' })(QUOTA), exactly(all))).toBeUndefined();
+  });
+
+  test('Exact where nobody knows what is used: all that is given', () => {
+    const uncounted = aQuota(hard({ 'requests.cpu': '4' }), (quota) => ({ ...quota, status: {} }));
+    expect(raised(uncounted, exactly(all))).toEqual({ 'requests.cpu': '6' });
+  });
+
+  test('a lock of before, which does not say what is needed: all that is given', () => {
+    const order = { token: 't', migrations: [], vmmrqs: [exactly(all)], now: NOW };
+    const before = { ...order, quotas: [{ name: 'quota', uid: 'uid-of-quota' }] };
+    const want = { pods: '15', 'requests.cpu': '6', 'limits.cpu': '17' };
+    expect(raisedQuota(QUOTA, before)?.spec.hard).toEqual(want);
+    expect(raisedQuota(QUOTA, order)?.spec.hard).toEqual(want);
+  });
+
+  test('whatever is given and needed: by no more than is given (I5), and by enough where enough is given', () => {
+    const aGift = fc.record({
+      list: aVmmrqList,
+      percent: fc.nat({ max: 100 }),
+      policy: fc.constantFrom('Fixed' as const, 'Exact' as const),
+    });
+    fc.assert(
+      fc.property(aHardList, aHardList, fc.array(aGift, { maxLength: 3 }), (list, wanted, gifts) => {
+        const vmmrqs = gifts.map(({ list: gives, percent, policy }) =>
+          aVmmrq(giving(gives), sharing(`${String(percent)}%`, policy)),
+        );
+        const quota = aQuota(hard(list), used({}));
+        const asked = Object.fromEntries(
+          Object.entries(wanted).map(([key, text]) => [canonicalKey(key), text]),
+        );
+        const written = raisedQuota(quota, {
+          token: 't',
+          migrations: [],
+          vmmrqs,
+          now: NOW,
+          quotas: [{ name: 'quota', uid: 'uid-of-quota', need: asked }],
+        });
+        for (const [key, text] of Object.entries(list)) {
+          const by = amountOf(written?.spec.hard?.[key] ?? text) - amountOf(text);
+          const { most } = allowanceFrom(vmmrqs)(quota, key);
+          const wants = isChargedByPods(key) ? (missingOf(quota, key, asked) ?? 0n) : 0n;
+          expect(by).toBeGreaterThanOrEqual(wants < most ? wants : most);
+          expect(by).toBeLessThanOrEqual(most);
+        }
+      }),
+    );
+  });
+});

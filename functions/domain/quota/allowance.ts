@@ -1,0 +1,64 @@
+import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
+import type { RaisePolicy, ResourceQuota, Vmmrq } from '../objects.ts';
+import { parseQuantity, storableOf, type Amount } from '../quantity.ts';
+
+/** What a VMMRQ that says nothing asks for: what is not raised cannot be taken by others. */
+export const DEFAULT_POLICY: RaisePolicy = 'Exact';
+
+/** What the VMMRQs of a namespace give together for one key of one quota. */
+export interface Allowance {
+  /** By those of policy Fixed: raised by, whatever is missing. */
+  readonly fixed: Amount;
+  /** By all: never raised by more (I5). */
+  readonly most: Amount;
+}
+
+/** By quota and key, as the quota spells it. The quota must not be raised: a percentage is of its own spec.hard. */
+export type AllowanceOf = (quota: ResourceQuota, key: string) => Allowance;
+
+const NOTHING: Allowance = { fixed: 0n, most: 0n };
+
+/** What VMMRQs give adds up: the amounts, and the percentages of what the quota has. */
+export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
+  const parts = vmmrqs.map((vmmrq) => ({
+    isFixed: (vmmrq.spec.raisePolicy ?? DEFAULT_POLICY) === 'Fixed',
+    amounts: amountsGiven([vmmrq]),
+    percent: percentOf(vmmrq) ?? 0n,
+  }));
+  return (quota, key) => {
+    const hard = quota.spec.hard?.[key];
+    if (hard === undefined || !isChargedByPods(key)) return NOTHING;
+    const canonical = canonicalKey(key);
+    let { fixed, most } = NOTHING;
+    for (const { isFixed, amounts, percent } of parts) {
+      const part = (amounts.get(canonical) ?? 0n) + share(canonical, parseQuantity(hard), percent);
+      most += part;
+      if (isFixed) fixed += part;
+    }
+    // More would be stored than is given (I5): the API server rounds up.
+    return { fixed: storableOf(fixed), most: storableOf(most) };
+  };
+}
+
+const PERCENTAGE = /^(100|[1-9]?[0-9])%$/;
+
+/** Hundredths; undefined when the VMMRQ has none, or one that cannot be used. */
+export function percentOf({ spec }: Vmmrq): bigint | undefined {
+  const digits = PERCENTAGE.exec(spec.additionalMigrationPercentage ?? '')?.[1];
+  return digits === undefined ? undefined : BigInt(digits);
+}
+
+const ONE = parseQuantity('1');
+const MILLI = parseQuantity('1m');
+
+/** Down to what the API server takes: whole bytes, pods and devices, thousandths of a CPU. */
+function share(key: string, hard: Amount, percent: bigint): Amount {
+  const unit = key.endsWith('.cpu') ? MILLI : ONE;
+  return ((hard * percent) / 100n / unit) * unit;
+}
+
+/** By how much to raise when this much is missing; undefined: nobody knows, so by all that is given. */
+export function raiseBy({ fixed, most }: Allowance, missing: Amount | undefined): Amount {
+  const wanted = missing === undefined || missing > most ? most : missing;
+  return wanted > fixed ? wanted : fixed;
+}

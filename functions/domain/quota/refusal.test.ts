@@ -1,0 +1,159 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { aQuantityText } from '../../../test/support/builders/arbitraries.ts';
+import { aMigration, aVmi } from '../../../test/support/builders/kubevirt.ts';
+import { aFailure, exceeded, forbidden } from '../../../test/support/builders/refusal.ts';
+import { canonicalKey } from './charged.ts';
+import { referenceOf } from '../migration.ts';
+import { POLICY, WEBHOOK } from '../names.ts';
+import { parseQuantity } from '../quantity.ts';
+import { parseRefusal, refusalsOf, type Refusal } from './refusal.ts';
+
+const said = (text: string): string => `Error creating pod: ${text}`;
+
+/** As harvester#3124 has it. */
+const REAL =
+  'Error creating pod: pods "virt-launcher-vm1-x7k2p" is forbidden: exceeded quota: default-gmp6p, ' +
+  'requested: limits.memory=17405661185, used: limits.memory=52216983555, limited: limits.memory=64Gi';
+
+describe('parseRefusal', () => {
+  test.each([REAL, `(combined from similar events): ${REAL}`])('%s', (message) => {
+    expect(parseRefusal(message)).toEqual({
+      kind: 'exceeded',
+      quota: 'default-gmp6p',
+      requested: new Map([['limits.memory', parseQuantity('17405661185')]]),
+      text: REAL.slice('Error creating pod: '.length),
+    });
+  });
+
+  test.each<[string, Refusal['kind']]>([
+    [
+      forbidden('failed quota: q: must specify limits.cpu for: compute; limits.memory for: a,b'),
+      'mustSpecify',
+    ],
+    [forbidden('status unknown for quota: q, resources: limits.cpu,pods'), 'statusUnknown'],
+    [forbidden('insufficient quota to consume: requests.cpu'), 'uncovered'],
+    [forbidden('insufficient quota to match these scopes: [{PriorityClass In [high]}]'), 'uncovered'],
+    [forbidden('maximum memory usage per Container is 1Gi, but limit is 2Gi'), 'limitRange'],
+    [
+      forbidden('[maximum cpu usage per Pod is 1, but limit is 2, minimum memory usage per Pod is 1]'),
+      'limitRange',
+    ],
+    [forbidden('cpu max limit to request ratio per Container is 2, but provided ratio is 4.0'), 'limitRange'],
+    [forbidden('violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false'), 'podSecurity'],
+    [forbidden("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"), 'policy'],
+    [forbidden('unable to validate against any security context constraint: []'), 'policy'],
+    ['admission webhook "a.example.com" denied the request: exceeded quota: q, requested: ', 'policy'],
+    ['Internal error occurred: failed calling webhook "a.example.com": no endpoints', 'policy'],
+    [
+      'Pod "virt-launcher-vm0-x" is invalid: spec.containers[0].resources.requests: Invalid value: "1Gi"',
+      'policy',
+    ],
+    // Cut off, or with an amount that is none: no figures to rely on.
+    [forbidden('exceeded quota: q, requested: pods=1, used: po'), 'policy'],
+    [forbidden('exceeded quota: q, requested: pods=many, used: pods=1, limited: pods=1'), 'policy'],
+    [forbidden('exceeded quota: q, requested: pods=1,, used: pods=1, limited: pods=1'), 'policy'],
+  ])('%s', (text, kind) => {
+    expect(parseRefusal(said(text))).toMatchObject({ kind, text });
+  });
+
+  test.each([
+    'Error creating attachment pod: pods "hp-volume-x" is forbidden: exceeded quota: q, requested: pods=1',
+    'Error creating a Migration: something',
+    said('the server was unable to return a response in the time allotted'),
+    said('Operation cannot be fulfilled on resourcequotas "q": the object has been modified'),
+    said(`admission webhook "${WEBHOOK.locked}" denied the request: the namespace is locked`),
+    said(`Internal error occurred: failed calling webhook "${WEBHOOK.locked}": failed to call webhook: EOF`),
+    ...Object.values(POLICY).map((name) =>
+      said(forbidden(`ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: locked`)),
+    ),
+    '',
+  ])("'%s' says nothing of the target pod", (message) => {
+    expect(parseRefusal(message)).toBeUndefined();
+  });
+
+  const aName = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,20}[a-z0-9])?$/);
+  const aKey = fc.constantFrom('pods', 'cpu', 'limits.memory', 'hugepages-2Mi', 'requests.nvidia.com/gpu');
+
+  test('whatever is exceeded is read back exactly', () => {
+    fc.assert(
+      fc.property(
+        aName,
+        fc.dictionary(aKey, aQuantityText, { minKeys: 1, noNullPrototype: true }),
+        (quota, list) => {
+          const text = Object.entries(list)
+            .toSorted()
+            .map((pair) => pair.join('='))
+            .join(',');
+          const refusal = parseRefusal(said(exceeded(quota, text)));
+          expect(refusal).toMatchObject({ kind: 'exceeded', quota });
+          const want = Object.entries(list).map(([key, amount]) => [
+            canonicalKey(key),
+            parseQuantity(amount),
+          ]);
+          expect(refusal?.kind === 'exceeded' ? Object.fromEntries(refusal.requested) : {}).toEqual(
+            Object.fromEntries(want),
+          );
+        },
+      ),
+    );
+  });
+
+  test('any text is read or left, never thrown at; any change of a real one gives no figure out of nothing', () => {
+    const mangled = fc
+      .tuple(fc.nat({ max: REAL.length }), fc.nat({ max: 12 }), fc.string({ unit: 'binary', maxLength: 8 }))
+      .map(([at, cut, put]) => REAL.slice(0, at) + put + REAL.slice(at + cut));
+    fc.assert(
+      fc.property(fc.oneof(mangled, fc.string({ unit: 'binary' })), (text) => {
+        const refusal = parseRefusal(text);
+        if (refusal?.kind !== 'exceeded') return;
+        for (const amount of refusal.requested.values()) expect(amount).toBeGreaterThanOrEqual(0n);
+        expect(refusal.quota).not.toMatch(/[\s,]/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+const aBlocked = (): Parameters<typeof refusalsOf>[0] => ({
+  migration: aMigration(),
+  waiting: referenceOf(aMigration()),
+});
+
+test('refusalsOf: of an attachment pod, where that is what is waited for', () => {
+  const { migration, waiting } = aBlocked();
+  const events = [
+    aFailure(exceeded('launcher', 'pods=1'), -2),
+    { ...aFailure(''), message: `Error creating attachment pod: ${exceeded('attachment', 'pods=1')}` },
+  ];
+  const quotasOf = (lacks?: 'attachment'): (string | undefined)[] =>
+    refusalsOf({ migration, waiting: { ...waiting, lacks } }, aVmi(), events).map((each) =>
+      'quota' in each ? each.quota : undefined,
+    );
+  expect(quotasOf('attachment')).toEqual(['attachment']);
+  expect(quotasOf()).toEqual(['launcher']);
+});
+
+test('refusalsOf: of one second the one that was written last comes first', () => {
+  const written = (quota: string, resourceVersion: string): ReturnType<typeof aFailure> => {
+    const event = aFailure(exceeded(quota, 'pods=1'), -5);
+    return { ...event, metadata: { ...event.metadata, resourceVersion } };
+  };
+  const events = [written('first', '99'), written('last', '1000'), written('between', '101')];
+  const quotas = refusalsOf(aBlocked(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
+  expect(quotas).toEqual(['last', 'between', 'first']);
+});
+
+test('refusalsOf: of this VM, since the migration began, the newest first, and only what can be read', () => {
+  const events = [
+    aFailure(exceeded('first', 'pods=1'), -60),
+    aFailure(exceeded('last', 'pods=1'), -5),
+    aFailure(exceeded('before', 'pods=1'), -3_601),
+    aFailure(exceeded('at-once', 'pods=1'), -3_600),
+    { ...aFailure(exceeded('another-vm', 'pods=1')), involvedObject: { uid: 'uid-of-vm1' } },
+    { ...aFailure(exceeded('another-reason', 'pods=1')), reason: 'SuccessfulCreate' },
+    aFailure('who knows', -1),
+  ];
+  const quotas = refusalsOf(aBlocked(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
+  expect(quotas).toEqual(['last', 'first', 'at-once']);
+});

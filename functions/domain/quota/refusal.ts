@@ -1,0 +1,136 @@
+import { canonicalKey, type Amounts } from './charged.ts';
+import { KUBEVIRT, POLICY, WEBHOOK } from '../names.ts';
+import type { Blocked } from '../migration.ts';
+import type { KubernetesEvent, VirtualMachineInstance } from '../objects.ts';
+import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
+
+/** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own. */
+export type Refusal =
+  /** No room. `requested` by canonical key: what the pod asks of the keys that lack room, of the first such quota only. */
+  | { readonly kind: 'exceeded'; readonly quota: string; readonly requested: Amounts; readonly text: string }
+  /** A quota of CPU or memory, and a container that says none; or a quota that is not counted yet. */
+  | { readonly kind: 'mustSpecify' | 'statusUnknown'; readonly quota: string; readonly text: string }
+  /** Not about a quota's amounts: no raise helps. */
+  | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy'; readonly text: string };
+
+/** virt-controller's own words before the API server's; client-go's before those, after ten events alike. */
+const PREFIX = {
+  launcher: /^(?:\(combined from similar events\): )?Error creating pod: /,
+  attachment: /^(?:\(combined from similar events\): )?Error creating attachment pod: /,
+} as const;
+const FORBIDDEN = /^pods "[^"]*" is forbidden: /;
+/** After what others filled in: a LimitRange's default limit that is less than the request, say. */
+const INVALID = /^Pod "[^"]*" is invalid: /;
+
+/*
+ * No type tells one refusal from another: all are a 403 with a text. The forms, from kubernetes 1.36:
+ * staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go (CheckRequest), plugin/pkg/admission/
+ * limitranger/admission.go, staging/src/k8s.io/pod-security-admission, apiserver/pkg/admission/plugin/{webhook,policy}.
+ * A quota's name and a resource's have neither commas nor spaces.
+ */
+const EXCEEDED = /^exceeded quota: ([^\s,:]+), requested: (\S+), used: \S*, limited: \S+$/;
+const MUST_SPECIFY = /^failed quota: ([^\s,:]+): must specify /;
+const STATUS_UNKNOWN = /^status unknown for quota: ([^\s,:]+), resources: /;
+const FORMS: readonly (readonly ['uncovered' | 'limitRange' | 'podSecurity' | 'policy', RegExp])[] = [
+  ['uncovered', /^insufficient quota to (?:consume|match these scopes): /],
+  ['limitRange', /^\[?(?:(?:maximum|minimum) \S+ usage per |\S+ max limit to request ratio per )/],
+  ['podSecurity', /^violates PodSecurity "/],
+];
+/** A 403 that it answered; a 500 where it did not answer. */
+const BY_WEBHOOK =
+  /^(?:admission webhook|Internal error occurred: failed calling webhook) "([^"]+)"(?: denied the request|: )/;
+
+const BY_POLICY = /^ValidatingAdmissionPolicy '([^']+)' /;
+
+/** What an Event about a VMI says of a pod of this sort that was refused; undefined: it is about something else. Never throws. */
+export function parseRefusal(message: string, of: keyof typeof PREFIX = 'launcher'): Refusal | undefined {
+  const prefix = PREFIX[of].exec(message)?.[0];
+  return prefix === undefined ? undefined : refusalIn(message.slice(prefix.length));
+}
+
+/** What the API server said. */
+function refusalIn(text: string): Refusal | undefined {
+  const webhook = BY_WEBHOOK.exec(text);
+  if (webhook !== null) return isOurs(webhook[1]) ? undefined : { kind: 'policy', text };
+  if (INVALID.test(text)) return { kind: 'policy', text };
+  const forbidden = FORBIDDEN.exec(text)?.[0];
+  // Anything else (a timeout, a conflict) is tried again and says nothing of the pod.
+  if (forbidden === undefined) return undefined;
+  const why = text.slice(forbidden.length);
+  return isOurs(BY_POLICY.exec(why)?.[1]) ? undefined : forbiddenBecause(why, text);
+}
+
+const OURS: readonly (string | undefined)[] = [WEBHOOK.locked, ...Object.values(POLICY)];
+
+/** Our own guard refused it, or was not there, while the namespace was locked for others: that says nothing of the pod either. */
+const isOurs = (refusing: string | undefined): boolean => OURS.includes(refusing);
+
+function forbiddenBecause(why: string, text: string): Refusal {
+  const [, quota, list] = EXCEEDED.exec(why) ?? [];
+  const requested = list === undefined ? undefined : amountsIn(list);
+  if (quota !== undefined && requested !== undefined) return { kind: 'exceeded', quota, requested, text };
+  for (const [kind, form] of [
+    ['mustSpecify', MUST_SPECIFY],
+    ['statusUnknown', STATUS_UNKNOWN],
+  ] as const) {
+    const name = form.exec(why)?.[1];
+    if (name !== undefined) return { kind, quota: name, text };
+  }
+  const kind = FORMS.find(([, form]) => form.test(why))?.[0];
+  return { kind: kind ?? 'policy', text };
+}
+
+/** "limits.cpu=2,pods=1"; undefined when it is no such list. */
+function amountsIn(list: string): Amounts | undefined {
+  const amounts = new Map<string, Amount>();
+  for (const each of list.split(',')) {
+    const at = each.lastIndexOf('=');
+    const amount = each.slice(at + 1);
+    if (at <= 0 || !isHardQuantity(amount)) return undefined;
+    amounts.set(canonicalKey(each.slice(0, at)), parseQuantity(amount));
+  }
+  return amounts;
+}
+
+/** What the pod asks for, by canonical key, of the keys that any refusal names; the newest says it. */
+export function saidOf(refusals: readonly Refusal[]): Amounts {
+  const said = new Map<string, Amount>();
+  for (const refusal of refusals) {
+    if (refusal.kind !== 'exceeded') continue;
+    for (const [key, amount] of refusal.requested) if (!said.has(key)) said.set(key, amount);
+  }
+  return said;
+}
+
+/** How the API server refused the pod that this migration waits for so far, the newest first. */
+export function refusalsOf(
+  { migration, waiting: { lacks } }: Blocked,
+  { metadata: { uid } }: VirtualMachineInstance,
+  events: readonly KubernetesEvent[],
+): Refusal[] {
+  const since = Date.parse(migration.metadata.creationTimestamp);
+  return events
+    .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
+    .filter((event) => timeOf(event) >= since)
+    .toSorted((one, other) => timeOf(other) - timeOf(one) || writtenAfter(other, one))
+    .flatMap(({ message = '' }) => parseRefusal(message, lacks) ?? []);
+}
+
+/** Whether a pod of one of these VMs was refused in a later second than this, as far as virt-controller told it. */
+export const wasRefusedAfter = (
+  at: number,
+  vms: readonly string[],
+  events: readonly KubernetesEvent[],
+): boolean =>
+  events.some((event) => vms.includes(event.involvedObject.name ?? '') && timeOf(event) >= at + 1_000);
+
+/** Of one second: resource versions of one kind can be compared (kubernetes KEP-5504). Above 0: `one` was written later. */
+const writtenAfter = (one: KubernetesEvent, other: KubernetesEvent): number =>
+  versionOf(one).localeCompare(versionOf(other));
+
+const versionOf = ({ metadata }: KubernetesEvent): string => metadata.resourceVersion.padStart(20, '0');
+
+/** When it happened last, milliseconds; whole seconds, like a migration's creation. */
+function timeOf({ lastTimestamp, metadata }: KubernetesEvent): number {
+  return Date.parse(lastTimestamp ?? metadata.creationTimestamp);
+}

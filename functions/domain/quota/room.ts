@@ -1,0 +1,65 @@
+import { canonicalKey, isChargedByPods, type Amounts, type Shortfall } from './charged.ts';
+import type { ResourceQuota } from '../objects.ts';
+import { parseQuantity, sameQuantity, type Amount } from '../quantity.ts';
+import { enforcesNoMore } from './enforced.ts';
+import type { Blocking } from '../verdict/verdict.ts';
+
+/**
+ * Whether admission can judge a pod by this quota: what is enforced is what the spec says, and what is used is counted,
+ * for every key that pods are charged for. The quota controller never counts a key that it does not know (count/ of a
+ * kind that is not there, say): no pod waits for that. But no key at all is enforced above the spec: unlock would have to
+ * wait for the quota controller.
+ */
+export function isStatusKnown(quota: ResourceQuota): boolean {
+  const { spec, status } = quota;
+  const wanted = spec.hard ?? {};
+  const enforced = status?.hard ?? {};
+  const keys = Object.keys({ ...wanted, ...enforced }).filter(isChargedByPods);
+  const isCounted = keys.every((key) => {
+    const [want, have] = [wanted[key], enforced[key]];
+    if (want === undefined || have === undefined) return false;
+    return sameQuantity(want, have) && status?.used?.[key] !== undefined;
+  });
+  return isCounted && enforcesNoMore(quota);
+}
+
+/** What is taken already, by quota uid and canonical key. */
+export type Taken = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
+
+/** What this quota lacks for `need`, after what others take; empty: it has the room. */
+export function blockingOf(quota: ResourceQuota, need: Amounts, taken: Taken): Blocking[] {
+  const before = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
+  const shortfalls = Object.keys(quota.status?.hard ?? {}).flatMap((key): Shortfall[] => {
+    const canonical = canonicalKey(key);
+    const wanted = need.get(canonical) ?? 0n;
+    const missing = wanted + (before.get(canonical) ?? 0n) - roomOf(quota, key);
+    return wanted > 0n && missing > 0n ? [{ key, missing }] : [];
+  });
+  const reference = { name: quota.metadata.name, uid: quota.metadata.uid };
+  return shortfalls.length === 0 ? [] : [{ quota: reference, shortfalls }];
+}
+
+/** Enforced minus used; negative when a quota was lowered below what runs. */
+const roomOf = ({ status }: ResourceQuota, key: string): Amount =>
+  parseQuantity(status?.hard?.[key] ?? '0') - parseQuantity(status?.used?.[key] ?? '0');
+
+/** What a key lacks for `need` (texts, by canonical key); 0n: nothing. undefined: what is used is not counted yet. */
+export function missingOf(
+  { spec, status }: ResourceQuota,
+  key: string,
+  need: Readonly<Record<string, string>>,
+): Amount | undefined {
+  const wanted = need[canonicalKey(key)];
+  if (wanted === undefined) return 0n;
+  const used = status?.used?.[key];
+  if (used === undefined) return undefined;
+  const missing = parseQuantity(used) + parseQuantity(wanted) - parseQuantity(spec.hard?.[key] ?? '0');
+  return missing > 0n ? missing : 0n;
+}
+
+/** Adds `need` to what is taken of this quota. */
+export function take(taken: Map<string, Map<string, Amount>>, quota: ResourceQuota, need: Amounts): void {
+  const sum = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
+  for (const [key, amount] of need) sum.set(key, (sum.get(key) ?? 0n) + amount);
+  taken.set(quota.metadata.uid, sum);
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from '@jest/globals';
+import { aMigration, aVmi } from '../../../test/support/builders/kubevirt.ts';
+import { labelled } from '../../../test/support/builders/object.ts';
+import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
+import { aClaim, keepingState } from '../../../test/support/builders/refusal.ts';
+import { claimShortfall } from './claims.ts';
+import type { PersistentVolumeClaim, ResourceList } from '../objects.ts';
+
+const full = (limits: ResourceList): string =>
+  claimShortfall(aMigration(), keepingState(), {
+    claims: [aClaim()],
+    quotas: [aQuota(hard(limits), used(limits))],
+  });
+
+describe('claimShortfall', () => {
+  test.each<[ResourceList, string]>([
+    [{ persistentvolumeclaims: '1' }, 'quota lacks persistentvolumeclaims=1'],
+    [{ 'count/persistentvolumeclaims': '3' }, 'quota lacks count/persistentvolumeclaims=1'],
+    [{ 'requests.storage': '10Mi' }, 'quota lacks requests.storage=10Mi'],
+    [
+      { 'gold.storageclass.storage.k8s.io/requests.storage': '1Gi' },
+      'quota lacks gold.storageclass.storage.k8s.io/requests.storage=10Mi',
+    ],
+    [
+      { 'gold.storageclass.storage.k8s.io/persistentvolumeclaims': '1' },
+      'quota lacks gold.storageclass.storage.k8s.io/persistentvolumeclaims=1',
+    ],
+    [{ 'silver.storageclass.storage.k8s.io/requests.storage': '1Gi' }, ''],
+    [{ pods: '1', services: '1', 'count/configmaps': '1' }, ''],
+  ])('%j, all used', (limits, want) => {
+    expect(full(limits)).toBe(want);
+  });
+
+  const LACKING = [aQuota(hard({ persistentvolumeclaims: '1' }), used({ persistentvolumeclaims: '1' }))];
+  const shared = (claim: PersistentVolumeClaim): PersistentVolumeClaim => ({
+    ...claim,
+    spec: { ...claim.spec, accessModes: ['ReadWriteMany'] },
+  });
+
+  test.each<[string, Parameters<typeof claimShortfall>[1], PersistentVolumeClaim[]]>([
+    ['the VM keeps no state', aVmi(), [aClaim()]],
+    ['every node may use its volume', keepingState(), [aClaim(shared)]],
+    ['it has none yet', keepingState(), []],
+    ['only another VM has one', keepingState(), [aClaim(labelled('persistent-state-for', 'vm1'))]],
+    [
+      'the target’s is there already',
+      keepingState(),
+      [aClaim(), aClaim(labelled('persistent-state-for', ''), labelled('kubevirt.io/migrationName', 'mig0'))],
+    ],
+  ])('%s: nothing', (_, vmi, claims) => {
+    expect(claimShortfall(aMigration(), vmi, { claims, quotas: LACKING })).toBe('');
+  });
+
+  test('a quota with a scope does not count it', () => {
+    const quotas = LACKING.map(scoped({ scopes: ['NotTerminating'] }));
+    expect(claimShortfall(aMigration(), keepingState(), { claims: [aClaim()], quotas })).toBe('');
+  });
+});

@@ -1,0 +1,78 @@
+import { describeShortfalls, type Shortfall } from '../quota/charged.ts';
+import { KUBEVIRT } from '../names.ts';
+import type { Migration, PersistentVolumeClaim, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
+import { parseQuantity, type Amount } from '../quantity.ts';
+
+/** The VMI keeps its TPM or EFI on a volume (backend storage): a migration may need a second one of these. */
+export function keepsState({ spec }: VirtualMachineInstance): boolean {
+  const { devices, firmware } = spec?.domain ?? {};
+  return devices?.tpm?.persistent === true || firmware?.bootloader?.efi?.persistent === true;
+}
+
+/** What the quotas lack for the volume claim that virt-controller creates just before the target pod; '' : nothing. */
+export function claimShortfall(
+  migration: Migration,
+  vmi: VirtualMachineInstance,
+  {
+    claims,
+    quotas,
+  }: { readonly claims: readonly PersistentVolumeClaim[]; readonly quotas: readonly ResourceQuota[] },
+): string {
+  const source = keepsState(vmi) ? claimToCopy(migration, claims) : undefined;
+  if (source === undefined) return '';
+  const need = claimUsage(source);
+  const lacking = quotas.filter(isUnscoped).flatMap((quota) => {
+    const missing = shortfallsOf(quota, need);
+    return missing.length === 0 ? [] : [`${quota.metadata.name} lacks ${describeShortfalls(missing)}`];
+  });
+  return lacking.join('; ');
+}
+
+/**
+ * The VM's own claim, where the target needs another: one that only one node may use, and no claim of this migration yet
+ * (kubevirt pkg/storage/backend-storage, PVCForVMI and PVCForMigrationTarget: told by their labels).
+ */
+function claimToCopy(
+  { metadata, spec }: Migration,
+  claims: readonly PersistentVolumeClaim[],
+): PersistentVolumeClaim | undefined {
+  if (claims.some(({ metadata: { labels } }) => labels?.[KUBEVIRT.migrationName] === metadata.name))
+    return undefined;
+  return claims.find(
+    (claim) =>
+      claim.metadata.labels?.[KUBEVIRT.stateOf] === spec.vmiName &&
+      claim.spec.accessModes?.includes('ReadWriteMany') !== true,
+  );
+}
+
+/** Whether a quota counts claims under this key: how many there are and what they hold, in all or by class. */
+export const isClaimed = (key: string): boolean =>
+  /^(count\/|.+\.storageclass\.storage\.k8s\.io\/)?persistentvolumeclaims$|(^|\/)requests\.storage$/.test(
+    key,
+  );
+
+/** What a claim like this is charged (kubernetes pkg/quota/v1/evaluator/core/persistent_volume_claims.go). */
+function claimUsage({ spec }: PersistentVolumeClaim): ReadonlyMap<string, Amount> {
+  const one = parseQuantity('1');
+  const storage = parseQuantity(spec.resources?.requests?.['storage'] ?? '0');
+  const usage = new Map([
+    ['persistentvolumeclaims', one],
+    ['count/persistentvolumeclaims', one],
+    ['requests.storage', storage],
+  ]);
+  if (spec.storageClassName === undefined) return usage;
+  const ofClass = `${spec.storageClassName}.storageclass.storage.k8s.io`;
+  return usage.set(`${ofClass}/persistentvolumeclaims`, one).set(`${ofClass}/requests.storage`, storage);
+}
+
+function shortfallsOf({ status }: ResourceQuota, need: ReadonlyMap<string, Amount>): Shortfall[] {
+  return Object.entries(status?.hard ?? {}).flatMap(([key, hard]) => {
+    const wanted = need.get(key) ?? 0n;
+    const missing = wanted + parseQuantity(status?.used?.[key] ?? '0') - parseQuantity(hard);
+    return wanted > 0n && missing > 0n ? [{ key, missing }] : [];
+  });
+}
+
+/** Scopes are about pods; VolumeAttributesClass, the one of claims, KubeVirt does not set. */
+const isUnscoped = ({ spec }: ResourceQuota): boolean =>
+  (spec.scopes ?? []).length === 0 && (spec.scopeSelector?.matchExpressions ?? []).length === 0;

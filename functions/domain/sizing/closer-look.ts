@@ -1,0 +1,52 @@
+import { canonicalKey, isChargedByPods } from '../quota/charged.ts';
+import { isClaimed } from './claims.ts';
+import { withoutDefaults } from './limit-ranges.ts';
+import type { Container, Pod, ResourceQuota } from '../objects.ts';
+import type { Refusal } from '../quota/refusal.ts';
+
+/**
+ * Whether a LimitRange can make a difference: it fills in what a container does not say, and some quota asks for just
+ * that; or it is what refused a pod. Else nobody needs to read the LimitRanges of the namespace.
+ */
+export function asksForLimitRanges(
+  pods: readonly Pod[],
+  quotas: readonly ResourceQuota[],
+  refusals: readonly Refusal[],
+): boolean {
+  if (refusals.some(({ kind }) => kind === 'limitRange')) return true;
+  const asked = quotas.flatMap(askedBy);
+  return pods.map(withoutDefaults).some(({ spec: { containers, initContainers = [] } }) => {
+    const all = [...containers, ...initContainers];
+    return asked.some((where) => all.some((container) => isOpen(container, where)));
+  });
+}
+
+type Where = readonly ['requests' | 'limits', string];
+
+/** Where containers say what the quota looks at; a scope of BestEffort looks at their requests and limits. */
+function askedBy({ spec }: ResourceQuota): Where[] {
+  const scopes = [
+    ...(spec.scopes ?? []),
+    ...(spec.scopeSelector?.matchExpressions ?? []).map(({ scopeName }) => scopeName),
+  ];
+  const byQuality: readonly Where[] = scopes.some((scope) => scope.endsWith('BestEffort'))
+    ? [
+        ['requests', 'cpu'],
+        ['requests', 'memory'],
+      ]
+    : [];
+  const byKeys = Object.keys(spec.hard ?? {})
+    .filter(isChargedByPods)
+    .flatMap((key): Where[] => {
+      const [, kind, resource] = /^(requests|limits)\.(.+)$/.exec(canonicalKey(key)) ?? [];
+      return (kind === 'requests' || kind === 'limits') && resource !== undefined ? [[kind, resource]] : [];
+    });
+  return [...byQuality, ...byKeys];
+}
+
+const isOpen = ({ resources }: Container, [kind, resource]: Where): boolean =>
+  resources?.[kind]?.[resource] === undefined;
+
+/** Whether some quota counts volume claims at all. */
+export const asksForClaims = (quotas: readonly ResourceQuota[]): boolean =>
+  quotas.some(({ spec }) => Object.keys(spec.hard ?? {}).some(isClaimed));

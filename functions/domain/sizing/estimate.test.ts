@@ -1,0 +1,286 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { aContainer, aLauncher, anInit, aVmi, podSpec } from '../../../test/support/builders/kubevirt.ts';
+import { aNamespace } from '../../../test/support/builders/namespace.ts';
+import { annotated, labelled } from '../../../test/support/builders/object.ts';
+import { aQuota, hard } from '../../../test/support/builders/quota.ts';
+import { aLimitRange, exceeded } from '../../../test/support/builders/refusal.ts';
+import { renderLauncherPod } from '../../../test/cluster/kubevirt/launcher-pod.ts';
+import { newVirtualMachineInstance } from '../../../test/cluster/kubevirt/objects.ts';
+import type { Vmi } from '../../../test/cluster/kubevirt/types.ts';
+import type { Amounts } from '../quota/charged.ts';
+import { estimate, type EstimateInput } from './estimate.ts';
+import type { Pod, VirtualMachineInstance } from '../objects.ts';
+import { podUsage } from './pod-usage.ts';
+import { formatQuantity, parseQuantity } from '../quantity.ts';
+import { parseRefusal, type Refusal } from '../quota/refusal.ts';
+
+const estimated = (different: Partial<EstimateInput> = {}): Amounts =>
+  estimate({
+    source: aLauncher(),
+    vmi: aVmi(),
+    namespace: aNamespace(),
+    quotas: [],
+    limitRanges: [],
+    overheadRatio: parseQuantity('1'),
+    autoLimits: true,
+    refusals: [],
+    ...different,
+  }).need;
+
+const inWords = (amounts: Amounts): Record<string, string> =>
+  Object.fromEntries([...amounts].map(([key, amount]) => [key, formatQuantity(amount)]));
+
+const refusedFor = (list: string, quota = 'quota'): Refusal => {
+  const refusal = parseRefusal(`Error creating pod: ${exceeded(quota, list)}`);
+  if (refusal === undefined) throw new Error('no refusal');
+  return refusal;
+};
+
+const withSpec = (
+  spec: NonNullable<VirtualMachineInstance['spec']>,
+  status: VirtualMachineInstance['status'] = {},
+): VirtualMachineInstance => ({ ...aVmi(), spec, status });
+
+const SOURCE = aLauncher(
+  'vm0',
+  podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' }, { cpu: '1' })] }),
+);
+
+describe('estimate', () => {
+  test.each<[string, Partial<EstimateInput>, Record<string, string>]>([
+    ['nothing changed', {}, { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1412828864' }],
+    [
+      'a refusal names keys: its figures',
+      { refusals: [refusedFor('cpu=1200m,limits.memory=5Gi')] },
+      { pods: '1', 'requests.cpu': '1200m', 'requests.memory': '1412828864', 'limits.memory': '5368709120' },
+    ],
+    [
+      'of several refusals the newest of each key, less than the estimate as well',
+      { refusals: [refusedFor('requests.cpu=900m'), refusedFor('cpu=2,memory=1', 'other')] },
+      { pods: '1', 'requests.cpu': '900m', 'requests.memory': '1' },
+    ],
+    [
+      'a change of the VM waits, and a refusal may be from before it: the greater',
+      {
+        vmi: labelled('kubevirt.io/outdatedLauncherImage', '')(aVmi()),
+        refusals: [refusedFor('requests.memory=1412828864,requests.cpu=2')],
+      },
+      { pods: '1', 'requests.cpu': '2', 'requests.memory': String(1412828864 + 64 * 1024 ** 2) },
+    ],
+    [
+      'an older launcher: the overhead may have grown, by the ratio that the KubeVirt CR sets',
+      {
+        vmi: labelled('kubevirt.io/outdatedLauncherImage', '')(aVmi()),
+        overheadRatio: parseQuantity('1.5'),
+      },
+      { pods: '1', 'requests.cpu': '1005m', 'requests.memory': String(1412828864 + 96 * 1024 ** 2) },
+    ],
+    [
+      'CPUs hotplugged: the request as the VMI says it',
+      {
+        source: SOURCE,
+        vmi: withSpec(
+          { domain: { cpu: { sockets: 2 }, resources: { requests: { cpu: '1500m' } } } },
+          { currentCPUTopology: { sockets: 1, cores: 1, threads: 1 } },
+        ),
+      },
+      { pods: '1', 'requests.cpu': '1500m', 'limits.cpu': '2', 'requests.memory': String(1032 * 1024 ** 2) },
+    ],
+    [
+      'CPUs hotplugged: else in proportion',
+      {
+        source: SOURCE,
+        vmi: withSpec({ domain: { cpu: { sockets: 3 } } }, { currentCPUTopology: { sockets: 1 } }),
+      },
+      { pods: '1', 'requests.cpu': '300m', 'limits.cpu': '3', 'requests.memory': String(1040 * 1024 ** 2) },
+    ],
+    [
+      'CPUs hotplugged: a part of one that the API server rounds up to thousandths',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '400m', memory: '1Gi' })] })),
+        vmi: withSpec({ domain: { cpu: { sockets: 4 } } }, { currentCPUTopology: { sockets: 3 } }),
+      },
+      { pods: '1', 'requests.cpu': '534m', 'requests.memory': String(1032 * 1024 ** 2) },
+    ],
+    [
+      'memory hotplugged: the guest and its page tables',
+      {
+        source: SOURCE,
+        vmi: withSpec({ domain: { memory: { guest: '2Gi' } } }, { memory: { guestRequested: '1Gi' } }),
+      },
+      { pods: '1', 'requests.cpu': '100m', 'limits.cpu': '1', 'requests.memory': String(2050 * 1024 ** 2) },
+    ],
+    [
+      'memory hotplugged on huge pages',
+      {
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ memory: '200Mi', 'hugepages-2Mi': '1Gi' }, {})] }),
+        ),
+        vmi: withSpec(
+          { domain: { memory: { guest: '2Gi', hugepages: { pageSize: '2Mi' } } } },
+          { memory: { guestRequested: '1Gi' } },
+        ),
+      },
+      {
+        pods: '1',
+        'requests.memory': String(202 * 1024 ** 2),
+        'requests.hugepages-2Mi': String(2 * 1024 ** 3),
+      },
+    ],
+    [
+      'a quota has limits by now: KubeVirt adds them, memory by the ratio of the namespace',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' })] })),
+        vmi: withSpec({ domain: { cpu: { cores: 2 } } }),
+        quotas: [aQuota(hard({ 'limits.cpu': '9', 'limits.memory': '9Gi' }))],
+        namespace: labelled('alpha.kubevirt.io/auto-memory-limits-ratio', '1.5')(aNamespace()),
+      },
+      {
+        pods: '1',
+        'requests.cpu': '100m',
+        'requests.memory': String(1024 ** 3),
+        'limits.cpu': '2',
+        'limits.memory': String(1536 * 1024 ** 2),
+      },
+    ],
+    [
+      'a KubeVirt that adds no limits: those of the LimitRange',
+      {
+        autoLimits: false,
+        quotas: [aQuota(hard({ 'limits.cpu': '9', 'limits.memory': '9Gi' }))],
+        limitRanges: [aLimitRange({}, { cpu: '6' })],
+      },
+      { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1412828864', 'limits.cpu': '6' },
+    ],
+    [
+      'a launcher that asks for nothing does not begin to',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [{ name: 'compute' }] })),
+        vmi: withSpec({ domain: { cpu: { sockets: 3 } } }, { currentCPUTopology: { sockets: 1 } }),
+      },
+      { pods: '1' },
+    ],
+    [
+      'the defaults of a LimitRange changed: what it filled in then is replaced by what it says now',
+      {
+        source: annotated(
+          'kubernetes.io/limit-ranger',
+          'LimitRanger plugin set: memory request for container compute; cpu, memory limit for container compute; cpu request for init container init',
+        )(
+          aLauncher(
+            'vm0',
+            podSpec({
+              containers: [aContainer({ cpu: '1', memory: '1Gi' }, { cpu: '2', memory: '3Gi' })],
+              initContainers: [anInit({ cpu: '5' })],
+            }),
+          ),
+        ),
+        limitRanges: [aLimitRange({ cpu: '3', memory: '2Gi' }, { cpu: '4' }), aLimitRange({ cpu: '2' })],
+      },
+      { pods: '1', 'requests.cpu': '3', 'requests.memory': '2147483648', 'limits.cpu': '4' },
+    ],
+  ])('%s', (_, different, want) => {
+    expect(inWords(estimated(different))).toEqual(want);
+  });
+
+  test.each<[string, NonNullable<VirtualMachineInstance['spec']>]>([
+    ['no quantity', { domain: { memory: { guest: 'much' }, resources: { requests: { cpu: '' } } } }],
+    ['negative', { domain: { cpu: { sockets: -1 }, memory: { guest: '-1Gi' } } }],
+    ['nothing', {}],
+  ])('a VMI that says %s: the source pod as it is', (_, spec) => {
+    const vmi = withSpec(spec, { memory: { guestRequested: '1Gi' } });
+    expect(inWords(estimated({ vmi }))).toEqual(inWords(estimated()));
+  });
+});
+
+/** What a launcher of this VMI is charged, as the KubeVirt stand-in renders it. */
+const launcher = (vmi: Vmi, quotas = [aQuota(hard({ pods: '1' }))], ratio = '1'): Pod =>
+  renderLauncherPod({
+    vmi,
+    quotas,
+    configuration: { additionalGuestMemoryOverheadRatio: ratio },
+  }) as unknown as Pod;
+
+const aGuest = fc.record({
+  cpu: fc.integer({ min: 1, max: 8 }),
+  gib: fc.integer({ min: 1, max: 64 }),
+  ratio: fc.constantFrom('1', '1.1', '1.5', '2.37'),
+  ownRequests: fc.boolean(),
+  limited: fc.boolean(),
+});
+
+const running = ({
+  cpu,
+  gib,
+  ownRequests,
+}: Pick<typeof aGuest extends fc.Arbitrary<infer T> ? T : never, 'cpu' | 'gib' | 'ownRequests'>): Vmi => {
+  const memory = `${String(gib)}Gi`;
+  const vmi = newVirtualMachineInstance({ namespace: 'tenant', name: 'vm0', cpu, memory });
+  const requests = ownRequests ? { cpu: String(cpu), memory } : {};
+  const spec = { ...vmi.spec, domain: { ...vmi.spec.domain, resources: { requests } } };
+  const status = {
+    memory: { guestRequested: memory },
+    currentCPUTopology: { cores: cpu, sockets: 1, threads: 1 },
+  };
+  return { ...vmi, metadata: { ...aVmi().metadata, ...vmi.metadata }, spec, status };
+};
+
+describe('against what the KubeVirt stand-in renders', () => {
+  const LIMITS = [aQuota(hard({ 'limits.cpu': '99', 'limits.memory': '99Gi' }))];
+
+  test('nothing changed, or only that a quota got limits: exactly what is charged', () => {
+    fc.assert(
+      fc.property(aGuest, fc.boolean(), (guest, limitsAreNew) => {
+        const vmi = running(guest);
+        const quotas = guest.limited ? LIMITS : [];
+        const source = launcher(vmi, limitsAreNew ? [] : quotas, guest.ratio);
+        const overheadRatio = parseQuantity(guest.ratio);
+        const need = estimated({ source, vmi, quotas, overheadRatio });
+        expect(inWords(need)).toEqual(inWords(podUsage(launcher(vmi, quotas, guest.ratio))));
+      }),
+    );
+  });
+
+  test('CPUs and memory hotplugged, KubeVirt upgraded: never less than what is charged', () => {
+    const change = fc.record({
+      sockets: fc.integer({ min: 1, max: 4 }),
+      moreGib: fc.integer({ min: 0, max: 16 }),
+      // What the overhead grew by, from one KubeVirt to the next (facts/kubevirt.md §2.1).
+      upgradeMib: fc.integer({ min: 0, max: 46 }),
+    });
+    fc.assert(
+      fc.property(aGuest, change, (guest, { sockets, moreGib, upgradeMib }) => {
+        const before = running(guest);
+        const quotas = guest.limited ? LIMITS : [];
+        const gib = `${String(guest.gib + moreGib)}Gi`;
+        const { domain } = before.spec;
+        const requests = guest.ownRequests ? { cpu: String(guest.cpu * sockets), memory: gib } : {};
+        const after: Vmi = {
+          ...before,
+          spec: {
+            ...before.spec,
+            domain: {
+              ...domain,
+              cpu: { ...domain.cpu, sockets },
+              memory: { guest: gib },
+              resources: { requests },
+            },
+          },
+        };
+        const upgraded = upgradeMib > 0 ? labelled('kubevirt.io/outdatedLauncherImage', '')(after) : after;
+        const source = launcher(before, quotas, guest.ratio);
+        const overheadRatio = parseQuantity(guest.ratio);
+        const need = estimated({ source, vmi: upgraded, quotas, overheadRatio });
+        const charged = podUsage(launcher(after, quotas, guest.ratio));
+        const grown = (BigInt(upgradeMib) * parseQuantity('1Mi') * overheadRatio) / parseQuantity('1');
+        for (const [key, amount] of charged) {
+          const more =
+            { 'requests.memory': grown, 'limits.memory': guest.limited ? 2n * grown : 0n }[key] ?? 0n;
+          expect({ key, enough: (need.get(key) ?? 0n) >= amount + more }).toEqual({ key, enough: true });
+        }
+      }),
+    );
+  });
+});

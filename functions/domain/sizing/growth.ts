@@ -1,0 +1,57 @@
+import { KUBEVIRT } from '../names.ts';
+import type { CpuTopology, VirtualMachineInstance } from '../objects.ts';
+import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
+
+/** What the VMI itself says will be different in its next launcher pod (facts/kubevirt.md §2.2). */
+export interface Growth {
+  /** Virtual CPUs of the source pod and of the target. */
+  readonly vcpus: { readonly before: bigint; readonly now: bigint };
+  /** More memory for the guest (hotplug). */
+  readonly guest: Amount;
+  /** More memory for what runs beside the guest. */
+  readonly overhead: Amount;
+}
+
+const MI = parseQuantity('1Mi');
+const ONE = parseQuantity('1');
+/** More than the overhead grew from KubeVirt 1.0 to 1.10 (46 MiB; facts/kubevirt.md §2.1, version drift). */
+const UPGRADE = 64n * MI;
+const PER_VCPU = 8n * MI;
+const GUEST_PER_PAGE_TABLE = 512n;
+
+/** `overheadRatio`: KubeVirt's additionalGuestMemoryOverheadRatio, an Amount (1 when unset). What would shrink stays. */
+export function growthOf(vmi: VirtualMachineInstance, overheadRatio: Amount): Growth {
+  const vcpus = vcpusOf(vmi);
+  const guest = guestGrowth(vmi);
+  const upgrade = vmi.metadata.labels?.[KUBEVIRT.outdatedLauncher] === undefined ? 0n : UPGRADE;
+  const more = upgrade + guest / GUEST_PER_PAGE_TABLE + (vcpus.now - vcpus.before) * PER_VCPU;
+  return { vcpus, guest, overhead: wholeUp((more * overheadRatio) / ONE) };
+}
+
+/** Nothing will be different. */
+export const isUnchanged = ({ vcpus, guest, overhead }: Growth): boolean =>
+  vcpus.before === vcpus.now && guest === 0n && overhead === 0n;
+
+function vcpusOf({ spec, status }: VirtualMachineInstance): Growth['vcpus'] {
+  const wanted = count(spec?.domain?.cpu);
+  const before = status?.currentCPUTopology === undefined ? wanted : count(status.currentCPUTopology);
+  return { before, now: wanted > before ? wanted : before };
+}
+
+const count = ({ cores = 1, sockets = 1, threads = 1 }: CpuTopology = {}): bigint =>
+  [cores, sockets, threads].reduce((product, each) => product * BigInt(Math.max(1, each)), 1n);
+
+/** A text of a custom resource need not be a quantity: then it says nothing. */
+export function amountOf(text: string | number | undefined): Amount | undefined {
+  const said = String(text ?? '');
+  return isHardQuantity(said) ? parseQuantity(said) : undefined;
+}
+
+function guestGrowth({ spec, status }: VirtualMachineInstance): Amount {
+  const before = amountOf(status?.memory?.guestRequested);
+  const now = amountOf(spec?.domain?.memory?.guest);
+  return before === undefined || now === undefined || now < before ? 0n : now - before;
+}
+
+/** Up to whole units (bytes). */
+export const wholeUp = (amount: Amount): Amount => ((amount + ONE - 1n) / ONE) * ONE;

@@ -1,0 +1,66 @@
+import type { Amounts } from '../quota/charged.ts';
+import { estimate, estimateAttachment, type Estimate } from './estimate.ts';
+import { isReceiving, sourceAttachmentOf, sourcePodOf, type Blocked } from '../migration.ts';
+import type { Migration, Pod, VirtualMachineInstance } from '../objects.ts';
+import { podUsage } from './pod-usage.ts';
+import { receivedPod } from './receiving.ts';
+import { refusalsOf, type Refusal } from '../quota/refusal.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+
+/** The pod that a blocked migration waits for, and what its size is taken from. */
+export interface MissingPod {
+  readonly blocked: Blocked;
+  readonly vmi: VirtualMachineInstance;
+  /** The pod that it will be like: the source launcher, or that one's attachment pod. */
+  readonly source: Pod;
+  /** Of this pod, the newest first. */
+  readonly refusals: readonly Refusal[];
+}
+
+/** undefined: nothing tells yet how large it is. */
+export function missingPodOf(
+  blocked: Blocked,
+  vmi: VirtualMachineInstance,
+  { pods, events }: NamespaceSnapshot,
+): MissingPod | undefined {
+  const { migration, waiting } = blocked;
+  const refusals = refusalsOf(blocked, vmi, events);
+  const node = vmi.status?.nodeName;
+  const launcher = (): Pod | undefined =>
+    isReceiving(migration) ? receivedPodOf(vmi, refusals) : sourcePodOf(migration, pods, node);
+  const source = waiting.lacks === undefined ? launcher() : sourceAttachmentOf(migration, pods, node);
+  return source === undefined ? undefined : { blocked, vmi, source, refusals };
+}
+
+/** Not before a refusal says something of its size: a guess that is too low would lock in vain. */
+const receivedPodOf = (vmi: VirtualMachineInstance, refusals: readonly Refusal[]): Pod | undefined =>
+  refusals.length === 0 ? undefined : receivedPod(vmi);
+
+/** For people: why nothing tells. */
+export const unsized = (migration: Migration): string =>
+  isReceiving(migration)
+    ? 'it receives a VM from another cluster, and no Event says yet how large its pod is'
+    : 'the VMI has no running pod of this kind to take the size from';
+
+/** How large it will be. */
+export const sizeOf = ({ blocked, ...like }: MissingPod, snapshot: NamespaceSnapshot): Estimate =>
+  blocked.waiting.lacks === undefined
+    ? estimate({ ...snapshot, ...like })
+    : estimateAttachment({ ...snapshot, ...like });
+
+/** With hotplugged volumes the target launcher needs an attachment pod later; undefined: no pod follows this one. */
+export function sizeOfNext(
+  { blocked: { migration, waiting }, vmi }: MissingPod,
+  snapshot: NamespaceSnapshot,
+): Estimate | undefined {
+  if (waiting.lacks !== undefined) return undefined;
+  const source = sourceAttachmentOf(migration, snapshot.pods, vmi.status?.nodeName);
+  return source === undefined ? undefined : estimateAttachment({ ...snapshot, source, refusals: [] });
+}
+
+/** What it will be charged beyond the pod that it is like, and whose place it takes. */
+export function growthOver({ source }: MissingPod, need: Amounts): Amounts {
+  const before = podUsage(source);
+  const more = [...need].map(([key, amount]) => [key, amount - (before.get(key) ?? 0n)] as const);
+  return new Map(more.filter(([, amount]) => amount > 0n));
+}

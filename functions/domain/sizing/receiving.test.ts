@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import { aMigration, aVmi, receiving } from '../../../test/support/builders/kubevirt.ts';
+import { named, type Change } from '../../../test/support/builders/object.ts';
+import { aQuota, hard, scoped } from '../../../test/support/builders/quota.ts';
+import { aFailure, exceeded, forbidden } from '../../../test/support/builders/refusal.ts';
+import { aSnapshot, aVmmrq, RULES } from '../../../test/support/builders/snapshot.ts';
+import { assess } from '../verdict/assessment.ts';
+import { REASON, type Reason } from '../names.ts';
+import type { AmountList, VirtualMachineInstance, Vmmrq } from '../objects.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+import type { VerdictName } from '../verdict/verdict.ts';
+
+/** mig0 receives vm0, of which no pod runs here; the quota has 400m of CPU and 600Mi left. */
+const RECEIVING: Partial<NamespaceSnapshot> = {
+  migrations: [aMigration(receiving('abc'))],
+  pods: [],
+  events: [aFailure(exceeded('quota', 'requests.cpu=1005m'))],
+};
+
+const allowing: Change<Vmmrq> = (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, allowReceive: true } });
+const ALLOWED = [aVmmrq(allowing)];
+
+const asking = (requests: AmountList): ReadonlyMap<string, VirtualMachineInstance> =>
+  new Map([['vm0', { ...aVmi(), spec: { domain: { resources: { requests } } } }]]);
+
+interface Case {
+  readonly with: Partial<NamespaceSnapshot>;
+  readonly want: readonly [VerdictName, Reason, string?];
+}
+
+const CASES: Record<string, Case> = {
+  'its pod stays for good': {
+    with: { vmmrqs: [aVmmrq()] },
+    want: ['Unsupported', REASON.receiveNotAllowed, 'stays for good'],
+  },
+  'nobody gives anything': {
+    with: { vmmrqs: [] },
+    want: ['Unsupported', REASON.receiveNotAllowed, 'allowReceive: true'],
+  },
+  'one of two VMMRQs allows it': {
+    with: { vmmrqs: [aVmmrq(), aVmmrq(named('more'), allowing)] },
+    want: ['Unsupported', REASON.receiveNotAllowed],
+  },
+  'the VMMRQ allows it: sized by what the API server said': {
+    with: { vmmrqs: ALLOWED },
+    want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m'],
+  },
+  'by what the VMI asks for, of what the API server did not name': {
+    with: { vmmrqs: ALLOWED, vmis: asking({ cpu: '7', memory: '1Gi' }) },
+    want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m, requests.memory=424Mi'],
+  },
+  'and that is more than is given': {
+    with: { vmmrqs: ALLOWED, vmis: asking({ memory: '3Gi' }) },
+    want: ['NoFit', REASON.notEnough, 'requests.memory=972Mi'],
+  },
+  'the VMI asks in no quantities': {
+    with: { vmmrqs: ALLOWED, vmis: asking({ memory: 'much', cpu: '-1' }) },
+    want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m'],
+  },
+  'nobody has said yet how large its pod is': {
+    with: { vmmrqs: ALLOWED, events: [] },
+    want: ['Waiting', REASON.noSourcePod, 'no Event says'],
+  },
+  'the quota has the room by now: no raise, nothing to allow': {
+    with: { quotas: [aQuota(hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))] },
+    want: ['Fits', REASON.fits],
+  },
+  'a quota of the same namespace that wants limits: only the API server knows whether it says them': {
+    with: { vmmrqs: ALLOWED, quotas: [aQuota(), aQuota(named('limits'), hard({ 'limits.cpu': '4' }))] },
+    want: ['FitsWithRaise', REASON.fitsWithRaise],
+  },
+  'refused last for what is over: only the API server knows what else the pod says': {
+    with: {
+      vmmrqs: ALLOWED,
+      events: [
+        aFailure(forbidden('maximum memory usage per Container is 1Gi, but limit is 2Gi'), -1),
+        aFailure(exceeded('quota', 'requests.memory=1500Mi'), -5),
+      ],
+    },
+    want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.memory=900Mi'],
+  },
+  'a launcher is never of the class BestEffort': {
+    with: {
+      vmmrqs: ALLOWED,
+      events: [aFailure(exceeded('pods', 'pods=1'))],
+      quotas: [
+        aQuota(named('pods'), scoped({ scopes: ['NotBestEffort'] }), hard({ pods: '0' })),
+        aQuota(named('others'), scoped({ scopes: ['BestEffort'] }), hard({ pods: '0' })),
+      ],
+    },
+    want: ['NoFit', REASON.notEnough, 'pods lacks pods=2; that'],
+  },
+  'refused for something else': {
+    with: {
+      vmmrqs: ALLOWED,
+      events: [aFailure(forbidden('violates PodSecurity "restricted:latest": root'))],
+    },
+    want: ['Unsupported', REASON.podSecurity],
+  },
+};
+
+describe('a migration that receives a VM from another cluster', () => {
+  test.each(Object.entries(CASES))('%s', (_, { with: different, want: [verdict, reason, words = ''] }) => {
+    const { verdicts } = assess(aSnapshot({ ...RECEIVING, ...different }), RULES);
+    expect(verdicts).toMatchObject([{ verdict, reason, message: expect.stringContaining(words) }]);
+  });
+
+  test('only the key that is known to be short is raised for', () => {
+    const { quotas } = assess(aSnapshot({ ...RECEIVING, vmmrqs: ALLOWED }), RULES);
+    expect(quotas.map(({ need }) => need)).toEqual([
+      { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1' },
+    ]);
+  });
+});

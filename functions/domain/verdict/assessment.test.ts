@@ -1,0 +1,694 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  aLauncher,
+  aMigration,
+  aTarget,
+  aVmi,
+  inPhase,
+  ofVm,
+  podPhase,
+  podSpec,
+  aContainer,
+  receiving,
+  withCondition,
+  withPriority,
+} from '../../../test/support/builders/kubevirt.ts';
+import {
+  afterAttempt,
+  aLock,
+  anAttempt,
+  anExpiredLock,
+  aNamespace,
+  lockedBy,
+  lockedUnreadably,
+} from '../../../test/support/builders/namespace.ts';
+import {
+  annotated,
+  beingDeleted,
+  createdAt,
+  labelled,
+  named,
+  ownedBy,
+  seconds,
+} from '../../../test/support/builders/object.ts';
+import {
+  aGrant,
+  aQuota,
+  hard,
+  holding,
+  holdingUnreadably,
+  raisedBy,
+  scoped,
+  specHard,
+  uncounted,
+  used,
+} from '../../../test/support/builders/quota.ts';
+import {
+  aClaim,
+  aFailure,
+  aLimitRange,
+  exceeded,
+  forbidden,
+  keepingState,
+} from '../../../test/support/builders/refusal.ts';
+import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
+import { assess, type Assessment } from './assessment.ts';
+import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../names.ts';
+import type { Migration, Pod } from '../objects.ts';
+import { formatQuantity } from '../quantity.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+import { VERDICTS, type Verdict, type VerdictName } from './verdict.ts';
+
+/** Two VMs, each with a migration that is refused; mig0 is the older one. */
+const TWO: Partial<NamespaceSnapshot> = {
+  migrations: [aMigration(named('mig1'), ofVm('vm1'), createdAt(-30)), aMigration(createdAt(-60))],
+  pods: [aLauncher(), aLauncher('vm1')],
+  vmis: new Map([
+    ['vm0', aVmi()],
+    ['vm1', aVmi('vm1', 'node2')],
+  ]),
+  quotas: [
+    aQuota(
+      hard({ pods: '10', 'requests.cpu': '2410m', 'requests.memory': '4Gi' }),
+      used({ pods: '2', 'requests.cpu': '2010m', 'requests.memory': '2825657728' }),
+    ),
+  ],
+};
+
+const ROOMY = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
+const skipping = annotated(ANNOTATION.skip, 'true');
+
+const TOO_LARGE = forbidden('maximum memory usage per Container is 1Gi, but limit is 2Gi');
+
+interface Case {
+  readonly with?: Partial<NamespaceSnapshot>;
+  readonly rules?: Partial<typeof RULES>;
+  /** Of each migration in their turn: its verdict, why, and words of the message. */
+  readonly want: readonly (readonly [VerdictName, Reason, string?])[];
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'no migration at all': { with: { migrations: [] }, want: [] },
+  'a migration that no quota refuses': { with: { migrations: [aMigration(withCondition())] }, want: [] },
+  'a migration that is through': { with: { migrations: [aMigration(inPhase('Succeeded'))] }, want: [] },
+  'a migration whose pod is there: the condition is stale': {
+    with: { pods: [aLauncher(), aTarget()] },
+    want: [],
+  },
+  'a migration that is cancelled': { with: { migrations: [aMigration(beingDeleted())] }, want: [] },
+
+  'fits with a raise': {
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks requests.cpu=605m, requests.memory=']],
+  },
+  'the VM has grown since: it is told how much stays': {
+    with: { events: [aFailure(exceeded('quota', 'requests.cpu=1505m'))] },
+    want: [
+      [
+        'FitsWithRaise',
+        REASON.fitsWithRaise,
+        'the VM needs more than before: quota stays exceeded by requests.cpu=100m',
+      ],
+    ],
+  },
+  'it has, within the quota: nothing stays': {
+    with: { events: [aFailure(exceeded('quota', 'requests.cpu=1405m'))] },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks requests.cpu=1005m, requests.memory=783683264'],
+    ],
+  },
+  'there is room by now': {
+    with: { quotas: [aQuota(ROOMY)] },
+    want: [['Fits', REASON.fits, 'look again']],
+  },
+  'no quota at all: KubeVirt’s condition is stale': {
+    with: { quotas: [] },
+    want: [['Fits', REASON.fits]],
+  },
+  'a quota that does not count launchers does not stand in the way': {
+    with: { quotas: [aQuota(scoped({ scopes: ['Terminating'] }))] },
+    want: [['Fits', REASON.fits]],
+  },
+  'a full quota of what the pod does not need does not either': {
+    with: {
+      quotas: [aQuota(hard({ 'requests.storage': '0', 'limits.ephemeral-storage': '0', services: '0' }))],
+    },
+    want: [['Fits', REASON.fits]],
+  },
+
+  'no VMMRQ': {
+    with: { vmmrqs: [] },
+    want: [['NoFit', REASON.noVmmrq, 'create a VirtualMachineMigrationResourceQuota']],
+  },
+  'the VMMRQ gives too little: of which, and how much more': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1500Mi' }))] },
+    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=5m more than the VMMRQs give']],
+  },
+  'the VMMRQ gives nothing of a key': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '2' }))] },
+    want: [['NoFit', REASON.notEnough, 'more than the VMMRQs give']],
+  },
+  'the VMMRQ gives an amount that nobody can read': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': 'much', 'requests.memory': '-1' }))] },
+    want: [['NoFit', REASON.notEnough]],
+  },
+  'exactly what is missing is enough': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683264' }))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'one byte less is not': {
+    with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683263' }))] },
+    want: [['NoFit', REASON.notEnough, 'requests.memory=1 more']],
+  },
+  'several VMMRQs add up': {
+    with: {
+      vmmrqs: [
+        aVmmrq(giving({ 'requests.cpu': '605m' })),
+        aVmmrq(named('more'), giving({ 'requests.memory': '1Gi' })),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a quota and a VMMRQ that name it otherwise': {
+    with: {
+      quotas: [aQuota(hard({ cpu: '1405m' }), used({ cpu: '1005m' }))],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks cpu=605m']],
+  },
+  'the number of pods': {
+    with: {
+      quotas: [aQuota(hard({ 'count/pods': '1' }), used({ 'count/pods': '1' }))],
+      vmmrqs: [aVmmrq(giving({ pods: 1 }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'count/pods=1']],
+  },
+  'limits are charged where the pod has them': {
+    with: {
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }, { cpu: '2' })] }))],
+      quotas: [aQuota(hard({ 'limits.cpu': '3' }), used({ 'limits.cpu': '2' }))],
+      vmmrqs: [aVmmrq(giving({ 'limits.cpu': '1' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'limits.cpu=1']],
+  },
+  'a quota lowered below what runs: what is over is missing too': {
+    with: {
+      quotas: [aQuota(hard({ 'requests.cpu': '500m' }), used({ 'requests.cpu': '1005m' }))],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1509m' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=1m more']],
+  },
+  'several quotas: both are raised': {
+    with: {
+      quotas: [
+        aQuota(),
+        aQuota(named('other'), hard({ 'requests.cpu': '1100m' }), used({ 'requests.cpu': '1005m' })),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'other lacks requests.cpu=910m']],
+  },
+  'several quotas: the one that lacks most decides': {
+    with: {
+      quotas: [
+        aQuota(),
+        aQuota(named('other'), hard({ 'requests.cpu': '1' }), used({ 'requests.cpu': '1005m' })),
+      ],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1009m', 'requests.memory': '2Gi' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=1m more']],
+  },
+  'several quotas: in any order': {
+    with: {
+      quotas: [
+        aQuota(hard({ 'requests.cpu': '1' }), used({ 'requests.cpu': '1005m' })),
+        aQuota(named('other'), hard({ 'requests.cpu': '1001m' }), used({ 'requests.cpu': '1005m' })),
+      ],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1', 'requests.memory': '2Gi' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=10m more']],
+  },
+
+  // As KubeVirt sees it, which goes by labels; whoever owns it. A lock would take it for admitted, and count no failure.
+  'a pod that the VM does not own has all the labels of its target': {
+    with: { pods: [aLauncher(), aTarget(aMigration(), ownedBy([]))] },
+    want: [['NotBlocked', REASON.admitted, 'virt-launcher-vm0-for-mig0']],
+  },
+  'one that says so, of another VM': {
+    with: { pods: [aLauncher(), aTarget(aMigration(), ownedBy([]), labelled(KUBEVIRT.createdBy, 'other'))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'the VM is gone': { with: { vmis: new Map() }, want: [['NotBlocked', REASON.vmiGone, 'vm0 is gone']] },
+  'the VM has no running pod': {
+    with: { pods: [aLauncher('vm0', podPhase('Succeeded'))] },
+    want: [['Waiting', REASON.noSourcePod]],
+  },
+  'it receives a VM: its pod stays for good': {
+    with: {
+      migrations: [aMigration(receiving('abc'))],
+      events: [aFailure(exceeded('quota', 'requests.cpu=1005m'))],
+    },
+    want: [['Unsupported', REASON.receiveNotAllowed, 'stays for good']],
+  },
+  'the quota controller has not looked yet': {
+    with: { quotas: [aQuota(uncounted())] },
+    want: [['Waiting', REASON.statusUnknown, 'quota']],
+  },
+  'it has not followed a change of the spec yet': {
+    with: { quotas: [aQuota(specHard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))] },
+    want: [['Waiting', REASON.statusUnknown]],
+  },
+  'it enforces more than it should of a key that no pod takes: an unlock would have to wait for it': {
+    with: {
+      quotas: [
+        aQuota((quota) => ({
+          ...quota,
+          spec: { hard: { ...quota.spec.hard, configmaps: '5' } },
+          status: { ...quota.status, hard: { ...quota.status?.hard, configmaps: '10' } },
+        })),
+      ],
+    },
+    want: [['Waiting', REASON.statusUnknown]],
+  },
+  'it has not counted a key yet': {
+    with: {
+      quotas: [aQuota((quota) => ({ ...quota, status: { ...quota.status, used: { pods: '1' } } }))],
+    },
+    want: [['Waiting', REASON.statusUnknown]],
+  },
+
+  'it will never count a key that it does not know, and no pod waits for that': {
+    with: {
+      quotas: [
+        aQuota((quota) => ({
+          ...quota,
+          spec: { hard: { ...quota.spec.hard, 'count/widgets.example.com': '1' } },
+          status: { ...quota.status, hard: { ...quota.status?.hard, 'count/widgets.example.com': '1' } },
+        })),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+
+  'a quota gets limits after the VM started: KubeVirt gives the target limits by itself': {
+    with: {
+      quotas: [aQuota(hard({ 'limits.cpu': '3', 'limits.memory': '3Gi' }), used({ 'limits.cpu': '2500m' }))],
+      vmmrqs: [aVmmrq(giving({ 'limits.cpu': '500m' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'limits.cpu=500m']],
+  },
+  'what virt-controller’s Event says of the keys it names goes before the estimate': {
+    with: {
+      events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '799m', 'requests.memory': '1Gi' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m more']],
+  },
+  'a quota that is not of the namespace refuses it': {
+    with: { events: [aFailure(exceeded('of-the-cluster', 'pods=1'))] },
+    want: [['Unsupported', REASON.clusterQuota, 'of-the-cluster']],
+  },
+  'a quota wants what the pod does not say': {
+    with: { events: [aFailure(forbidden('failed quota: quota: must specify requests.cpu for: hook'))] },
+    want: [['Unsupported', REASON.mustSpecify, 'must specify requests.cpu for: hook']],
+  },
+  'it wanted what the quota does not any more': {
+    with: { events: [aFailure(forbidden('failed quota: quota: must specify limits.cpu for: hook'))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a quota will want what the pod will not say': {
+    with: {
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] }))],
+      quotas: [aQuota(hard({ 'requests.cpu': '1' }))],
+    },
+    want: [['Unsupported', REASON.mustSpecify, 'requests.cpu for: injected']],
+  },
+  'it was refused for an amount, so it says all that quotas want, whatever the source pod says': {
+    with: {
+      events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] }))],
+      quotas: [aQuota(hard({ 'requests.cpu': '1500m' }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=']],
+  },
+  'a quota was not counted when it was refused, and is now': {
+    with: { events: [aFailure(forbidden('status unknown for quota: quota, resources: pods'))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'no quota covers it, and the cluster wants one': {
+    with: { events: [aFailure(forbidden('insufficient quota to consume: requests.cpu'))] },
+    want: [['Unsupported', REASON.noCoveringQuota, 'insufficient quota']],
+  },
+  'a LimitRange refuses it': {
+    with: { events: [aFailure(TOO_LARGE)], limitRanges: [aLimitRange()] },
+    want: [['Unsupported', REASON.limitRange, 'maximum memory usage']],
+  },
+  'a LimitRange refused it, and is gone': {
+    with: { events: [aFailure(TOO_LARGE)] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'Pod Security refuses it': {
+    with: { events: [aFailure(forbidden('violates PodSecurity "restricted:latest": privileged'))] },
+    want: [['Unsupported', REASON.podSecurity, 'violates PodSecurity']],
+  },
+  'somebody’s webhook refuses it': {
+    with: { events: [aFailure('admission webhook "pods.example.com" denied the request: not today')] },
+    want: [['Unsupported', REASON.podRefused, 'not today']],
+  },
+  'our own guard refused it, while the namespace was locked for others': {
+    with: { events: [aFailure('admission webhook "locked.mtq.kubevirt.io" denied the request: locked')] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'what was said last counts': {
+    with: {
+      events: [
+        aFailure(forbidden('violates PodSecurity "restricted:latest": x'), 5),
+        aFailure(exceeded('quota', 'requests.cpu=1005m'), 6),
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'what was said before the migration began does not count, nor of another VM': {
+    with: {
+      events: [
+        aFailure(exceeded('of-the-cluster', 'pods=1'), -3601),
+        { ...aFailure(exceeded('of-the-cluster', 'pods=1')), involvedObject: { uid: 'uid-of-vm1' } },
+      ],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a volume for the VM’s state is refused before the pod': {
+    with: {
+      vmis: new Map([['vm0', keepingState()]]),
+      claims: [aClaim()],
+      quotas: [
+        aQuota(),
+        aQuota(
+          named('volumes'),
+          hard({ persistentvolumeclaims: '1' }),
+          used({ persistentvolumeclaims: '1' }),
+        ),
+      ],
+    },
+    want: [['Unsupported', REASON.volumeQuota, 'volumes lacks persistentvolumeclaims=1']],
+  },
+
+  'KubeVirt’s limit for the cluster is reached': {
+    with: { parallel: aParallelUse({ running: 5 }) },
+    want: [['Waiting', REASON.parallelLimit, 'runs, or is about to run, 5 of 5 migrations']],
+  },
+  'KubeVirt’s limit for the node is reached': {
+    with: { parallel: aParallelUse({ running: 2, outbound: new Map([['node1', 2]]) }) },
+    want: [['Waiting', REASON.parallelLimit, '2 of 2 from this node']],
+  },
+  'the limit of another node does not matter': {
+    with: { parallel: aParallelUse({ running: 2, outbound: new Map([['node9', 2]]) }) },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+
+  'the namespace is locked': {
+    with: { namespace: aNamespace(lockedBy(aLock())) },
+    want: [['Waiting', REASON.alreadyLocked, 'for mig0, for a few seconds']],
+  },
+  'the lock is past its time': {
+    with: { namespace: aNamespace(lockedBy(anExpiredLock())) },
+    want: [['Waiting', REASON.alreadyLocked, 'being repaired']],
+  },
+  'the lock cannot be read': {
+    with: { namespace: aNamespace(lockedUnreadably()) },
+    want: [['Waiting', REASON.alreadyLocked, 'being repaired']],
+  },
+  'a quota holds a grant, and nobody a lock': {
+    with: { quotas: [aQuota(), aQuota(named('other'), holding(aGrant()))] },
+    want: [['Waiting', REASON.grantWithoutLock]],
+  },
+  'a quota holds a grant that cannot be read': {
+    with: { quotas: [aQuota(holdingUnreadably())] },
+    want: [['Waiting', REASON.grantWithoutLock]],
+  },
+
+  'the namespace is the cluster’s': {
+    with: { namespace: aNamespace(named('kube-system')) },
+    want: [['Unsupported', REASON.reservedNamespace, 'kube-system']],
+  },
+  'the namespace is ours': {
+    with: { namespace: aNamespace(named('mtq-system')) },
+    want: [['Unsupported', REASON.reservedNamespace]],
+  },
+  'the namespace is KubeVirt’s, wherever it is installed': {
+    with: { namespace: aNamespace(named('virt')) },
+    rules: { kubevirtNamespace: 'virt' },
+    want: [['Unsupported', REASON.reservedNamespace]],
+  },
+  'the namespace is being deleted': {
+    with: { namespace: aNamespace(beingDeleted()) },
+    want: [['Unsupported', REASON.namespaceTerminating]],
+  },
+  'the namespace asks us to stay away': {
+    with: { namespace: aNamespace(skipping) },
+    want: [['Unsupported', REASON.skipped]],
+  },
+  'it does not, with any other text': {
+    with: { namespace: aNamespace(annotated(ANNOTATION.skip, 'false')) },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'the quota in the way asks us to stay away': {
+    with: { quotas: [aQuota(skipping)] },
+    want: [['Unsupported', REASON.skipped, 'ResourceQuota quota']],
+  },
+  'another quota asks, with room enough': {
+    with: { quotas: [aQuota(), aQuota(named('other'), ROOMY, skipping)] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+
+  'the last attempt failed a moment ago, and something changed since': {
+    with: { namespace: aNamespace(afterAttempt(anAttempt())) },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'failed attempts have locked it for long enough': {
+    with: { namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))) },
+    want: [['Waiting', REASON.lockBudgetSpent, `until ${seconds(590)}`]],
+  },
+  'a hold does not matter where there is room': {
+    with: {
+      namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))),
+      quotas: [aQuota(ROOMY)],
+    },
+    want: [['Fits', REASON.fits]],
+  },
+
+  'two migrations, a VMMRQ for both': {
+    with: { ...TWO, vmmrqs: [aVmmrq(giving({ 'requests.cpu': '2', 'requests.memory': '4Gi' }))] },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['FitsWithRaise', REASON.fitsWithRaise],
+    ],
+  },
+  'two migrations, a VMMRQ for one: the older goes first': {
+    with: TWO,
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['Waiting', REASON.afterOthers, 'go first'],
+    ],
+  },
+  'two migrations, a VMMRQ for none': {
+    with: { ...TWO, vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))] },
+    want: [
+      ['NoFit', REASON.notEnough],
+      ['NoFit', REASON.notEnough],
+    ],
+  },
+  'two migrations, room for one': {
+    with: {
+      ...TWO,
+      quotas: [aQuota(hard({ 'requests.cpu': '3500m' }), used({ 'requests.cpu': '2010m' }))],
+    },
+    want: [
+      ['Fits', REASON.fits],
+      ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=520m'],
+    ],
+  },
+  'two migrations, and KubeVirt takes one more': {
+    with: {
+      ...TWO,
+      parallel: aParallelUse({ running: 4 }),
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
+    },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['Waiting', REASON.parallelLimit, 'runs, or is about to run, 5 of 5'],
+    ],
+  },
+  'too little now, but another of the namespace is under way: its room comes back': {
+    with: {
+      ...TWO,
+      migrations: [aMigration(named('mig1'), ofVm('vm1'))],
+      pods: [aLauncher(), aLauncher('vm1'), aTarget()],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))],
+    },
+    want: [['Waiting', REASON.afterOthers]],
+  },
+};
+
+const assessed = ({ with: different, rules }: Case): Assessment =>
+  assess(aSnapshot(different), { ...RULES, ...rules });
+
+describe('assess', () => {
+  test.each(Object.entries(CASES))('%s', (_, each) => {
+    const { verdicts } = assessed(each);
+    expect(verdicts.map(({ verdict, reason }) => [verdict, reason])).toEqual(
+      each.want.map(([verdict, reason]) => [verdict, reason]),
+    );
+    each.want.forEach(([, , words = ''], turn) => expect(verdicts[turn]?.message).toContain(words));
+  });
+
+  test.each(Object.entries(CASES))('%s: only what fits with a raise is locked for', (_, each) => {
+    const { verdicts, migrations, quotas } = assessed(each);
+    const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
+    const vmiOf = (uid: string): string => (uid === 'uid-of-mig1' ? 'uid-of-vm1' : 'uid-of-vm0');
+    expect(migrations).toEqual(raising.map(({ migration }) => ({ ...migration, vmi: vmiOf(migration.uid) })));
+    const wanted = new Set(raising.flatMap(({ blocking }) => blocking.map(({ quota }) => quota.uid)));
+    expect(new Set(quotas.map(({ uid }) => uid))).toEqual(wanted);
+    expect(quotas).toHaveLength(wanted.size);
+  });
+
+  test('while others are under way nobody can tell what stays', () => {
+    const { verdicts } = assessed({
+      with: {
+        migrations: [aMigration(named('mig1'), ofVm('vm1'))],
+        pods: [aLauncher(), aLauncher('vm1'), aTarget()],
+        vmis: new Map([['vm1', aVmi()]]),
+        events: [aFailure(exceeded('quota', 'requests.cpu=1505m'))],
+      },
+      want: [],
+    });
+    expect(verdicts[0]).toMatchObject({
+      verdict: 'FitsWithRaise',
+      message: expect.not.stringContaining('stays'),
+    });
+  });
+
+  test('nothing is said of growth where none stays', () => {
+    for (const each of ['fits with a raise', 'it has, within the quota: nothing stays']) {
+      expect(assessed(CASES[each] ?? { want: [] }).verdicts[0]?.message).not.toContain('more than before');
+    }
+  });
+
+  test('every verdict, and every reason that a verdict may have, is in the table', () => {
+    const wanted = Object.values(CASES).flatMap(({ want }) => want);
+    expect(new Set(wanted.map(([verdict]) => verdict))).toEqual(new Set(VERDICTS));
+    const backOffIsBelow = [REASON.backOff];
+    expect(new Set([...wanted.map(([, reason]) => reason), ...backOffIsBelow])).toEqual(
+      new Set([
+        ...[REASON.fits, REASON.fitsWithRaise, REASON.noVmmrq, REASON.notEnough, REASON.vmiGone],
+        ...[
+          REASON.admitted,
+          REASON.noSourcePod,
+          REASON.receiveNotAllowed,
+          REASON.statusUnknown,
+          REASON.parallelLimit,
+        ],
+        ...[REASON.alreadyLocked, REASON.grantWithoutLock, REASON.reservedNamespace, REASON.skipped],
+        ...[REASON.mustSpecify, REASON.noCoveringQuota, REASON.limitRange, REASON.podSecurity],
+        ...[REASON.podRefused, REASON.clusterQuota, REASON.volumeQuota],
+        ...[REASON.namespaceTerminating, REASON.lockBudgetSpent, REASON.afterOthers, REASON.backOff],
+      ]),
+    );
+  });
+
+  test('nothing changed since the attempt failed: it waits; anything did: it does not', () => {
+    const { fingerprint } = assess(aSnapshot(), RULES);
+    const namespace = aNamespace(afterAttempt(anAttempt({ of: fingerprint })));
+    const again = (different: Partial<NamespaceSnapshot> = {}): Verdict | undefined =>
+      assess(aSnapshot({ namespace, ...different }), RULES).verdicts[0];
+    expect(again()).toMatchObject({ verdict: 'Waiting', reason: REASON.backOff });
+    expect(again()?.message).toContain(`until ${seconds(20)}`);
+    expect(
+      again({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))] }),
+    ).toMatchObject({
+      verdict: 'FitsWithRaise',
+    });
+    expect(again({ now: aSnapshot().now + 20_000 })).toMatchObject({ verdict: 'FitsWithRaise' });
+  });
+
+  test('priority goes before age', () => {
+    const migrations: Migration[] = [
+      aMigration(createdAt(-60)),
+      aMigration(named('mig1'), ofVm('vm1'), createdAt(-30), withPriority('system-critical')),
+    ];
+    const { verdicts, migrations: first } = assess(aSnapshot({ ...TWO, migrations }), RULES);
+    expect(verdicts.map(({ migration }) => migration.name)).toEqual(['mig1', 'mig0']);
+    expect(first.map(({ name }) => name)).toEqual(['mig1']);
+  });
+
+  test('no starvation: who is passed over goes next, however many smaller ones keep coming', () => {
+    const size = (vm: string): string => (vm === 'large' ? '900m' : '200m');
+    const started = (vm: string): Pod =>
+      aLauncher(vm, podSpec({ containers: [aContainer({ cpu: size(vm) })] }));
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 1 }), { minLength: 6, maxLength: 6 }), (arrivals) => {
+        let waiting = ['small0', 'large'];
+        let underWay: string[] = [];
+        let count = 0;
+        // Each turn: new small ones have come, those of the turn before are under way, and the namespace is judged.
+        for (const arriving of arrivals) {
+          waiting = [
+            ...waiting,
+            ...Array.from({ length: arriving + 1 }, () => `small${String((count += 1))}`),
+          ];
+          const migrationOf = (vm: string): Migration =>
+            aMigration(
+              named(`mig-${vm}`),
+              ofVm(vm),
+              createdAt(vm === 'small0' ? -99 : vm === 'large' ? -98 : count),
+            );
+          const migrations = waiting.map(migrationOf);
+          const ended = [...underWay].map((vm) => aTarget(migrationOf(vm)));
+          const snapshot = aSnapshot({
+            migrations,
+            pods: [...waiting.map(started), ...underWay.map(started), ...ended],
+            vmis: new Map(waiting.map((vm) => [vm, aVmi(vm, `node-of-${vm}`)])),
+            quotas: [
+              aQuota(
+                hard({ 'requests.cpu': '10' }),
+                used({ 'requests.cpu': `${String(10_000 + 200 * underWay.length)}m` }),
+              ),
+            ],
+            vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1' }))],
+            parallel: aParallelUse({ perCluster: 99, perNode: 9 }),
+          });
+          const { migrations: first } = assess(snapshot, RULES);
+          const through = first.map(({ name }) => name.slice('mig-'.length));
+          if (through.includes('large')) return;
+          waiting = waiting.filter((vm) => !through.includes(vm));
+          underWay = through;
+        }
+        throw new Error('the large one never went');
+      }),
+    );
+  });
+
+  test('what each quota lacks, by its own name and amount', () => {
+    const quotas = [
+      aQuota(),
+      aQuota(
+        named('other'),
+        hard({ cpu: '1100m', 'requests.cpu': '3' }),
+        used({ cpu: '1005m', 'requests.cpu': '1005m' }),
+      ),
+    ];
+    const [verdict] = assess(aSnapshot({ quotas }), RULES).verdicts;
+    const lacks = (verdict?.blocking ?? []).map(({ quota, shortfalls }) => [
+      quota.name,
+      shortfalls.map(({ key, missing }) => `${key}=${formatQuantity(missing)}`),
+    ]);
+    expect(lacks).toEqual([
+      ['quota', ['requests.cpu=605m', 'requests.memory=783683264']],
+      ['other', ['cpu=910m']],
+    ]);
+  });
+
+  test('the raised quota of a namespace of another token is looked at by nobody but its lock', () => {
+    const quotas = [raisedBy(aVmmrq(), 'token-0')(aQuota())];
+    expect(assess(aSnapshot({ quotas }), RULES)).toMatchObject({ migrations: [], quotas: [] });
+  });
+});

@@ -1,0 +1,183 @@
+import { fingerprintOf, holdOf, lastAttemptOf, sizesOf, type Hold } from './attempt.ts';
+import { allowanceFrom } from '../quota/allowance.ts';
+import { canonicalKey } from '../quota/charged.ts';
+import type { Admitted, QuotaToRaise, Reference } from '../lock.ts';
+import { admittedPodOf, blockedAmong, hasTarget, overlaps, type Blocked } from '../migration.ts';
+import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
+import { REASON } from '../names.ts';
+import type { VirtualMachineInstance } from '../objects.ts';
+import { obstacleOf } from './obstacle.ts';
+import { formatQuantity } from '../quantity.ts';
+import { judgeRaise, lacked, type Turn } from './raise-verdict.ts';
+import { isStatusKnown, take } from '../quota/room.ts';
+import { quotaCoversPod } from '../quota/scopes.ts';
+import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
+import { finding, type Finding, type Verdict } from './verdict.ts';
+import { vetoOf } from './veto.ts';
+
+/** The verdicts of a namespace, and what the next lock would be about. */
+export interface Assessment {
+  /** One for each migration that a quota refuses, as far as KubeVirt's condition or its pods tell; who goes first first. */
+  readonly verdicts: readonly Verdict[];
+  /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
+  readonly migrations: readonly Admitted[];
+  readonly quotas: readonly QuotaToRaise[];
+  readonly fingerprint: string;
+}
+
+/** Each migration that is refused is locked for: there is nothing else to say or to do. */
+export const isYesToAll = ({ verdicts, migrations }: Assessment): boolean =>
+  migrations.length > 0 && verdicts.every(({ verdict }) => verdict === 'FitsWithRaise');
+
+/** Decides for the whole namespace at once; pure, and the same for feasibility and lock. */
+export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
+  const blocked = blockedAmong(snapshot.migrations, snapshot.pods);
+  const fingerprint = fingerprintOf({
+    migrations: blocked.map(({ waiting }) => waiting),
+    quotas: snapshot.quotas,
+    vmmrqs: snapshot.vmmrqs,
+  });
+  const veto = vetoOf(snapshot, rules);
+  if (veto !== undefined) {
+    const verdicts = blocked.map((each) => verdictOf(each, veto));
+    return { verdicts, migrations: [], quotas: [], fingerprint };
+  }
+  const last = lastAttemptOf(snapshot.namespace);
+  const free = judgeInTurn(snapshot, blocked, undefined);
+  const { lockSeconds } = rules;
+  const hold = holdOf(last, { now: snapshot.now, lockSeconds, fingerprint, sized: sizesOf(free.quotas) });
+  return { ...(hold === undefined ? free : judgeInTurn(snapshot, blocked, hold)), fingerprint };
+}
+
+const verdictOf = ({ waiting }: Blocked, finding: Finding): Verdict => ({
+  migration: waiting,
+  blocking: [],
+  ...finding,
+  message: waiting.lacks === undefined ? finding.message : `${OF_ATTACHMENT}: ${finding.message}`,
+});
+
+const OF_ATTACHMENT = 'its target is ready, and waits for the pod that attaches the hotplugged volumes';
+
+function judgeInTurn(
+  snapshot: NamespaceSnapshot,
+  blocked: readonly Blocked[],
+  hold: Hold | undefined,
+): Omit<Assessment, 'fingerprint'> {
+  const turn: Turn = {
+    snapshot,
+    hold,
+    allowance: allowanceFrom(snapshot.vmmrqs),
+    roomComesBack: overlaps(snapshot.pods, blocked),
+    taken: new Map(),
+    raisedFor: new Map(),
+    admitted: [],
+    raising: [],
+    withTarget: blocked.filter(hasTarget),
+  };
+  const verdicts = blocked.map((each) => verdictOf(each, judge(each, turn)));
+  const raising = verdicts.filter(isRaised);
+  const migrations = blocked.flatMap((each, index) =>
+    isRaised(verdicts[index]) ? admittedOf(each, snapshot) : [],
+  );
+  const quotas = new Map(
+    raising
+      .flatMap(({ blocking }) => blocking)
+      .map(({ quota }) => [quota.uid, { ...quota, need: needOf(quota, turn) }] as const),
+  );
+  return { verdicts, migrations, quotas: [...quotas.values()] };
+}
+
+const isRaised = (verdict: Verdict | undefined): boolean => verdict?.verdict === 'FitsWithRaise';
+
+const vmiOf = ({ migration }: Blocked, { vmis }: NamespaceSnapshot): VirtualMachineInstance | undefined =>
+  vmis.get(migration.spec.vmiName ?? '');
+
+/** Without its VMI nothing is raised for it. */
+function admittedOf(blocked: Blocked, snapshot: NamespaceSnapshot): Admitted[] {
+  const vmi = vmiOf(blocked, snapshot);
+  return vmi === undefined ? [] : [lockedFor(blocked, vmi)];
+}
+
+const lockedFor = ({ waiting }: Blocked, { metadata }: VirtualMachineInstance): Admitted => ({
+  ...waiting,
+  vmi: metadata.uid,
+});
+
+/** Of the keys that the quota has: what the raise is computed from again, when it is made. */
+function needOf({ uid }: Reference, { snapshot, raisedFor }: Turn): Record<string, string> {
+  const hard = snapshot.quotas.find(({ metadata }) => metadata.uid === uid)?.spec.hard ?? {};
+  const keys = new Set(Object.keys(hard).map(canonicalKey));
+  const need = [...(raisedFor.get(uid) ?? [])].filter(([key]) => keys.has(key));
+  return Object.fromEntries(need.map(([key, amount]) => [key, formatQuantity(amount)]));
+}
+
+function judge(blocked: Blocked, turn: Turn): Finding {
+  const { snapshot } = turn;
+  const { migration } = blocked;
+  const vmi = vmiOf(blocked, snapshot);
+  if (vmi === undefined) {
+    return finding('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
+  }
+  const pod = admittedPodOf(lockedFor(blocked, vmi), snapshot.pods);
+  if (pod !== undefined) {
+    const { name } = pod.metadata;
+    return finding('NotBlocked', REASON.admitted, `KubeVirt takes ${name} for the pod that it waits for`);
+  }
+  const missing = missingPodOf(blocked, vmi, snapshot);
+  if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
+  const hold = hasTarget(blocked) ? undefined : parallelHold(snapshot, vmi.status?.nodeName, turn);
+  return hold ?? judgeRoom(missing, turn);
+}
+
+function parallelHold(
+  { parallel }: NamespaceSnapshot,
+  node: string | undefined,
+  turn: Turn,
+): Finding | undefined {
+  const before = turn.admitted.filter(({ lacks }) => lacks === undefined).length;
+  const leaving = turn.withTarget.filter((each) => nodeOf(each, turn.snapshot) === node).length;
+  const outbound = (node === undefined ? 0 : (parallel.outbound.get(node) ?? 0) + leaving) + before;
+  const running = parallel.running + turn.withTarget.length + before;
+  if (running < parallel.perCluster && outbound < parallel.perNode) return undefined;
+  const why =
+    `KubeVirt runs, or is about to run, ${String(running)} of ${String(parallel.perCluster)} migrations at once, ` +
+    `${String(outbound)} of ${String(parallel.perNode)} from this node`;
+  return finding('Waiting', REASON.parallelLimit, why);
+}
+
+const nodeOf = (blocked: Blocked, snapshot: NamespaceSnapshot): string | undefined =>
+  vmiOf(blocked, snapshot)?.status?.nodeName;
+
+function judgeRoom(missing: MissingPod, turn: Turn): Finding {
+  const { snapshot, taken } = turn;
+  const { blocked } = missing;
+  const size = sizeOf(missing, snapshot);
+  const { pod, need } = size;
+  const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
+  const unknown = covering.find((quota) => !isStatusKnown(quota));
+  if (unknown !== undefined) {
+    const why = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
+    return finding('Waiting', REASON.statusUnknown, why);
+  }
+  const obstacle = obstacleOf({ ...missing, pod, covering, snapshot });
+  if (obstacle !== undefined) return { verdict: 'Unsupported', ...obstacle };
+  const blocking = lacked([size], snapshot, taken);
+  const result =
+    blocking.length === 0 ? fits() : { ...judgeRaise(missing, { size, blocking }, turn), blocking };
+  if (goesNow(result)) turn.admitted.push(blocked.waiting);
+  if (result.verdict === 'FitsWithRaise') turn.raising.push(blocked.waiting);
+  for (const quota of covering) {
+    if (goesNow(result) || isPassedOver(result, turn)) take(taken, quota, need);
+    if (result.verdict === 'FitsWithRaise') take(turn.raisedFor, quota, need);
+  }
+  return result;
+}
+
+const goesNow = ({ verdict }: Finding): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
+
+/** The room that comes back is kept for it, or smaller ones that came later could go first for ever. */
+const isPassedOver = ({ reason }: Finding, { roomComesBack }: Turn): boolean =>
+  reason === REASON.afterOthers && roomComesBack;
+
+const fits = (): Finding =>
+  finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');

@@ -1,0 +1,295 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { aMigration } from '../../../test/support/builders/kubevirt.ts';
+import { afterAttempt, anAttempt, aNamespace } from '../../../test/support/builders/namespace.ts';
+import { annotated, atVersion, named, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
+import { aQuota, hard, releasedBy, used } from '../../../test/support/builders/quota.ts';
+import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
+import {
+  afterFailure,
+  afterGivingWay,
+  afterSuccess,
+  fingerprintOf,
+  holdOf,
+  lastAttemptOf,
+  LOCK_BUDGET_MS,
+  LONGEST_TAKEN_SECONDS,
+  REPAIR_MS,
+  sizesOf,
+  WINDOW_MS,
+  type Ahead,
+  type Attempt,
+  type AttemptSubject,
+} from './attempt.ts';
+import { referenceOf } from '../migration.ts';
+import { ANNOTATION, REASON } from '../names.ts';
+
+describe('lastAttemptOf', () => {
+  test('what unlock wrote', () => {
+    expect(lastAttemptOf(aNamespace(afterAttempt(anAttempt())))).toEqual(anAttempt());
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['no JSON', '{'],
+    ['another shape', '{"failures":1}'],
+    ['fewer failures than none', JSON.stringify(anAttempt({ failures: -1 }))],
+    ['no time', JSON.stringify(anAttempt({ at: 'never' }))],
+  ])('%s counts as none', (_, text) => {
+    expect(lastAttemptOf(aNamespace(annotated(ANNOTATION.lastAttempt, text)))).toBeUndefined();
+  });
+
+  test('none', () => {
+    expect(lastAttemptOf(aNamespace())).toBeUndefined();
+  });
+});
+
+const ahead = (after: number, fingerprint = 'something', lockSeconds = 30): Ahead => ({
+  now: NOW + after * 1_000,
+  lockSeconds,
+  fingerprint,
+  sized: 'as before',
+});
+
+describe('holdOf', () => {
+  test('no attempt, no wait', () => {
+    expect(holdOf(undefined, ahead(0))).toBeUndefined();
+  });
+
+  test.each([
+    [1, 30],
+    [2, 60],
+    [3, 120],
+    [4, 240],
+    [5, 480],
+    [6, 600],
+    [7, 600],
+    [1_100, 600],
+  ])('after %i failures the next one waits %i s, to the millisecond', (failures, wait) => {
+    const last = anAttempt({ at: seconds(0), failures, lockedMs: 0 });
+    expect(holdOf(last, ahead(wait - 0.001))).toMatchObject({
+      reason: REASON.backOff,
+      until: NOW + wait * 1_000,
+    });
+    expect(holdOf(last, ahead(wait))).toBeUndefined();
+  });
+
+  test('something changed: no back-off', () => {
+    const last = anAttempt({ at: seconds(0), failures: 5, lockedMs: 4_000 });
+    expect(holdOf(last, ahead(1, 'something'))).toMatchObject({ reason: REASON.backOff });
+    expect(holdOf(last, ahead(1, 'something else'))).toBeUndefined();
+  });
+
+  test.each([
+    ['as it was sized', { failures: 1, sized: 'as before' }, true],
+    ['larger than the raise that failed was made for: tried at once', { failures: 1, sized: 'less' }, false],
+    ['and that failed too', { failures: 2, sized: 'less' }, true],
+    ['a record that does not say', { failures: 1 }, true],
+  ])('the pod is %s', (_, last, waits) => {
+    const hold = holdOf(anAttempt({ at: seconds(0), lockedMs: 0, ...last }), ahead(1));
+    expect(hold?.reason).toBe(waits ? REASON.backOff : undefined);
+  });
+
+  test('the lock budget holds whatever the size is', () => {
+    const last = anAttempt({ at: seconds(0), lockedMs: LOCK_BUDGET_MS, sized: 'less' });
+    expect(holdOf(last, ahead(1))).toMatchObject({ reason: REASON.lockBudgetSpent });
+  });
+
+  test('after a success: no back-off', () => {
+    expect(holdOf(anAttempt({ failures: 0, lockedMs: 0 }), ahead(0))).toBeUndefined();
+  });
+
+  test.each([
+    ['as much as leaves room for one more lock and its repair', LOCK_BUDGET_MS - 30_000 - REPAIR_MS, false],
+    ['a millisecond more', LOCK_BUDGET_MS - 30_000 - REPAIR_MS + 1, true],
+    ['all of it', LOCK_BUDGET_MS, true],
+  ])('locked by failures: %s', (_, lockedMs, isSpent) => {
+    const last = anAttempt({ at: seconds(0), failures: 0, lockedMs });
+    const hold = holdOf(last, ahead(1, 'whatever changed'));
+    const spent = { reason: REASON.lockBudgetSpent, until: NOW + WINDOW_MS };
+    if (isSpent) expect(hold).toMatchObject(spent);
+    else expect(hold).toBeUndefined();
+  });
+
+  test('a spent budget is whole again when the namespace was left alone for the window', () => {
+    const last = anAttempt({ at: seconds(0), failures: 0, lockedMs: LOCK_BUDGET_MS });
+    expect(holdOf(last, ahead(WINDOW_MS / 1_000 - 0.001))).toBeDefined();
+    expect(holdOf(last, ahead(WINDOW_MS / 1_000))).toBeUndefined();
+  });
+
+  test('the first lock may be as long as it is set', () => {
+    expect(holdOf(anAttempt({ failures: 0, lockedMs: 0 }), ahead(0, '', 60))).toBeUndefined();
+  });
+});
+
+describe('afterFailure', () => {
+  const ended = { now: NOW, lockedMs: 5_000, reason: REASON.raisedButNotAdmitted, fingerprint: 'f' };
+
+  test.each<[string, Attempt | undefined, Partial<Attempt>]>([
+    ['the first', undefined, { failures: 1, lockedMs: 5_000, since: seconds(0) }],
+    [
+      'one more in the same window: time locked adds up',
+      anAttempt({ at: seconds(-60), failures: 2, lockedMs: 9_000, since: seconds(-90) }),
+      { failures: 3, lockedMs: 14_000, since: seconds(-90) },
+    ],
+    [
+      'after a window of rest: failures go on, time locked starts anew',
+      anAttempt({ at: seconds(-WINDOW_MS / 1_000), failures: 2, lockedMs: 9_000 }),
+      { failures: 3, lockedMs: 5_000, since: seconds(0) },
+    ],
+  ])('%s', (_, last, want) => {
+    expect(afterFailure(last, ended)).toEqual({
+      at: seconds(0),
+      reason: 'RaisedButNotAdmitted',
+      of: 'f',
+      ...want,
+    });
+  });
+});
+
+describe('afterGivingWay', () => {
+  const ended = { now: NOW, lockedMs: 2_000, reason: REASON.parallelLimit, fingerprint: 'f', sized: 's' };
+  const ahead = { now: NOW, lockSeconds: 30, fingerprint: 'f', sized: 's' };
+
+  test.each<[string, Attempt | undefined, Partial<Attempt>]>([
+    ['the first attempt of all', undefined, { failures: 0, lockedMs: 2_000, since: seconds(0) }],
+    ['failures are no more and no less', anAttempt({ failures: 3 }), { failures: 3, lockedMs: 6_000 }],
+  ])('%s: it may try again at once', (_, last, want) => {
+    const record = afterGivingWay(last, ended);
+    expect(record).toEqual({
+      at: seconds(0),
+      since: seconds(-10),
+      reason: REASON.parallelLimit,
+      of: '',
+      ...want,
+    });
+    expect(holdOf(record, ahead)).toBeUndefined();
+  });
+
+  test('what it locked counts against the budget', () => {
+    const record = afterGivingWay(anAttempt({ lockedMs: 14_000 }), ended);
+    expect(holdOf(record, ahead)?.reason).toBe(REASON.lockBudgetSpent);
+  });
+});
+
+describe('afterSuccess', () => {
+  test.each<[string, Attempt | undefined, Attempt | undefined]>([
+    ['nothing failed before: no record', undefined, undefined],
+    ['failures end, what they locked still counts', anAttempt({ failures: 3 }), anAttempt({ failures: 0 })],
+    ['failures of long ago: no record', anAttempt({ at: seconds(-WINDOW_MS / 1_000) }), undefined],
+  ])('%s', (_, last, want) => {
+    expect(afterSuccess(last, NOW)).toEqual(want);
+  });
+});
+
+interface Trial {
+  readonly pause: number;
+  readonly lockedMs: number;
+  readonly comesTo: 'success' | 'failure' | 'giving way';
+  readonly of: string;
+  readonly sized: string;
+}
+
+test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % of any 10 minutes', () => {
+  /** Seconds since the last unlock, how the attempt goes, for how long it locks, and whether something changed. */
+  const attemptOf = (lockSeconds: number): fc.Arbitrary<Trial> =>
+    fc.record({
+      pause: fc.integer({ min: 0, max: 900 }),
+      lockedMs: fc.integer({ min: 1, max: lockSeconds * 1_000 + REPAIR_MS }),
+      comesTo: fc.constantFrom('success', 'failure', 'giving way'),
+      of: fc.constantFrom('one', 'other'),
+      sized: fc.constantFrom('less', 'more'),
+    });
+  const runs = fc.constantFrom(5, 30, LONGEST_TAKEN_SECONDS).chain((lockSeconds) =>
+    fc.record({
+      lockSeconds: fc.constant(lockSeconds),
+      attempts: fc.array(attemptOf(lockSeconds), { maxLength: 60 }),
+    }),
+  );
+  fc.assert(
+    fc.property(runs, ({ lockSeconds, attempts }) => {
+      let now = NOW;
+      let last: Attempt | undefined;
+      const locked: { from: number; to: number }[] = [];
+      for (const { pause, lockedMs, comesTo, of, sized } of attempts) {
+        now += pause * 1_000;
+        const hold = holdOf(last, { now, lockSeconds, fingerprint: of, sized });
+        if (hold !== undefined) {
+          // It comes back in the very millisecond in which it may.
+          now = hold.until;
+          if (holdOf(last, { now, lockSeconds, fingerprint: of, sized }) !== undefined) continue;
+        }
+        const from = now;
+        now += lockedMs;
+        if (comesTo !== 'success') locked.push({ from, to: now });
+        const inVain = comesTo === 'failure' ? afterFailure : afterGivingWay;
+        last =
+          comesTo === 'success'
+            ? afterSuccess(last, now)
+            : inVain(last, { now, lockedMs, reason: REASON.ended, fingerprint: of, sized });
+      }
+      for (const { to: end } of locked) {
+        const overlap = locked.map(({ from, to }) =>
+          Math.max(0, Math.min(to, end) - Math.max(from, end - WINDOW_MS)),
+        );
+        expect(overlap.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(LOCK_BUDGET_MS);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe('fingerprintOf', () => {
+  const subject: AttemptSubject = {
+    migrations: [referenceOf(aMigration()), referenceOf(aMigration(named('mig1')))],
+    quotas: [aQuota(), aQuota(named('other'), hard({ cpu: '1', memory: '2Gi' }))],
+    vmmrqs: [aVmmrq(), aVmmrq(named('more'), giving({ cpu: '1', memory: '1Gi' }))],
+  };
+  const with_ = (different: Partial<AttemptSubject>): string => fingerprintOf({ ...subject, ...different });
+
+  test('is the same in any order, of objects and of keys', () => {
+    const reversed = {
+      migrations: subject.migrations.toReversed(),
+      quotas: [aQuota(named('other'), hard({ memory: '2Gi', cpu: '1' })), aQuota()],
+      vmmrqs: [aVmmrq(named('more'), giving({ memory: '1Gi', cpu: '1' })), aVmmrq()],
+    };
+    expect(fingerprintOf(reversed)).toBe(fingerprintOf(subject));
+  });
+
+  test('does not change with what we write ourselves, or with what is used', () => {
+    const touched = [aQuota(atVersion('999'), releasedBy('token-1'), used({ pods: '9' })), subject.quotas[1]];
+    expect(with_({ quotas: touched.flatMap((quota) => quota ?? []) })).toBe(fingerprintOf(subject));
+  });
+
+  test.each<[string, Partial<AttemptSubject>]>([
+    ['a migration is gone', { migrations: subject.migrations.slice(1) }],
+    ['a migration is another one of the same name', { migrations: [{ name: 'mig0', uid: 'new' }] }],
+    ['a quota says something else', { quotas: [aQuota(hard({ cpu: '2' })), ...subject.quotas.slice(1)] }],
+    ['a quota was made anew', { quotas: [aQuota(withUid('new')), ...subject.quotas.slice(1)] }],
+    ['a quota is gone', { quotas: subject.quotas.slice(1) }],
+    ['a VMMRQ gives more', { vmmrqs: [aVmmrq(giving({ cpu: '9' })), ...subject.vmmrqs.slice(1)] }],
+    ['a VMMRQ is gone', { vmmrqs: [] }],
+  ])('%s: it changes', (_, different) => {
+    expect(with_(different)).not.toBe(fingerprintOf(subject));
+  });
+
+  test('a VMMRQ without amounts, as the incumbent may have stored it', () => {
+    expect(with_({ vmmrqs: [aVmmrq((vmmrq) => ({ ...vmmrq, spec: {} }))] })).toMatch(/^[0-9a-f]{16}$/);
+  });
+});
+
+test('sizesOf: what is needed of which quota, in any order', () => {
+  const one = { name: 'one', uid: '1', need: { pods: '1', 'requests.cpu': '1005m' } };
+  const other = { name: 'other', uid: '2', need: { 'requests.memory': '2Gi' } };
+  const turned = { ...one, need: { 'requests.cpu': '1005m', pods: '1' } };
+  expect(sizesOf([other, turned])).toBe(sizesOf([one, other]));
+  const others = [
+    [one],
+    [one, { ...other, need: one.need }],
+    [
+      { ...one, uid: '2' },
+      { ...other, uid: '1' },
+    ],
+  ];
+  for (const each of others) expect(sizesOf(each)).not.toBe(sizesOf([one, other]));
+});

@@ -1,0 +1,169 @@
+import * as z from 'zod';
+import { fingerprint } from '../fingerprint.ts';
+import { parseJson, type QuotaToRaise, type Waiting } from '../lock.ts';
+import { ANNOTATION, REASON, type Reason } from '../names.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
+
+const attemptSchema = z.looseObject({
+  at: z.iso.datetime({ offset: true }),
+  /** Failed attempts in a row. */
+  failures: z.number().int().nonnegative(),
+  /** Milliseconds that the namespace was locked by the failed attempts since `since`. */
+  lockedMs: z.number().nonnegative(),
+  /** The first failed attempt that `lockedMs` counts. */
+  since: z.iso.datetime({ offset: true }),
+  reason: z.string(),
+  /** Fingerprint of what the attempt was about: when it changes, the back-off is over. */
+  of: z.string(),
+  /** Of a raise that got nobody in: fingerprint of the sizes that it was made for. */
+  sized: z.string().optional(),
+});
+
+/** The content of the last-attempt annotation, written by unlock. */
+export type Attempt = z.infer<typeof attemptSchema>;
+
+export const BACK_OFF = { firstMs: 15_000, mostMs: 600_000 } as const;
+/** I7: at most this long locked in any WINDOW_MS while attempts fail. */
+export const LOCK_BUDGET_MS = 60_000;
+export const WINDOW_MS = 600_000;
+/** A lock may outlive its time by this much before the watchdog has repaired it (I3). */
+export const REPAIR_MS = 15_000;
+/**
+ * The longest that a lock is taken for, whatever the configuration says: with its repair just the lock budget, so that a
+ * single lock that nobody lets go of keeps within I7 (docs/adr/0005).
+ */
+export const LONGEST_TAKEN_SECONDS = (LOCK_BUDGET_MS - REPAIR_MS) / 1_000;
+
+/** The last attempt of this namespace; one that cannot be read counts as none. */
+export function lastAttemptOf(namespace: Namespace): Attempt | undefined {
+  const text = namespace.metadata.annotations?.[ANNOTATION.lastAttempt];
+  if (text === undefined) return undefined;
+  const parsed = attemptSchema.safeParse(parseJson(text));
+  return parsed.success ? parsed.data : undefined;
+}
+
+export interface Hold {
+  readonly reason: Reason;
+  readonly message: string;
+  /** Milliseconds on the API server's clock. */
+  readonly until: number;
+}
+
+export interface Ahead {
+  readonly now: number;
+  readonly lockSeconds: number;
+  /** Of what the attempt is about (fingerprintOf). */
+  readonly fingerprint: string;
+  /** Of the sizes that it would be made for (sizesOf). */
+  readonly sized: string;
+}
+
+/**
+ * Whether the next attempt must wait (I7). The lock budget holds whatever changed: a run of failures may lock for
+ * LOCK_BUDGET_MS in all, then rests for WINDOW_MS, so no window of that length sees two runs.
+ */
+export function holdOf(last: Attempt | undefined, ahead: Ahead): Hold | undefined {
+  if (last === undefined) return undefined;
+  return budgetHold(last, ahead) ?? backOffHold(last, ahead);
+}
+
+function budgetHold(last: Attempt, { now, lockSeconds }: Ahead): Hold | undefined {
+  const lockedMs = lockedSoFar(last, now);
+  if (lockedMs === 0 || lockedMs + lockSeconds * 1_000 + REPAIR_MS <= LOCK_BUDGET_MS) return undefined;
+  return {
+    reason: REASON.lockBudgetSpent,
+    message: `failed attempts locked the namespace for ${String(lockedMs)} ms: it is left alone for a while`,
+    until: Date.parse(last.at) + WINDOW_MS,
+  };
+}
+
+function backOffHold(last: Attempt, { now, fingerprint: of, sized }: Ahead): Hold | undefined {
+  if (last.failures === 0 || last.of !== of || isExtension(last, sized)) return undefined;
+  const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.mostMs);
+  if (now >= until) return undefined;
+  const message = `attempt ${String(last.failures)} failed (${last.reason}): the next one waits, unless something changes`;
+  return { reason: REASON.backOff, message, until };
+}
+
+/**
+ * The raise was not enough, and the API server's refusal of the pod has told since what it really asks for: once in a run
+ * of failures that is tried at once (docs/adr/0014).
+ */
+const isExtension = (last: Attempt, sized: string): boolean =>
+  last.failures === 1 && last.sized !== undefined && last.sized !== sized;
+
+const lockedSoFar = (last: Attempt, now: number): number =>
+  now >= Date.parse(last.at) + WINDOW_MS ? 0 : last.lockedMs;
+
+export interface Ended {
+  readonly now: number;
+  readonly lockedMs: number;
+  readonly reason: Reason;
+  readonly fingerprint: string;
+  /** Of the quotas that the lock was about, where they were raised. */
+  readonly sized?: string;
+}
+
+/** The record after an attempt that failed. */
+export function afterFailure(last: Attempt | undefined, ended: Ended): Attempt {
+  const at = new Date(ended.now).toISOString();
+  const before = last === undefined ? 0 : lockedSoFar(last, ended.now);
+  return {
+    at,
+    failures: (last?.failures ?? 0) + 1,
+    lockedMs: before + ended.lockedMs,
+    since: last !== undefined && before > 0 ? last.since : at,
+    reason: ended.reason,
+    of: ended.fingerprint,
+    ...(ended.sized === undefined ? {} : { sized: ended.sized }),
+  };
+}
+
+/** The record after a lock that gave way to others: no failure, and what it locked counts all the same (I7). */
+export function afterGivingWay(last: Attempt | undefined, ended: Ended): Attempt {
+  const { sized: _sized, ...record } = afterFailure(last, ended);
+  return { ...record, failures: last?.failures ?? 0, of: '' };
+}
+
+/** The record after a success: the back-off is reset, and what failed attempts locked still counts against the budget. */
+export function afterSuccess(last: Attempt | undefined, now: number): Attempt | undefined {
+  if (last === undefined || lockedSoFar(last, now) === 0) return undefined;
+  return { ...last, failures: 0 };
+}
+
+export interface AttemptSubject {
+  readonly migrations: readonly Waiting[];
+  readonly quotas: readonly ResourceQuota[];
+  readonly vmmrqs: readonly Vmmrq[];
+}
+
+/** Changes when the migrations or what they wait for, a quota's spec or what the VMMRQs give changes; independent of any order. */
+export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptSubject): string {
+  const parts = [
+    ...migrations.map(({ uid, lacks }) => `m ${uid}${lacks === undefined ? '' : ` ${lacks}`}`),
+    ...quotas.map(({ metadata, spec }) => `q ${metadata.uid} ${sortedText(spec.hard ?? {})}`),
+    ...vmmrqs.map(
+      ({ metadata, spec }) =>
+        `v ${metadata.uid} ${sortedText(spec.additionalMigrationResources ?? {})}${policyText(spec)}`,
+    ),
+  ];
+  return fingerprint(parts.toSorted().join('\n'));
+}
+
+/** Changes when what the migrations need of these quotas does; independent of any order. */
+export const sizesOf = (quotas: readonly QuotaToRaise[]): string =>
+  fingerprint(
+    quotas
+      .map(({ uid, need = {} }) => `${uid} ${sortedText(need)}`)
+      .toSorted()
+      .join('\n'),
+  );
+
+/** '' for a VMMRQ without: the fingerprints of before stay the same. */
+const policyText = ({ additionalMigrationPercentage, raisePolicy, allowReceive }: Vmmrq['spec']): string =>
+  [additionalMigrationPercentage, raisePolicy, allowReceive === true ? 'receive' : undefined]
+    .flatMap((each) => (each === undefined ? [] : [` ${each}`]))
+    .join('');
+
+const sortedText = (list: Record<string, unknown>): string =>
+  JSON.stringify(Object.entries(list).toSorted(([one], [other]) => (one < other ? -1 : 1)));

@@ -1,0 +1,88 @@
+import { claimShortfall } from '../sizing/claims.ts';
+import { isReceiving, type Blocked } from '../migration.ts';
+import { mustSpecify } from '../sizing/must-specify.ts';
+import { REASON, type Reason } from '../names.ts';
+import type { Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
+import type { Refusal } from '../quota/refusal.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+
+export interface Obstacle {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export interface ObstacleInput {
+  readonly blocked: Blocked;
+  readonly vmi: VirtualMachineInstance;
+  /** The pod that it waits for, as estimated, and the quotas that will count it. */
+  readonly pod: Pod;
+  readonly covering: readonly ResourceQuota[];
+  /** Of this pod, the newest first. */
+  readonly refusals: readonly Refusal[];
+  readonly snapshot: NamespaceSnapshot;
+}
+
+/**
+ * What no raise of a quota helps against: then the namespace is not locked. First what comes before the pod, then what
+ * the API server said last, then what it will say.
+ */
+export function obstacleOf(input: ObstacleInput): Obstacle | undefined {
+  const { vmi, snapshot, refusals } = input;
+  const { migration, waiting } = input.blocked;
+  const claim = waiting.lacks === undefined ? claimShortfall(migration, vmi, snapshot) : '';
+  if (claim !== '') {
+    const message = `a volume claim for the target comes before its pod, and pods are not charged for it: ${claim}`;
+    return { reason: REASON.volumeQuota, message };
+  }
+  const [newest] = refusals;
+  if (newest === undefined) return foreseen(input);
+  // Of a pod that comes from another cluster nobody knows what it says.
+  // Only a pod that says all that every quota wants is refused for an amount: the estimate knows no better.
+  const isUnknown = newest.kind === 'exceeded' || isReceiving(migration);
+  return saidBy(newest, snapshot) ?? (isUnknown ? undefined : foreseen(input));
+}
+
+/** undefined: it is about amounts, or is over since (the object that it names is gone). */
+function saidBy(refusal: Refusal, { quotas, limitRanges }: NamespaceSnapshot): Obstacle | undefined {
+  const { kind, text } = refusal;
+  if (kind === 'statusUnknown') return undefined;
+  if (kind === 'exceeded') {
+    return quotas.some(isNamed(refusal.quota)) ? undefined : clusterQuota(refusal.quota, text);
+  }
+  if (kind === 'mustSpecify') {
+    const demanding = quotas.filter(isNamed(refusal.quota)).some((quota) => stillDemands(quota, text));
+    return demanding ? { reason: REASON.mustSpecify, message: text } : undefined;
+  }
+  if (kind === 'limitRange' && limitRanges.length === 0) return undefined;
+  return { reason: REASON_OF[kind], message: text };
+}
+
+const REASON_OF = {
+  uncovered: REASON.noCoveringQuota,
+  limitRange: REASON.limitRange,
+  podSecurity: REASON.podSecurity,
+  policy: REASON.podRefused,
+} as const;
+
+const isNamed =
+  (name: string) =>
+  ({ metadata }: ResourceQuota): boolean =>
+    metadata.name === name;
+
+const clusterQuota = (name: string, text: string): Obstacle => ({
+  reason: REASON.clusterQuota,
+  message: `the quota ${name} is not of this namespace (a ClusterResourceQuota?): ${text}`,
+});
+
+const stillDemands = ({ status }: ResourceQuota, text: string): boolean =>
+  Object.keys(status?.hard ?? {}).some((key) => text.includes(` ${key} for: `));
+
+function foreseen({ pod, covering }: ObstacleInput): Obstacle | undefined {
+  for (const quota of covering) {
+    const missing = mustSpecify(quota, pod);
+    if (missing === undefined) continue;
+    const message = `ResourceQuota ${quota.metadata.name} wants what the pod does not say: ${missing}`;
+    return { reason: REASON.mustSpecify, message };
+  }
+  return undefined;
+}

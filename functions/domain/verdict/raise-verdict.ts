@@ -1,0 +1,150 @@
+import type { AllowanceOf } from '../quota/allowance.ts';
+import type { Hold } from './attempt.ts';
+import { canonicalKey, describeShortfalls, sumOf, type Amounts, type Shortfall } from '../quota/charged.ts';
+import type { Estimate } from '../sizing/estimate.ts';
+import type { Reference, Waiting } from '../lock.ts';
+import { isReceiving, hasTarget, type Blocked } from '../migration.ts';
+import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.ts';
+import { ANNOTATION, REASON } from '../names.ts';
+import type { Amount } from '../quantity.ts';
+import { mayReceive } from '../sizing/receiving.ts';
+import { blockingOf, type Taken } from '../quota/room.ts';
+import { quotaCoversPod } from '../quota/scopes.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+import { finding, type Blocking, type Finding } from './verdict.ts';
+
+/** Going through the blocked migrations in their turn: what those before have left. */
+export interface Turn {
+  readonly snapshot: NamespaceSnapshot;
+  readonly hold: Hold | undefined;
+  readonly allowance: AllowanceOf;
+  /** Others are on their way: their second pod is charged until they are through. */
+  readonly roomComesBack: boolean;
+  /** What those before need of each quota, by quota uid and canonical key. */
+  readonly taken: Map<string, Map<string, Amount>>;
+  /** The same, of those that need a raise. */
+  readonly raisedFor: Map<string, Map<string, Amount>>;
+  /** Those before that get through now, and of them those that need a raise. */
+  readonly admitted: Waiting[];
+  readonly raising: Waiting[];
+  /** They have their targets, and wait for more: KubeVirt counts them among its parallel ones. */
+  readonly withTarget: readonly Blocked[];
+}
+
+/** What these pods together lack of the quotas that count them, after what others take. */
+export const lacked = (
+  pods: readonly Estimate[],
+  { quotas }: Pick<NamespaceSnapshot, 'quotas'>,
+  taken: Taken,
+): Blocking[] =>
+  quotas.flatMap((quota) => {
+    const counted = pods.filter(({ pod }) => quotaCoversPod(quota, pod));
+    return blockingOf(quota, sumOf(counted.map(({ need }) => need)), taken);
+  });
+
+/** What the pod needs, and what it lacks of which quotas. */
+export interface Lack {
+  readonly size: Estimate;
+  readonly blocking: readonly Blocking[];
+}
+
+/** Whether a raise of the quotas that block a migration is ours to make, and is made now. */
+export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, turn: Turn): Finding {
+  const { snapshot, hold, raising } = turn;
+  const next = sizeOfNext(missing, snapshot);
+  // Who could never have the pod that follows is not let in to wait for it.
+  const all = next === undefined ? blocking : lacked([size, next], snapshot, turn.taken);
+  const what = describeBlocking(blocking, 'lacks');
+  const unwanted = unwantedBecause(missing.blocked, all, snapshot);
+  if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
+  if (snapshot.vmmrqs.length === 0) {
+    const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
+    return finding('NoFit', REASON.noVmmrq, why);
+  }
+  const beyond = describeShortfalls(beyondGiven(all, turn));
+  if (beyond !== '') {
+    const both = `${describeBlocking(all, 'lacks')} for it and the pod that attaches its hotplugged volumes`;
+    return tooLittle(turn, next === undefined ? what : both, beyond);
+  }
+  if (hold !== undefined) {
+    const until = new Date(hold.until).toISOString();
+    return finding('Waiting', hold.reason, `${hold.message} until ${until}; ${what}`);
+  }
+  if (!hasTarget(missing.blocked) && raising.some(({ lacks }) => lacks !== undefined)) {
+    return finding(
+      'Waiting',
+      REASON.afterOthers,
+      `others of this namespace have their targets already; ${what}`,
+    );
+  }
+  return finding('FitsWithRaise', REASON.fitsWithRaise, `${what}${describeGrowth(missing, size, turn)}`);
+}
+
+/** Somebody does not want it raised. */
+function unwantedBecause(
+  { migration }: Blocked,
+  blocking: readonly Blocking[],
+  { quotas, vmmrqs }: NamespaceSnapshot,
+): Finding | undefined {
+  const isSkipped = ({ uid }: Reference): boolean =>
+    quotas.some(({ metadata }) => metadata.uid === uid && metadata.annotations?.[ANNOTATION.skip] === 'true');
+  const skipped = blocking.find(({ quota }) => isSkipped(quota));
+  if (skipped !== undefined) {
+    const why = `ResourceQuota ${skipped.quota.name} is annotated ${ANNOTATION.skip}`;
+    return finding('Unsupported', REASON.skipped, why);
+  }
+  if (!isReceiving(migration) || mayReceive(vmmrqs)) return undefined;
+  const why =
+    'it receives a VM from another cluster and its pod stays for good, ' +
+    'which not every VMMRQ here allows by allowReceive: true';
+  return finding('Unsupported', REASON.receiveNotAllowed, why);
+}
+
+const describeBlocking = (blocking: readonly Blocking[], verb: string): string =>
+  blocking
+    .map(({ quota, shortfalls }) => `${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
+    .join('; ');
+
+function tooLittle({ roomComesBack, admitted }: Turn, what: string, beyond: string): Finding {
+  if (roomComesBack || admitted.length > 0) {
+    const why = `others of this namespace go first, the room comes back when they are through; ${what}`;
+    return finding('Waiting', REASON.afterOthers, why);
+  }
+  return finding('NoFit', REASON.notEnough, `${what}; that is ${beyond} more than the VMMRQs give`);
+}
+
+/** What is missing beyond what the VMMRQs give, the most of any quota for each key. */
+function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Turn): Shortfall[] {
+  const most = new Map<string, Shortfall>();
+  for (const { quota: of, shortfalls } of blocking) {
+    const quota = snapshot.quotas.find(({ metadata }) => metadata.uid === of.uid);
+    for (const { key, missing } of shortfalls) {
+      const beyond = missing - (quota === undefined ? 0n : allowance(quota, key).most);
+      const known = most.get(key)?.missing ?? 0n;
+      if (beyond > known) most.set(key, { key, missing: beyond });
+    }
+  }
+  return [...most.values()];
+}
+
+/** By how much the quotas stay exceeded when this migration is over; '' where they do not, or others are under way. */
+function describeGrowth(missing: MissingPod, { pod, need }: Estimate, turn: Turn): string {
+  if (turn.roomComesBack || isReceiving(missing.blocked.migration)) return '';
+  const growth = growthOver(missing, need);
+  const staying = lacked([{ pod, need: growth }], turn.snapshot, new Map()).map((each) =>
+    capped(each, growth),
+  );
+  const text = describeBlocking(staying, 'stays exceeded by');
+  return text === '' ? '' : `; the VM needs more than before: ${text}`;
+}
+
+/** Where more is in use than is allowed already, that is not this migration's. */
+const capped = ({ quota, shortfalls }: Blocking, growth: Amounts): Blocking => ({
+  quota,
+  shortfalls: shortfalls.map(({ key, missing }) => ({
+    key,
+    missing: least(missing, growth.get(canonicalKey(key)) ?? 0n),
+  })),
+});
+
+const least = (one: Amount, other: Amount): Amount => (one < other ? one : other);

@@ -1,0 +1,212 @@
+import { describe, expect, test } from '@jest/globals';
+import { aMigration } from '../../../test/support/builders/kubevirt.ts';
+import {
+  afterAttempt,
+  aLock,
+  anAttempt,
+  aNamespace,
+  lockedBy,
+} from '../../../test/support/builders/namespace.ts';
+import { named, NOW, seconds } from '../../../test/support/builders/object.ts';
+import { aGrant, aQuota, holding } from '../../../test/support/builders/quota.ts';
+import { aFailure, forbidden } from '../../../test/support/builders/refusal.ts';
+import { aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
+import { assess } from './assessment.ts';
+import { referenceOf } from '../migration.ts';
+import { CONDITION } from '../names.ts';
+import type { Condition, Namespace, VmmrqStatus } from '../objects.ts';
+import { aboutMigration, aboutVmmrq, condition, statusReport, withConditions } from './report.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+
+test('what an Event is about', () => {
+  expect(aboutMigration('tenant', referenceOf(aMigration()))).toEqual({
+    apiVersion: 'kubevirt.io/v1',
+    kind: 'VirtualMachineInstanceMigration',
+    namespace: 'tenant',
+    name: 'mig0',
+    uid: 'uid-of-mig0',
+  });
+  expect(aboutVmmrq(aVmmrq())).toEqual({
+    apiVersion: 'mtq.kubevirt.io/v1alpha1',
+    kind: 'VirtualMachineMigrationResourceQuota',
+    namespace: 'tenant',
+    name: 'vmmrq',
+    uid: 'uid-of-vmmrq',
+  });
+});
+
+describe('withConditions', () => {
+  const before: Condition[] = [
+    { type: 'Ready', status: 'True', reason: 'Ready', message: 'yes', lastTransitionTime: seconds(-60) },
+    { type: 'Locked', status: 'False', lastTransitionTime: null },
+  ];
+
+  test.each<[string, Condition['status'], string]>([
+    ['the time stays while the status does', 'True', seconds(-60)],
+    ['the time moves when the status does', 'False', seconds(0)],
+  ])('%s', (_, status, lastTransitionTime) => {
+    const changed = withConditions(before, [condition('Ready', status, 'Because', 'so')], NOW);
+    expect(changed).toEqual([
+      { type: 'Ready', status, reason: 'Because', message: 'so', lastTransitionTime },
+      before[1],
+    ]);
+  });
+
+  test('a condition without a time gets one', () => {
+    const changed = withConditions(before, [condition('Locked', 'False', 'Unlocked', '')], NOW);
+    expect(changed[1]).toMatchObject({ lastTransitionTime: seconds(0) });
+  });
+
+  test('a new one is added', () => {
+    const changed = withConditions([], [condition('Ready', 'True', 'Ready', '')], NOW);
+    expect(changed).toEqual([
+      { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: seconds(0) },
+    ]);
+  });
+});
+
+describe('statusReport', () => {
+  const reportOf = (different: Partial<NamespaceSnapshot> = {}, vmmrq = aVmmrq()): VmmrqStatus => {
+    const snapshot = aSnapshot(different);
+    return statusReport(vmmrq, snapshot, assess(snapshot, RULES).verdicts);
+  };
+  const conditionsOf = ({ conditions = [] }: VmmrqStatus): Record<string, string> =>
+    Object.fromEntries(conditions.map(({ type, status, reason = '' }) => [type, `${status} ${reason}`]));
+
+  test('the incumbent’s fields say what they always said', () => {
+    expect(reportOf()).toMatchObject({
+      creationTime: aVmmrq().metadata.creationTimestamp,
+      additionalMigrationResources: aVmmrq().spec.additionalMigrationResources,
+      migrationsToBlockingResourceQuotas: { mig0: ['quota'] },
+    });
+  });
+
+  test('conditions of somebody else stay', () => {
+    const theirs: Condition = { type: 'TheirOwn', status: 'True' };
+    const report = reportOf(
+      {},
+      aVmmrq((vmmrq) => ({ ...vmmrq, status: { conditions: [theirs] } })),
+    );
+    expect(report.conditions?.[0]).toEqual(theirs);
+  });
+
+  test.each<[string, Partial<NamespaceSnapshot>, Record<string, string>]>([
+    [
+      'a migration waits',
+      {},
+      {
+        [CONDITION.ready]: 'True Ready',
+        [CONDITION.blocking]: 'True FitsWithRaise',
+        [CONDITION.notEnough]: 'False Enough',
+        [CONDITION.locked]: 'False Unlocked',
+        [CONDITION.raised]: 'False Lowered',
+      },
+    ],
+    [
+      'nothing waits',
+      { migrations: [] },
+      {
+        [CONDITION.ready]: 'True Ready',
+        [CONDITION.blocking]: 'False NothingBlocked',
+        [CONDITION.notEnough]: 'False Enough',
+        [CONDITION.locked]: 'False Unlocked',
+        [CONDITION.raised]: 'False Lowered',
+      },
+    ],
+    ['the VM is gone: nothing waits', { vmis: new Map() }, { [CONDITION.blocking]: 'False NothingBlocked' }],
+    [
+      'not enough',
+      { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))] },
+      { [CONDITION.blocking]: 'True NotEnough', [CONDITION.notEnough]: 'True NotEnough' },
+    ],
+  ])('%s', (_, different, want) => {
+    expect(conditionsOf(reportOf(different))).toMatchObject(want);
+  });
+
+  test.each<[string, Partial<NamespaceSnapshot>]>([
+    ['while somebody holds the namespace', { namespace: aNamespace(lockedBy(aLock())) }],
+    ['while a quota holds a grant', { quotas: [aQuota(holding(aGrant()))] }],
+  ])('%s, Locked and Raised are left to the steps at work', (_, different) => {
+    const originalBlockingResourceQuotas = [{ name: 'quota', spec: {} }];
+    const report = reportOf(
+      different,
+      aVmmrq((vmmrq) => ({ ...vmmrq, status: { originalBlockingResourceQuotas } })),
+    );
+    expect(conditionsOf(report)).not.toHaveProperty(CONDITION.locked);
+    expect(conditionsOf(report)).not.toHaveProperty(CONDITION.raised);
+    expect(report).toMatchObject({ originalBlockingResourceQuotas });
+  });
+
+  const failed = aNamespace(afterAttempt(anAttempt({ failures: 2 })));
+  const said: Condition = { type: CONDITION.raisedButNotAdmitted, status: 'True' };
+  test.each<[string, [Namespace, Condition[]], string | undefined]>([
+    ['no attempt, and none before', [aNamespace(), []], undefined],
+    ['the last attempts failed', [failed, []], 'True RaisedButNotAdmitted'],
+    ['they ended by themselves', [aNamespace(afterAttempt(anAttempt({ reason: 'Ended' }))), []], undefined],
+    ['nothing was raised', [aNamespace(afterAttempt(anAttempt({ reason: 'NoProof' }))), []], undefined],
+    ['a success since', [aNamespace(afterAttempt(anAttempt({ failures: 0 }))), [said]], 'False Admitted'],
+    ['no record any more', [aNamespace(), [said]], 'False Admitted'],
+  ])('how the last attempt went: %s', (_, [namespace, conditions], want) => {
+    const report = reportOf(
+      { namespace },
+      aVmmrq((vmmrq) => ({ ...vmmrq, status: { conditions } })),
+    );
+    expect(conditionsOf(report)[CONDITION.raisedButNotAdmitted]).toBe(want);
+  });
+
+  test.each(['NoProof', 'RefusedByPolicy', 'IncumbentPresent'])('%s is a conflict, not a raise', (reason) => {
+    const report = reportOf({ namespace: aNamespace(afterAttempt(anAttempt({ reason }))) }, aVmmrq());
+    expect(conditionsOf(report)[CONDITION.conflict]).toBe(`True ${reason}`);
+  });
+
+  const messageOf = (status: VmmrqStatus, type: string): string =>
+    status.conditions?.find((each) => each.type === type)?.message ?? '';
+
+  test('which resource lacks how much', () => {
+    const status = reportOf({
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1Gi' }))],
+    });
+    expect(messageOf(status, CONDITION.notEnough)).toContain('mig0: ');
+    expect(messageOf(status, CONDITION.notEnough)).toContain('requests.cpu=5m more');
+  });
+
+  test('why the pod of the last raise was refused, where an Event told', () => {
+    const why = forbidden('violates PodSecurity "restricted:latest": runAsNonRoot');
+    const told = (events: NamespaceSnapshot['events']): string =>
+      messageOf(reportOf({ namespace: failed, events }), CONDITION.raisedButNotAdmitted);
+    expect(told([aFailure(why)])).toContain(`\nmig0: ${why}`);
+    expect(told([])).not.toContain('\n');
+  });
+
+  test('one of several', () => {
+    const status = reportOf({ vmmrqs: [aVmmrq(), aVmmrq(named('more'))] });
+    expect(messageOf(status, CONDITION.ready)).toContain('one of 2');
+  });
+
+  test('amounts that cannot be used are named', () => {
+    const status = reportOf({}, aVmmrq(giving({ cpu: '-1', memory: '1Gi' })));
+    expect(conditionsOf(status)).toMatchObject({ [CONDITION.ready]: 'False UnusableAmount' });
+    expect(messageOf(status, CONDITION.ready)).toMatch(/^cpu: /);
+  });
+
+  test('a spec without amounts', () => {
+    expect(
+      reportOf(
+        {},
+        aVmmrq((vmmrq) => ({ ...vmmrq, spec: {} })),
+      ),
+    ).toMatchObject({
+      additionalMigrationResources: {},
+    });
+  });
+
+  test('the same twice is the same: nothing is written again', () => {
+    const first = reportOf();
+    expect(
+      reportOf(
+        { now: NOW + 60_000 },
+        aVmmrq((vmmrq) => ({ ...vmmrq, status: first })),
+      ),
+    ).toEqual(first);
+  });
+});

@@ -1,0 +1,187 @@
+import { percentOf } from '../quota/allowance.ts';
+import { lastAttemptOf } from './attempt.ts';
+import { unusableKeys } from '../quota/charged.ts';
+import { grantOf } from '../quota/grant.ts';
+import { lockOf, type Reference } from '../lock.ts';
+import { blockedAmong } from '../migration.ts';
+import { CONDITION, KIND, REASON, type EventReason } from '../names.ts';
+import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../objects.ts';
+import { refusalsOf } from '../quota/refusal.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+import type { Verdict } from './verdict.ts';
+
+/** The object that an Event is about. */
+export interface Subject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export const aboutMigration = (namespace: string, { name, uid }: Reference): Subject => ({
+  ...KIND.migration,
+  namespace,
+  name,
+  uid,
+});
+
+export const aboutVmmrq = ({ metadata: { namespace = '', name, uid } }: Vmmrq): Subject => ({
+  ...KIND.vmmrq,
+  namespace,
+  name,
+  uid,
+});
+
+export const aboutVmi = ({ metadata: { namespace = '', name, uid } }: VirtualMachineInstance): Subject => ({
+  ...KIND.vmi,
+  namespace,
+  name,
+  uid,
+});
+
+/** A Kubernetes Event to be written, once for each `key`. */
+export interface EventReport {
+  readonly on: Subject;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: EventReason;
+  readonly message: string;
+  /** What it happened for (a token, a state): the same key is the same Event, written once. */
+  readonly key: string;
+}
+
+export type ConditionChange = Pick<Condition, 'type' | 'status' | 'observedGeneration'> & {
+  reason: string;
+  message: string;
+};
+
+/** Conditions with the changes made; lastTransitionTime moves only when the status does. `now` in milliseconds. */
+export function withConditions(
+  conditions: readonly Condition[],
+  changes: readonly ConditionChange[],
+  now: number,
+): Condition[] {
+  const byType = new Map(conditions.map((condition) => [condition.type, condition]));
+  for (const change of changes) {
+    const before = byType.get(change.type);
+    const lastTransitionTime =
+      before?.status === change.status && typeof before.lastTransitionTime === 'string'
+        ? before.lastTransitionTime
+        : new Date(now).toISOString();
+    byType.set(change.type, { ...change, lastTransitionTime });
+  }
+  return [...byType.values()];
+}
+
+/** What a VMMRQ's status says of its namespace, as just read and judged. The incumbent's fields keep their meaning. */
+export function statusReport(
+  vmmrq: Vmmrq,
+  snapshot: NamespaceSnapshot,
+  verdicts: readonly Verdict[],
+): VmmrqStatus {
+  const blocked = verdicts.filter(({ blocking }) => blocking.length > 0);
+  const notEnough = verdicts.find(({ verdict }) => verdict === 'NoFit');
+  const waiting = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
+  return {
+    ...vmmrq.status,
+    creationTime: vmmrq.metadata.creationTimestamp,
+    additionalMigrationResources: vmmrq.spec.additionalMigrationResources ?? {},
+    migrationsToBlockingResourceQuotas: Object.fromEntries(
+      blocked.map(({ migration, blocking }) => [migration.name, blocking.map(({ quota }) => quota.name)]),
+    ),
+    ...(isQuiet(snapshot) ? { originalBlockingResourceQuotas: [] } : {}),
+    conditions: withConditions(
+      vmmrq.status?.conditions ?? [],
+      [
+        readyCondition(vmmrq, snapshot.vmmrqs.length),
+        blockingCondition(waiting),
+        ...(isQuiet(snapshot) ? AT_REST : []),
+        ...attemptConditions(vmmrq, snapshot),
+        notEnough === undefined
+          ? condition(CONDITION.notEnough, 'False', 'Enough', 'nothing waits for more than is given')
+          : condition(CONDITION.notEnough, 'True', notEnough.reason, about(notEnough)),
+      ],
+      snapshot.now,
+    ),
+  };
+}
+
+/** Reasons that somebody else's set-up stood in the way: nothing was raised. */
+const HINDRANCES: readonly string[] = [REASON.noProof, REASON.refusedByPolicy, REASON.incumbentPresent];
+
+/**
+ * How the last attempt ended, from its record on the namespace. Nothing is said where nothing ever went wrong; that the
+ * migrations ended by themselves (cancelled, say) is nothing wrong.
+ */
+function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): ConditionChange[] {
+  const last = lastAttemptOf(snapshot.namespace);
+  const failed = last !== undefined && last.failures > 0 && last.reason !== REASON.ended ? last : undefined;
+  const hindered = failed !== undefined && HINDRANCES.includes(failed.reason);
+  return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
+    if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
+      const how = `attempt ${String(failed.failures)} in a row failed at ${failed.at}: ${failed.reason}`;
+      const why = hindered ? [] : lastRefusals(snapshot);
+      return [condition(type, 'True', failed.reason, [how, ...why].join('\n'))];
+    }
+    const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
+    return wasSaid ? [condition(type, 'False', REASON.admitted, 'the last attempt did not fail')] : [];
+  });
+}
+
+/** What the API server said last of each target pod that is still missing, one line each. */
+const lastRefusals = ({ migrations, pods, vmis, events }: NamespaceSnapshot): string[] =>
+  blockedAmong(migrations, pods).flatMap((blocked) => {
+    const { spec, metadata } = blocked.migration;
+    const vmi = vmis.get(spec.vmiName ?? '');
+    const [newest] = vmi === undefined ? [] : refusalsOf(blocked, vmi, events);
+    return newest === undefined ? [] : [`${metadata.name}: ${newest.text}`];
+  });
+
+/** Nobody holds the namespace and nothing is raised: a report of a lock or a raise that is left over is wrong. */
+const isQuiet = ({ namespace, quotas }: NamespaceSnapshot): boolean =>
+  lockOf(namespace).kind === 'none' && quotas.every((quota) => grantOf(quota).kind === 'none');
+
+const unusablePercentage = (vmmrq: Vmmrq): string[] =>
+  vmmrq.spec.additionalMigrationPercentage === undefined || percentOf(vmmrq) !== undefined
+    ? []
+    : ['additionalMigrationPercentage'];
+
+/** With the generation of the spec that it speaks of: by it the event of our own report is known (docs/adr/0015). */
+function readyCondition(vmmrq: Vmmrq, count: number): ConditionChange {
+  const { generation } = vmmrq.metadata;
+  const ready = readiness(vmmrq, count);
+  return generation === undefined ? ready : { ...ready, observedGeneration: generation };
+}
+
+function readiness(vmmrq: Vmmrq, count: number): ConditionChange {
+  const unusable = [...unusableKeys(vmmrq), ...unusablePercentage(vmmrq)];
+  if (unusable.length > 0) {
+    const why = `${unusable.join(', ')}: not an amount of zero or more; it counts as nothing`;
+    return condition(CONDITION.ready, 'False', 'UnusableAmount', why);
+  }
+  const several = `one of ${String(count)} in this namespace: what they give adds up`;
+  return condition(CONDITION.ready, 'True', 'Ready', count > 1 ? several : 'it can be used');
+}
+
+const about = ({ migration, message }: Verdict): string => `${migration.name}: ${message}`;
+
+function blockingCondition(waiting: readonly Verdict[]): ConditionChange {
+  const [first] = waiting;
+  if (first === undefined) {
+    return condition(CONDITION.blocking, 'False', REASON.nothingBlocked, 'no migration waits for a quota');
+  }
+  return condition(CONDITION.blocking, 'True', first.reason, waiting.map(about).join('\n'));
+}
+
+/** One condition change, its arguments in the order people read them. */
+export function condition(
+  ...[type, status, reason, message]: [string, Condition['status'], string, string]
+): ConditionChange {
+  return { type, status, reason, message };
+}
+
+/** Nothing is locked or raised. */
+const AT_REST: readonly ConditionChange[] = [
+  condition(CONDITION.locked, 'False', REASON.unlocked, 'the namespace is free'),
+  condition(CONDITION.raised, 'False', REASON.lowered, 'every quota is as it was'),
+];

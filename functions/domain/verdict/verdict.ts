@@ -1,0 +1,46 @@
+import type { Shortfall } from '../quota/charged.ts';
+import type { Reference, Waiting } from '../lock.ts';
+import type { Reason } from '../names.ts';
+
+/** What can be done for one migration, from nothing to most. Only the last one leads to a lock. */
+export const VERDICTS = [
+  /** No quota refuses it, as far as KubeVirt says. */
+  'NotBlocked',
+  /** It could be helped, but not now: KubeVirt's limits, our back-off, others first. */
+  'Waiting',
+  /** More is missing than the VMMRQs give. */
+  'NoFit',
+  /** A raise would not help, or is not ours to make. */
+  'Unsupported',
+  /** There is room already: virt-controller only has to look again. */
+  'Fits',
+  /** There is room once the quotas are raised. */
+  'FitsWithRaise',
+] as const;
+export type VerdictName = (typeof VERDICTS)[number];
+
+/** What one quota lacks for one migration. */
+export interface Blocking {
+  readonly quota: Reference;
+  readonly shortfalls: readonly Shortfall[];
+}
+
+export interface Verdict {
+  readonly migration: Waiting;
+  readonly verdict: VerdictName;
+  readonly reason: Reason;
+  /** For people: what is the matter, and what would help. */
+  readonly message: string;
+  readonly blocking: readonly Blocking[];
+}
+
+/** A verdict of no migration yet. */
+export type Finding = Pick<Verdict, 'verdict' | 'reason' | 'message'> & {
+  readonly blocking?: readonly Blocking[];
+};
+
+export const finding = (verdict: VerdictName, reason: Reason, message: string): Finding => ({
+  verdict,
+  reason,
+  message,
+});

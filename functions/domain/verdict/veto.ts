@@ -1,0 +1,38 @@
+import { grantOf } from '../quota/grant.ts';
+import { liveLock, lockOf } from '../lock.ts';
+import { ANNOTATION, isReserved, REASON } from '../names.ts';
+import type { Namespace, ResourceQuota } from '../objects.ts';
+import type { Rules } from '../snapshot.ts';
+import { finding, type Finding } from './verdict.ts';
+
+export interface VetoInput {
+  readonly namespace: Namespace;
+  readonly quotas: readonly ResourceQuota[];
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+}
+
+/** What holds for every migration of the namespace, whatever size it has; undefined: each is judged by itself. */
+export function vetoOf({ namespace, quotas, now }: VetoInput, rules: Rules): Finding | undefined {
+  const { name, deletionTimestamp, annotations } = namespace.metadata;
+  if (isReserved(name, rules.kubevirtNamespace)) {
+    const why = `namespace ${name} belongs to the cluster and is never locked`;
+    return finding('Unsupported', REASON.reservedNamespace, why);
+  }
+  if (deletionTimestamp !== undefined) {
+    return finding('Unsupported', REASON.namespaceTerminating, 'the namespace is being deleted');
+  }
+  if (annotations?.[ANNOTATION.skip] === 'true') {
+    return finding('Unsupported', REASON.skipped, `the namespace is annotated ${ANNOTATION.skip}`);
+  }
+  if (lockOf(namespace).kind !== 'none') {
+    const live = liveLock(namespace, now);
+    const names = live?.migrations.map(({ name: migration }) => migration).join(', ');
+    const why = names === undefined ? 'and its lock is being repaired' : `for ${names}, for a few seconds`;
+    return finding('Waiting', REASON.alreadyLocked, `the namespace is locked, ${why}`);
+  }
+  if (quotas.some((quota) => grantOf(quota).kind !== 'none')) {
+    return finding('Waiting', REASON.grantWithoutLock, 'a quota still holds a grant: it is put back first');
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+import * as z from 'zod';
+import { KIND } from '../domain/names.ts';
+import { isHardQuantity } from '../domain/quantity.ts';
+
+const amounts = z.record(z.string(), z.string().refine(isHardQuantity)).optional();
+const conditions = z
+  .array(
+    z.looseObject({ type: z.string(), status: z.string(), observedGeneration: z.number().int().optional() }),
+  )
+  .optional();
+const metadata = z.object({
+  namespace: z.string(),
+  generation: z.number().int().optional(),
+  deletionTimestamp: z.string().optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+});
+
+const toldSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal(KIND.migration.kind),
+    metadata,
+    status: z.object({ phase: z.string().optional(), conditions }).optional(),
+  }),
+  z.object({
+    kind: z.literal(KIND.vmmrq.kind),
+    metadata,
+    status: z.object({ conditions }).optional(),
+  }),
+  z.object({
+    kind: z.literal(KIND.quota.kind),
+    metadata,
+    spec: z.object({ hard: amounts }),
+    status: z.object({ hard: amounts, used: amounts }).optional(),
+  }),
+]);
+
+/**
+ * An object as an event tells of it. It may be old, and anybody may have made it up: good for nothing but to see that
+ * there is nothing to look at (docs/adr/0015).
+ */
+export type Told = z.infer<typeof toldSchema>;
+export type ToldOf<K extends Told['kind']> = Extract<Told, { kind: K }>;
+
+/** undefined: the event tells nothing that can be read, or not of an object of this kind in this namespace. */
+export function toldBy(
+  data: unknown,
+  about: { readonly kind: string; readonly namespace: string },
+): Told | undefined {
+  const parsed = toldSchema.safeParse(data);
+  if (!parsed.success) return undefined;
+  const { kind, metadata: of } = parsed.data;
+  return kind === about.kind && of.namespace === about.namespace ? parsed.data : undefined;
+}
+
+/** Between its target pod's start and its end, which is all that is waited for (facts/kubevirt.md §1.1). */
+const UNDER_WAY: readonly (string | undefined)[] = ['Scheduled', 'PreparingTarget', 'TargetReady', 'Running'];
+
+/** A migration that got its target pod some phases ago: what followed from that was said by an earlier event. */
+export const isUnderWay = ({ status }: ToldOf<typeof KIND.migration.kind>): boolean =>
+  UNDER_WAY.includes(status?.phase);

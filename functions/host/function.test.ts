@@ -1,0 +1,208 @@
+import { CloudEvent } from 'cloudevents';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { aStep, newLines, NOTHING, onlyLog } from '../../test/support/function-host.ts';
+import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import type { OurEvent, Wake } from '../domain/events.ts';
+import type { Outcome, Step } from './step.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { newFunction } from './function.ts';
+
+const feasible = new CloudEvent<unknown>({
+  id: 'id-1',
+  type: EVENT.migrationFeasible,
+  source: '/mtq/feasibility',
+  data: { namespace: 'tenant', token: 'token-1' },
+});
+
+const about = (type: string, kind: string): CloudEvent<unknown> =>
+  new CloudEvent<unknown>({ id: 'id-2', type, source: 'https://127.0.0.1', kind, namespace: 'tenant' });
+
+describe('which step an event wakes', () => {
+  const woken: string[] = [];
+  const named = (name: Step['name'], wakesOn: Step['wakesOn']): Step =>
+    aStep(
+      () => {
+        woken.push(name);
+        return NOTHING;
+      },
+      { name, wakesOn },
+    );
+  const steps = [
+    named('feasibility', [{ type: SOURCE_EVENT.update, kind: 'VirtualMachineInstanceMigration' }]),
+    named('lock', [{ type: EVENT.migrationFeasible }]),
+    named('lower', [{ type: SOURCE_EVENT.update, kind: 'ResourceQuota' }]),
+  ];
+  beforeEach(() => void woken.splice(0));
+
+  test.each<[string, CloudEvent<unknown>, string[]]>([
+    ['ours, by its type', feasible, ['lock']],
+    ['the source’s, by its type and kind', about(SOURCE_EVENT.update, 'ResourceQuota'), ['lower']],
+    ['a kind that nobody waits for', about(SOURCE_EVENT.update, 'Pod'), []],
+    ['a type of that kind that nobody waits for', about(SOURCE_EVENT.add, 'ResourceQuota'), []],
+  ])('%s', async (_, event, want) => {
+    const answer = await newFunction(steps, onlyLog(newLines().log))({}, event);
+    expect(woken).toEqual(want);
+    expect(answer).toEqual(want.length > 0 ? undefined : { statusCode: 400, body: expect.any(String) });
+  });
+});
+
+describe('one process for all steps: an event that wakes two', () => {
+  const migrationUpdate = [{ type: SOURCE_EVENT.update, kind: 'VirtualMachineInstanceMigration' }];
+  const replying = (name: Step['name'], type: OurEvent['type']): Step =>
+    aStep(() => ({ ...NOTHING, reply: { type, from: name, namespace: 'tenant' } }), {
+      name,
+      wakesOn: migrationUpdate,
+    });
+
+  test('runs both, and posts what each replies: an answer holds only one event', async () => {
+    const posted: OurEvent[] = [];
+    const post = (event: OurEvent): Promise<void> => {
+      posted.push(event);
+      return Promise.resolve();
+    };
+    const tools = { ...onlyLog(newLines().log), post };
+    const steps = [replying('feasibility', EVENT.migrationFeasible), replying('lower', EVENT.quotaLowered)];
+
+    const answer = await newFunction(steps, tools)(
+      {},
+      about(SOURCE_EVENT.update, 'VirtualMachineInstanceMigration'),
+    );
+
+    expect(answer).toBeUndefined();
+    expect(posted.map(({ type }) => type)).toEqual([EVENT.migrationFeasible, EVENT.quotaLowered]);
+  });
+});
+
+describe('in turn', () => {
+  const reply: OurEvent = {
+    type: EVENT.namespaceLocked,
+    from: 'lock',
+    namespace: 'tenant',
+    token: 'token-1',
+  };
+
+  test('three wakes for the same: one runs, one waits, the third shares its run and replies nothing', async () => {
+    const runs: PromiseWithResolvers<Outcome>[] = [];
+    const step = aStep(
+      () => {
+        const run = Promise.withResolvers<Outcome>();
+        runs.push(run);
+        return run.promise;
+      },
+      { inTurn: true },
+    );
+    const handle = newFunction([step], onlyLog(newLines().log));
+    const answers = [handle({}, feasible), handle({}, feasible), handle({}, feasible)];
+    expect(runs).toHaveLength(1);
+    runs[0]?.resolve({ ...NOTHING, reply });
+    expect(await answers[0]).toMatchObject({ type: EVENT.namespaceLocked });
+    expect(runs).toHaveLength(2);
+    runs[1]?.resolve({ ...NOTHING, reply });
+    expect(await answers[1]).toMatchObject({ type: EVENT.namespaceLocked });
+    expect(await answers[2]).toBeUndefined();
+    expect(runs).toHaveLength(2);
+  });
+
+  test('what shares a run that fails is tried again too', async () => {
+    const failing = aStep(() => Promise.reject(new Error('not now')), { inTurn: true });
+    const handle = newFunction([failing], onlyLog(newLines().log));
+    const answers = await Promise.all([1, 2, 3].map(() => handle({}, feasible)));
+    expect(answers).toEqual([1, 2, 3].map(() => ({ statusCode: 503, body: '' })));
+  });
+
+  test('an idle wake waits for nobody, and runs nothing', async () => {
+    const step = aStep(() => new Promise<never>(() => undefined), {
+      inTurn: true,
+      idle: ({ id }) => (id === 'idle' ? NOTHING : undefined),
+    });
+    const { log, lines } = newLines();
+    const handle = newFunction([step], {
+      ...onlyLog(log),
+      clock: { ...systemClock, after: () => () => undefined },
+    });
+    void handle({}, feasible);
+    expect(await handle({}, feasible.cloneWith({ id: 'idle' }))).toBeUndefined();
+    expect(lines).toMatchObject([{ eventId: 'idle', message: NOTHING.message }]);
+  });
+});
+
+describe('what comes without an event', () => {
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['the body of a request that is none', { type: EVENT.migrationFeasible, data: { namespace: 'tenant' } }],
+    ['bytes', Buffer.from('{}')],
+    ['text', 'hello'],
+  ])('%s: 400', async (_, event) => {
+    const { lines, log } = newLines();
+    const handle = newFunction([aStep(() => NOTHING)], onlyLog(log));
+    expect(await handle({}, event as CloudEvent<unknown>)).toMatchObject({ statusCode: 400 });
+    expect(lines).toMatchObject([{ level: 'warn' }]);
+  });
+});
+
+describe('the deadline', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  test.each<[Step['name'], number]>([
+    ['lock', 5_000],
+    ['feasibility', 20_000],
+  ])('%s: 503 after %d ms, not before', async (name, ms) => {
+    const never = aStep(() => new Promise(() => undefined), { name });
+    const { lines, log } = newLines();
+    let answer: unknown = 'none yet';
+    void newFunction([never], onlyLog(log))({}, feasible).then((given) => (answer = given));
+    await jest.advanceTimersByTimeAsync(ms - 1);
+    expect(answer).toBe('none yet');
+    await jest.advanceTimersByTimeAsync(1);
+    expect(answer).toEqual({ statusCode: 503, body: '' });
+    expect(lines).toMatchObject([
+      { level: 'error', message: expect.stringContaining(`${name} took longer`) },
+    ]);
+  });
+
+  test('leaves no timer behind', async () => {
+    const { log } = newLines();
+    await newFunction([aStep(() => NOTHING)], onlyLog(log))({}, feasible);
+    await newFunction([aStep(() => Promise.reject(new Error('no')))], onlyLog(log))({}, feasible);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('the log', () => {
+  test('has one line for each decision', async () => {
+    const { lines, log } = newLines();
+    const seen: Wake[] = [];
+    const step = aStep((wake) => {
+      seen.push(wake);
+      return { reason: REASON.locked, message: 'locked for mig0', migrations: ['mig0'] };
+    });
+    await newFunction([step], onlyLog(log))({}, feasible);
+    expect(lines).toEqual([
+      {
+        level: 'info',
+        message: 'locked for mig0',
+        step: 'lock',
+        event: EVENT.migrationFeasible,
+        eventId: 'id-1',
+        namespace: 'tenant',
+        token: 'token-1',
+        reason: REASON.locked,
+        migrations: ['mig0'],
+        reply: undefined,
+      },
+    ]);
+    expect(seen).toEqual([
+      { type: EVENT.migrationFeasible, id: 'id-1', namespace: 'tenant', token: 'token-1' },
+    ]);
+  });
+
+  test('never has an event’s data', async () => {
+    const { lines, log } = newLines();
+    const secret = feasible.cloneWith({ data: { namespace: 'no/namespace', message: 'hunter2' } });
+    await newFunction([aStep(() => NOTHING)], onlyLog(log))({}, secret);
+    expect(lines).toHaveLength(1);
+    expect(JSON.stringify(lines)).not.toContain('hunter2');
+  });
+});

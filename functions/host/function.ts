@@ -1,0 +1,137 @@
+import type { CloudEvent } from 'cloudevents';
+import type { Wake } from '../domain/events.ts';
+import { describeError, isConflict } from '../kubernetes/errors.ts';
+import type { Log } from '../runtime/log.ts';
+import type { Outcome, Step, Tools } from './step.ts';
+import { Turns } from '../runtime/turns.ts';
+import { BadEvent, toCloudEvent, toWake } from '../eventing/cloud-events.ts';
+
+/** What a Knative function may return: the next event, nothing, or a status (facts/knative.md §3.2). */
+export type Answer = CloudEvent<Record<string, unknown>> | { statusCode: number; body: string } | undefined;
+
+/** A Knative function, as `func` calls it: handle(context, event). */
+export type Handle = (context: unknown, event?: CloudEvent<unknown>) => Promise<Answer>;
+
+/** How long a step may take; feasibility wakes the later steps (docs/architecture.md#what-knative-gives-and-takes). */
+const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
+
+/**
+ * The steps as one Knative function. How it answers the Broker: the next event; nothing (done, not yet, a lost race);
+ * 400 for an event that no step can use (dropped, or to the dead letter sink); 503 for everything that may pass if it
+ * is tried again.
+ */
+export function newFunction(steps: readonly Step[], tools: Tools): Handle {
+  const turns = new Turns<Outcome>(tools.clock);
+  const run: Run = async (step, wake) => {
+    const outcome = step.idle?.(wake) ?? (await runInTurn(step, wake, { turns, tools }));
+    logOutcome(tools.log, { step, wake, outcome });
+    return outcome;
+  };
+  return async function handle(_context, event) {
+    try {
+      if (!isEvent(event)) throw new BadEvent('the request carries no CloudEvent');
+      const wake = toWake(event);
+      const [step, ...others] = stepsFor(steps, wake);
+      const outcome = others.length === 0 ? await run(step, wake) : undefined;
+      if (outcome === undefined) await runEach([step, ...others], wake, { run, tools });
+      return outcome?.reply === undefined ? undefined : toCloudEvent(outcome.reply);
+    } catch (error) {
+      return answerError(error, tools, event);
+    }
+  };
+}
+
+/** One process for all steps: an event may wake two of them, and an answer holds one event. So each posts its own. */
+async function runEach(
+  steps: readonly Step[],
+  wake: Wake,
+  { run, tools }: { readonly run: Run; readonly tools: Tools },
+): Promise<void> {
+  await Promise.all(
+    steps.map(async (step) => {
+      const { reply } = await run(step, wake);
+      if (reply !== undefined) await tools.post(reply);
+    }),
+  );
+}
+
+type Run = (step: Step, wake: Wake) => Promise<Outcome>;
+
+async function runInTurn(
+  step: Step,
+  wake: Wake,
+  { turns, tools }: { readonly turns: Turns<Outcome>; readonly tools: Tools },
+): Promise<Outcome> {
+  const work = (): Promise<Outcome> => withDeadline(step, wake, tools);
+  if (step.inTurn !== true) return work();
+  const { result, isShared } = await turns.take(
+    { who: `${step.name} ${wake.namespace}`, why: whyOf(wake) },
+    work,
+  );
+  const { reply: _reply, ...silent } = result;
+  // The Broker hears of it once: from whoever was first, and again when that answer does not reach it.
+  return isShared ? silent : result;
+}
+
+/** Wakes that ask for the very same. */
+const whyOf = ({ type, token = '' }: Wake): string => `${type} ${token}`;
+
+/** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
+const isEvent = (value: unknown): value is CloudEvent<unknown> =>
+  typeof value === 'object' && value !== null && 'specversion' in value;
+
+/** At least one. Throws BadEvent. */
+function stepsFor(steps: readonly Step[], wake: Wake): [Step, ...Step[]] {
+  const [first, ...others] = steps.filter(({ wakesOn }) =>
+    wakesOn.some(({ type, kind }) => type === wake.type && (kind === undefined || kind === wake.kind)),
+  );
+  if (first !== undefined) return [first, ...others];
+  const names = steps.map(({ name }) => name).join(', ');
+  throw new BadEvent(`${wake.type} ${wake.kind ?? ''} wakes none of: ${names}`);
+}
+
+async function withDeadline(step: Step, wake: Wake, tools: Tools): Promise<Outcome> {
+  const ms = step.name === 'feasibility' ? DEADLINE_MS.feasibility : DEADLINE_MS.other;
+  const late = Promise.withResolvers<never>();
+  const cancel = tools.clock.after(ms, () =>
+    late.reject(new Error(`${step.name} took longer than ${String(ms)} ms`)),
+  );
+  try {
+    return await Promise.race([step.handle(wake, tools), late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+interface Done {
+  readonly step: Step;
+  readonly wake: Wake;
+  readonly outcome: Outcome;
+}
+
+function logOutcome(log: Log, { step, wake, outcome }: Done): void {
+  log('info', outcome.message, {
+    step: step.name,
+    event: wake.type,
+    eventId: wake.id,
+    namespace: wake.namespace,
+    token: outcome.token ?? wake.token,
+    reason: outcome.reason,
+    migrations: outcome.migrations ?? outcome.reply?.migrations?.map(({ name }) => name),
+    reply: outcome.reply?.type,
+  });
+}
+
+function answerError(error: unknown, { log }: Tools, event: CloudEvent<unknown> | undefined): Answer {
+  const fields = { event: event?.type, eventId: event?.id, subject: event?.subject };
+  if (error instanceof BadEvent) {
+    log('warn', error.message, fields);
+    return { statusCode: 400, body: error.message };
+  }
+  if (isConflict(error)) {
+    log('info', `somebody else wrote first: ${describeError(error)}`, fields);
+    return undefined;
+  }
+  log('error', describeError(error), fields);
+  return { statusCode: 503, body: '' };
+}

@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { REPAIR_MS, LOCK_BUDGET_MS } from '../domain/verdict/attempt.ts';
+import { rulesOf } from './step.ts';
+
+const settings = { KUBEVIRT_NAMESPACE: 'kubevirt', STALL_SECONDS: 3, SETTLE_MS: 0, WAKE_URLS: [] };
+
+test.each([
+  ['the default', 30, 30],
+  ['the shortest', 5, 5],
+  ['more than I7 and the repair leave room for', 60, (LOCK_BUDGET_MS - REPAIR_MS) / 1_000],
+])('how long a lock is taken for: %s', (_, LOCK_SECONDS, taken) => {
+  expect(rulesOf({ ...settings, LOCK_SECONDS }).lockSeconds).toBe(taken);
+});

@@ -1,0 +1,61 @@
+import type { Clock } from '../runtime/clock.ts';
+import { LONGEST_TAKEN_SECONDS } from '../domain/verdict/attempt.ts';
+import type { OurEvent, Wake } from '../domain/events.ts';
+import type { EventType, Reason } from '../domain/names.ts';
+import type { Rules } from '../domain/snapshot.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import type { Log } from '../runtime/log.ts';
+import type { Settings, StepName } from '../runtime/settings.ts';
+
+/** Everything a step may use. No state: each event starts from the API server. */
+export interface Tools {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly settings: Pick<
+    Settings,
+    'KUBEVIRT_NAMESPACE' | 'LOCK_SECONDS' | 'STALL_SECONDS' | 'SETTLE_MS' | 'WAKE_URLS'
+  >;
+  readonly log: Log;
+  readonly newToken: () => string;
+  /** Sends a fresh event to the Broker (a reply would carry on the TTL of what woke us). */
+  readonly post: (event: OurEvent) => Promise<void>;
+  /** Resolves when the later steps answer, or when it is no use waiting longer. */
+  readonly wakeLaterSteps: () => Promise<void>;
+  /** Work that nobody waits for: reports. Finished before the process ends. */
+  readonly afterwards: (work: () => Promise<void>) => void;
+}
+
+/** How a step ended: the next step's event, or nothing more to say; always with a reason. */
+export interface Outcome {
+  readonly reply?: OurEvent;
+  readonly reason: Reason;
+  readonly message: string;
+  readonly token?: string;
+  /** Names of the migrations it is about. */
+  readonly migrations?: readonly string[];
+}
+
+export interface Step {
+  readonly name: StepName;
+  /** What wakes it, as its Triggers filter. */
+  readonly wakesOn: readonly WakesOn[];
+  /** Where the event itself shows that there is nothing to do (docs/adr/0015): nothing is read, nobody is waited for. */
+  readonly idle?: (wake: Wake) => Outcome | undefined;
+  /** Within a process one run for a namespace at a time (turns.ts); not where a run may wait for long. */
+  readonly inTurn?: boolean;
+  /** What it replies with. */
+  readonly replies: readonly EventType[];
+  readonly handle: (wake: Wake, tools: Tools) => Promise<Outcome>;
+}
+
+/** An event type, and for the source's events the kind of object. */
+export interface WakesOn {
+  readonly type: string;
+  readonly kind?: string;
+}
+
+/** The part of the settings that verdicts are made with. */
+export const rulesOf = (settings: Tools['settings']): Rules => ({
+  kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
+  lockSeconds: Math.min(settings.LOCK_SECONDS, LONGEST_TAKEN_SECONDS),
+});

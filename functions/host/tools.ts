@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../runtime/clock.ts';
+import { postEvent, wakeAll } from '../eventing/post.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { describeError } from '../kubernetes/errors.ts';
+import type { Log } from '../runtime/log.ts';
+import type { Settings } from '../runtime/settings.ts';
+import type { Tools } from './step.ts';
+
+/** Long enough for a cold start, short enough for feasibility to answer in time. */
+const WAKE_MS = 15_000;
+
+export interface Toolbox {
+  readonly tools: Tools;
+  /** Resolves when all work that nobody waited for is done. */
+  readonly settle: () => Promise<void>;
+}
+
+export interface Equipment {
+  readonly cluster: Cluster;
+  readonly settings: Tools['settings'] & Pick<Settings, 'K_SINK'> & Partial<Pick<Settings, 'K_SINK_TOKEN'>>;
+  readonly log: Log;
+}
+
+/** The tools of a real process: the one place where steps meet the clock, randomness, the Broker and work in the background. */
+export function newTools({ cluster, settings, log }: Equipment): Toolbox {
+  const underWay = new Set<Promise<void>>();
+  const afterwards = (work: () => Promise<void>): void => {
+    const done = work()
+      .catch((error: unknown) => log('warn', `a report failed: ${describeError(error)}`))
+      .finally(() => underWay.delete(done));
+    underWay.add(done);
+  };
+  const tools: Tools = {
+    cluster,
+    clock: systemClock,
+    settings,
+    log,
+    newToken: randomUUID,
+    afterwards,
+    post: async (event) => {
+      if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
+      await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
+    },
+    wakeLaterSteps: () => wakeAll(settings.WAKE_URLS, WAKE_MS),
+  };
+  return {
+    tools,
+    settle: async () => {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import * as z from 'zod';
+import { MAX_LOCK_SECONDS } from '../domain/lock.ts';
+
+export const STEP_NAMES = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] as const;
+export type StepName = (typeof STEP_NAMES)[number];
+
+const whole = (
+  least: number,
+  most: number,
+  preset: number,
+): z.ZodPipe<z.ZodDefault<z.ZodString>, z.ZodTransform<number, string>> =>
+  z
+    .string()
+    .default(String(preset))
+    .transform((text, context) => {
+      const value = /^\d+$/.test(text) ? Number(text) : NaN;
+      if (value >= least && value <= most) return value;
+      context.addIssue(`must be a whole number from ${String(least)} to ${String(most)}, is '${text}'`);
+      return z.NEVER;
+    });
+
+const filled = (preset: string): z.ZodDefault<z.ZodString> =>
+  z.string().min(1, 'must not be empty').default(preset);
+
+const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** "1.30": the oldest minor version of something. */
+const minor = (preset: string): z.ZodDefault<z.ZodString> =>
+  z
+    .string()
+    .regex(/^\d+\.\d+$/, "must be a minor version such as '1.30'")
+    .default(preset);
+
+/** What every process of ours reads from its environment (CONTRIBUTING.md#against-another-cluster). */
+const shared = {
+  PORT: whole(0, 65_535, 8080),
+  K_SINK: url.optional(),
+  /** A file with the token that the Broker asks for (config/components/oidc); it is read anew for each event. */
+  K_SINK_TOKEN: z.string().min(1).optional(),
+  KUBECONFIG: z.string().min(1).optional(),
+  SERVICE_ACCOUNT_FOLDER: filled('/var/run/secrets/kubernetes.io/serviceaccount'),
+  KUBEVIRT_NAMESPACE: filled('kubevirt'),
+  KUBEVIRT_CONTROLLER: filled('kubevirt-controller'),
+  LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, 30),
+  STALL_SECONDS: whole(1, 30, 3),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+};
+
+const functionsSchema = z.object({
+  ...shared,
+  STEP: z.enum(STEP_NAMES).optional(),
+  SETTLE_MS: whole(0, 2_000, 0),
+  WAKE_URLS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((part) => part !== ''))
+    .pipe(z.array(url)),
+});
+
+const DAY_SECONDS = 24 * 60 * 60;
+
+const guardVariables = {
+  ...shared,
+  /** Who judges requests: our webhooks, or the API server alone by policies. */
+  ADMISSION: z.enum(['webhook', 'policy']).default('webhook'),
+  /** Less only where no policies are installed (config/webhook-only). */
+  OLDEST_KUBERNETES: minor('1.30'),
+  TLS_PORT: whole(0, 65_535, 8443),
+  SWEEP_SECONDS: whole(1, 3_600, 30),
+  /** More would leave the repair no time within the 15 s of I3. */
+  OVERDUE_SECONDS: whole(1, 10, 5),
+  CA_SECONDS: whole(3, 3_650 * DAY_SECONDS, 365 * DAY_SECONDS),
+  CERTIFICATE_SECONDS: whole(3, 3_650 * DAY_SECONDS, 90 * DAY_SECONDS),
+  CA_LEAD_MS: whole(0, 600_000, 60_000),
+  SHUTDOWN_DELAY_MS: whole(0, 60_000, 5_000),
+};
+
+/** Renewed when a third is left: a successor must be trusted, and in use, well before the end. */
+const isLeadInTime = (times: z.infer<z.ZodObject<typeof guardVariables>>): boolean =>
+  times.CA_LEAD_MS * 6 <= Math.min(times.CA_SECONDS, times.CERTIFICATE_SECONDS) * 1_000;
+
+const guardSchema = z.object(guardVariables).refine(isLeadInTime, {
+  path: ['CA_LEAD_MS'],
+  error: 'must be at most a sixth of CA_SECONDS and of CERTIFICATE_SECONDS',
+});
+
+export type Settings = z.infer<typeof functionsSchema>;
+export type GuardSettings = z.infer<typeof guardSchema>;
+
+/** Thrown at start: says which variable is wrong, and why. */
+export class BadSettings extends Error {
+  override readonly name = 'BadSettings';
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings of the functions' process. Throws BadSettings. */
+export function readSettings(environment: Environment): Settings {
+  const settings = parse(functionsSchema, environment);
+  const needsSink = settings.STEP === undefined || settings.STEP === 'unlock';
+  if (needsSink && settings.K_SINK === undefined) {
+    throw new BadSettings(
+      'K_SINK: is missing; step unlock posts namespace.unlocked to the Broker at this URL',
+    );
+  }
+  return settings;
+}
+
+/** Settings of the guard's process. Throws BadSettings. */
+export function readGuardSettings(environment: Environment): GuardSettings {
+  const settings = parse(guardSchema, environment);
+  if (settings.K_SINK === undefined) {
+    throw new BadSettings('K_SINK: is missing; the watchdog posts its events to the Broker at this URL');
+  }
+  return settings;
+}
+
+function parse<T>(schema: z.ZodType<T>, environment: Environment): T {
+  const parsed = schema.safeParse(environment);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new BadSettings(lines.join('; '));
+}

@@ -1,0 +1,68 @@
+import type { Clock } from './clock.ts';
+
+/** When a named thing is due, again and again until it is cleared: each key has one chain of timers. */
+export class Timers {
+  readonly #pending = new Map<string, Armed>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Runs `work` in `firstMs`, then after every wait that `nextMs` gives for the number of runs so far. A key that is
+   * running already keeps its chain.
+   */
+  start(
+    key: string,
+    work: () => Promise<void>,
+    waits: { firstMs: number; nextMs: (run: number) => number },
+  ): void {
+    if (this.#pending.has(key)) return;
+    this.#arm(key, { work, nextMs: waits.nextMs, waitMs: waits.firstMs, run: 1 });
+  }
+
+  #arm(key: string, turn: Turn): void {
+    const armed: Armed = { cancel: this.#clock.after(turn.waitMs, () => void this.#fire(key, armed, turn)) };
+    this.#pending.set(key, armed);
+  }
+
+  async #fire(key: string, armed: Armed, { work, nextMs, run }: Turn): Promise<void> {
+    await work();
+    // Cleared, or started anew, while it ran.
+    if (this.#pending.get(key) !== armed) return;
+    this.#arm(key, { work, nextMs, waitMs: nextMs(run), run: run + 1 });
+  }
+
+  /** Ends every chain whose key starts with this. */
+  clear(prefix: string): void {
+    for (const [key, { cancel }] of this.#pending) {
+      if (!key.startsWith(prefix)) continue;
+      cancel();
+      this.#pending.delete(key);
+    }
+  }
+
+  /** Keys of the chains that run. */
+  keys(): string[] {
+    return [...this.#pending.keys()];
+  }
+}
+
+/** One wait of a chain. */
+interface Armed {
+  readonly cancel: () => void;
+}
+
+interface Turn {
+  readonly work: () => Promise<void>;
+  readonly nextMs: (run: number) => number;
+  readonly waitMs: number;
+  readonly run: number;
+}
+
+/** Doubling waits: 1, 2, 4, … seconds, `mostMs` at most. */
+export const doubling =
+  (mostMs: number) =>
+  (run: number): number =>
+    Math.min(1_000 * 2 ** (run - 1), mostMs);

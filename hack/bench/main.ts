@@ -1,0 +1,107 @@
+/** npm run bench: see USAGE. */
+import { writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { bundle } from '../build.ts';
+import { ensureBinaries } from '../../test/cluster/controlplane/binaries/ensure.ts';
+import { reportProgress } from '../../test/cluster/controlplane/binaries/report.ts';
+import { runProgram } from '../../test/cluster/run-program.ts';
+import { compare } from './compare.ts';
+import { startEnvironment } from './environment.ts';
+import { summaryOf, type Findings, type MeasureOptions } from './figures.ts';
+import { measureBursts } from './measure-bursts.ts';
+import { measureColdStarts } from './measure-cold-starts.ts';
+import { measureCycles } from './measure-cycles.ts';
+import { measureGuard } from './measure-guard.ts';
+import { measureScale } from './measure-scale.ts';
+import { tableOf } from './table.ts';
+
+/** In one installation, one after the other, so that their figures can be compared. */
+const PARTS = {
+  releases: measureCycles,
+  'cold-starts': measureColdStarts,
+  guard: measureGuard,
+  bursts: measureBursts,
+} as const;
+
+const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
+const USAGE =
+  `usage: npm run bench -- [--releases N] [--json FILE] [--profile] [--only ${NAMES.join('|')}]…\n` +
+  '       npm run bench -- --against REF [--releases N] [--json FILE]\n' +
+  '       npm run bench -- --scale N[,N…] [--releases N] [--json FILE]';
+
+type Arguments = ReturnType<typeof readArguments>;
+
+async function main(): Promise<void> {
+  const wanted = readArguments();
+  const { releases, json, profile } = wanted;
+  const { hear, end } = reportProgress();
+  await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
+  await bundle();
+  const started = new Date();
+  const loadBefore = load();
+  const onProgress = (line: string): unknown => process.stderr.write(`· ${line}\n`);
+  const findings = await measure(wanted, { releases, onProgress });
+  const figures = findings.flatMap((each) => each.figures);
+  const details = findings.flatMap((each) => each.details ?? []);
+  const conditions = {
+    started: started.toISOString(),
+    seconds: Math.round((Date.now() - started.getTime()) / 1_000),
+    releases,
+    node: process.version,
+    cpus: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
+    loadBefore,
+    loadAfter: load(),
+  };
+  process.stdout.write(`${tableOf(figures)}\n`);
+  for (const [name, value] of Object.entries(conditions)) process.stdout.write(`${name}: ${String(value)}\n`);
+  for (const { heading, lines } of profile ? details : [])
+    process.stdout.write(`\n${[heading, ...lines.map((line) => `  ${line}`)].join('\n')}\n`);
+  if (json === undefined) return;
+  const summed = figures.map((figure) => ({ ...figure, ...summaryOf(figure) }));
+  writeFileSync(json, `${JSON.stringify({ conditions, figures: summed, details }, undefined, 2)}\n`);
+}
+
+async function measure({ only, against, sizes }: Arguments, options: MeasureOptions): Promise<Findings[]> {
+  if (against !== undefined) return [await compare(against, options)];
+  if (sizes.length > 0) return [await measureScale(sizes, options)];
+  const environment = await startEnvironment(options);
+  try {
+    const findings: Findings[] = [];
+    for (const name of NAMES.filter((each) => only.includes(each)))
+      findings.push(await PARTS[name](environment, options));
+    return findings;
+  } finally {
+    await environment.stop();
+  }
+}
+
+/** The machine's load over the last minute. */
+const load = (): string => (loadavg()[0] ?? NaN).toFixed(1);
+
+function readArguments() {
+  const { values } = parseArgs({
+    options: {
+      releases: { type: 'string', default: '20' },
+      json: { type: 'string' },
+      only: { type: 'string', multiple: true, default: NAMES },
+      profile: { type: 'boolean', default: false },
+      against: { type: 'string' },
+      scale: { type: 'string' },
+    },
+  });
+  const unknown = values.only.find((part) => !NAMES.some((known) => known === part));
+  if (unknown !== undefined) throw new TypeError(`there is no part ${unknown}`);
+  const releases = positiveInteger('--releases', values.releases);
+  const sizes = values.scale?.split(',').map((size) => positiveInteger('--scale', size)) ?? [];
+  return { ...values, releases, sizes };
+}
+
+/** Throws TypeError. */
+function positiveInteger(option: string, text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new TypeError(`${option} is a number, not ${text}`);
+  return count;
+}
+
+await runProgram(main, USAGE);

@@ -1,0 +1,37 @@
+import { KUBEVIRT } from '../../../functions/domain/names.ts';
+import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { FULL_MIGRATIONS, LAUNCHER_PODS } from '../../../test/cluster/kubevirt/objects.ts';
+import { migrationOf } from '../tenant.ts';
+import { unless, type Case } from './finding.ts';
+
+/** Each got its target pod and is through; or waits without one; or is gone, and never had one. */
+export async function migrationsCheck({ tenant, course, admin }: Case): Promise<string[]> {
+  const { namespace, vms } = tenant;
+  const { items: pods } = await admin.list(LAUNCHER_PODS, {
+    namespace,
+    labelSelector: KUBEVIRT.migrationJobUID,
+  });
+  const found = await Promise.all(
+    vms.map(async (vm) => {
+      const name = migrationOf(vm);
+      return { name, read: await orGone(admin.get(FULL_MIGRATIONS, { namespace, name })) };
+    }),
+  );
+  return found.flatMap(({ name, read }) => {
+    const phase = read?.object.status?.phase ?? 'gone';
+    const uid = read?.object.metadata.uid;
+    const own = pods.filter(({ metadata }) => metadata.labels?.[KUBEVIRT.migrationJobUID] === uid);
+    const running = own.filter(({ status }) => status?.phase === 'Running');
+    // Of a migration that is gone nobody knows the uid: no pod of the namespace may have any.
+    const isRight = course === 'through' ? own.length === 1 && running.length === 1 : pods.length === 0;
+    const targets = pods
+      .map(({ metadata, status }) => `${metadata.name} (${status?.phase ?? ''})`)
+      .join(', ');
+    return [
+      ...unless(phase === WANTED[course], `${name} is ${phase}, not ${WANTED[course]}`),
+      ...unless(isRight, `${name}: the target pods here are ${targets || 'none'}`),
+    ];
+  });
+}
+
+const WANTED = { through: 'Succeeded', notEnough: 'Pending', cancelled: 'gone' } as const;

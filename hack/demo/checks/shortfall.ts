@@ -1,0 +1,23 @@
+import {
+  canonicalKey,
+  describeShortfalls,
+  isChargedByPods,
+} from '../../../functions/domain/quota/charged.ts';
+import { parseQuantity } from '../../../functions/domain/quantity.ts';
+import type { Case } from './finding.ts';
+
+/**
+ * What is missing beyond what the VMMRQ gives, for a tenant with one VM: its target pod needs as much again as it uses.
+ * Reckoned from the quotas alone, not by our functions. "requests.memory=409738624"
+ */
+export function shortfallOf({ tenant: { gives }, before }: Case): string {
+  const given = new Map(Object.entries(gives).map(([key, text]) => [canonicalKey(key), parseQuantity(text)]));
+  const missing = before.quotas.flatMap(({ status }) =>
+    Object.entries(status?.hard ?? {}).map(([key, hard]) => {
+      const used = parseQuantity(status?.used?.[key] ?? '0');
+      const more = isChargedByPods(key) ? (given.get(canonicalKey(key)) ?? 0n) : 0n;
+      return { key, missing: used - (parseQuantity(hard) - used) - more };
+    }),
+  );
+  return describeShortfalls(missing.filter((one) => one.missing > 0n));
+}

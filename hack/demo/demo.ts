@@ -1,0 +1,208 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { startLocalCluster, type LocalClusterOptions } from '../../test/cluster/cluster.ts';
+import { isRunning } from '../../test/cluster/controlplane/children.ts';
+import { AuditLog } from './audit.ts';
+import { check } from './checks/check.ts';
+import type { Finding } from './checks/finding.ts';
+import { DIRECTIONS, missingReportsOf } from './courses.ts';
+import { stopOf, type Stop } from './itinerary.ts';
+import { paletteFor, type Out } from './paint.ts';
+import { SCENARIOS, type Scenario, type Tenant } from './scenarios.ts';
+import { happeningsIn, untilAtRest, type Stage } from './stage.ts';
+import { storyOf } from './story.ts';
+import { headline, table, tell, tellStop, type Look } from './teller.ts';
+import { settle, type Before } from './tenant.ts';
+import { Traces } from './traces.ts';
+import { now, Watching } from './watching.ts';
+
+export interface DemoOptions {
+  readonly out: Out;
+  /** All of them when left out. */
+  readonly scenarios?: readonly Scenario[];
+  /** Changes a copy of the manifests before they are installed. */
+  readonly change?: (objects: KubernetesObject[]) => void;
+  /** How long one scenario may take before it is said where it stopped, milliseconds; 20 s when left out. */
+  readonly deadlineMs?: number;
+  /** How long a function without work keeps its process, milliseconds; 3 s when left out. */
+  readonly idleMs?: number;
+  /** Tells details too: Events, conditions, nudges. */
+  readonly verbose?: boolean;
+  /** On top of what the manifests say, for functions and guard. */
+  readonly env?: LocalClusterOptions['env'];
+}
+
+export interface ScenarioResult {
+  readonly scenario: string;
+  /** Left out: it got to its end. */
+  readonly stop?: Stop;
+}
+
+export interface DemoResult {
+  readonly ok: boolean;
+  /** Those that were played. */
+  readonly scenarios: readonly ScenarioResult[];
+  /** Read back from the API server when everything was at rest; none when a scenario stopped. */
+  readonly findings: readonly Finding[];
+  /** Functions that still had a process at the end. */
+  readonly running: readonly string[];
+}
+
+const DEADLINE_MS = 20_000;
+/** Warm through a scenario and into the next. */
+const IDLE_MS = 3_000;
+/** For the tenants to be set up, and for all functions to be gone: many times what it takes. */
+const PATIENCE_MS = 60_000;
+const WIDTH = 140;
+
+/**
+ * Plays the scenarios on a cluster of its own, tells each, and checks on the API server what is left. Stops at the first
+ * scenario that does not get to its end. `dist` must have been built. Rejects when the cluster cannot be had; leaves
+ * nothing behind either way.
+ */
+export async function runDemo(options: DemoOptions): Promise<DemoResult> {
+  const demo = new Demo(options);
+  try {
+    return await demo.run();
+  } finally {
+    await demo.stop();
+  }
+}
+
+class Demo {
+  readonly #options: DemoOptions;
+  readonly #look: Look;
+  readonly #traces = new Traces();
+  readonly #befores = new Map<Tenant, Before>();
+  readonly #ending: (() => Promise<void>)[] = [];
+
+  constructor(options: DemoOptions) {
+    this.#options = options;
+    this.#look = { paint: paletteFor(options.out), width: options.out.columns ?? WIDTH };
+  }
+
+  async run(): Promise<DemoResult> {
+    const scenarios = this.#options.scenarios ?? SCENARIOS;
+    const stage = await this.#setUp();
+    await this.#settle(
+      scenarios.flatMap(({ tenants }) => tenants),
+      stage,
+    );
+    const results: ScenarioResult[] = [];
+    for (const [index, scenario] of scenarios.entries()) {
+      this.#print(headline(index + 1, scenario, this.#look));
+      const result = await this.#play(scenario, stage);
+      results.push(result);
+      if (result.stop !== undefined) return { ok: false, scenarios: results, findings: [], running: [] };
+    }
+    return this.#conclude(scenarios, stage);
+  }
+
+  get #idleMs(): number {
+    return this.#options.idleMs ?? IDLE_MS;
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.#ending.splice(0).toReversed()) await end();
+  }
+
+  async #setUp(): Promise<Stage> {
+    const { change, env } = this.#options;
+    const { onHop, onActivity, onLog } = this.#traces;
+    const cluster = await startLocalCluster({
+      onHop,
+      onActivity,
+      onLog,
+      idleMs: this.#idleMs,
+      onProgress: (line) => this.#note(line),
+      ...(change === undefined ? {} : { change }),
+      ...(env === undefined ? {} : { env }),
+    });
+    this.#ending.push(() => cluster.stop());
+    // Nobody needs its admission any more then: no reason to let it drain.
+    this.#ending.push(() => cluster.killGuard());
+    const watching = new Watching();
+    const audit = new AuditLog(cluster.controlPlane.auditLog);
+    this.#ending.push(() => watching.stop());
+    await watching.start(cluster.admin);
+    return { cluster, watching, traces: this.#traces, audit };
+  }
+
+  async #settle(tenants: readonly Tenant[], stage: Stage): Promise<void> {
+    this.#note(`${String(tenants.length)} tenants fill their quotas, then every function goes back to zero`);
+    const { cluster, watching } = stage;
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    await Promise.all(
+      tenants.map(async (tenant) => {
+        this.#befores.set(tenant, await settle(tenant, { admin: cluster.admin, watching, signal }));
+      }),
+    );
+    if (!(await untilAtRest(stage, signal))) throw new Error('the functions do not scale to zero');
+  }
+
+  async #play(scenario: Scenario, stage: Stage): Promise<ScenarioResult> {
+    const { tenants, course, name } = scenario;
+    const direction = DIRECTIONS[course];
+    const { traces, audit } = stage;
+    const signal = AbortSignal.timeout(this.#options.deadlineMs ?? DEADLINE_MS);
+    const namespaces = tenants.map(({ namespace }) => namespace);
+    const since = now();
+    const isOver = await direction.play(tenants, stage, signal);
+    // What is on its way belongs to this scenario still.
+    if (isOver) await stage.cluster.eventing.broker.idle();
+
+    audit.read();
+    const happenings = happeningsIn(stage, namespaces, since);
+    const verbose = this.#options.verbose === true;
+    this.#print(tell(storyOf({ namespaces, since, happenings, traces, audit, verbose }), this.#look));
+    if (isOver) return { scenario: name };
+    const missingReports = tenants.flatMap((tenant) => missingReportsOf(tenant, stage.watching, direction));
+    const stop = stopOf({ way: direction.way, namespaces, happenings, since, traces, missingReports });
+    this.#print(tellStop(stop, this.#look));
+    return { scenario: name, stop };
+  }
+
+  /** At rest: nothing that is read now is about to change. */
+  async #conclude(scenarios: readonly Scenario[], stage: Stage): Promise<DemoResult> {
+    this.#print('\n');
+    this.#note(`the functions scale to zero when they have been idle for ${String(this.#idleMs / 1_000)} s`);
+    const running = await this.#untilZero(stage);
+    const findings = await this.#check(scenarios, stage);
+    const { bold, good, bad } = this.#look.paint;
+    const zero =
+      running.length === 0
+        ? `${good('✓')} no function process is left, of ${String(this.#traces.starts.length)} that were started`
+        : `${bad('✗')} still running: ${running.join(', ')}`;
+    this.#print(`\n${bold('Read back from the API server')}\n${table(findings, this.#look)}\n   ${zero}\n`);
+    const ok = running.length === 0 && findings.every(({ wrong }) => wrong.length === 0);
+    return { ok, scenarios: scenarios.map(({ name }) => ({ scenario: name })), findings, running };
+  }
+
+  async #check(scenarios: readonly Scenario[], { cluster }: Stage): Promise<Finding[]> {
+    const findings: Finding[] = [];
+    for (const { tenants, course } of scenarios) {
+      for (const tenant of tenants) {
+        const before = this.#befores.get(tenant);
+        if (before === undefined) throw new Error(`${tenant.namespace} was never settled`);
+        findings.push(...(await check({ tenant, course, before, admin: cluster.admin })));
+      }
+    }
+    return findings;
+  }
+
+  /** Names of what has not scaled to zero in time. */
+  async #untilZero(stage: Stage): Promise<string[]> {
+    await untilAtRest(stage, AbortSignal.timeout(PATIENCE_MS));
+    const known = stage.cluster.eventing.activator.running().map(({ service }) => service);
+    const left = this.#traces.starts.map(({ pid }) => pid).filter((pid) => isRunning(pid));
+    return [...known, ...left.map((pid) => `process ${String(pid)}`)];
+  }
+
+  /** What is under way. */
+  #note(line: string): void {
+    this.#print(this.#look.paint.dim(`· ${line}\n`));
+  }
+
+  #print(text: string): void {
+    this.#options.out.write(text);
+  }
+}

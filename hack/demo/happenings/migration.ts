@@ -1,0 +1,56 @@
+import { isRejectedByQuota } from '../../../functions/domain/migration.ts';
+import { ANNOTATION, KUBEVIRT } from '../../../functions/domain/names.ts';
+import type { LauncherPod, Vmim } from '../../../test/cluster/kubevirt/types.ts';
+import type { Found, Versions } from './happening.ts';
+
+/** A migration is asked for, refused, cancelled, through. */
+export function ofMigration({ before, after }: Versions<Vmim>): Found[] {
+  if (after === undefined) {
+    return [{ what: 'gone', text: `${before?.metadata.name ?? ''} is gone`, by: 'KubeVirt', isDetail: true }];
+  }
+  if (before === undefined) {
+    const text = `asks for a live migration of ${after.spec.vmiName ?? ''} (${after.metadata.name})`;
+    return [{ what: 'asked', text, by: 'tenant' }];
+  }
+  return RULES.flatMap((rule) => rule(before, after));
+}
+
+type Rule = (before: Vmim, after: Vmim) => Found[];
+
+const refused: Rule = (before, after) =>
+  isRejectedByQuota(before) || !isRejectedByQuota(after)
+    ? []
+    : [{ what: 'blocked', text: `a quota refuses the target pod of ${after.metadata.name}`, by: 'KubeVirt' }];
+
+const cancelled: Rule = (before, after) =>
+  before.metadata.deletionTimestamp !== undefined || after.metadata.deletionTimestamp === undefined
+    ? []
+    : [{ what: 'cancelled', text: `cancels ${after.metadata.name} (deletes it)`, by: 'tenant' }];
+
+/** `lower` does it for a lock's token, `feasibility` for room (both by PATCH: the audit log does not tell of what). */
+const nudged: Rule = (before, { metadata: { name, annotations } }) => {
+  const value = annotations?.[ANNOTATION.nudged];
+  if (value === undefined || before.metadata.annotations?.[ANNOTATION.nudged] === value) return [];
+  const by = value.startsWith('room ') ? 'feasibility' : 'lower';
+  return [{ what: 'nudged', text: `asks KubeVirt to look at ${name} again`, by }];
+};
+
+const ended: Rule = (before, { metadata: { name }, status }) => {
+  if (status?.phase === before.status?.phase) return [];
+  if (status?.phase === 'Succeeded') {
+    return [{ what: 'succeeded', text: `${name} has Succeeded`, by: 'KubeVirt' }];
+  }
+  return status?.phase === 'Failed'
+    ? [{ what: 'failed', text: `${name} ends as Failed`, by: 'KubeVirt' }]
+    : [];
+};
+
+const RULES: readonly Rule[] = [refused, cancelled, nudged, ended];
+
+/** The second launcher pod of a migration. */
+export function ofPod({ before, after }: Versions<LauncherPod>): Found[] {
+  const { name = '', labels = {} } = after?.metadata ?? {};
+  const isTarget = labels[KUBEVIRT.migrationJobUID] !== undefined;
+  if (before !== undefined || !isTarget || labels[KUBEVIRT.launcherLabel] !== KUBEVIRT.launcher) return [];
+  return [{ what: 'admitted', text: `target pod ${name} is admitted`, by: 'KubeVirt' }];
+}

@@ -1,0 +1,104 @@
+import { EVENT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import type { StepName } from '../../functions/runtime/settings.ts';
+import { STEPS } from '../../functions/steps.ts';
+import type { WakesOn } from '../../functions/host/step.ts';
+import type { Hop } from '../../test/cluster/eventing/broker.ts';
+import type { Happening, What } from './happenings/happening.ts';
+import type { Traces } from './traces.ts';
+
+/** A stop on the way of a migration: one of our five steps, or what KubeVirt does between them. */
+export type Station = StepName | 'refusal' | 'admission' | 'migration';
+
+/** By what each station shows on the API server; in the order of a migration that gets through. */
+const SIGN: Readonly<Record<Station, What>> = {
+  refusal: 'blocked',
+  feasibility: 'judged',
+  lock: 'locked',
+  raise: 'raised',
+  admission: 'admitted',
+  lower: 'released',
+  unlock: 'unlocked',
+  migration: 'succeeded',
+};
+
+/** Every station of a migration that gets through. */
+export const WHOLE_WAY = Object.keys(SIGN) as readonly Station[];
+
+/** Where a scenario stopped: the first station of its way that never happened. */
+export interface Stop {
+  /** 'report': every station was seen, but what is said of it is not complete. */
+  readonly station: Station | 'report';
+  readonly namespace: string;
+  /** For a person: what should have made it happen, and what came instead. */
+  readonly message: string;
+}
+
+export interface Journey {
+  readonly way: readonly Station[];
+  readonly namespaces: readonly string[];
+  readonly happenings: readonly Happening[];
+  /** When it began, milliseconds since 1970. */
+  readonly since: number;
+  readonly traces: Traces;
+  /** Events and conditions that did not come. */
+  readonly missingReports: readonly string[];
+}
+
+/** Where the namespace that got least far stopped. */
+export function stopOf(journey: Journey): Stop {
+  const { way, namespaces, happenings, missingReports } = journey;
+  const stops = namespaces.flatMap((namespace) => {
+    const own = happenings.filter((happening) => happening.namespace === namespace);
+    const station = way.find((one) => !own.some(({ what }) => what === SIGN[one]));
+    return station === undefined ? [] : [{ station, namespace }];
+  });
+  const [first] = stops.toSorted((one, other) => way.indexOf(one.station) - way.indexOf(other.station));
+  if (first === undefined) {
+    const missing = missingReports.join(', ') || 'the end';
+    const message = `Every step happened at least once, but not: ${missing}.`;
+    return { station: 'report', namespace: namespaces.join(', '), message };
+  }
+  return { ...first, message: whyMissing(first, journey) };
+}
+
+/** What should have made a station happen, and what is known of why it did not. */
+function whyMissing(
+  { station, namespace }: { station: Station; namespace: string },
+  { traces, since }: Journey,
+): string {
+  const step = STEPS.find(({ name }) => name === station);
+  if (step === undefined) return OTHERS[station] ?? '';
+  const wakes = step.wakesOn.map(textOf).join(', ');
+  const host = `http://${step.name}.${SYSTEM_NAMESPACE}.svc.`;
+  const hops = traces.hops.filter(
+    ({ at, subscriber, ...hop }) => at >= since && subscriber.startsWith(host) && hop.namespace === namespace,
+  );
+  const wanted = `It is woken by ${wakes}, through Trigger mtq-${step.name} and Service ${step.name}.`;
+  return `${wanted} ${whatCame(hops, traces.lastWords(step.name))}`;
+}
+
+const OTHERS: Partial<Record<Station, string>> = {
+  refusal:
+    'KubeVirt sets the condition migrationRejectedByResourceQuota when a quota refuses the target pod.',
+  admission: 'KubeVirt creates the target pod again when a ResourceQuota of the namespace changes.',
+  migration: 'KubeVirt runs the migration once it has its target pod.',
+};
+
+/** "VirtualMachineInstanceMigration update" for a source's event, the type for one of ours. */
+function textOf({ type, kind }: WakesOn): string {
+  const isOurs = (Object.values(EVENT) as string[]).includes(type);
+  return isOurs ? type : `${kind ?? ''} ${type.split('.').at(-1) ?? ''}`;
+}
+
+function whatCame(hops: readonly Hop[], lastWords = 'none'): string {
+  if (hops.length === 0) return 'The Broker delivered no event of this namespace to it.';
+  const failed = hops.filter(({ outcome }) => outcome !== 'ack' && outcome !== 'reply');
+  if (failed.length === 0) return `It was woken ${String(hops.length)} times and found nothing to do.`;
+  const counts = new Map<string, number>();
+  for (const text of failed.map(describeHop)) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const tries = [...counts].map(([text, count]) => (count === 1 ? text : `${text} × ${String(count)}`));
+  return `The Broker tried: ${tries.join(', ')}. The last line of its log: ${lastWords}`;
+}
+
+const describeHop = ({ eventType, status, outcome }: Hop): string =>
+  `${eventType} (${status === undefined ? 'no answer' : `answered ${String(status)}`}, ${outcome})`;

@@ -1,0 +1,96 @@
+/** npm run local: one local cluster, with a tenant to try, until Ctrl-C. */
+import { bundle } from './build.ts';
+import { startLocalCluster } from '../test/cluster/cluster.ts';
+import { ensureBinaries } from '../test/cluster/controlplane/binaries/ensure.ts';
+import { reportProgress } from '../test/cluster/controlplane/binaries/report.ts';
+import { AuditLog } from './demo/audit.ts';
+import { tellLive } from './demo/live.ts';
+import { paletteFor, type Palette } from './demo/paint.ts';
+import type { Tenant } from './demo/scenarios.ts';
+import { settle } from './demo/tenant.ts';
+import { Traces } from './demo/traces.ts';
+import { Watching } from './demo/watching.ts';
+import { runProgram } from '../test/cluster/run-program.ts';
+
+const TENANT: Tenant = {
+  namespace: 'tenant-a',
+  quotas: [{ name: 'compute', hard: { 'requests.cpu': '1500m', 'requests.memory': '2Gi', pods: '5' } }],
+  vms: [{ name: 'vm' }],
+  gives: { 'requests.cpu': '1', 'requests.memory': '1Gi' },
+};
+const SETTLE_MS = 60_000;
+const WIDTH = 140;
+
+async function main(): Promise<void> {
+  const { hear, end } = reportProgress();
+  const { kubectl } = await ensureBinaries(undefined, hear).finally(end);
+  await bundle();
+  const out = process.stdout;
+  const paint = paletteFor(out);
+  const note = (line: string): unknown => out.write(paint.dim(`· ${line}\n`));
+
+  const traces = new Traces();
+  const { onHop, onActivity, onLog } = traces;
+  const { admin, controlPlane } = await startLocalCluster({ onHop, onActivity, onLog, onProgress: note });
+  const watching = new Watching();
+  await watching.start(admin);
+  note(`making namespace ${TENANT.namespace}`);
+  await settle(TENANT, { admin, watching, signal: AbortSignal.timeout(SETTLE_MS) });
+
+  out.write(invitation({ kubectl, kubeconfig: controlPlane.adminKubeconfig, paint }));
+  // Runs until a signal ends this process: exit.ts then takes everything with it.
+  tellLive({
+    watching,
+    traces,
+    audit: new AuditLog(controlPlane.auditLog),
+    look: { paint, width: out.columns || WIDTH },
+    out,
+  });
+}
+
+interface Invitation {
+  readonly kubectl: string;
+  readonly kubeconfig: string;
+  readonly paint: Palette;
+}
+
+/** How to use it, to be copied line by line into another terminal. */
+function invitation({ kubectl, kubeconfig, paint }: Invitation): string {
+  const { namespace, vms } = TENANT;
+  const vm = vms[0]?.name ?? '';
+  const isOnPath = (process.env['PATH'] ?? '').split(':').some((folder) => kubectl === `${folder}/kubectl`);
+  return `
+${paint.bold('The cluster is up.')} In another terminal:
+
+  export KUBECONFIG=${kubeconfig}
+${isOnPath ? '' : `  alias kubectl=${kubectl}\n`}
+Namespace ${namespace} has a VM and a quota with no room for a second launcher pod:
+
+  kubectl get resourcequota,vmmrq,vmi,pods -n ${namespace}
+
+Migrate it. (In a cluster virt-api adds the label and the finalizer.)
+
+  kubectl create -f - <<EOF
+  apiVersion: kubevirt.io/v1
+  kind: VirtualMachineInstanceMigration
+  metadata:
+    generateName: migrate-
+    namespace: ${namespace}
+    labels: { kubevirt.io/vmi-name: ${vm} }
+    finalizers: [kubevirt.io/migrationJobFinalize]
+  spec: { vmiName: ${vm} }
+  EOF
+  kubectl get vmim -n ${namespace}
+  kubectl get events -n ${namespace} --sort-by=.metadata.creationTimestamp
+  kubectl describe vmmrq -n ${namespace}
+
+Give less, and see what the next migration says:
+
+  kubectl patch vmmrq migrations -n ${namespace} --type=merge -p '{"spec":{"additionalMigrationResources":{"requests.memory":"256Mi"}}}'
+
+${paint.bold('Ctrl-C ends it and leaves nothing behind.')} What happens from here on:
+
+`;
+}
+
+await runProgram(main);

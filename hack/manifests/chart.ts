@@ -1,0 +1,66 @@
+import { stringify } from 'yaml';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { objectsOf } from '../../test/cluster/controlplane/kustomize.ts';
+import { PLACEHOLDER } from './image.ts';
+
+export interface ChartOptions {
+  /** The rendered manifests, with the placeholder for the image. */
+  readonly manifests: string;
+  /** Of package.json: of the chart and of what it installs. */
+  readonly version: string;
+  /** Where the image is, unless somebody installs it with another. */
+  readonly image: string;
+}
+
+/** Helm's own marks: a manifest that has them would mean something else in a chart. */
+const MARKS = /\{\{|\}\}/;
+const REQUIRED =
+  '{{ required "image: no image is published yet; build one and say where it is" .Values.image | quote }}';
+const IMAGE_LINE = new RegExp(`^(\\s*(?:- )?image: )(['"]?)${PLACEHOLDER}:\\{[^\\n]*\\}\\2$`, 'gm');
+/** Whoever removes the release keeps the VMMRQs; they go with their CRD otherwise. */
+const KEEP = { 'helm.sh/resource-policy': 'keep' };
+
+/**
+ * A Helm chart of the rendered manifests, by file name. One value: the image. All else is decided where it is rendered,
+ * because names are written in CEL too. Throws when the manifests cannot be in a template.
+ */
+export function chartOf({ manifests, version, image }: ChartOptions): Record<string, string> {
+  if (MARKS.test(manifests)) throw new Error('the manifests hold {{ or }}: Helm would take that for its own');
+  const templates = new Map<string, string[]>();
+  for (const object of objectsOf(manifests)) {
+    const file = `templates/${fileOf(object)}.yaml`;
+    templates.set(file, [...(templates.get(file) ?? []), templateOf(object)]);
+  }
+  return {
+    'Chart.yaml': stringify({
+      apiVersion: 'v2',
+      name: 'managed-tenant-quota',
+      description: 'Lets quota-blocked KubeVirt live migrations through, and puts every ResourceQuota back.',
+      type: 'application',
+      version,
+      appVersion: version,
+      kubeVersion: '>=1.28.0-0',
+    }),
+    'values.yaml': `# Where the image is.\n${stringify({ image })}`,
+    ...Object.fromEntries([...templates].map(([file, texts]) => [file, texts.join('---\n')])),
+  };
+}
+
+const fileOf = ({ kind = '', apiVersion = '' }: KubernetesObject): string =>
+  `${apiVersion.includes('knative') ? 'knative-' : ''}${kind.toLowerCase()}`;
+
+function templateOf(object: KubernetesObject): string {
+  const isCrd = object.kind === 'CustomResourceDefinition';
+  const { metadata } = object;
+  const kept = { ...metadata, annotations: { ...metadata.annotations, ...KEEP } };
+  const text = stringify(isCrd ? { ...object, metadata: kept } : object, { lineWidth: 0 });
+  const template = text.replaceAll(IMAGE_LINE, `$1${REQUIRED}`);
+  if (template.includes(`${PLACEHOLDER}:{`))
+    throw new Error(`an image is where no template reaches: ${text}`);
+  return object.kind === 'Namespace' ? unlessMade(template) : template;
+}
+
+/** `helm install -n mtq-system --create-namespace` makes it before us, and Helm then refuses to take it over. */
+const unlessMade = (template: string): string =>
+  `{{- if ne .Release.Namespace "${SYSTEM_NAMESPACE}" }}\n${template}{{- end }}\n`;

@@ -1,0 +1,68 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { renderText } from '../../test/cluster/controlplane/kustomize.ts';
+import { PLACEHOLDER, type Image } from './image.ts';
+
+const here = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The ways to install that differ in what stands before a raised quota (docs/operations.md); all but the first are a component too. */
+export const OVERLAYS = ['default', 'policy-only', 'webhook-only'] as const;
+export type Overlay = (typeof OVERLAYS)[number];
+
+/** What may be added to any of them; `minimal` first, whose function the others change too. */
+export const COMPONENTS = [
+  'minimal',
+  'cert-manager',
+  'kafka-broker',
+  'oidc',
+  'openshift',
+  'prometheus',
+] as const;
+export type Component = (typeof COMPONENTS)[number];
+
+export interface Installation {
+  readonly overlay: Overlay;
+  readonly components: readonly Component[];
+  /** Left out: the placeholder stays. */
+  readonly image?: Image;
+  /** Another checkout; left out: this one. */
+  readonly tree?: string | undefined;
+}
+
+/**
+ * What an overlay installs, with components and image, as YAML: by a kustomization like the one that an administrator would
+ * write. Rejects with kustomize's own message.
+ */
+export async function renderInstallation({
+  overlay,
+  components,
+  image,
+  tree = here,
+}: Installation): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mtq-overlay-'));
+  const from = (path: string): string => relative(folder, join(tree, 'config', path));
+  const wall = overlay === 'default' ? [] : [overlay];
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [from('base')],
+    components: [...wall, ...COMPONENTS.filter((name) => components.includes(name))].map((name) =>
+      from(`components/${name}`),
+    ),
+    labels: [{ pairs: { 'app.kubernetes.io/part-of': 'managed-tenant-quota' } }],
+    images: image === undefined ? [] : [{ name: PLACEHOLDER, ...image }],
+  };
+  try {
+    await writeFile(join(folder, 'kustomization.yaml'), stringify(kustomization));
+    return await renderText(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The folders under config/components, for the test that OVERLAYS and COMPONENTS name them all. */
+export const componentFolders = async (): Promise<string[]> =>
+  (await readdir(join(here, 'config/components'))).toSorted();

@@ -1,0 +1,97 @@
+/** npm run outside: all our processes on this machine, against the cluster of KUBECONFIG (CONTRIBUTING.md). */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { connect } from '../../functions/kubernetes/client.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { bundle } from '../build.ts';
+import { isLeaving, temporaryFolder } from '../../test/cluster/controlplane/exit.ts';
+import { startEventing } from '../../test/cluster/eventing/eventing.ts';
+import { guardAccount, guardAddress, guardDeployment, startGuard } from '../../test/cluster/guard.ts';
+import { install } from '../../test/cluster/install.ts';
+import { policiesInForce } from '../../test/cluster/policies-in-force.ts';
+import { renderWall, WALLS } from '../../test/cluster/walls.ts';
+import { Accounts } from './accounts.ts';
+
+const USAGE = `KUBECONFIG=FILE npm run outside -- [--install] [--wall ${WALLS.join(' | ')}] [--port 8080] [--tls-port 8443]
+  KUBECONFIG  of somebody who may do everything: he gets tokens of our service accounts
+  --install   first create all that is no pod of ours and nothing of Knative; the API server has to be on this machine
+  --port      of the guard: health and dead letters
+  --tls-port  of the guard: admission reviews`;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+interface Wanted {
+  readonly admin: string;
+  readonly wall: (typeof WALLS)[number];
+  readonly installs: boolean;
+  readonly port: number;
+  readonly tlsPort: number;
+}
+
+function wanted(): Wanted {
+  const { values } = parseArgs({
+    options: {
+      install: { type: 'boolean', default: false },
+      wall: { type: 'string', default: 'both' },
+      port: { type: 'string', default: '8080' },
+      'tls-port': { type: 'string', default: '8443' },
+    },
+  });
+  const admin = process.env['KUBECONFIG'];
+  const wall = WALLS.find((name) => name === values.wall);
+  if (admin === undefined || wall === undefined) throw new Error(USAGE);
+  const [port, tlsPort] = [Number(values.port), Number(values['tls-port'])];
+  return { admin, wall, installs: values.install, port, tlsPort };
+}
+
+/** Resolves when all of it runs; a signal ends it (exit.ts). */
+async function main({ admin, wall, installs, port, tlsPort }: Wanted): Promise<void> {
+  const objects = await renderWall(wall);
+  const folder = temporaryFolder('mtq-outside-').path;
+  const accounts = new Accounts({ admin, folder });
+  const of = (name: string): Promise<string> => accounts.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });
+  if (installs) {
+    const cluster = connect(admin);
+    await install(cluster, objects, tlsPort);
+    await (
+      await policiesInForce(cluster)
+    )();
+    say(`installed in ${accounts.server}`);
+  }
+  const dist = await bundle(undefined, join(folder, 'dist'));
+  const eventing = await startEventing({
+    objects,
+    server: accounts.server,
+    clusterFor: async (account) => connect(await of(account)),
+    kubeconfigFor: of,
+    bundle: join(dist, 'functions.mjs'),
+    addresses: guardAddress(port),
+    onLog: ({ service, text }) => say(`${service}: ${text}`),
+    log: (line) => say(`source: ${line}`),
+  });
+  const deployment = guardDeployment(objects);
+  await startGuard({
+    deployment,
+    bundle: join(dist, 'guard.mjs'),
+    folder,
+    kubeconfig: await of(guardAccount(deployment)),
+    port,
+    tlsPort,
+    rewrite: eventing.rewrite,
+    env: {},
+  });
+  say(
+    `ready: Broker ${eventing.brokerUrl(SYSTEM_NAMESPACE, 'mtq')}, guard on ports ${String(port)} and ${String(tlsPort)}`,
+  );
+}
+
+try {
+  await main(wanted());
+} catch (error) {
+  // Told to end by a signal: what breaks then is no failure.
+  if (!isLeaving()) {
+    process.stderr.write(`${describeError(error)}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,64 @@
+import { expect, jest, test } from '@jest/globals';
+import { attacked } from './adversary.ts';
+import {
+  expectAllThrough,
+  expectNobodyStole,
+  expectNothingStolen,
+  expectPaused,
+  expectUnbroken,
+  lateOf,
+  strangersOf,
+} from './expectations.ts';
+import * as RUNS from './runs.ts';
+import { WALL } from '../support/wall.ts';
+
+/** At least so many releases in each world; RELEASES in the environment for fewer or more. */
+const RELEASES = Number(process.env['RELEASES'] ?? 200);
+
+jest.setTimeout(3_600_000);
+
+const ORDER = { wall: WALL, releases: RELEASES, withinMs: Infinity };
+
+const WORLDS = [
+  RUNS.BASE,
+  RUNS.SLOW_VALIDATING,
+  RUNS.SLOW_MUTATING,
+  RUNS.PAUSED,
+  RUNS.TWO_API_SERVERS,
+  RUNS.TWO_API_SERVERS_UNSETTLED,
+];
+
+test.each([
+  ...WORLDS.map((run) => ({ run, order: ORDER })),
+  // The policies would hold without it: here only the waiting does.
+  { run: RUNS.TWO_API_SERVERS, order: { ...ORDER, wall: 'webhook' as const } },
+])('$run.name, walls: $order.wall: nobody steals', async ({ run, order }) => {
+  await attacked(run, order, async (adversary) => {
+    expectNobodyStole(adversary);
+    expectPaused(adversary);
+    await expectAllThrough(adversary);
+    expectUnbroken(adversary);
+  });
+});
+
+test('waiting longer than the slow webhook takes leaves no stranger above an original', async () => {
+  await attacked(RUNS.SLOW_VALIDATING_SETTLED, ORDER, async (adversary) => {
+    expectNobodyStole(adversary);
+    expect(strangersOf(adversary).filter(({ isAbove }) => isAbove)).toEqual([]);
+    await expectAllThrough(adversary);
+  });
+});
+
+test('a lag that nobody waits for does not open the policies', async () => {
+  await attacked(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'policies' }, async (adversary) => {
+    expectNothingStolen(adversary);
+    await expectAllThrough(adversary);
+    expectUnbroken(adversary);
+  });
+});
+
+test('a lag that nobody waits for opens the webhooks alone: who gets in is counted', async () => {
+  await attacked(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'webhook', releases: 2 }, (adversary) => {
+    expect(lateOf(adversary).filter(({ isAbove }) => isAbove)).not.toEqual([]);
+  });
+});

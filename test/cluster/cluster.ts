@@ -1,0 +1,207 @@
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { connect } from '../../functions/kubernetes/client.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import type { Child } from './controlplane/children.ts';
+import { freePort } from './controlplane/ports.ts';
+import { startControlPlane, type ControlPlane, type StartOptions } from './controlplane/start.ts';
+import type { ActivatorTrace, LogLine } from './eventing/activator.ts';
+import type { Hop } from './eventing/broker.ts';
+import { startEventing, type Eventing } from './eventing/eventing.ts';
+import { guardAccount, guardAddress, guardDeployment, startGuard } from './guard.ts';
+import { install } from './install.ts';
+import { installKubeVirt } from './kubevirt/install.ts';
+import { startKubeVirt, type KubeVirtOptions } from './kubevirt/start.ts';
+import type { Component } from '../../hack/manifests/overlay.ts';
+import { policiesInForce } from './policies-in-force.ts';
+import { renderWall, type Wall } from './walls.ts';
+
+export interface LocalClusterOptions {
+  /** The folder of another checkout, whose manifests and `dist` are used; left out: this one's. */
+  readonly tree?: string;
+  /** How it is installed; left out: as by default, with webhooks and policies. */
+  readonly wall?: Wall;
+  /** Of config/components; none when left out. */
+  readonly components?: readonly Component[];
+  /** Changes a copy of the manifests before they are installed. */
+  readonly change?: (objects: KubernetesObject[]) => void;
+  /** How long a function without work keeps its process, milliseconds. */
+  readonly idleMs?: number;
+  /** On top of what the manifests say, for functions and guard. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Functions and guard find the API server as in a pod, not by KUBECONFIG. */
+  readonly inPods?: boolean;
+  /** Users and API servers; or a control plane that is there and has nothing on it, which is stopped at the end as well. */
+  readonly controlPlane?: StartOptions | ControlPlane;
+  /** Another way to the API server for a function or the guard: from the path of its kubeconfig to that of another. */
+  readonly reroute?: (account: string, kubeconfig: string, controlPlane: ControlPlane) => string;
+  readonly timings?: KubeVirtOptions['timings'];
+  /** What is under way, for people. */
+  readonly onProgress?: (line: string) => void;
+  readonly onHop?: (hop: Hop) => void;
+  readonly onActivity?: (trace: ActivatorTrace) => void;
+  readonly onLog?: (line: LogLine) => void;
+}
+
+/** Everything of one installation on this machine; only eventing and KubeVirt are stand-ins. */
+export interface LocalCluster {
+  readonly controlPlane: ControlPlane;
+  readonly eventing: Eventing;
+  /** For the set-up, and for what people do; no process of ours uses it. */
+  readonly admin: Cluster;
+  readonly objects: readonly KubernetesObject[];
+  /** The process that was started last, ready or not, gone or not. */
+  guard(): Child;
+  /** The guard's process ends (SIGKILL), as by a crash. */
+  killGuard(): Promise<void>;
+  /** Resolves when it is ready; rejects when it ended before. */
+  startGuard(): Promise<void>;
+  /** virt-controller and the nodes are gone; their objects stay. */
+  stopKubeVirt(): Promise<void>;
+  /** After stopKubeVirt: back again, as they were started. Resolves when they have read what exists. */
+  startKubeVirt(): Promise<void>;
+  /** The manifests again, after somebody removed them. */
+  installAgain(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const KUBEVIRT = { namespace: 'kubevirt', name: 'kubevirt-controller' };
+
+/** The rendered default overlay. */
+export const renderDefault = (): Promise<KubernetesObject[]> => renderWall('both');
+
+/**
+ * Starts it all: control plane, the rendered manifests, eventing and KubeVirt stand-ins, the guard. `dist` must have
+ * been built. Rejects, leaving nothing behind.
+ */
+export async function startLocalCluster(options: LocalClusterOptions = {}): Promise<LocalCluster> {
+  const say = options.onProgress ?? (() => undefined);
+  const ending: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of ending.splice(0).toReversed()) await end();
+  };
+  try {
+    const objects = await renderWall(options.wall ?? 'both', options);
+    options.change?.(objects);
+    say('starting etcd, kube-apiserver and kube-controller-manager');
+    const controlPlane = isRunning(options.controlPlane)
+      ? options.controlPlane
+      : await startControlPlane(options.controlPlane);
+    ending.push(() => controlPlane.stop());
+    const admin = connect(controlPlane.adminKubeconfig, 'admin');
+    const [port, tlsPort] = [await freePort(), await freePort()];
+    say('installing our manifests and the KubeVirt stand-in');
+    await installKubeVirt(admin);
+    await install(admin, objects, tlsPort);
+    const untilPoliciesStand = await policiesInForce(admin);
+
+    const eventing = await newEventing({ objects, controlPlane, port, options });
+    ending.push(() => eventing.stop());
+    const guard = new Guard(async (onStart) =>
+      startGuard({
+        onStart,
+        deployment: guardDeployment(objects),
+        bundle: join(options.tree ?? root, 'dist/guard.mjs'),
+        folder: controlPlane.folder,
+        kubeconfig: await wayOf({ controlPlane, options }, guardAccount(guardDeployment(objects))),
+        port,
+        tlsPort,
+        rewrite: eventing.rewrite,
+        env: options.env ?? {},
+        inPod: options.inPods ?? false,
+      }),
+    );
+    await guard.start();
+    ending.push(() => guard.stop());
+    const cluster = connect(await controlPlane.kubeconfigFor(KUBEVIRT));
+    const { timings = {} } = options;
+    let kubevirt = await startKubeVirt({ cluster, timings });
+    ending.push(() => kubevirt.stop());
+    await untilPoliciesStand();
+    say('ready');
+    return {
+      controlPlane,
+      eventing,
+      admin,
+      objects,
+      guard: () => guard.child(),
+      killGuard: () => guard.stop(0),
+      startGuard: () => guard.start(),
+      stopKubeVirt: () => kubevirt.stop(),
+      startKubeVirt: async () => {
+        kubevirt = await startKubeVirt({ cluster, timings });
+      },
+      installAgain: () => install(admin, objects, tlsPort),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const isRunning = (given: LocalClusterOptions['controlPlane']): given is ControlPlane =>
+  given !== undefined && 'adminKubeconfig' in given;
+
+const accountOf = (controlPlane: ControlPlane, name: string): Promise<string> =>
+  controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });
+
+/** Of a process of ours. */
+async function wayOf(
+  { controlPlane, options: { reroute } }: Pick<EventingParts, 'controlPlane' | 'options'>,
+  account: string,
+): Promise<string> {
+  const kubeconfig = await accountOf(controlPlane, account);
+  return reroute === undefined ? kubeconfig : reroute(account, kubeconfig, controlPlane);
+}
+
+interface EventingParts {
+  readonly objects: readonly KubernetesObject[];
+  readonly controlPlane: ControlPlane;
+  readonly port: number;
+  readonly options: LocalClusterOptions;
+}
+
+function newEventing({ objects, controlPlane, port, options }: EventingParts): Promise<Eventing> {
+  const { idleMs, env, inPods = false, onHop, onActivity, onLog } = options;
+  return startEventing({
+    objects: objects,
+    server: controlPlane.url,
+    clusterFor: async (account) => connect(await accountOf(controlPlane, account)),
+    kubeconfigFor: (account) => wayOf({ controlPlane, options }, account),
+    bundle: join(options.tree ?? root, 'dist/functions.mjs'),
+    inPods,
+    addresses: guardAddress(port),
+    ...(idleMs === undefined ? {} : { idleMs }),
+    ...(env === undefined ? {} : { env }),
+    ...(onHop === undefined ? {} : { onHop }),
+    ...(onActivity === undefined ? {} : { onActivity }),
+    ...(onLog === undefined ? {} : { onLog }),
+  });
+}
+
+/** The guard's process, which tests kill and start again. */
+class Guard {
+  readonly #launch: (onStart: (child: Child) => void) => Promise<Child>;
+  #child: Child | undefined;
+
+  constructor(launch: (onStart: (child: Child) => void) => Promise<Child>) {
+    this.#launch = launch;
+  }
+
+  async start(): Promise<void> {
+    await this.#launch((child) => (this.#child = child));
+  }
+
+  child(): Child {
+    if (this.#child === undefined) throw new Error('the guard was never started');
+    return this.#child;
+  }
+
+  async stop(graceMs?: number): Promise<void> {
+    await this.#child?.stop(graceMs);
+  }
+}

@@ -1,0 +1,192 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describeError } from '../../../functions/kubernetes/errors.ts';
+import { temporaryFolder } from '../controlplane/exit.ts';
+import { podEnvironment } from '../in-pod.ts';
+import { listen, type Listener } from './exchange.ts';
+import { NotReady } from './function.ts';
+import type { KnativeService } from './manifests.ts';
+import { planOf, type Plan } from './plan.ts';
+import { forward, refuse } from './proxy.ts';
+import { Revision, type Reason, type Slot } from './revision.ts';
+
+export interface ActivatorOptions {
+  readonly services: readonly KnativeService[];
+  /** The built file that Node runs for every one of them; the image, command and args of the manifest are not used. */
+  readonly bundle: string;
+  /** The path of a kubeconfig for a service account of the Service's namespace. */
+  readonly kubeconfigFor: (serviceAccount: string) => string | Promise<string>;
+  /** What a kubeconfig says is told as the kubelet tells it; left out: by KUBECONFIG. */
+  readonly inPods?: boolean;
+  /** On top of the manifest's own, and stronger: NODE_COMPILE_CACHE, LOG_LEVEL. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Cluster DNS for the URLs in the environment; left out: nothing is rewritten. */
+  readonly rewrite?: (text: string) => string;
+  /** How long a process may have nothing to do; left out: what the manifest's autoscaling annotations come to. */
+  readonly idleMs?: number;
+  /** How long a process may take to be ready; left out: a minute. */
+  readonly startMs?: number;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceMs?: number;
+  readonly onTrace?: (trace: ActivatorTrace) => void;
+  /** Every line that a process writes. */
+  readonly onLog?: (line: LogLine) => void;
+}
+
+export interface LogLine {
+  readonly service: string;
+  readonly text: string;
+}
+
+/** `at`: milliseconds since 1970, when the request came or the change was seen. */
+export type ActivatorTrace =
+  | {
+      readonly kind: 'request';
+      readonly at: number;
+      readonly service: string;
+      readonly method: string;
+      readonly path: string;
+      /** Of the event in it, if there is one. */
+      readonly eventType: string | undefined;
+      readonly eventId: string | undefined;
+      readonly start: 'cold' | 'warm' | 'failed';
+      /** Held, waiting for a process that is ready and for its turn. */
+      readonly heldMs: number;
+      readonly ms: number;
+      /** 0: the caller gave up before there was an answer. */
+      readonly status: number;
+    }
+  | {
+      readonly kind: 'started';
+      readonly at: number;
+      readonly service: string;
+      readonly pid: number;
+      readonly ms: number;
+    }
+  | {
+      readonly kind: 'stopped';
+      readonly at: number;
+      readonly service: string;
+      readonly pid: number;
+      readonly why: Reason;
+      readonly how: string;
+    };
+
+export interface Activator {
+  /** Where a Service is reached on this machine; undefined: there is none of that name. */
+  readonly url: (service: string) => string | undefined;
+  /** The live processes. */
+  readonly running: () => { service: string; pid: number }[];
+  /** For tests of failure; does nothing when it has no process. */
+  readonly kill: (service: string, signal: NodeJS.Signals) => void;
+  /** Starts those that min-scale keeps: once every address they are given is known. */
+  readonly startKept: () => Promise<void>;
+  /** Ends every process. */
+  readonly stop: () => Promise<void>;
+}
+
+const GRACE_MS = 10_000;
+const START_MS = 60_000;
+
+/**
+ * A stand-in for Knative Serving: each Service is a port, and behind it at most one real process of the bundle, started
+ * by the first request and stopped when it has been idle (with min-scale 1 or more: by `startKept`, and never).
+ */
+export async function startActivator(options: ActivatorOptions): Promise<Activator> {
+  const plans = options.services.map((service) => planOf(service, options.idleMs));
+  const logs = temporaryFolder('mtq-functions-');
+  const doors = await Promise.all(plans.map((plan) => openDoor(plan, options, logs.path)));
+  const find = (name: string): Door | undefined => doors.find((door) => door.name === name);
+  return {
+    url: (service) => find(service)?.listener.url,
+    running: () =>
+      doors.flatMap(({ name, revision: { pid } }) => (pid === undefined ? [] : [{ service: name, pid }])),
+    kill: (service, signal) => find(service)?.revision.signal(signal),
+    startKept: async () => {
+      await Promise.all(doors.filter(({ kept }) => kept).map(({ revision }) => revision.start()));
+    },
+    stop: async () => {
+      await Promise.all(doors.map(({ listener }) => listener.close()));
+      await Promise.all(doors.map(({ revision }) => revision.stop()));
+      logs.remove();
+    },
+  };
+}
+
+interface Door {
+  readonly name: string;
+  /** min-scale: it always has a process. */
+  readonly kept: boolean;
+  readonly revision: Revision;
+  readonly listener: Listener;
+}
+
+async function openDoor(plan: Plan, options: ActivatorOptions, logFolder: string): Promise<Door> {
+  const { name, readinessPath, concurrency, idleMs, timeoutMs } = plan;
+  const revision = new Revision({
+    name,
+    bundle: options.bundle,
+    environment: () => environment(plan, options),
+    readinessPath,
+    startMs: options.startMs ?? START_MS,
+    concurrency,
+    idleMs,
+    graceMs: options.graceMs ?? GRACE_MS,
+    logFolder,
+    onLine: (text) => options.onLog?.({ service: name, text }),
+    onChange: (change) => options.onTrace?.({ ...change, at: Date.now(), service: name }),
+  });
+  const listener = await listen((request, answer) => void serve(request, answer));
+  return { name, kept: plan.minScale > 0, revision, listener };
+
+  async function serve(request: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const at = Date.now();
+    const began = performance.now();
+    const slot = await revision.enter().catch((error: unknown) => error);
+    const heldMs = performance.now() - began;
+    const admitted = isSlot(slot);
+    let status = 503;
+    if (admitted) {
+      status = await forward(request, answer, { port: slot.process.port, timeoutMs });
+      slot.release();
+    } else {
+      refuse(answer, status, slot instanceof NotReady ? slot.message : describeError(slot));
+    }
+    options.onTrace?.({
+      kind: 'request',
+      at,
+      service: name,
+      method: request.method ?? '',
+      path: request.url ?? '',
+      eventType: textOf(request.headers['ce-type']),
+      eventId: textOf(request.headers['ce-id']),
+      start: admitted ? (slot.cold ? 'cold' : 'warm') : 'failed',
+      heldMs,
+      ms: performance.now() - began,
+      status,
+    });
+  }
+}
+
+async function environment(plan: Plan, options: ActivatorOptions): Promise<NodeJS.ProcessEnv> {
+  const kubeconfig = await options.kubeconfigFor(plan.serviceAccount);
+  return {
+    PATH: process.env.PATH,
+    ...mapValues(plan.env, options.rewrite ?? ((text) => text)),
+    ...options.env,
+    ...(options.inPods === true ? podEnvironment(kubeconfig) : { KUBECONFIG: kubeconfig }),
+    K_SERVICE: plan.name,
+    K_CONFIGURATION: plan.name,
+    K_REVISION: `${plan.name}-00001`,
+  };
+}
+
+const isSlot = (value: unknown): value is Slot => !(value instanceof Error);
+
+const textOf = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' ? header : undefined;
+
+const mapValues = (
+  record: Record<string, string>,
+  change: (text: string) => string,
+): Record<string, string> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));

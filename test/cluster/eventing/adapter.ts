@@ -1,0 +1,172 @@
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Cluster, WatchEvent } from '../../../functions/kubernetes/cluster.ts';
+import { ApiError, describeError, isExpired } from '../../../functions/kubernetes/errors.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import type { CloudEvent } from './cloudevent.ts';
+import type { ApiServerSource } from './manifests.ts';
+import { sendToSink, type Sent } from './sink.ts';
+import { selectorText, selectsAll, streamsOf, type ChangeType, type Stream } from './source.ts';
+import { sourceEvent } from './sourceevent.ts';
+import { realDelay, type Delay } from './times.ts';
+
+export interface AdapterOptions {
+  readonly source: ApiServerSource;
+  /** Connected with the source's service account. */
+  readonly cluster: Cluster;
+  /** The API server's URL: every event's `source`. */
+  readonly server: string;
+  readonly sinkUrl: string;
+  readonly delay?: Delay;
+  /** Every event that was sent, and whether it arrived: not accepted means lost. */
+  readonly onSent?: (event: CloudEvent, sent: Sent) => void;
+  /** What the adapter would write to its log. */
+  readonly log?: (line: string) => void;
+}
+
+const BACKOFF_MS = { first: 800, most: 30_000 };
+
+/** How long both are there in a rolling update. Measured (facts/knative.md §0): nothing is lost, a few changes come twice. */
+const OVERLAP_MS = 500;
+
+const CHANGES: Readonly<Record<string, ChangeType>> = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' };
+
+/**
+ * A stand-in for the receive adapter of an ApiServerSource (facts/knative.md §0, §1): one list and watch per resource,
+ * nothing sent for what the list finds, the next change of a stream taken only when the last one is sent or given up.
+ */
+export class ApiServerSourceAdapter {
+  readonly #options: AdapterOptions;
+  readonly #delay: Delay;
+  #replica: Replica | undefined;
+
+  constructor(options: AdapterOptions) {
+    this.#options = options;
+    this.#delay = options.delay ?? realDelay;
+  }
+
+  /**
+   * Resolves when every resource is listed: later changes are seen, earlier ones never (after a `stop`: nothing of the
+   * gap). Rejects when the API server refuses a list: the real source would not become Ready.
+   */
+  async start(): Promise<void> {
+    this.#replica ??= await this.#begin();
+  }
+
+  /** What is being sent is abandoned. */
+  async stop(): Promise<void> {
+    const replica = this.#replica;
+    this.#replica = undefined;
+    replica?.over.abort();
+    await replica?.ended;
+  }
+
+  /** Every new namespace causes a rolling update: for a moment two adapters see the same changes (facts/knative.md §1.4). */
+  async roll(): Promise<void> {
+    const old = this.#replica;
+    this.#replica = await this.#begin();
+    if (old !== undefined) await realDelay(OVERLAP_MS, old.over.signal);
+    old?.over.abort();
+    await old?.ended;
+  }
+
+  async #begin(): Promise<Replica> {
+    const over = new AbortController();
+    const streams = streamsOf(this.#options.source, await this.#namespaces());
+    const versions = await Promise.all(streams.map((stream) => this.#list(stream)));
+    const watches = streams.map((stream, index) => this.#follow(stream, versions[index] ?? '', over.signal));
+    return { over, ended: Promise.all(watches) };
+  }
+
+  async #namespaces(): Promise<string[]> {
+    const { metadata, spec } = this.#options.source;
+    if (spec.namespaceSelector === undefined) return [metadata.namespace];
+    if (selectsAll(spec.namespaceSelector)) return [];
+    const labelSelector = selectorText(spec.namespaceSelector);
+    const { items } = await this.#options.cluster.list(NAMESPACES, { labelSelector });
+    return items.map((namespace) => namespace.metadata.name);
+  }
+
+  async #list({ type, where }: Stream): Promise<string> {
+    return (await this.#options.cluster.list(type, where)).resourceVersion;
+  }
+
+  async #follow(stream: Stream, listed: string, signal: AbortSignal): Promise<void> {
+    let backoffMs = BACKOFF_MS.first;
+    const position = { resourceVersion: listed };
+    while (!signal.aborted) {
+      try {
+        await this.#watch(stream, position, signal);
+        backoffMs = BACKOFF_MS.first;
+      } catch (error) {
+        if (isOver(signal)) return;
+        this.#log(`watch of ${stream.type.plural}: ${describeError(error)}`);
+        const listedAgain = mustListAgain(error) && (await this.#relist(stream, position));
+        if (!(listedAgain && isExpired(error))) await this.#delay(backoffMs, signal);
+        backoffMs = Math.min(backoffMs * 2, BACKOFF_MS.most);
+      }
+    }
+  }
+
+  /** Ends when the server closes the watch. `position` is the last change that was dealt with. */
+  async #watch(stream: Stream, position: Position, signal: AbortSignal): Promise<void> {
+    const from = { ...stream.where, resourceVersion: position.resourceVersion };
+    for await (const event of this.#options.cluster.watch(stream.type, from, signal)) {
+      await this.#tell(stream, event, signal);
+      if (isOver(signal)) return;
+      position.resourceVersion = event.object.metadata.resourceVersion;
+    }
+  }
+
+  /** What happened since `position` is lost, without a trace. */
+  async #relist(stream: Stream, position: Position): Promise<boolean> {
+    try {
+      position.resourceVersion = await this.#list(stream);
+      return true;
+    } catch (error) {
+      this.#log(`list of ${stream.type.plural}: ${describeError(error)}`);
+      return false;
+    }
+  }
+
+  async #tell(
+    stream: Stream,
+    { type, object }: WatchEvent<KubernetesObject>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const change = CHANGES[type];
+    if (change === undefined) return;
+    const { source, server, sinkUrl: url, onSent } = this.#options;
+    const event = sourceEvent(source, server, { change, stream, object });
+    const headers = [['Kn-Namespace', source.metadata.namespace] as const];
+    const sent = await sendToSink(event, { url, headers, delay: this.#delay, signal });
+    if (isOver(signal) && !sent.accepted) return;
+    if (!sent.accepted) {
+      const { type: eventType, subject } = event.attributes;
+      const what = `${String(eventType)} ${String(subject)}`;
+      this.#log(
+        `failed to send cloudevent ${what}: ${String(sent.status ?? 'no answer')}, ${sent.tries} tries`,
+      );
+    }
+    onSent?.(event, sent);
+  }
+
+  #log(line: string): void {
+    this.#options.log?.(line);
+  }
+}
+
+interface Position {
+  resourceVersion: string;
+}
+
+interface Replica {
+  readonly over: AbortController;
+  readonly ended: Promise<unknown>;
+}
+
+/** Asked anew each time: between two awaits the answer changes. */
+const isOver = (signal: AbortSignal): boolean => signal.aborted;
+
+/** A reflector resumes after a lost connection, 429 and 500; any other refusal makes it list again. */
+const mustListAgain = (error: unknown): boolean =>
+  error instanceof ApiError && ![429, 500].includes(error.code);

@@ -1,0 +1,84 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Address, Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { orGone } from '../../functions/cluster/snapshot.ts';
+import { guessPlural } from './eventing/source.ts';
+import { untilServed } from './served.ts';
+
+/** Kinds that stand-ins play here, not the API server: Knative's CRDs cannot be had on one machine without Knative. */
+const isPlayed = ({ apiVersion = '', kind }: KubernetesObject): boolean =>
+  apiVersion.includes('.knative.dev/') || kind === 'Deployment' || kind === 'Service';
+
+const GONE_WITHIN_MS = 120_000;
+const LOOK_EVERY_MS = 50;
+
+interface Webhooks extends KubernetesObject {
+  webhooks: { clientConfig: { service: { port: number } } }[];
+}
+
+/**
+ * Installs the rendered manifests as an administrator does. Of the guard's Deployment and Service only the name is kept:
+ * the Service becomes an ExternalName for this machine, where the guard runs as a process on `guardPort`.
+ */
+export async function install(
+  admin: Cluster,
+  objects: readonly KubernetesObject[],
+  guardPort: number,
+): Promise<void> {
+  for (const object of objects.filter((each) => !isPlayed(each))) {
+    await admin.create(
+      typeOf(object),
+      object.kind === 'ValidatingWebhookConfiguration' ? onPort(object, guardPort) : object,
+    );
+  }
+  const services: ResourceType = { apiVersion: 'v1', kind: 'Service', plural: 'services', namespaced: true };
+  for (const { metadata } of objects.filter(
+    ({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Service',
+  )) {
+    const spec = { type: 'ExternalName', externalName: 'localhost' };
+    await admin.create(services, { metadata, ...{ spec } });
+  }
+  await untilServed(admin, VMMRQS);
+}
+
+/**
+ * Deletes them as `kubectl delete -k` does: in the order in which they are rendered, the namespace first and the webhooks
+ * last, and what they contain with them. Resolves when all of it is gone.
+ */
+export async function uninstall(admin: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
+  const ours = objects.filter((each) => !isPlayed(each));
+  for (const object of ours) await orGone(admin.delete(typeOf(object), addressOf(object)));
+  for (const object of ours) await untilGone(admin, object);
+}
+
+async function untilGone(admin: Cluster, object: KubernetesObject): Promise<void> {
+  const until = performance.now() + GONE_WITHIN_MS;
+  while ((await orGone(admin.get(typeOf(object), addressOf(object)))) !== undefined) {
+    if (performance.now() > until)
+      throw new Error(`${object.kind ?? ''} ${object.metadata.name} is not gone`);
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+const addressOf = ({ metadata: { name, namespace } }: KubernetesObject): Address => ({
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
+/** In the cluster a Service maps 443 to the container's port; an ExternalName maps nothing. */
+function onPort(object: KubernetesObject, port: number): KubernetesObject {
+  const configuration = structuredClone(object) as Webhooks;
+  for (const { clientConfig } of configuration.webhooks) clientConfig.service.port = port;
+  return configuration;
+}
+
+interface Scoped {
+  readonly metadata: { readonly namespace?: string };
+}
+
+/** As the API machinery guesses it (meta.UnsafeGuessKindToResource): right for every kind that we install. */
+export function typeOf(object: Pick<KubernetesObject, 'apiVersion' | 'kind'> & Scoped): ResourceType {
+  const { apiVersion = '', kind = '', metadata } = object;
+  return { apiVersion, kind, plural: guessPlural(kind), namespaced: metadata.namespace !== undefined };
+}

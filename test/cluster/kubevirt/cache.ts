@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Cluster, ResourceType, Selection } from '../../../functions/kubernetes/cluster.ts';
+import { describeError, isExpired } from '../../../functions/kubernetes/errors.ts';
+
+export interface Change<T> {
+  readonly type: 'added' | 'updated' | 'deleted';
+  readonly object: T;
+}
+
+/** Resolves when the signal has ended the watch. */
+export interface Following {
+  readonly ended: Promise<void>;
+}
+
+export type Listener<T> = (change: Change<T>) => void;
+export type Log = (line: string) => void;
+
+export interface CacheOptions<T extends KubernetesObject> {
+  readonly cluster: Cluster;
+  readonly type: ResourceType<T>;
+  readonly where?: Selection;
+  readonly log: Log;
+}
+
+const RETRY_MS = 100;
+
+/** "namespace/name" */
+export const keyOf = ({ metadata }: KubernetesObject): string =>
+  `${metadata.namespace ?? ''}/${metadata.name}`;
+
+/**
+ * All objects of one kind, kept up to date by list and watch, as an informer does: a broken watch resumes where it was,
+ * an expired one lists again. What the caller writes itself is put in at once, so that it never decides on a version it
+ * has already replaced.
+ */
+export class Cache<T extends KubernetesObject> {
+  readonly #options: CacheOptions<T>;
+  readonly #objects = new Map<string, T>();
+  readonly #deleted = new Set<string>();
+  readonly #listeners: Listener<T>[] = [];
+  #resourceVersion = '';
+
+  constructor(options: CacheOptions<T>) {
+    this.#options = options;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** Whether the watch (or what was put in) brought this very object, by UID: it may be gone again. */
+  hasSeen(object: T): boolean {
+    const { uid } = object.metadata;
+    return this.#deleted.has(uid) || this.#objects.get(keyOf(object))?.metadata.uid === uid;
+  }
+
+  all(): T[] {
+    return [...this.#objects.values()];
+  }
+
+  inNamespace(namespace: string | undefined): T[] {
+    return this.all().filter((object) => object.metadata.namespace === namespace);
+  }
+
+  /** Hears of every change that the watch brings (also of one that was put in before), and of what a new list reveals. */
+  onChange(listener: Listener<T>): void {
+    this.#listeners.push(listener);
+  }
+
+  /** An object just written: the answer to a create, patch or replace. */
+  put(object: T): void {
+    const { uid, resourceVersion } = object.metadata;
+    if (this.#deleted.has(uid)) return;
+    const key = keyOf(object);
+    const known = this.#objects.get(key);
+    if (known === undefined || isNewer(resourceVersion, known.metadata.resourceVersion))
+      this.#objects.set(key, object);
+  }
+
+  /** Resolves with the first list; listeners have heard of everything then. */
+  async start(signal: AbortSignal): Promise<Following> {
+    await this.#list();
+    return { ended: this.#follow(signal) };
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        if (this.#resourceVersion === '') await this.#list();
+        await this.#watch(signal);
+        if (signal.aborted) return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isExpired(error)) this.#resourceVersion = '';
+        this.#options.log(`${this.#options.type.plural}: watch broke off: ${describeError(error)}`);
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { cluster, type, where = {} } = this.#options;
+    const { items, resourceVersion } = await cluster.list(type, where);
+    const gone = new Map(this.#objects);
+    for (const object of items) {
+      gone.delete(keyOf(object));
+      this.#accept(object);
+    }
+    for (const object of gone.values()) this.#remove(object);
+    this.#resourceVersion = resourceVersion;
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { cluster, type, where = {} } = this.#options;
+    const from = { ...where, resourceVersion: this.#resourceVersion };
+    for await (const { type: what, object } of cluster.watch(type, from, signal)) {
+      if (what === 'DELETED') this.#remove(object);
+      else if (what !== 'BOOKMARK') this.#accept(object);
+      this.#resourceVersion = object.metadata.resourceVersion;
+    }
+  }
+
+  #accept(object: T): void {
+    const known = this.#objects.has(keyOf(object));
+    this.put(object);
+    this.#tell({ type: known ? 'updated' : 'added', object });
+  }
+
+  #remove(object: T): void {
+    this.#deleted.add(object.metadata.uid);
+    // A new object may already have the name.
+    const known = this.#objects.get(keyOf(object));
+    if (known?.metadata.uid === object.metadata.uid) this.#objects.delete(keyOf(object));
+    this.#tell({ type: 'deleted', object });
+  }
+
+  #tell(change: Change<T>): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+const isNewer = (one: string, other: string): boolean => BigInt(one) > BigInt(other);

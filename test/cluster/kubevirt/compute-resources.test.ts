@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ResourceQuota } from '../../../functions/domain/objects.ts';
+import { computeResources, overheadInBytes } from './compute-resources.ts';
+import { newVirtualMachineInstance, type Configuration, type VmiWish } from './objects.ts';
+import type { Vmi } from './types.ts';
+
+const vmi = (wish: Partial<VmiWish> = {}): Vmi =>
+  newVirtualMachineInstance({ namespace: 'tenant', name: 'vm0', ...wish }) as Vmi;
+
+const quota = (...keys: string[]): ResourceQuota =>
+  ({ spec: { hard: Object.fromEntries(keys.map((key) => [key, '1'])) } }) as unknown as ResourceQuota;
+
+interface Case {
+  wish?: Partial<VmiWish>;
+  configuration?: Configuration;
+  quotas?: ResourceQuota[];
+  want: { requests?: Record<string, string>; limits?: Record<string, string> };
+}
+
+const CASES: Record<string, Case> = {
+  'requests, and the overhead on the memory': { want: { requests: { cpu: '1', memory: '1314Mi' } } },
+  'no requests: the guest, and a tenth of a CPU each': {
+    wish: { cpu: 2, memory: '2Gi', resources: {} },
+    want: { requests: { cpu: '200m', memory: '2348Mi' } },
+  },
+  'its own limits, with the overhead': {
+    wish: { resources: { requests: { memory: '1Gi' }, limits: { cpu: '2', memory: '2Gi' } } },
+    quotas: [quota('limits.cpu', 'limits.memory')],
+    want: { limits: { cpu: '2', memory: '2338Mi' } },
+  },
+  'a quota on limits: limits by itself, memory twice its request': {
+    quotas: [quota('pods'), quota('limits.cpu', 'limits.memory')],
+    want: { limits: { cpu: '1', memory: '2628Mi' } },
+  },
+  'a quota on one limit only': {
+    quotas: [quota('limits.memory')],
+    want: { limits: { memory: '2628Mi', 'devices.kubevirt.io/tun': '1' } },
+  },
+  'a greater overhead, as after a change of the KubeVirt CR': {
+    configuration: { additionalGuestMemoryOverheadRatio: '1.5' },
+    want: { requests: { memory: '1459Mi' } },
+  },
+};
+
+describe('computeResources', () => {
+  test.each(Object.entries(CASES))('%s', (_, { wish = {}, configuration = {}, quotas = [], want }) => {
+    expect(computeResources(vmi(wish), configuration, quotas)).toMatchObject(want);
+  });
+
+  test('the overhead in bytes, as the launcher says it', () => {
+    expect(overheadInBytes(vmi(), {})).toBe('304087040');
+  });
+});

@@ -1,0 +1,129 @@
+import { isNotFound } from '../../../functions/kubernetes/errors.ts';
+import { keyOf } from './cache.ts';
+import {
+  conditionOf,
+  decideMigration,
+  isFinal,
+  isRunning,
+  type Decision,
+  type MigrationView,
+} from './migration-phases.ts';
+import { MigrationWrites } from './migration-writes.ts';
+import { ANNOTATIONS, REJECTED_BY_QUOTA } from './names.ts';
+import { attachmentsOf, currentOf, launchersOf, targetOf } from './pods.ts';
+import { Queue, type Again } from './queue.ts';
+import { TargetPods } from './target-pods.ts';
+import { toTime } from './times.ts';
+import type { LauncherPod, Vmim } from './types.ts';
+import type { World } from './world.ts';
+
+const WORKERS = 3;
+
+/** Priorities of the queue: what is under way comes first (facts/kubevirt.md §1.5). */
+const ACTIVE = 1000;
+const PRIORITIES: Readonly<Record<string, number>> = {
+  'system-critical': 100,
+  'user-triggered': 50,
+  'system-maintenance': 20,
+};
+
+/** virt-controller's part for migrations (facts/kubevirt.md §1). */
+export class MigrationController {
+  readonly #world: World;
+  readonly #queue: Queue;
+  readonly #writes: MigrationWrites;
+  readonly #targetPods: TargetPods;
+
+  /** `retryMs`: the first delay of a migration that failed to be worked. */
+  constructor(world: World, retryMs?: number) {
+    this.#world = world;
+    this.#writes = new MigrationWrites(world);
+    this.#targetPods = new TargetPods(world, this.#writes);
+    this.#queue = new Queue({
+      workers: WORKERS,
+      work: (key) => this.#reconcile(key),
+      priority: (key) => priorityOf(world.migrations.get(key)),
+      retryMs,
+      log: world.log,
+    });
+    world.migrations.onChange(({ object }) => this.#queue.add(keyOf(object)));
+    world.vmis.onChange(({ object }) => this.#enqueueOf(object.metadata));
+    world.pods.onChange(({ object }) => this.#enqueueOfPod(object));
+    // Update and delete of any quota, nothing filtered: what a quota manager relies on (facts/kubevirt.md §1.4).
+    world.quotas.onChange(({ type, object }) => {
+      if (type !== 'added') this.#enqueueRejected(object.metadata.namespace);
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  #enqueueOf(vmi: { name: string; namespace?: string }): void {
+    for (const migration of this.#world.migrations.inNamespace(vmi.namespace)) {
+      if (migration.spec.vmiName === vmi.name) this.#queue.add(keyOf(migration));
+    }
+  }
+
+  #enqueueOfPod({ metadata }: LauncherPod): void {
+    const name = metadata.annotations?.[ANNOTATIONS.migrationJobName];
+    if (name !== undefined) this.#queue.add(`${metadata.namespace ?? ''}/${name}`);
+  }
+
+  #enqueueRejected(namespace: string | undefined): void {
+    for (const migration of this.#world.migrations.inNamespace(namespace)) {
+      if (conditionOf(migration, REJECTED_BY_QUOTA) !== undefined) this.#queue.add(keyOf(migration));
+    }
+  }
+
+  async #reconcile(key: string): Promise<Again> {
+    const migration = this.#world.migrations.get(key);
+    if (migration === undefined) return undefined;
+    const view = this.#view(migration);
+    try {
+      return await this.#apply(decideMigration(view), view);
+    } catch (error) {
+      // Somebody deleted it meanwhile: the watch says so too.
+      if (!isNotFound(error)) throw error;
+      return undefined;
+    }
+  }
+
+  #view(migration: Vmim): MigrationView {
+    const { namespace = '' } = migration.metadata;
+    const pods = this.#world.pods.inNamespace(namespace);
+    const vmi = this.#world.vmis.get(`${namespace}/${migration.spec.vmiName ?? ''}`);
+    const launchers = vmi === undefined ? [] : launchersOf(vmi, pods);
+    const target = targetOf(migration, launchers);
+    return {
+      migration,
+      vmi,
+      source: vmi === undefined ? undefined : currentOf(vmi, launchers),
+      target,
+      attachment: target === undefined ? undefined : attachmentsOf(target, pods)[0],
+      otherFirst: this.#world.migrations.inNamespace(namespace).some((other) => wasFirst(other, migration)),
+      now: toTime(new Date()),
+    };
+  }
+
+  async #apply(decision: Decision, view: MigrationView): Promise<Again> {
+    if (decision.do === 'wait') return undefined;
+    if (decision.do === 'create-target') return this.#targetPods.create(view);
+    if (decision.do === 'create-attachment') await this.#targetPods.attach(view);
+    else await this.#writes.write(decision, view);
+    return undefined;
+  }
+}
+
+function priorityOf(migration: Vmim | undefined): number {
+  if (migration === undefined) return 0;
+  return isRunning(migration) ? ACTIVE : (PRIORITIES[migration.spec.priority ?? ''] ?? 0);
+}
+
+/** Another migration of the same VMI that is not over and was accepted or created before this one. */
+function wasFirst(other: Vmim, migration: Vmim): boolean {
+  if (other.metadata.uid === migration.metadata.uid) return false;
+  if (other.spec.vmiName !== migration.spec.vmiName || isFinal(other)) return false;
+  const accepted = (other.status?.phase ?? '') !== '';
+  return accepted || other.metadata.creationTimestamp < migration.metadata.creationTimestamp;
+}

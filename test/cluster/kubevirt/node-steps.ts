@@ -1,0 +1,167 @@
+/** What scheduler, kubelet and virt-handler do next (fields from test/recorded). Pure: values in, a step out. */
+import type { Condition } from '../../../functions/domain/objects.ts';
+import { isOver } from './pods.ts';
+import type { LauncherPod, MigrationState, Vmi } from './types.ts';
+
+/** How long the nodes take, in milliseconds. */
+export interface Timings {
+  /** Scheduler: a pod is bound to a node. */
+  readonly bindMs: number;
+  /** Kubelet: a bound pod runs. */
+  readonly runMs: number;
+  /** Kubelet: a deleted pod has ended. */
+  readonly endMs: number;
+  /** virt-handler: each of its steps (the guest starts, the target prepares, the migration starts or is aborted). */
+  readonly handlerMs: number;
+  /** The migration itself. */
+  readonly migrationMs: number;
+}
+
+/** As in the recorded histories. */
+export const DEFAULT_TIMINGS: Timings = {
+  bindMs: 10,
+  runMs: 30,
+  endMs: 20,
+  handlerMs: 10,
+  migrationMs: 1000,
+};
+
+export type PodStep = 'bind' | 'run' | 'end';
+export type VmiStep =
+  'start-guest' | 'prepare-target' | 'start' | 'abort' | 'fail' | 'finish' | 'leave-source';
+
+export const TAKES: Readonly<Record<PodStep | VmiStep, keyof Timings>> = {
+  bind: 'bindMs',
+  run: 'runMs',
+  end: 'endMs',
+  'start-guest': 'handlerMs',
+  'prepare-target': 'handlerMs',
+  start: 'handlerMs',
+  abort: 'handlerMs',
+  fail: 'handlerMs',
+  finish: 'migrationMs',
+  'leave-source': 'handlerMs',
+};
+
+export function podStep({ metadata, spec, status }: LauncherPod): PodStep | undefined {
+  if (metadata.deletionTimestamp !== undefined) return 'end';
+  if (spec.nodeName === undefined) return 'bind';
+  return status?.phase === 'Pending' ? 'run' : undefined;
+}
+
+/** `launchers`: of this VMI. */
+export function vmiStep({ metadata, status }: Vmi, launchers: readonly LauncherPod[]): VmiStep | undefined {
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  if (status?.phase === 'Scheduled') return 'start-guest';
+  const state = status?.migrationState;
+  if (state?.targetNode === undefined) return undefined;
+  return state.completed === true ? afterwards(state, launchers) : duringMigration(state, launchers);
+}
+
+function duringMigration(state: MigrationState, launchers: readonly LauncherPod[]): VmiStep {
+  if (!launchers.some((pod) => pod.metadata.name === state.targetPod && !isOver(pod))) return 'fail';
+  if (state.abortRequested === true) return 'abort';
+  if (state.targetNodeAddress === undefined) return 'prepare-target';
+  return state.startTimestamp === undefined ? 'start' : 'finish';
+}
+
+function afterwards(state: MigrationState, launchers: readonly LauncherPod[]): VmiStep | undefined {
+  const source = launchers.find(({ metadata }) => metadata.name === state.sourcePod);
+  return state.failed === true || source === undefined || isOver(source) ? undefined : 'leave-source';
+}
+
+/** The status of a pod whose containers all run. */
+export function runningStatus({ spec, status }: LauncherPod, now: string): Record<string, unknown> {
+  const kept = status?.conditions?.filter(({ type }) => !RUNNING_CONDITIONS.includes(type)) ?? [];
+  const ip = `10.8.${Math.floor(Math.random() * 256)}.${Math.floor(Math.random() * 254) + 1}`;
+  const running = ({ name, image }: { name: string; image?: string }): unknown => ({
+    name,
+    state: { running: { startedAt: now } },
+    lastState: {},
+    ready: true,
+    restartCount: 0,
+    image,
+    imageID: image,
+    containerID: 'sim://x',
+    started: true,
+  });
+  return {
+    phase: 'Running',
+    conditions: [...kept, ...RUNNING_CONDITIONS.map((type) => podCondition(type, 'True', now))],
+    hostIP: '10.9.0.1',
+    podIP: ip,
+    podIPs: [{ ip }],
+    startTime: now,
+    containerStatuses: spec.containers.map(running),
+    ...(spec.initContainers === undefined ? {} : { initContainerStatuses: spec.initContainers.map(running) }),
+  };
+}
+
+const RUNNING_CONDITIONS = ['Initialized', 'PodReadyToStartContainers', 'ContainersReady', 'Ready'];
+
+/** The status of a pod whose containers have all ended well. */
+export const endedStatus = (now: string): Record<string, unknown> => ({
+  phase: 'Succeeded',
+  conditions: [{ ...podCondition('Ready', 'False', now), reason: 'PodCompleted' }],
+});
+
+const podCondition = (type: string, status: Condition['status'], now: string): Condition => ({
+  type,
+  status,
+  lastProbeTime: null,
+  lastTransitionTime: now,
+});
+
+/** virt-handler's merge patch of the VMI for each of its steps but the last. */
+export function handlerPatch(
+  step: Exclude<VmiStep, 'leave-source'>,
+  vmi: Vmi,
+  now: string,
+): Record<string, unknown> {
+  switch (step) {
+    case 'start-guest':
+      return { status: startedGuest(vmi, now) };
+    case 'prepare-target':
+      return migrationState({ targetNodeAddress: '10.9.0.9', targetDirectMigrationNodePorts: { 49152: 0 } });
+    case 'start':
+      return migrationState({ startTimestamp: now });
+    case 'abort':
+      return migrationState({ abortStatus: 'Succeeded', completed: true, failed: true, endTimestamp: now });
+    case 'fail':
+      return migrationState({ completed: true, failed: true, endTimestamp: now });
+    case 'finish':
+      return finished(vmi, now);
+  }
+}
+
+const migrationState = (state: MigrationState): Record<string, unknown> => ({
+  status: { migrationState: state },
+});
+
+const startedGuest = ({ spec }: Vmi, now: string): Record<string, unknown> => ({
+  phase: 'Running',
+  conditions: ['LiveMigratable', 'StorageLiveMigratable', 'Ready'].map((type) => ({
+    type,
+    status: 'True',
+    lastTransitionTime: now,
+  })),
+  interfaces: spec.networks.map(({ name }) => ({ name, ipAddress: '10.8.0.9', mac: '02:00:00:00:00:01' })),
+  migrationMethod: 'BlockMigration',
+  selinuxContext: 'none',
+});
+
+function finished({ status }: Vmi, now: string): Record<string, unknown> {
+  const nodeName = status?.migrationState?.targetNode ?? '';
+  return {
+    metadata: { labels: { 'kubevirt.io/nodeName': nodeName } },
+    status: {
+      nodeName,
+      migrationState: {
+        completed: true,
+        endTimestamp: now,
+        targetNodeDomainDetected: true,
+        targetNodeDomainReadyTimestamp: now,
+      },
+    },
+  };
+}

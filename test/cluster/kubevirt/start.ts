@@ -1,0 +1,68 @@
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import type { Following, Log } from './cache.ts';
+import { MigrationController } from './migration-controller.ts';
+import { Nodes } from './nodes.ts';
+import { DEFAULT_TIMINGS, type Timings } from './node-steps.ts';
+import { VmiController } from './vmi-controller.ts';
+import { newWorld } from './world.ts';
+
+export interface KubeVirtOptions {
+  /** Connected as system:serviceaccount:<namespace>:kubevirt-controller: who creates the pods is part of the play. */
+  readonly cluster: Cluster;
+  /** Where the KubeVirt CR is; 'kubevirt' when left out. */
+  readonly namespace?: string;
+  /** Names of the nodes; four when left out. */
+  readonly nodes?: readonly string[];
+  /** What goes wrong and is tried again; nothing when left out. */
+  readonly log?: Log;
+  /** How long a refused migration sleeps at first, milliseconds; 5, as KubeVirt's, when left out. */
+  readonly retryMs?: number;
+  /** What is left out is as in the recorded histories. */
+  readonly timings?: Partial<Timings>;
+}
+
+export interface KubeVirtStandIn {
+  /** Resolves when its last request is answered. Objects stay as they are. */
+  stop(): Promise<void>;
+}
+
+const NODES = ['node1', 'node2', 'node3', 'node4'];
+
+/**
+ * virt-controller, virt-handler, scheduler and kubelet, in this process: driven by watches, faithful to
+ * facts/kubevirt.md §1–§2 in what a quota manager can see. Resolves when it has read what exists.
+ */
+export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtStandIn> {
+  const { cluster, namespace = 'kubevirt', nodes = NODES, log = () => undefined } = options;
+  const world = newWorld(cluster, namespace, log);
+  const { pods, vmis, migrations, quotas, kubevirts } = world;
+  const timings = { ...DEFAULT_TIMINGS, ...options.timings };
+  const actors = [
+    new VmiController(world),
+    new MigrationController(world, options.retryMs),
+    new Nodes({ cluster, pods, vmis, names: nodes, timings, log }),
+  ];
+  const watches = new AbortController();
+  const stopActors = async (): Promise<void> => {
+    await Promise.all(actors.map((actor) => actor.stop()));
+    await world.recorder.flush();
+  };
+  try {
+    const following: Following[] = [];
+    // In this order: a VMI is decided on with its pods known, a migration with its VMI known.
+    for (const cache of [kubevirts, quotas, pods, vmis, migrations]) {
+      following.push(await cache.start(watches.signal));
+    }
+    return {
+      async stop() {
+        watches.abort();
+        await Promise.all(following.map(({ ended }) => ended));
+        await stopActors();
+      },
+    };
+  } catch (error) {
+    watches.abort();
+    await stopActors();
+    throw error;
+  }
+}

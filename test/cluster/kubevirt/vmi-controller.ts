@@ -1,0 +1,123 @@
+import type { New } from '../../../functions/kubernetes/cluster.ts';
+import { isNotFound } from '../../../functions/kubernetes/errors.ts';
+import { renderAttachmentPod } from './attachment-pod.ts';
+import { keyOf } from './cache.ts';
+import { renderLauncherPod } from './launcher-pod.ts';
+import { ANNOTATIONS } from './names.ts';
+import { FULL_VMIS, LAUNCHER_PODS } from './objects.ts';
+import { attachmentsOf, currentOf, isOver, launchersOf } from './pods.ts';
+import { Queue } from './queue.ts';
+import { toTime } from './times.ts';
+import type { LauncherPod, Vmi } from './types.ts';
+import { decideVmi, whenRefused, type Merge, type VmiDecision, type VmiView } from './vmi-phases.ts';
+import { addressOf, configurationOf, textOf, type World } from './world.ts';
+
+const WORKERS = 10;
+
+/** virt-controller's part for VMIs: their launcher and attachment pods, and their status up to Scheduled. */
+export class VmiController {
+  readonly #world: World;
+  readonly #queue: Queue;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#queue = new Queue({ workers: WORKERS, work: (key) => this.#reconcile(key), log: world.log });
+    world.vmis.onChange(({ object }) => this.#queue.add(keyOf(object)));
+    world.pods.onChange(({ object }) => this.enqueueOwner(object));
+  }
+
+  /** Looks at the VMI a launcher or attachment pod belongs to. */
+  enqueueOwner({ metadata }: LauncherPod): void {
+    const { annotations = {}, namespace = '' } = metadata;
+    const name = annotations[ANNOTATIONS.domain] ?? annotations[ANNOTATIONS.ownerVmiName];
+    if (name !== undefined) this.#queue.add(`${namespace}/${name}`);
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  async #reconcile(key: string): Promise<undefined> {
+    const vmi = this.#world.vmis.get(key);
+    if (vmi === undefined) return;
+    try {
+      await this.#apply(vmi, decideVmi(this.#view(vmi)));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  #view(vmi: Vmi): VmiView {
+    const { namespace } = vmi.metadata;
+    const pods = this.#world.pods.inNamespace(namespace);
+    const launchers = launchersOf(vmi, pods);
+    const current = currentOf(vmi, launchers);
+    return {
+      vmi,
+      launchers,
+      current,
+      attachments: current === undefined ? [] : attachmentsOf(current, pods),
+      leftovers: launchers.filter(isOver).flatMap((launcher) => attachmentsOf(launcher, pods)),
+      quotas: this.#world.quotas.inNamespace(namespace),
+      configuration: configurationOf(this.#world),
+      now: toTime(new Date()),
+    };
+  }
+
+  async #apply(vmi: Vmi, decision: VmiDecision): Promise<void> {
+    const { cluster, pods } = this.#world;
+    switch (decision.do) {
+      case 'wait':
+        return;
+      case 'patch':
+        await this.#patch(vmi, decision.merge);
+        return;
+      case 'patch-pod': {
+        const { pod, merge, subresource } = decision;
+        const change = { merge, ...(subresource === undefined ? {} : { subresource }) };
+        pods.put((await cluster.patch(LAUNCHER_PODS, addressOf(pod), change)).object);
+        return;
+      }
+      case 'delete-pods':
+        for (const pod of decision.pods) await cluster.delete(LAUNCHER_PODS, addressOf(pod));
+        return;
+      case 'create-launcher':
+        await this.#createLauncher(vmi);
+        return;
+      case 'create-attachment':
+        await this.#create(vmi, renderAttachmentPod({ vmi, launcher: decision.launcher }), 'attachment pod');
+    }
+  }
+
+  async #createLauncher(vmi: Vmi): Promise<void> {
+    const configuration = configurationOf(this.#world);
+    const quotas = this.#world.quotas.inNamespace(vmi.metadata.namespace);
+    try {
+      await this.#create(vmi, renderLauncherPod({ vmi, configuration, quotas }), 'pod');
+    } catch (error) {
+      const merge = whenRefused(vmi, textOf(error), toTime(new Date()));
+      if (merge !== undefined) await this.#patch(vmi, merge);
+      throw error;
+    }
+  }
+
+  async #patch(vmi: Vmi, merge: Merge): Promise<void> {
+    const { cluster, vmis } = this.#world;
+    vmis.put((await cluster.patch(FULL_VMIS, addressOf(vmi), { merge })).object);
+  }
+
+  async #create(vmi: Vmi, pod: New<LauncherPod>, what: 'pod' | 'attachment pod'): Promise<void> {
+    const { cluster, pods, recorder } = this.#world;
+    const created = await cluster.create(LAUNCHER_PODS, pod).catch((error: unknown) => {
+      recorder.record(vmi, {
+        type: 'Warning',
+        reason: 'FailedCreate',
+        message: `Error creating ${what}: ${textOf(error)}`,
+      });
+      throw error;
+    });
+    pods.put(created.object);
+    const message = `Created ${what === 'pod' ? 'virtual machine pod' : what} ${created.object.metadata.name}`;
+    recorder.record(vmi, { type: 'Normal', reason: 'SuccessfulCreate', message });
+  }
+}

@@ -1,0 +1,57 @@
+import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/objects.ts';
+import type { Address, Cluster } from '../../../functions/kubernetes/cluster.ts';
+import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { Cache, type Log } from './cache.ts';
+import { HOTPLUG_DISK, LABELS, LAUNCHER } from './names.ts';
+import {
+  FULL_KUBEVIRTS,
+  FULL_MIGRATIONS,
+  FULL_VMIS,
+  LAUNCHER_PODS,
+  type Configuration,
+  type FullKubeVirt,
+} from './objects.ts';
+import { Recorder } from './recorder.ts';
+import type { LauncherPod, Vmi, Vmim } from './types.ts';
+
+/** What the controllers and the nodes share: the API server, and what they know of it. */
+export interface World {
+  readonly cluster: Cluster;
+  readonly recorder: Recorder;
+  readonly log: Log;
+  /** KubeVirt's own pods only. */
+  readonly pods: Cache<LauncherPod>;
+  readonly vmis: Cache<Vmi>;
+  readonly migrations: Cache<Vmim>;
+  readonly quotas: Cache<ResourceQuota>;
+  readonly kubevirts: Cache<FullKubeVirt>;
+}
+
+/** Nothing is read yet: start the caches. `namespace`: where the KubeVirt CR is. */
+export function newWorld(cluster: Cluster, namespace: string, log: Log): World {
+  const own = { labelSelector: `${LABELS.app} in (${LAUNCHER},${HOTPLUG_DISK})` };
+  return {
+    cluster,
+    log,
+    recorder: new Recorder(cluster, log),
+    pods: new Cache({ cluster, type: LAUNCHER_PODS, where: own, log }),
+    vmis: new Cache({ cluster, type: FULL_VMIS, log }),
+    migrations: new Cache({ cluster, type: FULL_MIGRATIONS, log }),
+    quotas: new Cache({ cluster, type: RESOURCE_QUOTAS, log }),
+    kubevirts: new Cache({ cluster, type: FULL_KUBEVIRTS, where: { namespace }, log }),
+  };
+}
+
+/** The KubeVirt CR's configuration; empty without one. */
+export const configurationOf = ({ kubevirts }: World): Configuration =>
+  kubevirts.all()[0]?.spec?.configuration ?? {};
+
+export const addressOf = ({ metadata }: KubernetesObject): Required<Address> => ({
+  name: metadata.name,
+  namespace: metadata.namespace ?? 'default',
+});
+
+/** A failure as client-go prints it: the API server's own message. */
+export const textOf = (error: unknown): string =>
+  error instanceof ApiError ? (error.status.message ?? error.reason) : describeError(error);

@@ -1,0 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { ApiError } from '../../functions/kubernetes/errors.ts';
+
+const WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 20;
+
+/** A new CRD is served a moment after it is accepted, and nothing says when: ask. Rejects with the last refusal. */
+export async function untilServed(cluster: Cluster, type: ResourceType): Promise<void> {
+  const until = performance.now() + WITHIN_MS;
+  for (;;) {
+    try {
+      await cluster.list(type, {});
+      return;
+    } catch (error) {
+      if (!isNotYet(error) || performance.now() > until) throw error;
+    }
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+/** 404: not served yet; 429: "storage is (re)initializing". */
+const isNotYet = (error: unknown): boolean => error instanceof ApiError && [404, 429].includes(error.code);

@@ -1,0 +1,29 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { objectsOf } from './controlplane/kustomize.ts';
+import { renderInstallation, type Component } from '../../hack/manifests/overlay.ts';
+
+/** Each way to install, and its overlay: what stands between a raised quota and everybody else. */
+const OVERLAY = {
+  /** The guard's webhooks, and behind a failure of theirs the API server's own policies. */
+  both: 'default',
+  webhook: 'webhook-only',
+  policies: 'policy-only',
+} as const;
+
+export type Wall = keyof typeof OVERLAY;
+export const WALLS = Object.keys(OVERLAY) as readonly Wall[];
+
+export interface Rendering {
+  /** Of another checkout; left out: this one. */
+  readonly tree?: string | undefined;
+  /** Of config/components; none when left out. */
+  readonly components?: readonly Component[] | undefined;
+}
+
+/** What is installed on a real cluster is what runs here, but for the image. */
+export async function renderWall(
+  wall: Wall,
+  { tree, components = [] }: Rendering = {},
+): Promise<KubernetesObject[]> {
+  return objectsOf(await renderInstallation({ overlay: OVERLAY[wall], components, tree }));
+}

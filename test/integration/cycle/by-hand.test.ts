@@ -1,0 +1,121 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { delimiter, dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { grantOf } from '../../../functions/domain/quota/grant.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { isEnforced } from '../../../functions/domain/quota/enforced.ts';
+import { ensureBinaries } from '../../cluster/controlplane/binaries/ensure.ts';
+import { marksOn } from '../../support/at-rest.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { breaches, wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { EVERYTHING, losses, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { tearOut } from '../../support/tear-out.ts';
+import { newTenant, readBack, type Tenant } from '../../support/tenant.ts';
+
+/** The commands of docs/operations.md for who has nothing of ours left that runs; jq is the administrator's own. */
+const HAS_JQ = spawnSync('jq', ['--version']).status === 0;
+const DOCS = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+
+const section = (title: string): string =>
+  DOCS.split('\n## ').find((part) => part.startsWith(`${title}\n`)) ?? '';
+/** The second block: what is left of a release that was torn out. */
+const [, , , RESTORE = ''] = section('Uninstall').split(/```(?:sh)?\n/);
+/** The commands in the text, for one namespace. */
+const BREAK_GLASS = [...section('Break-glass').matchAll(/`(kubectl (?:annotate|label) ns NS [^`]+)`/g)].map(
+  ([, command = '']) => command,
+);
+
+let lab: Lab;
+let shell: (commands: string) => Promise<unknown>;
+
+beforeAll(async () => {
+  lab = await startLab({ env: { LOCK_SECONDS: '45', STALL_SECONDS: '30' } });
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const env = {
+    ...process.env,
+    PATH: `${dirname(kubectl)}${delimiter}${process.env['PATH'] ?? ''}`,
+    KUBECONFIG: lab.cluster.controlPlane.adminKubeconfig,
+  };
+  const once = async (commands: string): Promise<boolean> => {
+    try {
+      await promisify(execFile)('sh', ['-ec', commands], { env });
+      return true;
+    } catch (error) {
+      if (!String(error).includes('(Conflict)')) throw error;
+      return false;
+    }
+  };
+  // As the docs say: whoever is told of a conflict runs it again.
+  shell = (commands) => askUntil('there is no conflict', () => once(commands), Boolean);
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+/**
+ * Raised, its target pod in, and nobody of ours hears of anything any more. A pod that comes when the lock is off already
+ * is the grant's, and let in by the policy, but no lock's.
+ */
+async function raisedAndLeft(name: string): Promise<Tenant> {
+  const tenant = await newTenant(lab, { name });
+  const lost = losses(lab);
+  lost.set(name, WHAT_ENDS_A_LOCK);
+  await tenant.migrate();
+  await tenant.history.until('the migration is through', () => tenant.isThrough());
+  expect(wasRaised(tenant.history)).toBe(true);
+  lost.set(name, EVERYTHING);
+  return tenant;
+}
+
+/** All as it was, by the hand of whoever did it. */
+async function expectPutBack(tenant: Tenant): Promise<void> {
+  const { history, before } = tenant;
+  await history.until('the original is enforced', () => {
+    const quota = history.latest(RESOURCE_QUOTAS);
+    return quota !== undefined && grantOf(quota).kind === 'none' && isEnforced(quota);
+  });
+  const { namespace, quotas } = await readBack(lab.admin, tenant);
+  expect(quotas.map(({ spec }) => JSON.stringify(spec))).toEqual(
+    before.quotas.map(({ spec }) => JSON.stringify(spec)),
+  );
+  expect([namespace, ...quotas].flatMap((object) => (object === undefined ? [] : marksOn(object)))).toEqual(
+    [],
+  );
+  const byHand = history
+    .of(RESOURCE_QUOTAS)
+    .find((quota, index, all) => index > 0 && hasGrant(all[index - 1]) && !hasGrant(quota));
+  if (byHand !== undefined) history.noteForeign(byHand);
+  // Between its two steps the namespace is not guarded by its lock.
+  expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
+}
+
+const hasGrant = (quota: Parameters<typeof grantOf>[0] | undefined): boolean =>
+  quota !== undefined && grantOf(quota).kind !== 'none';
+
+(HAS_JQ ? describe : describe.skip)('with the commands of docs/operations.md', () => {
+  test('break-glass, all three steps, with both walls there and no guard: put back to the letter', async () => {
+    const tenant = await raisedAndLeft('glass');
+    expect(BREAK_GLASS).toHaveLength(2);
+    const [restore = ''] = RESTORE.split(/(?<=kubectl replace -f -)\n/);
+    const commands = [...BREAK_GLASS, restore.replace(' -A ', ' -n NS ')].join('\n');
+    await lab.cluster.killGuard();
+    try {
+      await shell(commands.replaceAll(/\bNS\b/g, tenant.name));
+      await expectPutBack(tenant);
+    } finally {
+      await lab.cluster.startGuard();
+    }
+  });
+
+  test('torn out while raised, and put back without installing it again: to the letter', async () => {
+    const tenant = await raisedAndLeft('torn-out');
+    await tearOut(lab);
+    expect(hasGrant(tenant.history.latest(RESOURCE_QUOTAS))).toBe(true);
+    await shell(RESTORE);
+    await expectPutBack(tenant);
+  });
+});

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ResourceList } from '../../../functions/domain/objects.ts';
+import { parseQuantity } from '../../../functions/domain/quantity.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import type { History } from '../../support/history.ts';
+import { grantIn } from '../../support/moment.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { fullFor, give, newTenant, roomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+const EXACT = { raisePolicy: 'Exact' } as const;
+const FIXED = { raisePolicy: 'Fixed' } as const;
+
+/** More than enough: what is given and not needed must not be granted. */
+const PLENTY = { ...roomFor(4), pods: '7', 'limits.cpu': '9' };
+
+/** Migrates all of a tenant's VMs, in one window. */
+async function released(wish: TenantWish, prepare?: (tenant: Tenant) => Promise<void>): Promise<Tenant> {
+  const tenant = await newTenant(lab, wish);
+  const vms = Array.from({ length: wish.vms ?? 1 }, (_, vm) => vm);
+  const release = lab.hold(tenant.name, 'mtq-lock');
+  await prepare?.(tenant);
+  await Promise.all(vms.map((vm) => tenant.migrate(vm)));
+  await Promise.all(vms.map((vm) => tenant.untilBlocked(vm)));
+  release();
+  await tenant.history.until('the migrations are through', (history) =>
+    [
+      vms.every((vm) => tenant.migration(vm)?.status?.phase === 'Succeeded'),
+      history.locks().length > 0,
+      !history.isLocked(),
+    ].every(Boolean),
+  );
+  return tenant;
+}
+
+/** What each raise of a quota came to: by how much, key by key. */
+const granted = (history: History, name = 'quota'): Record<string, bigint>[] => {
+  const grants = history
+    .of(RESOURCE_QUOTAS)
+    .filter(({ metadata }) => metadata.name === name)
+    .flatMap((quota) => grantIn(quota) ?? []);
+  const first = new Map(grants.map((grant) => [grant.token, grant]));
+  return [...first.values()].map(({ original, raised }) =>
+    Object.fromEntries(
+      Object.entries(raised).map(([key, text]) => [
+        key,
+        parseQuantity(text) - parseQuantity(original[key] ?? '0'),
+      ]),
+    ),
+  );
+};
+
+const amounts = (list: ResourceList): Record<string, bigint> =>
+  Object.fromEntries(Object.entries(list).map(([key, text]) => [key, parseQuantity(text)]));
+
+/** fullFor leaves 400m and 600Mi: a launcher needs 1005m and 1412828864 bytes. */
+const SHORT = { 'requests.cpu': '605m', 'requests.memory': String(1_412_828_864 - 600 * 1_024 ** 2) };
+
+test('nothing said: only what is missing, only of the keys that are, and put back to the letter', async () => {
+  const tenant = await released({ name: 'exact', gives: PLENTY });
+  expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('of two quotas each by its own, and the same amount under another name and in another unit', async () => {
+  const cpu = { cpu: '1.4', pods: '10' };
+  const memory = { memory: '1948Mi', 'requests.cpu': '4' };
+  const tenant = await released({ name: 'exact-two', quotas: { cpu, memory }, gives: PLENTY, by: EXACT });
+  expect(granted(tenant.history, 'cpu')).toEqual([amounts({ cpu: '610m' })]);
+  const bytes = 2 * 1_412_828_864 - 1_948 * 1_024 ** 2;
+  expect(granted(tenant.history, 'memory')).toEqual([amounts({ memory: String(bytes) })]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('two migrations in one window: what both of them need', async () => {
+  const tenant = await released({ name: 'exact-both', vms: 2, gives: PLENTY, by: EXACT });
+  expect(tenant.history.locks().map(({ migrations }) => migrations.length)).toEqual([2]);
+  const both = { 'requests.cpu': '1610m', 'requests.memory': String(2 * 1_412_828_864 - 600 * 1_024 ** 2) };
+  expect(granted(tenant.history)).toEqual([amounts(both)]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('a part of what the quota has, by policy Exact: only what is missing of it', async () => {
+  const by = { ...EXACT, additionalMigrationPercentage: '100%' };
+  const tenant = await released({ name: 'exact-percent', gives: {}, by });
+  expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('a part of what the quota has, by policy Fixed: all of it', async () => {
+  const by = { ...FIXED, additionalMigrationPercentage: '80%' };
+  const tenant = await released({ name: 'fixed-percent', gives: {}, by });
+  expect(granted(tenant.history)).toEqual([
+    amounts({
+      pods: '8',
+      'requests.cpu': '1124m',
+      'requests.memory': String(Math.floor((Number(fullFor(1)['requests.memory']) * 80) / 100)),
+    }),
+  ]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('one of each policy: the fixed one whole, and of the other what is missing beyond it', async () => {
+  const tenant = await released({ name: 'exact-and-fixed', gives: PLENTY, by: EXACT }, ({ name }) =>
+    give(
+      lab.admin,
+      { namespace: name, name: 'fixed', by: FIXED },
+      { 'requests.cpu': '100m', 'requests.memory': '1Gi' },
+    ),
+  );
+  expect(granted(tenant.history)).toEqual([amounts({ 'requests.cpu': '605m', 'requests.memory': '1Gi' })]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('four that give a quarter each: what is missing, of all together', async () => {
+  const quarter = { 'requests.cpu': '200m', 'requests.memory': '256Mi' };
+  const tenant = await released({ name: 'exact-of-four', gives: quarter, by: EXACT }, async ({ name }) => {
+    const names = ['second', 'third', 'fourth'];
+    await Promise.all(
+      names.map((each) => give(lab.admin, { namespace: name, name: each, by: EXACT }, quarter)),
+    );
+  });
+  expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
+  await expectAsBefore(lab.admin, tenant);
+});

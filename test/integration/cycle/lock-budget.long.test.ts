@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { LOCK_BUDGET_MS } from '../../../functions/domain/verdict/attempt.ts';
+import { REASON, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
+import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { attemptOf, expectAtRest } from '../../support/at-rest.ts';
+import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { newTenant, roomFor } from '../../support/tenant.ts';
+
+jest.setTimeout(300_000);
+
+let lab: Lab;
+
+/** A budget for a few attempts, each of which has patience for as long as it may. */
+beforeAll(async () => {
+  lab = await startLab({ env: { LOCK_SECONDS: '15', STALL_SECONDS: '4', SWEEP_SECONDS: '1' } });
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+test("a freeze loop: whatever changes after each failure, by the API server's times the budget holds (I7)", async () => {
+  const tenant = await newTenant(lab, { name: 'freeze-loop' });
+  const { name, history } = tenant;
+  const isSpent = (): boolean =>
+    lab.lines.items.some((line) => line.namespace === name && line.reason === REASON.lockBudgetSpent);
+  await refuseTargets(lab, tenant);
+  for (let attempt = 1; !isSpent(); attempt += 1) {
+    const before = attemptOf(tenant);
+    await history.until(
+      'the attempt has failed, or there is none any more',
+      () => attemptOf(tenant) !== before || isSpent(),
+      60_000,
+    );
+    // The back-off is over: something is another than it was.
+    const merge = { spec: { additionalMigrationResources: { ...roomFor(2), pods: String(attempt) } } };
+    await lab.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
+    await lab.lines.until('feasibility looked again', () => [isSpent(), history.isLocked()].some(Boolean));
+  }
+  await history.until('it is free', () => !history.isLocked());
+
+  const locked = lockedMs(await auditLog(lab.cluster.controlPlane, lab.admin), name);
+  const sum = locked.reduce((total, each) => total + each, 0);
+  const told = locked.map((each) => (each / 1_000).toFixed(1)).join(' + ');
+  process.stdout.write(`locked for ${told} = ${(sum / 1_000).toFixed(1)} s, then left alone\n`);
+  expect(locked.length).toBeGreaterThan(1);
+  expect(sum).toBeLessThanOrEqual(LOCK_BUDGET_MS);
+  await expectAtRest(lab.admin, tenant);
+});
+
+/** Each time that the namespace was locked, by when the API server had answered the writes. */
+function lockedMs(audited: Awaited<ReturnType<typeof auditLog>>, namespace: string): number[] {
+  const writes = audited.filter(
+    (request) =>
+      whatOf(request) === 'update namespaces' &&
+      request.objectRef?.name === namespace &&
+      request.responseStatus?.code === 200 &&
+      !isDryRun(request),
+  );
+  const isBy = (account: string, { user }: (typeof writes)[number]): boolean =>
+    user.username === userOf(account);
+  return writes.flatMap((taken, index) => {
+    if (!isBy(SERVICE_ACCOUNT.lock, taken)) return [];
+    const freed = writes
+      .slice(index)
+      .find((write) => isBy(SERVICE_ACCOUNT.unlock, write) || isBy(SERVICE_ACCOUNT.guard, write));
+    return freed === undefined
+      ? [Infinity]
+      : [Date.parse(freed.stageTimestamp) - Date.parse(taken.stageTimestamp)];
+  });
+}

@@ -1,0 +1,100 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { EVENT_REASON } from '../../../functions/domain/names.ts';
+import type { Condition } from '../../../functions/domain/objects.ts';
+import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
+import { EVENTS, MIGRATIONS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import type { History } from '../../support/history.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { newTenant, type Tenant, type TenantWish } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterEach(async () => {
+  await lab.admin.delete(FULL_KUBEVIRTS, { namespace: 'kubevirt', name: 'kubevirt' });
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+/** What a launcher asks for (support/tenant.ts), and what the quota of one VM leaves. */
+const BYTES = 1_412_828_864;
+const LEFT = 600 * 1_024 ** 2;
+
+const REQUESTED = /exceeded quota: quota, requested: \S*requests\.memory=(\d+)/;
+
+/** How much memory virt-controller asked for, of each time it was refused. */
+const requested = (history: History): number[] =>
+  history.of(EVENTS).flatMap(({ message }) => Number(REQUESTED.exec(message ?? '')?.[1] ?? []));
+
+/** A migration whose pod needs more memory than anybody knows when the namespace is locked for it. */
+async function grown(wish: Omit<TenantWish, 'vms' | 'quotas'>): Promise<Tenant> {
+  const tenant = await newTenant(lab, { ...wish, by: { raisePolicy: 'Exact' } });
+  const { history, name } = tenant;
+  const raise = lab.hold(name, 'mtq-raise');
+  await tenant.migrate();
+  await history.until('it is locked', () => history.isLocked());
+  await lab.admin.create(FULL_KUBEVIRTS, newKubeVirt({ additionalGuestMemoryOverheadRatio: '1.5' }));
+  await untilMoreIsAskedFor(tenant);
+  raise();
+  return tenant;
+}
+
+/** virt-controller looks at its migration again whenever that changes. */
+async function untilMoreIsAskedFor({ name, history }: Tenant): Promise<void> {
+  while (!requested(history).some((bytes) => bytes > BYTES)) {
+    const before = requested(history).length;
+    const merge = { metadata: { annotations: { 'look-again': String(before) } } };
+    await lab.admin.patch(MIGRATIONS, { namespace: name, name: 'mig0' }, { merge });
+    await history.until('it is refused once more', () => requested(history).length > before);
+  }
+}
+
+const conditionOf = (history: History, type: string): Condition | undefined =>
+  history.latest(VMMRQS)?.status?.conditions?.find((condition) => condition.type === type);
+
+test('the pod is larger than anybody knew, and more is given: put back, and raised once more by what it asks for', async () => {
+  const tenant = await grown({ name: 'larger', gives: { 'requests.cpu': '1', 'requests.memory': '4Gi' } });
+  const { history } = tenant;
+  await history.until('it is through, and nothing is locked', () =>
+    [tenant.migration()?.status?.phase === 'Succeeded', !history.isLocked()].every(Boolean),
+  );
+  const needs = history.locks().map(({ quotas }) => quotas[0]?.need?.['requests.memory']);
+  expect(needs).toEqual([String(BYTES), String(Math.max(...requested(history)))]);
+  await expectAsBefore(lab.admin, tenant, { failed: true });
+});
+
+test('and less is given: put back, told how much is missing, and left alone', async () => {
+  const gives = { 'requests.cpu': '605m', 'requests.memory': String(BYTES - LEFT) };
+  const tenant = await grown({ name: 'too-large', gives });
+  const { history } = tenant;
+  await history.until('the VMMRQ says that it is not enough', () =>
+    [conditionOf(history, 'NotEnough')?.status === 'True', !history.isLocked()].every(Boolean),
+  );
+  const missing = Math.max(...requested(history)) - BYTES;
+  const more = new RegExp(
+    `that is requests\\.memory=${describeQuantity('requests.memory', amount(missing))} more`,
+  );
+  expect(conditionOf(history, 'NotEnough')?.message).toMatch(more);
+  expect(conditionOf(history, 'RaisedButNotAdmitted')?.message).toMatch(/\nmig0: .*exceeded quota: quota, /);
+  await history.until('an Event on the VMI says so too', () =>
+    history
+      .of(EVENTS)
+      .some(({ involvedObject, reason, message = '' }) =>
+        [involvedObject.name === 'vm0', reason === EVENT_REASON.quotaNotEnough, more.test(message)].every(
+          Boolean,
+        ),
+      ),
+  );
+  await lab.cluster.eventing.broker.idle();
+  expect(history.locks()).toHaveLength(1);
+  await expectAsBefore(lab.admin, tenant, { failed: true });
+});
+
+const amount = (bytes: number): bigint => parseQuantity(String(bytes));

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ANNOTATION } from '../../../functions/domain/names.ts';
+import { isEnforced } from '../../../functions/domain/quota/enforced.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
+import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+const nudged = (tenant: Tenant): string | undefined =>
+  tenant.migration()?.metadata.annotations?.[ANNOTATION.nudged];
+
+test('something else refuses the pod of a raised migration: one nudge, then lowered, unlocked, and told why', async () => {
+  const tenant = await newTenant(lab, { name: 'refused-otherwise' });
+  await refuseTargets(lab, tenant);
+  await tenant.history.until('it is nudged for its lock', () => {
+    const [lock] = tenant.history.locks();
+    return lock !== undefined && nudged(tenant)?.startsWith(lock.token) === true;
+  });
+  await tenant.untilUnlocked();
+  expect(wasRaised(tenant.history)).toBe(true);
+  const attempt = tenant.history.latest(NAMESPACES)?.metadata.annotations?.[ANNOTATION.lastAttempt] ?? '{}';
+  expect(JSON.parse(attempt)).toMatchObject({ reason: 'RaisedButNotAdmitted', failures: 1 });
+});
+
+test('a LimitRange that comes under the lock refuses the pod: lowered, and the condition says what the API server said', async () => {
+  const tenant = await newTenant(lab, { name: 'refused-under-lock' });
+  const { history, name } = tenant;
+  const raise = lab.hold(name, 'mtq-raise');
+  await tenant.migrate();
+  await history.until('it is locked', () => history.isLocked());
+  await lab.admin.create(LIMIT_RANGES, {
+    metadata: { namespace: name, name: 'no-launchers' },
+    spec: { limits: [{ type: 'Container', max: { cpu: '1m' } }] },
+  });
+  raise();
+  await tenant.untilUnlocked();
+  const told = (): string | undefined =>
+    history
+      .latest(VMMRQS)
+      ?.status?.conditions?.find(({ type, status }) => type === 'RaisedButNotAdmitted' && status === 'True')
+      ?.message;
+  await history.until('the reason is told', () => told()?.includes('cpu') === true);
+  expect(told()).toMatch(/\nmig0: .*(maximum cpu usage per Container is 1m|cpu limit of 1m)/);
+  expect(history.locks()).toHaveLength(1);
+});
+
+test('there is room by now, and virt-controller does not look: it is nudged, and nothing is locked', async () => {
+  const tenant = await newTenant(lab, { name: 'room-by-now' });
+  const { history, name } = tenant;
+  const look = lab.hold(name, 'mtq-feasibility');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  await lab.cluster.stopKubeVirt();
+  const room = fullFor(3);
+  await lab.admin.patch(
+    RESOURCE_QUOTAS,
+    { namespace: name, name: 'quota' },
+    { merge: { spec: { hard: room } } },
+  );
+  await history.until('the room is there', () => {
+    const quota = history.latest(RESOURCE_QUOTAS);
+    return (
+      quota !== undefined &&
+      isEnforced(quota) &&
+      quota.status?.hard?.['requests.cpu'] === room['requests.cpu']
+    );
+  });
+  look();
+  await history.until('it is nudged', () => nudged(tenant) !== undefined);
+  expect(history.locks()).toEqual([]);
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { KUBEVIRT, REASON, type Reason } from '../../../functions/domain/names.ts';
+import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
+import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { give, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+const PODS_OF = (namespace: string): object => ({
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+});
+const CREATE_PODS = { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] };
+
+/** Somebody's webhook, which nobody answers. */
+async function aWebhook({ name }: Tenant): Promise<void> {
+  const webhook = {
+    name: 'pods.example.com',
+    ...PODS_OF(name),
+    rules: [CREATE_PODS],
+    clientConfig: { url: 'https://127.0.0.1:1/' },
+    failurePolicy: 'Fail',
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+  };
+  await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name }, webhooks: [webhook] });
+  await triesAgain(name);
+}
+
+/** Somebody's policy. */
+async function aPolicy({ name }: Tenant): Promise<void> {
+  await lab.admin.create(POLICIES, {
+    metadata: { name },
+    spec: {
+      matchConstraints: { ...PODS_OF(name), resourceRules: [CREATE_PODS] },
+      validations: [{ expression: 'false', message: 'no pods on Saturdays' }],
+    },
+  });
+  await lab.admin.create(POLICY_BINDINGS, {
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  });
+  const inForce = await policiesInForce(lab.admin);
+  await inForce();
+  await triesAgain(name);
+}
+
+/** OpenShift's quota of several namespaces: what virt-controller would say of it. The last case: ours says nothing any more. */
+async function aClusterQuota({ name, history }: Tenant): Promise<void> {
+  await lab.cluster.stopKubeVirt();
+  const [refused] = history.of(EVENTS).filter(({ reason }) => reason === KUBEVIRT.failedCreate);
+  if (refused === undefined) throw new Error(`nobody says why mig0 of ${name} is refused`);
+  const { involvedObject, type = 'Warning', source = {} } = refused;
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const message =
+    'Error creating pod: pods "virt-launcher-vm0-x" is forbidden: exceeded quota: all-of-them, ' +
+    'requested: requests.cpu=1005m, used: requests.cpu=8, limited: requests.cpu=8';
+  await lab.admin.create(EVENTS, {
+    metadata: { namespace: name, name: 'by-hand' },
+    ...{ involvedObject, type, source, message },
+    reason: KUBEVIRT.failedCreate,
+    count: 1,
+    // Later than KubeVirt's own, in whole seconds.
+    firstTimestamp: now,
+    lastTimestamp: new Date(Date.parse(now) + 1_000).toISOString(),
+  });
+}
+
+const triesAgain = (namespace: string): Promise<unknown> =>
+  lab.admin.patch(
+    FULL_MIGRATIONS,
+    { namespace, name: 'mig0' },
+    { merge: { metadata: { annotations: { again: 'yes' } } } },
+  );
+
+interface Case {
+  readonly refuses: (tenant: Tenant) => Promise<void>;
+  readonly reason: Reason;
+  readonly words: string;
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'another webhook': {
+    refuses: aWebhook,
+    reason: REASON.podRefused,
+    words: 'failed calling webhook "pods.example.com"',
+  },
+  'another policy': { refuses: aPolicy, reason: REASON.podRefused, words: 'no pods on Saturdays' },
+  'a ClusterResourceQuota': { refuses: aClusterQuota, reason: REASON.clusterQuota, words: 'all-of-them' },
+};
+
+test.each(Object.entries(CASES))(
+  '%s refuses the target too: reported as that, never locked for',
+  async (what, each) => {
+    const tenant = await newTenant(lab, { name: what.toLowerCase().replaceAll(' ', '-'), gives: null });
+    const { history, name } = tenant;
+    await tenant.migrate();
+    await tenant.untilBlocked();
+    const isSaid = (): boolean => history.of(EVENTS).some(({ message = '' }) => message.includes(each.words));
+    await history.until('KubeVirt says that the quota refuses it', () =>
+      history.of(EVENTS).some(({ message = '' }) => message.includes('exceeded quota: quota')),
+    );
+    await each.refuses(tenant);
+    await history.until('KubeVirt says what refuses it now', isSaid);
+
+    await give(lab.admin, { namespace: name, name: 'more' }, roomFor(1));
+    const told = (): { reason?: string; message?: string } | undefined =>
+      history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking');
+    await history.until('it is told', () => told()?.reason !== undefined);
+    expect(told()).toMatchObject({ reason: each.reason, message: expect.stringContaining(each.words) });
+    await lab.cluster.eventing.broker.idle();
+    expect(history.locks()).toEqual([]);
+    await expectAsBefore(lab.admin, tenant);
+  },
+);

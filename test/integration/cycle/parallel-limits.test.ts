@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REASON } from '../../../functions/domain/names.ts';
+import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import type { History } from '../../support/history.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { give, newTenant, roomFor } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+/** A migration lasts until it is cancelled, and nobody looks at a namespace by the clock. */
+beforeAll(async () => {
+  lab = await startLab({
+    timings: { migrationMs: 3_600_000 },
+    env: { SWEEP_SECONDS: '3600', STALL_SECONDS: '4' },
+  });
+  await lab.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: 1 }));
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+const reasonOf = (history: History): string | undefined =>
+  history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.reason;
+
+test("KubeVirt's limit is reached: nothing is locked; told at once when another namespace's migration is over", async () => {
+  const blocked = await newTenant(lab, { name: 'limit-blocked', gives: null });
+  await blocked.migrate();
+  await blocked.untilBlocked();
+  const running = await newTenant(lab, { name: 'limit-running', quotas: {}, gives: null });
+  await running.migrate();
+  await running.history.until('it runs', () => running.migration()?.status?.phase === 'Running');
+
+  await give(lab.admin, { namespace: blocked.name, name: 'more' }, roomFor(1));
+  const { history } = blocked;
+  await history.until('it is told that it waits', () => reasonOf(history) === REASON.parallelLimit);
+  await lab.cluster.eventing.broker.idle();
+  expect(history.locks()).toEqual([]);
+
+  await lab.admin.delete(FULL_MIGRATIONS, { namespace: running.name, name: 'mig0' });
+  await blocked.untilUnlocked();
+  await history.until('it runs', () => blocked.migration()?.status?.phase === 'Running');
+  expect(history.locks()).toHaveLength(1);
+  await expectAsBefore(lab.admin, blocked);
+  await lab.admin.delete(FULL_MIGRATIONS, { namespace: blocked.name, name: 'mig0' });
+});
+
+test('who is locked for in vain has a place until the lock ends: told at once then', async () => {
+  const vain = await newTenant(lab, { name: 'limit-vain' });
+  const next = await newTenant(lab, { name: 'limit-next' });
+  await refuseTargets(lab, vain);
+  await vain.history.until('it is locked', (history) => history.isLocked());
+
+  await next.migrate();
+  const { history } = next;
+  await history.until('it is told that it waits', () => reasonOf(history) === REASON.parallelLimit);
+  expect(history.locks()).toEqual([]);
+  expect(vain.history.isLocked()).toBe(true);
+
+  await next.untilUnlocked();
+  await history.until('it runs', () => next.migration()?.status?.phase === 'Running');
+  expect(history.locks()).toHaveLength(1);
+  await expectAsBefore(lab.admin, next);
+});

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { targetPodOf } from '../../../functions/domain/migration.ts';
+import { REASON } from '../../../functions/domain/names.ts';
+import { parseQuantity } from '../../../functions/domain/quantity.ts';
+import { PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_VMIS, newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
+import { migrate } from '../../support/kubevirt/rig.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import type { History } from '../../support/history.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { fullFor, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+/** vm0 runs in another cluster still, and mig0 brings it here, where the quota refuses its pod. */
+async function receiving(name: string): Promise<Tenant> {
+  const tenant = await newTenant(lab, { name, vms: 0, quotas: { quota: fullFor(0) }, gives: roomFor(1) });
+  const vm = { namespace: name, name: 'vm0' };
+  await lab.admin.create(FULL_VMIS, newVirtualMachineInstance({ ...vm, isReceived: true }));
+  await migrate(lab.admin, { namespace: name, name: 'mig0', vmi: 'vm0', receives: 'from-elsewhere' });
+  await tenant.untilBlocked();
+  return tenant;
+}
+
+const isToldWhy = (history: History): boolean =>
+  (history.latest(VMMRQS)?.status?.conditions ?? []).some(
+    ({ type, status, reason }) =>
+      type === 'Blocking' && status === 'True' && reason === REASON.receiveNotAllowed,
+  );
+
+test('a VM from another cluster is raised for only once the VMMRQ says that it may stay', async () => {
+  const tenant = await receiving('receiving');
+  const { history, name } = tenant;
+  await history.until('the VMMRQ says why it waits', isToldWhy);
+  expect(history.locks()).toEqual([]);
+
+  const merge = { spec: { allowReceive: true, raisePolicy: 'Exact' } };
+  await lab.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
+  await tenant.untilUnlocked();
+  const migration = tenant.migration();
+  expect(migration).toBeDefined();
+  const pods = history.of(PODS);
+  expect(migration && targetPodOf({ name: '', uid: migration.metadata.uid }, pods)).toBeDefined();
+  expect(history.locks()).toHaveLength(1);
+  await expectAsBefore(lab.admin, tenant);
+
+  // The pod stays, and is charged: what comes next waits for room, as in any full quota.
+  const { object } = await lab.admin.get(RESOURCE_QUOTAS, { namespace: name, name: 'quota' });
+  const { hard = {}, used = {} } = object.status ?? {};
+  expect(parseQuantity(used['requests.cpu'] ?? '0')).toBe(parseQuantity('1005m'));
+  expect(parseQuantity(hard['requests.cpu'] ?? '0')).toBe(parseQuantity('400m'));
+});

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ANNOTATION, EVENT_REASON } from '../../../functions/domain/names.ts';
+import {
+  EVENTS,
+  MIGRATIONS,
+  NAMESPACES,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../../functions/kubernetes/resources.ts';
+import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import type { History } from '../../support/history.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { fullFor, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+import { conditionsOf, isToldToTheEnd } from '../../support/told.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  // As in a cluster: the others reach the API server by a kubeconfig.
+  lab = await startLab({ inPods: true });
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+/** Everything about it has been said and done. */
+const untilThrough = async (tenant: Tenant, vms: readonly number[] = [0]): Promise<void> => {
+  await tenant.history.until(`the migrations of ${tenant.name} are through`, (history) =>
+    [vms.every((vm) => tenant.isThrough(vm)), !history.isLocked(), isToldToTheEnd(history)].every(Boolean),
+  );
+};
+
+const reasonsOn = (history: History, kind: string): Set<string | undefined> =>
+  new Set(
+    history
+      .of(EVENTS)
+      .filter(
+        ({ involvedObject, source }) =>
+          involvedObject.kind === kind && source?.component === 'managed-tenant-quota',
+      )
+      .map(({ reason }) => reason),
+  );
+
+test('one quota, one VM: through, told on the migration and the VMMRQ, and all as it was', async () => {
+  const tenant = await newTenant(lab, { name: 'one-vm' });
+  const { history } = tenant;
+  await tenant.migrate();
+  await untilThrough(tenant);
+
+  const { migrationBlocked, quotaRaised, quotaLowered, namespaceLocked, migrationAdmitted } = EVENT_REASON;
+  const both = [migrationBlocked, quotaRaised, quotaLowered];
+  const told = {
+    VirtualMachineInstanceMigration: [...both, namespaceLocked, migrationAdmitted],
+    // Its condition Locked says the one, QuotaLowered the other.
+    VirtualMachineMigrationResourceQuota: both,
+  };
+  for (const [kind, reasons] of Object.entries(told)) {
+    await history.until(`everything is told on the ${kind}`, () =>
+      reasons.every((reason) => reasonsOn(history, kind).has(reason)),
+    );
+  }
+  expect(history.locks()).toHaveLength(1);
+  expect(wasRaised(history)).toBe(true);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test("a VMMRQ's status says what the incumbent's does, and is at rest afterwards", async () => {
+  const tenant = await newTenant(lab, { name: 'status' });
+  const { history, before } = tenant;
+  await tenant.migrate();
+  await untilThrough(tenant);
+
+  const statuses = history.of(VMMRQS).flatMap(({ status }) => status ?? []);
+  const blocking = statuses.map((status) => status.migrationsToBlockingResourceQuotas);
+  expect(blocking).toContainEqual({ mig0: ['quota'] });
+  const originals = statuses.flatMap((status) => status.originalBlockingResourceQuotas ?? []);
+  expect(new Set(originals.map((original) => JSON.stringify(original)))).toEqual(
+    new Set([JSON.stringify({ name: 'quota', spec: before.quotas[0]?.spec })]),
+  );
+
+  const vmmrq = history.latest(VMMRQS);
+  expect(vmmrq?.status).toMatchObject({
+    creationTime: vmmrq?.metadata.creationTimestamp,
+    additionalMigrationResources: vmmrq?.spec.additionalMigrationResources,
+    migrationsToBlockingResourceQuotas: {},
+    originalBlockingResourceQuotas: [],
+  });
+  expect(conditionsOf(history)).toMatchObject({
+    Ready: 'True',
+    Blocking: 'False',
+    Locked: 'False',
+    Raised: 'False',
+    NotEnough: 'False',
+  });
+  const raised = history.of(RESOURCE_QUOTAS).filter(({ spec }) => spec.hard?.['requests.cpu'] !== '1405m');
+  const { hard } = before.quotas[0]?.spec ?? {};
+  expect(raised.map(({ spec }) => spec.hard)).toContainEqual({
+    ...hard,
+    'requests.cpu': '2010m',
+    'requests.memory': String(2 * 1_412_828_864),
+  });
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('several quotas: those that refuse are raised, the others are never touched', async () => {
+  const { pods, 'requests.cpu': cpu, 'requests.memory': memory } = fullFor(1) as Record<string, string>;
+  const quotas = {
+    cpu: { 'requests.cpu': cpu ?? '' },
+    memory: { 'requests.memory': memory ?? '', 'services.loadbalancers': '0' },
+    roomy: { pods: pods ?? '', 'requests.cpu': '40' },
+    storage: { 'requests.storage': '1Ti' },
+  };
+  const tenant = await newTenant(lab, { name: 'several-quotas', quotas });
+  await tenant.migrate();
+  await untilThrough(tenant);
+
+  const { history } = tenant;
+  expect(['cpu', 'memory', 'roomy', 'storage'].filter((name) => wasRaised(history, name))).toEqual([
+    'cpu',
+    'memory',
+  ]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('two VMs, and enough given for one: one after the other', async () => {
+  const tenant = await newTenant(lab, { name: 'two-vms-room-for-one', vms: 2 });
+  await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
+  await untilThrough(tenant, [0, 1]);
+
+  expect(tenant.history.locks().map(({ migrations }) => migrations.length)).toEqual([1, 1]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('two VMs, and enough given for both', async () => {
+  const tenant = await newTenant(lab, { name: 'two-vms', vms: 2, gives: roomFor(2) });
+  const release = lab.hold(tenant.name, 'mtq-lock');
+  await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
+  await Promise.all([tenant.untilBlocked(0), tenant.untilBlocked(1)]);
+  release();
+  await untilThrough(tenant, [0, 1]);
+
+  const both = tenant.history.locks().map(({ migrations }) => migrations.map(({ name }) => name).toSorted());
+  expect(both).toEqual([['mig0', 'mig1']]);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('three namespaces at once', async () => {
+  const names = ['at-once-a', 'at-once-b', 'at-once-c'];
+  const tenants = await Promise.all(names.map((name) => newTenant(lab, { name })));
+  await Promise.all(tenants.map((tenant) => tenant.migrate()));
+  await Promise.all(tenants.map((tenant) => untilThrough(tenant)));
+  for (const tenant of tenants) await expectAsBefore(lab.admin, tenant);
+});
+
+test('what cannot fit is not tried, and says what is missing', async () => {
+  const gives = { 'requests.cpu': '100m', 'requests.memory': '2Gi' };
+  const tenant = await newTenant(lab, { name: 'cannot-fit', gives });
+  const { history } = tenant;
+  await tenant.migrate();
+  for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {
+    await history.until(`it is told on the ${kind}`, () =>
+      reasonsOn(history, kind).has(EVENT_REASON.quotaNotEnough),
+    );
+  }
+  await history.until('the VMMRQ says so', () => conditionsOf(history)['NotEnough'] === 'True');
+
+  const message = history
+    .latest(VMMRQS)
+    ?.status?.conditions?.find(({ type }) => type === 'NotEnough')?.message;
+  expect(message).toContain('that is requests.cpu=505m more than the VMMRQs give');
+  expect(history.locks()).toEqual([]);
+  expect(tenant.migration()?.status?.phase).toBe('Pending');
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('cancelled while raised: put back at once', async () => {
+  const tenant = await newTenant(lab, { name: 'cancelled' });
+  const { history } = tenant;
+  await refuseTargets(lab, tenant);
+  await history.until('it is raised', () => wasRaised(history));
+  await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
+  await tenant.untilUnlocked();
+  await lab.admin.delete(LIMIT_RANGES, { namespace: tenant.name, name: 'no-launchers' });
+  await history.until('the migration is gone', () => tenant.migration() === undefined);
+
+  expect(history.locks()).toHaveLength(1);
+  const { annotations } = history.latest(NAMESPACES)?.metadata ?? {};
+  expect(JSON.parse(annotations?.[ANNOTATION.lastAttempt] ?? '{}')).toMatchObject({
+    reason: 'Ended',
+    failures: 1,
+  });
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
+import { atOnce } from '../../support/at-once.ts';
+import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { wasRaised, wasSpecRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { unlimitMigrations } from '../../support/limits.ts';
+import { losses, to } from '../../support/losses.ts';
+import { Measured } from '../../support/measured.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { give, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+
+const LOCK_SECONDS = 8;
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  STALL_SECONDS: '1',
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+};
+const AT_ONCE = 4;
+
+let lab: Lab;
+let lost: ReturnType<typeof losses>;
+let runs: Map<string, Promise<Tenant>>;
+const measured = new Measured('locked for');
+
+const change = async (
+  tenant: Tenant,
+  additionalMigrationResources: Record<string, string>,
+): Promise<void> => {
+  const merge = { spec: { additionalMigrationResources } };
+  await lab.admin.patch(VMMRQS, { namespace: tenant.name, name: 'more' }, { merge });
+};
+const cancel = ({ name }: Tenant): Promise<void> =>
+  lab.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
+const removeVm = ({ name }: Tenant): Promise<void> =>
+  lab.admin.delete(FULL_VMIS, { namespace: name, name: 'vm0' });
+const removeNamespace = ({ name }: Tenant): Promise<void> => lab.admin.delete(NAMESPACES, { name });
+
+type Act = (tenant: Tenant) => Promise<void>;
+
+const OF_VMMRQ: Readonly<Record<string, Act>> = {
+  'its VMMRQ is deleted': ({ name }) => lab.admin.delete(VMMRQS, { namespace: name, name: 'more' }),
+  'its VMMRQ gives less': (tenant) => change(tenant, { 'requests.cpu': '1m', 'requests.memory': '1' }),
+  'its VMMRQ gives more': (tenant) => change(tenant, roomFor(3)),
+  'a second VMMRQ is there': ({ name }) =>
+    give(lab.admin, { namespace: name, name: 'even-more' }, roomFor(1)),
+};
+
+const WHILE_LOCKED: Readonly<Record<string, Act>> = {
+  ...OF_VMMRQ,
+  'its migration is deleted': cancel,
+  'its VM is deleted': removeVm,
+  'its namespace is deleted': removeNamespace,
+  'its lock expires, and nobody hears of anything': ({ name }) => {
+    lost.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+    return Promise.resolve();
+  },
+};
+
+const WHILE_RAISED: Readonly<Record<string, Act>> = {
+  ...OF_VMMRQ,
+  'its migration is deleted': cancel,
+  'its VM is deleted': removeVm,
+  'its namespace is deleted': removeNamespace,
+  'its lock expires, and nobody hears of anything': ({ name }) => {
+    lost.set(name, to('mtq-lower', 'mtq-unlock'));
+    return Promise.resolve();
+  },
+};
+
+async function locked(name: string, act: Act): Promise<Tenant> {
+  const tenant = await newTenant(lab, { name });
+  const go = lab.hold(name, 'mtq-raise');
+  await tenant.migrate();
+  await tenant.history.until('it is locked', (history) => history.isLocked());
+  await act(tenant);
+  go();
+  return tenant;
+}
+
+/** Nobody lets the target pod in, so that it stays raised for a while. */
+async function raised(name: string, act: Act): Promise<Tenant> {
+  const tenant = await newTenant(lab, { name });
+  await refuseTargets(lab, tenant);
+  await tenant.history.until('it is raised', () => wasRaised(tenant.history));
+  await act(tenant);
+  return tenant;
+}
+
+const untilEnd = (tenant: Tenant): Promise<unknown> =>
+  Promise.race([
+    untilOver(tenant),
+    tenant.history.until('it is gone', (history) => history.isGone(NAMESPACES)),
+  ]);
+
+/** Looked at right after its end: when the back-off is over, it may be locked again. */
+async function toItsEnd(name: string, begin: () => Promise<Tenant>): Promise<Tenant> {
+  const tenant = await begin();
+  await untilEnd(tenant);
+  measured.add(name, expectInTime(tenant, LOCK_SECONDS));
+  await expectAtRest(lab.admin, tenant);
+  return tenant;
+}
+
+const works = new Map<string, () => Promise<Tenant>>([
+  ...Object.entries(WHILE_LOCKED).map(([what, act], index) => {
+    return [`while locked, ${what}`, () => locked(`locked-${index}`, act)] as const;
+  }),
+  ...Object.entries(WHILE_RAISED).map(([what, act], index) => {
+    return [`while raised, ${what}`, () => raised(`raised-${index}`, act)] as const;
+  }),
+]);
+
+beforeAll(async () => {
+  lab = await startLab({ env: ENV });
+  lost = losses(lab);
+  await unlimitMigrations(lab.admin);
+  runs = atOnce(AT_ONCE, new Map([...works].map(([name, begin]) => [name, () => toItsEnd(name, begin)])));
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+});
+
+async function tenantOf(name: string): Promise<Tenant> {
+  const tenant = await runs.get(name);
+  if (tenant === undefined) throw new Error(`nobody ran ${name}`);
+  return tenant;
+}
+
+test.each([...works.keys()])('%s', async (name) => {
+  await tenantOf(name);
+});
+
+test('what was not raised by a lock whose VMMRQ gives nothing any more, nobody raised', async () => {
+  const { history } = await tenantOf('while locked, its VMMRQ is deleted');
+  expect(wasSpecRaised(history)).toBe(false);
+});
+
+test('a namespace that is deleted is really gone, whatever it was', async () => {
+  for (const name of ['while locked, its namespace is deleted', 'while raised, its namespace is deleted']) {
+    const { history } = await tenantOf(name);
+    await history.until('it is gone', () => history.isGone(NAMESPACES) && history.isGone(RESOURCE_QUOTAS));
+  }
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ANNOTATION } from '../../../functions/domain/names.ts';
+import { MIGRATIONS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { unlimitMigrations } from '../../support/limits.ts';
+import { Measured } from '../../support/measured.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { newTenant, type Tenant } from '../../support/tenant.ts';
+
+/** Longer than it takes to get to the states, and to restart: so that it is in the middle of a lock's life. */
+const LOCK_SECONDS = 30;
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  STALL_SECONDS: '1',
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+};
+
+let lab: Lab;
+const measured = new Measured('locked for', 'gone for');
+
+beforeAll(async () => {
+  lab = await startLab({ env: ENV, controlPlane: {} });
+  await unlimitMigrations(lab.admin);
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+});
+
+/** Brings a namespace to where it is when the restart comes; the result lets it go on. */
+const STATES: Readonly<Record<string, (tenant: Tenant) => Promise<() => void>>> = {
+  locked: async (tenant) => {
+    const go = lab.hold(tenant.name, 'mtq-raise');
+    await tenant.migrate();
+    await tenant.history.until('it is locked', (history) => history.isLocked());
+    return go;
+  },
+  raised: async (tenant) => {
+    const go = lab.hold(tenant.name, 'mtq-lower');
+    await refuseTargets(lab, tenant);
+    await tenant.history.until('it is raised', () => wasRaised(tenant.history));
+    return go;
+  },
+  'lowered, not unlocked': async (tenant) => {
+    const go = lab.hold(tenant.name, 'mtq-unlock');
+    await tenant.migrate();
+    await tenant.history.until(
+      'its quota is let go of',
+      (history) =>
+        history.latest(RESOURCE_QUOTAS)?.metadata.annotations?.[ANNOTATION.lastRelease] !== undefined,
+    );
+    return go;
+  },
+};
+
+const RESTARTS: Readonly<Record<string, () => Promise<void>>> = {
+  'the API server': async () => {
+    await lab.cluster.controlPlane.stopApiServer();
+    await lab.cluster.controlPlane.startApiServer();
+  },
+  etcd: () => lab.cluster.controlPlane.restartEtcd(),
+};
+
+describe.each(Object.entries(RESTARTS))('%s restarts', (what, restart) => {
+  const tenants = new Map<string, Tenant>();
+  let goneFor: number;
+
+  beforeAll(async () => {
+    const holds = await Promise.all(
+      Object.entries(STATES).map(async ([state, reach]) => {
+        const name = `${what} ${state}`.toLowerCase().replaceAll(/[^a-z]+/g, '-');
+        const tenant = await newTenant(lab, { name });
+        tenants.set(state, tenant);
+        return reach(tenant);
+      }),
+    );
+    for (const tenant of tenants.values()) expect(tenant.history.isLocked()).toBe(true);
+    const began = performance.now();
+    await restart();
+    goneFor = (performance.now() - began) / 1_000;
+    for (const go of holds) go();
+  });
+
+  test.each(Object.keys(STATES))('while a namespace is %s', async (state) => {
+    const tenant = tenants.get(state);
+    if (tenant === undefined) throw new Error(`no namespace was ${state}`);
+    await untilOver(tenant);
+    measured.add(`${what} restarts, ${state}`, expectInTime(tenant, LOCK_SECONDS), goneFor);
+    await expectAtRest(lab.admin, tenant);
+  });
+
+  test('and then a migration gets through as ever', async () => {
+    const name = `after-${what}`.toLowerCase().replaceAll(/[^a-z]+/g, '-');
+    const tenant = await newTenant(lab, { name });
+    await tenant.migrate();
+    await tenant.untilThrough();
+    await expectAtRest(lab.admin, tenant);
+    await lab.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
+  });
+});

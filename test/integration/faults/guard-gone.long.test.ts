@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { REPAIR_MS } from '../../../functions/domain/verdict/attempt.ts';
+import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
+import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
+import { wasRaised, wasSpecRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { WITH_WEBHOOKS } from '../../support/wall.ts';
+import { unlimitMigrations } from '../../support/limits.ts';
+import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { Measured } from '../../support/measured.ts';
+import { all, by, hasGrant, isIn, isLock, not, type Hits } from '../../support/our-writes.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { newTenant, type Tenant } from '../../support/tenant.ts';
+
+/** Six namespaces are raised, and their faults set, before the first of these is over. */
+const LOCK_SECONDS = 15;
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  STALL_SECONDS: '1',
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+};
+/** I3: from the return of a guard, where none ran before. */
+const LIMIT_MS = LOCK_SECONDS * 1_000 + REPAIR_MS;
+
+let lab: Lab;
+let proxy: FaultyProxy;
+let lost: ReturnType<typeof losses>;
+const measured = new Measured('locked for', 'after its return');
+
+beforeAll(async () => {
+  proxy = await startFaultyProxy(() => lab.cluster.guard().signal('SIGKILL'));
+  const reroute = (account: string, kubeconfig: string): string =>
+    account === SERVICE_ACCOUNT.guard ? proxy.reroute(account, kubeconfig) : kubeconfig;
+  // What a dead guard leaves is a proof that fails; the policies alone need none (no-proof-policies.test.ts).
+  lab = await startLab({ wall: WITH_WEBHOOKS, env: ENV, reroute });
+  lost = losses(lab);
+  await unlimitMigrations(lab.admin);
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+  await proxy.stop();
+});
+
+/** Locked, and nobody hears of it. */
+async function lockedOnly(name: string): Promise<Tenant> {
+  const tenant = await newTenant(lab, { name });
+  lost.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+  await tenant.migrate();
+  await tenant.history.until('it is locked', (history) => history.isLocked());
+  return tenant;
+}
+
+/** Raised, and nobody hears of what comes next. */
+async function raisedOnly(name: string): Promise<Tenant> {
+  const tenant = await newTenant(lab, { name });
+  lost.set(name, WHAT_ENDS_A_LOCK);
+  await tenant.migrate();
+  await tenant.history.until('it is raised', () => wasRaised(tenant.history));
+  return tenant;
+}
+
+describe('killed, and not back before every lock is past its time', () => {
+  let locked: Tenant;
+  let raised: Tenant;
+  let stillHeld: boolean[];
+  let backAt: number;
+
+  beforeAll(async () => {
+    [locked, raised] = await Promise.all([lockedOnly('long-locked'), raisedOnly('long-raised')]);
+    for (const { name } of [locked, raised]) lost.set(name, EVERYTHING);
+    await lab.cluster.killGuard();
+    const ends = [locked, raised].map(({ history }) => Date.parse(history.locks()[0]?.expiresAt ?? ''));
+    await askUntil(
+      "both are past their time by the API server's clock",
+      async () => (await lab.admin.get(NAMESPACES, { name: 'default' })).date.getTime(),
+      (now) => now > Math.max(...ends),
+    );
+    stillHeld = [locked, raised].map(({ history }) => history.isLocked());
+    backAt = Date.now();
+    await lab.cluster.startGuard();
+  });
+
+  test.each(['long-locked', 'long-raised'])('%s', async (name) => {
+    const tenant = name === 'long-locked' ? locked : raised;
+    await untilOver(tenant);
+    const [{ from, until = Infinity } = { from: 0 }] = tenant.history.lockedPeriods();
+    measured.add(name, (until - from) / 1_000, (until - backAt) / 1_000);
+    expect(stillHeld).toEqual([true, true]);
+    expect(until - backAt).toBeLessThan(LIMIT_MS);
+    await expectAtRest(lab.admin, tenant);
+  });
+});
+
+describe('killed in the middle: the functions do without it', () => {
+  test('while locked: nothing is raised, and the namespace is free before the guard is back', async () => {
+    const tenant = await newTenant(lab, { name: 'no-guard-locked' });
+    const go = lab.hold(tenant.name, 'mtq-raise');
+    await tenant.migrate();
+    await tenant.history.until('it is locked', (history) => history.isLocked());
+    await lab.cluster.killGuard();
+    go();
+    await untilOver(tenant);
+    await lab.cluster.startGuard();
+    expect(wasSpecRaised(tenant.history)).toBe(false);
+    measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS), 0);
+    await expectAtRest(lab.admin, tenant);
+  });
+
+  test('while raised, and the migration is cancelled: put back and free before the guard is back', async () => {
+    const tenant = await newTenant(lab, { name: 'no-guard-raised' });
+    await refuseTargets(lab, tenant);
+    await tenant.history.until('it is raised', () => wasRaised(tenant.history));
+    await lab.cluster.killGuard();
+    await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
+    await untilOver(tenant);
+    await lab.cluster.startGuard();
+    measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS), 0);
+    await expectAtRest(lab.admin, tenant);
+  });
+});
+
+describe('killed by its own repair, before or after each of its writes', () => {
+  const putsQuota = by(SERVICE_ACCOUNT.guard, 'PUT', RESOURCE_QUOTAS.plural);
+  const WRITES: Readonly<Record<string, Hits>> = {
+    'the quota, original': all(putsQuota, hasGrant),
+    'the quota, released': all(putsQuota, not(hasGrant)),
+    'the namespace, free': all(by(SERVICE_ACCOUNT.guard, 'PUT', NAMESPACES.plural), not(isLock)),
+  };
+  const cases = (['before', 'after'] as const).flatMap((when) =>
+    Object.entries(WRITES).map(([write, hits], index) => ({
+      when,
+      write,
+      hits,
+      name: `repair-${when}-${String(index)}`,
+    })),
+  );
+  const over = new Map<string, Promise<void>>();
+  /** Each time that the guard was started, milliseconds since 1970. */
+  const startedAt: number[] = [];
+  const done = Promise.withResolvers<undefined>();
+  let keeping: Promise<void>;
+
+  /** As the kubelet does. */
+  async function keepRunning(): Promise<void> {
+    while ((await Promise.race([lab.cluster.guard().ended, done.promise])) !== undefined) {
+      startedAt.push(Date.now());
+      // It may be killed again before it is ready: it repairs at once.
+      await lab.cluster.startGuard().catch(() => undefined);
+    }
+  }
+
+  async function run(name: string, tenant: Tenant, struck: Promise<number>): Promise<void> {
+    await untilOver(tenant);
+    // The history may hear of the write before the guard that made it has been killed. Without the kill it is never over.
+    const struckAt = await struck;
+    const [{ from, until = Infinity } = { from: 0 }] = tenant.history.lockedPeriods();
+    measured.add(name, (until - from) / 1_000, (performance.now() - struckAt) / 1_000);
+    // While it dies again and again, none runs: what counts is its last return, when the lock was past its time already.
+    const isDue = from + LOCK_SECONDS * 1_000;
+    expect(until - Math.max(isDue, ...startedAt.filter((at) => at < until))).toBeLessThan(LIMIT_MS);
+    await expectAtRest(lab.admin, tenant);
+  }
+
+  beforeAll(async () => {
+    const tenants = await Promise.all(cases.map(({ name }) => raisedOnly(name)));
+    for (const [index, { name, hits, when }] of cases.entries()) {
+      const tenant = tenants[index];
+      if (tenant === undefined) continue;
+      const fault = { hits: all(isIn(name), hits), when, harm: 'kill' } as const;
+      over.set(name, run(name, tenant, proxy.strike(fault)));
+      expect([name, tenant.history.isLocked()]).toEqual([name, true]);
+    }
+    for (const promise of over.values()) promise.catch(() => undefined);
+    keeping = keepRunning();
+  });
+
+  test.each(cases)('$when: $write', async ({ name }) => {
+    await over.get(name);
+  });
+
+  test('and it runs again', async () => {
+    await Promise.allSettled(over.values());
+    const tenant = await newTenant(lab, { name: 'afterwards' });
+    await tenant.migrate();
+    await tenant.untilThrough();
+    await expectAtRest(lab.admin, tenant);
+  });
+
+  afterAll(async () => {
+    done.resolve(undefined);
+    await keeping;
+  });
+});

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { EVENT, SOURCE_EVENT } from '../../../functions/domain/names.ts';
+import { MIGRATIONS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import type { WakesOn } from '../../../functions/host/step.ts';
+import { STEPS } from '../../../functions/steps.ts';
+import { atOnce } from '../../support/at-once.ts';
+import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { unlimitMigrations } from '../../support/limits.ts';
+import { losses } from '../../support/losses.ts';
+import { Measured } from '../../support/measured.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { newTenant, retire, type Tenant } from '../../support/tenant.ts';
+
+const LOCK_SECONDS = 5;
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  STALL_SECONDS: '1',
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+};
+const AT_ONCE = 4;
+/** From the first of a kind on, in one namespace: longer than a lock and its repair by the guard. */
+const LOSS_MS = (LOCK_SECONDS + 2) * 1_000;
+
+let lab: Lab;
+let lost: ReturnType<typeof losses>;
+let runs: Map<string, Promise<void>>;
+const measured = new Measured('locked for');
+
+type Course = (tenant: Tenant) => Promise<unknown>;
+
+const release: Course = (tenant) => tenant.migrate();
+const nothingComesOfIt: Course = (tenant) => refuseTargets(lab, tenant);
+const cancelled: Course = async (tenant) => {
+  await refuseTargets(lab, tenant);
+  await tenant.history.until('it is raised', () => wasRaised(tenant.history));
+  await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
+};
+const nothingToRaise: Course = async (tenant) => {
+  const { name, history } = tenant;
+  const go = lab.hold(name, 'mtq-raise');
+  await tenant.migrate();
+  await history.until('it is locked', () => history.isLocked());
+  await lab.admin.delete(VMMRQS, { namespace: name, name: 'more' });
+  go();
+};
+
+const nameOf = ({ type, kind = '' }: WakesOn): string =>
+  `${kind} ${type.split('.').slice(-2).join('.')}`.trim();
+
+/** Where no plain release brings such an event about. */
+const COURSES: Readonly<Record<string, Course>> = {
+  [nameOf({ type: SOURCE_EVENT.delete, kind: MIGRATIONS.kind })]: cancelled,
+  [nameOf({ type: EVENT.lockExpired })]: nothingToRaise,
+  [nameOf({ type: EVENT.lockStalled })]: nothingComesOfIt,
+  [nameOf({ type: EVENT.sweepRequested })]: nothingComesOfIt,
+};
+
+/** All that wakes any step. */
+const KINDS = [
+  ...new Map(STEPS.flatMap(({ wakesOn }) => wakesOn).map((kind) => [nameOf(kind), kind] as const)),
+];
+
+async function run(index: number, what: string, { type, kind }: WakesOn): Promise<void> {
+  const name = `kind-${index}`;
+  let count = 0;
+  let end: number | undefined;
+  lost.set(name, ({ event: { attributes } }) => {
+    if (attributes['type'] !== type || (kind !== undefined && attributes['kind'] !== kind)) return false;
+    end ??= performance.now() + LOSS_MS;
+    const isLost = performance.now() < end;
+    if (isLost) count += 1;
+    return isLost;
+  });
+  const tenant = await newTenant(lab, { name });
+  await (COURSES[what] ?? release)(tenant);
+  await untilOver(tenant);
+  await lab.hops.until('one was lost', () => count > 0);
+  measured.add(`${what} (${count} lost)`, expectInTime(tenant, LOCK_SECONDS));
+  await expectAtRest(lab.admin, tenant);
+  await retire(lab.admin, tenant);
+}
+
+beforeAll(async () => {
+  lab = await startLab({ env: ENV });
+  lost = losses(lab);
+  await unlimitMigrations(lab.admin);
+  const works = KINDS.map(([what, kind], index) => [what, () => run(index, what, kind)] as const);
+  runs = atOnce(AT_ONCE, new Map(works));
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+});
+
+test.each(KINDS.map(([what]) => what))('every event of this kind is lost for a while: %s', async (what) => {
+  await runs.get(what);
+});
+
+test('there is one for each thing that wakes a step', () => {
+  expect(runs.size).toBe(KINDS.length);
+  expect(Object.keys(COURSES).filter((what) => !runs.has(what))).toEqual([]);
+});

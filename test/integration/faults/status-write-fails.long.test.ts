@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { casesOf, TWO_QUOTAS } from '../../support/fault-cases.ts';
+import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { unlimitMigrations } from '../../support/limits.ts';
+import { Measured } from '../../support/measured.ts';
+import { all, by, isStatus } from '../../support/our-writes.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+
+/** All of them are raised at the same time: on a slow machine too. */
+const LOCK_SECONDS = 30;
+
+let lab: Lab;
+let proxy: FaultyProxy;
+const measured = new Measured('locked for', 'back after');
+const tenants = new Map<string, { readonly tenant: Tenant; readonly struck: Promise<number> }>();
+
+const cases = casesOf({
+  writes: {
+    "lower's status of the quota": all(by(SERVICE_ACCOUNT.lower, 'PUT', RESOURCE_QUOTAS.plural), isStatus),
+  },
+  run: async (tenant) => {
+    await tenant.migrate();
+    await tenant.history.until('the target pod is in', () => countedPods(tenant, 'cpu') === '2');
+  },
+});
+
+/** Raised while kube-controller-manager works; then nobody lowers status.hard but `lower` itself. */
+beforeAll(async () => {
+  const kill = (): void => lab.cluster.eventing.activator.kill('lower', 'SIGKILL');
+  proxy = await startFaultyProxy(kill);
+  const reroute = (account: string, kubeconfig: string): string =>
+    account === SERVICE_ACCOUNT.lower ? proxy.reroute(account, kubeconfig) : kubeconfig;
+  lab = await startLab({ env: { LOCK_SECONDS: String(LOCK_SECONDS), STALL_SECONDS: '30' }, reroute });
+  await unlimitMigrations(lab.admin);
+  const holds = await Promise.all(
+    cases.map(async ({ name, fault }, index) => {
+      const tenant = await newTenant(lab, { name: `tenant-${index}`, quotas: TWO_QUOTAS });
+      tenants.set(name, { tenant, struck: proxy.strike(fault(tenant.name)) });
+      return lab.hold(tenant.name, 'mtq-lower');
+    }),
+  );
+  await Promise.all(
+    cases.map(async ({ name, course }) => {
+      const { tenant } = tenants.get(name) ?? {};
+      if (tenant !== undefined) await course.run(tenant);
+    }),
+  );
+  await lab.cluster.controlPlane.pauseControllerManager();
+  for (const go of holds) go();
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+  await proxy.stop();
+});
+
+test.each(cases)('kube-controller-manager stands still; $name', async ({ name }) => {
+  const { tenant, struck } = tenants.get(name) ?? {};
+  if (tenant === undefined || struck === undefined) throw new Error(`no tenant for ${name}`);
+  const at = await struck;
+  await untilOver(tenant);
+  measured.add(name, expectInTime(tenant, LOCK_SECONDS), (performance.now() - at) / 1_000);
+  await expectAtRest(lab.admin, tenant);
+  expect(tenant.isThrough()).toBe(true);
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
+import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { atOnce } from '../../support/at-once.ts';
+import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { casesOf, TWO_QUOTAS, type Case, type Course } from '../../support/fault-cases.ts';
+import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { unlimitMigrations } from '../../support/limits.ts';
+import { Measured } from '../../support/measured.ts';
+import { all, by, hasGrant, isLock, isStatus, not } from '../../support/our-writes.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { fullFor, newTenant, retire, type Tenant } from '../../support/tenant.ts';
+
+const LOCK_SECONDS = 5;
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  STALL_SECONDS: '1',
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+};
+/** More would only wait for the two cores. */
+const AT_ONCE = 4;
+/** A copy of a kill may hit the very write that another case waits for: then that case is run again. */
+const TRIES = 4;
+const PATIENCE_MS = 8_000;
+
+let lab: Lab;
+let proxy: FaultyProxy;
+const measured = new Measured('locked for', 'back after');
+
+beforeAll(async () => {
+  const kill = (account: string): void =>
+    lab.cluster.eventing.activator.kill(account.replace('mtq-', ''), 'SIGKILL');
+  proxy = await startFaultyProxy(kill);
+  const reroute = (account: string, kubeconfig: string): string =>
+    account === SERVICE_ACCOUNT.guard ? kubeconfig : proxy.reroute(account, kubeconfig);
+  lab = await startLab({ env: ENV, reroute });
+  await unlimitMigrations(lab.admin);
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+  await proxy.stop();
+});
+
+const EVENTS = 'events';
+const lowersQuota = by(SERVICE_ACCOUNT.lower, 'PUT', RESOURCE_QUOTAS.plural);
+
+const release: Course = {
+  writes: {
+    "lock's namespace": all(by(SERVICE_ACCOUNT.lock, 'PUT', 'namespaces'), isLock),
+    "raise's quota": by(SERVICE_ACCOUNT.raise, 'PUT', RESOURCE_QUOTAS.plural),
+    "lower's quota, original": all(lowersQuota, hasGrant, not(isStatus)),
+    "lower's quota, released": all(lowersQuota, not(hasGrant), not(isStatus)),
+    "unlock's namespace": by(SERVICE_ACCOUNT.unlock, 'PUT', 'namespaces'),
+  },
+  reports: {
+    "feasibility's Events": by(SERVICE_ACCOUNT.feasibility, 'POST', EVENTS),
+    "feasibility's status of the VMMRQ": by(SERVICE_ACCOUNT.feasibility, 'PUT', VMMRQS.plural),
+    "lock's Events": by(SERVICE_ACCOUNT.lock, 'POST', EVENTS),
+    "raise's status of the VMMRQ": by(SERVICE_ACCOUNT.raise, 'PUT', VMMRQS.plural),
+    "raise's Events": by(SERVICE_ACCOUNT.raise, 'POST', EVENTS),
+    "lower's Events": by(SERVICE_ACCOUNT.lower, 'POST', EVENTS),
+  },
+  run: async (tenant) => {
+    await tenant.migrate();
+  },
+};
+
+const nothingToRaise: Course = {
+  writes: {
+    "raise's namespace, the lock ended early": by(SERVICE_ACCOUNT.raise, 'PUT', 'namespaces'),
+    "lower's quota, only fenced": all(lowersQuota, not(hasGrant)),
+  },
+  run: async (tenant) => {
+    const go = lab.hold(tenant.name, 'mtq-raise');
+    await tenant.migrate();
+    await tenant.history.until('it is locked', (history) => history.isLocked());
+    await lab.admin.delete(VMMRQS, { namespace: tenant.name, name: 'more' });
+    go();
+  },
+};
+
+const nothingComesOfIt: Course = {
+  writes: {
+    "lower's nudge": by(SERVICE_ACCOUNT.lower, 'PATCH', MIGRATIONS.plural),
+    "unlock's namespace, the attempt failed": by(SERVICE_ACCOUNT.unlock, 'PUT', 'namespaces'),
+  },
+  run: (tenant) => refuseTargets(lab, tenant),
+};
+
+/** There is room, and virt-controller is not asked for it: something else refuses the pod. */
+const roomIsThere: Course = {
+  writes: { "feasibility's nudge": by(SERVICE_ACCOUNT.feasibility, 'PATCH', MIGRATIONS.plural) },
+  run: async (tenant) => {
+    const { name, history } = tenant;
+    const go = lab.hold(name, 'mtq-lock');
+    await refuseTargets(lab, tenant);
+    for (const { metadata } of tenant.before.quotas) {
+      const merge = { spec: { hard: fullFor(4) } };
+      const edited = await lab.admin.patch(
+        RESOURCE_QUOTAS,
+        { namespace: name, name: metadata.name },
+        { merge },
+      );
+      history.noteForeign(edited.object);
+    }
+    go();
+  },
+  locks: false,
+};
+
+const COURSES: Readonly<Record<string, Course>> = {
+  'a release': release,
+  'a lock that can raise nothing': nothingToRaise,
+  'a raise of which nothing comes': nothingComesOfIt,
+  'room that nobody sees': roomIsThere,
+};
+
+let tenants = 0;
+const nextTenant = (): Promise<Tenant> => {
+  tenants += 1;
+  return newTenant(lab, { name: `tenant-${tenants}`, quotas: TWO_QUOTAS });
+};
+
+/** Runs the case in a namespace of its own; again in another one where a kill for somebody else came first. */
+async function runCase(which: Case): Promise<Tenant> {
+  for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+    const tenant = await nextTenant();
+    const { course, fault } = which;
+    const struck = proxy.strike(fault(tenant.name));
+    await course.run(tenant);
+    if (await isOver(which, tenant, struck)) return tenant;
+  }
+  throw new Error(`the fault struck in none of ${TRIES} namespaces`);
+}
+
+/** False: it is over, and the fault never struck. */
+async function isOver({ name, course }: Case, tenant: Tenant, struck: Promise<number>): Promise<boolean> {
+  if (course.locks !== false) await untilOver(tenant);
+  const over = performance.now();
+  // A report may come a moment later.
+  const at = await Promise.race([struck, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  if (at === undefined) return false;
+  if (course.locks !== false) await untilOver(tenant);
+  await expectAtRest(lab.admin, tenant);
+  measured.add(name, expectInTime(tenant, LOCK_SECONDS), Math.max(0, over - at) / 1_000);
+  await retire(lab.admin, tenant);
+  return true;
+}
+
+describe.each(Object.entries(COURSES))('%s', (_, course) => {
+  const cases = casesOf(course);
+  let runs: Map<string, Promise<Tenant>>;
+
+  beforeAll(() => {
+    runs = atOnce(AT_ONCE, new Map(cases.map((each) => [each.name, () => runCase(each)])));
+  });
+
+  test.each(cases)('$name', async ({ name }) => {
+    await runs.get(name);
+  });
+
+  test('and afterwards nothing moves any more', async () => {
+    const tenants = await Promise.all(runs.values());
+    await lab.cluster.eventing.broker.idle();
+    for (const tenant of tenants) await expectAtRest(lab.admin, tenant);
+  });
+});

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ANNOTATION } from '../../../functions/domain/names.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { losses, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { Measured } from '../../support/measured.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { newTenant } from '../../support/tenant.ts';
+
+const LOCK_SECONDS = 10;
+/** Hours ahead (or behind), of every process of ours: no two agree, and none with the API server. */
+const WRONG_CLOCKS = { feasibility: 9, lock: -7, raise: 5, lower: -3, unlock: 12, guard: -11 };
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+  WRONG_CLOCKS: JSON.stringify(WRONG_CLOCKS),
+  NODE_OPTIONS: `--import=${new URL('../../support/wrong-clock.mjs', import.meta.url).href}`,
+};
+
+let lab: Lab;
+let lost: ReturnType<typeof losses>;
+const measured = new Measured('locked for');
+
+beforeAll(async () => {
+  lab = await startLab({ env: ENV });
+  lost = losses(lab);
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+});
+
+/** Far less than any of the clocks is wrong by. */
+const MINUTE_MS = 60_000;
+
+test('they are wrong: a line of each log says another hour', async () => {
+  const tenant = await newTenant(lab, { name: 'a-release' });
+  await tenant.migrate();
+  await tenant.untilThrough();
+  for (const [step, hours] of Object.entries(WRONG_CLOCKS).filter(([name]) => name !== 'guard')) {
+    const said = lab.lines.items
+      .filter(({ service }) => service === step)
+      .map(({ time }) => Date.parse(time ?? ''));
+    expect(said.length).toBeGreaterThan(0);
+    for (const at of said)
+      expect(Math.abs(at - hours * 60 * MINUTE_MS - Date.now())).toBeLessThan(5 * MINUTE_MS);
+  }
+  expect(tenant.history.locks()).toHaveLength(1);
+  measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
+  await expectAtRest(lab.admin, tenant);
+});
+
+test("what is written on objects is the API server's time", async () => {
+  const tenant = await newTenant(lab, { name: 'given-up' });
+  await refuseTargets(lab, tenant);
+  await untilOver(tenant);
+  const { date } = await lab.admin.get(NAMESPACES, { name: tenant.name });
+  const [lock] = tenant.history.locks();
+  const { annotations = {} } = tenant.history.latest(NAMESPACES)?.metadata ?? {};
+  const { at } = JSON.parse(annotations[ANNOTATION.lastAttempt] ?? '{}') as { at?: string };
+  for (const time of [lock?.acquiredAt, lock?.expiresAt, at])
+    expect(Math.abs(Date.parse(time ?? '') - date.getTime())).toBeLessThan(2 * MINUTE_MS);
+  // Nothing came of the raise: that was waited for, not decided by a clock that is hours ahead.
+  expect(wasRaised(tenant.history)).toBe(true);
+  measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
+  await expectAtRest(lab.admin, tenant);
+});
+
+test('the watchdog alone puts back what the functions never hear of', async () => {
+  const tenant = await newTenant(lab, { name: 'watchdog-alone' });
+  lost.set(tenant.name, WHAT_ENDS_A_LOCK);
+  await tenant.migrate();
+  await untilOver(tenant);
+  measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
+  expect(wasRaised(tenant.history)).toBe(true);
+  await expectAtRest(lab.admin, tenant);
+});

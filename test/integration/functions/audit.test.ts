@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { OurEvent } from '../../../functions/domain/events.ts';
+import { EVENT, KIND, SERVICE_ACCOUNT, SOURCE_EVENT, userOf } from '../../../functions/domain/names.ts';
+import { connect } from '../../../functions/kubernetes/client.ts';
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { FULL_MIGRATIONS, newMigration } from '../../cluster/kubevirt/objects.ts';
+import { auditLog, isDryRun, whatOf, type Audited } from '../../support/audit.ts';
+import { grantsOf, isGranted } from '../../support/granted.ts';
+import { startLab, type Lab, type SourceEvent } from '../../support/lab.ts';
+import { bindRole, untilAllowed } from '../../support/roles.ts';
+import { newTenant, type Tenant } from '../../support/tenant.ts';
+import { isToldToTheEnd } from '../../support/told.ts';
+
+const OURS = /^system:serviceaccount:mtq-system:(mtq-[a-z]+)$/;
+const QUIET = 'quiet';
+const PERSON = { name: 'cluster-admin', groups: ['cluster-admins'] };
+
+let lab: Lab;
+let tenant: Tenant;
+/** Who starts the migration, so that nothing at all is done by the set-up's administrator while it lasts. */
+let person: Cluster;
+/** All requests from the migration's creation to the end of everything it caused. */
+let release: Audited[];
+
+const accountOf = ({ user }: Audited): string | undefined => OURS.exec(user.username)?.[1];
+const byUs = (requests: readonly Audited[]): Audited[] =>
+  requests.filter((one) => accountOf(one) !== undefined);
+
+beforeAll(async () => {
+  // Whoever is slow is not to be nudged: a nudge is a write that a release goes without.
+  lab = await startLab({ env: { STALL_SECONDS: '30' } });
+  const { controlPlane } = lab.cluster;
+  await lab.admin.create(NAMESPACES, { metadata: { name: QUIET } });
+  await bindRole(lab.admin, { role: 'admin', user: PERSON.name });
+  await bindRole(lab.admin, {
+    role: 'migrator',
+    user: PERSON.name,
+    rules: [
+      { apiGroups: ['kubevirt.io'], resources: ['virtualmachineinstancemigrations'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['list'] },
+    ],
+  });
+  await untilAllowed(lab.admin, PERSON.name, {
+    verb: 'create',
+    group: 'kubevirt.io',
+    resource: 'virtualmachineinstancemigrations',
+    allowed: true,
+  });
+  person = connect(await controlPlane.kubeconfigForUser(PERSON));
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+/** Nothing else happens in the whole cluster yet. */
+describe('a wake that finds nothing to do', () => {
+  const source = (kind: { apiVersion: string; kind: string }, type: string): SourceEvent => ({
+    ...kind,
+    type,
+    namespace: QUIET,
+    name: 'nobody',
+  });
+  const ours = (type: OurEvent['type']): OurEvent => ({
+    type,
+    from: 'test',
+    namespace: QUIET,
+    token: randomUUID(),
+  });
+
+  const WAKES: Readonly<Record<string, [account: string, wake: (lab: Lab) => Promise<void>]>> = {
+    'feasibility, by a migration': [
+      'mtq-feasibility',
+      ({ forgeSource }) => forgeSource(source(KIND.migration, SOURCE_EVENT.update)),
+    ],
+    'lower, by a migration': [
+      'mtq-lower',
+      ({ forgeSource }) => forgeSource(source(KIND.migration, SOURCE_EVENT.update)),
+    ],
+    'lower, by a quota': [
+      'mtq-lower',
+      ({ forgeSource }) => forgeSource(source(KIND.quota, SOURCE_EVENT.update)),
+    ],
+    'lower, by quota.raised': ['mtq-lower', ({ forge }) => forge(ours(EVENT.quotaRaised))],
+    'lower, by lock.stalled': ['mtq-lower', ({ forge }) => forge(ours(EVENT.lockStalled))],
+    'raise, by namespace.locked': ['mtq-raise', ({ forge }) => forge(ours(EVENT.namespaceLocked))],
+    'unlock, by quota.lowered': ['mtq-unlock', ({ forge }) => forge(ours(EVENT.quotaLowered))],
+  };
+
+  test.each(Object.entries(WAKES))('%s, costs one read', async (_what, [account, wake]) => {
+    const { controlPlane } = lab.cluster;
+    const before = (await auditLog(controlPlane, person)).length;
+    await wake(lab);
+    const requests = (await auditLog(controlPlane, person)).slice(before);
+    expect(requests.filter((one) => accountOf(one) === account)).toHaveLength(1);
+  });
+
+  test('costs none where the event itself shows that there is nothing', async () => {
+    const { controlPlane } = lab.cluster;
+    const before = (await auditLog(controlPlane, person)).length;
+    await lab.forgeSource({ ...source(KIND.migration, SOURCE_EVENT.update), status: { phase: 'Pending' } });
+    const requests = byUs((await auditLog(controlPlane, person)).slice(before));
+    expect(requests.filter((one) => accountOf(one) !== SERVICE_ACCOUNT.guard).map(whatOf)).toEqual([]);
+  });
+});
+
+describe('one release', () => {
+  beforeAll(async () => {
+    const { controlPlane, eventing } = lab.cluster;
+    tenant = await newTenant(lab, { name: 'audited' });
+    await eventing.broker.idle();
+    const before = (await auditLog(controlPlane, person)).length;
+    await person.create(FULL_MIGRATIONS, newMigration({ namespace: tenant.name, name: 'mig0', vmi: 'vm0' }));
+    await tenant.untilThrough();
+    await tenant.history.until('all is told', isToldToTheEnd);
+    await eventing.broker.idle();
+    release = (await auditLog(controlPlane, person)).slice(before);
+  });
+
+  test('nothing is done by the administrator of the set-up, and nobody else writes our objects', () => {
+    expect(release.filter(({ user }) => user.username === 'admin').map(whatOf)).toEqual([]);
+    const isWrite = ({ verb }: Audited): boolean => !['get', 'list', 'watch'].includes(verb);
+    const resources = ['namespaces', 'resourcequotas', 'virtualmachinemigrationresourcequotas'];
+    const writers = release
+      .filter((one) => isWrite(one) && resources.includes(one.objectRef?.resource ?? ''))
+      .map(({ user }) => user.username);
+    expect(new Set(writers)).toEqual(
+      new Set([
+        ...['feasibility', 'lock', 'raise', 'lower', 'unlock'].map((step) => userOf(`mtq-${step}`)),
+        // The quota controller computes status.hard; admission charges pods as the API server itself.
+        'system:serviceaccount:kube-system:resourcequota-controller',
+        'system:apiserver',
+      ]),
+    );
+  });
+
+  test('every request is one that config/rbac gives that very account', () => {
+    const refused = byUs(release).filter((request) => {
+      const account = accountOf(request) ?? '';
+      return !isGranted(grantsOf(lab.cluster.objects, account), request);
+    });
+    expect(refused.map((request) => `${accountOf(request) ?? ''} ${whatOf(request)}`)).toEqual([]);
+  });
+
+  test('nothing is refused but the proofs, and no quota is ever created', () => {
+    const isProof = (request: Audited): boolean =>
+      accountOf(request) === SERVICE_ACCOUNT.raise &&
+      whatOf(request) === 'create resourcequotas' &&
+      isDryRun(request);
+    const requests = byUs(release);
+    const refused = requests.filter(({ responseStatus }) => responseStatus?.code === 403);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.filter((request) => !isProof(request)).map(whatOf)).toEqual([]);
+    const created = requests.filter((request) => whatOf(request) === 'create resourcequotas');
+    expect(created.filter((request) => !isProof(request))).toEqual([]);
+  });
+
+  test('lock, raise, lower and unlock write each object as seldom as can be', () => {
+    const writes = byUs(release)
+      .filter((one) => ['update', 'patch', 'delete'].includes(one.verb) && !isDryRun(one))
+      .filter(
+        ({ objectRef, responseStatus }) =>
+          responseStatus?.code === 200 && objectRef?.resource !== 'virtualmachinemigrationresourcequotas',
+      )
+      .map((one) => `${accountOf(one) ?? ''} ${whatOf(one)}`);
+    expect(writes).toEqual([
+      'mtq-lock update namespaces',
+      'mtq-raise update resourcequotas',
+      'mtq-lower update resourcequotas',
+      'mtq-lower update resourcequotas',
+      'mtq-unlock update namespaces',
+    ]);
+  });
+
+  test('the requests of one release, for people', () => {
+    const counts = new Map<string, number>();
+    for (const request of byUs(release)) {
+      const code = request.responseStatus?.code ?? 0;
+      const dry = isDryRun(request) ? ' (dry run)' : '';
+      const what = `${(accountOf(request) ?? '').padEnd(16)} ${whatOf(request)}${dry}${code >= 400 ? ` → ${code}` : ''}`;
+      counts.set(what, (counts.get(what) ?? 0) + 1);
+    }
+    const lines = [...counts].toSorted().map(([what, count]) => `${String(count).padStart(4)}  ${what}`);
+    process.stdout.write(`requests of one release:\n${lines.join('\n')}\n`);
+    expect(counts.size).toBeGreaterThan(0);
+  });
+});

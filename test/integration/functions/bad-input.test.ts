@@ -1,0 +1,382 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ANNOTATION, EVENT, EVENT_REASON, LABEL, SOURCE_EVENT } from '../../../functions/domain/names.ts';
+import type { KubernetesObject, Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
+import {
+  CLAIMS,
+  EVENTS,
+  NAMESPACES,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from '../../../functions/kubernetes/resources.ts';
+import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
+import { newMigration, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { auditLog, isDryRun, type Audited } from '../../support/audit.ts';
+import { wasRaised, wasSpecRaised } from '../../support/invariants.ts';
+import { startLab, type Lab, type Line } from '../../support/lab.ts';
+import { startLiar } from '../../support/liar.ts';
+import { fullFor, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+/** The verdict about mig0 that feasibility has logged. */
+const untilVerdict = (tenant: Tenant, verdict: string, reason: string): Promise<void> =>
+  lab.lines.until(`${tenant.name}: ${verdict}, ${reason}`, () =>
+    lab.lines.items.some(
+      (line) => line.namespace === tenant.name && line.verdict === verdict && line.reason === reason,
+    ),
+  );
+
+const isOf = (line: Line, namespace: string, reason: string): boolean =>
+  line.namespace === namespace && line.reason === reason;
+
+const untilTold = (tenant: Tenant, about: string, text: string): Promise<void> =>
+  tenant.history.until(`an Event about ${about} says: ${text}`, (history) =>
+    history
+      .of(EVENTS)
+      .some(({ involvedObject, reason, message }) =>
+        [
+          involvedObject.name === about,
+          reason === EVENT_REASON.quotaNotEnough,
+          message?.includes(text) === true,
+        ].every(Boolean),
+      ),
+  );
+
+async function expectLeftAlone(tenant: Tenant): Promise<void> {
+  await lab.cluster.eventing.broker.idle();
+  expect(tenant.history.locks()).toEqual([]);
+  await expectAsBefore(lab.admin, tenant);
+}
+
+test('no VMMRQ: told on the migration and the VMI what to create', async () => {
+  const tenant = await newTenant(lab, { name: 'no-vmmrq', gives: null });
+  await tenant.migrate();
+  await untilVerdict(tenant, 'NoFit', 'NoVirtualMachineMigrationResourceQuota');
+  for (const about of ['mig0', 'vm0']) {
+    await untilTold(tenant, about, 'create a VirtualMachineMigrationResourceQuota in this namespace');
+  }
+  await expectLeftAlone(tenant);
+});
+
+test('a VMMRQ that gives what the quotas do not count: told what is missing', async () => {
+  const gives = { 'limits.cpu': '8', 'requests.ephemeral-storage': '10Gi' };
+  const tenant = await newTenant(lab, { name: 'keys-the-quotas-lack', gives });
+  await tenant.migrate();
+  await untilVerdict(tenant, 'NoFit', 'NotEnough');
+  for (const about of ['mig0', 'vm0', 'more']) await untilTold(tenant, about, 'requests.cpu=605m');
+  await tenant.history.until('the VMMRQ says so', (history) =>
+    (history.latest(VMMRQS)?.status?.conditions ?? []).some(
+      ({ type, status }) => type === 'NotEnough' && status === 'True',
+    ),
+  );
+  await expectLeftAlone(tenant);
+});
+
+test('a volume for the state of the VM finds no room before the pod: told which key, not locked', async () => {
+  const quotas = { quota: fullFor(1), volumes: { persistentvolumeclaims: '1' } };
+  const tenant = await newTenant(lab, { name: 'keeps-state', quotas });
+  const { name: namespace } = tenant;
+  const labels = { 'persistent-state-for': 'vm0' };
+  await lab.admin.create(CLAIMS, {
+    metadata: { namespace, name: 'persistent-state-for-vm0', labels },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
+  });
+  const domain = { devices: { tpm: { persistent: true } } };
+  await lab.admin.patch(VMIS, { namespace, name: 'vm0' }, { merge: { spec: { domain } } });
+  await tenant.migrate();
+  await untilVerdict(tenant, 'Unsupported', 'VolumeQuotaExceeded');
+  const told = lab.lines.items.find((line) => isOf(line, namespace, 'VolumeQuotaExceeded'));
+  expect(told?.message).toContain('volumes lacks persistentvolumeclaims=1');
+  // lock looks for itself, whatever it is told.
+  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, cause: 'x' });
+  expect(tenant.history.locks()).toEqual([]);
+});
+
+test('a quota without the keys that are given: only what it has is raised, no key is added', async () => {
+  const quotas = { quota: { 'requests.cpu': fullFor(1)['requests.cpu'] ?? '' } };
+  const gives = { ...roomFor(1), pods: '5', 'limits.cpu': '4' };
+  const tenant = await newTenant(lab, { name: 'quota-lacks-keys', quotas, gives });
+  await tenant.migrate();
+  await tenant.untilThrough();
+  expect(wasSpecRaised(tenant.history)).toBe(true);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+const through = (tenant: Tenant): Promise<void> =>
+  tenant.history.until('the migration is through', () => tenant.migration()?.status?.phase === 'Succeeded');
+
+test('amounts at the edges of what a quantity can say: raised, and put back to the letter', async () => {
+  const { 'requests.cpu': cpu = '' } = fullFor(1);
+  const quotas = {
+    quota: { 'requests.cpu': cpu, 'requests.memory': '9Ei', pods: '1e3', 'limits.ephemeral-storage': '9E' },
+  };
+  const gives = { 'requests.cpu': '1005000000n', 'requests.memory': '9Ei', pods: '1e3' };
+  const tenant = await newTenant(lab, { name: 'edges', quotas, gives });
+  await tenant.migrate();
+  await tenant.untilUnlocked();
+  await through(tenant);
+  expect(wasRaised(tenant.history)).toBe(true);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('50 quotas of 200 keys, half of them of nothing that the cluster knows: judged, and only the full one is raised', async () => {
+  const many = (index: number): Record<string, string> => {
+    const devices = Array.from({ length: 100 }, (_, key) => `requests.example.com/device-${String(key)}`);
+    const things = Array.from({ length: 100 }, (_, key) => `count/things-${String(key)}.example.com`);
+    return Object.fromEntries([...devices, ...things].map((key) => [key, String(index)]));
+  };
+  const rest = Array.from({ length: 49 }, (_, index) => [`many-${String(index)}`, many(index)] as const);
+  const quotas = { quota: fullFor(1), ...Object.fromEntries(rest) };
+  const tenant = await newTenant(lab, { name: 'many-quotas', quotas });
+  await tenant.migrate();
+  await tenant.untilUnlocked();
+  await through(tenant);
+  const raised = tenant.history
+    .of(RESOURCE_QUOTAS)
+    .filter(({ metadata }) => metadata.labels?.[LABEL.raised] !== undefined)
+    .map(({ metadata }) => metadata.name);
+  expect(new Set(raised)).toEqual(new Set(['quota']));
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('a quota of something else than pods is in no way: nothing is blocked', async () => {
+  const quotas = { quota: { 'requests.storage': '1Gi', 'count/configmaps': '10' } };
+  const tenant = await newTenant(lab, { name: 'other-quota', quotas });
+  await tenant.migrate();
+  await tenant.untilThrough();
+  await expectLeftAlone(tenant);
+});
+
+test.each([
+  ['namespace', NAMESPACES],
+  ['quota', RESOURCE_QUOTAS],
+])('a %s that asks us to stay away: Unsupported, and not locked', async (what, type) => {
+  const name = `skipped-${what}`;
+  const tenant = await newTenant(lab, { name });
+  const release = lab.hold(name, 'mtq-feasibility');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  const at = what === 'quota' ? { namespace: name, name: 'quota' } : { name };
+  const annotations = { [ANNOTATION.skip]: 'true' };
+  await lab.admin.patch<KubernetesObject>(type, at, { merge: { metadata: { annotations } } });
+  release();
+  await untilVerdict(tenant, 'Unsupported', 'Skipped');
+  await lab.cluster.eventing.broker.idle();
+  expect(tenant.history.locks()).toEqual([]);
+  expect(wasSpecRaised(tenant.history)).toBe(false);
+});
+
+test("somebody's policy refuses our writes to the quotas: told, and not locked", async () => {
+  const liar = await startLiar();
+  lab.atEnd(() => liar.stop());
+  liar.says({ allowed: false, status: { code: 403, message: 'quotas belong to the platform team' } });
+  const name = 'refused-by-policy';
+  const rule = {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    resources: ['resourcequotas'],
+    operations: ['UPDATE'],
+  };
+  const webhook = {
+    name: 'quotas.example.com',
+    clientConfig: liar.clientConfig,
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+    rules: [rule],
+  };
+  await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
+    metadata: { name: 'platform' },
+    webhooks: [webhook],
+  });
+  const tenant = await newTenant(lab, { name });
+  await tenant.migrate();
+  await lab.lines.until('lock says so', () =>
+    lab.lines.items.some((line) => isOf(line, name, 'RefusedByPolicy')),
+  );
+  await tenant.history.until('an Event on the VMMRQ says whose policy', (history) =>
+    history
+      .of(EVENTS)
+      .some(({ involvedObject, message }) =>
+        [involvedObject.name === 'more', message?.includes('belong to the platform team') === true].every(
+          Boolean,
+        ),
+      ),
+  );
+  await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: 'platform' });
+  expect(tenant.history.locks()).toEqual([]);
+  expect(wasSpecRaised(tenant.history)).toBe(false);
+});
+
+test('the incumbent holds the namespace: lock says so, and takes nothing', async () => {
+  const tenant = await newTenant(lab, { name: 'incumbent' });
+  const { name } = tenant;
+  const theirs = `lock.${name}.com`;
+  await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: theirs } });
+  await tenant.migrate();
+  await lab.lines.until('lock says so', () =>
+    lab.lines.items.some((line) => isOf(line, name, 'IncumbentPresent')),
+  );
+  expect(tenant.history.locks()).toEqual([]);
+  await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: theirs });
+});
+
+test('a namespace that is being deleted: Unsupported, and not locked', async () => {
+  const tenant = await newTenant(lab, { name: 'being-deleted' });
+  // Nobody empties the namespace as long as the controllers stand still.
+  const release = lab.hold(tenant.name, 'mtq-feasibility');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  await lab.cluster.controlPlane.pauseControllerManager();
+  try {
+    await lab.admin.delete(NAMESPACES, { name: tenant.name });
+    release();
+    await untilVerdict(tenant, 'Unsupported', 'NamespaceTerminating');
+    await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: tenant.name, cause: 'x' });
+    expect(tenant.history.locks()).toEqual([]);
+    expect(wasSpecRaised(tenant.history)).toBe(false);
+  } finally {
+    lab.cluster.controlPlane.resumeControllerManager();
+  }
+});
+
+test('events about objects that are not there: answered, and nothing is written', async () => {
+  const since = (await auditLog(lab.cluster.controlPlane, lab.admin)).length;
+  const kinds = [
+    ['kubevirt.io/v1', 'VirtualMachineInstanceMigration'],
+    ['mtq.kubevirt.io/v1alpha1', 'VirtualMachineMigrationResourceQuota'],
+    ['v1', 'ResourceQuota'],
+  ] as const;
+  const namespaces = ['no-such-namespace', 'default'];
+  for (const [apiVersion, kind] of kinds) {
+    for (const type of Object.values(SOURCE_EVENT)) {
+      for (const namespace of namespaces) {
+        await lab.forgeSource({ type, apiVersion, kind, namespace, name: 'nobody' });
+      }
+    }
+  }
+  const failed = lab.hops.items.filter(
+    ({ outcome, namespace }) => namespaces.includes(namespace) && outcome !== 'ack',
+  );
+  expect(failed).toEqual([]);
+  const requests = (await auditLog(lab.cluster.controlPlane, lab.admin)).slice(since);
+  const isWrite = ({ verb }: Audited): boolean => !['get', 'list', 'watch'].includes(verb);
+  const ours = requests.filter(
+    ({ user, objectRef }) =>
+      user.username.startsWith('system:serviceaccount:mtq-system:') &&
+      namespaces.includes(objectRef?.namespace ?? objectRef?.name ?? ''),
+  );
+  expect(ours.length).toBeGreaterThan(0);
+  expect(ours.filter((request) => isWrite(request) && !isDryRun(request))).toEqual([]);
+});
+
+const namespaceNow = (tenant: Tenant): Namespace => {
+  const namespace = tenant.history.latest(NAMESPACES);
+  if (namespace === undefined) throw new Error(`${tenant.name} is gone`);
+  return namespace;
+};
+
+test.each([
+  ['no JSON', '{'],
+  ['a lock without an end', JSON.stringify({ v: 1, token: 'x', acquiredAt: '2026-01-01T00:00:00Z' })],
+  [
+    'a lock of a later version that is past its time',
+    JSON.stringify({
+      v: 2,
+      token: 'x',
+      acquiredAt: '2026-01-01T00:00:00Z',
+      expiresAt: '2026-01-01T00:00:30Z',
+      migrations: [],
+      quotas: [],
+    }),
+  ],
+])('a lock that cannot be used (%s) is repaired, and never replaced', async (what, text) => {
+  const tenant = await newTenant(lab, { name: what.replaceAll(' ', '-').toLowerCase() });
+  const { history } = tenant;
+  const release = lab.hold(tenant.name, 'mtq-lock');
+  await tenant.migrate();
+  await tenant.untilBlocked();
+  // As somebody with a broken glass would do it (system:masters may do everything).
+  await lab.admin.patch(
+    NAMESPACES,
+    { name: tenant.name },
+    { merge: { metadata: { annotations: { [ANNOTATION.lock]: text }, labels: { [LABEL.locked]: 'true' } } } },
+  );
+  release();
+  await tenant.untilThrough();
+
+  const locks = history.of(NAMESPACES).map(({ metadata }) => metadata.annotations?.[ANNOTATION.lock]);
+  const broken = locks.lastIndexOf(text);
+  expect(broken).toBeGreaterThan(0);
+  expect(locks[broken + 1]).toBeUndefined();
+  await expectAsBefore(lab.admin, tenant);
+  expect(namespaceNow(tenant).metadata.labels?.[LABEL.locked]).toBeUndefined();
+});
+
+test('a lock that becomes unreadable while a quota is raised: the quota is put back, then it is unlocked', async () => {
+  const tenant = await newTenant(lab, { name: 'broken-while-raised' });
+  const { history, name } = tenant;
+  const release = lab.hold(name, 'mtq-lower');
+  await tenant.migrate();
+  // With its pod there: one that is just being admitted would come in under a lock that nobody can read any more.
+  await history.until(
+    'it is raised and the target pod is there',
+    () => wasRaised(history) && tenant.isThrough(),
+  );
+  await lab.admin.patch(
+    NAMESPACES,
+    { name },
+    { merge: { metadata: { annotations: { [ANNOTATION.lock]: '{' } } } },
+  );
+  release();
+  await tenant.untilUnlocked();
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test.each([
+  ['that is no JSON', { annotations: { [ANNOTATION.grant]: '{' }, labels: { [LABEL.raised]: 'true' } }],
+  ['of which only the label is there', { labels: { [LABEL.raised]: 'true' } }],
+])('a grant %s is dropped, and the quota stays as it is', async (what, metadata) => {
+  const tenant = await newTenant(lab, { name: `grant-${what.replaceAll(' ', '-').toLowerCase()}` });
+  const { history, name } = tenant;
+  await lab.admin.patch(RESOURCE_QUOTAS, { namespace: name, name: 'quota' }, { merge: { metadata } });
+  const isMarked = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>
+    annotations?.[ANNOTATION.grant] !== undefined || labels?.[LABEL.raised] !== undefined;
+  await history.until('it was there, and is dropped', () => {
+    const versions = history.of(RESOURCE_QUOTAS);
+    return versions.some(isMarked) && !versions.slice(-1).some(isMarked);
+  });
+  const specs = new Set(history.of(RESOURCE_QUOTAS).map(({ spec }) => JSON.stringify(spec)));
+  expect(specs.size).toBe(1);
+  expect(history.locks()).toEqual([]);
+});
+
+/** The last test: the KubeVirt stand-in, which would end such a migration at once, is stopped. */
+test('a migration whose VMI is gone: NotBlocked, and nothing is locked', async () => {
+  const tenant = await newTenant(lab, { name: 'no-vmi' });
+  const { name, history } = tenant;
+  await lab.cluster.stopKubeVirt();
+  await lab.admin.patch(VMIS, { namespace: name, name: 'vm0' }, { merge: { metadata: { finalizers: [] } } });
+  await lab.admin.delete(VMIS, { namespace: name, name: 'vm0' });
+  await history.until('the VMI is gone', () => history.isGone(VMIS));
+  const { object } = await lab.admin.create(
+    FULL_MIGRATIONS,
+    newMigration({ namespace: name, name: 'mig0', vmi: 'vm0' }),
+  );
+  const refused = { type: 'migrationRejectedByResourceQuota', status: 'True' as const };
+  const status = { phase: 'Pending', conditions: [refused] };
+  await lab.admin.replace(FULL_MIGRATIONS, { ...object, status }, { subresource: 'status' });
+  await untilVerdict(tenant, 'NotBlocked', 'VirtualMachineInstanceGone');
+  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: name, cause: 'x' });
+  await expectLeftAlone(tenant);
+});

@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { OurEvent } from '../../../functions/domain/events.ts';
+import type { Reference } from '../../../functions/domain/lock.ts';
+import { EVENT, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import type { CloudEvent } from '../../cluster/eventing/cloudevent.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { expectAtRest } from '../../support/at-rest.ts';
+import { holdNextUpdate } from '../../support/gate.ts';
+import type { History } from '../../support/history.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { namespaceOf, startLab, type Lab } from '../../support/lab.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+/** Nothing but the protocol moves a lock here: no stall, no end of its time. */
+beforeAll(async () => {
+  lab = await startLab({ env: { LOCK_SECONDS: '45', STALL_SECONDS: '30' } });
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+async function untilThrough(tenant: Tenant): Promise<void> {
+  await tenant.untilUnlocked();
+  await tenant.history.until("the source pod is counted out, and KubeVirt's last write made", () => {
+    // It takes its finalizer off when it has nothing more to write.
+    const isDone = tenant.isThrough() && (tenant.migration()?.metadata.finalizers ?? []).length === 0;
+    return isDone && countedPods(tenant) === '1';
+  });
+}
+
+/** Resource versions of all that we may write: whoever writes anything changes one. */
+async function versionsOf({ name }: Tenant): Promise<string[]> {
+  const types: ResourceType[] = [RESOURCE_QUOTAS, MIGRATIONS, PODS];
+  const lists = await Promise.all(types.map((type) => lab.admin.list(type, { namespace: name })));
+  const { object } = await lab.admin.get(NAMESPACES, { name });
+  const describeVersion = ({ kind, metadata }: KubernetesObject): string =>
+    `${kind ?? ''} ${metadata.name} ${metadata.resourceVersion}`;
+  return [object, ...lists.flatMap(({ items }) => items)].map(describeVersion);
+}
+
+/** How often a quota's spec.hard changed. */
+function specChanges(history: History): number {
+  const specs = history.of(RESOURCE_QUOTAS).map(({ spec }) => JSON.stringify(spec));
+  return specs.filter((spec, index) => index > 0 && spec !== specs[index - 1]).length;
+}
+
+describe('one release', () => {
+  test('every event of every step twice at the same time: one lock, one raise, one restore', async () => {
+    const { broker } = lab.cluster.eventing;
+    broker.deliverTwice(() => true);
+    const tenant = await newTenant(lab, { name: 'twice' });
+    await tenant.migrate();
+    await untilThrough(tenant);
+    await broker.idle();
+    broker.deliverTwice(undefined);
+
+    expect(tenant.history.locks()).toHaveLength(1);
+    expect(specChanges(tenant.history)).toBe(2);
+    await expectAsBefore(lab.admin, tenant);
+  });
+
+  test('all that wakes lower arrives at once, when the migration is through', async () => {
+    const tenant = await newTenant(lab, { name: 'all-at-once' });
+    const release = lab.hold(tenant.name, 'mtq-lower');
+    await tenant.migrate();
+    await tenant.history.until('the migration is through', () => tenant.isThrough());
+    release();
+    await untilThrough(tenant);
+
+    expect(specChanges(tenant.history)).toBe(2);
+    await expectAsBefore(lab.admin, tenant);
+  });
+
+  test('all its events once more, the last one first: nothing is written', async () => {
+    const { broker } = lab.cluster.eventing;
+    const tenant = await newTenant(lab, { name: 'replayed' });
+    const seen: CloudEvent[] = [];
+    const stopLooking = broker.hold(({ event }) => {
+      if (namespaceOf(event) === tenant.name && !seen.includes(event)) seen.push(event);
+      return false;
+    });
+    await tenant.migrate();
+    await untilThrough(tenant);
+    await broker.idle();
+    stopLooking();
+
+    const ours = new Set(seen.map(({ attributes }) => attributes['type']));
+    for (const type of [
+      EVENT.migrationFeasible,
+      EVENT.namespaceLocked,
+      EVENT.quotaRaised,
+      EVENT.quotaLowered,
+    ]) {
+      expect(ours).toContain(type);
+    }
+    const before = await versionsOf(tenant);
+    for (const event of seen.toReversed()) await lab.repeat(event);
+    expect(await versionsOf(tenant)).toEqual(before);
+    await expectAsBefore(lab.admin, tenant);
+  });
+});
+
+describe('events that nobody of ours sent', () => {
+  const forgeries = (namespace: string, token: string, migrations: readonly Reference[]): OurEvent[] => [
+    { type: EVENT.migrationFeasible, from: 'forger', namespace, migrations, cause: randomUUID() },
+    { type: EVENT.migrationInfeasible, from: 'forger', namespace, migrations, cause: randomUUID() },
+    { type: EVENT.namespaceLocked, from: 'forger', namespace, token, migrations },
+    { type: EVENT.quotaRaised, from: 'forger', namespace, token },
+    { type: EVENT.quotaLowered, from: 'forger', namespace, token },
+    { type: EVENT.lockStalled, from: 'forger', namespace, token },
+    { type: EVENT.lockExpired, from: 'forger', namespace, token },
+    { type: EVENT.lockExpired, from: 'forger', namespace, cause: randomUUID() },
+    { type: EVENT.sweepRequested, from: 'forger', namespace, cause: randomUUID() },
+  ];
+
+  test('after a release, with its token: nothing is written', async () => {
+    const tenant = await newTenant(lab, { name: 'forged-after' });
+    await tenant.migrate();
+    await untilThrough(tenant);
+    await lab.cluster.eventing.broker.idle();
+    const [lock] = tenant.history.locks();
+
+    const before = await versionsOf(tenant);
+    for (const event of forgeries(tenant.name, lock?.token ?? '', lock?.migrations ?? []))
+      await lab.forge(event);
+    expect(await versionsOf(tenant)).toEqual(before);
+  });
+
+  test('while a lock is held, with another token or the very one: nothing is written', async () => {
+    const tenant = await newTenant(lab, { name: 'forged-during' });
+    const { history } = tenant;
+    await refuseTargets(lab, tenant);
+    await history.until('it is raised', () => wasRaised(history));
+    await lab.cluster.eventing.broker.idle();
+    const [lock] = history.locks();
+
+    const before = await versionsOf(tenant);
+    for (const token of [randomUUID(), lock?.token ?? '']) {
+      for (const event of forgeries(tenant.name, token, lock?.migrations ?? [])) await lab.forge(event);
+    }
+    expect(await versionsOf(tenant)).toEqual(before);
+
+    await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
+    await tenant.untilUnlocked();
+    await expectAsBefore(lab.admin, tenant, { failed: true });
+  });
+
+  test.each(['kube-system', 'mtq-system', 'no-such-namespace'])(
+    'about namespace %s: nothing is written',
+    async (name) => {
+      const history = await lab.watch(name);
+      for (const event of forgeries(name, randomUUID(), [{ name: 'mig0', uid: randomUUID() }]))
+        await lab.forge(event);
+      expect(history.of(NAMESPACES).length).toBeLessThan(2);
+      expect(history.locks()).toEqual([]);
+    },
+  );
+});
+
+describe('a write that comes late', () => {
+  test("raise's, after the lock was let go of: it raises nothing", async () => {
+    const { broker } = lab.cluster.eventing;
+    const tenant = await newTenant(lab, { name: 'late-raise' });
+    const gate = await holdNextUpdate(lab, SERVICE_ACCOUNT.raise, quotaOf(tenant));
+    // The copy gets through while the first one is held.
+    broker.deliverTwice(({ trigger }) => trigger === 'mtq-raise');
+    await tenant.migrate();
+    await gate.arrived;
+    await untilThrough(tenant);
+    broker.deliverTwice(undefined);
+
+    const before = await versionsOf(tenant);
+    gate.open();
+    await broker.idle();
+    expect(await versionsOf(tenant)).toEqual(before);
+    await gate.remove();
+    await expectAsBefore(lab.admin, tenant);
+  });
+
+  test("lower's, when the next lock has raised the quota: it does not lower it", async () => {
+    const { broker } = lab.cluster.eventing;
+    const tenant = await newTenant(lab, { name: 'late-lower', vms: 2 });
+    const { history } = tenant;
+    const gate = await holdNextUpdate(lab, SERVICE_ACCOUNT.lower, quotaOf(tenant));
+    await tenant.migrate();
+    await gate.arrived;
+    await tenant.untilUnlocked();
+    await history.until('the source pod is counted out', () => countedPods(tenant) === '2');
+
+    await refuseTargets(lab, tenant, 1);
+    await history.until(
+      'it is raised for the second',
+      () => history.locks().length === 2 && isRaised(tenant),
+    );
+    gate.open();
+    await broker.idle();
+    expect(history.isLocked()).toBe(true);
+    expect(isRaised(tenant)).toBe(true);
+    await gate.remove();
+
+    await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig1' });
+    await tenant.untilUnlocked();
+    await expectAtRest(lab.admin, tenant);
+  });
+});
+
+function quotaOf({ history, before }: Tenant): (typeof before.quotas)[number] {
+  const quota = history.latest(RESOURCE_QUOTAS) ?? before.quotas[0];
+  if (quota === undefined) throw new Error('the tenant has no quota');
+  return quota;
+}
+
+const isRaised = (tenant: Tenant): boolean =>
+  quotaOf(tenant).status?.hard?.['requests.cpu'] !== tenant.before.quotas[0]?.spec.hard?.['requests.cpu'];

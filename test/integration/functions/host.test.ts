@@ -1,0 +1,205 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { EVENT } from '../../../functions/domain/names.ts';
+import { STEPS } from '../../../functions/steps.ts';
+import { bundle } from '../../../hack/build.ts';
+import { freePort } from '../../cluster/controlplane/ports.ts';
+import { anEvent, send } from '../../support/function-host.ts';
+import { kubeconfigOf, startServingIn, type Serving } from '../../support/serving-process.ts';
+
+/** What runs in the image, as real processes; the API server they are told of is out of reach, or silent. */
+let folder: string;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mtq-host-'));
+  await bundle(undefined, join(folder, 'dist'));
+  kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigOf(await freePort()));
+  await writeFile(join(folder, 'no-kubeconfig'), '{"kind":"Config"}');
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+const SINK = 'http://127.0.0.1:9/';
+
+describe('with a wrong configuration a process does not start', () => {
+  type Environment = Readonly<Record<string, string>>;
+  const tell = (most: number, least: number, is: string): string =>
+    `must be a whole number from ${String(least)} to ${String(most)}, is '${is}'`;
+
+  test.each<[string, Environment, string]>([
+    ['STEP is none', { STEP: 'nope' }, 'STEP: Invalid option'],
+    ['STEP is empty', { STEP: '' }, 'STEP: Invalid option'],
+    ['PORT is no number', { PORT: 'http' }, `PORT: ${tell(65_535, 0, 'http')}`],
+    ['PORT is too large', { PORT: '65536' }, `PORT: ${tell(65_535, 0, '65536')}`],
+    ['K_SINK is no URL', { K_SINK: 'broker' }, 'K_SINK: must be an http or https URL'],
+    ['K_SINK is another kind of URL', { K_SINK: 'ftp://broker/' }, 'K_SINK: must be an http or https URL'],
+    ['K_SINK is missing for unlock', { STEP: 'unlock' }, 'K_SINK: is missing'],
+    ['K_SINK is missing for all steps', {}, 'K_SINK: is missing'],
+    ['KUBECONFIG is empty', { STEP: 'lock', KUBECONFIG: '' }, 'KUBECONFIG: Too small'],
+    ['KUBECONFIG is no file', { STEP: 'lock', KUBECONFIG: '/does/not/exist' }, 'KUBECONFIG (ENOENT'],
+    ['KUBECONFIG has no cluster', { STEP: 'lock', KUBECONFIG: 'no-kubeconfig' }, 'KUBECONFIG ('],
+    ['KUBEVIRT_NAMESPACE is empty', { KUBEVIRT_NAMESPACE: '' }, 'KUBEVIRT_NAMESPACE: must not be empty'],
+    ['KUBEVIRT_CONTROLLER is empty', { KUBEVIRT_CONTROLLER: '' }, 'KUBEVIRT_CONTROLLER: must not be empty'],
+    ['LOCK_SECONDS is too large', { K_SINK: SINK, LOCK_SECONDS: '61' }, `LOCK_SECONDS: ${tell(60, 5, '61')}`],
+    ['LOCK_SECONDS is too small', { LOCK_SECONDS: '4' }, `LOCK_SECONDS: ${tell(60, 5, '4')}`],
+    ['STALL_SECONDS is a fraction', { STALL_SECONDS: '1.5' }, `STALL_SECONDS: ${tell(30, 1, '1.5')}`],
+    ['SETTLE_MS is negative', { SETTLE_MS: '-1' }, `SETTLE_MS: ${tell(2_000, 0, '-1')}`],
+    ['WAKE_URLS has a name only', { WAKE_URLS: `${SINK},lock` }, 'WAKE_URLS.1: must be an http or https URL'],
+    ['LOG_LEVEL is none', { LOG_LEVEL: 'loud' }, 'LOG_LEVEL: Invalid option'],
+  ])('functions: %s', async (_, env, why) => {
+    expect(await startOf('functions', env)).toEqual({ code: 1, stderr: expect.stringContaining(why) });
+  });
+
+  test.each<[string, Environment, string]>([
+    ['K_SINK is missing', {}, 'K_SINK: is missing'],
+    ['PORT is too large', { K_SINK: SINK, PORT: '65536' }, `PORT: ${tell(65_535, 0, '65536')}`],
+    ['TLS_PORT is no number', { K_SINK: SINK, TLS_PORT: 'https' }, `TLS_PORT: ${tell(65_535, 0, 'https')}`],
+    ['SWEEP_SECONDS is 0', { K_SINK: SINK, SWEEP_SECONDS: '0' }, `SWEEP_SECONDS: ${tell(3_600, 1, '0')}`],
+    [
+      'OVERDUE_SECONDS is too large',
+      { K_SINK: SINK, OVERDUE_SECONDS: '11' },
+      `OVERDUE_SECONDS: ${tell(10, 1, '11')}`,
+    ],
+    [
+      'STALL_SECONDS is too large',
+      { K_SINK: SINK, STALL_SECONDS: '31' },
+      `STALL_SECONDS: ${tell(30, 1, '31')}`,
+    ],
+    ['KUBECONFIG is no file', { K_SINK: SINK, KUBECONFIG: '/does/not/exist' }, 'KUBECONFIG (ENOENT'],
+    ['LOG_LEVEL is none', { K_SINK: SINK, LOG_LEVEL: 'loud' }, 'LOG_LEVEL: Invalid option'],
+  ])('guard: %s', async (_, env, why) => {
+    expect(await startOf('guard', env)).toEqual({ code: 1, stderr: expect.stringContaining(why) });
+  });
+
+  test('no API server to be known of: KUBECONFIG', async () => {
+    const without = { STEP: 'lock', KUBECONFIG: undefined };
+    expect(await startOf('functions', without)).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^cannot start: NoApiServer: KUBECONFIG \(it is not set, /),
+    });
+  });
+
+  test('everything that is wrong is said at once', async () => {
+    const { stderr } = await startOf('functions', { STEP: 'nope', PORT: 'http', LOG_LEVEL: 'loud' });
+    for (const name of ['STEP', 'PORT', 'LOG_LEVEL']) expect(stderr).toContain(`${name}: `);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('which steps a process serves', () => {
+  test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
+    ['without STEP: all of them', { K_SINK: SINK }, STEPS.map(({ name }) => name)],
+    ...STEPS.map(({ name }): [string, Readonly<Record<string, string>>, readonly string[]] => [
+      `STEP=${name}`,
+      name === 'unlock' ? { STEP: name, K_SINK: SINK } : { STEP: name },
+      [name],
+    ]),
+  ])('%s', async (_, env, served) => {
+    const { process: running, port } = await serve(env);
+    try {
+      const types = STEPS.map(({ name, wakesOn }) => [name, wakesOn.at(-1)?.type ?? ''] as const);
+      const answers = await Promise.all(
+        types.map(async ([name, type]) => {
+          const data = { namespace: 'tenant', token: 'token-1' };
+          return [name, (await send(port, anEvent({ 'ce-type': type }, data))).status] as const;
+        }),
+      );
+      // Served: it tries, and the API server is out of reach. Not served: dropped.
+      expect(answers).toEqual(types.map(([name]) => [name, served.includes(name) ? 503 : 400]));
+      expect(linesOf(running)[0]).toMatchObject({ level: 'info', message: 'serving', port, steps: served });
+      expect(running.printed()).not.toContain('the-secret-token');
+    } finally {
+      await running.stop();
+    }
+  });
+});
+
+describe('SIGTERM', () => {
+  let silent: Server;
+  let asked: Promise<Socket>;
+  let silentConfig: string;
+
+  beforeAll(async () => {
+    const first = Promise.withResolvers<Socket>();
+    asked = first.promise;
+    silent = createServer((socket) => {
+      socket.on('error', () => undefined);
+      first.resolve(socket);
+    });
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    silentConfig = join(folder, 'silent-kubeconfig');
+    await writeFile(silentConfig, kubeconfigOf((silent.address() as AddressInfo).port));
+  });
+  afterAll(() => void silent.close());
+
+  test('what is under way is answered, nothing new is taken, and the end is a good one', async () => {
+    const { process: running, port } = await serve({ STEP: 'lower', KUBECONFIG: silentConfig });
+    const ended = running.ended;
+    const answer = send(port, anEvent({ 'ce-type': EVENT.lockExpired }));
+    const apiServer = await asked;
+
+    running.signal('SIGTERM');
+    await untilRefused(port);
+    apiServer.destroy();
+
+    expect(await answer).toMatchObject({ status: 503, body: '', headers: { connection: 'close' } });
+    expect(await ended).toBe('exit code 0');
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s with nothing under way: at once', async (signal) => {
+    const { process: running } = await serve({ STEP: 'lock' });
+    running.signal(signal);
+    expect(await running.ended).toBe('exit code 0');
+  });
+});
+
+/** How a process ends that must not start. Its environment: this, and a kubeconfig unless told otherwise. */
+async function startOf(
+  process_: 'functions' | 'guard',
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ code: unknown; stderr: string }> {
+  const all = { PATH: process.env['PATH'], PORT: '0', TLS_PORT: '0', KUBECONFIG: kubeconfig, ...env };
+  const file = join(folder, 'dist', `${process_}.mjs`);
+  return new Promise((resolve) => {
+    execFile(process.execPath, [file], { env: all, cwd: folder, timeout: 30_000 }, (error, _, stderr) =>
+      resolve({ code: error?.code ?? error?.signal ?? 0, stderr }),
+    );
+  });
+}
+
+async function serve(env: Readonly<Record<string, string>>): Promise<{ process: Serving; port: number }> {
+  const port = await freePort();
+  const started = await startServingIn(folder, {
+    name: `functions-${env['STEP'] ?? 'all'}`,
+    args: [join(folder, 'dist/functions.mjs')],
+    env: { KUBECONFIG: kubeconfig, PORT: String(port), ...env },
+    port,
+  });
+  return { process: started, port };
+}
+
+const linesOf = (running: Serving): unknown[] =>
+  running
+    .printed()
+    .trimEnd()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+
+/** Resolves when nobody listens at this port any more: the process has seen its signal. */
+async function untilRefused(port: number): Promise<void> {
+  for (;;) {
+    const refused = await send(port, { method: 'GET', path: '/health/liveness' }).then(
+      () => false,
+      (error: unknown) => (error as NodeJS.ErrnoException).code === 'ECONNREFUSED',
+    );
+    if (refused) return;
+  }
+}

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { lockOf, withLock } from '../../../functions/domain/lock.ts';
+import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
+import { parseQuantity } from '../../../functions/domain/quantity.ts';
+import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { MIGRATIONS, NAMESPACES, PODS } from '../../../functions/kubernetes/resources.ts';
+import { guardDeployment } from '../../cluster/guard.ts';
+import { newMigration } from '../../cluster/kubevirt/objects.ts';
+import { auditLog } from '../../support/audit.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
+
+/** What a tenant stores, and what it makes the guard take into its memory. */
+const TENANT = 'hoarder';
+const LONG = 'x'.repeat(250 * 1024);
+const COUNT = { pods: 300, migrations: 100 };
+const AT_ONCE = 16;
+const LONG_AGO_MS = 60_000;
+
+const SERVICE_ACCOUNTS: ResourceType = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
+
+let guards: Guards;
+let replica: Replica;
+
+beforeAll(async () => {
+  guards = await startGuards({ OVERDUE_SECONDS: '1', SWEEP_SECONDS: '1', CA_LEAD_MS: '0' });
+  replica = await guards.start('watchful');
+});
+
+afterAll(async () => {
+  await guards.stop();
+});
+
+async function each(count: number, make: (index: number) => Promise<unknown>): Promise<void> {
+  const left = Array.from({ length: count }, (_, index) => index).values();
+  const work = async (): Promise<void> => {
+    for (const index of left) await make(index);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+async function fill(): Promise<void> {
+  const { admin } = guards;
+  const annotations = { theirs: LONG };
+  await admin
+    .create(SERVICE_ACCOUNTS, { metadata: { namespace: TENANT, name: 'default' } })
+    .catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+  await each(COUNT.pods, (index) => {
+    const container = { name: 'theirs', image: 'none' };
+    const metadata = { namespace: TENANT, name: `theirs-${index}`, annotations };
+    return admin.create(PODS, { metadata, spec: { containers: [container] } });
+  });
+  await each(COUNT.migrations, (index) => {
+    const { metadata, ...migration } = newMigration({ namespace: TENANT, name: `mig${index}`, vmi: 'vm0' });
+    return admin.create(MIGRATIONS, { ...migration, metadata: { ...metadata, annotations } });
+  });
+}
+
+/** By one whose functions died of it: nobody lets go of it but the guard. */
+async function lockAndLeave(): Promise<void> {
+  const { object } = await guards.admin.get(NAMESPACES, { name: TENANT });
+  const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
+  const lock = {
+    v: 1,
+    token: 'token-1',
+    acquiredAt: at(-LONG_AGO_MS),
+    expiresAt: at(1_000 - LONG_AGO_MS),
+    migrations: [{ name: 'cancelled', uid: 'uid-of-cancelled', vmi: 'uid-of-its-vmi' }],
+    quotas: [],
+  };
+  await guards.admin.replace(NAMESPACES, withLock(object, lock));
+}
+
+/** The most that it ever held, bytes (Linux). */
+function mostResident(): number {
+  const status = readFileSync(`/proc/${replica.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+}
+
+function memoryLimit(): number {
+  const { spec } = guardDeployment(guards.objects) as unknown as {
+    spec: { template: { spec: { containers: { resources: { limits: { memory: string } } }[] } } };
+  };
+  const [container] = spec.template.spec.containers;
+  const limit = parseQuantity(container?.resources.limits.memory ?? '0') / parseQuantity('1');
+  return Number(limit);
+}
+
+/** Requests of the guard's for lists of this kind and place. */
+async function pagesOf(path: string): Promise<string[]> {
+  return (await auditLog(guards.controlPlane, guards.admin))
+    .filter(({ user }) => user.username === userOf(SERVICE_ACCOUNT.guard))
+    .filter(({ verb, requestURI }) => verb === 'list' && requestURI.startsWith(`${path}?`))
+    .map(({ requestURI }) => requestURI);
+}
+
+test('a tenant that stores 100 MiB is repaired within the memory of the Deployment, and swept', async () => {
+  await guards.admin.create(NAMESPACES, { metadata: { name: TENANT } });
+  await fill();
+  await lockAndLeave();
+  await askUntil(
+    'the namespace is free',
+    async () => lockOf((await guards.admin.get(NAMESPACES, { name: TENANT })).object).kind,
+    (kind) => kind === 'none',
+  );
+  // Each was read to its end.
+  await askUntil(
+    'a sweep has read them all',
+    async () => (await pagesOf('/apis/kubevirt.io/v1/virtualmachineinstancemigrations')).length,
+    (pages) => pages > COUNT.migrations / 8,
+  );
+  const most = mostResident();
+  process.stdout.write(`  at most ${(most / 2 ** 20).toFixed(0)} MiB of ${memoryLimit() / 2 ** 20}\n`);
+  expect(most).toBeLessThan(memoryLimit());
+  const pages = await pagesOf(`/api/v1/namespaces/${TENANT}/pods`);
+  expect(pages.some((uri) => uri.includes('continue='))).toBe(true);
+  expect(await replica.problem()).toBe('');
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { withLock } from '../../../functions/domain/lock.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
+
+const LONG_AGO_MS = 60_000;
+
+let guards: Guards;
+let replica: Replica;
+
+beforeAll(async () => {
+  guards = await startGuards({ OVERDUE_SECONDS: '1', CA_LEAD_MS: '0' });
+  replica = await guards.start('counted');
+});
+
+afterAll(async () => {
+  await guards.stop();
+});
+
+/** What a scrape says of one series. */
+async function valueOf(series: string): Promise<number> {
+  const line = (await replica.metrics()).split('\n').find((text) => text.startsWith(`${series} `));
+  return Number(line?.slice(series.length + 1));
+}
+
+/** `act`: done before each look. */
+const untilMore = (series: string, act?: () => Promise<void>): Promise<number> =>
+  askUntil(
+    `${series} counts`,
+    async () => {
+      await act?.();
+      return valueOf(series);
+    },
+    (value) => value > 0,
+  );
+
+/** Refused or not: the API server may not know of the lock yet, nor whom to ask. */
+const createQuota = async (namespace: string): Promise<void> => {
+  const quota = { metadata: { generateName: 'any-', namespace }, spec: { hard: { pods: '1' } } };
+  await guards.admin.create(RESOURCE_QUOTAS, quota).catch(() => undefined);
+};
+
+test('a guard that is ready says so, and has nothing to tell', async () => {
+  expect(await valueOf('mtq_ready')).toBe(1);
+  expect(await valueOf('mtq_locked_namespaces')).toBe(0);
+  expect(await valueOf('mtq_repairs_total{outcome="done"}')).toBe(0);
+});
+
+test('a lock is seen, and a review that refuses for it is counted', async () => {
+  await guards.lock('held', 'token-1');
+  expect(await untilMore('mtq_locked_namespaces')).toBe(1);
+  await untilMore('mtq_longest_lock_seconds');
+  await untilMore('mtq_reviews_total{resource="resourcequotas",outcome="refused"}', () =>
+    createQuota('held'),
+  );
+  expect(await valueOf('mtq_review_duration_seconds_count')).toBeGreaterThan(0);
+});
+
+test('a lock that nobody ends is a repair that is done', async () => {
+  const { object } = await guards.admin.create(NAMESPACES, { metadata: { name: 'left' } });
+  const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
+  const lock = { v: 1, token: 't', acquiredAt: at(-LONG_AGO_MS), expiresAt: at(1_000 - LONG_AGO_MS) };
+  await guards.admin.replace(NAMESPACES, withLock(object, { ...lock, migrations: [], quotas: [] }));
+  await untilMore('mtq_repairs_total{outcome="done"}');
+  expect(await valueOf('mtq_repairs_total{outcome="failed"}')).toBe(0);
+});

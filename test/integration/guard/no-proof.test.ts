@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, test } from '@jest/globals';
+import { SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../../functions/domain/names.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
+import { describeError } from '../../../functions/kubernetes/errors.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { guardWebhooks, type GuardWebhooks } from '../../support/guard-webhooks.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { startLiar, type Liar } from '../../support/liar.ts';
+import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
+import { CLUSTER_ROLES, untilAllowed } from '../../support/roles.ts';
+import { WITH_WEBHOOKS } from '../../support/wall.ts';
+
+let lab: Lab;
+let liar: Liar;
+let webhooks: GuardWebhooks;
+
+beforeAll(async () => {
+  [lab, liar] = await Promise.all([startLab({ wall: WITH_WEBHOOKS }), startLiar()]);
+  webhooks = await guardWebhooks(lab);
+});
+
+afterAll(async () => {
+  await liar.stop();
+  await lab.stop();
+});
+
+const byLiar = (lie: Parameters<Liar['says']>[0], told: string): Answer => ({
+  arrange: async () => {
+    liar.says(lie);
+    await webhooks.pointTo(liar, told);
+  },
+  putRight: () => webhooks.putBack(),
+  told,
+});
+
+/** The very form of the guard's refusal, with this in the place of the token. */
+const refusalWith = (token: string): Parameters<Liar['says']>[0] => ({
+  allowed: false,
+  status: {
+    code: 403,
+    reason: 'Forbidden',
+    message: 'a refusal that proves nothing',
+    details: { causes: [{ reason: WEBHOOK.locked, message: token }] },
+  },
+});
+
+const PLATFORM_TEAM = 'quotas are made by the platform team';
+const OTHERS = 'somebody-elses-policy';
+const ROLE_OF_RAISE = { verb: 'create', resource: 'resourcequotas' };
+
+async function setVerbs(change: (verbs: readonly string[]) => readonly string[]): Promise<void> {
+  const { object } = await lab.admin.get(CLUSTER_ROLES, { name: SERVICE_ACCOUNT.raise });
+  const rules = object.rules.map((rule) =>
+    rule.resources?.includes('resourcequotas') === true ? { ...rule, verbs: change(rule.verbs) } : rule,
+  );
+  await lab.admin.replace(CLUSTER_ROLES, { ...object, rules });
+}
+
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  'a 403 without any token': byLiar(
+    { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'no token here' } },
+    'no token here',
+  ),
+  'a 403 with the token of another lock': byLiar(
+    refusalWith('00000000-0000-4000-8000-000000000000'),
+    'a refusal that proves nothing',
+  ),
+  'a 500': byLiar(500, 'failed calling webhook'),
+  "another webhook's 403": {
+    arrange: async () => {
+      liar.says({ allowed: false, status: { code: 403, message: PLATFORM_TEAM } });
+      await webhooks.remove();
+      const quotas = {
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        resources: ['resourcequotas'],
+        operations: ['CREATE'],
+      };
+      const webhook = {
+        name: 'quotas.example.com',
+        clientConfig: liar.clientConfig,
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        rules: [quotas],
+      };
+      await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
+        metadata: { name: OTHERS },
+        webhooks: [webhook],
+      });
+      const probe = { metadata: { name: 'probe', namespace: 'default' }, spec: {} };
+      await askUntil(
+        'the other webhook refuses quotas',
+        () => lab.admin.create(RESOURCE_QUOTAS, probe, { dryRun: true }).then(() => 'created', describeError),
+        (answer) => answer.includes(PLATFORM_TEAM),
+      );
+    },
+    putRight: async () => {
+      await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: OTHERS });
+      await webhooks.putBack();
+    },
+    told: PLATFORM_TEAM,
+  },
+  'a missing permission': {
+    arrange: async () => {
+      await setVerbs((verbs) => verbs.filter((verb) => verb !== 'create'));
+      await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.raise), { ...ROLE_OF_RAISE, allowed: false });
+    },
+    putRight: async () => {
+      await setVerbs((verbs) => [...verbs, 'create']);
+      await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.raise), { ...ROLE_OF_RAISE, allowed: true });
+    },
+    told: 'cannot create resource "resourcequotas"',
+  },
+  'no refusal at all': {
+    arrange: () => webhooks.remove(),
+    putRight: () => webhooks.putBack(),
+    told: 'the guard does not stand before this namespace',
+  },
+  'nobody, since the guard is down': {
+    arrange: () => lab.cluster.killGuard(),
+    putRight: () => lab.cluster.startGuard(),
+    told: 'failed calling webhook',
+  },
+};
+
+test.each(Object.entries(ANSWERS))(
+  'the webhook’s proof is answered by %s: no raise',
+  async (what, answer) => {
+    await expectNoRaise(lab, nameOf(what), answer);
+  },
+);

@@ -1,0 +1,321 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ANNOTATION, KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
+import {
+  EVENTS,
+  NAMESPACES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from '../../../functions/kubernetes/resources.ts';
+import { FULL_VMIS, newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { breaches, wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { bindRole, untilAllowed } from '../../support/roles.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+
+const TENANT_ADMIN = { name: 'tenant-admin', groups: ['tenant-admins'] };
+const CLUSTER_ADMIN = { name: 'cluster-admin', groups: ['cluster-admins'] };
+const MERGE = 'application/merge-patch+json';
+/** What the guard says of everything that must wait. */
+const MUST_WAIT = /must wait: its quotas are raised for the live migration of mig0 .* try again then/;
+
+let lab: Lab;
+/** Deleted while it is locked: that takes the namespace controller 5 s, and the other tests go on meanwhile. */
+let deleted: Tenant;
+let asTenant: (request: ApiRequest) => Promise<ApiAnswer>;
+/** May write namespaces, and is no break-glass user at first. */
+let asClusterAdmin: (request: ApiRequest) => Promise<ApiAnswer>;
+
+beforeAll(async () => {
+  lab = await startLab({ env: { STALL_SECONDS: '30' } });
+  const { controlPlane } = lab.cluster;
+  asTenant = apiRequests(await controlPlane.kubeconfigForUser(TENANT_ADMIN));
+  asClusterAdmin = apiRequests(await controlPlane.kubeconfigForUser(CLUSTER_ADMIN));
+  await bindRole(lab.admin, {
+    role: 'tenant-admin',
+    user: TENANT_ADMIN.name,
+    rules: [
+      {
+        apiGroups: [''],
+        resources: ['pods', 'pods/resize', 'pods/ephemeralcontainers', 'resourcequotas'],
+        verbs: ['*'],
+      },
+    ],
+  });
+  await bindRole(lab.admin, {
+    role: 'namespace-writer',
+    user: CLUSTER_ADMIN.name,
+    rules: [
+      {
+        apiGroups: [''],
+        resources: ['namespaces', 'namespaces/status', 'namespaces/finalize'],
+        verbs: ['get', 'update', 'patch'],
+      },
+    ],
+  });
+  await untilAllowed(lab.admin, TENANT_ADMIN.name, { verb: 'create', resource: 'pods', allowed: true });
+  await untilAllowed(lab.admin, CLUSTER_ADMIN.name, { verb: 'patch', resource: 'namespaces', allowed: true });
+  ({ tenant: deleted } = await lockedTenant('deleted-while-locked'));
+  // The controller would wait for half of the pods' grace period.
+  await lab.admin.delete(VMIS, { namespace: deleted.name, name: 'vm0' });
+  await lab.admin.delete(NAMESPACES, { name: deleted.name });
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+const podOf = (name: string): { metadata: { name: string }; spec: object } => ({
+  metadata: { name },
+  spec: {
+    terminationGracePeriodSeconds: 0,
+    containers: [
+      {
+        name: 'main',
+        image: 'main',
+        resources: { requests: { cpu: '10m', memory: '1Mi' }, limits: { cpu: '10m', memory: '1Mi' } },
+      },
+    ],
+  },
+});
+
+const inNamespace = (namespace: string, rest: string): string => `/api/v1/namespaces/${namespace}/${rest}`;
+
+const createPod = (namespace: string, name: string): Promise<ApiAnswer> =>
+  asTenant({ method: 'POST', path: inNamespace(namespace, 'pods'), body: podOf(name) });
+
+/** Locked and raised, its target pod admitted, and nobody lowers it before the result is called. */
+async function lockedTenant(name: string): Promise<{ tenant: Tenant; release: () => void }> {
+  const tenant = await newTenant(lab, { name });
+  expect(await createPod(name, 'before')).toMatchObject({ code: 201 });
+  const { items: quotas } = await lab.admin.list(RESOURCE_QUOTAS, { namespace: name });
+  expect(quotas).toHaveLength(1);
+  const release = lab.hold(name, 'mtq-lower');
+  await tenant.migrate();
+  await tenant.history.until('the migration is through', () => tenant.isThrough());
+  expect(tenant.history.isLocked()).toBe(true);
+  expect(wasRaised(tenant.history)).toBe(true);
+  return { tenant, release };
+}
+
+describe('while a namespace is locked', () => {
+  const name = 'locked';
+  let tenant: Tenant;
+  let release: () => void;
+
+  beforeAll(async () => {
+    ({ tenant, release } = await lockedTenant(name));
+  });
+
+  const RESIZE = {
+    spec: { containers: [{ name: 'main', resources: { requests: { cpu: '5m' }, limits: { cpu: '5m' } } }] },
+  };
+  const QUOTA = { metadata: { name: 'another' }, spec: { hard: { pods: '1' } } };
+  const RAISE = { spec: { hard: { pods: '100' } } };
+
+  const AS_TENANT: Readonly<Record<string, ApiRequest>> = {
+    'a pod': { method: 'POST', path: inNamespace(name, 'pods'), body: podOf('during') },
+    "a pod's resize": {
+      method: 'PATCH',
+      path: inNamespace(name, 'pods/before/resize'),
+      body: RESIZE,
+      contentType: 'application/strategic-merge-patch+json',
+    },
+    "a pod's deadline": {
+      method: 'PATCH',
+      path: inNamespace(name, 'pods/before'),
+      body: { spec: { activeDeadlineSeconds: 60 } },
+      contentType: MERGE,
+    },
+    "a pod's word that it is a migration's": {
+      method: 'PATCH',
+      path: inNamespace(name, 'pods/before'),
+      body: { metadata: { labels: { [KUBEVIRT.migrationJobUID]: 'any' } } },
+      contentType: MERGE,
+    },
+    'a new quota': { method: 'POST', path: inNamespace(name, 'resourcequotas'), body: QUOTA },
+    "a quota's change": {
+      method: 'PATCH',
+      path: inNamespace(name, 'resourcequotas/quota'),
+      body: RAISE,
+      contentType: MERGE,
+    },
+    "a quota's label": {
+      method: 'PATCH',
+      path: inNamespace(name, 'resourcequotas/quota'),
+      body: { metadata: { labels: { [LABEL.raised]: null } } },
+      contentType: MERGE,
+    },
+    "a quota's end": { method: 'DELETE', path: inNamespace(name, 'resourcequotas/quota') },
+    "all quotas' end": { method: 'DELETE', path: inNamespace(name, 'resourcequotas') },
+  };
+
+  test.each(Object.entries(AS_TENANT))(
+    '%s is refused to the tenant, who is told why and for how long',
+    async (_what, request) => {
+      const { code, body } = await asTenant(request);
+      expect(code).toBe(403);
+      expect(body['message']).toMatch(MUST_WAIT);
+    },
+  );
+
+  test("a pod that says it is the migration's is refused to whoever is not KubeVirt", async () => {
+    const [vmi] = (await lab.admin.list(VMIS, { namespace: name })).items;
+    const labels = {
+      [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher,
+      [KUBEVIRT.createdBy]: vmi?.metadata.uid ?? '',
+      [KUBEVIRT.migrationJobUID]: tenant.migration()?.metadata.uid ?? '',
+    };
+    const pod = podOf('disguised');
+    const body = { ...pod, metadata: { ...pod.metadata, labels } };
+    const answer = await asTenant({ method: 'POST', path: inNamespace(name, 'pods'), body });
+    expect(answer).toMatchObject({ code: 403 });
+    expect(answer.body['message']).toMatch(MUST_WAIT);
+  });
+
+  test.each<[string, string, () => Record<string, string>]>([
+    ["a new VM's pod", 'late', () => ({})],
+    [
+      // Nobody looks at the labels in the template of a VirtualMachineInstanceReplicaSet, and the launcher gets them all.
+      "that of one labelled with the migration's UID",
+      'disguised',
+      () => ({ [KUBEVIRT.migrationJobUID]: tenant.migration()?.metadata.uid ?? '' }),
+    ],
+  ])('%s is refused to KubeVirt too, and the VMI says why', async (_what, vm, labels) => {
+    const small = { requests: { cpu: '1m', memory: '1Mi' } };
+    const wish = { namespace: name, name: vm, labels: labels(), memory: '1Mi', resources: small };
+    await lab.admin.create(FULL_VMIS, newVirtualMachineInstance(wish));
+    await tenant.history.until('KubeVirt is told why', (history) =>
+      history
+        .of(EVENTS)
+        .some(({ involvedObject, message }) =>
+          [involvedObject.name === vm, MUST_WAIT.test(message ?? '')].every(Boolean),
+        ),
+    );
+  });
+
+  const NAMESPACE = `/api/v1/namespaces/${name}`;
+  const withoutLabel = { metadata: { labels: { [LABEL.locked]: null } } };
+  const withoutLock = { metadata: { annotations: { [ANNOTATION.lock]: null } } };
+  const withAttempt = { metadata: { annotations: { [ANNOTATION.lastAttempt]: '{}' } } };
+
+  test.each([
+    ['the label', NAMESPACE, withoutLabel],
+    ['the lock', NAMESPACE, withoutLock],
+    ['both', NAMESPACE, { metadata: { ...withoutLabel.metadata, ...withoutLock.metadata } }],
+    ['the record of the last attempt', NAMESPACE, withAttempt],
+    ['the label, by the status subresource', `${NAMESPACE}/status`, withoutLabel],
+    ['the lock, by the status subresource', `${NAMESPACE}/status`, withoutLock],
+  ])('%s may not be changed by who may write namespaces', async (_what, path, body) => {
+    const answer = await asClusterAdmin({ method: 'PATCH', path, body, contentType: MERGE });
+    expect(answer).toMatchObject({ code: 403 });
+    expect(answer.body['message']).toContain('may only be changed by managed-tenant-quota');
+  });
+
+  test('nor by the finalize subresource', async () => {
+    const { object } = await lab.admin.get(NAMESPACES, { name });
+    const { [LABEL.locked]: _label, ...labels } = object.metadata.labels ?? {};
+    const body = { ...object, metadata: { ...object.metadata, labels } };
+    const answer = await asClusterAdmin({ method: 'PUT', path: `${NAMESPACE}/finalize`, body });
+    expect(answer).toMatchObject({ code: 403 });
+  });
+
+  test('everything else of a namespace may be changed', async () => {
+    const body = { metadata: { annotations: { note: 'hello' } } };
+    expect(
+      await asClusterAdmin({ method: 'PATCH', path: NAMESPACE, body, contentType: MERGE }),
+    ).toMatchObject({ code: 200 });
+    const back = { metadata: { annotations: { note: null } } };
+    expect(
+      await asClusterAdmin({ method: 'PATCH', path: NAMESPACE, body: back, contentType: MERGE }),
+    ).toMatchObject({ code: 200 });
+  });
+
+  test("a kubelet's and the quota controller's status updates pass", async () => {
+    const pod = await lab.admin.patch(
+      PODS,
+      { namespace: name, name: 'before' },
+      { merge: { status: { message: 'seen' } }, subresource: 'status' },
+    );
+    expect(pod.object.status).toMatchObject({ message: 'seen' });
+    // It counts the source pod out, which ended while the namespace was locked.
+    await tenant.history.until(
+      'the quota controller counts',
+      (history) => history.isLocked() && countedPods(tenant) === '2',
+    );
+  });
+
+  test('afterwards the tenant may do all of it again, and nothing came in meanwhile', async () => {
+    release();
+    await tenant.untilUnlocked();
+    // The API server judges by its own watches, which may be a moment behind ours.
+    await askUntil(
+      'a pod of the tenant gets in',
+      () => createPod(name, 'after'),
+      ({ code }) => code === 201,
+    );
+    await expectAsBefore(lab.admin, tenant);
+    const change = { spec: { hard: { pods: '11' } } };
+    const quota = {
+      method: 'PATCH',
+      path: inNamespace(name, 'resourcequotas/quota'),
+      body: change,
+      contentType: MERGE,
+    } as const;
+    expect(await asTenant(quota)).toMatchObject({ code: 200 });
+  });
+});
+
+test('break-glass: the lock is taken off by hand, and the quota is put back all the same', async () => {
+  const { tenant, release } = await lockedTenant('break-glass');
+  const { history, name, before } = tenant;
+  await bindRole(lab.admin, { role: 'mtq-break-glass', user: CLUSTER_ADMIN.name });
+  await untilAllowed(lab.admin, CLUSTER_ADMIN.name, {
+    verb: 'override',
+    group: 'mtq.kubevirt.io',
+    resource: 'locks',
+    allowed: true,
+  });
+  const body = { metadata: { labels: { [LABEL.locked]: null }, annotations: { [ANNOTATION.lock]: null } } };
+  const answer = await asClusterAdmin({
+    method: 'PATCH',
+    path: `/api/v1/namespaces/${name}`,
+    body,
+    contentType: MERGE,
+  });
+  expect(answer).toMatchObject({ code: 200 });
+
+  await history.until('the quota is as it was', () => {
+    const quota = history.latest(RESOURCE_QUOTAS);
+    const { hard } = before.quotas[0]?.spec ?? {};
+    return [
+      JSON.stringify(quota?.spec.hard) === JSON.stringify(hard),
+      JSON.stringify(quota?.status?.hard) === JSON.stringify(hard),
+      quota?.metadata.labels?.[LABEL.raised] === undefined,
+    ].every(Boolean);
+  });
+  release();
+  await history.until('the VMMRQ says so', () => {
+    const { conditions = [], originalBlockingResourceQuotas } = history.latest(VMMRQS)?.status ?? {};
+    const isFalse = (type: string): boolean =>
+      conditions.find((one) => one.type === type)?.status === 'False';
+    return [isFalse('Locked'), isFalse('Raised'), originalBlockingResourceQuotas?.length === 0].every(
+      Boolean,
+    );
+  });
+  expect(history.locks()).toHaveLength(1);
+  // What nobody can help: between the hand and the repair the namespace is not guarded.
+  expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
+});
+
+test('a locked namespace can be deleted, and is gone', async () => {
+  await deleted.history.until(
+    'the namespace is gone, and its quota',
+    (history) => history.isGone(NAMESPACES) && history.isGone(RESOURCE_QUOTAS),
+  );
+  expect(deleted.history.locks()).toHaveLength(1);
+});

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { CERTIFICATES_SECRET } from '../../../webhook/tls/certificates.ts';
+import { SECRETS } from '../../../webhook/tls/resources.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { WITH_WEBHOOKS } from '../../support/wall.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab({ wall: WITH_WEBHOOKS });
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+test('a certificate that cannot be used when the guard starts is made anew in its Secret', async () => {
+  const { admin, cluster } = lab;
+  const at = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
+  await cluster.killGuard();
+  await admin.patch(SECRETS, at, { merge: { data: { 'tls.crt': '' } } });
+  await cluster.startGuard();
+  const { object } = await admin.get(SECRETS, at);
+  expect(object.data?.['tls.crt']).not.toBe('');
+});

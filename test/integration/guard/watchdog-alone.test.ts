@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
+import { auditLog, whatOf } from '../../support/audit.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { newTenant } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab({ env: { LOCK_SECONDS: '10', OVERDUE_SECONDS: '1' } });
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+test('no function and no quota controller: the watchdog puts spec and status back by itself, and unlocks', async () => {
+  const tenant = await newTenant(lab, { name: 'alone' });
+  const { controlPlane } = lab.cluster;
+  const again = lab.hold(tenant.name, 'mtq-lower', 'mtq-unlock');
+  await tenant.migrate();
+  await tenant.history.until('it is raised', () => wasRaised(tenant.history));
+  await controlPlane.pauseControllerManager();
+  await tenant.untilUnlocked();
+  controlPlane.resumeControllerManager();
+  again();
+
+  const repairs = (await auditLog(controlPlane, lab.admin))
+    .filter(({ user }) => user.username === userOf(SERVICE_ACCOUNT.guard))
+    .filter(({ responseStatus, verb }) => verb === 'update' && responseStatus?.code === 200)
+    .filter(({ objectRef }) => [objectRef?.namespace, objectRef?.name].includes(tenant.name))
+    .map(whatOf);
+  expect(repairs).toEqual([
+    'update resourcequotas',
+    'update resourcequotas/status',
+    'update resourcequotas',
+    'update namespaces',
+  ]);
+  await expectAsBefore(lab.admin, tenant);
+});

@@ -1,0 +1,97 @@
+import { expect, test } from '@jest/globals';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { runDemo } from '../../../hack/demo/demo.ts';
+import { SCENARIOS } from '../../../hack/demo/scenarios.ts';
+import type { ApiServerSource, KnativeService, Trigger } from '../../cluster/eventing/manifests.ts';
+
+/** Long enough for the steps before the broken one; nothing that is broken here comes right by waiting. */
+const DEADLINE_MS = 15_000;
+const ONE = SCENARIOS.slice(0, 1);
+/** The guard asks for what events lost: not in this test, which is about the events. */
+const ENV = { SWEEP_SECONDS: '3600' };
+
+interface Breakage {
+  readonly change: (objects: KubernetesObject[]) => void;
+  /** The first step that never happens. */
+  readonly wantStep: string;
+  /** What should have woken it, and what came instead. */
+  readonly wantMessage: RegExp;
+}
+
+const BREAKAGES: Record<string, Breakage> = {
+  'a Trigger that filters for what nobody sends': {
+    change: (objects) => {
+      const { spec } = find<Trigger>(objects, 'Trigger', 'mtq-raise');
+      spec.filters = [{ exact: { type: 'io.kubevirt.mtq.namespace.shut' } }];
+    },
+    wantStep: 'raise',
+    wantMessage: /woken by io\.kubevirt\.mtq\.namespace\.locked, .*Trigger mtq-raise.* delivered no event/,
+  },
+  "a Service with another step's STEP": {
+    change: (objects) => {
+      const { spec } = find<KnativeService>(objects, 'Service', 'lock');
+      const env = spec.template.spec.containers[0]?.env ?? [];
+      for (const variable of env) if (variable.name === 'STEP') variable.value = 'raise';
+    },
+    wantStep: 'lock',
+    wantMessage:
+      /woken by io\.kubevirt\.mtq\.migration\.feasible, .*answered 400, dead letter.*wakes none of: raise/,
+  },
+  'a source whose selector matches no migration': {
+    change: (objects) => {
+      const { spec } = find<ApiServerSource>(objects, 'ApiServerSource', 'mtq');
+      for (const resource of spec.resources) {
+        if (resource.kind !== 'VirtualMachineInstanceMigration') continue;
+        resource.selector = { matchLabels: { 'kubevirt.io/vmi-name': 'nobody' } };
+      }
+    },
+    wantStep: 'feasibility',
+    wantMessage:
+      /woken by VirtualMachineInstanceMigration add, .*Trigger mtq-feasibility.* delivered no event/,
+  },
+};
+
+function find<T>(objects: readonly KubernetesObject[], kind: string, name: string): T {
+  const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
+  if (found === undefined) throw new Error(`the manifests have no ${kind} ${name}`);
+  return found as T;
+}
+
+test('the manifests as they are: the same scenario gets to its end, and every check holds', async () => {
+  const { out, told } = paper();
+
+  const result = await runDemo({ out, scenarios: ONE, deadlineMs: 4 * DEADLINE_MS, idleMs: 500 });
+
+  expect({ ...result, wrong: result.findings.flatMap(({ wrong }) => wrong), told: told() }).toMatchObject({
+    ok: true,
+    scenarios: ONE.map(({ name }) => ({ scenario: name })),
+    wrong: [],
+    running: [],
+  });
+});
+
+test.each(Object.entries(BREAKAGES))('%s: the demo fails at exactly that step', async (_name, breakage) => {
+  const { change, wantStep, wantMessage } = breakage;
+  const { out, told } = paper();
+
+  const result = await runDemo({
+    out,
+    change,
+    scenarios: ONE,
+    deadlineMs: DEADLINE_MS,
+    idleMs: 500,
+    env: ENV,
+  });
+
+  expect(result).toMatchObject({
+    ok: false,
+    scenarios: [{ stop: { station: wantStep, message: expect.stringMatching(wantMessage) } }],
+  });
+  expect(told()).toContain(`stopped at ${wantStep} in namespace one-quota`);
+});
+
+/** Takes down what the demo tells. */
+function paper(): { out: { write(text: string): void }; told: () => string } {
+  const pieces: string[] = [];
+  return { out: { write: (text) => void pieces.push(text) }, told: () => pieces.join('') };
+}

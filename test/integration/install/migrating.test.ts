@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { untilServed } from '../../cluster/served.ts';
+import { expectAtRest } from '../../support/at-rest.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { newTenant, type Tenant } from '../../support/tenant.ts';
+
+/** The incumbent's own object, as far as anybody can see that it is there. */
+const MTQS: ResourceType = {
+  apiVersion: 'mtq.kubevirt.io/v1alpha1',
+  kind: 'MTQ',
+  plural: 'mtqs',
+  namespaced: false,
+};
+const CRDS: ResourceType = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+const CRD = {
+  metadata: { name: 'mtqs.mtq.kubevirt.io' },
+  spec: {
+    group: 'mtq.kubevirt.io',
+    scope: 'Cluster',
+    names: { kind: 'MTQ', listKind: 'MTQList', plural: 'mtqs', singular: 'mtq' },
+    versions: [
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+} as New<KubernetesObject>;
+
+let lab: Lab;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  lab = await startLab({ env: { SWEEP_SECONDS: '1' } });
+  await lab.admin.create(CRDS, CRD);
+  await untilServed(lab.admin, MTQS);
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+test('beside the incumbent nothing is locked, and the tenant reads why', async () => {
+  await lab.admin.create(MTQS, { metadata: { name: 'mtq' } });
+  tenant = await newTenant(lab, { name: 'theirs' });
+  await tenant.migrate();
+  for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {
+    await tenant.history.until(`it is told on the ${kind}`, (history) =>
+      history
+        .of(EVENTS)
+        .some(({ involvedObject, message = '' }) =>
+          [involvedObject.kind === kind, message.includes('MTQ object mtq')].every(Boolean),
+        ),
+    );
+  }
+  expect(tenant.history.locks()).toEqual([]);
+});
+
+test('when it is gone the same migration gets through, by the same VMMRQ', async () => {
+  const before = tenant.history.latest(VMMRQS);
+  await lab.admin.delete(MTQS, { name: 'mtq' });
+  await tenant.untilThrough();
+  const after = tenant.history.latest(VMMRQS);
+  expect([after?.metadata.uid, after?.spec]).toEqual([before?.metadata.uid, before?.spec]);
+  await expectAtRest(lab.admin, tenant);
+});

@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
+import { renderDefault } from '../../cluster/cluster.ts';
+import { temporaryFolder, type TemporaryFolder } from '../../cluster/controlplane/exit.ts';
+
+const run = promisify(execFile);
+const root = process.cwd();
+const { version, scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  version: string;
+  scripts: Record<string, string>;
+};
+
+let folder: TemporaryFolder;
+beforeAll(() => {
+  folder = temporaryFolder('mtq-releasing-');
+});
+afterAll(() => folder.remove());
+
+describe('npm run pack', () => {
+  const IMAGE = `registry.example:5000/team/mtq@sha256:${'0123456789abcdef'.repeat(4)}`;
+  const env = { ...process.env, IMAGE };
+  let tree: string;
+  let out: string;
+  const read = (path: string): string => readFileSync(join(out, path), 'utf8');
+
+  beforeAll(async () => {
+    // A copy, since it builds: the other tests use this tree's dist.
+    tree = join(folder.path, 'tree');
+    out = join(folder.path, 'release');
+    const left = ['node_modules', '.git', 'dist', 'out', 'coverage'].map((name) => join(root, name));
+    cpSync(root, tree, { recursive: true, filter: (path) => !left.includes(path) });
+    symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+    await run('bash', ['hack/pack.sh', out], { cwd: tree, env });
+  });
+
+  test('makes the package, the manifests, the SBOM, and checksums that hold', async () => {
+    const sums = read('SHA256SUMS').trimEnd().split('\n');
+    const files = sums.map((line) => line.replace(/^[0-9a-f]{64} {2}/, ''));
+    const chart = files.filter((path) => path.startsWith('manifests/chart/'));
+    expect(chart).toContain('manifests/chart/Chart.yaml');
+    expect(files.filter((path) => !chart.includes(path))).toEqual([
+      `managed-tenant-quota-knative-${version}.tgz`,
+      'manifests/managed-tenant-quota.yaml',
+      'sbom.cdx.json',
+    ]);
+    await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: out });
+    const { stdout } = await run('find', ['.', '-type', 'f'], { cwd: out });
+    expect(stdout.trimEnd().split('\n')).toHaveLength(files.length + 1);
+  });
+
+  test('renders config/default with this image', async () => {
+    const text = JSON.stringify(parseAllDocuments(read('manifests/managed-tenant-quota.yaml')));
+    const ours = JSON.stringify(await renderDefault()).replaceAll(/"image":"[^"]*"/g, `"image":"${IMAGE}"`);
+    expect(JSON.parse(text)).toEqual(JSON.parse(ours));
+    expect(parse(read('manifests/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
+    expect(parse(read('manifests/chart/values.yaml'))).toEqual({ image: IMAGE });
+  });
+
+  test('lists in the SBOM every package that is in the bundle, and no tool', async () => {
+    const { stdout: licenses } = await run(
+      'tar',
+      ['-xzOf', `managed-tenant-quota-knative-${version}.tgz`, 'package/dist/THIRD-PARTY-LICENSES'],
+      { cwd: out, maxBuffer: 10_000_000 },
+    );
+    const bundled = [...licenses.matchAll(/^==== (\S+) (\d\S*) \(/gm)].map(
+      ([, name = '', at = '']) => `pkg:npm/${name.replace('@', '%40')}@${at}`,
+    );
+    const sbom = JSON.parse(read('sbom.cdx.json')) as {
+      bomFormat: string;
+      metadata: { component: object };
+      components: { name: string; purl: string }[];
+    };
+    expect(sbom).toMatchObject({
+      bomFormat: 'CycloneDX',
+      metadata: { component: { name: 'managed-tenant-quota-knative', version } },
+    });
+    expect(bundled.length).toBeGreaterThan(50);
+    expect(sbom.components.map(({ purl }) => purl)).toEqual(expect.arrayContaining(bundled));
+    expect(sbom.components.map(({ name }) => name)).not.toContain('eslint');
+  });
+
+  test('without an image makes nothing, and says how to name one', async () => {
+    const failed = run('bash', ['hack/pack.sh', `${out}-without`], { cwd: tree, env: { ...env, IMAGE: '' } });
+    await expect(failed).rejects.toThrow('IMAGE is not set');
+  });
+
+  test('leaves a folder alone that is not empty', async () => {
+    const failed = run('bash', ['hack/pack.sh', out], { cwd: tree, env });
+    await expect(failed).rejects.toThrow(`${basename(out)} is not empty`);
+  });
+});
+
+describe('npm version', () => {
+  const NOTES = '- One thing.\n\n## 0.1.0 (2026-01-01)\n\n- Older.\n';
+  let clone: string;
+  const git = async (...args: readonly string[]): Promise<string> =>
+    (await run('git', ['-C', clone, ...args])).stdout.trim();
+  const write = (changelog: string): void => writeFileSync(join(clone, 'CHANGELOG.md'), changelog);
+
+  beforeEach(async () => {
+    clone = join(folder.path, `clone-${String(performance.now())}`);
+    mkdirSync(join(clone, 'hack'), { recursive: true });
+    cpSync('hack/changelog.mjs', join(clone, 'hack/changelog.mjs'));
+    const package_ = { name: 'some', version: '0.1.0', scripts: { version: scripts['version'] } };
+    writeFileSync(join(clone, 'package.json'), JSON.stringify(package_));
+    write(`# Changelog\n\n## Unreleased\n\n${NOTES}`);
+    await git('init', '--quiet');
+    for (const [key, value] of [
+      ['user.name', 'somebody'],
+      ['user.email', 'somebody@example.com'],
+    ] as const)
+      await git('config', key, value);
+  });
+
+  async function bump(): Promise<void> {
+    await git('add', '.');
+    await git('commit', '--quiet', '--message', 'first');
+    await run('npm', ['version', 'minor'], { cwd: clone });
+  }
+
+  test('makes of what is unreleased the entry of the version, in the commit that it tags', async () => {
+    await bump();
+    const changelog = await git('show', 'v0.2.0:CHANGELOG.md');
+    const [day] = /\d{4}-\d\d-\d\d/.exec(changelog) ?? [];
+    expect(changelog).toBe(`# Changelog\n\n## Unreleased\n\n## 0.2.0 (${day ?? ''})\n\n${NOTES.trimEnd()}`);
+    expect(JSON.parse(await git('show', 'v0.2.0:package.json'))).toMatchObject({ version: '0.2.0' });
+    expect(await git('status', '--porcelain')).toBe('');
+  });
+
+  test('tags nothing when nothing is unreleased', async () => {
+    write('# Changelog\n\n## Unreleased\n\n## 0.1.0 (2026-01-01)\n\n- Older.\n');
+    await expect(bump()).rejects.toThrow("nothing under '## Unreleased'");
+    expect(await git('tag')).toBe('');
+  });
+});
+
+test('a release is tested: `npm version` runs the tests first', () => {
+  expect(scripts['preversion']).toBe('npm test');
+});

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { raisedQuota } from '../../../functions/domain/quota/grant.ts';
+import { LOCK_VERSION, withLock, type Lock } from '../../../functions/domain/lock.ts';
+import { EVENT, REASON, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { connect } from '../../../functions/kubernetes/client.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { expectAtRest, expectInTime } from '../../support/at-rest.ts';
+import { wasRaised, wasSpecRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { newTenant } from '../../support/tenant.ts';
+
+const LOCK_SECONDS = 8;
+
+let lab: Lab;
+
+/** With a VMMRQ of before the policy: what it gives must not count. */
+beforeAll(async () => {
+  lab = await startLab({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
+  await orGone(lab.admin.delete(POLICY_BINDINGS, { name: 'mtq-reserved-namespaces' }));
+  const itCounts = await policiesInForce(lab.admin);
+  await itCounts();
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+test('a blocked migration and a VMMRQ that would do: told, never locked, whatever anybody forges', async () => {
+  const tenant = await newTenant(lab, { name: 'openshift-vms' });
+  const { name: namespace, history } = tenant;
+  const { metadata } = await tenant.migrate();
+  await tenant.untilBlocked();
+  await lab.lines.until('it is told', () =>
+    lab.lines.items.some((line) => line.namespace === namespace && line.reason === REASON.reservedNamespace),
+  );
+  const migrations = [{ name: metadata.name, uid: metadata.uid }];
+  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, migrations, cause: 'x' });
+  await lab.forge({ type: EVENT.namespaceLocked, from: 'forger', namespace, token: 'x', migrations });
+  expect(history.locks()).toEqual([]);
+  expect(wasSpecRaised(history)).toBe(false);
+  await expectAsBefore(lab.admin, tenant);
+});
+
+test('locked and raised there all the same, by hand: put back, and free, in time', async () => {
+  const tenant = await newTenant(lab, { name: 'knative-vms' });
+  const { name: namespace, history, before } = tenant;
+  const [quota] = before.quotas;
+  if (quota === undefined) throw new Error('there is no quota');
+  const now = Date.now();
+  const lock: Lock = {
+    v: LOCK_VERSION,
+    token: 'by-hand',
+    acquiredAt: new Date(now).toISOString(),
+    expiresAt: new Date(now + LOCK_SECONDS * 1_000).toISOString(),
+    migrations: [],
+    quotas: [{ name: quota.metadata.name, uid: quota.metadata.uid }],
+  };
+  await lab.admin.replace(NAMESPACES, withLock(before.namespace, lock));
+  const { items: vmmrqs } = await lab.admin.list(VMMRQS, { namespace });
+  const raised = raisedQuota(quota, { token: lock.token, migrations: [], vmmrqs, now });
+  if (raised === undefined) throw new Error('nothing is given');
+  // Only ours may write a record.
+  const account = { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.raise };
+  const asRaise = connect(await lab.cluster.controlPlane.kubeconfigFor(account), 'test');
+  await asRaise.replace(RESOURCE_QUOTAS, raised);
+  await history.until('it is raised', wasRaised);
+  await tenant.untilUnlocked();
+  expectInTime(tenant, LOCK_SECONDS);
+  await expectAtRest(lab.admin, tenant);
+});

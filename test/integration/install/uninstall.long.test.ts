@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { REPAIR_MS } from '../../../functions/domain/verdict/attempt.ts';
+import { grantOf } from '../../../functions/domain/quota/grant.ts';
+import { lockOf } from '../../../functions/domain/lock.ts';
+import { LABEL, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
+import type { ResourceQuota } from '../../../functions/domain/objects.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { breaches, wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { losses, to, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { Measured } from '../../support/measured.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
+import { CLUSTER_ROLE_BINDINGS, untilAllowed } from '../../support/roles.ts';
+import { tearOut } from '../../support/tear-out.ts';
+import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
+
+const LOCK_SECONDS = 8;
+const ENV = {
+  LOCK_SECONDS: String(LOCK_SECONDS),
+  STALL_SECONDS: '3',
+  SWEEP_SECONDS: '1',
+  OVERDUE_SECONDS: '1',
+};
+
+let lab: Lab;
+let lost: ReturnType<typeof losses>;
+const measured = new Measured('until free');
+
+beforeAll(async () => {
+  lab = await startLab({ env: ENV });
+  lost = losses(lab);
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+});
+
+async function marked(): Promise<string[]> {
+  const [namespaces, quotas] = await Promise.all([
+    lab.admin.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` }),
+    lab.admin.list(RESOURCE_QUOTAS, { labelSelector: `${LABEL.raised}=true` }),
+  ]);
+  return [...namespaces.items, ...quotas.items].map(({ metadata }) => metadata.name);
+}
+
+describe('somebody removes everything in the middle of a release', () => {
+  let tenant: Tenant;
+  let left: ResourceQuota | undefined;
+
+  beforeAll(async () => {
+    tenant = await newTenant(lab, { name: 'torn-out' });
+    // The tearing out takes as long as `raise` has patience: it must not be over by then.
+    lost.set(tenant.name, WHAT_ENDS_A_LOCK);
+    await refuseTargets(lab, tenant);
+    await tenant.history.until('it is raised', () => wasRaised(tenant.history));
+    await tearOut(lab);
+    left = (await lab.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name })).items[0];
+  });
+
+  test('what is left: a raised quota that says what it was, and a locked namespace where nobody refuses', async () => {
+    const state = left === undefined ? undefined : grantOf(left);
+    const { pods: _pods, ...original } = fullFor(1);
+    expect(state).toMatchObject({ kind: 'held', grant: { original } });
+    const { object } = await lab.admin.get(NAMESPACES, { name: tenant.name });
+    expect(lockOf(object)).toMatchObject({ kind: 'held', labelled: true });
+    expect(breaches(tenant.history)).toEqual([]);
+  });
+
+  test('installed again: the guard alone puts it back', async () => {
+    lost.clear();
+    await lab.cluster.installAgain();
+    const began = performance.now();
+    await lab.cluster.startGuard();
+    await tenant.history.until('it is unlocked', (history) => !history.isLocked());
+    const ms = performance.now() - began;
+    measured.add('torn out, from when it is installed again', ms / 1_000);
+    // I3, where no guard ran: from its return.
+    expect(ms).toBeLessThan(LOCK_SECONDS * 1_000 + REPAIR_MS);
+    const { items } = await lab.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name });
+    expect(items.map(({ spec }) => spec.hard)).toEqual([fullFor(1)]);
+    await expectAtRest(lab.admin, tenant);
+  });
+});
+
+/** The commands of docs/operations.md, and what each of them does here. */
+const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
+  'kubectl delete clusterrolebinding mtq-lock': async () => {
+    await lab.admin.delete(CLUSTER_ROLE_BINDINGS, { name: 'mtq-lock' });
+    // It counts a moment later. Whoever is locked until then, the next command waits for.
+    const access = { verb: 'update', resource: 'namespaces', allowed: false };
+    await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.lock), access);
+  },
+  [[
+    'until [ -z "$(kubectl get namespace -l mtq.kubevirt.io/locked=true -o name',
+    '              kubectl get resourcequota -A -l mtq.kubevirt.io/raised=true -o name)" ]; do sleep 1; done',
+  ].join('\n')]: () => askUntil('nothing is locked or raised', marked, (names) => names.length === 0),
+  'kubectl delete -k config/default': () => tearOut(lab),
+};
+
+describe('the documented way, in the middle of releases', () => {
+  let raised: Tenant;
+  let locked: Tenant;
+  let blocked: Tenant;
+
+  beforeAll(async () => {
+    [raised, locked, blocked] = await Promise.all([
+      newTenant(lab, { name: 'raised' }),
+      newTenant(lab, { name: 'locked' }),
+      newTenant(lab, { name: 'blocked' }),
+    ]);
+    const go = lab.hold(blocked.name, 'mtq-lock');
+    lost.set(locked.name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+    await Promise.all([refuseTargets(lab, raised), locked.migrate(), blocked.migrate()]);
+    await raised.history.until('it is raised', () => wasRaised(raised.history));
+    await locked.history.until('it is locked', (history) => history.isLocked());
+    await blocked.untilBlocked();
+    expect(await marked()).not.toEqual([]);
+    for (const command of Object.values(COMMANDS)) {
+      await command();
+      // What was on its way to `lock` arrives when it may no longer lock.
+      go();
+    }
+  });
+
+  test('is what docs/operations.md says', () => {
+    const docs = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+    const section = docs.split('\n## ').find((part) => part.startsWith('Uninstall'));
+    const [, block] = section?.split(/```(?:sh)?\n/) ?? [];
+    const said = block
+      ?.split('\n')
+      .filter((line) => !line.startsWith('#'))
+      .join('\n')
+      .trim();
+    expect(said).toBe(Object.keys(COMMANDS).join('\n'));
+  });
+
+  test('nothing is left raised or locked', async () => {
+    for (const tenant of [raised, locked]) {
+      await untilOver(tenant);
+      measured.add(`the documented way, ${tenant.name}`, expectInTime(tenant, LOCK_SECONDS));
+      await expectAtRest(lab.admin, tenant);
+    }
+    expect(await marked()).toEqual([]);
+  });
+
+  test('whoever was to be locked after the first command never was', async () => {
+    expect(blocked.history.locks()).toEqual([]);
+    await expectAtRest(lab.admin, blocked);
+  });
+});

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { POLICY, PROOF_QUOTA, PROOF_WORDS, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
+import { typeOf } from '../../cluster/install.ts';
+import { CERTIFICATES_SECRET } from '../../../webhook/tls/certificates.ts';
+import { SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
+import { describeError } from '../../../functions/kubernetes/errors.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { heldBy } from '../../support/history.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { startLiar, type Liar } from '../../support/liar.ts';
+import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
+import { newTenant } from '../../support/tenant.ts';
+
+/** Where the policies stand alone: the policy's refusal is the proof. */
+let lab: Lab;
+let liar: Liar;
+
+beforeAll(async () => {
+  [lab, liar] = await Promise.all([startLab({ wall: 'policies' }), startLiar()]);
+});
+
+afterAll(async () => {
+  await liar.stop();
+  await lab.stop();
+});
+
+const inForce = async (): Promise<void> => (await policiesInForce(lab.admin))();
+
+async function remove(type: typeof POLICIES): Promise<void> {
+  await lab.admin.delete(type, { name: POLICY.locked });
+  await inForce();
+}
+
+/** As installed. */
+async function putBack(): Promise<void> {
+  for (const object of lab.cluster.objects.filter(({ metadata }) => metadata.name === POLICY.locked)) {
+    const type = typeOf(object);
+    await lab.admin.delete(type, { name: POLICY.locked }).catch(() => undefined);
+    await lab.admin.create(type, object);
+  }
+  await inForce();
+}
+
+const THEIRS = 'quotas.example.com';
+const NEW_QUOTAS = {
+  apiGroups: [''],
+  apiVersions: ['v1'],
+  resources: ['resourcequotas'],
+  operations: ['CREATE'],
+};
+
+/** Another policy that refuses every new quota, in these words. */
+async function refuseQuotas(message: string): Promise<void> {
+  await lab.admin.create(POLICIES, {
+    metadata: { name: THEIRS },
+    spec: {
+      matchConstraints: { resourceRules: [NEW_QUOTAS] },
+      validations: [{ expression: 'false', message, reason: 'Forbidden' }],
+    },
+  });
+  const spec = { policyName: THEIRS, validationActions: ['Deny'] };
+  await lab.admin.create(POLICY_BINDINGS, { metadata: { name: THEIRS }, spec });
+}
+
+async function allowQuotas(): Promise<void> {
+  await lab.admin.delete(POLICY_BINDINGS, { name: THEIRS });
+  await lab.admin.delete(POLICIES, { name: THEIRS });
+}
+
+const IMITATION = 'a webhook that says what our policy would';
+
+/** The very words and the very cause, with the lock's own token. */
+async function imitate(): Promise<void> {
+  const { admin } = lab;
+  await remove(POLICY_BINDINGS);
+  liar.says(async () => {
+    const { object } = await admin.get(NAMESPACES, { name: nameOf(IMITATION) });
+    const refusal =
+      `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
+      `${PROOF_WORDS}${heldBy(object)?.token}`;
+    const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}`;
+    const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: refusal }] };
+    return { allowed: false, status: { code: 403, reason: 'Forbidden', message, details } };
+  });
+  const webhook = {
+    name: THEIRS,
+    clientConfig: liar.clientConfig,
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    rules: [NEW_QUOTAS],
+  };
+  await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: THEIRS }, webhooks: [webhook] });
+  const probe = { metadata: { name: 'probe', namespace: nameOf(IMITATION) }, spec: {} };
+  await askUntil(
+    'the webhook refuses quotas',
+    () => admin.create(RESOURCE_QUOTAS, probe, { dryRun: true }).then(() => 'created', describeError),
+    (answer) => answer.includes(PROOF_WORDS),
+  );
+}
+
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  'no refusal, the policy being gone': {
+    arrange: () => remove(POLICIES),
+    putRight: putBack,
+    told: 'the guard does not stand before this namespace',
+  },
+  'no refusal, the binding being gone': {
+    arrange: () => remove(POLICY_BINDINGS),
+    putRight: putBack,
+    told: 'the guard does not stand before this namespace',
+  },
+  'another policy in the words of ours': {
+    arrange: async () => {
+      await refuseQuotas(`${PROOF_WORDS}of ages`);
+      await remove(POLICY_BINDINGS);
+    },
+    putRight: async () => {
+      await allowQuotas();
+      await putBack();
+    },
+    told: `ValidatingAdmissionPolicy '${THEIRS}'`,
+  },
+  [IMITATION]: {
+    arrange: imitate,
+    putRight: async () => {
+      await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: THEIRS });
+      await putBack();
+    },
+    told: `admission webhook "${THEIRS}" denied the request`,
+  },
+};
+
+test('with no process of ours for admission: a release needs no guard at all', async () => {
+  await lab.cluster.killGuard();
+  const tenant = await newTenant(lab, { name: 'no-guard' });
+  await tenant.migrate();
+  await tenant.untilUnlocked();
+  await lab.cluster.startGuard();
+  expect(wasRaised(tenant.history)).toBe(true);
+  await expectAsBefore(lab.admin, tenant);
+  const { items } = await lab.admin.list(SECRETS, { namespace: SYSTEM_NAMESPACE });
+  expect(items.map(({ metadata }) => metadata.name)).not.toContain(CERTIFICATES_SECRET);
+});
+
+test.each(Object.entries(ANSWERS))('the policy’s proof is answered by %s: no raise', async (what, answer) => {
+  await expectNoRaise(lab, nameOf(what), answer);
+});

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { POLICY, WHOSE_POD } from '../../../functions/domain/names.ts';
+import { render } from '../../cluster/controlplane/kustomize.ts';
+import {
+  changeClaim,
+  changePod,
+  changeQuota,
+  createClaim,
+  deletion,
+  giveDeadline,
+  OF_ITS_POD,
+  ownPod,
+  relabelPod,
+} from '../../support/admission-requests.ts';
+import type { ApiRequest } from '../../support/api-request.ts';
+import {
+  ATTACHING,
+  FOR_NOBODY,
+  FREE,
+  LOCKED,
+  LONGER,
+  ONE,
+  OTHER,
+  OF_KUBEVIRT,
+  ofAttachment,
+  ofTarget,
+  podOf,
+  quotaWith,
+  RAISED,
+  raisedFor,
+  RELEASED,
+  startPolicyScene,
+  STOLEN,
+  type TARGETS,
+  TWICE,
+  UNTIL,
+  vmiOf,
+} from '../../support/policy-scene.ts';
+import type { PolicyWorld } from '../../support/policy-world.ts';
+
+/** On the real API server, alone: no process of ours runs here, no webhook is installed. Every request is a dry run. */
+
+let world: PolicyWorld;
+
+beforeAll(async () => {
+  world = await startPolicyScene();
+});
+
+afterAll(async () => {
+  await world.stop();
+});
+
+interface Creation {
+  readonly user: string;
+  /** Whose target pod it is, or the labels that say so. */
+  readonly migration?: string | Record<string, string>;
+}
+
+const OWNED = {
+  ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'pod', uid: 'any', controller: true }],
+};
+
+describe(POLICY.raisedPods, () => {
+  const { raisedPods } = POLICY;
+
+  test.each<[string, string, Creation]>([
+    ['the pod of a migration that the quota is raised for', RAISED, { user: 'kubevirt', migration: ONE }],
+    ['that of another of them', RAISED, { user: 'kubevirt', migration: OTHER }],
+    [
+      'the attachment pod of one that waits for it',
+      RAISED,
+      { user: 'kubevirt', migration: ofAttachment(ATTACHING) },
+    ],
+    ['in two raised quotas, one that is in both', TWICE, { user: 'kubevirt', migration: OTHER }],
+    ['anything where no quota is raised', FREE, { user: 'editor' }],
+    ['anything where one was', RELEASED, { user: 'editor' }],
+    ['anything in a namespace that is locked, and not raised', LOCKED, { user: 'editor' }],
+  ])('lets in %s', async (_what, namespace, { user, migration }) => {
+    expect(await world.ask(user, podOf(namespace, migration))).toEqual({ by: 'nobody' });
+  });
+
+  test.each<[string, string, Creation]>([
+    ['a tenant’s pod', RAISED, { user: 'editor' }],
+    ['an administrator’s', RAISED, { user: 'cluster-admin' }],
+    ['a tenant’s pod with the migration’s uid', RAISED, { user: 'editor', migration: ONE }],
+    ['KubeVirt’s pod without the label', RAISED, { user: 'kubevirt' }],
+    ['KubeVirt’s pod with an empty label', RAISED, { user: 'kubevirt', migration: '' }],
+    ['KubeVirt’s pod without the label, for nobody', FOR_NOBODY, { user: 'kubevirt' }],
+    ['KubeVirt’s pod with an empty label, for nobody', FOR_NOBODY, { user: 'kubevirt', migration: '' }],
+    // A launcher has every label of its VMI: a tenant's replica set of VMIs may say anything there.
+    [
+      'the launcher of another VM with the migration’s uid',
+      RAISED,
+      { user: 'kubevirt', migration: ofTarget(ONE, 'vmi-of-tenant') },
+    ],
+    [
+      'that of the VM of another migration',
+      RAISED,
+      { user: 'kubevirt', migration: ofTarget(ONE, vmiOf(OTHER)) },
+    ],
+    ['that of no VM', RAISED, { user: 'kubevirt', migration: ofTarget(ONE, '') }],
+    ['a launcher where the attachment pod is waited for', RAISED, { user: 'kubevirt', migration: ATTACHING }],
+    ['an attachment pod where the launcher is', RAISED, { user: 'kubevirt', migration: ofAttachment(ONE) }],
+    ['the pod of another migration', RAISED, { user: 'kubevirt', migration: 'uid-3' }],
+    [
+      'the pod of a migration whose uid begins with one of them',
+      RAISED,
+      { user: 'kubevirt', migration: LONGER },
+    ],
+    [
+      'the pod of a migration whose uid is the beginning of one',
+      RAISED,
+      { user: 'kubevirt', migration: 'uid' },
+    ],
+    ['in two raised quotas, one that is in the first only', TWICE, { user: 'kubevirt', migration: ONE }],
+    ['in two raised quotas, one that is in the second only', TWICE, { user: 'kubevirt', migration: LONGER }],
+    ['anything else though the namespace is not locked', STOLEN, { user: 'kubevirt', migration: OTHER }],
+  ])('refuses %s', async (_what, namespace, { user, migration }) => {
+    expect(await world.ask(user, podOf(namespace, migration))).toMatchObject({ by: raisedPods, code: 403 });
+  });
+
+  interface Growth {
+    readonly user: string;
+    readonly pod?: keyof typeof TARGETS;
+    readonly namespace?: string;
+  }
+
+  test.each<[string, Growth, string]>([
+    ['a tenant’s pod', { user: 'editor' }, raisedPods],
+    ['a tenant’s pod where no quota is raised', { user: 'editor', namespace: FREE }, 'nobody'],
+    ['a target pod of the migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-one' }, 'nobody'],
+    ['a target pod of the migration, by a tenant', { user: 'editor', pod: 'target-of-one' }, raisedPods],
+    ['that of another migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-longer' }, raisedPods],
+    ['a pod of no migration, by KubeVirt', { user: 'kubevirt' }, raisedPods],
+  ])('judges what grows in place as well: %s', async (_what, { user, pod, namespace = RAISED }, by) => {
+    expect(await world.ask(user, changePod(namespace, '/resize', pod))).toMatchObject({ by });
+  });
+
+  test.each<[string, (namespace: string) => ApiRequest]>([
+    ['a pod that gets a deadline', giveDeadline],
+    ['a device that is claimed', createClaim],
+    ['a claim that is its pod’s no more', (namespace): ApiRequest => changeClaim(namespace, OF_ITS_POD)],
+    ['a claim that becomes another’s', (namespace): ApiRequest => changeClaim(namespace, OWNED)],
+  ])('judges %s: a quota counts that too', async (_what, request) => {
+    expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
+    expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
+    expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
+  });
+
+  /** By it a migration would be taken for admitted, and the lock that did not help it for one that did. */
+  test.each<[string, (namespace: string) => ApiRequest]>([
+    ...WHOSE_POD.map((key): [string, (namespace: string) => ApiRequest] => [
+      `a pod’s other ${key}`,
+      (namespace): ApiRequest => relabelPod(namespace, key),
+    ]),
+    ...Object.keys(OF_KUBEVIRT).map((pod): [string, (namespace: string) => ApiRequest] => [
+      `${pod} of another owner`,
+      (namespace): ApiRequest => ownPod(namespace, pod),
+    ]),
+  ])('judges %s: a pod that is there already is nobody’s target', async (_what, request) => {
+    expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
+    expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
+    expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
+  });
+
+  test('KubeVirt’s controller too makes nothing but pods', async () => {
+    const claim = createClaim(RAISED, ofTarget(ONE));
+    expect(await world.ask('kubevirt', claim)).toMatchObject({ by: raisedPods, code: 403 });
+  });
+
+  test.each<[string, ApiRequest]>([
+    ['a changed pod', changePod(RAISED, '')],
+    ['a pod that another one owns', ownPod(RAISED, 'pod')],
+    ['a deleted pod', deletion(RAISED, 'pods')],
+    ['a changed claim', changeClaim(RAISED, { labels: { changed: 'true' } })],
+  ])('does not judge %s, which takes no room', async (_what, request) => {
+    expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
+  });
+
+  test('says for whom, until when and what to do', async () => {
+    expect(await world.ask('editor', podOf(RAISED))).toMatchObject({
+      text:
+        `CREATE of pods in namespace ${RAISED} must wait: its quotas are raised for the live migration of mig0, mig1, mig2 ` +
+        `for a few seconds, until ${UNTIL} at the latest; try again then`,
+    });
+    expect(await world.ask('editor', changePod(RAISED, '/resize'))).toMatchObject({
+      text: expect.stringContaining('UPDATE of pods in namespace'),
+    });
+  });
+
+  test('says what it can where the namespace says nothing any more', async () => {
+    expect(await world.ask('editor', podOf(STOLEN))).toMatchObject({
+      text:
+        `CREATE of pods in namespace ${STOLEN} must wait: ResourceQuota quota is raised for a live migration, ` +
+        'and is being put back; try again then',
+    });
+  });
+});
+
+test('a policy that is gone is gone, and one that comes back judges again, new quotas too', async () => {
+  await world.removePolicy(POLICY.raisedPods);
+  expect(await world.ask('editor', podOf(RAISED))).toEqual({ by: 'nobody' });
+  expect((await world.ask('editor', changeQuota(RAISED))).by).toBe(POLICY.raisedQuotas);
+  await world.installPolicies(await render('config/policies'), POLICY.raisedPods);
+  expect((await world.ask('editor', podOf(RAISED))).by).toBe(POLICY.raisedPods);
+  // The API server stops some parameters' informers with the last binding that needs them (kubernetes/kubernetes#130887);
+  // that of the quotas is quota admission's own, and lives on.
+  const name = 'tenant-raised-later';
+  await world.tenant(name, {}, [quotaWith(raisedFor(ONE))]);
+  await world.eventually('editor', podOf(name, undefined), POLICY.raisedPods);
+});

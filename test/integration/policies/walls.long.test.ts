@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ANNOTATION, KUBEVIRT, LABEL, POLICY, WEBHOOK } from '../../../functions/domain/names.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
+import { WALLS, type Wall } from '../../cluster/walls.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { breaches, wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { asTenantAdmin, attempts, untilAdmitted, type Send } from '../../support/tenant-admin.ts';
+import { newTenant, type Tenant } from '../../support/tenant.ts';
+
+/** I3: a repair takes no longer. */
+const REPAIR_SECONDS = 15;
+/** What each wall holds against, while a quota is raised. */
+const MUST_WAIT = /must wait: .*; try again then$/;
+/** Without a lock to tell of. */
+const PUT_BACK = /is raised for a live migration, and is being put back; try/;
+const UNREACHABLE = `failed calling webhook "${WEBHOOK.locked}"`;
+
+describe.each(WALLS)('installed with %s', (wall: Wall) => {
+  let lab: Lab;
+  let asTenant: Send;
+
+  beforeAll(async () => {
+    lab = await startLab({ wall, env: { STALL_SECONDS: '30' } });
+    asTenant = await asTenantAdmin(lab);
+  });
+
+  afterAll(async () => {
+    await lab.stop();
+  });
+
+  /** Raised, its target pod in, and nobody lowers it before the result is called. */
+  async function raised(name: string): Promise<{ tenant: Tenant; release: () => void }> {
+    const tenant = await newTenant(lab, { name });
+    const release = lab.hold(name, 'mtq-lower');
+    await tenant.migrate();
+    await tenant.history.until('it is through', () => tenant.isThrough());
+    expect(wasRaised(tenant.history)).toBe(true);
+    return { tenant, release };
+  }
+
+  /** What each attempt of the tenant's is answered. */
+  async function refusals(tenant: Tenant): Promise<[string, number, string][]> {
+    const { items: pods } = await lab.admin.list(PODS, {
+      namespace: tenant.name,
+      labelSelector: KUBEVIRT.migrationJobUID,
+    });
+    const all = Object.entries(attempts(tenant.name, pods[0]?.metadata.labels ?? {}));
+    const answers = all.map(async ([what, request]): Promise<[string, number, string]> => {
+      const { code, body } = await asTenant(request);
+      return [what, code, String(body['message'])];
+    });
+    return Promise.all(answers);
+  }
+
+  const refused = (text: RegExp | string): [string, number, unknown][] =>
+    Object.keys(attempts('', {})).map((what) => [
+      what,
+      403,
+      typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text),
+    ]);
+
+  test('a release: nothing of the tenant’s gets in, and all is as before', async () => {
+    const { tenant, release } = await raised('released');
+    expect(await refusals(tenant)).toEqual(refused(MUST_WAIT));
+    release();
+    await tenant.untilUnlocked();
+    await expectAsBefore(lab.admin, tenant);
+    await untilAdmitted(asTenant, tenant.name);
+  });
+
+  test('the guard is down while it is raised: nothing gets in either, and the functions put it back', async () => {
+    const { tenant, release } = await raised('guard-down');
+    await lab.cluster.killGuard();
+    try {
+      const answers = await refusals(tenant);
+      if (wall === 'webhook') {
+        // Fail closed, by a 500 that says why.
+        const unreachable = refused(UNREACHABLE).map(([what, , text]) => [what, 500, text]);
+        expect(answers).toEqual(unreachable);
+      } else {
+        expect(answers).toEqual(refused(MUST_WAIT));
+      }
+      release();
+      await tenant.untilUnlocked();
+    } finally {
+      await lab.cluster.startGuard();
+    }
+    await expectAsBefore(lab.admin, tenant);
+  });
+
+  const takeLockOff = async ({ name, history }: Tenant): Promise<void> => {
+    const metadata = { labels: { [LABEL.locked]: null }, annotations: { [ANNOTATION.lock]: null } };
+    await lab.admin.patch(NAMESPACES, { name }, { merge: { metadata } });
+    await history.until('the lock is off', () => !history.isLocked());
+  };
+
+  const isPutBack = ({ history, before }: Tenant): boolean => {
+    const quota = history.latest(RESOURCE_QUOTAS);
+    return [
+      JSON.stringify(quota?.status?.hard) === JSON.stringify(before.quotas[0]?.spec.hard),
+      quota?.metadata.labels?.[LABEL.raised] === undefined,
+    ].every(Boolean);
+  };
+
+  test('the lock is taken off by hand: the guard puts the quota back within seconds', async () => {
+    const { tenant, release } = await raised('taken-off');
+    const since = performance.now();
+    await takeLockOff(tenant);
+    await tenant.history.until('the guard has put it back', () => isPutBack(tenant));
+    const seconds = (performance.now() - since) / 1_000;
+    process.stdout.write(`${wall}: put back ${seconds.toFixed(1)} s after the lock was taken off\n`);
+    expect(seconds).toBeLessThan(REPAIR_SECONDS);
+    release();
+  });
+
+  (wall === 'webhook' ? test.skip : test)(
+    'the lock is taken off by hand, and no guard is there to see it: still nothing gets in',
+    async () => {
+      const { tenant, release } = await raised('label-stolen');
+      const { name, history } = tenant;
+      await lab.cluster.killGuard();
+      try {
+        await takeLockOff(tenant);
+        const answers = await askUntil(
+          'the API server has heard of it',
+          () => refusals(tenant),
+          (all) => all.every(([, , message]) => PUT_BACK.test(message)),
+        );
+        expect(answers).toEqual(refused(PUT_BACK));
+      } finally {
+        await lab.cluster.startGuard();
+      }
+      await history.until('the guard has put it back', () => isPutBack(tenant));
+      release();
+      await untilAdmitted(asTenant, name);
+      expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
+    },
+  );
+
+  (wall === 'webhook' ? test.skip : test)(
+    'the policy of the raised pods is deleted: the other wall still stands',
+    async () => {
+      const { tenant, release } = await raised('policy-deleted');
+      for (const name of [POLICY.raisedPods, POLICY.raisedQuotas]) {
+        await lab.admin.delete(POLICY_BINDINGS, { name });
+        await lab.admin.delete(POLICIES, { name });
+      }
+      await (
+        await policiesInForce(lab.admin)
+      )();
+      const answers = await refusals(tenant);
+      expect(answers).toEqual(refused(MUST_WAIT));
+      const who =
+        wall === 'both'
+          ? `admission webhook "${WEBHOOK.locked}"`
+          : `ValidatingAdmissionPolicy '${POLICY.locked}'`;
+      for (const [, , message] of answers) expect(message).toContain(who);
+      release();
+      await tenant.untilUnlocked();
+      await expectAsBefore(lab.admin, tenant);
+    },
+  );
+});

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, test } from '@jest/globals';
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import { isConflict, isNotFound } from '../../../functions/kubernetes/errors.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { CONFIG_MAPS } from '../../cluster/policies-in-force.ts';
+import { expectAtRest, expectInTime } from '../../support/at-rest.ts';
+import { wasRaised } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { Measured } from '../../support/measured.ts';
+import { fullFor, newTenant } from '../../support/tenant.ts';
+
+/**
+ * A tenant that makes and deletes what the raised quota counts and no wall looks at, as fast as it can: each changes the quota's
+ * status, and a write of ours that comes second starts again.
+ */
+
+const LOCK_SECONDS = 20;
+const CLIENTS = 8;
+const BUSY = 100;
+
+let lab: Lab;
+const measured = new Measured('locked for', 'between two changes of the quota');
+
+beforeAll(async () => {
+  lab = await startLab({
+    env: { LOCK_SECONDS: String(LOCK_SECONDS), SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' },
+  });
+});
+
+afterAll(async () => {
+  measured.print();
+  await lab.stop();
+});
+
+/** Until the result is called, which resolves when the last of them has been answered. */
+function churn(admin: Cluster, namespace: string): () => Promise<void> {
+  let isOver = false;
+  const work = async (client: number): Promise<void> => {
+    const name = `churned-${client}`;
+    while (!isOver) {
+      await admin.create(CONFIG_MAPS, { metadata: { namespace, name } }).catch(unless(isConflict));
+      await admin.delete(CONFIG_MAPS, { namespace, name }).catch(unless(isNotFound));
+    }
+  };
+  const all = Promise.all(Array.from({ length: CLIENTS }, (_, client) => work(client)));
+  return async () => {
+    isOver = true;
+    await all;
+  };
+}
+
+/** Quota admission itself gives up against so many. */
+const unless =
+  (isExpected: (error: unknown) => boolean) =>
+  (error: unknown): void => {
+    if (!isExpected(error)) throw error;
+  };
+
+test('what is raised comes back, however often the quota changes for another reason', async () => {
+  const name = 'busy';
+  const tenant = await newTenant(lab, { name, quotas: { quota: { ...fullFor(1), configmaps: '1M' } } });
+  const { history } = tenant;
+  const changes = (): number => history.of(RESOURCE_QUOTAS).length;
+  const letGo = lab.hold(name, 'mtq-lower');
+  await tenant.migrate();
+  await history.until('it is raised', wasRaised);
+  const [before, since] = [changes(), performance.now()];
+  const stop = churn(lab.admin, name);
+  await history.until(`it has changed ${BUSY} times since`, () => changes() > before + BUSY);
+  letGo();
+  await tenant.untilThrough();
+  const pace = (performance.now() - since) / 1_000 / (changes() - before);
+  await stop();
+  measured.add(`${CLIENTS} clients`, expectInTime(tenant, LOCK_SECONDS), pace);
+  await expectAtRest(lab.admin, tenant);
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
+import type { RecordedEvent, Vmim } from '../../cluster/kubevirt/types.ts';
+import { recordHistory, type Recording } from '../../support/kubevirt/history.ts';
+import {
+  createNamespace,
+  createQuota,
+  migrate,
+  runVmi,
+  startRig,
+  type Rig,
+} from '../../support/kubevirt/rig.ts';
+
+let rig: Rig;
+
+/** By the clock nothing is tried again while this test runs. */
+beforeAll(async () => {
+  rig = await startRig({ nodes: ['node1', 'node2'], retryMs: 3_600_000 });
+});
+
+afterAll(async () => {
+  await rig.stop();
+});
+
+const refusals = ({ versions }: Recording): RecordedEvent[] =>
+  versions
+    .filter(({ kind }) => kind === 'Event')
+    .map(({ object }) => object as RecordedEvent)
+    .filter(({ reason }) => reason === 'FailedCreate');
+
+test('a refused migration is tried again when a quota of its namespace is updated or deleted, whatever changed', async () => {
+  const namespace = 'retriggered';
+  const quota = { namespace, name: 'quota' };
+  await createNamespace(rig.admin, namespace);
+  const recording = await recordHistory(rig.admin, namespace);
+  await createQuota(rig.admin, namespace, { pods: '10', 'requests.cpu': '1405m' });
+  await runVmi(rig.admin, { namespace, name: 'vm0' });
+  await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+  // Twice: the condition that says so is an update too.
+  await recording.until(() => refusals(recording).length === 2);
+
+  await rig.admin.patch(RESOURCE_QUOTAS, quota, { merge: { metadata: { annotations: { touched: 'yes' } } } });
+  await recording.until(() => refusals(recording).length === 3);
+  expect(refusals(recording).at(-1)?.message).toMatch(/^Error creating pod: .* exceeded quota: quota/);
+
+  await rig.admin.delete(RESOURCE_QUOTAS, quota);
+  // Quota admission may not have heard of it yet, and refuse this try as well.
+  await recording.until(
+    ({ kind, object }) =>
+      (kind === FULL_MIGRATIONS.kind && (object as Vmim).status?.phase === 'Scheduling') ||
+      refusals(recording).length === 4,
+  );
+  await recording.stop();
+});

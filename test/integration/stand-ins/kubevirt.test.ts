@@ -1,0 +1,348 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import type { Address, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import {
+  FULL_KUBEVIRTS,
+  FULL_MIGRATIONS,
+  FULL_VMIS,
+  newKubeVirt,
+  newMigration,
+  newVirtualMachineInstance,
+  type KubeVirtWish,
+} from '../../cluster/kubevirt/objects.ts';
+import type { LauncherPod, RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import { recordHistory, type Recording, type Version } from '../../support/kubevirt/history.ts';
+import {
+  createNamespace,
+  createQuota,
+  migrate,
+  podsOf,
+  runVmi,
+  startRig,
+  until,
+  untilMigration,
+  untilMigrationIsGone,
+  type Rig,
+} from '../../support/kubevirt/rig.ts';
+
+/** Slow enough to act while a target pod starts and while a migration runs. */
+const TIMINGS = { runMs: 300, migrationMs: 300 };
+const ONE_VM = { pods: '10', 'requests.cpu': '1405m' };
+const TWO_VMS = { pods: '10', 'requests.cpu': '2605m' };
+
+let rig: Rig;
+
+beforeAll(async () => {
+  rig = await startRig({ nodes: ['node1', 'node2'], timings: TIMINGS });
+});
+
+afterAll(async () => {
+  await rig.stop();
+});
+
+const at = (namespace: string, name = 'mig0'): Required<Address> => ({ namespace, name });
+
+const isBlocked = ({ status }: Vmim): boolean =>
+  status?.conditions?.some(({ type }) => type === 'migrationRejectedByResourceQuota') === true;
+
+const isIn =
+  (phase: string) =>
+  ({ status }: Vmim): boolean =>
+    status?.phase === phase;
+
+const targetOf = async (namespace: string, migration: Vmim): Promise<LauncherPod | undefined> =>
+  (await podsOf(rig.admin, namespace)).find(
+    ({ metadata }) =>
+      metadata.labels?.['kubevirt.io'] === 'virt-launcher' &&
+      metadata.labels['kubevirt.io/migrationJobUID'] === migration.metadata.uid,
+  );
+
+const eventsIn = (recording: Recording): RecordedEvent[] =>
+  recording.versions.filter(({ kind }) => kind === 'Event').map(({ object }) => object as RecordedEvent);
+
+const isEvent =
+  (reason: string, text = '') =>
+  ({ kind, object }: Version): boolean =>
+    kind === 'Event' &&
+    (object as RecordedEvent).reason === reason &&
+    (object as RecordedEvent).message.includes(text);
+
+const setQuota = async (namespace: string, hard: Record<string, string>): Promise<void> => {
+  await rig.admin.patch(RESOURCE_QUOTAS, at(namespace, 'quota'), { merge: { spec: { hard } } });
+};
+
+const untilUsed = (namespace: string, pods: string): Promise<unknown> =>
+  until(
+    rig.admin,
+    { type: RESOURCE_QUOTAS, ...at(namespace, 'quota') },
+    (quota) => quota?.status?.used?.['pods'] === pods,
+  );
+
+/** A namespace full with one VM, and its migration blocked. */
+async function blocked(namespace: string): Promise<{ recording: Recording; migration: Vmim }> {
+  await createNamespace(rig.admin, namespace);
+  const recording = await recordHistory(rig.admin, namespace);
+  await createQuota(rig.admin, namespace, ONE_VM);
+  await runVmi(rig.admin, { namespace, name: 'vm0' });
+  await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+  return { recording, migration: await untilMigration(rig.admin, at(namespace), isBlocked) };
+}
+
+describe('a blocked migration', () => {
+  test('that is cancelled with its target pod there: pod deleted, Failed, gone; the source stays', async () => {
+    const namespace = 'cancelled';
+    const { recording, migration } = await blocked(namespace);
+    await setQuota(namespace, TWO_VMS);
+    await untilMigration(rig.admin, at(namespace), isIn('Scheduling'));
+    await rig.admin.delete(FULL_MIGRATIONS, at(namespace));
+
+    await recording.until(isEvent('FailedMigration', 'Migration failed due to being canceled'));
+    await untilMigrationIsGone(rig.admin, at(namespace));
+    await recording.until(({ kind, watch }) => kind === 'Pod' && watch === 'DELETED');
+    await untilUsed(namespace, '1');
+    const [left, ...others] = await podsOf(rig.admin, namespace);
+    expect(others).toEqual([]);
+    expect(left?.metadata.labels?.['kubevirt.io/migrationJobUID']).toBeUndefined();
+    const last = recording.versions.findLast(({ object }) => object.metadata.uid === migration.metadata.uid);
+    expect((last?.object as Vmim).status?.conditions?.map(({ type }) => type)).toContain(
+      'migrationAbortRequested',
+    );
+    await recording.stop();
+  });
+
+  test('that is refused by anything but a quota has the event and no condition', async () => {
+    const namespace = 'limit-range';
+    await createNamespace(rig.admin, namespace);
+    const recording = await recordHistory(rig.admin, namespace);
+    await runVmi(rig.admin, { namespace, name: 'vm0' });
+    await rig.admin.create(LIMIT_RANGES, {
+      metadata: { namespace, name: 'small' },
+      ...{ spec: { limits: [{ type: 'Pod', max: { memory: '1Gi' } }] } },
+    });
+    await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+    await recording.until(isEvent('FailedCreate', 'Error creating pod: pods "virt-launcher-vm0-'));
+    await recording.until(isEvent('FailedCreate', 'maximum memory usage per Pod is 1Gi'));
+    // Refused several times by now; the condition would have come with the first.
+    await recording.until(
+      () => eventsIn(recording).filter(({ reason }) => reason === 'FailedCreate').length > 3,
+    );
+    const migration = await untilMigration(rig.admin, at(namespace), isIn('Pending'));
+    expect(migration.status?.conditions).toBeUndefined();
+    await recording.stop();
+  });
+});
+
+const LIMIT_RANGES: ResourceType = {
+  apiVersion: 'v1',
+  kind: 'LimitRange',
+  plural: 'limitranges',
+  namespaced: true,
+};
+
+describe('a running migration', () => {
+  test('that is cancelled is aborted by the nodes; the guest stays where it was', async () => {
+    const namespace = 'aborted';
+    await createNamespace(rig.admin, namespace);
+    const before = await runVmi(rig.admin, { namespace, name: 'vm0' });
+    await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+    await untilMigration(rig.admin, at(namespace), isIn('Running'));
+    await rig.admin.delete(FULL_MIGRATIONS, at(namespace));
+    await untilMigrationIsGone(rig.admin, at(namespace));
+    const { object: vmi } = await rig.admin.get(FULL_VMIS, at(namespace, 'vm0'));
+    expect(vmi.status?.migrationState).toMatchObject({
+      abortRequested: true,
+      abortStatus: 'Succeeded',
+      failed: true,
+    });
+    expect(vmi.status?.nodeName).toBe(before.status?.nodeName);
+  });
+
+  test('excludes another of the same VMI, and only five that are over are kept', async () => {
+    const namespace = 'several';
+    const { recording } = await blocked(namespace);
+    for (let index = 1; index <= 7; index++) {
+      await migrate(rig.admin, { namespace, name: `mig${index}`, vmi: 'vm0' });
+    }
+    await recording.until(
+      isEvent(
+        'FailedMigration',
+        'VMI is not eligible for migration because another migration job is in progress.',
+      ),
+    );
+    const deleted = (): Version[] => recording.versions.filter(({ watch }) => watch === 'DELETED');
+    await recording.until(() => deleted().length === 2);
+    const { items } = await rig.admin.list(FULL_MIGRATIONS, { namespace });
+    const names = items.map(({ metadata }) => metadata.name);
+    // Those that are over, and the one they stood in the way of.
+    expect(names).toHaveLength(5 + 1);
+    expect(names).toContain('mig0');
+    await recording.stop();
+  });
+});
+
+test('a VMI whose first launcher does not fit waits, and starts by itself when there is room', async () => {
+  const namespace = 'no-room';
+  await createNamespace(rig.admin, namespace);
+  await createQuota(rig.admin, namespace, { pods: '0' });
+  await rig.admin.create(FULL_VMIS, newVirtualMachineInstance({ namespace, name: 'vm0' }));
+  const isPending = (vmi: Vmi | undefined): boolean => vmi?.status?.phase === 'Pending';
+  const vmi = await until(rig.admin, { type: FULL_VMIS, ...at(namespace, 'vm0') }, isPending);
+  expect(vmi.status?.conditions?.[0]).toMatchObject({
+    type: 'Synchronized',
+    status: 'False',
+    reason: 'FailedCreate',
+  });
+  await setQuota(namespace, { pods: '1' });
+  await until(
+    rig.admin,
+    { type: FULL_VMIS, ...at(namespace, 'vm0') },
+    (one) => one?.status?.phase === 'Running',
+  );
+});
+
+test('a VMI that is deleted takes its pods and its migrations with it', async () => {
+  const namespace = 'deleted';
+  const { recording } = await blocked(namespace);
+  await rig.admin.delete(FULL_VMIS, at(namespace, 'vm0'));
+  await untilMigrationIsGone(rig.admin, at(namespace));
+  await untilUsed(namespace, '0');
+  await until(rig.admin, { type: FULL_VMIS, ...at(namespace, 'vm0') }, (vmi) => vmi === undefined);
+  await recording.stop();
+});
+
+describe('parallel limits', () => {
+  const limit = async (wish: KubeVirtWish): Promise<void> => {
+    await rig.admin.create(FULL_KUBEVIRTS, newKubeVirt(wish));
+  };
+  const unlimit = (): Promise<void> => rig.admin.delete(FULL_KUBEVIRTS, at('kubevirt', 'kubevirt'));
+
+  /** While `first` runs, `second` waits: Pending, without condition, event or pod. Then it goes. */
+  async function expectOneAfterTheOther(namespace: string, first: string, second: string): Promise<void> {
+    const recording = await recordHistory(rig.admin, namespace);
+    await migrate(rig.admin, { namespace, name: first, vmi: first });
+    await untilMigration(rig.admin, at(namespace, first), isIn('Scheduling'));
+    await migrate(rig.admin, { namespace, name: second, vmi: second, priority: 'system-critical' });
+    await untilMigration(rig.admin, at(namespace, second), isIn('Scheduling'));
+    const ofSecond = recording.versions
+      .filter(
+        ({ object }) => object.metadata.name === second && object.kind === 'VirtualMachineInstanceMigration',
+      )
+      .map(({ object }) => object as Vmim);
+    expect(ofSecond.filter(isIn('Pending')).flatMap(({ status }) => status?.conditions ?? [])).toEqual([]);
+    const { object } = await rig.admin.get(FULL_MIGRATIONS, at(namespace, first));
+    expect(object.status?.phase).toBe('Succeeded');
+    expect(eventsIn(recording).filter(({ reason }) => reason === 'FailedCreate')).toEqual([]);
+    await untilMigration(rig.admin, at(namespace, second), isIn('Succeeded'));
+    await recording.stop();
+  }
+
+  const runThree = async (namespace: string): Promise<Vmi[]> => {
+    await createNamespace(rig.admin, namespace);
+    return Promise.all(['vm0', 'vm1', 'vm2'].map((name) => runVmi(rig.admin, { namespace, name })));
+  };
+
+  test('of the cluster', async () => {
+    await limit({ parallelMigrationsPerCluster: 1 });
+    await runThree('per-cluster');
+    await expectOneAfterTheOther('per-cluster', 'vm0', 'vm1');
+    await unlimit();
+  });
+
+  test('of a node: only for those that leave it', async () => {
+    await limit({ parallelOutboundMigrationsPerNode: 1 });
+    const vmis = await runThree('per-node');
+    const nodes = vmis.map(({ status }) => status?.nodeName);
+    // Three on two nodes: one of them has two.
+    const shared = nodes.find((node, index) => nodes.indexOf(node) !== index);
+    const [first = '', second = ''] = vmis
+      .filter(({ status }) => status?.nodeName === shared)
+      .map(({ metadata }) => metadata.name);
+    await expectOneAfterTheOther('per-node', first, second);
+    await unlimit();
+  });
+});
+
+test('hotplugged volumes: Pending until the attachment pod runs, and its refusal sets no condition', async () => {
+  const namespace = 'hotplug';
+  await createNamespace(rig.admin, namespace);
+  const recording = await recordHistory(rig.admin, namespace);
+  // Two launchers and the source's attachment pod.
+  await createQuota(rig.admin, namespace, { pods: '3' });
+  await rig.admin.create(
+    FULL_VMIS,
+    newVirtualMachineInstance({ namespace, name: 'vm0', hotplug: ['disk1'] }),
+  );
+  await untilUsed(namespace, '2');
+  const { object: migration } = await rig.admin.create(
+    FULL_MIGRATIONS,
+    newMigration({ namespace, name: 'mig0', vmi: 'vm0' }),
+  );
+  await recording.until(isEvent('FailedCreate', 'Error creating attachment pod: pods "hp-volume-'));
+  await recording.until(
+    isEvent('FailedCreate', 'exceeded quota: quota, requested: pods=1, used: pods=3, limited: pods=3'),
+  );
+  const waiting = await untilMigration(rig.admin, at(namespace), isIn('Pending'));
+  expect(waiting.status?.conditions).toBeUndefined();
+  const target = await targetOf(namespace, migration);
+  expect(target?.status?.phase).toBe('Running');
+
+  await setQuota(namespace, { pods: '4' });
+  await untilMigration(rig.admin, at(namespace), isIn('Succeeded'));
+  const created = recording.versions.filter(({ kind, watch }) => kind === 'Pod' && watch === 'ADDED');
+  const attachment = created
+    .map(({ object }) => object as LauncherPod)
+    .find(({ metadata }) => metadata.ownerReferences?.[0]?.uid === target?.metadata.uid);
+  expect(attachment).toMatchObject({
+    metadata: {
+      generateName: 'hp-volume-',
+      labels: { 'kubevirt.io': 'hotplug-disk', 'kubevirt.io/migrationJobUID': migration.metadata.uid },
+      annotations: {
+        'kubevirt.io/migrationJobName': 'mig0',
+        'kubevirt.io/owner-vmi-name': 'vm0',
+      },
+      ownerReferences: [{ kind: 'Pod', controller: true, name: target?.metadata.name }],
+    },
+    spec: {
+      containers: [
+        { resources: { requests: { cpu: '10m', memory: '2M' }, limits: { cpu: '100m', memory: '80M' } } },
+      ],
+    },
+  });
+  // What brought the volumes to the source goes; the source itself stays, ended.
+  await untilUsed(namespace, '2');
+  await recording.stop();
+});
+
+test('pods are created by virt-controller, who asks for nothing it may not have', async () => {
+  const lines = (await readFile(rig.controlPlane.auditLog, 'utf8')).split('\n').filter((line) => line !== '');
+  const requests = lines
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter(({ user }) => user.username === 'system:serviceaccount:kubevirt:kubevirt-controller');
+  const refused = requests.filter(
+    ({ annotations }) => annotations?.['authorization.k8s.io/decision'] !== 'allow',
+  );
+  expect(refused).toEqual([]);
+  expect(requests.some(({ verb, objectRef }) => verb === 'create' && objectRef?.resource === 'pods')).toBe(
+    true,
+  );
+});
+
+// After the look into the audit log: while an API server starts, it has no roles yet and refuses everything.
+test('an API server that was away for a moment is watched on: the migration goes when there is room', async () => {
+  const namespace = 'outage';
+  const { recording } = await blocked(namespace);
+  await recording.stop();
+  await rig.controlPlane.stopApiServer();
+  await rig.controlPlane.startApiServer();
+  await setQuota(namespace, TWO_VMS);
+  await untilMigration(rig.admin, at(namespace), isIn('Succeeded'));
+});
+
+/** As far as it is read here. */
+interface AuditEvent {
+  verb: string;
+  user: { username: string };
+  objectRef?: { resource: string };
+  annotations?: Record<string, string>;
+}

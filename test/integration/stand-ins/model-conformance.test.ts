@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { HISTORIES } from '../../support/conformance/histories.ts';
+import { modelled } from '../../support/conformance/modelled.ts';
+import { play, type Played } from '../../support/conformance/play.ts';
+import { startReal, type Real } from '../../support/conformance/real.ts';
+
+/**
+ * The simulation's model of the API server against the real one: each history is played on both, and what each step is
+ * answered, which webhook is asked what, and what there is afterwards must be the same.
+ */
+
+let real: Real;
+
+beforeAll(async () => {
+  real = await startReal();
+});
+
+afterAll(async () => {
+  await real.stop();
+});
+
+async function onTheModel(steps: (typeof HISTORIES)[number]['steps']): Promise<Played[]> {
+  const { side, settle } = await modelled('tenant-of-the-model');
+  return play(steps, side, settle);
+}
+
+describe.each(Object.entries(Object.groupBy(HISTORIES, ({ about }) => about)))(
+  '%s',
+  (about, histories = []) => {
+    test.each(histories.map(({ fact, steps }, index) => [fact, steps, index] as const))(
+      '%s',
+      async (_fact, steps, index) => {
+        const wanted = await onTheModel(steps);
+        const { side, settle } = await real.side(`${about.replaceAll(' ', '-')}-${index}`, wanted);
+        try {
+          expect(await play(steps, side, settle)).toEqual(wanted);
+        } finally {
+          side.resumeController();
+        }
+      },
+    );
+  },
+);

@@ -1,0 +1,276 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import type {
+  KubernetesObject,
+  Migration,
+  Pod,
+  ResourceList,
+  ResourceQuota,
+} from '../../../functions/domain/objects.ts';
+import { connect } from '../../../functions/kubernetes/client.ts';
+import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts';
+import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import type { ControlPlane } from '../../cluster/controlplane/start.ts';
+import { freshControlPlane } from '../../support/control-plane.ts';
+import { ApiServerSourceAdapter } from '../../cluster/eventing/adapter.ts';
+import { parseApiServerSource } from '../../cluster/eventing/manifests.ts';
+import { normalised, pairs, recordedRequest, type Headers } from '../../cluster/eventing/recorded.ts';
+import { recordingSink, type Recorded, type RecordingSink } from '../../cluster/eventing/recordingsink.ts';
+
+/**
+ * What the real adapter sent for the changes of one migration (test/recorded/adapter-*.json), made again on a real API
+ * server: each change is written as the real one was, by the same field manager, and the adapter's requests are compared.
+ */
+const clusterScoped = (apiVersion: string, kind: string, plural: string): ResourceType => ({
+  ...{ apiVersion, kind, plural },
+  namespaced: false,
+});
+const CRDS = clusterScoped(
+  'apiextensions.k8s.io/v1',
+  'CustomResourceDefinition',
+  'customresourcedefinitions',
+);
+const CLUSTER_ROLES = clusterScoped('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles');
+const BINDINGS = clusterScoped('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', 'clusterrolebindings');
+const ACCOUNTS: ResourceType = {
+  ...{ apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts' },
+  namespaced: true,
+};
+
+const TENANT = 'tenant-a';
+const SOURCE = { namespace: 'quota-system', name: 'mtq-source' };
+const LOOK_EVERY_MS = 20;
+/** How long a request that does not come is waited for. */
+const PATIENCE_MS = 10_000;
+
+let controlPlane: ControlPlane;
+let admin: Cluster;
+let sink: RecordingSink;
+let adapter: ApiServerSourceAdapter;
+
+beforeAll(async () => {
+  controlPlane = await freshControlPlane();
+  admin = connect(controlPlane.adminKubeconfig);
+  await prepare();
+  sink = await recordingSink();
+  adapter = new ApiServerSourceAdapter({
+    source: parseApiServerSource({
+      apiVersion: 'sources.knative.dev/v1',
+      kind: 'ApiServerSource',
+      metadata: { name: 'mtq', namespace: SOURCE.namespace },
+      spec: {
+        mode: 'Resource',
+        serviceAccountName: SOURCE.name,
+        namespaceSelector: {},
+        resources: [
+          { apiVersion: 'v1', kind: 'Pod' },
+          { apiVersion: 'v1', kind: 'ResourceQuota' },
+          { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstanceMigration' },
+        ],
+        sink: { uri: sink.url },
+      },
+    }),
+    cluster: connect(await controlPlane.kubeconfigFor(SOURCE)),
+    server: controlPlane.url,
+    sinkUrl: sink.url,
+  });
+  await adapter.start();
+});
+
+afterAll(async () => {
+  await adapter.stop();
+  await sink.close();
+  await controlPlane.stop();
+});
+
+describe('the same changes on a real API server give the same requests', () => {
+  test('a quota and its pods', async () => {
+    const { spec } = body<ResourceQuota>('adapter-resourcequota-add');
+    const at = { namespace: TENANT, name: 'quota' };
+    await admin.create(RESOURCE_QUOTAS, { metadata: at, spec }, { fieldManager: 'kubectl' });
+    await enforced(spec.hard);
+    await makePod('adapter-pod-add-source');
+    const { object } = await admin.get(RESOURCE_QUOTAS, at);
+    const raised = { ...object, spec: body<ResourceQuota>('adapter-resourcequota-update-spec-raised').spec };
+    await admin.replace(RESOURCE_QUOTAS, raised, { fieldManager: 'mtq-controller-rig' });
+    await enforced(raised.spec.hard);
+    await makePod('adapter-pod-add-target');
+
+    await expectRequest('adapter-resourcequota-add');
+    await expectRequest('adapter-pod-add-source');
+    await expectRequest('adapter-resourcequota-update-status');
+    await expectRequest('adapter-resourcequota-update-spec-raised');
+    await expectRequest('adapter-pod-add-target');
+  });
+
+  test('a migration', async () => {
+    const { labels = {}, finalizers = [], name } = body<Migration>('adapter-vmim-add').metadata;
+    const { spec } = body<Migration>('adapter-vmim-add');
+    const metadata = { name, namespace: TENANT, labels, finalizers };
+    await admin.create(MIGRATIONS, { metadata, spec }, { fieldManager: 'kubectl' });
+    await change('annotations', body<Migration>('adapter-vmim-update-pending').metadata.annotations);
+    await setStatus('adapter-vmim-update-pending');
+    await setStatus('adapter-vmim-update-blocked');
+    await setStatus('adapter-vmim-update-scheduling');
+    await setStatus('adapter-vmim-update-succeeded');
+    await setStatus('adapter-vmim-delete');
+    await change('finalizers', []);
+    await admin.delete(MIGRATIONS, { namespace: TENANT, name });
+
+    await expectRequest('adapter-vmim-add');
+    await expectRequest('adapter-vmim-update-pending');
+    await expectRequest('adapter-vmim-update-blocked');
+    await expectRequest('adapter-vmim-update-scheduling');
+    await expectRequest('adapter-vmim-update-succeeded');
+    await expectRequest('adapter-vmim-delete');
+  });
+});
+
+const body = <T>(name: string): T => recordedRequest(name).body as T;
+
+/** The recorded request is among those that came, but for what is another one at every run. */
+async function expectRequest(name: string): Promise<void> {
+  const recorded = recordedRequest(name);
+  const want = { headers: normalised(recorded.headers), body: comparable(recorded.body) };
+  const subject = valueOf(recorded.headers, 'Ce-Subject');
+  const candidates = (): Compared[] =>
+    sink.requests.filter(({ headers }) => headers['ce-subject'] === subject).map((sent) => compared(sent));
+  const isThere = (): boolean => candidates().some((got) => JSON.stringify(got) === JSON.stringify(want));
+  const until = Date.now() + PATIENCE_MS;
+  await eventually(() => Promise.resolve(isThere() || Date.now() > until));
+  if (!isThere()) expect(nearest(candidates(), want)).toEqual(want);
+}
+
+interface Compared {
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+const compared = ({ rawHeaders, body: text }: Recorded): Compared => ({
+  headers: normalised(pairs(rawHeaders)),
+  body: comparable(JSON.parse(text)),
+});
+
+const valueOf = (headers: Headers, wanted: string): string | undefined =>
+  headers.find(([name]) => name === wanted)?.[1];
+
+/** The one with the most in common, for the message of the failure. */
+function nearest(candidates: readonly Compared[], want: Compared): Compared | undefined {
+  const wanted = JSON.stringify(want);
+  const likeness = (got: Compared): number => {
+    const text = JSON.stringify(got);
+    let common = 0;
+    while (common < text.length && text[common] === wanted[common]) common += 1;
+    return common;
+  };
+  return candidates.toSorted((a, b) => likeness(b) - likeness(a))[0];
+}
+
+/** What the API server makes anew at every run; nothing else in a body may differ. */
+const OF_THE_RUN: Readonly<Record<string, string>> = {
+  uid: 'random',
+  resourceVersion: "etcd's counter",
+  creationTimestamp: 'now',
+  time: 'now, in managedFields',
+};
+
+function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      if (OF_THE_RUN[key] !== undefined && typeof inner === 'string') return [key, `(${key})`];
+      return [key, key === 'managedFields' ? inAnyOrder(comparable(inner)) : comparable(inner)];
+    }),
+  );
+}
+
+/** The API server puts them in the order of their times, of whole seconds, and those of one second by their managers. */
+const inAnyOrder = (entries: unknown): unknown =>
+  Array.isArray(entries) ? entries.map((entry) => JSON.stringify(entry)).toSorted() : entries;
+
+/** What admission adds to a pod's spec, and the API server to its metadata: nobody sends it. */
+const ADDED_TO_SPEC = ['preemptionPolicy', 'priority', 'serviceAccount', 'serviceAccountName', 'tolerations'];
+const ADDED_TO_METADATA = ['uid', 'resourceVersion', 'creationTimestamp', 'generation', 'managedFields'];
+
+async function makePod(name: string): Promise<void> {
+  const { metadata, spec } = body<Pod>(name);
+  const sent = {
+    metadata: without(metadata, ADDED_TO_METADATA),
+    spec: without(spec, ADDED_TO_SPEC),
+  };
+  await admin.create(PODS, sent, { fieldManager: 'virt-controller' });
+}
+
+const without = <T extends object>(object: T, keys: readonly string[]): T =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key))) as T;
+
+const mig0 = async (): Promise<Migration> =>
+  (await admin.get(MIGRATIONS, { namespace: TENANT, name: 'mig0' })).object;
+
+async function change(key: 'annotations' | 'finalizers', value: unknown): Promise<void> {
+  const migration = await mig0();
+  const metadata = { ...migration.metadata, [key]: value };
+  await admin.replace(MIGRATIONS, { ...migration, metadata }, { fieldManager: 'virt-controller' });
+}
+
+async function setStatus(name: string): Promise<void> {
+  const { status = {} } = body<Migration>(name);
+  const options = { subresource: 'status', fieldManager: 'virt-controller' } as const;
+  await admin.replace(MIGRATIONS, { ...(await mig0()), status }, options);
+}
+
+/**
+ * Resolves when the quota's status.hard is this, for quota admission too, whose own cache hears of it later: what it does
+ * not know it does not charge.
+ */
+async function enforced(hard: ResourceList = {}): Promise<void> {
+  await eventually(async () => {
+    const { object } = await admin.get(RESOURCE_QUOTAS, { namespace: TENANT, name: 'quota' });
+    return JSON.stringify(object.status?.hard) === JSON.stringify(hard);
+  });
+  const requests = { cpu: '1000', memory: '1' };
+  const pod = {
+    metadata: { namespace: TENANT, name: 'too-large' },
+    spec: { containers: [{ name: 'c', image: 'example.com/probe', resources: { requests } }] },
+  };
+  await eventually(async () => {
+    const refusal = await admin.create(PODS, pod, { dryRun: true }).then(() => '', describeError);
+    return refusal.includes(`limited: requests.cpu=${hard['requests.cpu'] ?? ''}`);
+  });
+}
+
+async function prepare(): Promise<void> {
+  for (const name of [TENANT, SOURCE.namespace]) await admin.create(NAMESPACES, { metadata: { name } });
+  // Not the CRD of their VMIs: the garbage collector would find the pods' owner missing and delete them.
+  const crd = '../../local/kubevirt/crds/virtualmachineinstancemigrations.yaml';
+  const file = new URL(crd, import.meta.url);
+  await admin.create(CRDS, parse(readFileSync(file, 'utf8')) as KubernetesObject);
+  await admin.create(ACCOUNTS, { metadata: SOURCE });
+  const name = 'source';
+  const resources = ['pods', 'resourcequotas', 'virtualmachineinstancemigrations'];
+  const rules = [{ apiGroups: ['', 'kubevirt.io'], resources, verbs: ['get', 'list', 'watch'] }];
+  await admin.create(CLUSTER_ROLES, { metadata: { name }, ...{ rules } });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
+  const subjects = [{ kind: 'ServiceAccount', ...SOURCE }];
+  await admin.create(BINDINGS, { metadata: { name }, ...{ roleRef, subjects } });
+  await eventually(() => answers(admin.list(MIGRATIONS, {})));
+  await eventually(() => answers(admin.get(ACCOUNTS, { namespace: TENANT, name: 'default' })));
+}
+
+/** 404 and 429: a CRD that is not served yet, an account that is not made yet. */
+async function answers(read: Promise<unknown>): Promise<boolean> {
+  try {
+    await read;
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && [404, 429].includes(error.code)) return false;
+    throw error;
+  }
+}
+
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+}

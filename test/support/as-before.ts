@@ -1,0 +1,50 @@
+import { expect } from '@jest/globals';
+import { ANNOTATION } from '../../functions/domain/names.ts';
+import type { KubernetesObject, ObjectMeta } from '../../functions/domain/objects.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import type { Lock } from '../../functions/domain/lock.ts';
+import { breaches } from './invariants.ts';
+import { readBack, type Tenant } from './tenant.ts';
+
+/**
+ * Reads the namespace back: every spec.hard byte for byte, enforced, nothing new in the metadata but the last-release of
+ * the quotas that the last lock was about (and last-attempt on the namespace, where that attempt failed); and nothing in
+ * its whole history broke an invariant.
+ */
+export async function expectAsBefore(admin: Cluster, tenant: Tenant, { failed = false } = {}): Promise<void> {
+  const attempt = await expectSameObjects(admin, tenant);
+  expect(attempt !== undefined).toBe(failed);
+  expect(breaches(tenant.history)).toEqual([]);
+}
+
+/** The same without a look at what went on meanwhile; resolves with the last attempt that the namespace remembers. */
+export async function expectSameObjects(admin: Cluster, tenant: Tenant): Promise<string | undefined> {
+  const { history, before } = tenant;
+  const { namespace, quotas } = await readBack(admin, tenant);
+  if (namespace === undefined) throw new Error(`${tenant.name} is gone`);
+  expect(quotas.map(({ spec }) => JSON.stringify(spec))).toEqual(
+    before.quotas.map(({ spec }) => JSON.stringify(spec)),
+  );
+  expect(quotas.map(({ status }) => status?.hard)).toEqual(before.quotas.map(({ spec }) => spec.hard));
+  expect(quotas.map(metadataOf)).toEqual(
+    before.quotas.map((quota) => ({ ...metadataOf(quota), ...released(history.locks(), quota) })),
+  );
+  const { [ANNOTATION.lastAttempt]: attempt, ...annotations } = metadataOf(namespace).annotations;
+  expect({ ...metadataOf(namespace), annotations }).toEqual(metadataOf(before.namespace));
+  return attempt;
+}
+
+/** The annotations that this quota has more than before. */
+function released(locks: readonly Lock[], { metadata }: KubernetesObject): Partial<ObjectMeta> {
+  const last = locks.findLast(({ quotas }) => quotas.some(({ uid }) => uid === metadata.uid));
+  return last === undefined ? {} : { annotations: { [ANNOTATION.lastRelease]: last.token } };
+}
+
+/** Without what every write changes, and without the difference between no annotations and none. */
+function metadataOf({
+  metadata,
+}: KubernetesObject): Partial<ObjectMeta> & { annotations: Record<string, string> } {
+  const { resourceVersion: _version, annotations = {}, labels = {}, ...rest } = metadata;
+  const { managedFields: _fields, ...kept } = rest as typeof rest & { managedFields?: unknown };
+  return { ...kept, annotations, labels };
+}

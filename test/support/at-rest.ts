@@ -1,0 +1,55 @@
+import { expect } from '@jest/globals';
+import { isEnforced } from '../../functions/domain/quota/enforced.ts';
+import { ANNOTATION, LABEL } from '../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { REPAIR_MS } from '../../functions/domain/verdict/attempt.ts';
+import { breaches } from './invariants.ts';
+import { readBack, type Tenant } from './tenant.ts';
+
+/** Marks of a release that is not over. (last-release and last-attempt stay.) */
+const MARKS: readonly string[] = [
+  ANNOTATION.lock,
+  ANNOTATION.grant,
+  ANNOTATION.migrations,
+  LABEL.locked,
+  LABEL.raised,
+];
+
+/** The marks that this object still has. */
+export const marksOn = ({ metadata: { annotations = {}, labels = {} } }: KubernetesObject): string[] =>
+  MARKS.filter((mark) => annotations[mark] !== undefined || labels[mark] !== undefined);
+
+/**
+ * Reads the namespace back: nothing is locked or raised, and every quota is enforced as it says. And nothing in the whole
+ * history broke an invariant, so what the quotas say is what their owners want.
+ */
+export async function expectAtRest(admin: Cluster, tenant: Tenant): Promise<void> {
+  const { namespace, quotas } = await readBack(admin, tenant);
+  expect(breaches(tenant.history)).toEqual([]);
+  const objects = [...(namespace === undefined ? [] : [namespace]), ...quotas];
+  expect(objects.flatMap(marksOn)).toEqual([]);
+  expect(quotas.filter((quota) => !isEnforced(quota))).toEqual([]);
+}
+
+/** Resolves when the last lock is let go of, and its migration is through, or the attempt is recorded as failed. */
+export async function untilOver(tenant: Tenant, vm = 0): Promise<void> {
+  const isDecided = (): boolean => tenant.isThrough(vm) || attemptOf(tenant) !== undefined;
+  await tenant.history.until(`${tenant.name} is unlocked, and through or given up`, (history) =>
+    [!history.isLocked(), isDecided(), history.lockedPeriods().length > 0].every(Boolean),
+  );
+}
+
+/** What the namespace says of the last attempt, where it failed. */
+export const attemptOf = ({ history }: Tenant): string | undefined =>
+  history.latest(NAMESPACES)?.metadata.annotations?.[ANNOTATION.lastAttempt];
+
+/** I3: each lock ended within its lifetime and 15 s. Resolves to the longest, in seconds. */
+export function expectInTime({ history }: Tenant, lockSeconds: number): number {
+  const now = Date.now();
+  const ms = history.lockedPeriods().map(({ from, until = now }) => until - from);
+  const longest = Math.max(0, ...ms);
+  expect(longest).toBeLessThan(lockSeconds * 1_000 + REPAIR_MS);
+  return longest / 1_000;
+}

@@ -1,0 +1,58 @@
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { AdmissionRequest, Change } from '../../../webhook/admission/admission.ts';
+import { metadata } from './object.ts';
+
+type Different = Partial<Omit<AdmissionRequest, keyof Change>> & {
+  readonly [K in keyof Change]?: Change[K];
+};
+
+/**
+ * Alice creates a pod in the tenant's namespace, unless told otherwise. It has the objects that its operation has, plain
+ * ones where none is given.
+ */
+export function aRequest({ operation, object, oldObject, ...different }: Different = {}): AdmissionRequest {
+  return {
+    uid: 'request-1',
+    kind: { group: '', version: 'v1', kind: 'Pod' },
+    resource: { group: '', version: 'v1', resource: 'pods' },
+    namespace: 'tenant',
+    userInfo: { username: 'alice', groups: ['system:authenticated'] },
+    dryRun: false,
+    ...different,
+    ...changed(operation ?? 'CREATE', object ?? PLAIN, oldObject ?? PLAIN),
+  };
+}
+
+const PLAIN: KubernetesObject = { metadata: metadata('plain') };
+
+function changed(
+  operation: Change['operation'],
+  object: KubernetesObject,
+  oldObject: KubernetesObject,
+): Change {
+  switch (operation) {
+    case 'CREATE':
+      return { operation, object, oldObject: null };
+    case 'UPDATE':
+      return { operation, object, oldObject };
+    case 'DELETE':
+      return { operation, object: null, oldObject };
+  }
+}
+
+/** Of this resource ("pods", "pods/resize"). */
+export function about(path: string): Pick<AdmissionRequest, 'resource' | 'subResource'> {
+  const [resource = '', subResource] = path.split('/');
+  return {
+    resource: { group: '', version: 'v1', resource },
+    ...(subResource === undefined ? {} : { subResource }),
+  };
+}
+
+export const by = (username: string): Pick<AdmissionRequest, 'userInfo'> => ({
+  userInfo: { username, groups: ['system:authenticated'] },
+});
+
+/** A namespace changes from the one to the other; from null: it is new. */
+export const fromTo = (oldObject: KubernetesObject | null, object: KubernetesObject): Change =>
+  oldObject === null ? changed('CREATE', object, PLAIN) : changed('UPDATE', object, oldObject);

@@ -1,0 +1,57 @@
+import type { Attempt } from '../../../functions/domain/verdict/attempt.ts';
+import type { Lock } from '../../../functions/domain/lock.ts';
+import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
+import type { Namespace } from '../../../functions/domain/objects.ts';
+import { annotated, build, labelled, metadata, seconds, type Change, type MetaChange } from './object.ts';
+
+/** The tenant's namespace, free. */
+export function aNamespace(...changes: Change<Namespace>[]): Namespace {
+  const { namespace: _, ...own } = metadata('tenant');
+  const labels = { 'kubernetes.io/metadata.name': 'tenant' };
+  return build({ apiVersion: 'v1', kind: 'Namespace', metadata: { ...own, labels } }, changes);
+}
+
+/** Held by this lock: annotation and label. */
+export const lockedBy =
+  (lock: Lock): MetaChange =>
+  (object) =>
+    labelled(LABEL.locked)(annotated(ANNOTATION.lock, JSON.stringify(lock))(object));
+
+/** The label of a lock, and an annotation that is none. */
+export const lockedUnreadably =
+  (text = '{'): MetaChange =>
+  (object) =>
+    labelled(LABEL.locked)(annotated(ANNOTATION.lock, text)(object));
+
+export const afterAttempt = (attempt: Attempt): MetaChange =>
+  annotated(ANNOTATION.lastAttempt, JSON.stringify(attempt));
+
+/** Taken five seconds ago for half a minute, for mig0 of vm0 and the quota `quota`. */
+export function aLock(different: Partial<Lock> = {}): Lock {
+  return {
+    v: 1,
+    token: 'token-1',
+    acquiredAt: seconds(-5),
+    expiresAt: seconds(25),
+    migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
+    quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+    ...different,
+  };
+}
+
+/** Past its time for a second. */
+export const anExpiredLock = (different: Partial<Lock> = {}): Lock =>
+  aLock({ acquiredAt: seconds(-31), expiresAt: seconds(-1), ...different });
+
+/** One failure, ten seconds ago, that locked for four. */
+export function anAttempt(different: Partial<Attempt> = {}): Attempt {
+  return {
+    at: seconds(-10),
+    failures: 1,
+    lockedMs: 4_000,
+    since: seconds(-10),
+    reason: 'RaisedButNotAdmitted',
+    of: 'something',
+    ...different,
+  };
+}

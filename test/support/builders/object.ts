@@ -1,0 +1,58 @@
+import type { KubernetesObject, OwnerReference } from '../../../functions/domain/objects.ts';
+
+/** What one builder option does: a new object out of the former one. */
+export type Change<T> = (object: T) => T;
+
+/** A change of metadata: good for every kind of object. */
+export type MetaChange = <T extends KubernetesObject>(object: T) => T;
+
+/** The base with the changes made, in their order. */
+export const build = <T>(base: T, changes: readonly Change<T>[]): T =>
+  changes.reduce((object, change) => change(object), base);
+
+/** When every built object was made: a whole second, as Kubernetes counts them. */
+export const NOW = Date.parse('2026-11-21T05:00:00Z');
+
+/** A time so many seconds after NOW (before it, if negative), as objects have it. */
+export const seconds = (after: number): string => new Date(NOW + after * 1_000).toISOString();
+
+const withMetadata =
+  (of: (metadata: KubernetesObject['metadata']) => Partial<KubernetesObject['metadata']>): MetaChange =>
+  (object) => ({ ...object, metadata: { ...object.metadata, ...of(object.metadata) } });
+
+/** Another name, and with it another uid. */
+export const named = (name: string): MetaChange => withMetadata(() => ({ name, uid: `uid-of-${name}` }));
+
+export const ownedBy = (ownerReferences: OwnerReference[]): MetaChange =>
+  withMetadata(() => ({ ownerReferences }));
+
+export const withUid = (uid: string): MetaChange => withMetadata(() => ({ uid }));
+
+export const inNamespace = (namespace: string): MetaChange => withMetadata(() => ({ namespace }));
+
+export const atVersion = (resourceVersion: string): MetaChange => withMetadata(() => ({ resourceVersion }));
+
+export const annotated = (key: string, text: string): MetaChange =>
+  withMetadata(({ annotations }) => ({ annotations: { ...annotations, [key]: text } }));
+
+export const labelled = (key: string, text = 'true'): MetaChange =>
+  withMetadata(({ labels }) => ({ labels: { ...labels, [key]: text } }));
+
+export const unlabelled = (key: string): MetaChange =>
+  withMetadata(({ labels: { [key]: _, ...labels } = {} }) => ({ labels }));
+
+/** Made so many seconds after NOW. */
+export const createdAt = (after: number): MetaChange =>
+  withMetadata(() => ({ creationTimestamp: seconds(after).replace('.000Z', 'Z') }));
+
+/** Being deleted: there is still a finalizer. */
+export const beingDeleted = (): MetaChange => withMetadata(() => ({ deletionTimestamp: seconds(0) }));
+
+/** Metadata as the API server gives it to a new object of the tenant's namespace. */
+export const metadata = (name: string): KubernetesObject['metadata'] => ({
+  name,
+  namespace: 'tenant',
+  uid: `uid-of-${name}`,
+  resourceVersion: '100',
+  creationTimestamp: seconds(-3600).replace('.000Z', 'Z'),
+});

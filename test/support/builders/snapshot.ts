@@ -1,0 +1,69 @@
+import type { AmountList, RaisePolicy, Vmmrq } from '../../../functions/domain/objects.ts';
+import { parseQuantity } from '../../../functions/domain/quantity.ts';
+import type { NamespaceSnapshot, ParallelUse, Rules } from '../../../functions/domain/snapshot.ts';
+import { aLauncher, aMigration, aVmi } from './kubevirt.ts';
+import { aNamespace } from './namespace.ts';
+import { build, metadata, NOW, type Change } from './object.ts';
+import { aQuota } from './quota.ts';
+
+const DEFAULT_AMOUNTS: AmountList = { 'requests.cpu': '1200m', 'requests.memory': '1500Mi' };
+
+/** VMMRQ `vmmrq`, which gives room for a bit more than one launcher (aLauncher). */
+export function aVmmrq(...changes: Change<Vmmrq>[]): Vmmrq {
+  const base: Vmmrq = {
+    apiVersion: 'mtq.kubevirt.io/v1alpha1',
+    kind: 'VirtualMachineMigrationResourceQuota',
+    metadata: metadata('vmmrq'),
+    spec: { additionalMigrationResources: DEFAULT_AMOUNTS },
+  };
+  return build(base, changes);
+}
+
+export const giving =
+  (additionalMigrationResources: AmountList): Change<Vmmrq> =>
+  (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, additionalMigrationResources } });
+
+/** A part of each quota, on top of the amounts that were given before; alone where there were none. */
+export const sharing =
+  (additionalMigrationPercentage: string, raisePolicy?: RaisePolicy): Change<Vmmrq> =>
+  (vmmrq) => ({
+    ...vmmrq,
+    spec: {
+      ...(vmmrq.spec.additionalMigrationResources === DEFAULT_AMOUNTS ? {} : vmmrq.spec),
+      additionalMigrationPercentage,
+      ...(raisePolicy === undefined ? {} : { raisePolicy }),
+    },
+  });
+
+export const RULES: Rules = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
+
+/** KubeVirt at its defaults, with nothing to do. */
+export const aParallelUse = (different: Partial<ParallelUse> = {}): ParallelUse => ({
+  running: 0,
+  perCluster: 5,
+  outbound: new Map(),
+  perNode: 2,
+  locks: [],
+  isContended: false,
+  ...different,
+});
+
+/** The tenant's namespace with vm0 running and mig0 refused: it fits with a raise, unless told otherwise. */
+export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): NamespaceSnapshot {
+  return {
+    now: NOW,
+    namespace: aNamespace(),
+    migrations: [aMigration()],
+    quotas: [aQuota()],
+    vmmrqs: [aVmmrq()],
+    pods: [aLauncher()],
+    vmis: new Map([['vm0', aVmi()]]),
+    limitRanges: [],
+    events: [],
+    claims: [],
+    overheadRatio: parseQuantity('1'),
+    autoLimits: true,
+    parallel: aParallelUse(),
+    ...different,
+  };
+}

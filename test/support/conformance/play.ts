@@ -1,0 +1,59 @@
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import {
+  MIGRATIONS,
+  NAMESPACES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../../functions/kubernetes/resources.ts';
+import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { Normaliser } from './normalise.ts';
+import type { Side } from './side.ts';
+import type { Scene, Step } from './steps.ts';
+
+/** What happened at one step. */
+export interface Played {
+  readonly step: string;
+  readonly answer: unknown;
+  readonly asked: readonly unknown[];
+  /** All objects, once controllers and caches have done what the step made them do. */
+  readonly after: readonly unknown[];
+}
+
+/** Resolves when controllers and caches have done their work; `look` says what there is. */
+export type Settle = (look: () => Promise<readonly unknown[]>, step: number) => Promise<readonly unknown[]>;
+
+/** Plays a history, step by step. */
+export async function play(steps: readonly Step[], side: Side, settle: Settle): Promise<Played[]> {
+  const normal = new Normaliser(side.namespace);
+  const scene: Scene = { side, normal, kept: new Map() };
+  const played: Played[] = [];
+  side.asked();
+  for (const [index, step] of steps.entries()) {
+    const answer = await step.act(scene).catch((error: unknown) => normal.refusal(error));
+    const asked = side.asked().map((each) => normal.asked(each));
+    const after = await settle(() => everything(side), index);
+    played.push({ step: `${step.by}: ${step.what}`, answer, asked, after });
+  }
+  return played;
+}
+
+const KINDS: readonly ResourceType[] = [RESOURCE_QUOTAS, PODS, VMMRQS, MIGRATIONS];
+
+/** With versions of its own: how often the controller wrote in between is nothing to compare. */
+async function everything(side: Side): Promise<readonly unknown[]> {
+  const normal = new Normaliser(side.namespace);
+  const { namespace } = side;
+  const cluster = side.as('tenant');
+  const lists = await Promise.all(KINDS.map(async (type) => (await cluster.list(type, { namespace })).items));
+  const own = await orGone(cluster.get(NAMESPACES, { name: namespace }));
+  return [...(own === undefined ? [] : [own.object]), ...lists.flat()].map((object) =>
+    withoutVersion(normal.object(object)),
+  );
+}
+
+const withoutVersion = (object: unknown): unknown => {
+  const { metadata, ...rest } = object as { metadata: Record<string, unknown> };
+  const { resourceVersion: _, uid: __, ...kept } = metadata;
+  return { ...rest, metadata: kept };
+};

@@ -1,0 +1,262 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LABEL, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import type { KubernetesObject, Namespace, Pod } from '../../../functions/domain/objects.ts';
+import { connect } from '../../../functions/kubernetes/client.ts';
+import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { follow } from '../../../functions/kubernetes/follow.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { render } from '../../cluster/controlplane/kustomize.ts';
+import { freshControlPlane } from '../control-plane.ts';
+import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
+import { untilServed } from '../../cluster/served.ts';
+import { toResponse } from '../../../webhook/admission/admission.ts';
+import {
+  VALIDATING_WEBHOOK_CONFIGURATIONS,
+  type ValidatingWebhookConfiguration,
+} from '../../../webhook/tls/resources.ts';
+import type { ModelCluster } from '../../simulation/model/api-server.ts';
+import { createNamespace } from '../kubevirt/rig.ts';
+import { askUntil, Recorded } from '../eventually.ts';
+import { startLiar, type Liar } from '../liar.ts';
+import { bindRole } from '../roles.ts';
+import type { Played, Settle } from './play.ts';
+import { judge, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
+
+/** A real API server and quota controller, with the guard's webhooks, answered here. */
+export interface Real {
+  /** The namespace, in which pods can be created; `like`: what is to become true after each step, sooner or later. */
+  readonly side: (
+    namespace: string,
+    like: readonly Pick<Played, 'after'>[],
+  ) => Promise<{ side: Side; settle: Settle }>;
+  readonly stop: () => Promise<void>;
+}
+
+const NOT_LIKE_THE_MODEL_AFTER_MS = 8_000;
+
+export async function startReal(): Promise<Real> {
+  const [controlPlane, liar] = await Promise.all([freshControlPlane(), startLiar()]);
+  const admin = connect(controlPlane.adminKubeconfig);
+  const caches = new Caches(admin);
+  await install(admin, liar);
+  const kubeconfigs: Record<User, Promise<string>> = {
+    tenant: controlPlane.kubeconfigForUser({ name: 'tenant-admin', groups: ['tenant-admins'] }),
+    lock: controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.lock }),
+    kubevirt: controlPlane.kubeconfigFor({ namespace: 'kubevirt', name: 'kubevirt-controller' }),
+  };
+  const users = Object.fromEntries(
+    await Promise.all(
+      Object.entries(kubeconfigs).map(async ([user, path]) => [user, withResize(connect(await path))]),
+    ),
+  ) as Record<User, ModelCluster>;
+  await untilAsked(users.tenant, liar);
+
+  let asked: Asked[] = [];
+  let mode: GuardMode = 'guard';
+  liar.says(async (request, path) => {
+    asked.push({ webhook: webhookOf(path), request });
+    if (mode === 'unreachable') return 500;
+    const name = request.namespace ?? '';
+    const read = await orGone(admin.get<Namespace>(NAMESPACES, { name }));
+    return toResponse(request.uid, judge(request, read?.object));
+  });
+  return {
+    side: async (namespace, like) => {
+      await createNamespace(admin, namespace);
+      mode = 'guard';
+      const side: Side = {
+        namespace,
+        as: (user) => users[user],
+        asked: () => {
+          const own = asked.filter(({ request }) => request.namespace === namespace);
+          asked = [];
+          return own;
+        },
+        guardIs: (next) => {
+          mode = next;
+        },
+        pauseController: () => controlPlane.pauseControllerManager(),
+        resumeController: () => controlPlane.resumeControllerManager(),
+      };
+      await caches.seeAll(namespace);
+      let isLike = true;
+      const settle: Settle = async (look, step) => {
+        const wanted = like[step]?.after;
+        const after = await until(look, isLike ? wanted : undefined);
+        // Once it differs it goes on differing: nothing more to wait for.
+        isLike &&= isDeepStrictEqual(after, wanted);
+        await caches.seeAll(namespace);
+        return after;
+      };
+      return { side, settle };
+    },
+    stop: async () => {
+      controlPlane.resumeControllerManager();
+      await caches.stop();
+      await liar.stop();
+      await controlPlane.stop();
+    },
+  };
+}
+
+/** The last part of the path, before the query in which the API server says its patience. */
+const webhookOf = (path: string): string => path.split('?')[0]?.split('/').at(-1) ?? '';
+
+/** Looks until it is as it is to be; when that never happens, or nobody knows, what there is instead. */
+async function until(
+  look: () => Promise<readonly unknown[]>,
+  wanted: readonly unknown[] | undefined,
+): Promise<readonly unknown[]> {
+  const end = performance.now() + NOT_LIKE_THE_MODEL_AFTER_MS;
+  for (;;) {
+    const found = await look();
+    const isOver = wanted === undefined || performance.now() > end;
+    if (isOver || isDeepStrictEqual(found, wanted)) return found;
+  }
+}
+
+const withResize = (cluster: Cluster): ModelCluster => {
+  const resize = (pod: Pod): ReturnType<ModelCluster['resize']> =>
+    // The product has no word for it.
+    cluster.replace(PODS, pod, { subresource: 'resize' as 'status' });
+  return Object.assign(cluster, { resize });
+};
+
+const RULES = [
+  { apiGroups: [''], resources: ['*'], verbs: ['*'] },
+  { apiGroups: ['kubevirt.io'], resources: ['*'], verbs: ['*'] },
+  // Not 'override' of 'locks'.
+  { apiGroups: ['mtq.kubevirt.io'], resources: [VMMRQS.plural, `${VMMRQS.plural}/status`], verbs: ['*'] },
+];
+
+const SERVICE_ACCOUNTS: ResourceType = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
+
+const CRDS: ResourceType = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+async function install(admin: Cluster, liar: Liar): Promise<void> {
+  await installKubeVirt(admin);
+  for (const crd of await render('config/crd')) await admin.create(CRDS, crd);
+  await untilServed(admin, VMMRQS);
+  await admin.create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
+  await admin.create(SERVICE_ACCOUNTS, {
+    metadata: { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.lock },
+  });
+  for (const [user, name] of Object.entries(USERS)) {
+    await bindRole(admin, { role: `conformance-${user}`, user: name, rules: RULES });
+  }
+  const configuration = (await render('config/webhook')).find(
+    ({ kind }) => kind === VALIDATING_WEBHOOK_CONFIGURATIONS.kind,
+  ) as ValidatingWebhookConfiguration;
+  const webhooks = (configuration.webhooks ?? []).map((webhook) => ({
+    ...webhook,
+    clientConfig: { ...liar.clientConfig, url: `${liar.clientConfig.url}/${webhook.name}` },
+  }));
+  await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { ...configuration, webhooks });
+}
+
+/** The API server takes roles and webhooks into use a moment after it has accepted them. */
+async function untilAsked(tenant: Cluster, liar: Liar): Promise<void> {
+  const webhooks = new Set<string>();
+  liar.says((_, path) => {
+    webhooks.add(webhookOf(path));
+    return { allowed: true };
+  });
+  await askUntil(
+    'the webhooks are asked',
+    async () => {
+      const metadata = { name: 'conformance', labels: { [LABEL.locked]: 'true' } };
+      await tenant.create<KubernetesObject>(NAMESPACES, { metadata }).catch(() => undefined);
+      const quota = { metadata: { namespace: 'conformance', name: 'quota' }, spec: {} };
+      await tenant.create(RESOURCE_QUOTAS, quota, { dryRun: true }).catch(() => undefined);
+      for (const value of ['x', 'true']) {
+        const merge = { metadata: { labels: { [LABEL.locked]: value } } };
+        await tenant.patch(NAMESPACES, { name: 'conformance' }, { merge });
+      }
+      return webhooks.size;
+    },
+    (size) => size === 2,
+  );
+}
+
+const CACHED: readonly ResourceType[] = [NAMESPACES, RESOURCE_QUOTAS, PODS];
+
+/**
+ * What informers (the API server's own, the quota controller's) have seen cannot be asked. They watch as we do, and are
+ * nearer: what we have seen, they have seen.
+ */
+class Caches {
+  readonly #admin: Cluster;
+  readonly #seen = new Map<string, KubernetesObject>();
+  readonly #changes = new Recorded<KubernetesObject>(({ metadata }) => JSON.stringify(metadata));
+  readonly #over = new AbortController();
+  readonly #following: Promise<unknown>;
+
+  constructor(admin: Cluster) {
+    this.#admin = admin;
+    this.#following = Promise.all(CACHED.map((type) => this.#follow(type)));
+  }
+
+  async seeAll(namespace: string): Promise<void> {
+    const [own, quotas, pods] = await Promise.all([
+      orGone(this.#admin.get(NAMESPACES, { name: namespace })),
+      this.#admin.list(RESOURCE_QUOTAS, { namespace }),
+      this.#admin.list(PODS, { namespace }),
+    ]);
+    const there: KubernetesObject[] = [
+      ...(own === undefined ? [] : [own.object]),
+      ...quotas.items,
+      ...pods.items,
+    ];
+    const isOfIt = ({ metadata }: KubernetesObject): boolean =>
+      metadata.namespace === namespace || (metadata.namespace === undefined && metadata.name === namespace);
+    await this.#changes.until(`the caches of ${namespace}`, () => {
+      const seen = [...this.#seen.values()].filter(isOfIt);
+      return (
+        seen.length === there.length &&
+        there.every((object) => versionOf(this.#seen.get(object.metadata.uid)) >= versionOf(object))
+      );
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await this.#following;
+  }
+
+  #follow(type: ResourceType): Promise<void> {
+    const put = (object: KubernetesObject): void => {
+      this.#seen.set(object.metadata.uid, object);
+      this.#changes.add(object);
+    };
+    const { signal } = this.#over;
+    return follow(
+      this.#admin,
+      { type, where: {}, signal },
+      {
+        onList: (objects) => {
+          for (const object of objects) put(object);
+        },
+        onChange: put,
+        onGone: (object) => {
+          this.#seen.delete(object.metadata.uid);
+          this.#changes.add(object);
+        },
+        onError: () => undefined,
+      },
+    );
+  }
+}
+
+const versionOf = (object: KubernetesObject | undefined): number =>
+  Number(object?.metadata.resourceVersion ?? -1);

@@ -1,0 +1,68 @@
+import type { Lock } from '../../functions/domain/lock.ts';
+import { KUBEVIRT } from '../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { NAMESPACES, PODS } from '../../functions/kubernetes/resources.ts';
+import { LockedTime } from '../simulation/checker/locked-time.ts';
+import { heldBy, type Version } from './history.ts';
+
+/** One lock, while it is held. */
+interface Holding {
+  readonly lock: Lock;
+  /** Milliseconds since 1970, as we heard of it. */
+  readonly from: number;
+  /** The migrations that had a pod admitted meanwhile, by uid. */
+  readonly through: Set<string>;
+}
+
+/**
+ * I7 by the versions alone, oldest first: a lock counts unless each of its migrations had a pod admitted while it was held.
+ * One that is not over counts up to the last version.
+ */
+export function lockedTooLong(versions: readonly Version[]): string[] {
+  const locks = new FailedLocks();
+  for (const version of versions) locks.see(version);
+  locks.end(Math.max(...versions.map(({ at }) => at)));
+  const beyond = locks.time.beyondBudget();
+  return beyond > 0 ? [`I7: failed attempts locked the namespace for ${beyond} ms too long`] : [];
+}
+
+class FailedLocks {
+  readonly time = new LockedTime();
+  /** Of each pod seen, by its uid: the migration that it is of. */
+  readonly #migrations = new Map<string, string>();
+  #holding: Holding | undefined;
+
+  see({ kind, gone, object, at }: Version): void {
+    if (kind === PODS.kind) this.#seePod(object);
+    if (kind === NAMESPACES.kind) this.#seeLock(gone ? undefined : heldBy(object), at);
+  }
+
+  /** `to`: as Holding has its times. */
+  end(to: number): void {
+    if (this.#holding === undefined) return;
+    const { lock, from, through } = this.#holding;
+    this.#holding = undefined;
+    if (lock.migrations.every(({ uid }) => through.has(uid))) return;
+    this.time.add({ from, to, unknownMs: 0 }, Date.parse(lock.expiresAt) - Date.parse(lock.acquiredAt));
+  }
+
+  #seeLock(lock: Lock | undefined, at: number): void {
+    if (lock?.token === this.#holding?.lock.token) return;
+    this.end(at);
+    if (lock !== undefined) this.#holding = { lock, from: at, through: new Set() };
+  }
+
+  #seePod(pod: KubernetesObject): void {
+    const { uid } = pod.metadata;
+    if (this.#migrations.has(uid)) return;
+    const migration = migrationOf(pod, this.#migrations);
+    this.#migrations.set(uid, migration);
+    this.#holding?.through.add(migration);
+  }
+}
+
+/** The uid that a pod's label says; an attachment pod's is that of the launcher that owns it. '' where it is of none. */
+function migrationOf({ metadata }: KubernetesObject, known: ReadonlyMap<string, string>): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid ?? '';
+  return metadata.labels?.[KUBEVIRT.migrationJobUID] ?? known.get(owner) ?? '';
+}

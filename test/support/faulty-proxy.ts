@@ -1,0 +1,182 @@
+import { Agent, createServer, request as send } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
+
+/** A request of one of our processes that would change something. */
+export interface Write {
+  readonly account: string;
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** What is sent; undefined: nothing. */
+  readonly body: KubernetesObject | undefined;
+}
+
+/** The process dies; the connection breaks; or the answer is a 504, as when etcd is slow. */
+export type Harm = 'kill' | 'cut' | '504';
+
+/** What happens to one write: before the API server hears of it, or after it has done it and before anybody hears of that. */
+export interface Fault {
+  readonly hits: (write: Write) => boolean;
+  readonly when: 'before' | 'after';
+  readonly harm: Harm;
+}
+
+/** Lies between our processes and the API server. Passes everything on, but for the writes that a fault hits. */
+export interface FaultyProxy {
+  /** A kubeconfig (path) for the same account, by way of the proxy. */
+  reroute(account: string, kubeconfig: string): string;
+  /** The next write that it hits suffers it, and no other. Resolves with when it did (performance.now()). */
+  strike(fault: Fault): Promise<number>;
+  stop(): Promise<void>;
+}
+
+interface Kubeconfig {
+  clusters: [{ cluster: { server: string; 'certificate-authority-data': string } }];
+}
+
+interface Upstream {
+  readonly server: URL;
+  readonly agent: Agent;
+}
+
+interface Armed extends Fault {
+  readonly struck: (at: number) => void;
+}
+
+const DAY_MS = 24 * 3_600_000;
+const TIMEOUT_STATUS = {
+  kind: 'Status',
+  apiVersion: 'v1',
+  status: 'Failure',
+  reason: 'Timeout',
+  message: 'etcdserver: request timed out',
+  code: 504,
+};
+
+/** `kill`: ends the process of a service account at once. */
+export async function startFaultyProxy(kill: (account: string) => void): Promise<FaultyProxy> {
+  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
+  const authority = issueAuthority(validity);
+  const armed = new Set<Armed>();
+  const upstreams = new Map<string, Upstream>();
+
+  const server = createServer(issueServing(['localhost'], validity, authority), (request, answer) => {
+    // A client that dies breaks its connections off: that is what is wanted here.
+    handle(request, answer).catch(() => request.socket.destroy());
+  });
+  const { promise: listening, resolve } = Promise.withResolvers<undefined>();
+  server.listen(0, () => resolve(undefined));
+  await listening;
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+
+  async function handle(request: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const [, account = '', ...rest] = (request.url ?? '').split('/');
+    const path = `/${rest.join('/')}`;
+    const upstream = upstreams.get(account);
+    if (upstream === undefined) throw new Error(`nobody is known as ${account}`);
+    const body = await bodyOf(request);
+    const fault =
+      request.method === 'GET' ? undefined : take({ account, method: request.method, path, body });
+    if (fault?.when !== 'before') {
+      const response = await forward({ request, path, body, upstream }).catch((error: unknown) => {
+        // It never got there (an idle connection had ended): the next try is the write that is meant.
+        if (fault !== undefined) armed.add(fault);
+        throw error;
+      });
+      if (fault === undefined) {
+        pass(response, answer);
+        return;
+      }
+      await bodyOf(response);
+    }
+    if (fault.harm === 'kill') kill(account);
+    fault.struck(performance.now());
+    if (fault.harm === '504') {
+      answer.writeHead(504, { 'content-type': 'application/json', date: new Date().toUTCString() });
+      answer.end(JSON.stringify(TIMEOUT_STATUS));
+    } else request.socket.destroy();
+  }
+
+  function take({ account, method = '', path, body }: Raw): Armed | undefined {
+    const [place = '', query = ''] = path.split('?');
+    if (query.includes('dryRun')) return undefined;
+    const object = body.length === 0 ? undefined : (JSON.parse(body.toString('utf8')) as KubernetesObject);
+    const write = { account, method, path: place, body: object };
+    const found = [...armed].find((fault) => fault.hits(write));
+    if (found !== undefined) armed.delete(found);
+    return found;
+  }
+
+  return {
+    reroute: (account, kubeconfig) => {
+      const config = JSON.parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
+      const { cluster } = config.clusters[0];
+      const ca = Buffer.from(cluster['certificate-authority-data'], 'base64');
+      if (!upstreams.has(account))
+        upstreams.set(account, {
+          server: new URL(cluster.server),
+          agent: new Agent({ keepAlive: true, ca }),
+        });
+      cluster.server = `https://localhost:${String(port)}/${account}`;
+      cluster['certificate-authority-data'] = Buffer.from(authority.cert).toString('base64');
+      const file = `${kubeconfig}.by-proxy`;
+      writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+      return file;
+    },
+    strike: (fault) => new Promise((struck) => armed.add({ ...fault, struck })),
+    stop: async () => {
+      server.closeAllConnections();
+      for (const { agent } of upstreams.values()) agent.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+interface Raw {
+  readonly account: string;
+  readonly method: string | undefined;
+  readonly path: string;
+  readonly body: Buffer;
+}
+
+interface Forwarding {
+  readonly request: IncomingMessage;
+  readonly path: string;
+  readonly body: Buffer;
+  readonly upstream: Upstream;
+}
+
+async function forward({ request, path, body, upstream }: Forwarding): Promise<IncomingMessage> {
+  const { server, agent } = upstream;
+  const { host: _host, ...headers } = request.headers;
+  return new Promise((resolve, reject) => {
+    const sent = send(
+      { method: request.method, host: server.hostname, port: server.port, path, headers, agent },
+      resolve,
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+function pass(response: IncomingMessage, answer: ServerResponse): void {
+  answer.writeHead(response.statusCode ?? 500, response.headers);
+  // A watch's headers must not wait for its first event.
+  answer.flushHeaders();
+  response.pipe(answer);
+  response.on('error', () => answer.destroy());
+  answer.on('close', () => {
+    if (!response.complete) response.destroy();
+  });
+}
+
+/** Resolves when the message is complete: of an answer, when what was asked for is done. */
+async function bodyOf(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

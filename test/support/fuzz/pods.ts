@@ -1,0 +1,156 @@
+import { KUBEVIRT } from '../../../functions/domain/names.ts';
+import type { Container, Pod, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { formatQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
+import type { New } from '../../../functions/kubernetes/cluster.ts';
+import { renderLauncherPod } from '../../cluster/kubevirt/launcher-pod.ts';
+import { newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
+import type { Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import type { FuzzCase, VmOf } from './cases.ts';
+
+/** The VMI as it was when the VM started. */
+export function vmiBefore(namespace: string, { vm }: FuzzCase): New<Vmi> {
+  const requests = { cpu: String(vm.cpu), memory: vm.memory };
+  const limits = { cpu: String(vm.cpu * 2), memory: '6Gi' };
+  const resources = vm.limited ? { requests, limits } : { requests };
+  return newVirtualMachineInstance({ namespace, name: 'vm0', cpu: vm.cpu, memory: vm.memory, resources });
+}
+
+/** The VMI as it is now: what changed is in its spec, what it runs with is in its status. */
+export function vmiNow(vmi: Vmi, { vm, change }: FuzzCase): Vmi {
+  const { domain } = vmi.spec;
+  const status = {
+    ...vmi.status,
+    currentCPUTopology: { cores: vm.cpu, sockets: 1, threads: 1 },
+    memory: { guestRequested: vm.memory },
+  };
+  const { requests = {}, limits } = domain.resources;
+  const withRequests = (more: ResourceList, limit: ResourceList): Vmi['spec']['domain']['resources'] => ({
+    requests: { ...requests, ...more },
+    ...(limits === undefined ? {} : { limits: { ...limits, ...limit } }),
+  });
+  if (change === 'cpu') {
+    const now = { ...domain.cpu, sockets: 2 };
+    const resources = withRequests({ cpu: String(vm.cpu * 2) }, { cpu: String(vm.cpu * 4) });
+    return { ...vmi, status, spec: { ...vmi.spec, domain: { ...domain, cpu: now, resources } } };
+  }
+  if (change === 'memory') {
+    const resources = withRequests({ memory: '4Gi' }, { memory: '7Gi' });
+    return {
+      ...vmi,
+      status,
+      spec: { ...vmi.spec, domain: { ...domain, memory: { guest: '4Gi' }, resources } },
+    };
+  }
+  const labels = { ...vmi.metadata.labels, [KUBEVIRT.outdatedLauncher]: '' };
+  return change === 'upgrade'
+    ? { ...vmi, status, metadata: { ...vmi.metadata, labels } }
+    : { ...vmi, status };
+}
+
+/** One that adds no limits by itself: told by its version. A launcher that asks for nothing could come from no other. */
+export const isOldKubeVirt = ({ vm, change }: FuzzCase): boolean =>
+  change === 'noAutoLimits' || vm.kind === 'bestEffort';
+
+export interface LauncherOf {
+  readonly vmi: Vmi;
+  readonly migration?: Vmim;
+  readonly quotas: readonly ResourceQuota[];
+  readonly of: FuzzCase;
+}
+
+/** A launcher as the KubeVirt stand-in renders it, with what this VM has besides. */
+export function launcher({ vmi, migration, quotas, of }: LauncherOf): New<Pod> {
+  const { vm, change } = of;
+  const rendered = renderLauncherPod({
+    vmi,
+    configuration: {},
+    quotas: isOldKubeVirt(of) ? [] : quotas,
+    ...(migration === undefined ? {} : { migration }),
+  }) as unknown as New<Pod>;
+  const grown =
+    migration !== undefined && change === 'upgrade' ? moreOverhead(rendered, vm, quotas) : rendered;
+  return {
+    ...grown,
+    spec: { ...decorated(grown.spec, vm), automountServiceAccountToken: false } as Pod['spec'],
+  };
+}
+
+/** QEMU's part of the overhead after v1.9.0 (facts/kubevirt.md §2.1, version drift). */
+const UPGRADE = parseQuantity('20Mi');
+
+function moreOverhead(pod: New<Pod>, vm: VmOf, quotas: readonly ResourceQuota[]): New<Pod> {
+  const automatic = !vm.limited && quotas.some(({ spec }) => spec.hard?.['limits.memory'] !== undefined);
+  const more = (list: ResourceList = {}, times: bigint): ResourceList =>
+    list['memory'] === undefined
+      ? list
+      : { ...list, memory: formatQuantity(parseQuantity(list['memory']) + times * UPGRADE) };
+  const containers = pod.spec.containers.map((container) => ({
+    ...container,
+    resources: {
+      requests: more(container.resources?.requests, 1n),
+      limits: more(container.resources?.limits, automatic ? 2n : 1n),
+    },
+  }));
+  return { ...pod, spec: { ...pod.spec, containers } };
+}
+
+const DEVICES = { 'hugepages-2Mi': '64Mi', 'nvidia.com/gpu': '2' };
+
+function decorated(spec: Pod['spec'], vm: VmOf): Pod['spec'] & { restartPolicy?: string } {
+  const withContainers = {
+    ...spec,
+    containers: [...spec.containers.map((each) => ofKind(each, vm)), ...hooks(vm)],
+    initContainers: [...(spec.initContainers ?? []).map((each) => bare(each, vm)), ...bigInits(vm)],
+  };
+  return {
+    ...withContainers,
+    ...(vm.kind === 'whole' ? { resources: WHOLE } : {}),
+    ...(vm.priority === undefined ? {} : { priorityClassName: vm.priority }),
+    ...(vm.deadline ? { activeDeadlineSeconds: 3600, restartPolicy: 'Never' } : {}),
+    ...(vm.across ? { affinity: { ...spec.affinity, podAffinity: ACROSS } } : {}),
+    ...(vm.overhead ? { runtimeClassName: 'kata' } : {}),
+  };
+}
+
+const WHOLE = { requests: { cpu: '8', memory: '12Gi' }, limits: { cpu: '16', memory: '16Gi' } };
+
+const ACROSS = {
+  preferredDuringSchedulingIgnoredDuringExecution: [
+    {
+      weight: 1,
+      podAffinityTerm: { namespaces: ['default'], labelSelector: {}, topologyKey: 'kubernetes.io/hostname' },
+    },
+  ],
+};
+
+const bare = (container: Container, { kind }: VmOf): Container => {
+  if (kind !== 'bestEffort') return container;
+  const { 'ephemeral-storage': storage } = container.resources?.requests ?? {};
+  const requests: ResourceList = storage === undefined ? {} : { 'ephemeral-storage': storage };
+  return { ...container, resources: { requests } };
+};
+
+function ofKind(container: Container, vm: VmOf): Container {
+  if (vm.kind !== 'devices') return bare(container, vm);
+  const { requests = {}, limits = {} } = container.resources ?? {};
+  return {
+    ...container,
+    resources: {
+      requests: { ...requests, ...DEVICES },
+      limits: { ...limits, ...DEVICES, 'ephemeral-storage': '60M' },
+    },
+  };
+}
+
+function hooks({ hook, kind }: VmOf): Container[] {
+  if (hook === 'none' || kind === 'bestEffort') return [];
+  const requests = { cpu: '100m', memory: '64M' };
+  const limits = hook === 'limited' ? { limits: { cpu: '200m', memory: '64M' } } : {};
+  return [{ name: 'hook', image: 'hook', resources: { requests, ...limits } } as Container];
+}
+
+function bigInits({ bigInit, kind }: VmOf): Container[] {
+  if (!bigInit || kind === 'bestEffort') return [];
+  const list = { cpu: '2500m', memory: '3000Mi' };
+  return [{ name: 'prepare', image: 'prepare', resources: { requests: list, limits: list } } as Container];
+}

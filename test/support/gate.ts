@@ -1,0 +1,86 @@
+import { SYSTEM_NAMESPACE, userOf } from '../../functions/domain/names.ts';
+import type { ResourceQuota } from '../../functions/domain/objects.ts';
+import { connect } from '../../functions/kubernetes/client.ts';
+import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/tls/resources.ts';
+import { askUntil } from './eventually.ts';
+import type { Lab } from './lab.ts';
+import { startLiar } from './liar.ts';
+
+/** Holds the next ResourceQuota update of one of our service accounts inside the API server, as a slow network would. */
+export interface Gate {
+  /** Resolves when the held request is there. */
+  readonly arrived: Promise<undefined>;
+  /** Lets it go on. */
+  open(): void;
+  /** Nothing is held any more. */
+  remove(): Promise<void>;
+}
+
+const ALLOWED = { allowed: true };
+
+/** Resolves when the next update by `account` would be held. `like`: any quota, to try the gate with. */
+export async function holdNextUpdate(lab: Lab, account: string, like: ResourceQuota): Promise<Gate> {
+  const { admin, cluster } = lab;
+  const liar = await startLiar();
+  const name = `gate-${account}`;
+  let tried = false;
+  liar.says(() => {
+    tried = true;
+    return ALLOWED;
+  });
+  const rule = {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    resources: ['resourcequotas'],
+    operations: ['UPDATE'],
+  };
+  const webhook = {
+    name: 'gate.example.com',
+    clientConfig: liar.clientConfig,
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    timeoutSeconds: 30,
+    rules: [rule],
+    matchConditions: [
+      { name: 'by-account', expression: `request.userInfo.username == '${userOf(account)}'` },
+    ],
+  };
+  await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name }, webhooks: [webhook] });
+  const asAccount = connect(
+    await cluster.controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name: account }),
+    'test',
+  );
+  const { namespace = '' } = like.metadata;
+  await askUntil(
+    'the gate stands',
+    async () => {
+      const { object } = await admin.get(RESOURCE_QUOTAS, { namespace, name: like.metadata.name });
+      await asAccount.replace(RESOURCE_QUOTAS, object, { dryRun: true });
+      return tried;
+    },
+    (stands) => stands,
+  );
+
+  const arrived = Promise.withResolvers<undefined>();
+  const opened = Promise.withResolvers<undefined>();
+  lab.atEnd(async () => {
+    opened.resolve(undefined);
+    await liar.stop();
+  });
+  let isFirst = true;
+  liar.says(async () => {
+    if (!isFirst) return ALLOWED;
+    isFirst = false;
+    arrived.resolve(undefined);
+    await opened.promise;
+    return ALLOWED;
+  });
+  return {
+    arrived: arrived.promise,
+    open: () => opened.resolve(undefined),
+    remove: async () => {
+      await admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name });
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { ANNOTATION, POLICY, WEBHOOK } from '../../functions/domain/names.ts';
+import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { orGone } from '../../functions/cluster/snapshot.ts';
+import { policiesInForce, POLICY_BINDINGS } from '../cluster/policies-in-force.ts';
+import {
+  VALIDATING_WEBHOOK_CONFIGURATIONS,
+  type ValidatingWebhookConfiguration,
+} from '../../webhook/tls/resources.ts';
+import { apiRequests, type ApiAnswer } from './api-request.ts';
+import { bindRole } from './roles.ts';
+import type { Lab } from './lab.ts';
+import { askUntil } from './eventually.ts';
+import type { Liar } from './liar.ts';
+
+/** The guard's ValidatingWebhookConfiguration in the hands of somebody who may change it. */
+export interface GuardWebhooks {
+  /** The API server asks the liar now, not the guard; resolves when it really does. */
+  pointTo(liar: Liar, answersWith: string): Promise<void>;
+  /** The API server asks nobody. */
+  remove(): Promise<void>;
+  /** As installed. */
+  putBack(): Promise<void>;
+}
+
+const PROBE = 'probe-namespace';
+const NAMESPACE_WRITERS = 'namespace-writers';
+
+export async function guardWebhooks({ admin, cluster }: Lab): Promise<GuardWebhooks> {
+  const installed = await read(admin);
+  await silenceKeysPolicy(admin);
+  await admin.create<KubernetesObject>(NAMESPACE, { metadata: { name: PROBE } });
+  const user = { name: 'cluster-admin', groups: ['cluster-admins'] };
+  await bindRole(admin, { role: NAMESPACE_WRITERS, user: user.name, rules: WRITE_NAMESPACES });
+  const request = apiRequests(await cluster.controlPlane.kubeconfigForUser(user));
+  /** A change of one of our keys by somebody who may not, dry: what the API server asks about it tells whom it asks. */
+  const probe = (): Promise<ApiAnswer> =>
+    request({
+      method: 'PATCH',
+      path: `/api/v1/namespaces/${PROBE}?dryRun=All`,
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { annotations: { [ANNOTATION.lastAttempt]: '{}' } } },
+    });
+  const until = async (what: string, holds: (answer: ApiAnswer) => boolean): Promise<void> => {
+    await askUntil(`the API server asks ${what}`, probe, holds);
+  };
+  const isGuards = ({ body }: ApiAnswer): boolean =>
+    String(body['message']).includes('may only be changed by managed-tenant-quota');
+  await until('the guard', isGuards);
+  return {
+    pointTo: async (liar, answersWith) => {
+      const current = await read(admin);
+      const webhooks = (current.webhooks ?? []).map((webhook) => ({
+        ...webhook,
+        clientConfig: liar.clientConfig,
+      }));
+      await admin.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, { ...current, webhooks });
+      await until('the liar', ({ body }) => String(body['message']).includes(answersWith));
+    },
+    remove: async () => {
+      await admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration });
+      await until('nobody', ({ code }) => code === 200);
+    },
+    putBack: async () => {
+      await admin
+        .delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration })
+        .catch(() => undefined);
+      const { name, labels = {}, annotations = {} } = installed.metadata;
+      const { webhooks = [] } = installed;
+      await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
+        metadata: { name, labels, annotations },
+        webhooks,
+      });
+      await until('the guard', isGuards);
+    },
+  };
+}
+
+const NAMESPACE: ResourceType = {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+};
+const WRITE_NAMESPACES = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'update', 'patch'] }];
+
+/** It would answer the probe before anybody is asked, in the guard's own words. */
+async function silenceKeysPolicy(admin: Cluster): Promise<void> {
+  await orGone(admin.delete(POLICY_BINDINGS, { name: POLICY.lockKeys }));
+  await (
+    await policiesInForce(admin)
+  )();
+}
+
+async function read(admin: Cluster): Promise<ValidatingWebhookConfiguration> {
+  return (await admin.get(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration })).object;
+}

@@ -1,0 +1,124 @@
+import { fileURLToPath } from 'node:url';
+import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { withLock } from '../../functions/domain/lock.ts';
+import { connect } from '../../functions/kubernetes/client.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { isAlreadyExists } from '../../functions/kubernetes/errors.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { renderDefault } from '../cluster/cluster.ts';
+import type { Child } from '../cluster/controlplane/children.ts';
+import { freePort } from '../cluster/controlplane/ports.ts';
+import type { ControlPlane } from '../cluster/controlplane/start.ts';
+import { freshControlPlane } from './control-plane.ts';
+import { startGuard, type GuardOptions } from '../cluster/guard.ts';
+import { install } from '../cluster/install.ts';
+import { installKubeVirt } from '../cluster/kubevirt/install.ts';
+import { startBalancer, type Balancer } from './balancer.ts';
+
+/** Our manifests on a real API server, and guard processes behind one Service; no eventing, no functions, no KubeVirt. */
+export interface Guards {
+  readonly controlPlane: ControlPlane;
+  readonly admin: Cluster;
+  readonly objects: readonly KubernetesObject[];
+  readonly balancer: Balancer;
+  /** As one of our service accounts. */
+  as(account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster>;
+  /** One more replica; resolves when it is ready, or only runs. */
+  start(name: string, until?: GuardOptions['until']): Promise<Replica>;
+  /** A namespace of this name, locked by `token` for 45 s from now, whether it was locked before or not. */
+  lock(name: string, token: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Replica extends Child {
+  /** The answer of its readiness: '' when it is ready, else why not. */
+  problem(): Promise<string>;
+  /** Its metrics, as a scrape gets them. */
+  metrics(): Promise<string>;
+  readonly tlsPort: number;
+}
+
+const bundle = fileURLToPath(new URL('../../dist/guard.mjs', import.meta.url));
+/** The watchdog ends it then. */
+const LOCK_MS = 45_000;
+/** Nobody listens there: whatever is to happen, the guard does by itself. */
+const NO_BROKER = 'http://127.0.0.1:9/';
+
+export async function startGuards(env: Readonly<Record<string, string>>): Promise<Guards> {
+  const ends: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  };
+  try {
+    const objects = await renderDefault();
+    const controlPlane = await freshControlPlane();
+    ends.push(() => controlPlane.stop());
+    const admin = connect(controlPlane.adminKubeconfig);
+    const balancer = await startBalancer();
+    ends.push(() => balancer.stop());
+    await installKubeVirt(admin);
+    await install(admin, objects, balancer.port);
+    const deployment = objects.find(({ kind }) => kind === 'Deployment');
+    if (deployment === undefined) throw new Error('the manifests have no Deployment');
+    const kubeconfigOf = (name: string): Promise<string> =>
+      controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });
+    return {
+      controlPlane,
+      admin,
+      objects,
+      balancer,
+      as: async (account) => connect(await kubeconfigOf(SERVICE_ACCOUNT[account])),
+      start: async (name, until = 'readiness') => {
+        const [port, tlsPort] = [await freePort(), await freePort()];
+        balancer.add({ port: tlsPort, healthPort: port });
+        const child = await startGuard({
+          name,
+          deployment,
+          bundle,
+          folder: controlPlane.folder,
+          kubeconfig: await kubeconfigOf(SERVICE_ACCOUNT.guard),
+          port,
+          tlsPort,
+          rewrite: (text) => text.replace(/^http:.*/, NO_BROKER),
+          env,
+          until,
+        });
+        ends.push(() => child.stop());
+        return { ...child, tlsPort, problem: () => problemOf(port), metrics: () => metricsOf(port) };
+      },
+      lock: (name, token) => lock(admin, name, token),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function metricsOf(port: number): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+}
+
+async function problemOf(port: number): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${port}/health/readiness`);
+  return answer.ok ? '' : (await answer.text()).trimEnd();
+}
+
+async function lock(admin: Cluster, name: string, token: string): Promise<void> {
+  const now = Date.now();
+  const namespace = await admin.create(NAMESPACES, { metadata: { name } }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+    return admin.get(NAMESPACES, { name });
+  });
+  const locked = withLock(namespace.object, {
+    // Of a version that nobody here knows: no watchdog ends it before its time, though its migration is not there.
+    v: 2,
+    token,
+    acquiredAt: new Date(now).toISOString(),
+    expiresAt: new Date(now + LOCK_MS).toISOString(),
+    migrations: [{ name: 'mig0', uid: 'uid-0', vmi: 'uid-of-vmi' }],
+    quotas: [],
+  });
+  await admin.replace(NAMESPACES, locked);
+}

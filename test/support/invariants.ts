@@ -1,0 +1,148 @@
+import { grantOf } from '../../functions/domain/quota/grant.ts';
+import { lockOf, passOf, passOfPod } from '../../functions/domain/lock.ts';
+import { LABEL } from '../../functions/domain/names.ts';
+import type { ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
+import { parseQuantity, sameQuantity } from '../../functions/domain/quantity.ts';
+import { PODS } from '../../functions/kubernetes/resources.ts';
+import { lockedTooLong } from './failed-locks.ts';
+import type { History, Version } from './history.ts';
+import { grantIn, managersOf, Moment, type QuotaState } from './moment.ts';
+
+/**
+ * Every breach of I1, I2 and I4 to I7 (docs/architecture.md#invariants) in a namespace's whole history, revision by
+ * revision; empty as it must be. The first version of each quota counts as its original, and so does every edit that
+ * History.noteForeign was told of.
+ */
+export function breaches(history: Pick<History, 'versions' | 'isForeign'>): string[] {
+  const moment = new Moment();
+  const versions = history.versions();
+  const found = versions.flatMap((version) => {
+    moment.goOn(version, history.isForeign(version));
+    return [...ofLock(moment), ...ofQuotas(moment), ...ofPod(moment, version)];
+  });
+  return [...found, ...lockedTooLong(versions)];
+}
+
+/** Whether anything was ever enforced above its original: what a test of a release must have seen. */
+export const wasRaised = (history: History, name?: string): boolean =>
+  quotaVersions(history, name).some(({ quota, original }) => risen(quota.status?.hard, original).length > 0);
+
+/** Whether any version's spec.hard was ever above its original: what must never be without a proof. */
+export const wasSpecRaised = (history: History, name?: string): boolean =>
+  quotaVersions(history, name).some(({ quota, original }) => risen(quota.spec.hard, original).length > 0);
+
+function quotaVersions(
+  history: History,
+  name: string | undefined,
+): { quota: ResourceQuota; original: ResourceList }[] {
+  const quotas = history
+    .versions()
+    .filter(
+      ({ kind, object }) =>
+        kind === 'ResourceQuota' && (name ?? object.metadata.name) === object.metadata.name,
+    )
+    .map(({ object }) => object as ResourceQuota);
+  return quotas.map((quota) => {
+    const first = quotas.find(({ metadata }) => metadata.uid === quota.metadata.uid);
+    return { quota, original: first?.spec.hard ?? {} };
+  });
+}
+
+function ofLock({ namespace, lock, revision, ended, replaced }: Moment): string[] {
+  if (namespace === undefined) return [];
+  const isLabelled = namespace.metadata.labels?.[LABEL.locked] === 'true';
+  return [
+    ...(isLabelled === (lockOf(namespace).kind !== 'none')
+      ? []
+      : [`${revision}: the label and the lock are not there together`]),
+    ...(lock !== undefined && ended.has(lock.token) ? [`${revision} I6: token ${lock.token} came back`] : []),
+    ...(replaced === undefined ? [] : [`${revision} I6: the lock ${replaced} was replaced, not let go of`]),
+  ];
+}
+
+function ofQuotas(moment: Moment): string[] {
+  return [...moment.quotas.values()].flatMap((state) =>
+    [...ofSpec(state), ...ofOwners(state), ...ofGrant(state, moment), ...ofStatus(state, moment)].map(
+      (breach) => `${moment.revision} ${state.quota.metadata.name} ${breach}`,
+    ),
+  );
+}
+
+/** Each key is what its owners want, to the letter, or raised from it by a record that says so. */
+function ofSpec({ quota, wanted }: QuotaState): string[] {
+  const hard = quota.spec.hard ?? {};
+  const { original = {}, raised = {} } = grantIn(quota) ?? {};
+  return [...new Set([...Object.keys(wanted), ...Object.keys(hard)])].flatMap((key) => {
+    const is = hard[key];
+    if (is === wanted[key]) return [];
+    const isRaised =
+      is !== undefined && original[key] === wanted[key] && sameQuantity(is, raised[key] ?? '0');
+    return isRaised ? [] : [`I2, I4: ${key}=${is}, its owners want ${wanted[key]}, and no record says so`];
+  });
+}
+
+/** Whoever owned a key owns it again once no record is left (docs/adr/0007); what somebody took over is theirs. */
+function ofOwners({ quota, owners, isTakenOver }: QuotaState): string[] {
+  if (owners === undefined || isTakenOver || grantOf(quota).kind !== 'none') return [];
+  return Object.keys(quota.spec.hard ?? {}).flatMap((key) => {
+    const [is, was] = [managersOf(quota, key), owners[key] ?? ''];
+    return is === was ? [] : [`I4: ${key} is owned by ${is || 'nobody'}, and was by ${was || 'nobody'}`];
+  });
+}
+
+/** What was raised is no more than what the VMMRQs gave. */
+function ofGrant({ quota, isNewlyRaised }: QuotaState, moment: Moment): string[] {
+  const { original = {}, raised = {} } = (isNewlyRaised ? grantIn(quota) : undefined) ?? {};
+  return Object.entries(raised).flatMap(([key, text]) => {
+    const hard = parseQuantity(original[key] ?? '0');
+    const granted = parseQuantity(text) - hard;
+    return granted > moment.givenOf(key, hard).most
+      ? [`I5: ${key}=${text} is more than ${original[key]} and what is given`]
+      : [];
+  });
+}
+
+function ofStatus(state: QuotaState, moment: Moment): string[] {
+  const keys = enforcedAbove(state).join();
+  if (keys === '' || state.isTakenOver) return [];
+  return [
+    ...(state.quota.metadata.labels?.[LABEL.raised] === 'true'
+      ? []
+      : [`I1: ${keys} is raised without the label`]),
+    ...(isLockedFor(state, moment)
+      ? []
+      : [`I1: ${keys} is enforced above the original, and the namespace is not locked for it`]),
+  ];
+}
+
+function isLockedFor({ quota }: QuotaState, { lock, isUnreadable }: Moment): boolean {
+  if (lock === undefined) return isUnreadable;
+  // A copy that somebody made of a raised quota is another quota, and raised for the lock all the same.
+  const isCopy = grantIn(quota)?.token === lock.token;
+  return isCopy || lock.quotas.some(({ uid }) => uid === quota.metadata.uid);
+}
+
+/** The keys that are enforced at an amount of ours, above what their owners want. (What an owner has just lowered is not ours.) */
+function enforcedAbove({ quota, wanted, raisedTo }: QuotaState): string[] {
+  return risen(quota.status?.hard, wanted).filter((key) =>
+    raisedTo[key]?.some((amount) => sameQuantity(amount, quota.status?.hard?.[key] ?? '0')),
+  );
+}
+
+/** Nothing is admitted while a quota is raised but the pods of the lock's migrations. */
+function ofPod(moment: Moment, { kind, object }: Version): string[] {
+  const { uid, name } = object.metadata;
+  if (kind !== PODS.kind || moment.pods.has(uid)) return [];
+  moment.pods.add(uid);
+  const isRaised = [...moment.quotas.values()].some((state) => enforcedAbove(state).length > 0);
+  const pass = passOfPod(object);
+  if (!isRaised || moment.lock?.migrations.some((migration) => passOf(migration) === pass) === true)
+    return [];
+  return [`${moment.revision} I1: pod ${name} is no migration's of the lock`];
+}
+
+/** The keys that are above the original, or new. */
+const risen = (hard: ResourceList | undefined, original: ResourceList): string[] =>
+  Object.entries(hard ?? {})
+    .filter(([key, text]) => parseQuantity(text) > parseQuantity(original[key] ?? '0'))
+    .map(([key]) => key);

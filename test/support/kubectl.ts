@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process';
+import { ensureBinaries } from '../cluster/controlplane/binaries/ensure.ts';
+
+/** How kubectl ended; `code` 0: it did what it was told. */
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type Kubectl = (args: readonly string[], input?: object) => Promise<Said>;
+
+/** The real kubectl, as this user; `input` is what `-f -` reads. Rejects only when it cannot be run. */
+export async function newKubectl(kubeconfig: string): Promise<Kubectl> {
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  return (args, input) =>
+    new Promise((resolve) => {
+      const child = execFile(kubectl, ['--kubeconfig', kubeconfig, ...args], (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+      });
+      child.stdin?.end(input === undefined ? '' : JSON.stringify(input));
+    });
+}

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import {
+  FULL_MIGRATIONS,
+  FULL_VMIS,
+  LAUNCHER_PODS,
+  RECORDED_EVENTS,
+} from '../../cluster/kubevirt/objects.ts';
+
+/** One object version, as in test/recorded/history-*.jsonl. */
+export interface Version {
+  readonly kind: string;
+  readonly watch: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: KubernetesObject;
+}
+
+/** A history of the real virt-controller, in the order its watches brought it. */
+export async function readHistory(name: string): Promise<Version[]> {
+  const text = await readFile(new URL(`../../recorded/history-${name}.jsonl`, import.meta.url), 'utf8');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Version);
+}
+
+export interface Recording {
+  readonly versions: readonly Version[];
+  /** Resolves when a version came that is wanted, past ones included. */
+  until(isWanted: (version: Version) => boolean): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const KINDS: readonly ResourceType[] = [
+  RESOURCE_QUOTAS,
+  FULL_VMIS,
+  FULL_MIGRATIONS,
+  LAUNCHER_PODS,
+  RECORDED_EVENTS,
+];
+
+const WITHIN_MS = 30_000;
+
+/** Writes down every object version of one (still empty) namespace. */
+export async function recordHistory(cluster: Cluster, namespace: string): Promise<Recording> {
+  const versions: Version[] = [];
+  const waiting = new Set<() => void>();
+  const stopped = new AbortController();
+  const follow = async (type: ResourceType, resourceVersion: string): Promise<void> => {
+    for await (const event of cluster.watch(type, { namespace, resourceVersion }, stopped.signal)) {
+      if (event.type === 'BOOKMARK') continue;
+      versions.push({ kind: type.kind, watch: event.type, object: event.object });
+      for (const wake of waiting) wake();
+    }
+  };
+  const watches: Promise<void>[] = [];
+  for (const type of KINDS) {
+    const { resourceVersion } = await cluster.list(type, { namespace });
+    watches.push(
+      follow(type, resourceVersion).catch((error: unknown) => {
+        if (!stopped.signal.aborted) throw error;
+      }),
+    );
+  }
+  return {
+    versions,
+    until: (isWanted) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!versions.some(isWanted)) return;
+          clearTimeout(timer);
+          waiting.delete(look);
+          resolve();
+        };
+        const timer = setTimeout(() => {
+          waiting.delete(look);
+          reject(new Error(`the version waited for did not come: ${isWanted.toString()}`));
+        }, WITHIN_MS);
+        waiting.add(look);
+        look();
+      }),
+    async stop() {
+      stopped.abort();
+      await Promise.all(watches);
+    },
+  };
+}

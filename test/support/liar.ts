@@ -1,0 +1,72 @@
+import { createServer } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { parseReview, type AdmissionRequest } from '../../webhook/admission/admission.ts';
+import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
+
+/** What a webhook may say: an AdmissionResponse without its uid, or only an HTTP status. */
+export type Lie =
+  | {
+      readonly allowed: boolean;
+      readonly status?: { code: number; reason?: string; message: string; details?: object };
+      /** What it changes: a JSON Patch in base64. */
+      readonly patchType?: 'JSONPatch';
+      readonly patch?: string;
+    }
+  | number;
+
+/** A webhook of somebody else: it says what it is told to say, when it is told to. */
+export interface Liar {
+  /** For clientConfig: where it is, and whom to trust for it (base64 of PEM). */
+  readonly clientConfig: { readonly url: string; readonly caBundle: string };
+  /** From now on, to each review. */
+  says(lie: Lie | Says): void;
+  stop(): Promise<void>;
+}
+
+/** `path`: of the URL that was called. */
+export type Says = (request: AdmissionRequest, path: string) => Lie | Promise<Lie>;
+
+const DAY_MS = 24 * 3_600_000;
+
+export async function startLiar(): Promise<Liar> {
+  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
+  const authority = issueAuthority(validity);
+  let next: Says = () => 500;
+  const server = createServer(issueServing(['localhost'], validity, authority), (request, response) => {
+    void answer(request, next).then(({ status, body }) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+  });
+  const { promise: listening, resolve } = Promise.withResolvers<undefined>();
+  server.listen(0, () => resolve(undefined));
+  await listening;
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    clientConfig: {
+      url: `https://localhost:${port}/review`,
+      caBundle: Buffer.from(authority.cert).toString('base64'),
+    },
+    says: (lie) => {
+      next = typeof lie === 'function' ? lie : () => lie;
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+async function answer(request: IncomingMessage, says: Says): Promise<{ status: number; body: string }> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const review = parseReview(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+  if (typeof review === 'string') return { status: 400, body: review };
+  const lie = await says(review, request.url ?? '');
+  if (typeof lie === 'number') return { status: lie, body: '' };
+  const response = { uid: review.uid, ...lie };
+  return {
+    status: 200,
+    body: JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }),
+  };
+}

@@ -1,0 +1,163 @@
+import { canonicalKey } from '../../functions/domain/quota/charged.ts';
+import { GRANT_VERSION, grantOf, type Grant } from '../../functions/domain/quota/grant.ts';
+import { lockOf, type Lock } from '../../functions/domain/lock.ts';
+import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
+import { sameQuantity, type Amount } from '../../functions/domain/quantity.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { Gifts } from './gifts.ts';
+import { heldBy, type Version } from './history.ts';
+
+/** What is known of one quota at a revision. */
+export interface QuotaState {
+  readonly quota: ResourceQuota;
+  /** What the people who own it want it to be: their first version, and every edit of theirs since. */
+  readonly wanted: ResourceList;
+  /** Who is to own each key in the end (managersOf); undefined: nobody can say, by a record that it was made with. */
+  readonly owners: Readonly<Record<string, string>> | undefined;
+  /** Amounts that we ever raised a key to. */
+  readonly raisedTo: Readonly<Record<string, readonly string[]>>;
+  /** This version is the one that raised it (write ①). */
+  readonly isNewlyRaised: boolean;
+  /** Somebody took our record and label off, and answers for what is enforced since. */
+  readonly isTakenOver: boolean;
+}
+
+/** A namespace at one revision, and what went before. */
+export class Moment {
+  namespace: Namespace | undefined;
+  revision = 0;
+  /** By quota uid. */
+  readonly quotas = new Map<string, QuotaState>();
+  /** Pods that were there before, by uid. */
+  readonly pods = new Set<string>();
+  /** Tokens that were let go of. */
+  readonly ended = new Set<string>();
+  /** The token that the namespace's last change put in the place of another one. */
+  replaced: string | undefined;
+  readonly #vmmrqs = new Map<string, Vmmrq>();
+  /** What the VMMRQs gave at each moment since the lock was taken: a raise may have read any of it. */
+  #given = new Gifts();
+
+  get lock(): Lock | undefined {
+    return this.namespace === undefined ? undefined : heldBy(this.namespace);
+  }
+
+  /** A lock is there that nobody can read: then the guard lets nobody in at all. */
+  get isUnreadable(): boolean {
+    return this.namespace !== undefined && lockOf(this.namespace).kind === 'malformed';
+  }
+
+  /** The most that the VMMRQs gave of this key since the lock was taken, to a quota that had so much of it. */
+  givenOf(key: string, original: Amount): { readonly most: Amount; readonly fixed: Amount } {
+    return this.#given.of(canonicalKey(key), original);
+  }
+
+  /** `isForeign`: the version is not our work. */
+  goOn({ kind, object, gone, revision }: Version, isForeign: boolean): void {
+    this.revision = revision;
+    this.replaced = undefined;
+    if (kind === NAMESPACES.kind) this.#setNamespace(gone ? undefined : object);
+    else if (kind === VMMRQS.kind) this.#setVmmrq(object as Vmmrq, gone);
+    else if (kind === RESOURCE_QUOTAS.kind && gone) this.quotas.delete(object.metadata.uid);
+    else if (kind === RESOURCE_QUOTAS.kind) this.#setQuota(object as ResourceQuota, isForeign);
+  }
+
+  #setNamespace(namespace: Namespace | undefined): void {
+    const before = this.lock?.token;
+    this.namespace = namespace;
+    const now = this.lock?.token;
+    if (before === now) return;
+    if (before !== undefined) this.ended.add(before);
+    if (before !== undefined && now !== undefined) this.replaced = before;
+    this.#given = new Gifts();
+    this.#given.see([...this.#vmmrqs.values()]);
+  }
+
+  #setVmmrq(vmmrq: Vmmrq, gone: boolean): void {
+    if (gone) this.#vmmrqs.delete(vmmrq.metadata.uid);
+    else this.#vmmrqs.set(vmmrq.metadata.uid, vmmrq);
+    this.#given.see([...this.#vmmrqs.values()]);
+  }
+
+  #setQuota(quota: ResourceQuota, isForeign: boolean): void {
+    const { uid } = quota.metadata;
+    const before = this.quotas.get(uid);
+    const grant = grantIn(quota);
+    this.quotas.set(uid, {
+      quota,
+      wanted: wantedAfter(before, quota, isForeign),
+      owners: ownersAfter(before, quota, isForeign),
+      raisedTo: withRaised(before?.raisedTo ?? {}, grant),
+      isTakenOver: grant === undefined && (isForeign || before?.isTakenOver === true),
+      isNewlyRaised: !isForeign && grant !== undefined && grant.token !== grantIn(before?.quota)?.token,
+    });
+  }
+}
+
+/** The record that a quota carries, where it can be read. */
+export function grantIn(quota: ResourceQuota | undefined): Grant | undefined {
+  const state = quota === undefined ? undefined : grantOf(quota);
+  return state?.kind === 'held' ? state.grant : undefined;
+}
+
+function wantedAfter(
+  before: QuotaState | undefined,
+  { spec: { hard = {} }, ...rest }: ResourceQuota,
+  isForeign: boolean,
+): ResourceList {
+  if (before === undefined) return { ...hard, ...stillRaised(grantIn({ spec: { hard }, ...rest }), hard) };
+  if (!isForeign) return before.wanted;
+  const old = before.quota.spec.hard ?? {};
+  const changed = [...new Set([...Object.keys(old), ...Object.keys(hard)])].filter(
+    (key) => old[key] !== hard[key],
+  );
+  const kept = Object.entries(before.wanted).filter(([key]) => !changed.includes(key));
+  const edited = changed.flatMap((key) => (hard[key] === undefined ? [] : [[key, hard[key]] as const]));
+  return Object.fromEntries([...kept, ...edited]);
+}
+
+/** Who owns a key of spec.hard, as metadata.managedFields says: "admin Update, flux Apply". */
+export function managersOf({ metadata }: ResourceQuota, key: string): string {
+  const entries = (metadata.managedFields ?? []).filter(
+    ({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:hard']?.[`f:${key}`] !== undefined,
+  );
+  return entries
+    .map(({ manager = '', operation = '' }) => `${manager} ${operation}`)
+    .toSorted()
+    .join(', ');
+}
+
+/** Somebody else's edit says who owns what it has changed hands of; nothing else does. */
+function ownersAfter(
+  before: QuotaState | undefined,
+  quota: ResourceQuota,
+  isForeign: boolean,
+): QuotaState['owners'] {
+  const keys = Object.keys(quota.spec.hard ?? {});
+  if (before === undefined)
+    return grantOf(quota).kind === 'none'
+      ? Object.fromEntries(keys.map((key) => [key, managersOf(quota, key)]))
+      : undefined;
+  // Of a record in another version's form only the amounts are sure to be read (docs/adr/0007).
+  if ((grantIn(quota)?.v ?? GRANT_VERSION) !== GRANT_VERSION) return undefined;
+  if (!isForeign || before.owners === undefined) return before.owners;
+  const changed = keys
+    .map((key) => [key, managersOf(quota, key)] as const)
+    .filter(([key, managers]) => managers !== managersOf(before.quota, key));
+  return { ...before.owners, ...Object.fromEntries(changed) };
+}
+
+/** A quota that was made anew from a copy of a raised one: what is wanted is in the record that came with it. */
+function stillRaised(grant: Grant | undefined, hard: ResourceList): ResourceList {
+  const { original = {}, raised = {} } = grant ?? {};
+  return Object.fromEntries(
+    Object.entries(original).filter(([key]) => sameQuantity(hard[key] ?? '0', raised[key] ?? '0')),
+  );
+}
+
+function withRaised(before: QuotaState['raisedTo'], grant: Grant | undefined): QuotaState['raisedTo'] {
+  const more = Object.entries(grant?.raised ?? {}).map(
+    ([key, text]) => [key, [...new Set([...(before[key] ?? []), text])]] as const,
+  );
+  return { ...before, ...Object.fromEntries(more) };
+}

@@ -1,0 +1,55 @@
+import { expect } from '@jest/globals';
+import { ANNOTATION } from '../../functions/domain/names.ts';
+import { EVENTS, NAMESPACES, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { expectAsBefore } from './as-before.ts';
+import { wasSpecRaised } from './invariants.ts';
+import type { Lab } from './lab.ts';
+import { newTenant } from './tenant.ts';
+
+/** An answer to the proof that is none. */
+export interface Answer {
+  /** Brings it about that the proof is answered so. */
+  readonly arrange: () => Promise<void>;
+  readonly putRight: () => Promise<void>;
+  /** What is told about it. */
+  readonly told: string;
+}
+
+/** A namespace's name for one case of a table. */
+export const nameOf = (what: string): string => what.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '');
+
+/** A migration in a namespace of this name: locked once, nothing raised, told why, freed, and left alone for a while. */
+export async function expectNoRaise(lab: Lab, name: string, answer: Answer): Promise<void> {
+  const tenant = await newTenant(lab, { name });
+  const { history } = tenant;
+  await answer.arrange();
+  try {
+    await tenant.migrate();
+    await tenant.untilUnlocked();
+  } finally {
+    await answer.putRight();
+  }
+
+  expect(wasSpecRaised(history)).toBe(false);
+  const annotations = history.latest(NAMESPACES)?.metadata.annotations ?? {};
+  const attempt = JSON.parse(annotations[ANNOTATION.lastAttempt] ?? '{}') as Record<string, unknown>;
+  expect(attempt).toMatchObject({ reason: 'NoProof', failures: 1 });
+
+  await history.until('the VMMRQ says so', () =>
+    (history.latest(VMMRQS)?.status?.conditions ?? []).some(
+      ({ status, reason }) => status === 'True' && reason === 'NoProof',
+    ),
+  );
+  await history.until('an Event on the migration says what was answered', () =>
+    history
+      .of(EVENTS)
+      .some(({ involvedObject, message }) =>
+        [involvedObject.name === 'mig0', message?.includes(answer.told)].every(Boolean),
+      ),
+  );
+  await lab.lines.until('it backs off', () =>
+    lab.lines.items.some(({ namespace, reason }) => namespace === name && reason === 'BackOff'),
+  );
+  expect(history.locks()).toHaveLength(1);
+  await expectAsBefore(lab.admin, tenant, { failed: true });
+}

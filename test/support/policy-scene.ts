@@ -1,0 +1,139 @@
+import { ANNOTATION, KUBEVIRT, LABEL } from '../../functions/domain/names.ts';
+import { passOf } from '../../functions/domain/lock.ts';
+import type { ResourceQuota } from '../../functions/domain/objects.ts';
+import type { New } from '../../functions/kubernetes/cluster.ts';
+import { PODS } from '../../functions/kubernetes/resources.ts';
+import { render } from '../cluster/controlplane/kustomize.ts';
+import { changeQuota, CLAIM, createPod, createQuota, POD_SPEC } from './admission-requests.ts';
+import type { ApiRequest } from './api-request.ts';
+import { CLAIMS, startPolicyWorld, type PolicyWorld } from './policy-world.ts';
+
+/**
+ * Tenants, by what is the matter with them; each has a pod `pod`, two of KubeVirt's, a ResourceClaim `claim` and a quota `quota`,
+ * which is about none of them.
+ */
+export const RAISED = 'tenant-raised';
+/** Two quotas, for other migrations each. */
+export const TWICE = 'tenant-raised-twice';
+/** By a record without a name in it. */
+export const FOR_NOBODY = 'tenant-raised-for-nobody';
+/** A record, and somebody took the label off. */
+export const UNLABELLED = 'tenant-raised-unlabelled';
+export const RELEASED = 'tenant-released';
+export const FREE = 'tenant-free';
+export const LOCKED = 'tenant-locked';
+/** Raised, and the namespace says nothing of it. */
+export const STOLEN = 'tenant-label-stolen';
+/** Its lock cannot be read. */
+export const BROKEN = 'tenant-lock-broken';
+
+export const TOKEN = '11111111-2222-4333-8444-555555555555';
+export const UNTIL = '2030-01-01T00:00:30.000Z';
+/** Of migrations: the first is the beginning of the last. */
+export const [ONE, OTHER, LONGER] = ['uid-1', 'uid-2', 'uid-1234'] as const;
+/** Of a migration that has its target, and waits for the attachment pod. */
+export const ATTACHING = 'uid-9';
+
+/** The UID of this migration's VMI. */
+export const vmiOf = (migration: string): string => `vmi${migration}`;
+
+/** The labels of its target pod. */
+export const ofTarget = (migration: string, vmi = vmiOf(migration)): Record<string, string> => ({
+  [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher,
+  [KUBEVIRT.createdBy]: vmi,
+  [KUBEVIRT.migrationJobUID]: migration,
+});
+
+export const ofAttachment = (migration: string): Record<string, string> => ({
+  [KUBEVIRT.launcherLabel]: KUBEVIRT.attachment,
+  [KUBEVIRT.migrationJobUID]: migration,
+});
+
+/** Those of KubeVirt's that every tenant has, by their names. */
+export const OF_KUBEVIRT = {
+  'virt-launcher-of-longer': ofTarget(LONGER),
+  'hp-volume-of-longer': ofAttachment(LONGER),
+} as const;
+
+/** Target pods that are there already, in RAISED: by their names, of these migrations. */
+export const TARGETS = { 'target-of-one': ONE, 'target-of-longer': LONGER } as const;
+
+const LOCK = JSON.stringify({
+  v: 1,
+  token: TOKEN,
+  acquiredAt: '2030-01-01T00:00:00.000Z',
+  expiresAt: UNTIL,
+  migrations: [
+    { name: 'mig0', uid: ONE, vmi: vmiOf(ONE) },
+    { name: 'mig1', uid: OTHER, vmi: vmiOf(OTHER) },
+    { name: 'mig2', uid: ATTACHING, vmi: vmiOf(ATTACHING), lacks: 'attachment' },
+  ],
+  quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+});
+
+/** Metadata of a namespace. */
+export const held = { labels: { [LABEL.locked]: 'true' }, annotations: { [ANNOTATION.lock]: LOCK } };
+
+const recorded = (uid: string): string =>
+  passOf({ name: '', uid, vmi: vmiOf(uid), ...(uid === ATTACHING ? { lacks: 'attachment' } : {}) });
+
+/** Metadata of a quota. */
+export const raisedFor = (...migrations: readonly string[]): object => ({
+  labels: { [LABEL.raised]: 'true' },
+  annotations: { [ANNOTATION.grant]: '{}', [ANNOTATION.migrations]: migrations.map(recorded).join(',') },
+});
+
+export const quotaWith = (metadata: object, name = 'quota'): New<ResourceQuota> => ({
+  metadata: { name, ...metadata },
+  spec: { hard: { services: '9' } },
+});
+
+/** The tenants, and the policies of config/policies. */
+export async function startPolicyScene(): Promise<PolicyWorld> {
+  const world = await startPolicyWorld();
+  const released = { annotations: { [ANNOTATION.lastRelease]: TOKEN } };
+  const broken = { ...held, annotations: { [ANNOTATION.lock]: '{' } };
+  const tenants: [string, object, New<ResourceQuota>[]][] = [
+    [RAISED, held, [quotaWith(raisedFor(ONE, OTHER, ATTACHING))]],
+    [TWICE, held, [quotaWith(raisedFor(ONE, OTHER)), quotaWith(raisedFor(OTHER, LONGER), 'other')]],
+    [FOR_NOBODY, held, [quotaWith(raisedFor())]],
+    [UNLABELLED, {}, [quotaWith({ annotations: { [ANNOTATION.grant]: '{}' } })]],
+    [RELEASED, {}, [quotaWith(released)]],
+    [FREE, {}, [quotaWith({})]],
+    [LOCKED, held, [quotaWith({})]],
+    [STOLEN, {}, [quotaWith(raisedFor(ONE))]],
+    [BROKEN, broken, [quotaWith({})]],
+  ];
+  for (const [namespace, metadata, quotas] of tenants) {
+    await world.tenant(namespace, metadata, quotas);
+    await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: POD_SPEC });
+    for (const [name, labels] of Object.entries(OF_KUBEVIRT)) {
+      await world.admin.create(PODS, { metadata: { name, namespace, labels }, spec: POD_SPEC });
+    }
+    await world.admin.create(CLAIMS, { ...CLAIM, metadata: { ...CLAIM.metadata, namespace } });
+  }
+  for (const [name, uid] of Object.entries(TARGETS)) {
+    const metadata = { name, namespace: RAISED, labels: ofTarget(uid) };
+    await world.admin.create(PODS, { metadata, spec: POD_SPEC });
+  }
+  await world.installPolicies(await render('config/policies'));
+  return world;
+}
+
+/** A new pod, with these labels; a migration's UID: with those of its target pod. */
+export function podOf(namespace: string, of: string | Record<string, string> = {}): ApiRequest {
+  const request = createPod(namespace);
+  const labels = typeof of === 'string' ? ofTarget(of) : of;
+  const { metadata, ...rest } = request.body as { metadata: object };
+  return { ...request, body: { ...rest, metadata: { ...metadata, labels } } };
+}
+
+export function changeOfQuota(namespace: string, metadata: object, subresource = ''): ApiRequest {
+  const { body, ...request } = changeQuota(namespace, subresource);
+  return { ...request, body: subresource === '' ? { ...(body as object), metadata } : { metadata } };
+}
+
+export const newQuota = (namespace: string, metadata: object): ApiRequest => ({
+  ...createQuota(namespace),
+  body: { metadata: { name: 'new', ...metadata }, spec: { hard: { services: '1' } } },
+});

@@ -1,0 +1,71 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { PODS } from '../../functions/kubernetes/resources.ts';
+import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../cluster/policies-in-force.ts';
+import { askUntil } from './eventually.ts';
+import type { Lab } from './lab.ts';
+import type { Tenant } from './tenant.ts';
+
+interface LimitRange extends KubernetesObject {
+  spec: { limits: { type: string; max: Record<string, string> }[] };
+}
+
+export const LIMIT_RANGES: ResourceType<LimitRange> = {
+  apiVersion: 'v1',
+  kind: 'LimitRange',
+  plural: 'limitranges',
+  namespaced: true,
+};
+
+const REFUSED = 'maximum cpu usage per Container is 1m';
+
+/**
+ * Migrates a VM so that its target pod is refused by the quota first, and by a LimitRange when the quota is raised. Nobody
+ * is told: virt-controller's Events are best effort, and here they are lost, or the namespace would not be locked at all.
+ * So the lock is held for as long as the protocol itself has patience. Resolves when the migration may be locked for.
+ */
+export async function refuseTargets(lab: Lab, tenant: Tenant, vm = 0): Promise<void> {
+  const { admin } = lab;
+  const { name } = tenant;
+  const release = lab.hold(name, 'mtq-lock');
+  await tenant.migrate(vm);
+  await tenant.untilBlocked(vm);
+  await loseFailures(admin, name);
+  await admin.create(LIMIT_RANGES, {
+    metadata: { namespace: name, name: 'no-launchers' },
+    spec: { limits: [{ type: 'Container', max: { cpu: '1m' } }] },
+  });
+  const resources = { requests: { cpu: '2m', memory: '1Mi' }, limits: { cpu: '2m', memory: '1Mi' } };
+  const pod = {
+    metadata: { namespace: name, name: 'probe' },
+    spec: { containers: [{ name: 'probe', image: 'probe', resources }] },
+  };
+  await askUntil(
+    'the LimitRange refuses pods',
+    () => admin.create(PODS, pod, { dryRun: true }).then(() => 'created', describeError),
+    (answer) => answer.includes(REFUSED),
+  );
+  release();
+}
+
+/** From here on nobody can write in this namespace that a pod was refused. */
+async function loseFailures(admin: Cluster, namespace: string): Promise<void> {
+  const name = `no-failures.${namespace}`;
+  const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['events'] };
+  await admin.create(POLICIES, {
+    metadata: { name },
+    spec: {
+      matchConstraints: {
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        resourceRules: [{ ...rule, operations: ['CREATE', 'UPDATE'] }],
+      },
+      validations: [{ expression: "object.reason != 'FailedCreate'" }],
+    },
+  });
+  const spec = { policyName: name, validationActions: ['Deny'] };
+  await admin.create(POLICY_BINDINGS, { metadata: { name }, spec });
+  await (
+    await policiesInForce(admin)
+  )();
+}

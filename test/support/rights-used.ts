@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { FIELD_MANAGER, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import type { ControlPlane } from '../cluster/controlplane/start.ts';
+import { RIGHTS_FOLDER, type UsedRight } from '../whole-run/rights.ts';
+import type { Audited } from './audit.ts';
+
+const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
+
+/** Leaves what our service accounts asked this API server for where the end of the run looks (test/whole-run). */
+export async function noteRightsUsed({ auditLog }: ControlPlane): Promise<void> {
+  const folder = process.env[RIGHTS_FOLDER];
+  if (folder === undefined) return;
+  const used = new Set<string>();
+  // Line by line: the log of a long run is larger than a string may be.
+  for await (const line of createInterface({ input: createReadStream(auditLog) })) {
+    if (line.includes(OURS)) for (const right of rightsIn(JSON.parse(line) as Audited)) used.add(right);
+  }
+  writeFileSync(join(folder, `${randomUUID()}.json`), `[${[...used].join()}]`);
+}
+
+/** As JSON. Only what the processes themselves did, not a test that borrows one of the accounts: it connects by a name of its own. */
+function rightsIn(request: Audited): string[] {
+  const { user, userAgent, requestURI } = request;
+  // Open to every user of a cluster (system:public-info-viewer).
+  if (requestURI === '/version') return [];
+  return user.username.startsWith(OURS) && userAgent === FIELD_MANAGER
+    ? [JSON.stringify(rightOf(request))]
+    : [];
+}
+
+function rightOf({ user, verb, requestURI, objectRef }: Audited): UsedRight {
+  return {
+    account: user.username.slice(OURS.length),
+    verb,
+    apiGroup: objectRef?.apiGroup ?? '',
+    resource: objectRef === undefined ? requestURI : resourceOf(objectRef),
+    ...(objectRef === undefined ? {} : placeOf(objectRef)),
+  };
+}
+
+type About = NonNullable<Audited['objectRef']>;
+
+const resourceOf = ({ resource, subresource }: About): string =>
+  subresource === undefined ? resource : `${resource}/${subresource}`;
+
+/** Outside our own namespace. */
+const NAMED_BY_RULES = ['validatingwebhookconfigurations', 'serviceaccounts'];
+
+/** Only what a rule or a binding may be about; tenants and their objects would make thousands of it. */
+function placeOf({ resource, namespace, name }: About): Pick<UsedRight, 'namespace' | 'name'> {
+  const isOwn = namespace === SYSTEM_NAMESPACE;
+  const isNamed = name !== undefined && (isOwn || NAMED_BY_RULES.includes(resource));
+  return { ...(isOwn ? { namespace } : {}), ...(isNamed ? { name } : {}) };
+}

@@ -1,0 +1,62 @@
+import { LABEL } from '../../functions/domain/names.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from './api-request.ts';
+import { askUntil } from './eventually.ts';
+import type { Lab } from './lab.ts';
+import { bindRole, untilAllowed } from './roles.ts';
+
+const USER = { name: 'tenant-admin', groups: ['tenant-admins'] };
+const RESOURCES = ['pods', 'pods/resize', 'resourcequotas', 'resourcequotas/status'];
+
+export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
+
+/** Who may do everything with pods and quotas, everywhere, and nothing else. */
+export async function asTenantAdmin({ admin, cluster }: Lab): Promise<Send> {
+  await bindRole(admin, {
+    role: USER.name,
+    user: USER.name,
+    rules: [{ apiGroups: [''], resources: RESOURCES, verbs: ['*'] }],
+  });
+  await untilAllowed(admin, USER.name, { verb: 'create', resource: 'pods', allowed: true });
+  return apiRequests(await cluster.controlPlane.kubeconfigForUser(USER));
+}
+
+/** What each of them would do to a raised quota, by what it is. Small: an original's room is never the reason to refuse. */
+export const attempts = (
+  namespace: string,
+  ofTarget: Readonly<Record<string, string>>,
+): Readonly<Record<string, ApiRequest>> => ({
+  'a pod': podIn(namespace, {}),
+  'a pod with the labels of the target': podIn(namespace, ofTarget),
+  'the quota’s change': patchOf(namespace, { spec: { hard: { pods: '100' } } }),
+  'the quota’s label': patchOf(namespace, { metadata: { labels: { [LABEL.raised]: null } } }),
+  'the quota’s end': { method: 'DELETE', path: pathOf(namespace) },
+});
+
+const resources = { requests: { cpu: '10m', memory: '1Mi' }, limits: { cpu: '10m', memory: '1Mi' } };
+
+const podIn = (namespace: string, labels: Readonly<Record<string, string>>): ApiRequest => ({
+  method: 'POST',
+  path: `/api/v1/namespaces/${namespace}/pods`,
+  body: {
+    metadata: { generateName: 'stranger-', labels },
+    spec: { containers: [{ name: 'main', image: 'main', resources }] },
+  },
+});
+
+/** Resolves when a pod of the tenant gets in: the API server judges by its own watches, which may be behind ours. */
+export async function untilAdmitted(asTenant: Send, namespace: string): Promise<void> {
+  await askUntil(
+    `a pod gets in in ${namespace}`,
+    () => asTenant(podIn(namespace, {})),
+    ({ code }) => code === 201,
+  );
+}
+
+const pathOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/resourcequotas/quota`;
+
+const patchOf = (namespace: string, body: object): ApiRequest => ({
+  method: 'PATCH',
+  path: pathOf(namespace),
+  body,
+  contentType: 'application/merge-patch+json',
+});

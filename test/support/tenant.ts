@@ -1,0 +1,145 @@
+import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
+import type { Address, Cluster } from '../../functions/kubernetes/cluster.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { orGone } from '../../functions/cluster/snapshot.ts';
+import { FULL_MIGRATIONS, FULL_VMIS } from '../cluster/kubevirt/objects.ts';
+import type { Vmim } from '../cluster/kubevirt/types.ts';
+import { createNamespace, migrate, runVmi } from './kubevirt/rig.ts';
+import type { History } from './history.ts';
+import type { Lab } from './lab.ts';
+
+export interface TenantWish {
+  readonly name: string;
+  /** How many VMs run, vm0, vm1, …: one core and 1Gi each; 1 when left out. */
+  readonly vms?: number;
+  /** Names of volume claims that are hotplugged into each VM. */
+  readonly hotplug?: readonly string[];
+  /** ResourceQuotas by name; left out: one that is nearly full. */
+  readonly quotas?: Readonly<Record<string, ResourceList>>;
+  /** What the VMMRQ `more` gives; null: there is none; left out: enough for one migration. */
+  readonly gives?: ResourceList | null;
+  /** What else the VMMRQ says. */
+  readonly by?: Omit<Vmmrq['spec'], 'additionalMigrationResources'>;
+}
+
+/** A tenant's namespace with VMs that run, its quotas full, and its whole history. */
+export interface Tenant {
+  readonly name: string;
+  readonly history: History;
+  /** As it was before anything happened. */
+  readonly before: { readonly namespace: Namespace; readonly quotas: readonly ResourceQuota[] };
+  /** Starts the migration `mig0` of `vm0`, `mig1` of `vm1`, …; resolves once it is created. */
+  migrate(vm?: number): Promise<Vmim>;
+  migration(vm?: number): Vmim | undefined;
+  /** The migration has succeeded. */
+  isThrough(vm?: number): boolean;
+  /** Resolves when KubeVirt says that a quota refuses the target pod. */
+  untilBlocked(vm?: number): Promise<void>;
+  /** Resolves when the namespace was locked, and is no longer. */
+  untilUnlocked(): Promise<void>;
+  /** Resolves when these migrations (left out: the first) have succeeded, and the namespace is not locked any more. */
+  untilThrough(...vms: readonly number[]): Promise<void>;
+}
+
+/** What the API server charges for a launcher of such a VM (test/cluster/kubevirt/compute-resources.ts). */
+const LAUNCHER = { milliCpu: 1_005, bytes: 1_412_828_864 };
+
+/** A quota in which so many VMs run and no launcher more finds room. */
+export const fullFor = (vms: number): ResourceList => ({
+  pods: '10',
+  'requests.cpu': `${vms * LAUNCHER.milliCpu + 400}m`,
+  'requests.memory': String(vms * LAUNCHER.bytes + 600 * 1_024 ** 2),
+});
+
+/** What so many launchers more take: what a VMMRQ gives for so many migrations at once. */
+export const roomFor = (launchers: number): ResourceList => ({
+  'requests.cpu': `${launchers * LAUNCHER.milliCpu}m`,
+  'requests.memory': String(launchers * LAUNCHER.bytes),
+});
+
+export async function newTenant(lab: Pick<Lab, 'admin' | 'watch'>, wish: TenantWish): Promise<Tenant> {
+  const { name, vms = 1, hotplug = [], quotas = { quota: fullFor(vms) }, gives = roomFor(1), by } = wish;
+  const { admin } = lab;
+  await createNamespace(admin, name);
+  const history = await lab.watch(name);
+  for (const [quota, hard] of Object.entries(quotas)) {
+    await admin.create(RESOURCE_QUOTAS, { metadata: { namespace: name, name: quota }, spec: { hard } });
+  }
+  const isCounted = (quota: string): boolean =>
+    history.latest(RESOURCE_QUOTAS, quota)?.status?.used !== undefined;
+  await history.until('the quotas are enforced', () => Object.keys(quotas).every(isCounted));
+  if (gives !== null)
+    await give(admin, { namespace: name, name: 'more', ...(by === undefined ? {} : { by }) }, gives);
+  await Promise.all(
+    Array.from({ length: vms }, (_, vm) => runVmi(admin, { namespace: name, name: `vm${vm}`, hotplug })),
+  );
+  const isRunning = (vm: number): boolean =>
+    history.latest(FULL_VMIS, `vm${vm}`)?.status?.phase === 'Running';
+  await history.until('the VMs run', () => Array.from({ length: vms }, (_, vm) => vm).every(isRunning));
+  const { namespace, quotas: counted } = await readBack(admin, { name, history });
+  if (namespace === undefined) throw new Error(`${name} is gone`);
+  return { name, history, before: { namespace, quotas: counted }, ...acts(admin, name, history) };
+}
+
+/** How many pods a quota (left out: the only one) counts; a target pod beside its source makes two of one VM. */
+export const countedPods = ({ history }: Tenant, quota?: string): string | undefined =>
+  history.latest(RESOURCE_QUOTAS, quota)?.status?.used?.['pods'];
+
+/** Nothing runs in the namespace any more, and nobody watches it: its quotas stay, to be looked at later. */
+export async function retire(admin: Cluster, { name, history }: Tenant): Promise<void> {
+  await history.stop();
+  const { items } = await admin.list(FULL_VMIS, { namespace: name });
+  await Promise.all(
+    items.map(({ metadata }) => admin.delete(FULL_VMIS, { namespace: name, name: metadata.name })),
+  );
+}
+
+/** A VMMRQ; of no amounts where the list is empty. */
+export async function give(
+  admin: Cluster,
+  { namespace, name, by }: Required<Address> & Pick<TenantWish, 'by'>,
+  additionalMigrationResources: ResourceList,
+): Promise<void> {
+  await admin.create(VMMRQS, {
+    metadata: { namespace, name },
+    spec: {
+      ...(Object.keys(additionalMigrationResources).length > 0 ? { additionalMigrationResources } : {}),
+      ...by,
+    },
+  });
+}
+
+/** The namespace (undefined: it is gone) and its quotas as they are now; the history has heard of that by then. */
+export async function readBack(
+  admin: Cluster,
+  { name, history }: Pick<Tenant, 'name' | 'history'>,
+): Promise<{ readonly namespace: Namespace | undefined; readonly quotas: readonly ResourceQuota[] }> {
+  const [read, { items: quotas }] = await Promise.all([
+    orGone(admin.get(NAMESPACES, { name })),
+    admin.list(RESOURCE_QUOTAS, { namespace: name }),
+  ]);
+  const namespace = read?.object;
+  await history.heardOf(namespace === undefined ? quotas : [namespace, ...quotas]);
+  return { namespace, quotas };
+}
+
+function acts(admin: Cluster, name: string, history: History): Omit<Tenant, 'name' | 'history' | 'before'> {
+  const migration = (vm = 0): Vmim | undefined => history.latest(FULL_MIGRATIONS, `mig${vm}`);
+  const isThrough = (vm = 0): boolean => migration(vm)?.status?.phase === 'Succeeded';
+  return {
+    migration,
+    isThrough,
+    migrate: (vm = 0) => migrate(admin, { namespace: name, name: `mig${vm}`, vmi: `vm${vm}` }),
+    untilBlocked: (vm = 0) => history.until(`mig${vm} is refused by a quota`, () => isRefused(migration(vm))),
+    untilUnlocked: () =>
+      history.until(`${name} is unlocked again`, () => history.locks().length > 0 && !history.isLocked()),
+    untilThrough: (...vms) =>
+      history.until(
+        `the migrations of ${name} are through, and it is unlocked`,
+        () => (vms.length === 0 ? [0] : vms).every(isThrough) && !history.isLocked(),
+      ),
+  };
+}
+
+const isRefused = (migration: Vmim | undefined): boolean =>
+  (migration?.status?.conditions ?? []).some(({ type }) => type === 'migrationRejectedByResourceQuota');

@@ -1,0 +1,21 @@
+import { CONDITION } from '../../functions/domain/names.ts';
+import { VMMRQS } from '../../functions/kubernetes/resources.ts';
+import type { Vmmrq } from '../../functions/domain/objects.ts';
+import type { History } from './history.ts';
+
+/** What a namespace's VMMRQ says last, by condition: `{ Ready: 'True', … }`. */
+export const conditionsOf = (history: History): Record<string, string> =>
+  conditionsIn(history.latest(VMMRQS));
+
+/**
+ * The VMMRQ has told of a raise, and that it is over. Written after the reply that tells the next step, so it may come
+ * later than the migration's end, the unlock and a Broker that is idle.
+ */
+export function isToldToTheEnd(history: History): boolean {
+  const { Blocking, Locked, Raised } = conditionsOf(history);
+  const wasTold = history.of(VMMRQS).some((version) => conditionsIn(version)[CONDITION.raised] === 'True');
+  return wasTold && [Blocking, Locked, Raised].every((status) => status === 'False');
+}
+
+const conditionsIn = (vmmrq: Vmmrq | undefined): Record<string, string> =>
+  Object.fromEntries((vmmrq?.status?.conditions ?? []).map(({ type, status }) => [type, status]));

@@ -1,0 +1,133 @@
+import * as z from 'zod';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+
+const API_VERSION = 'admission.k8s.io/v1';
+const KIND = 'AdmissionReview';
+
+/** z.record would leave a key `__proto__` unchecked, and the object is passed on as it is. */
+const textsSchema = z.custom<Readonly<Record<string, string>>>(
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((text) => typeof text === 'string'),
+);
+
+/** As much of an object as a review reads without knowing its kind. */
+const metadataSchema = z.object({
+  metadata: z.object({ labels: textsSchema.optional(), annotations: textsSchema.optional() }),
+});
+
+/** Passes on as it is. An object to be created has no uid and may have no name yet. */
+const objectSchema = z.custom<KubernetesObject>(
+  (value) => metadataSchema.safeParse(value).success,
+  'is no object with metadata',
+);
+/** The API server writes null; a serializer may leave it out. */
+const noObjectSchema = z.null().default(null);
+
+const anyRequestSchema = z.object({
+  uid: z.string().min(1),
+  kind: z.object({ group: z.string(), version: z.string(), kind: z.string() }),
+  resource: z.object({ group: z.string(), version: z.string(), resource: z.string() }),
+  subResource: z.string().optional(),
+  /** Left out or empty while the API server has not chosen it yet (generateName). */
+  name: z.string().optional(),
+  /** Left out for a cluster-scoped object; for a Namespace it is the namespace's own name. */
+  namespace: z.string().optional(),
+  userInfo: z.object({ username: z.string(), groups: z.array(z.string()).default([]) }),
+  dryRun: z.boolean().default(false),
+});
+
+/**
+ * `object` is what it would become, `oldObject` what it is now. The API server sends both or the one that there is, of
+ * each object of a deletecollection too: whoever leaves one out could have a change judged as none. CONNECT is what no
+ * rule of ours asks about.
+ */
+const requestSchema = z.discriminatedUnion('operation', [
+  anyRequestSchema.extend({
+    operation: z.literal('CREATE'),
+    object: objectSchema,
+    oldObject: noObjectSchema,
+  }),
+  anyRequestSchema.extend({ operation: z.literal('UPDATE'), object: objectSchema, oldObject: objectSchema }),
+  anyRequestSchema.extend({
+    operation: z.literal('DELETE'),
+    object: noObjectSchema,
+    oldObject: objectSchema,
+  }),
+]);
+
+const reviewSchema = z.object({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal(KIND),
+  request: requestSchema,
+});
+
+/** One request at the door of the API server, as far as we look at it. */
+export type AdmissionRequest = Readonly<z.infer<typeof requestSchema>>;
+
+/** What happens to the object: never without one. */
+export type Change = Distributed<AdmissionRequest, 'operation' | 'object' | 'oldObject'>;
+type Distributed<T, K extends keyof T> = T extends unknown ? Pick<T, K> : never;
+
+/** Why a request is refused, for a program that reads the refusal. */
+export interface Cause {
+  readonly reason: string;
+  readonly message: string;
+  readonly field?: string;
+}
+
+export interface Refusal {
+  readonly allowed: false;
+  /** HTTP status the client sees; the API server turns anything below 400 into 400. */
+  readonly code: number;
+  /** metav1.StatusReason. */
+  readonly reason: string;
+  /** The client reads it after 'admission webhook "…" denied the request: '. */
+  readonly message: string;
+  readonly causes?: readonly Cause[];
+}
+
+export type Decision = { readonly allowed: true } | Refusal;
+
+export interface AdmissionResponse {
+  readonly uid: string;
+  readonly allowed: boolean;
+  readonly status?: {
+    readonly code: number;
+    readonly reason: string;
+    readonly message: string;
+    readonly details?: { readonly causes: readonly Cause[] };
+  };
+}
+
+/** An AdmissionReview that carries our answer. */
+export interface AnsweredReview {
+  readonly apiVersion: typeof API_VERSION;
+  readonly kind: typeof KIND;
+  readonly response: AdmissionResponse;
+}
+
+/** The request of an AdmissionReview, or one line about why it is none. */
+export function parseReview(body: unknown): AdmissionRequest | string {
+  const parsed = reviewSchema.safeParse(body);
+  if (parsed.success) return parsed.data.request;
+  const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return `no ${API_VERSION} ${KIND}: ${issues.join('; ')}`;
+}
+
+/** What the API server is told. Its answer must carry the uid of its request. */
+export function toResponse(uid: string, decision: Decision): AdmissionResponse {
+  if (decision.allowed) return { uid, allowed: true };
+  const { code, reason, message, causes } = decision;
+  const details = causes === undefined ? {} : { details: { causes } };
+  return { uid, allowed: false, status: { code, reason, message, ...details } };
+}
+
+/** The envelope around the answer. */
+export const toReview = (response: AdmissionResponse): AnsweredReview => ({
+  apiVersion: API_VERSION,
+  kind: KIND,
+  response,
+});

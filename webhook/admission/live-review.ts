@@ -1,0 +1,29 @@
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { orGone } from '../../functions/cluster/snapshot.ts';
+import type { GuardSettings } from '../../functions/runtime/settings.ts';
+import type { AdmissionRequest, Decision } from './admission.ts';
+import { isAboutKeys, review } from './review.ts';
+
+type Judged = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'>;
+
+/** RFC 1123 label. Anything else is no namespace, and the path of the GET would be of something else: no name, of the list. */
+const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** What is in the namespace now decides, not what a cache says: one live GET a review. */
+export function newReview(
+  cluster: Cluster,
+  settings: Judged,
+): (request: AdmissionRequest) => Promise<Decision> {
+  return async (request) => {
+    const { namespace: name = '' } = request;
+    const isRead = !isAboutKeys(request) && NAMESPACE_NAME.test(name);
+    const read = isRead ? await orGone(cluster.get(NAMESPACES, { name })) : undefined;
+    return review({
+      request,
+      namespace: read?.object,
+      kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
+      kubevirtController: settings.KUBEVIRT_CONTROLLER,
+    });
+  };
+}

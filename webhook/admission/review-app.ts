@@ -1,0 +1,139 @@
+import { setTimeout as after } from 'node:timers/promises';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { systemClock } from '../../functions/runtime/clock.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import type { Log } from '../../functions/runtime/log.ts';
+import { MAX_BODY_BYTES } from '../observability/body-limit.ts';
+import { parseReview, toResponse, toReview } from './admission.ts';
+import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
+import type { Reviewed } from '../observability/metrics.ts';
+
+export interface ReviewOptions {
+  /** Decides; a rejection or an answer that comes too late refuses. */
+  readonly review: (request: AdmissionRequest) => Promise<Decision>;
+  readonly log: Log;
+  /** How long `review` may take, in milliseconds. */
+  readonly deadlineMs?: number;
+  /** Told of every review that is answered, for the metrics. */
+  readonly onReviewed?: (reviewed: Reviewed) => void;
+}
+
+/** Less than the webhooks' timeoutSeconds of 3, so that the client reads our words and not the API server's. */
+const DEADLINE_MS = 2_500;
+
+/**
+ * POST /review: an AdmissionReview in, the same with our answer out. What is no AdmissionReview gets 400 (too large: 413,
+ * compressed: 415) and one line; the API server then refuses by failurePolicy Fail. Every refusal is one line in the log.
+ */
+export function reviewApp(options: ReviewOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.post('/review', async (request, response) => {
+    const problem = await readBody(request, response);
+    const parsed = problem ?? parseReview(request.body);
+    if (typeof parsed === 'string' || 'status' in parsed) {
+      const { status, line } = typeof parsed === 'string' ? { status: 400, line: parsed } : parsed;
+      options.log('warn', 'not a review', { status, why: line });
+      response.status(status).type('text/plain').send(`${line}\n`);
+      return;
+    }
+    response.json(toReview(toResponse(parsed.uid, await decide(parsed, options))));
+  });
+  app.use((_, response) => {
+    response.status(404).type('text/plain').send('only POST /review is served here\n');
+  });
+  return app;
+}
+
+interface BadBody {
+  readonly status: number;
+  readonly line: string;
+}
+
+const json: RequestHandler = express.json({ limit: MAX_BODY_BYTES, inflate: false });
+
+/** Leaves the parsed body in request.body; answers what is wrong with it. */
+async function readBody(request: Request, response: Response): Promise<BadBody | undefined> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      void json(request, response, (error?: unknown) => {
+        if (error === undefined) resolve();
+        else reject(error instanceof Error ? error : new Error('unreadable', { cause: error }));
+      });
+    });
+    return undefined;
+  } catch (error) {
+    // body-parser's errors are http-errors: they carry the status.
+    const status = error instanceof Error && 'status' in error ? Number(error.status) : 400;
+    // A parser's message quotes the body, which may hold anything.
+    const why = error instanceof SyntaxError ? error.name : describeError(error);
+    return { status, line: `the body cannot be read: ${why}` };
+  }
+}
+
+/** Never rejects: whatever goes wrong is a refusal. */
+async function decide(request: AdmissionRequest, options: ReviewOptions): Promise<Decision> {
+  let decision: Decision = unavailable(request);
+  let failure: string | undefined;
+  const startedAt = systemClock.elapsed();
+  try {
+    decision = await inTime(options.review(request), options.deadlineMs ?? DEADLINE_MS);
+  } catch (error) {
+    failure = describeError(error);
+  }
+  options.onReviewed?.({
+    resource: request.resource.resource,
+    outcome: failure === undefined ? outcomeOf(decision) : 'failed',
+    seconds: (systemClock.elapsed() - startedAt) / 1_000,
+  });
+  if (!decision.allowed) logRefusal(options.log, { request, refusal: decision, failure });
+  return decision;
+}
+
+const outcomeOf = ({ allowed }: Decision): 'allowed' | 'refused' => (allowed ? 'allowed' : 'refused');
+
+async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  const answered = new AbortController();
+  const late = after(milliseconds, undefined, { signal: answered.signal }).then(() => {
+    throw new Error(`no decision after ${milliseconds} ms`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    answered.abort();
+  }
+}
+
+const unavailable = ({ namespace }: AdmissionRequest): Refusal => ({
+  allowed: false,
+  code: 503,
+  reason: 'ServiceUnavailable',
+  message:
+    `the guard of VirtualMachineMigrationResourceQuotas could not read namespace ${namespace ?? '(none)'}, ` +
+    'so it cannot tell whether this is allowed while a migration is under way: try again in a few seconds',
+});
+
+interface Refused {
+  readonly request: AdmissionRequest;
+  readonly refusal: Refusal;
+  readonly failure: string | undefined;
+}
+
+/** What was asked and by whom, never the objects: they may hold anything. */
+function logRefusal(log: Log, { request, refusal, failure }: Refused): void {
+  const { uid, operation, resource, subResource, namespace, name, dryRun } = request;
+  log(failure === undefined ? 'info' : 'error', 'refused', {
+    namespace,
+    uid,
+    operation,
+    resource: [resource.resource, subResource].filter((part) => part !== undefined && part !== '').join('/'),
+    name,
+    user: request.userInfo.username,
+    dryRun,
+    code: refusal.code,
+    reason: refusal.reason,
+    why: refusal.message,
+    failure,
+  });
+}

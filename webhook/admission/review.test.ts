@@ -1,0 +1,301 @@
+import { describe, expect, test } from '@jest/globals';
+import { about, aRequest, by, fromTo } from '../../test/support/builders/admission.ts';
+import {
+  aLauncher,
+  aMigration,
+  anAttachment,
+  aTarget,
+  podSpec,
+} from '../../test/support/builders/kubevirt.ts';
+import {
+  aLock,
+  anExpiredLock,
+  aNamespace,
+  lockedBy,
+  lockedUnreadably,
+} from '../../test/support/builders/namespace.ts';
+import { annotated, beingDeleted, labelled, named, seconds } from '../../test/support/builders/object.ts';
+import {
+  ANNOTATION,
+  KUBEVIRT,
+  LABEL,
+  OUR_USERS,
+  SERVICE_ACCOUNT,
+  userOf,
+  WEBHOOK,
+} from '../../functions/domain/names.ts';
+import type { KubernetesObject, Namespace } from '../../functions/domain/objects.ts';
+import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
+import { isAboutKeys, review } from './review.ts';
+
+const CONTROLLER = userOf('kubevirt-controller', 'kubevirt');
+
+const decided = (request: AdmissionRequest, namespace: Namespace | undefined): Decision =>
+  review({ request, namespace, kubevirtNamespace: 'kubevirt', kubevirtController: 'kubevirt-controller' });
+
+const FOREIGN_USERS = [
+  'alice',
+  'system:admin',
+  'system:anonymous',
+  'system:node:node1',
+  userOf('kubevirt-operator', 'kubevirt'),
+  // The right names in the wrong places.
+  userOf('kubevirt-controller', 'tenant'),
+  userOf('mtq-lower', 'tenant'),
+  'mtq-lower',
+  userOf('resourcequota-controller', 'kube-system'),
+  userOf('namespace-controller', 'kube-system'),
+  userOf('generic-garbage-collector', 'kube-system'),
+  userOf(SERVICE_ACCOUNT.source),
+];
+const EVERYBODY = [...FOREIGN_USERS, CONTROLLER, ...OUR_USERS];
+
+/** A target launcher whose label says this migration. */
+const target = (uid: string): { object: KubernetesObject } => ({
+  object: aTarget(aMigration(), labelled(KUBEVIRT.migrationJobUID, uid)),
+});
+/** The launcher of this VM, whose label says the lock's migration: a tenant may give a VMI any label. */
+const launcherOf = (vm: string): { object: KubernetesObject } => ({
+  object: labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0')(aLauncher(vm)),
+});
+const attachment = { object: anAttachment(aTarget(), aMigration()) };
+const plain = {
+  object: aTarget(aMigration(), ({ metadata: { labels: _, ...metadata }, ...pod }) => ({ ...pod, metadata })),
+};
+
+const REQUESTS = {
+  'its own target pod': aRequest(target('uid-of-mig0')),
+  'the pod of another migration': aRequest(target('uid-of-mig9')),
+  'the launcher of another VM': aRequest(launcherOf('vm9')),
+  'the launcher of no VM': aRequest({
+    object: labelled(KUBEVIRT.createdBy, '')(launcherOf('vm0').object),
+  }),
+  'the attachment pod that nobody waits for': aRequest(attachment),
+  'a pod by the name of the migration': aRequest(target('mig0')),
+  'a pod without a uid': aRequest(target('')),
+  'a plain pod': aRequest(plain),
+  'a pod of no content': aRequest(),
+  'a larger pod': aRequest({ ...about('pods/resize'), operation: 'UPDATE', ...target('uid-of-mig0') }),
+  'a pod by a subresource': aRequest({ ...about('pods/binding'), ...target('uid-of-mig0') }),
+  'a changed pod': aRequest({ operation: 'UPDATE', ...target('uid-of-mig0') }),
+  'a pod that gets a deadline': aRequest(
+    fromTo(aTarget(), aTarget(aMigration(), podSpec({ activeDeadlineSeconds: 60 }))),
+  ),
+  'a pod that says it is the target now': aRequest({
+    operation: 'UPDATE',
+    ...target('uid-of-mig0'),
+    oldObject: launcherOf('vm0').object,
+  }),
+  'a claimed device': aRequest({ ...about('resourceclaims'), ...target('uid-of-mig0') }),
+  'a changed claim': aRequest({
+    ...about('resourceclaims'),
+    operation: 'UPDATE',
+    ...target('uid-of-mig0'),
+  }),
+  'a deleted pod': aRequest({ operation: 'DELETE' }),
+  'a new quota': aRequest({ ...about('resourcequotas') }),
+  'a changed quota': aRequest({ ...about('resourcequotas'), operation: 'UPDATE' }),
+  'a deleted quota': aRequest({ ...about('resourcequotas'), operation: 'DELETE' }),
+  'anything else': aRequest(about('configmaps')),
+  'anything else that goes': aRequest({ ...about('configmaps'), operation: 'DELETE' }),
+  'a pod by name of tomorrow': aRequest({ ...about('podsoftomorrow'), operation: 'UPDATE' }),
+} satisfies Record<string, AdmissionRequest>;
+type RequestName = keyof typeof REQUESTS;
+const NAMES = Object.keys(REQUESTS) as RequestName[];
+
+const held = aNamespace(lockedBy(aLock()));
+const STATES = {
+  'free: the label was in a cache only': aNamespace(),
+  held,
+  'held, without its label': aNamespace(annotated(ANNOTATION.lock, JSON.stringify(aLock()))),
+  'held, of a later version': aNamespace(lockedBy(aLock({ v: 9 }))),
+  'held past its time': aNamespace(lockedBy(anExpiredLock())),
+  'held by what cannot be read': aNamespace(lockedUnreadably()),
+  'labelled only': aNamespace(labelled(LABEL.locked)),
+  'held, and being deleted': beingDeleted()(held),
+  gone: undefined,
+} satisfies Record<string, Namespace | undefined>;
+type StateName = keyof typeof STATES;
+
+type May = Partial<Record<RequestName, readonly string[]>>;
+const LOCKED: May = { 'its own target pod': [CONTROLLER], 'a changed quota': OUR_USERS };
+const UNREADABLE: May = { 'a changed quota': OUR_USERS };
+
+/** Who may, in each state; whoever is not named is refused. */
+const MAY: Record<StateName, May> = {
+  'free: the label was in a cache only': Object.fromEntries(NAMES.map((name) => [name, EVERYBODY])),
+  held: LOCKED,
+  'held, without its label': LOCKED,
+  'held, of a later version': LOCKED,
+  'held past its time': LOCKED,
+  'held by what cannot be read': UNREADABLE,
+  'labelled only': UNREADABLE,
+  'held, and being deleted': {
+    ...LOCKED,
+    'a deleted pod': EVERYBODY,
+    'a deleted quota': EVERYBODY,
+    'anything else that goes': EVERYBODY,
+  },
+  gone: {},
+};
+
+describe.each(Object.keys(STATES) as StateName[])('a namespace that is %s', (state) => {
+  test.each(NAMES)('%s: only who may', (name) => {
+    const allowed = EVERYBODY.filter(
+      (user) => decided({ ...REQUESTS[name], ...by(user) }, STATES[state]).allowed,
+    );
+    expect(allowed).toEqual(EVERYBODY.filter((user) => MAY[state][name]?.includes(user) === true));
+  });
+});
+
+const refusal = (decision: Decision): Refusal => {
+  if (decision.allowed) throw new Error('it was allowed');
+  return decision;
+};
+
+describe('KubeVirt elsewhere', () => {
+  test('its controller is who the settings say', () => {
+    const input = {
+      request: aRequest({ ...target('uid-of-mig0'), ...by(userOf('virt', 'virtual')) }),
+      namespace: held,
+    };
+    const allowed = (kubevirtNamespace: string, kubevirtController: string): boolean =>
+      review({ ...input, kubevirtNamespace, kubevirtController }).allowed;
+    expect(allowed('virtual', 'virt')).toBe(true);
+    expect(allowed('kubevirt', 'virt')).toBe(false);
+    expect(allowed('virtual', 'kubevirt-controller')).toBe(false);
+  });
+});
+
+describe('the proof', () => {
+  const proof = aRequest({ ...about('resourcequotas'), dryRun: true });
+
+  test.each(OUR_USERS)('%s is refused with the token', (user) => {
+    expect(decided({ ...proof, ...by(user) }, held)).toMatchObject({
+      allowed: false,
+      code: 403,
+      causes: [{ reason: WEBHOOK.locked, message: 'token-1' }],
+    });
+  });
+
+  test.each([...FOREIGN_USERS, CONTROLLER])('%s never learns the token', (user) => {
+    for (const request of Object.values(REQUESTS)) {
+      const decision = refusal(
+        decided(aRequest({ ...request, operation: 'CREATE', ...by(user), ...plain }), held),
+      );
+      expect(decision.causes).toBeUndefined();
+      expect(decision.message).not.toContain('token-1');
+    }
+  });
+
+  test.each([
+    ['cannot be read', STATES['held by what cannot be read']],
+    ['is gone', undefined],
+  ])('there is none where the lock %s', (_, namespace) => {
+    expect(refusal(decided({ ...proof, ...by(OUR_USERS[0] ?? '') }, namespace)).causes).toBeUndefined();
+  });
+});
+
+describe('a refusal says', () => {
+  test('what is going on, and when to try again', () => {
+    const { message, code, reason } = refusal(decided(aRequest(plain), held));
+    expect([code, reason]).toEqual([403, 'Forbidden']);
+    expect(message).toMatch(/^CREATE of pods in namespace tenant must wait: /);
+    expect(message).toContain('live migration of mig0');
+    expect(message).toContain(seconds(25));
+  });
+
+  test('that the lock cannot be read', () => {
+    expect(refusal(decided(aRequest(), STATES['labelled only'])).message).toContain('being repaired');
+  });
+
+  test('that the namespace is gone', () => {
+    expect(refusal(decided(aRequest(), undefined)).message).toBe('namespace tenant is gone');
+  });
+});
+
+describe('our keys on a namespace', () => {
+  const free = aNamespace();
+  type Changed = [before: Namespace | null, after: Namespace];
+  const decidedOf = ([before, after]: Changed, user = 'alice', path = 'namespaces'): Decision =>
+    decided(aRequest({ ...about(path), ...by(user), ...fromTo(before, after) }), undefined);
+
+  test.each([
+    ['namespaces', true],
+    ['namespaces/status', true],
+    ['namespaces/finalize', true],
+    ['pods', false],
+  ])('%s: needs no live read: %s', (resource, want) => {
+    expect(isAboutKeys(aRequest(about(resource)))).toBe(want);
+  });
+
+  const attempted = annotated(ANNOTATION.lastAttempt, '{}')(free);
+  test.each<[string, Changed, string]>([
+    ['taking a lock', [free, held], ANNOTATION.lock],
+    ['breaking one', [held, free], ANNOTATION.lock],
+    ['changing one', [held, aNamespace(lockedBy(aLock({ token: 'theirs' })))], ANNOTATION.lock],
+    ['making it unreadable', [held, aNamespace(lockedUnreadably())], ANNOTATION.lock],
+    ['taking the label off', [held, STATES['held, without its label']], LABEL.locked],
+    ['another label text', [held, labelled(LABEL.locked, 'no')(held)], LABEL.locked],
+    ['putting the label on', [free, labelled(LABEL.locked)(free)], LABEL.locked],
+    ['an empty label', [free, labelled(LABEL.locked, '')(free)], LABEL.locked],
+    ['forging an attempt', [free, attempted], ANNOTATION.lastAttempt],
+    ['forgetting an attempt', [attempted, free], ANNOTATION.lastAttempt],
+    ['a new namespace with a lock', [null, held], ANNOTATION.lock],
+    ['a new namespace with an attempt', [null, attempted], ANNOTATION.lastAttempt],
+  ])('%s: nobody but us', (_, changed, key) => {
+    for (const resource of ['namespaces', 'namespaces/status', 'namespaces/finalize']) {
+      for (const user of EVERYBODY) {
+        const decision = decidedOf(changed, user, resource);
+        expect([user, decision.allowed]).toEqual([user, OUR_USERS.includes(user)]);
+        if (!decision.allowed) expect(decision.message).toContain(key);
+      }
+    }
+  });
+
+  test('the refusal says how the glass is broken', () => {
+    expect(refusal(decidedOf([held, free])).message).toContain("'override' 'locks.mtq.kubevirt.io'");
+  });
+
+  test.each<[string, Changed]>([
+    ['a new namespace', [null, free]],
+    ['another label', [free, labelled('env')(free)]],
+    ['another annotation while it is locked', [held, annotated('team', 'blue')(held)]],
+    ['its deletion while it is locked', [held, beingDeleted()(held)]],
+    ['the opt-out', [held, annotated(ANNOTATION.skip, 'true')(held)]],
+    ['a key that only looks like ours', [free, annotated(`${ANNOTATION.lock}s`, 'x')(free)]],
+  ])('%s: anybody', (_, changed) => {
+    expect(decidedOf(changed)).toEqual({ allowed: true });
+  });
+});
+
+test('a pod of a lock for several migrations is looked up by its uid', () => {
+  const migrations = [
+    { name: 'mig0', uid: 'a', vmi: 'uid-of-vm0' },
+    { name: 'mig1', uid: 'b', vmi: 'uid-of-vm0' },
+    { name: 'mig2', uid: 'd', vmi: 'uid-of-vm2' },
+  ];
+  const namespace = aNamespace(lockedBy(aLock({ migrations })));
+  const may = (uid: string): boolean =>
+    decided(aRequest({ ...target(uid), ...by(CONTROLLER) }), namespace).allowed;
+  expect(['a', 'b', 'c', 'd', 'mig0', 'a,b'].map(may)).toEqual([true, true, false, false, false, false]);
+});
+
+test('a lock for an attachment pod lets that in, and no launcher', () => {
+  const migrations = [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' as const }];
+  const namespace = aNamespace(lockedBy(aLock({ migrations })));
+  const may = (request: { object: KubernetesObject }): boolean =>
+    decided(aRequest({ ...request, ...by(CONTROLLER) }), namespace).allowed;
+  const ofAnother = { object: anAttachment(aTarget(), aMigration(named('mig9'))) };
+  expect([attachment, ofAnother, target('uid-of-mig0'), launcherOf('vm9')].map(may)).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+});
+
+test('a lock for nothing lets nobody in', () => {
+  const namespace = aNamespace(lockedBy(aLock({ migrations: [] })), named('tenant'));
+  expect(decided(aRequest({ ...plain, ...by(CONTROLLER) }), namespace).allowed).toBe(false);
+});

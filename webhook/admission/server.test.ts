@@ -1,0 +1,527 @@
+import { once } from 'node:events';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest, type RequestOptions as TlsOptions } from 'node:https';
+import { connect as dial, type Socket } from 'node:net';
+import { connect as dialTls, type TLSSocket } from 'node:tls';
+import Gauge from 'prom-client/lib/gauge.js';
+import Registry from 'prom-client/lib/registry.js';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Fields, Level } from '../../functions/runtime/log.ts';
+import type { AdmissionRequest, Decision } from './admission.ts';
+import { MAX_BODY_BYTES } from '../observability/body-limit.ts';
+import { newDeadLetters } from '../observability/dead-letter.ts';
+import { healthApp } from '../observability/health-app.ts';
+import { METRIC } from '../observability/metric-names.ts';
+import type { Reviewed } from '../observability/metrics.ts';
+import { reviewApp } from './review-app.ts';
+import { listen, type GuardServer } from './server.ts';
+import { issueAuthority, issueServing, type KeyPair } from '../tls/x509.ts';
+
+const SERVERNAME = 'mtq-guard.mtq-system.svc';
+const VALIDITY = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
+const authority = issueAuthority(VALIDITY);
+const newCertificate = (signer = authority): KeyPair => issueServing([SERVERNAME], VALIDITY, signer);
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+interface Guard {
+  readonly server: GuardServer;
+  readonly lines: { level: Level; message: string; fields: Fields }[];
+  /** What the metrics were told. */
+  readonly reviewed: Reviewed[];
+  /** POST /review over a TLS connection that is checked like the API server does. */
+  review(body: string | Buffer, options?: TlsOptions): Promise<Answer>;
+  http(method: string, path: string, body?: string | Buffer): Promise<Answer>;
+}
+
+let running: GuardServer[] = [];
+afterEach(async () => {
+  await Promise.all(running.map((server) => server.close()));
+  running = [];
+});
+
+interface Stubs {
+  readonly review?: (request: AdmissionRequest) => Promise<Decision>;
+  readonly ready?: () => string | undefined;
+  readonly deadlineMs?: number;
+}
+
+async function start({ review, ready, deadlineMs }: Stubs): Promise<Guard> {
+  const lines: Guard['lines'] = [];
+  const log = (level: Level, message: string, fields: Fields = {}): void =>
+    void lines.push({ level, message, fields });
+  const reviewed: Reviewed[] = [];
+  const metrics = new Registry();
+  new Gauge({ ...METRIC.ready, registers: [metrics] }).set(1);
+  const server = await listen({
+    reviewApp: reviewApp({
+      review: review ?? (() => Promise.resolve({ allowed: true })),
+      log,
+      onReviewed: (one) => reviewed.push(one),
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    }),
+    healthApp: healthApp({
+      ready: ready ?? (() => undefined),
+      deadLetters: newDeadLetters(log),
+      metrics,
+    }),
+    tlsPort: 0,
+    port: 0,
+    certificate: newCertificate(),
+  });
+  running.push(server);
+  const json = { 'content-type': 'application/json' };
+  return {
+    server,
+    lines,
+    reviewed,
+    review: (body, options = {}) => {
+      const tls = { port: server.tlsPort, ca: authority.cert, servername: SERVERNAME, agent: false } as const;
+      return answerOf(
+        httpsRequest({ method: 'POST', path: '/review', headers: json, ...tls, ...options }),
+        body,
+      );
+    },
+    http: (method, path, body = '') => answerOf(httpRequest({ method, path, port: server.port }), body),
+  };
+}
+
+async function answerOf(request: ReturnType<typeof httpRequest>, body: string | Buffer): Promise<Answer> {
+  request.end(body);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  const { statusCode: status, headers } = response;
+  return { status, headers, body: Buffer.concat(chunks).toString('utf8') };
+}
+
+const reviewOf = (changed: object = {}): string =>
+  JSON.stringify({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: {
+      uid: 'u1',
+      kind: { group: '', version: 'v1', kind: 'Pod' },
+      resource: { group: '', version: 'v1', resource: 'pods' },
+      subResource: 'resize',
+      name: 'launcher',
+      namespace: 'tenant',
+      operation: 'UPDATE',
+      userInfo: { username: 'alice', groups: [] },
+      object: { metadata: { annotations: { secret: 'hunter2' } } },
+      oldObject: { metadata: {} },
+      ...changed,
+    },
+  });
+const answered = (response: object): object => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  response: { uid: 'u1', ...response },
+});
+
+type Sent = TlsOptions & { body?: string };
+
+interface Refused {
+  readonly status: number;
+  readonly line: string;
+}
+
+describe('POST /review', () => {
+  test('allowed: says so, logs nothing', async () => {
+    const guard = await start({});
+    const { status, body, headers } = await guard.review(reviewOf());
+    expect(status).toBe(200);
+    expect(headers['content-type']).toMatch('application/json');
+    expect(JSON.parse(body)).toEqual(answered({ allowed: true }));
+    expect(guard.lines).toEqual([]);
+  });
+
+  test('refused, with causes: one line in the log, nothing of the object in it', async () => {
+    const causes = [{ reason: 'locked.mtq.kubevirt.io', message: 'token-1' }];
+    const refusal = { allowed: false, code: 403, reason: 'Forbidden', message: 'wait', causes } as const;
+    const guard = await start({ review: () => Promise.resolve(refusal) });
+
+    const { status, body } = await guard.review(reviewOf());
+    expect(status).toBe(200);
+    expect(JSON.parse(body)).toEqual(
+      answered({
+        allowed: false,
+        status: { code: 403, reason: 'Forbidden', message: 'wait', details: { causes } },
+      }),
+    );
+    expect(guard.lines).toEqual([
+      {
+        level: 'info',
+        message: 'refused',
+        fields: {
+          namespace: 'tenant',
+          uid: 'u1',
+          operation: 'UPDATE',
+          resource: 'pods/resize',
+          name: 'launcher',
+          user: 'alice',
+          dryRun: false,
+          code: 403,
+          reason: 'Forbidden',
+          why: 'wait',
+          failure: undefined,
+        },
+      },
+    ]);
+  });
+
+  const unavailable = {
+    code: 503,
+    reason: 'ServiceUnavailable',
+    message: expect.stringMatching(/could not read namespace tenant.*try again/),
+  };
+
+  test.each<[string, () => Promise<Decision>]>([
+    ['rejects', () => Promise.reject(new Error('no answer from the API server'))],
+    [
+      'throws',
+      () => {
+        throw new Error('no answer from the API server');
+      },
+    ],
+  ])('the review %s: refused', async (_, review) => {
+    const guard = await start({ review });
+    const { status, body } = await guard.review(reviewOf());
+    expect(status).toBe(200);
+    expect(JSON.parse(body)).toEqual(answered({ allowed: false, status: unavailable }));
+    expect(guard.lines).toMatchObject([
+      { level: 'error', message: 'refused', fields: { failure: 'Error: no answer from the API server' } },
+    ]);
+  });
+
+  test('the review takes too long: refused, in our words', async () => {
+    const guard = await start({ review: () => new Promise(() => undefined), deadlineMs: 20 });
+    const { body } = await guard.review(reviewOf());
+    expect(JSON.parse(body)).toEqual(answered({ allowed: false, status: unavailable }));
+    expect(guard.lines).toMatchObject([{ fields: { failure: 'Error: no decision after 20 ms' } }]);
+  });
+
+  test.each<[string, Sent, Refused]>([
+    [
+      'half a document',
+      { body: '{"apiVersion":' },
+      { status: 400, line: 'the body cannot be read: SyntaxError' },
+    ],
+    ['nothing', { body: '' }, { status: 400, line: 'no admission.k8s.io/v1 AdmissionReview' }],
+    [
+      'another kind',
+      { body: '{"kind":"Pod"}' },
+      { status: 400, line: 'no admission.k8s.io/v1 AdmissionReview' },
+    ],
+    [
+      'no JSON by its own account',
+      { headers: { 'content-type': 'text/plain' } },
+      { status: 400, line: 'no admission.k8s.io/v1 AdmissionReview' },
+    ],
+    [
+      'compressed',
+      { headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' } },
+      { status: 415, line: 'content encoding unsupported' },
+    ],
+    [
+      'too large',
+      { body: JSON.stringify('x'.repeat(8 * 1024 * 1024)) },
+      { status: 413, line: 'request entity too large' },
+    ],
+    ['elsewhere', { path: '/' }, { status: 404, line: 'only POST /review' }],
+    ['GET', { method: 'GET', body: '' }, { status: 404, line: 'only POST /review' }],
+  ])('%s: refused with a line, and the next one is served', async (_, sent, want) => {
+    const guard = await start({});
+    const { body = reviewOf(), ...options } = sent;
+    const answer = await guard.review(body, options);
+    expect(answer.status).toBe(want.status);
+    expect(answer.body).toContain(want.line);
+    expect(answer.body.trimEnd()).not.toContain('\n');
+    expect((await guard.review(reviewOf())).status).toBe(200);
+  });
+
+  test('the largest possible review is taken', async () => {
+    const padding = 'x'.repeat(3_900_000);
+    const large = { metadata: { annotations: { padding } } };
+    const guard = await start({});
+    expect((await guard.review(reviewOf({ object: large, oldObject: large }))).status).toBe(200);
+  });
+});
+
+describe('health and dead letters', () => {
+  const LETTER = { 'ce-type': 'a' };
+
+  test('live always, ready when it is', async () => {
+    let reason: string | undefined = 'the certificate is not there yet';
+    const guard = await start({ ready: () => reason });
+    expect(await guard.http('GET', '/health/readiness')).toMatchObject({
+      status: 503,
+      body: 'the certificate is not there yet\n',
+    });
+    expect((await guard.http('GET', '/health/liveness')).status).toBe(200);
+    reason = undefined;
+    expect((await guard.http('GET', '/health/readiness')).status).toBe(200);
+    expect((await guard.http('GET', '/review')).status).toBe(404);
+  });
+
+  test('204 whatever comes, on the same connection', async () => {
+    const guard = await start({});
+    const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+    const { port } = guard.server;
+    const sockets = new Set<unknown>();
+    for (const body of ['{"x": 1}', '', Buffer.alloc(MAX_BODY_BYTES), '{']) {
+      const request = httpRequest({ method: 'POST', path: '/dead-letter', port, agent, headers: LETTER });
+      request.once('socket', (socket) => sockets.add(socket));
+      expect(await answerOf(request, body)).toMatchObject({ status: 204, body: '' });
+    }
+    expect(sockets.size).toBe(1);
+    agent.destroy();
+    expect(guard.lines.map(({ message, fields }) => [message, fields['type'], fields['count']])).toEqual(
+      [1, 2, 3, 4].map((count) => ['dead letter', 'a', count]),
+    );
+  });
+
+  test('a broken request or handshake crashes nothing', async () => {
+    const guard = await start({});
+    for (const port of [guard.server.port, guard.server.tlsPort]) {
+      const socket = dial(port);
+      socket.resume().end('no HTTP, no TLS\r\n\r\n');
+      await once(socket, 'close');
+    }
+    expect((await guard.review(reviewOf())).status).toBe(200);
+  });
+});
+
+describe('who is slow, or many', () => {
+  /** After 3 s, looked at twice a second; Node itself would look every 30 s. */
+  const CUT_OFF_MS = 10_000;
+  const PORTS = ['tlsPort', 'port'] as const;
+  type Port = (typeof PORTS)[number];
+
+  const dialTo = ({ server }: Guard, port: Port): Socket =>
+    port === 'tlsPort'
+      ? dialTls({ port: server.tlsPort, ca: authority.cert, servername: SERVERNAME })
+      : dial(server.port);
+
+  interface Exchange {
+    readonly sent: string;
+    /** Of the first answer. */
+    readonly status: number;
+  }
+
+  /** Sends that, and no more. Answers what came back until the guard ended the connection. */
+  async function ended(socket: Socket, sent: string | Buffer): Promise<string> {
+    const chunks: Buffer[] = [];
+    const { promise: closed, resolve } = Promise.withResolvers<unknown>();
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // A reset is an end as well.
+    socket.on('error', () => undefined).on('close', resolve);
+    socket.write(sent);
+    await closed;
+    return Buffer.concat(chunks).toString('utf8');
+  }
+
+  const head = (path: string): string =>
+    `POST ${path} HTTP/1.1\r\nhost: guard\r\ncontent-type: application/json\r\n`;
+  const bodyOf = (length: number): string => `content-length: ${length}\r\n\r\n`;
+
+  test.each<[string, Port, Exchange]>([
+    [
+      'a review that never ends',
+      'tlsPort',
+      { sent: `${head('/review')}${bodyOf(1000)}{"apiVersion":`, status: 408 },
+    ],
+    ['headers that never end', 'tlsPort', { sent: head('/review'), status: 408 }],
+    ['headers that never end', 'port', { sent: head('/dead-letter'), status: 408 }],
+    // The Broker has its answer, and does not try again.
+    [
+      'a dead letter that never ends',
+      'port',
+      { sent: `${head('/dead-letter')}${bodyOf(1000)}{`, status: 204 },
+    ],
+    [
+      'a body that nobody asked for',
+      'port',
+      { sent: `${head('/health/liveness')}${bodyOf(1000)}{`, status: 404 },
+    ],
+  ])('%s (%s): cut off, and everybody else is served meanwhile', async (_what, port, { sent, status }) => {
+    const guard = await start({});
+    const since = performance.now();
+    const ends = Array.from({ length: 50 }, () => ended(dialTo(guard, port), sent));
+    expect((await guard.review(reviewOf())).status).toBe(200);
+    expect((await guard.http('GET', '/health/readiness')).status).toBe(200);
+    for (const end of await Promise.all(ends)) expect(end).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(performance.now() - since).toBeLessThan(CUT_OFF_MS);
+    expect((await guard.review(reviewOf())).status).toBe(200);
+  });
+
+  test.each<[string, number]>([
+    ['/dead-letter', 204],
+    ['/elsewhere', 404],
+  ])('a body without end for %s: answered %d, then cut off', async (path, status) => {
+    const guard = await start({});
+    const socket = dial(guard.server.port);
+    // As much as it takes, for as long as it is open: faster than any time-out.
+    const more = Buffer.alloc(1024 * 1024);
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(more));
+    };
+    socket.on('drain', pour);
+    const since = performance.now();
+    const end = ended(socket, `${head(path)}${bodyOf(2 ** 40)}`);
+    pour();
+    expect(await end).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(performance.now() - since).toBeLessThan(2_000);
+  });
+
+  test.each(PORTS)(
+    '200 connections that say nothing (%s): the others are answered all the same',
+    async (port) => {
+      const guard = await start({});
+      const since = performance.now();
+      const sockets = Array.from({ length: 200 }, () =>
+        dial(guard.server[port]).on('error', () => undefined),
+      );
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+      expect((await guard.review(reviewOf())).status).toBe(200);
+      expect((await guard.http('GET', '/health/readiness')).status).toBe(200);
+      // Without a handshake, or headers, they are cut as well.
+      await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
+      expect(performance.now() - since).toBeLessThan(CUT_OFF_MS);
+    },
+  );
+});
+
+describe('metrics', () => {
+  test("GET /metrics: the text, as Prometheus' text format", async () => {
+    const { status, body, headers } = await (await start({})).http('GET', '/metrics');
+    expect(status).toBe(200);
+    expect(body.split('\n')).toContain('mtq_ready 1');
+    expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  test('not where reviews are taken, and none where nobody counts', async () => {
+    const guard = await start({});
+    expect((await guard.review('', { method: 'GET', path: '/metrics' })).status).toBe(404);
+    const app = healthApp({ ready: () => undefined, deadLetters: newDeadLetters(() => undefined) });
+    const server = await listen({ reviewApp: app, healthApp: app, tlsPort: 0, port: 0 });
+    running.push(server);
+    const answer = await answerOf(httpRequest({ path: '/metrics', port: server.port }), '');
+    expect(answer.status).toBe(404);
+  });
+
+  const REFUSAL = { allowed: false, code: 403, reason: 'Forbidden', message: 'wait' } as const;
+
+  test.each<[Reviewed['outcome'], () => Promise<Decision>]>([
+    ['allowed', () => Promise.resolve({ allowed: true })],
+    ['refused', () => Promise.resolve(REFUSAL)],
+    ['failed', () => Promise.reject(new Error('no API server'))],
+  ])('a review that is %s is counted once', async (outcome, review) => {
+    const guard = await start({ review });
+    await guard.review(reviewOf());
+    expect(guard.reviewed).toMatchObject([{ resource: 'pods', outcome }]);
+    expect(guard.reviewed[0]?.seconds).toBeGreaterThanOrEqual(0);
+  });
+
+  test('what is no review is not counted', async () => {
+    const guard = await start({});
+    expect((await guard.review('{}')).status).toBe(400);
+    expect(guard.reviewed).toEqual([]);
+  });
+});
+
+describe('certificates', () => {
+  test('none yet: no handshake, and health says why; then there is one', async () => {
+    const app = healthApp({ ready: () => 'no certificate', deadLetters: newDeadLetters(() => undefined) });
+    const server = await listen({ reviewApp: app, healthApp: app, tlsPort: 0, port: 0 });
+    running.push(server);
+    const get = (): Promise<Answer> =>
+      answerOf(
+        httpsRequest({ port: server.tlsPort, ca: authority.cert, servername: SERVERNAME, agent: false }),
+        '',
+      );
+    await expect(get()).rejects.toThrow();
+    server.useCertificate(newCertificate());
+    expect((await get()).status).toBe(404);
+  });
+
+  test('only whoever trusts our authority, and calls the Service by its name, gets through', async () => {
+    const guard = await start({});
+    await expect(guard.review(reviewOf(), { servername: 'elsewhere.svc' })).rejects.toThrow(
+      "does not match certificate's altnames",
+    );
+    const stranger = { ca: issueAuthority(VALIDITY).cert };
+    await expect(guard.review(reviewOf(), stranger)).rejects.toThrow(/certificate/);
+  });
+
+  test('swapped at run time: open connections go on, new ones get the new one', async () => {
+    const guard = await start({});
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      expect((await guard.review(reviewOf(), { agent })).status).toBe(200);
+      const next = issueAuthority(VALIDITY);
+      guard.server.useCertificate(newCertificate(next));
+
+      expect((await guard.review(reviewOf(), { agent })).status).toBe(200);
+      await expect(guard.review(reviewOf())).rejects.toThrow(/certificate/);
+      // Both in the bundle, as while it is rotated: authorities of one name must not be mixed up.
+      for (const ca of [next.cert + authority.cert, authority.cert + next.cert]) {
+        expect((await guard.review(reviewOf(), { ca })).status).toBe(200);
+      }
+    } finally {
+      agent.destroy();
+    }
+  });
+
+  test('a certificate without its key is refused, and the one before goes on', async () => {
+    const guard = await start({});
+    const { cert } = newCertificate();
+    expect(() => guard.server.useCertificate({ cert, key: authority.key })).toThrow(/key values mismatch/);
+    expect((await guard.review(reviewOf())).status).toBe(200);
+  });
+});
+
+describe('close', () => {
+  test('answers what is under way, then ends every connection', async () => {
+    let decide: (decision: Decision) => void = () => undefined;
+    const arrived = Promise.withResolvers<undefined>();
+    const guard = await start({
+      review: () => {
+        arrived.resolve(undefined);
+        return new Promise((resolve) => (decide = resolve));
+      },
+    });
+    const idle = await idleConnection(guard.server.tlsPort);
+    const agent = new Agent({ keepAlive: true });
+    const answer = guard.review(reviewOf(), { agent });
+    await arrived.promise;
+
+    const closed = guard.server.close();
+    await once(idle, 'close');
+    await expect(guard.http('GET', '/health/liveness')).rejects.toThrow('ECONNREFUSED');
+    decide({ allowed: true });
+    expect(await answer).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await closed;
+    await guard.server.close();
+    agent.destroy();
+  });
+
+  test('a taken port: rejected, and nothing is left open', async () => {
+    const { server } = await start({});
+    const app = healthApp({ ready: () => undefined, deadLetters: newDeadLetters(() => undefined) });
+    const options = { reviewApp: app, healthApp: app, tlsPort: 0, certificate: newCertificate() };
+    await expect(listen({ ...options, port: server.port })).rejects.toThrow('EADDRINUSE');
+  });
+});
+
+/** Has had its answer and is kept alive. */
+async function idleConnection(port: number): Promise<TLSSocket> {
+  const socket = dialTls({ port, ca: authority.cert, servername: SERVERNAME });
+  socket.write('GET / HTTP/1.1\r\nhost: guard\r\n\r\n');
+  await once(socket, 'data');
+  return socket.resume();
+}

@@ -1,0 +1,89 @@
+import type { GuardSettings } from '../../functions/runtime/settings.ts';
+
+/** The oldest versions that we support; docs/installing.md has the same. */
+export const OLDEST = { kubernetes: '1.30', knative: '1.17', kubevirt: '1.0' } as const;
+
+/** What we find in the cluster. Left out: it could not be read, or does not say. */
+export interface Surroundings {
+  /** As `GET /version` says, "v1.34.1". */
+  readonly kubernetes?: string;
+  /** As the namespaces knative-serving and knative-eventing say by their label app.kubernetes.io/version. */
+  readonly serving?: string;
+  readonly eventing?: string;
+  /** Every KubeVirt of the cluster; its version once it is deployed. */
+  readonly kubevirts?: readonly {
+    readonly name: string;
+    readonly namespace: string;
+    readonly version?: string;
+  }[];
+  /** Whether KUBEVIRT_NAMESPACE has the service account KUBEVIRT_CONTROLLER. */
+  readonly hasController?: boolean;
+}
+
+export type Expected = Pick<
+  GuardSettings,
+  'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER' | 'OLDEST_KUBERNETES'
+>;
+
+export interface Judgement {
+  /** Each a sentence: what cannot work. Nothing is here that was not read. */
+  readonly problems: readonly string[];
+  /** What nobody could tell yet. */
+  readonly unknown: readonly string[];
+}
+
+/** Whether we can work here. Pure. What is not known is no problem: who cannot read a version still guards and repairs. */
+export function judge(found: Surroundings, expected: Expected): Judgement {
+  const own = found.kubevirts?.find(({ namespace }) => namespace === expected.KUBEVIRT_NAMESPACE);
+  const versions: readonly Version[] = [
+    { of: 'Kubernetes', found: found.kubernetes, oldest: expected.OLDEST_KUBERNETES },
+    { of: 'Knative Serving', found: found.serving, oldest: OLDEST.knative },
+    { of: 'Knative Eventing', found: found.eventing, oldest: OLDEST.knative },
+    { of: 'KubeVirt', found: own?.version, oldest: OLDEST.kubevirt },
+  ];
+  return {
+    problems: [...versions.flatMap(tooOld), ...elsewhere(found, expected), ...nobody(found, expected)],
+    unknown: versions.filter(({ found }) => numbersOf(found) === undefined).map(({ of }) => of),
+  };
+}
+
+interface Version {
+  readonly of: string;
+  readonly found: string | undefined;
+  readonly oldest: string;
+}
+
+function tooOld({ of, found, oldest }: Version): string[] {
+  const [is, least] = [numbersOf(found), numbersOf(oldest)];
+  if (is === undefined || least === undefined) return [];
+  const isOlder = is.major < least.major || (is.major === least.major && is.minor < least.minor);
+  return isOlder ? [`${of} is ${found ?? ''}: ${oldest} is the oldest that is supported`] : [];
+}
+
+/** "v1.30.2", "1.17.0", "v1.31.4-gke.100"; undefined for "devel" and whatever else is no version. */
+function numbersOf(version: string | undefined): { major: number; minor: number } | undefined {
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version ?? '') ?? [];
+  return major === undefined ? undefined : { major: Number(major), minor: Number(minor) };
+}
+
+/** Pods of migrations come by KubeVirt's own service account: from another namespace all of them would be refused. */
+function elsewhere({ kubevirts = [] }: Surroundings, { KUBEVIRT_NAMESPACE }: Expected): string[] {
+  const [other] = kubevirts;
+  if (other === undefined || kubevirts.some(({ namespace }) => namespace === KUBEVIRT_NAMESPACE)) return [];
+  return [
+    `KUBEVIRT_NAMESPACE is ${KUBEVIRT_NAMESPACE}, but KubeVirt ${other.name} is in namespace ${other.namespace}: ` +
+      'see docs/operations.md, KubeVirt elsewhere',
+  ];
+}
+
+/** Only where KubeVirt is deployed: before, there is no such account yet. */
+function nobody({ kubevirts = [], hasController }: Surroundings, expected: Expected): string[] {
+  const { KUBEVIRT_NAMESPACE, KUBEVIRT_CONTROLLER } = expected;
+  const isDeployed = kubevirts.some(
+    ({ namespace, version }) => namespace === KUBEVIRT_NAMESPACE && version !== undefined,
+  );
+  if (!isDeployed || hasController !== false) return [];
+  return [
+    `KUBEVIRT_CONTROLLER is ${KUBEVIRT_CONTROLLER}: namespace ${KUBEVIRT_NAMESPACE} has no such service account`,
+  ];
+}

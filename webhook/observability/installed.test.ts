@@ -1,0 +1,36 @@
+import { describe, expect, test } from '@jest/globals';
+import { WEBHOOK } from '../../functions/domain/names.ts';
+import { knowsNamespace, warnOfStranger } from './installed.ts';
+import type { ValidatingWebhookConfiguration } from '../tls/resources.ts';
+
+const configuration = (expression: string): ValidatingWebhookConfiguration =>
+  ({
+    metadata: { name: WEBHOOK.configuration },
+    webhooks: [
+      { name: WEBHOOK.locked, clientConfig: {}, matchConditions: [{ name: 'tenant-namespace', expression }] },
+      { name: WEBHOOK.keys, clientConfig: {} },
+    ],
+  }) as unknown as ValidatingWebhookConfiguration;
+
+const INSTALLED = configuration("!(request.namespace in ['default', 'kubevirt'])");
+
+describe('knowsNamespace', () => {
+  test.each<[string, boolean]>([
+    ['kubevirt', true],
+    ['openshift-cnv', true],
+    ['virt', false],
+    ['kubevir', false],
+  ])('%s: %s', (namespace, want) => {
+    expect(knowsNamespace(INSTALLED, namespace)).toBe(want);
+  });
+});
+
+test('a stranger is named once, and again when it comes back', () => {
+  const lines: string[] = [];
+  const look = warnOfStranger('virt', (_, message) => void lines.push(message));
+  for (const expression of ["['kubevirt']", "['kubevirt']", "['virt']", "['kubevirt']"]) {
+    look(configuration(expression));
+  }
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toContain('KUBEVIRT_NAMESPACE is virt');
+});

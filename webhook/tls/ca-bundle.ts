@@ -1,0 +1,147 @@
+import { X509Certificate } from 'node:crypto';
+import { WEBHOOK } from '../../functions/domain/names.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import {
+  VALIDATING_WEBHOOK_CONFIGURATIONS,
+  type ValidatingWebhook,
+  type ValidatingWebhookConfiguration,
+} from './resources.ts';
+
+export interface Trust {
+  readonly cluster: Cluster;
+  /** PEM of every authority that has to be trusted, newest last. */
+  readonly ca: string;
+  readonly now: Date;
+}
+
+/** SHA-256 fingerprints of certificates. */
+export type Fingerprints = ReadonlySet<string>;
+
+/** Which authorities the API server is told to trust, at both webhooks. */
+export interface Bundle {
+  readonly before: Fingerprints;
+  /** The same set as before when nothing had to be written. */
+  readonly after: Fingerprints;
+  readonly configuration: ValidatingWebhookConfiguration;
+}
+
+/** The guard cannot be called: says what has to be applied. */
+export class MissingWebhooks extends Error {
+  override readonly name = 'MissingWebhooks';
+}
+
+const OURS: readonly string[] = [WEBHOOK.locked, WEBHOOK.keys];
+/** cert-manager's cainjector fills the bundle of what carries one of these, and would undo our changes. */
+const INJECTED = [
+  'cert-manager.io/inject-ca-from',
+  'cert-manager.io/inject-ca-from-secret',
+  'cert-manager.io/inject-apiserver-ca',
+];
+const MOST_CONFLICTS = 5;
+/**
+ * A certificate never outlives its authority, so an authority that expired is nobody's any more and goes. If more than
+ * these are left, somebody has the Secret made anew again and again: the oldest go, or the object would grow without end.
+ */
+const MOST_AUTHORITIES = 16;
+
+/**
+ * Sees to it that the API server trusts `ca` at both webhooks of the ValidatingWebhookConfiguration mtq-guard. Appends,
+ * because another replica may still serve with a certificate of the authority before; drops what has expired. Touches
+ * nothing else, and nothing at all where cert-manager injects. Rejects with MissingWebhooks, ApiError or Unreachable.
+ */
+export async function ensureCaBundle(trust: Trust): Promise<Bundle> {
+  for (let attempt = 1; ; attempt += 1) {
+    const found = await readConfiguration(trust.cluster);
+    const before = trustedAt(found);
+    const next = withAuthorities(found, trust);
+    if (next === found) return { before, after: before, configuration: found };
+    try {
+      const { object } = await trust.cluster.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, next);
+      return { before, after: trustedAt(object), configuration: object };
+    } catch (error) {
+      if (!isConflict(error) || attempt === MOST_CONFLICTS) throw error;
+    }
+  }
+}
+
+async function readConfiguration(cluster: Cluster): Promise<ValidatingWebhookConfiguration> {
+  try {
+    return (await cluster.get(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration })).object;
+  } catch (error) {
+    if (isNotFound(error)) throw missing('is not there');
+    throw error;
+  }
+}
+
+/** The authorities that both of our webhooks trust; none where one of them is missing. Pure. */
+export function trustedAt({ webhooks = [] }: ValidatingWebhookConfiguration): Fingerprints {
+  const [first = new Set<string>(), ...others] = OURS.map((ours) => {
+    const webhook = webhooks.find(({ name }) => name === ours);
+    return fingerprintsOf(pemOf(webhook?.clientConfig.caBundle ?? ''));
+  });
+  return new Set([...first].filter((print) => others.every((other) => other.has(print))));
+}
+
+/** The same object where nothing has to change. */
+function withAuthorities(
+  configuration: ValidatingWebhookConfiguration,
+  trust: Trust,
+): ValidatingWebhookConfiguration {
+  const { metadata, webhooks = [] } = configuration;
+  const absent = OURS.filter((name) => !webhooks.some((webhook) => webhook.name === name));
+  if (absent.length > 0) throw missing(`has no webhook ${absent.join(', ')}`);
+  if (INJECTED.some((annotation) => metadata.annotations?.[annotation] !== undefined)) return configuration;
+  const next = webhooks.map((webhook) => (OURS.includes(webhook.name) ? trusting(webhook, trust) : webhook));
+  const changed = next.some((webhook, index) => webhook !== webhooks[index]);
+  return changed ? { ...configuration, webhooks: next } : configuration;
+}
+
+function trusting(webhook: ValidatingWebhook, { ca, now }: Trust): ValidatingWebhook {
+  const current = webhook.clientConfig.caBundle ?? '';
+  const caBundle = mergeBundle(current, ca, now);
+  return caBundle === current ? webhook : { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } };
+}
+
+/**
+ * The bundle (base64 of PEM, as in the API) with every certificate of `ca` (PEM) in it, without what has expired or is
+ * no certificate, ours last; the same text where nothing is missing or too much. Pure.
+ */
+export function mergeBundle(bundle: string, ca: string, now: Date): string {
+  const pem = pemOf(bundle);
+  const ours = fingerprintsOf(ca);
+  const kept = new Map<string, X509Certificate>();
+  for (const certificate of [...certificatesIn(pem), ...certificatesIn(ca)]) {
+    if (certificate.validToDate > now) kept.set(certificate.fingerprint256, certificate);
+  }
+  const others = [...kept.values()].filter(({ fingerprint256 }) => !ours.has(fingerprint256));
+  const oldestFirst = others.toSorted((one, two) => Number(one.validFromDate) - Number(two.validFromDate));
+  for (const { fingerprint256 } of oldestFirst.slice(0, Math.max(0, kept.size - MOST_AUTHORITIES))) {
+    kept.delete(fingerprint256);
+  }
+  const merged = [...kept.values()].map(String).join('');
+  return merged === pem ? bundle : Buffer.from(merged, 'utf8').toString('base64');
+}
+
+/** Of every certificate in a PEM text. */
+export const fingerprintsOf = (pem: string): Fingerprints =>
+  new Set(certificatesIn(pem).map(({ fingerprint256 }) => fingerprint256));
+
+const pemOf = (bundle: string): string => Buffer.from(bundle, 'base64').toString('utf8');
+
+function certificatesIn(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  return blocks.flatMap((block) => {
+    try {
+      return [new X509Certificate(block)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+const missing = (what: string): MissingWebhooks =>
+  new MissingWebhooks(
+    `ValidatingWebhookConfiguration ${WEBHOOK.configuration} ${what}, so the API server would never ask the guard: ` +
+      'apply config/webhook (part of config/default)',
+  );

@@ -1,0 +1,168 @@
+import { X509Certificate } from 'node:crypto';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import type { Log } from '../../functions/runtime/log.ts';
+import { needsRenewal, SERVING_NAMES, servingProblem, type Certificates, type Renewal } from './renewal.ts';
+import { SECRETS, type Secret } from './resources.ts';
+import { issueAuthority, issueServing, type KeyPair, type Validity } from './x509.ts';
+
+export interface CertificateStore {
+  readonly cluster: Cluster;
+  /** Best the API server's own clock: it is the one that checks the certificate. */
+  readonly now: Date;
+  readonly log: Log;
+  readonly lifetimes: Lifetimes;
+}
+
+/** How long what is issued is good for. Renewed when a third is left. */
+export interface Lifetimes {
+  readonly CA_SECONDS: number;
+  readonly CERTIFICATE_SECONDS: number;
+}
+
+/** What the guard serves with. */
+export interface ServingCertificate extends KeyPair {
+  /** PEM: what has to be in the webhooks' bundle. Left out where cert-manager's issuer gives none. */
+  readonly ca?: string;
+  /** Of a Secret of cert-manager's we only read. */
+  readonly managedBy: 'mtq-guard' | 'cert-manager';
+}
+
+/** The Secret holds something that we may neither use nor change. */
+export class UnusableCertificate extends Error {
+  override readonly name = 'UnusableCertificate';
+}
+
+export const CERTIFICATES_SECRET = 'mtq-guard-certs';
+/** cert-manager puts it on every Secret it fills; the value is the name of its Certificate. */
+const CERT_MANAGER = 'cert-manager.io/certificate-name';
+/** For clocks of other machines that are behind ours; a tenth of the life where that is less. */
+const BACKDATED_MS = 60 * 60 * 1000;
+/** Every lost race means that somebody else's certificate is there now: more than two in a row is somebody's mistake. */
+const MOST_RACES = 5;
+
+/**
+ * The certificate in the Secret mtq-system/mtq-guard-certs, made first where it is missing, unusable or near its end.
+ * All replicas end with the same one: whoever writes first wins, the others take what they find. Rejects with
+ * ApiError or Unreachable, and with UnusableCertificate when cert-manager's Secret cannot be used.
+ */
+export async function ensureCertificate(store: CertificateStore): Promise<ServingCertificate> {
+  for (let race = 1; race <= MOST_RACES; race += 1) {
+    const secret = await readSecret(store.cluster);
+    if (secret !== undefined && isCertManagers(secret)) return ofCertManager(secret, store.now);
+    const current = certificatesOf(secret);
+    const renewal = needsRenewal(current, store.now);
+    if (renewal === undefined) return ours(current);
+    const next = renewed(current, renewal, store);
+    if (await write(store.cluster, secret, next)) {
+      store.log('info', 'new certificate', {
+        problem: secret === undefined ? 'Missing' : renewal.problem,
+        renewed: renewal.renew,
+      });
+      return ours(next);
+    }
+  }
+  throw new UnusableCertificate(
+    `Secret ${SYSTEM_NAMESPACE}/${CERTIFICATES_SECRET}: others changed it ${MOST_RACES} times in a row and left no ` +
+      'certificate that can be used',
+  );
+}
+
+const isCertManagers = (secret: Secret): boolean => secret.metadata.annotations?.[CERT_MANAGER] !== undefined;
+
+/** Used as it is; a renewal that is due is cert-manager's business. */
+function ofCertManager(secret: Secret, now: Date): ServingCertificate {
+  const { authority, serving } = certificatesOf(secret);
+  const problem = servingProblem(serving, now);
+  if (problem !== undefined && problem !== 'Expiring') {
+    const certificate = secret.metadata.annotations?.[CERT_MANAGER] ?? '';
+    throw new UnusableCertificate(
+      `Secret ${SYSTEM_NAMESPACE}/${CERTIFICATES_SECRET} is cert-manager's (Certificate ${certificate}) and cannot be ` +
+        `used: ${problem}; its dnsNames must contain ${SERVING_NAMES[0]}`,
+    );
+  }
+  const ca = authority.cert === '' ? {} : { ca: authority.cert };
+  return { ...serving, ...ca, managedBy: 'cert-manager' };
+}
+
+const ours = ({ authority, serving }: Certificates): ServingCertificate => ({
+  ...serving,
+  ca: authority.cert,
+  managedBy: 'mtq-guard',
+});
+
+function renewed({ authority }: Certificates, { renew }: Renewal, store: CertificateStore): Certificates {
+  const { CA_SECONDS, CERTIFICATE_SECONDS } = store.lifetimes;
+  const signer = renew === 'authority' ? issueAuthority(validFor(CA_SECONDS, store.now)) : authority;
+  const { notBefore, notAfter } = validFor(CERTIFICATE_SECONDS, store.now);
+  // An authority that expired leaves the bundle: nobody may serve by it any longer.
+  const last = new X509Certificate(signer.cert).validToDate;
+  const validity = { notBefore, notAfter: notAfter < last ? notAfter : last };
+  return { authority: signer, serving: issueServing(SERVING_NAMES, validity, signer) };
+}
+
+function validFor(seconds: number, now: Date): Validity {
+  const milliseconds = seconds * 1_000;
+  return {
+    notBefore: new Date(now.getTime() - Math.min(BACKDATED_MS, milliseconds / 10)),
+    notAfter: new Date(now.getTime() + milliseconds),
+  };
+}
+
+/** Whether this was issued no longer ago than `milliseconds`; in doubt it was. Pure. */
+export function isYoung({ cert }: KeyPair, now: Date, milliseconds: number): boolean {
+  return now.getTime() - new X509Certificate(cert).validFromDate.getTime() < BACKDATED_MS + milliseconds;
+}
+
+async function readSecret(cluster: Cluster): Promise<Secret | undefined> {
+  try {
+    const at = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
+    return (await cluster.get(SECRETS, at)).object;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** false: somebody else was first. */
+async function write(cluster: Cluster, found: Secret | undefined, next: Certificates): Promise<boolean> {
+  const data = toData(next);
+  try {
+    if (found === undefined) {
+      const metadata = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
+      await cluster.create(SECRETS, { metadata, type: 'kubernetes.io/tls', data });
+    } else {
+      await cluster.replace(SECRETS, { ...found, data: { ...found.data, ...data } });
+    }
+    return true;
+  } catch (error) {
+    const gone = found !== undefined && isNotFound(error);
+    if (gone || isAlreadyExists(error) || isConflict(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * The keys of a kubernetes.io/tls Secret as cert-manager fills it, so that one can take the other's place; and the
+ * authority's private key, so that any replica can sign. It opens no other door than tls.key does: only our own
+ * webhooks trust this authority.
+ */
+function toData({ authority, serving }: Certificates): Record<string, string> {
+  return {
+    'ca.crt': encode(authority.cert),
+    'ca.key': encode(authority.key),
+    'tls.crt': encode(serving.cert),
+    'tls.key': encode(serving.key),
+  };
+}
+
+function certificatesOf(secret: Secret | undefined): Certificates {
+  const read = (key: string): string => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString('utf8');
+  return {
+    authority: { cert: read('ca.crt'), key: read('ca.key') },
+    serving: { cert: read('tls.crt'), key: read('tls.key') },
+  };
+}
+
+const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');

@@ -1,0 +1,219 @@
+import { pause, systemClock, type Clock } from '../../functions/runtime/clock.ts';
+import { SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { follow } from '../../functions/kubernetes/follow.ts';
+import type { Log } from '../../functions/runtime/log.ts';
+import {
+  ensureCaBundle,
+  fingerprintsOf,
+  MissingWebhooks,
+  trustedAt,
+  type Fingerprints,
+} from './ca-bundle.ts';
+import {
+  CERTIFICATES_SECRET,
+  ensureCertificate,
+  isYoung,
+  type Lifetimes,
+  type ServingCertificate,
+} from './certificates.ts';
+import { servingProblem } from './renewal.ts';
+import {
+  SECRETS,
+  VALIDATING_WEBHOOK_CONFIGURATIONS,
+  type ValidatingWebhookConfiguration,
+} from './resources.ts';
+import { doubling } from '../../functions/runtime/timers.ts';
+import type { KeyPair } from './x509.ts';
+
+export interface RotationSettings extends Lifetimes {
+  /** How long a new authority is in the webhooks' bundle before a certificate of it serves, milliseconds. */
+  readonly CA_LEAD_MS: number;
+}
+
+export interface RotationTools {
+  readonly cluster: Cluster;
+  readonly log: Log;
+  /** New connections get this one from now on. */
+  readonly serve: (certificate: KeyPair) => void;
+  /** Hears of each version of our ValidatingWebhookConfiguration that was looked at. */
+  readonly onConfiguration?: (configuration: ValidatingWebhookConfiguration) => void;
+  /** Its `now` is the one that certificates are made and judged by. */
+  readonly clock?: Clock;
+}
+
+const MOST_EVERY_MS = 60_000;
+const MOST_FAILED_MS = 10_000;
+/** Somebody who puts the bundle back each time we fill it must not keep us busy. */
+const BREATH_MS = 50;
+
+/**
+ * Keeps the API server able to call this replica while certificates come and go. The Secret says what is to be served,
+ * for all replicas; this one goes on serving what it has until the authority of the new one has been in the bundle for
+ * long enough for every API server to know it. So nobody has to agree with anybody on a moment, and a replica that is
+ * behind is still trusted: an authority stays in the bundle for as long as anything it signed may be served.
+ *
+ * Looks again at once when the Secret or the bundle changes, whoever changed it, and every minute for what is due.
+ */
+export class Rotation {
+  readonly #settings: RotationSettings;
+  readonly #tools: RotationTools;
+  readonly #clock: Clock;
+  #serving: ServingCertificate | undefined;
+  /** Since when this replica has seen an authority in the bundle, by fingerprint (the clock's elapsed). */
+  readonly #trustedSince = new Map<string, number>();
+  /** What the Secret says is to be served. */
+  #next: ServingCertificate | undefined;
+  /** Before then the API servers know other replicas better (the clock's elapsed); undefined: not looked yet. */
+  #knownAt: number | undefined;
+  #failure: string | undefined;
+  #wake: () => void = () => undefined;
+
+  constructor(settings: RotationSettings, tools: RotationTools) {
+    this.#settings = settings;
+    this.#tools = tools;
+    this.#clock = tools.clock ?? systemClock;
+  }
+
+  /** Why the API server could not call us now; undefined: it can. */
+  problem(): string | undefined {
+    const serving = this.#serving;
+    if (serving === undefined) return this.#failure ?? 'there is no certificate yet';
+    const problem = servingProblem(serving, this.#clock.now());
+    if (problem !== undefined && problem !== 'Expiring') return `the certificate cannot be used: ${problem}`;
+    if (!this.#isTrusted(serving)) return this.#failure ?? 'the webhooks do not trust our certificate yet';
+    // Ready now and not a moment later, it would let a rolling update end those that are known.
+    if (this.#knownAt === undefined) return this.#failure ?? 'the webhooks have not been read yet';
+    return this.#clock.elapsed() < this.#knownAt
+      ? 'not every API server may trust our certificate yet'
+      : undefined;
+  }
+
+  /** Runs until `signal` aborts; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { cluster, log } = this.#tools;
+    const clock = this.#clock;
+    const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
+    const named = (name: string): { fieldSelector: string } => ({ fieldSelector: `metadata.name=${name}` });
+    const wake = (): void => this.#wake();
+    const saw = (configuration?: ValidatingWebhookConfiguration): void => {
+      this.#see(configuration === undefined ? new Set() : trustedAt(configuration));
+      wake();
+    };
+    const secret = { namespace: SYSTEM_NAMESPACE, ...named(CERTIFICATES_SECRET) };
+    await Promise.all([
+      follow(
+        cluster,
+        { type: VALIDATING_WEBHOOK_CONFIGURATIONS, where: named(WEBHOOK.configuration), signal, clock },
+        { onList: ([configuration]) => saw(configuration), onChange: saw, onGone: () => saw(), onError },
+      ),
+      follow(
+        cluster,
+        { type: SECRETS, where: secret, signal, clock },
+        { onList: wake, onChange: wake, onGone: wake, onError },
+      ),
+      this.#loop(signal),
+    ]);
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      // Armed before the look: what changes meanwhile is looked at again.
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      failures = (await this.#look()) ? 0 : failures + 1;
+      const waitMs = failures === 0 ? this.#nextLookMs() : doubling(MOST_FAILED_MS)(failures);
+      const over = new AbortController();
+      const waiting = AbortSignal.any([signal, over.signal]);
+      await Promise.race([woken, pause(this.#clock, waitMs, waiting)]);
+      over.abort();
+      await pause(this.#clock, BREATH_MS, signal);
+    }
+  }
+
+  /** Whether all of it worked. */
+  async #look(): Promise<boolean> {
+    try {
+      await this.#rotate();
+      this.#failure = undefined;
+      return true;
+    } catch (error) {
+      const failure = error instanceof MissingWebhooks ? error.message : describeError(error);
+      if (failure !== this.#failure) this.#tools.log('error', failure);
+      this.#failure = failure;
+      return false;
+    }
+  }
+
+  async #rotate(): Promise<void> {
+    const { cluster, log, onConfiguration } = this.#tools;
+    const now = this.#clock.now();
+    // Without a Secret to read, what we have still has to be trusted.
+    const [wanted] = await Promise.allSettled([
+      ensureCertificate({ cluster, log, now, lifetimes: this.#settings }),
+    ]);
+    if (wanted.status === 'fulfilled') this.#next = wanted.value;
+    const next = this.#next;
+    if (next === undefined) throw (wanted as PromiseRejectedResult).reason;
+    if (this.#serving === undefined) this.#serve(next);
+    const ca = [this.#serving?.ca, next.ca].join('');
+    const { before, after, configuration } = await ensureCaBundle({ cluster, ca, now });
+    this.#knownAt ??= this.#knownFrom(next, before);
+    onConfiguration?.(configuration);
+    this.#see(after);
+    if (this.#isDue(next)) this.#serve(next);
+    if (wanted.status === 'rejected') throw wanted.reason;
+  }
+
+  /** A replica that starts just after a rotation is not to be asked before every API server knows the new authority. */
+  #knownFrom(first: ServingCertificate, trusted: Fingerprints): number {
+    const ours = fingerprintsOf(first.ca ?? '');
+    const others = [...trusted].filter((print) => !ours.has(print));
+    const isOld =
+      [...ours].every((print) => trusted.has(print)) &&
+      !isYoung(first, this.#clock.now(), this.#settings.CA_LEAD_MS);
+    return others.length === 0 || isOld ? 0 : this.#clock.elapsed() + this.#settings.CA_LEAD_MS;
+  }
+
+  #see(trusted: Fingerprints): void {
+    for (const known of this.#trustedSince.keys()) if (!trusted.has(known)) this.#trustedSince.delete(known);
+    for (const print of trusted) {
+      if (!this.#trustedSince.has(print)) this.#trustedSince.set(print, this.#clock.elapsed());
+    }
+  }
+
+  #serve(certificate: ServingCertificate): void {
+    this.#tools.serve(certificate);
+    this.#serving = certificate;
+    const authorities = [...fingerprintsOf(certificate.ca ?? '')].map((print) => print.slice(0, 11));
+    this.#tools.log('info', 'serving by this certificate', { managedBy: certificate.managedBy, authorities });
+  }
+
+  /** Whether it is another than the one we serve, and there is no better time to change. */
+  #isDue(next: ServingCertificate): boolean {
+    const current = this.#serving;
+    if (current === undefined || current.cert === next.cert || !this.#isTrusted(next)) return false;
+    const problem = servingProblem(current, this.#clock.now());
+    const isUsable = (problem === undefined || problem === 'Expiring') && this.#isTrusted(current);
+    return !isUsable || this.#leadLeftMs(next) <= 0;
+  }
+
+  #isTrusted({ ca = '' }: ServingCertificate): boolean {
+    return [...fingerprintsOf(ca)].every((print) => this.#trustedSince.has(print));
+  }
+
+  /** Until the authority has been in the bundle for long enough. */
+  #leadLeftMs({ ca = '' }: ServingCertificate): number {
+    const since = [...fingerprintsOf(ca)].map((print) => this.#trustedSince.get(print) ?? Infinity);
+    return Math.max(0, ...since) + this.#settings.CA_LEAD_MS - this.#clock.elapsed();
+  }
+
+  #nextLookMs(): number {
+    const { CA_SECONDS, CERTIFICATE_SECONDS } = this.#settings;
+    // Renewed when a third is left: seen in the first quarter of that.
+    const everyMs = Math.min(MOST_EVERY_MS, (Math.min(CA_SECONDS, CERTIFICATE_SECONDS) * 1_000) / 12);
+    if (this.#next === undefined || this.#next.cert === this.#serving?.cert) return everyMs;
+    return Math.min(everyMs, Math.max(0, this.#leadLeftMs(this.#next)));
+  }
+}

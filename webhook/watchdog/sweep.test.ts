@@ -1,0 +1,257 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { WatchedCluster } from '../../test/support/builders/cluster.ts';
+import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
+import { annotated, beingDeleted, inNamespace, named, NOW } from '../../test/support/builders/object.ts';
+import { aGrant, aQuota, holding } from '../../test/support/builders/quota.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
+import type { Clock } from '../../functions/runtime/clock.ts';
+import type { OurEvent } from '../../functions/domain/events.ts';
+import { ANNOTATION, CONDITION, EVENT } from '../../functions/domain/names.ts';
+import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { sweep } from './sweep.ts';
+
+/** How long each wait between two sweeps was to be; nobody waits here. */
+const waits: number[] = [];
+let elapsed: number;
+const clock: Clock = {
+  elapsed: () => elapsed,
+  now: () => new Date(NOW),
+  after: (ms, work) => {
+    waits.push(ms);
+    queueMicrotask(work);
+    return () => undefined;
+  },
+};
+
+const HOUR_MS = 3_600_000;
+let cluster: WatchedCluster;
+
+beforeEach(() => {
+  cluster = new WatchedCluster();
+  elapsed = 5_000;
+});
+
+interface Swept {
+  /** What each sweep posted, by namespace. */
+  readonly posted: OurEvent[][];
+  /** What each sweep repaired. */
+  readonly repaired: string[][];
+  readonly logged: string[];
+}
+
+interface Script {
+  /** Runs before the sweep of this number (1, 2, …). */
+  readonly before?: (sweep: number) => void;
+  readonly post?: (event: OurEvent) => Promise<void>;
+  readonly repair?: (namespace: string) => Promise<void>;
+  readonly random?: () => number;
+}
+
+/** So many sweeps, every 30 s as far as they know. */
+async function sweeps(count: number, { before, post, repair, random }: Script = {}): Promise<Swept> {
+  const stop = new AbortController();
+  const swept: Swept = { posted: [[]], repaired: [[]], logged: [] };
+  before?.(1);
+  await sweep(
+    30,
+    {
+      cluster: cluster.asCluster(),
+      clock,
+      log: (_, message) => swept.logged.push(message),
+      post: (event) => {
+        swept.posted.at(-1)?.push(event);
+        return post?.(event) ?? Promise.resolve();
+      },
+      repair: (namespace, token) => {
+        swept.repaired.at(-1)?.push(`${namespace} ${String(token)}`);
+        return repair?.(namespace) ?? Promise.resolve();
+      },
+      // Asked for once after each sweep, for the wait.
+      random: () => {
+        if (swept.posted.length === count) stop.abort();
+        else {
+          swept.posted.push([]);
+          swept.repaired.push([]);
+          before?.(swept.posted.length);
+        }
+        return random?.() ?? 0.5;
+      },
+    },
+    stop.signal,
+  );
+  return swept;
+}
+
+const busy = (type: string): ReturnType<typeof aVmmrq> =>
+  aVmmrq((vmmrq) => ({ ...vmmrq, status: { conditions: [{ type, status: 'True' }] } }));
+
+describe('blocked migrations', () => {
+  const namespacesOf = ({ posted }: Swept): string[] => posted.flat().map(({ namespace }) => namespace);
+
+  test('of a namespace with a VMMRQ: somebody looks again', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration());
+    cluster.put(MIGRATIONS, aMigration(named('mig1')));
+    const [first] = (await sweeps(1)).posted;
+    expect(first).toEqual([
+      {
+        type: EVENT.sweepRequested,
+        from: 'guard',
+        namespace: 'tenant',
+        cause: expect.stringMatching(/^[0-9a-f]{16}-1$/),
+      },
+    ]);
+  });
+
+  test('one that is asked for seldom by now is asked for at once when something of the namespace has changed', async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    const since = (minute: number): ReturnType<typeof aVmmrq> =>
+      aVmmrq((vmmrq) => ({
+        ...vmmrq,
+        status: {
+          conditions: [
+            {
+              type: CONDITION.locked,
+              status: 'False',
+              lastTransitionTime: `2026-01-01T00:0${String(minute)}:00Z`,
+            },
+          ],
+        },
+      }));
+    const { posted } = await sweeps(8, { before: (sweep) => cluster.put(VMMRQS, since(sweep < 6 ? 1 : 2)) });
+    expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 1, 1, 0]);
+  });
+
+  test('one that no condition calls refused: its attachment pod may be', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration(withCondition()));
+    expect(namespacesOf(await sweeps(1))).toEqual(['tenant']);
+  });
+
+  test.each<[string, Parameters<typeof aMigration>]>([
+    ['under way', [inPhase('Scheduling')]],
+    ['through', [inPhase('Succeeded')]],
+    ['cancelled', [beingDeleted()]],
+    ['of another namespace', [inNamespace('other')]],
+  ])('%s: nobody is asked', async (_, changes) => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration(...changes));
+    expect(namespacesOf(await sweeps(3))).toEqual([]);
+  });
+
+  test.each([
+    [CONDITION.blocking, ['tenant']],
+    [CONDITION.locked, ['tenant']],
+    [CONDITION.raised, ['tenant']],
+    [CONDITION.ready, []],
+  ])('a VMMRQ that still says %s: a report may be lost', async (type, want) => {
+    cluster.put(VMMRQS, busy(type));
+    expect(namespacesOf(await sweeps(1))).toEqual(want);
+  });
+
+  test('nothing changes: at sweeps 1, 2, 4, 8, 16, 32, and then every 20th', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration());
+    const { posted } = await sweeps(75);
+    const asked = posted.flatMap((events, index) => (events.length > 0 ? [index + 1] : []));
+    expect(asked).toEqual([1, 2, 4, 8, 16, 32, 52, 72]);
+    const causes = posted.flat().map(({ cause }) => cause);
+    expect(new Set(causes).size).toBe(causes.length);
+  });
+
+  test('another migration is blocked: at once again', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration());
+    const { posted } = await sweeps(7, {
+      before: (count) => {
+        if (count === 7) cluster.put(MIGRATIONS, aMigration(named('mig1')));
+      },
+    });
+    expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 0, 1]);
+  });
+
+  test('helped, and blocked anew: at once again', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    const { posted } = await sweeps(7, {
+      before: (count) => cluster.put(MIGRATIONS, aMigration(inPhase(count === 6 ? 'Running' : 'Pending'))),
+    });
+    expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 0, 1]);
+  });
+
+  test('each namespace for itself', async () => {
+    for (const namespace of ['a', 'b']) {
+      cluster.put(VMMRQS, aVmmrq(inNamespace(namespace)));
+      cluster.put(MIGRATIONS, aMigration(inNamespace(namespace)));
+    }
+    expect(namespacesOf(await sweeps(1)).toSorted()).toEqual(['a', 'b']);
+  });
+
+  test('a sweep that fails is said, and the next one asks again', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration());
+    let fails = 2;
+    const { posted, logged } = await sweeps(4, {
+      post: () => {
+        fails -= 1;
+        return fails >= 0 ? Promise.reject(new Error('no Broker')) : Promise.resolve();
+      },
+    });
+    expect(posted.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
+    expect(logged).toEqual(new Array(2).fill('a sweep failed: Error: no Broker'));
+  });
+});
+
+describe('grants without their label', () => {
+  const hidden = annotated(ANNOTATION.grant, JSON.stringify(aGrant()));
+
+  test('are repaired, each namespace once', async () => {
+    cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
+    cluster.put(RESOURCE_QUOTAS, aQuota(named('more'), hidden));
+    cluster.put(RESOURCE_QUOTAS, aQuota(inNamespace('other'), annotated(ANNOTATION.grant, '{')));
+    const { repaired, logged } = await sweeps(1);
+    expect(repaired).toEqual([['tenant undefined', 'other undefined']]);
+    expect(logged).toContain('a quota holds a grant without the label');
+  });
+
+  test('no other quota is: with its label the watch sees it', async () => {
+    cluster.put(RESOURCE_QUOTAS, aQuota());
+    cluster.put(RESOURCE_QUOTAS, aQuota(named('raised'), holding(aGrant())));
+    expect((await sweeps(1)).repaired).toEqual([[]]);
+  });
+
+  test('are looked for at start and every hour', async () => {
+    cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
+    const { repaired } = await sweeps(4, {
+      before: (count) => {
+        if (count === 3) elapsed += HOUR_MS - 1;
+        if (count === 4) elapsed += 1;
+      },
+    });
+    expect(repaired.map(({ length }) => length)).toEqual([1, 0, 0, 1]);
+  });
+
+  test('a repair that fails keeps no other namespace from its own, and is tried at the next sweep', async () => {
+    cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
+    cluster.put(RESOURCE_QUOTAS, aQuota(inNamespace('other'), hidden));
+    const { repaired } = await sweeps(2, {
+      repair: (namespace) =>
+        namespace === 'tenant' ? Promise.reject(new Error('refused')) : Promise.resolve(),
+    });
+    expect(repaired).toEqual(new Array(2).fill(['tenant undefined', 'other undefined']));
+  });
+
+  test('are found while the Broker is down', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration());
+    cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
+    const { repaired } = await sweeps(1, { post: () => Promise.reject(new Error('no Broker')) });
+    expect(repaired).toEqual([['tenant undefined']]);
+  });
+});
+
+test('the wait is of the seconds that are set, a fifth more or less', async () => {
+  waits.length = 0;
+  const chances = [0, 0.5, 1];
+  await sweeps(4, { random: () => chances.shift() ?? 0 });
+  expect(waits.map(Math.round)).toEqual([24_000, 30_000, 36_000]);
+});

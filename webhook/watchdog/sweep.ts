@@ -1,0 +1,119 @@
+import { pause, type Clock } from '../../functions/runtime/clock.ts';
+import type { OurEvent } from '../../functions/domain/events.ts';
+import { fingerprint } from '../../functions/domain/fingerprint.ts';
+import { isPending } from '../../functions/domain/migration.ts';
+import { CONDITION, EVENT } from '../../functions/domain/names.ts';
+import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import {
+  LISTED_HIDDEN_GRANTS,
+  LISTED_MIGRATIONS_TO_COME,
+  LISTED_STATES_OF_VMMRQS,
+} from '../../functions/cluster/listed.ts';
+import type { Log } from '../../functions/runtime/log.ts';
+
+export interface SweepTools {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly post: (event: OurEvent) => Promise<void>;
+  readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
+  /** From 0 to 1: spreads the sweeps of several replicas. */
+  readonly random: () => number;
+}
+
+const GRANTS_EVERY_MS = 3_600_000;
+/** A namespace where nothing changes is asked for at sweeps 1, 2, 4, … and then at every 20th. */
+const MOST_SWEEPS_APART = 20;
+
+interface Known {
+  readonly of: string;
+  readonly seen: number;
+  readonly nextAt: number;
+}
+
+/**
+ * Looks for what events lost: at start and every `seconds` the Pending migrations of namespaces with a VMMRQ, at start
+ * and every hour quotas that hold a grant without the label. Runs until `signal` aborts.
+ */
+export async function sweep(seconds: number, tools: SweepTools, signal: AbortSignal): Promise<void> {
+  let known: ReadonlyMap<string, Known> = new Map();
+  let grantsAt = 0;
+  const failed = (error: unknown): void => tools.log('warn', `a sweep failed: ${describeError(error)}`);
+  while (!signal.aborted) {
+    // Each for itself: a Broker that is down keeps nobody from the repair.
+    await sweepMigrations(tools, known).then((next) => (known = next), failed);
+    if (tools.clock.elapsed() >= grantsAt) {
+      const next = tools.clock.elapsed() + GRANTS_EVERY_MS;
+      await sweepGrants(tools).then(() => (grantsAt = next), failed);
+    }
+    await pause(tools.clock, seconds * 1_000 * (0.8 + 0.4 * tools.random()), signal);
+  }
+}
+
+async function sweepMigrations(
+  tools: SweepTools,
+  known: ReadonlyMap<string, Known>,
+): Promise<ReadonlyMap<string, Known>> {
+  const [vmmrqs, migrations] = await Promise.all([
+    tools.cluster.list(LISTED_STATES_OF_VMMRQS, {}),
+    tools.cluster.list(LISTED_MIGRATIONS_TO_COME, {}),
+  ]);
+  const next = new Map<string, Known>();
+  for (const [namespace, found] of concerned(vmmrqs.items, migrations.items)) {
+    const of = fingerprint(found.toSorted().join());
+    const before = known.get(namespace);
+    const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
+    next.set(namespace, await ask(tools, namespace, { ...now, seen: now.seen + 1 }));
+  }
+  return next;
+}
+
+/**
+ * Namespaces with a VMMRQ where a migration is Pending, or where the VMMRQ still says so; with what is new where something
+ * happened: the migrations' UIDs, and when the VMMRQs' conditions changed. Not only what KubeVirt's condition says: of an
+ * attachment pod that is refused it says nothing (facts/kubevirt.md §1.3).
+ */
+function concerned(vmmrqs: readonly Vmmrq[], migrations: readonly Migration[]): Map<string, string[]> {
+  const pending = migrations.filter(isPending);
+  const isConcerned = new Set([...pending, ...vmmrqs.filter(saysBusy)].map(namespaceOf));
+  const found = new Map<string, string[]>();
+  const note = (object: KubernetesObject, ...news: readonly string[]): void => {
+    const namespace = namespaceOf(object);
+    found.set(namespace, [...(found.get(namespace) ?? []), ...news]);
+  };
+  for (const vmmrq of vmmrqs) if (isConcerned.has(namespaceOf(vmmrq))) note(vmmrq, ...changesOf(vmmrq));
+  for (const migration of pending)
+    if (found.has(namespaceOf(migration))) note(migration, migration.metadata.uid);
+  return found;
+}
+
+const changesOf = ({ status }: Vmmrq): string[] =>
+  (status?.conditions ?? []).map(({ type, lastTransitionTime }) => `${type} ${lastTransitionTime ?? ''}`);
+
+const namespaceOf = ({ metadata }: KubernetesObject): string => metadata.namespace ?? '';
+
+/** Its status reports something that may be over by now: a report that was lost is made again. */
+function saysBusy({ status }: Vmmrq): boolean {
+  const passing: readonly string[] = [CONDITION.blocking, CONDITION.locked, CONDITION.raised];
+  return (status?.conditions ?? []).some(({ type, status: is }) => passing.includes(type) && is === 'True');
+}
+
+async function ask(tools: SweepTools, namespace: string, known: Known): Promise<Known> {
+  if (known.seen < known.nextAt) return known;
+  const cause = `${known.of}-${String(known.seen)}`;
+  await tools.post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
+  return { ...known, nextAt: known.seen + Math.min(known.seen, MOST_SWEEPS_APART) };
+}
+
+/** Nobody of ours leaves one: somebody took the label off. */
+async function sweepGrants({ cluster, repair, log }: SweepTools): Promise<void> {
+  const { items } = await cluster.list(LISTED_HIDDEN_GRANTS, {});
+  const repairs = [...new Set(items.map(namespaceOf))].map((namespace) => {
+    log('warn', 'a quota holds a grant without the label', { namespace });
+    return repair(namespace, undefined);
+  });
+  const failure = (await Promise.allSettled(repairs)).find(({ status }) => status === 'rejected');
+  if (failure?.status === 'rejected') throw failure.reason;
+}

@@ -1,0 +1,397 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { WatchedCluster } from '../../test/support/builders/cluster.ts';
+import { aLock, aNamespace, lockedBy, lockedUnreadably } from '../../test/support/builders/namespace.ts';
+import { inNamespace, labelled, named, seconds } from '../../test/support/builders/object.ts';
+import {
+  aGrant,
+  aQuota,
+  enforced,
+  hard,
+  holding,
+  raisedBy,
+  settled,
+} from '../../test/support/builders/quota.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
+import { systemClock } from '../../functions/runtime/clock.ts';
+import type { OurEvent } from '../../functions/domain/events.ts';
+import { MAX_LOCK_SECONDS, type Lock } from '../../functions/domain/lock.ts';
+import { EVENT, LABEL } from '../../functions/domain/names.ts';
+import type { ResourceQuota } from '../../functions/domain/objects.ts';
+import type { ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { Unreachable } from '../../functions/kubernetes/errors.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import type { Level } from '../../functions/runtime/log.ts';
+import type { Watched } from '../observability/metrics.ts';
+import { Watchdog } from './watchdog.ts';
+
+const HELD = aNamespace(lockedBy(aLock()));
+const RAISED = settled()(raisedBy(aVmmrq())(aQuota()));
+
+class Kennel {
+  readonly cluster = new WatchedCluster();
+  /** What it did, in order: "expired token-1", "repair tenant token-1". */
+  readonly did: string[] = [];
+  readonly posted: OurEvent[] = [];
+  readonly logged: [Level, string][] = [];
+  postFails: Error | undefined;
+  repairFails: Error | undefined;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  readonly watchdog: Watchdog;
+
+  constructor() {
+    this.watchdog = new Watchdog(
+      { STALL_SECONDS: 3, OVERDUE_SECONDS: 5 },
+      {
+        cluster: this.cluster.asCluster(),
+        clock: systemClock,
+        log: (level, message) => this.logged.push([level, message]),
+        post: (event) => {
+          this.posted.push(event);
+          this.did.push(`${event.type.split('.').slice(-1).join()} ${event.token ?? event.cause ?? ''}`);
+          return this.postFails === undefined ? Promise.resolve() : Promise.reject(this.postFails);
+        },
+        repair: (namespace, token) => {
+          this.did.push(`repair ${namespace} ${String(token)}`);
+          return this.repairFails === undefined ? Promise.resolve() : Promise.reject(this.repairFails);
+        },
+      },
+    );
+    this.#running = this.watchdog.run(this.#stop.signal);
+  }
+
+  /** What it did in the next so many milliseconds. */
+  async during(ms: number): Promise<string[]> {
+    const before = this.did.length;
+    await jest.advanceTimersByTimeAsync(ms);
+    return this.did.slice(before);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+}
+
+let kennel: Kennel;
+
+beforeEach(async () => {
+  jest.useFakeTimers();
+  kennel = new Kennel();
+  await kennel.during(0);
+});
+
+afterEach(async () => {
+  await kennel.stop();
+  expect(jest.getTimerCount()).toBe(0);
+  jest.useRealTimers();
+});
+
+test('at rest: two empty watches and no timer', async () => {
+  expect(kennel.cluster.asked).toEqual([
+    `list namespaces ${LABEL.locked}=true`,
+    `list resourcequotas ${LABEL.raised}=true`,
+    `watch namespaces ${LABEL.locked}=true`,
+    `watch resourcequotas ${LABEL.raised}=true`,
+  ]);
+  expect(jest.getTimerCount()).toBe(0);
+  expect(await kennel.during(3_600_000)).toEqual([]);
+});
+
+describe('a locked namespace', () => {
+  test('past its time: says so, and says it again, less and less often', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    expect(await kennel.during(29_999)).toEqual([]);
+    expect(await kennel.during(1)).toEqual(['expired token-1']);
+    expect(await kennel.during(1_000)).toEqual(['expired token-1']);
+    expect(await kennel.during(2_000)).toEqual(['expired token-1']);
+    expect(kennel.posted[0]).toEqual({
+      type: EVENT.lockExpired,
+      from: 'guard',
+      namespace: 'tenant',
+      token: 'token-1',
+    });
+  });
+
+  test('overdue: repairs by itself, with the token that it watched, until it is done', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(34_999);
+    expect(await kennel.during(1)).toEqual(['repair tenant token-1']);
+    const repairs = (await kennel.during(60_000)).filter((did) => did.startsWith('repair'));
+    expect(repairs).toHaveLength(8); // After 1, 2, 4, 8 and then every 10 s.
+    kennel.cluster.put(NAMESPACES, aNamespace());
+    expect(await kennel.during(60_000)).toEqual([]);
+  });
+
+  test('the time it counts is its own: what the lock says of clocks does not matter', async () => {
+    kennel.cluster.put(
+      NAMESPACES,
+      aNamespace(lockedBy(aLock({ acquiredAt: seconds(-9_000), expiresAt: seconds(-8_990) }))),
+    );
+    expect(await kennel.during(9_999)).toEqual([]);
+    expect(await kennel.during(1)).toEqual(['expired token-1']);
+  });
+
+  test.each<[string, Partial<Lock>, number]>([
+    ['longer than a lock may be: the longest', { expiresAt: seconds(9_000) }, MAX_LOCK_SECONDS * 1_000],
+    ['an end before its start: at once', { expiresAt: seconds(-60) }, 0],
+  ])('%s', async (_, lock, lifetime) => {
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock(lock))));
+    if (lifetime > 0) expect(await kennel.during(lifetime - 1)).toEqual([]);
+    expect(await kennel.during(1)).toEqual(['expired token-1']);
+  });
+
+  test('cannot be read: at once, and repaired without a token', async () => {
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedUnreadably()));
+    const [expired, ...more] = await kennel.during(4_999);
+    expect(expired).toMatch(/^expired malformed /);
+    expect(more.filter((did) => did.startsWith('repair'))).toEqual([]);
+    expect(await kennel.during(1)).toContain('repair tenant undefined');
+    expect(kennel.posted[0]).not.toHaveProperty('token');
+  });
+
+  test('changes that are not about the lock do not start its time anew', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(20_000);
+    kennel.cluster.put(NAMESPACES, labelled('env', 'test')(HELD));
+    expect(await kennel.during(10_000)).toEqual(['expired token-1']);
+  });
+
+  test('another token is another time', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(20_000);
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ token: 'token-2' }))));
+    expect(await kennel.during(29_999)).toEqual([]);
+    expect(await kennel.during(1)).toEqual(['expired token-2']);
+  });
+
+  test('ended early: the same token, and its new end', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(1_000);
+    const ended = { expiresAt: seconds(-4), ended: { reason: 'NoProof', message: '' } };
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock(ended))));
+    expect(await kennel.during(1_000)).toEqual(['expired token-1']);
+  });
+
+  test.each<[string, (cluster: WatchedCluster) => void]>([
+    ['unlocked', (cluster) => cluster.put(NAMESPACES, aNamespace())],
+    ['deleted', (cluster) => cluster.remove(NAMESPACES, HELD)],
+  ])('%s: nothing more is due', async (_, change) => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(29_999);
+    change(kennel.cluster);
+    expect(await kennel.during(120_000)).toEqual([]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('each namespace has its own time', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(10_000);
+    kennel.cluster.put(NAMESPACES, aNamespace(named('tenant-b'), lockedBy(aLock({ token: 'token-b' }))));
+    expect(await kennel.during(20_000)).toEqual(['expired token-1']);
+    kennel.cluster.put(NAMESPACES, aNamespace());
+    expect(await kennel.during(10_000)).toEqual(['expired token-b']);
+  });
+
+  test('what cannot be posted or repaired now is tried again, and said', async () => {
+    kennel.postFails = new Error('no Broker');
+    kennel.repairFails = new Error('no API server');
+    kennel.cluster.put(NAMESPACES, HELD);
+    expect(await kennel.during(36_000)).toEqual(
+      expect.arrayContaining(['expired token-1', 'repair tenant token-1', 'repair tenant token-1']),
+    );
+    expect(kennel.logged).toContainEqual(['warn', 'not posted: Error: no Broker']);
+    expect(kennel.logged).toContainEqual(['error', 'not repaired yet: Error: no API server']);
+  });
+});
+
+describe('a raised quota', () => {
+  beforeEach(async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(0);
+  });
+
+  test('nothing came of it for STALL_SECONDS after it was enforced: says so, then every two seconds', async () => {
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    expect(await kennel.during(2_999)).toEqual([]);
+    expect(await kennel.during(1)).toEqual(['stalled token-1']);
+    expect(await kennel.during(4_000)).toEqual(['stalled token-1', 'stalled token-1']);
+    expect(kennel.posted[0]).toEqual({
+      type: EVENT.lockStalled,
+      from: 'guard',
+      namespace: 'tenant',
+      token: 'token-1',
+    });
+  });
+
+  test('the time starts when it is enforced, not before', async () => {
+    kennel.cluster.put(RESOURCE_QUOTAS, raisedBy(aVmmrq())(aQuota()));
+    expect(await kennel.during(10_000)).toEqual([]);
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    expect(await kennel.during(3_000)).toEqual(['stalled token-1']);
+  });
+
+  test.each<[string, (quota: ResourceQuota) => ResourceQuota]>([
+    ['it is used', enforced(RAISED.spec.hard ?? {})],
+    ['something else changed', labelled('env', 'test')],
+  ])('%s: the time goes on', async (_, change) => {
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    await kennel.during(2_000);
+    kennel.cluster.put(RESOURCE_QUOTAS, change(RAISED));
+    expect(await kennel.during(1_000)).toEqual(['stalled token-1']);
+  });
+
+  test.each<[string, (cluster: WatchedCluster) => void]>([
+    ['let go of: without its label', (cluster) => cluster.put(RESOURCE_QUOTAS, aQuota())],
+    ['deleted', (cluster) => cluster.remove(RESOURCE_QUOTAS, RAISED)],
+  ])('%s: nothing more is due', async (_, change) => {
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    await kennel.during(1_000);
+    change(kennel.cluster);
+    expect(await kennel.during(20_000)).toEqual([]);
+  });
+});
+
+describe('a raised quota in a namespace that nobody holds', () => {
+  test('is given two seconds, then said and repaired, until it is gone', async () => {
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    expect(await kennel.during(1_999)).toEqual([]);
+    const saidAndRepaired = [
+      'expired orphan',
+      'repair tenant undefined',
+      // Nobody unlocks what was not locked: this brings the VMMRQs' status up to date.
+      expect.stringMatching(/^requested orphan-/),
+    ];
+    expect(await kennel.during(1)).toEqual(saidAndRepaired);
+    expect((await kennel.during(1_000)).slice(-3)).toEqual(saidAndRepaired);
+    kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
+    expect(await kennel.during(60_000)).toEqual([]);
+  });
+
+  test('the watch of namespaces may be late: no orphan', async () => {
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    await kennel.during(1_999);
+    kennel.cluster.put(NAMESPACES, HELD);
+    expect((await kennel.during(20_000)).filter((did) => did.includes('orphan'))).toEqual([]);
+  });
+
+  test('the lock was broken by hand: it is one now', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    await kennel.during(2_500);
+    kennel.cluster.put(NAMESPACES, aNamespace());
+    expect(await kennel.during(5_000)).toContain('repair tenant undefined');
+  });
+
+  test('a grant that cannot be read, or that was put back, is one too', async () => {
+    kennel.cluster.put(RESOURCE_QUOTAS, aQuota(labelled(LABEL.raised)));
+    kennel.cluster.put(RESOURCE_QUOTAS, aQuota(named('back'), inNamespace('other'), holding(aGrant())));
+    expect(await kennel.during(2_000)).toEqual(
+      expect.arrayContaining(['repair tenant undefined', 'repair other undefined']),
+    );
+    expect(kennel.did.filter((did) => did.startsWith('stalled'))).toEqual([]);
+  });
+});
+
+describe('what it sees, for the metrics', () => {
+  const NOTHING = { lockedNamespaces: 0, raisedQuotas: 0, longestLockSeconds: 0 };
+  const seen = (): Watched => kennel.watchdog.watched();
+
+  test('at rest, and again after all is gone: nothing', async () => {
+    expect(seen()).toEqual(NOTHING);
+    kennel.cluster.put(NAMESPACES, HELD);
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    await kennel.during(1_000);
+    expect(seen()).toEqual({ lockedNamespaces: 1, raisedQuotas: 1, longestLockSeconds: 1 });
+    kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
+    kennel.cluster.remove(NAMESPACES, HELD);
+    await kennel.during(0);
+    expect(seen()).toEqual(NOTHING);
+  });
+
+  test('each raised quota once, whatever is due for it, while it is said too', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    kennel.cluster.put(RESOURCE_QUOTAS, aQuota(named('other'), labelled(LABEL.raised)));
+    for (const ms of [0, 3_000, 60_000]) {
+      await kennel.during(ms);
+      expect(seen().raisedQuotas).toBe(2);
+    }
+  });
+
+  test('the oldest of several locks; one ended early is as old as it was, another token is not', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(10_000);
+    kennel.cluster.put(NAMESPACES, aNamespace(named('tenant-b'), lockedBy(aLock({ token: 'token-b' }))));
+    await kennel.during(5_000);
+    expect(seen()).toMatchObject({ lockedNamespaces: 2, longestLockSeconds: 15 });
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ expiresAt: seconds(20) }))));
+    await kennel.during(1_000);
+    expect(seen()).toMatchObject({ longestLockSeconds: 16 });
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ token: 'token-2' }))));
+    await kennel.during(0);
+    expect(seen()).toMatchObject({ lockedNamespaces: 2, longestLockSeconds: 6 });
+  });
+
+  test('asks nothing', async () => {
+    const before = kennel.cluster.asked.length;
+    seen();
+    await kennel.during(0);
+    expect(kennel.cluster.asked).toHaveLength(before);
+  });
+});
+
+describe('when a watch breaks', () => {
+  const lost = new Unreachable('the watch is gone');
+  const PAUSE_MS = 200;
+  /** Takes the pause before it lists again. */
+  async function breakAndMend(type: ResourceType, meanwhile: () => void): Promise<void> {
+    const again = kennel.cluster.nextWatch(type);
+    kennel.cluster.break(type, lost);
+    meanwhile();
+    kennel.cluster.mend(type);
+    await kennel.during(PAUSE_MS);
+    await again;
+  }
+
+  test('it lists again: what was unlocked meanwhile is forgotten, what was locked is seen', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(10_000);
+    await breakAndMend(NAMESPACES, () => {
+      kennel.cluster.put(NAMESPACES, aNamespace());
+      kennel.cluster.put(NAMESPACES, aNamespace(named('tenant-b'), lockedBy(aLock({ token: 'token-b' }))));
+    });
+    expect(await kennel.during(29_999)).toEqual([]);
+    expect(await kennel.during(1)).toEqual(['expired token-b']);
+    expect(kennel.logged).toContainEqual(['warn', 'watching again: Unreachable: the watch is gone']);
+  });
+
+  test("what it finds may be past its time: that is asked at once, by the API server's clock, and once", async () => {
+    await breakAndMend(NAMESPACES, () => kennel.cluster.put(NAMESPACES, HELD));
+    await breakAndMend(NAMESPACES, () => undefined);
+    await kennel.during(20_000);
+    expect(kennel.did).toEqual(['repair tenant undefined']);
+  });
+
+  test('its time goes on over the break', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(29_000);
+    await breakAndMend(NAMESPACES, () => undefined);
+    expect(await kennel.during(1_000)).toEqual(['expired token-1']);
+  });
+
+  test('quotas that were let go of meanwhile are forgotten', async () => {
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    kennel.cluster.put(
+      RESOURCE_QUOTAS,
+      settled()(raisedBy(aVmmrq())(aQuota(named('other'), hard({ cpu: '1' })))),
+    );
+    await kennel.during(1_000);
+    await breakAndMend(RESOURCE_QUOTAS, () => {
+      kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
+      kennel.cluster.remove(RESOURCE_QUOTAS, aQuota(named('other')));
+    });
+    await kennel.during(0);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
