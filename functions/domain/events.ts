@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { EVENT, type EventType, type Reason } from './names.ts';
 import type { Reference } from './lock.ts';
-import type { Told } from '../eventing/told.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
@@ -43,21 +42,4 @@ export interface OurEvent {
   readonly message?: string;
   /** Where there is no token: makes the id, so that the same cause gives the same event. */
   readonly cause?: string;
-}
-
-/** What woke a step: only a hint where to look. */
-export interface Wake {
-  readonly type: string;
-  readonly id: string;
-  readonly namespace: string;
-  readonly token?: string;
-  /** The kind of the object that an ApiServerSource's event is about. */
-  readonly kind?: string;
-  /** That object as the event has it: only ever a reason to do nothing (docs/adr/0015). */
-  readonly told?: Told;
-  /**
-   * Only from the watchdog, never from an event: it has watched this token for the lock's whole lifetime on its own
-   * clock, so the lock is over whatever the API servers' clocks say of each other.
-   */
-  readonly overdueToken?: string;
 }

@@ -8,16 +8,8 @@ import {
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
 import { annotated, labelled, NOW, seconds } from '../../test/support/builders/object.ts';
-import {
-  isExpired,
-  liveLock,
-  lockOf,
-  MAX_LOCK_SECONDS,
-  parseJson,
-  withLock,
-  withoutLock,
-  type Lock,
-} from './lock.ts';
+import { isExpired, liveLock, lockOf, parseJson, withLock, withoutLock, type Lock } from './lock.ts';
+import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 
 describe('lockOf', () => {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
 import { ANNOTATION, KUBEVIRT, LABEL } from './names.ts';
 import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
@@ -59,9 +60,6 @@ export type Places = z.infer<typeof places>;
 const time = z.iso.datetime({ offset: true });
 
 export const LOCK_VERSION = 1;
-
-/** The longest a lock may live, whoever took it (docs/adr/0005). We take none for longer than LONGEST_TAKEN_SECONDS. */
-export const MAX_LOCK_SECONDS = 60;
 
 const lockSchema = z.looseObject({
   v: z.number().int(),

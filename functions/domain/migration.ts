@@ -216,3 +216,13 @@ export function overlaps(pods: readonly Pod[], blocked: readonly Blocked[] = [])
     .filter((vm) => !stuck.includes(vm));
   return new Set(vms).size < vms.length;
 }
+
+/** Between its target pod's start and its end, which is all that is waited for (facts/kubevirt.md §1.1). */
+const UNDER_WAY: readonly (string | undefined)[] = ['Scheduled', 'PreparingTarget', 'TargetReady', 'Running'];
+
+/** A migration that got its target pod some phases ago: what followed from that was said by an earlier event. */
+export const isUnderWay = ({
+  status,
+}: {
+  readonly status?: { readonly phase?: string | undefined } | undefined;
+}): boolean => UNDER_WAY.includes(status?.phase);

@@ -1,6 +1,9 @@
-import { CloudEvent } from 'cloudevents';
+import type { IncomingHttpHeaders } from 'node:http';
+import { CloudEvent, HTTP } from 'cloudevents';
 import * as z from 'zod';
-import { EVENT_DATA, type OurEvent, type Wake } from '../domain/events.ts';
+import { EVENT_DATA, type OurEvent } from '../domain/events.ts';
+import type { Wake } from './wake.ts';
+import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, type EventType } from '../domain/names.ts';
 import { toldBy } from './told.ts';
 
@@ -60,4 +63,26 @@ export function toWake(event: CloudEvent<unknown>): Wake {
   if (kind === undefined) return { type, id, namespace };
   const told = toldBy(event.data, { kind, namespace });
   return { type, id, namespace, kind, ...(told === undefined ? {} : { told }) };
+}
+
+/** The event in an HTTP request, binary or structured; or why there is none. */
+export function eventIn(headers: IncomingHttpHeaders, body: string): CloudEvent<unknown> | string {
+  try {
+    const parsed = HTTP.toEvent({ headers, body });
+    if (Array.isArray(parsed)) return 'a batch';
+    // The SDK reads whatever comes; only now does it say what is missing. (Of other versions it says nothing.)
+    const event = new CloudEvent<unknown>(parsed, false);
+    return event.validate() ? event : `specversion ${event.specversion}`;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+/** An event as an HTTP message in binary mode. */
+export function messageOf(event: CloudEvent<unknown>): {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+} {
+  const { headers, body } = HTTP.binary(event);
+  return { headers: headers as Record<string, string>, body: body as string };
 }

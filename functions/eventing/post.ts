@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
-import { HTTP } from 'cloudevents';
 import type { OurEvent } from '../domain/events.ts';
-import { toCloudEvent } from './cloud-events.ts';
+import { messageOf, toCloudEvent } from './cloud-events.ts';
 
 const TIMEOUT_MS = 3_000;
 
@@ -16,11 +15,11 @@ export interface Sink {
 
 /** Posts one event to the Broker; rejects unless it was accepted. */
 export async function postEvent({ url, tokenFile }: Sink, event: OurEvent): Promise<void> {
-  const { headers, body } = HTTP.binary(toCloudEvent(event));
+  const { headers, body } = messageOf(toCloudEvent(event));
   const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, 'utf8')).trim();
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const options = { method: 'POST', headers: { ...headers, ...authorization } };
-  const status = await request(url, options, body as string);
+  const status = await request(url, options, body);
   if (status >= 300) throw new Error(`the Broker answered ${String(status)} to ${event.type}`);
 }
 

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { recordedRequest } from '../../test/cluster/eventing/recorded.ts';
 import { aStep, NOTHING, startHost, type Host, type Sent } from '../../test/support/function-host.ts';
-import type { Wake } from '../domain/events.ts';
+import type { Wake } from './wake.ts';
 import { KIND, SOURCE_EVENT } from '../domain/names.ts';
 import { toldBy } from './told.ts';
 

@@ -51,10 +51,3 @@ export function toldBy(
   const { kind, metadata: of } = parsed.data;
   return kind === about.kind && of.namespace === about.namespace ? parsed.data : undefined;
 }
-
-/** Between its target pod's start and its end, which is all that is waited for (facts/kubevirt.md §1.1). */
-const UNDER_WAY: readonly (string | undefined)[] = ['Scheduled', 'PreparingTarget', 'TargetReady', 'Running'];
-
-/** A migration that got its target pod some phases ago: what followed from that was said by an earlier event. */
-export const isUnderWay = ({ status }: ToldOf<typeof KIND.migration.kind>): boolean =>
-  UNDER_WAY.includes(status?.phase);

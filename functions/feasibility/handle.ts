@@ -1,5 +1,5 @@
 import { assess, isYesToAll, type Assessment } from '../domain/verdict/assessment.ts';
-import type { Wake } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { blockedAmong, isPending, isRejectedByQuota, overlaps } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';

@@ -1,7 +1,7 @@
-import type { Wake } from '../domain/events.ts';
-import { isRejectedByQuota, wasRejectedByQuota } from '../domain/migration.ts';
+import type { Wake } from '../eventing/wake.ts';
+import { isRejectedByQuota, isUnderWay, wasRejectedByQuota } from '../domain/migration.ts';
 import { CONDITION, KIND, SOURCE_EVENT } from '../domain/names.ts';
-import { isUnderWay, type Told, type ToldOf } from '../eventing/told.ts';
+import type { Told, ToldOf } from '../eventing/told.ts';
 
 type ToldMigration = ToldOf<typeof KIND.migration.kind>;
 

@@ -1,5 +1,5 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
-import type { Wake } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { EVENT } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { writeEvents, writeVmmrqStatus } from '../cluster/report.ts';

@@ -1,5 +1,5 @@
 import type { CloudEvent } from 'cloudevents';
-import type { Wake } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Outcome, Step, Tools } from './step.ts';
@@ -77,7 +77,7 @@ async function runInTurn(
 const whyOf = ({ type, token = '' }: Wake): string => `${type} ${token}`;
 
 /** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
-const isEvent = (value: unknown): value is CloudEvent<unknown> =>
+export const isEvent = (value: unknown): value is CloudEvent<unknown> =>
   typeof value === 'object' && value !== null && 'specversion' in value;
 
 /** At least one. Throws BadEvent. */

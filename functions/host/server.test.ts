@@ -8,7 +8,7 @@ import {
   type Sent,
 } from '../../test/support/function-host.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
-import type { Wake } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { ApiError, Unreachable } from '../kubernetes/errors.ts';
 import type { Outcome } from './step.ts';
 

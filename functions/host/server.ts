@@ -1,15 +1,21 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { CloudEvent, HTTP, type Headers } from 'cloudevents';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { eventIn, messageOf } from '../eventing/cloud-events.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
-import type { Handle } from './function.ts';
+import { isEvent, type Handle } from './function.ts';
 
 /** Resource mode sends whole objects: up to etcd's 1.5 MiB and what JSON adds. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
 interface HttpAnswer {
   readonly status: number;
-  readonly headers?: Headers;
+  readonly headers?: OutgoingHttpHeaders;
   readonly body?: string;
 }
 
@@ -42,8 +48,8 @@ async function answer(request: IncomingMessage, handle: Handle): Promise<HttpAns
   if (body === undefined) {
     return { status: 413, body: `the event is larger than ${String(MAX_BODY_BYTES)} bytes` };
   }
-  const event = parseEvent(request, body);
-  if (!(event instanceof CloudEvent)) return { status: 400, body: `no CloudEvent: ${event}` };
+  const event = eventIn(request.headers, body);
+  if (typeof event === 'string') return { status: 400, body: `no CloudEvent: ${event}` };
   return toHttp(await handle({}, event));
 }
 
@@ -58,24 +64,11 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString('utf8');
 }
 
-/** The event, or why there is none. */
-function parseEvent(request: IncomingMessage, body: string): CloudEvent<unknown> | string {
-  try {
-    const parsed = HTTP.toEvent({ headers: request.headers, body });
-    if (Array.isArray(parsed)) return 'a batch';
-    // The SDK reads whatever comes; only now does it say what is missing. (Of other versions it says nothing.)
-    const event = new CloudEvent<unknown>(parsed, false);
-    return event.validate() ? event : `specversion ${event.specversion}`;
-  } catch (error) {
-    return describeError(error);
-  }
-}
-
 function toHttp(result: Awaited<ReturnType<Handle>>): HttpAnswer {
   if (result === undefined) return { status: 204 };
-  if (!(result instanceof CloudEvent)) return { status: result.statusCode, body: result.body };
-  const { headers, body } = HTTP.binary(result);
-  return { status: 200, headers, body: body as string };
+  return isEvent(result)
+    ? { status: 200, ...messageOf(result) }
+    : { status: result.statusCode, body: result.body };
 }
 
 function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {

@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 import { LONGEST_TAKEN_SECONDS } from '../domain/verdict/attempt.ts';
-import type { OurEvent, Wake } from '../domain/events.ts';
+import type { OurEvent } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import type { EventType, Reason } from '../domain/names.ts';
 import type { Rules } from '../domain/snapshot.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';

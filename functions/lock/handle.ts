@@ -1,5 +1,6 @@
 import { assess } from '../domain/verdict/assessment.ts';
-import type { OurEvent, Wake } from '../domain/events.ts';
+import type { OurEvent } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { liveLock } from '../domain/lock.ts';
 import { EVENT, REASON } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';

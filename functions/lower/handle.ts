@@ -1,5 +1,6 @@
 import { within } from '../runtime/clock.ts';
-import type { OurEvent, Wake } from '../domain/events.ts';
+import type { OurEvent } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { grantOf } from '../domain/quota/grant.ts';
 import { lockOf, migrationsOf } from '../domain/lock.ts';
 import { gotThrough } from '../domain/migration.ts';

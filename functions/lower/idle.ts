@@ -1,8 +1,9 @@
-import type { Wake } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { grantIn } from '../domain/quota/grant.ts';
 import { ANNOTATION, KIND, SOURCE_EVENT } from '../domain/names.ts';
+import { isUnderWay } from '../domain/migration.ts';
 import { parseQuantity, sameQuantity } from '../domain/quantity.ts';
-import { isUnderWay, type ToldOf } from '../eventing/told.ts';
+import type { ToldOf } from '../eventing/told.ts';
 
 /**
  * What an event itself tells is no end of any migration's wait: it is still Pending, or long past it; or nothing was

@@ -1,5 +1,6 @@
 import { pause } from '../runtime/clock.ts';
-import type { OurEvent, Wake } from '../domain/events.ts';
+import type { OurEvent } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { lockOf, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MAX_LOCK_SECONDS } from '../domain/lock.ts';
+import { MAX_LOCK_SECONDS } from './limits.ts';
 
 export const STEP_NAMES = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] as const;
 export type StepName = (typeof STEP_NAMES)[number];

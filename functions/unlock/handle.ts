@@ -1,4 +1,4 @@
-import type { Wake } from '../domain/events.ts';
+import type { Wake } from '../eventing/wake.ts';
 import { lockOf, migrationsOf, type LockState } from '../domain/lock.ts';
 import { gotThrough } from '../domain/migration.ts';
 import { EVENT, REASON } from '../domain/names.ts';

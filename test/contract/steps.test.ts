@@ -134,7 +134,8 @@ const source = (file: string): string => readFileSync(new URL(file, root), 'utf8
 
 /** Types of the events that are made in a folder's code: where one is only compared or waited for, no comma follows. */
 function eventsMadeIn(folder: string): EventType[] {
-  const files = readdirSync(new URL(folder, root)).filter((file) => /(?<!\.test)\.ts$/.test(file));
+  const all = readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' });
+  const files = all.filter((file) => /(?<!\.test)\.ts$/.test(file));
   const made = files.flatMap((file) =>
     [...source(`${folder}/${file}`).matchAll(/(?:type: |nextEvent\()EVENT\.(\w+),/g)].map(([, key]) => key),
   );

@@ -1,4 +1,4 @@
-import type { Wake } from '../../functions/domain/events.ts';
+import type { Wake } from '../../functions/eventing/wake.ts';
 import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import { toldBy } from '../../functions/eventing/told.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';

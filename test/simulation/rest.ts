@@ -1,4 +1,4 @@
-import { MAX_LOCK_SECONDS } from '../../functions/domain/lock.ts';
+import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 import { REPAIR_MS } from '../../functions/domain/verdict/attempt.ts';
 import { isFinal, referenceOf, targetPodOf, waitingOf } from '../../functions/domain/migration.ts';
 import { CONDITION } from '../../functions/domain/names.ts';

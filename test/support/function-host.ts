@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
-import type { Wake } from '../../functions/domain/events.ts';
+import type { Wake } from '../../functions/eventing/wake.ts';
 import { REASON } from '../../functions/domain/names.ts';
 import { newFunction } from '../../functions/host/function.ts';
 import { listen, newServer } from '../../functions/host/server.ts';

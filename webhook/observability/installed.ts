@@ -5,7 +5,7 @@ import type { ValidatingWebhookConfiguration } from '../tls/resources.ts';
 /**
  * Whether the installed webhook knows KubeVirt's namespace as reserved. CEL cannot read our environment, so the name
  * is written in two places; where they differ, nothing unsafe follows (the steps never lock the one, and without the
- * guard's proof nothing is raised in the other), but migrations there wait in vain. Pure.
+ * guard's proof nothing is raised in the other), but migrations there wait in vain.
  */
 export function knowsNamespace(
   { webhooks = [] }: ValidatingWebhookConfiguration,

@@ -74,7 +74,7 @@ async function readConfiguration(cluster: Cluster): Promise<ValidatingWebhookCon
   }
 }
 
-/** The authorities that both of our webhooks trust; none where one of them is missing. Pure. */
+/** The authorities that both of our webhooks trust; none where one of them is missing. */
 export function trustedAt({ webhooks = [] }: ValidatingWebhookConfiguration): Fingerprints {
   const [first = new Set<string>(), ...others] = OURS.map((ours) => {
     const webhook = webhooks.find(({ name }) => name === ours);
@@ -105,7 +105,7 @@ function trusting(webhook: ValidatingWebhook, { ca, now }: Trust): ValidatingWeb
 
 /**
  * The bundle (base64 of PEM, as in the API) with every certificate of `ca` (PEM) in it, without what has expired or is
- * no certificate, ours last; the same text where nothing is missing or too much. Pure.
+ * no certificate, ours last; the same text where nothing is missing or too much.
  */
 export function mergeBundle(bundle: string, ca: string, now: Date): string {
   const pem = pemOf(bundle);

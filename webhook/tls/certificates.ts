@@ -110,7 +110,7 @@ function validFor(seconds: number, now: Date): Validity {
   };
 }
 
-/** Whether this was issued no longer ago than `milliseconds`; in doubt it was. Pure. */
+/** Whether this was issued no longer ago than `milliseconds`; in doubt it was. */
 export function isYoung({ cert }: KeyPair, now: Date, milliseconds: number): boolean {
   return now.getTime() - new X509Certificate(cert).validFromDate.getTime() < BACKDATED_MS + milliseconds;
 }

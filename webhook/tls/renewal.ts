@@ -30,7 +30,7 @@ export interface Renewal {
   readonly problem: Problem;
 }
 
-/** What has to be made anew, and why; undefined: nothing has. Pure. */
+/** What has to be made anew, and why; undefined: nothing has. */
 export function needsRenewal({ authority, serving }: Certificates, now: Date): Renewal | undefined {
   const trusted = parse(authority.cert);
   const distrust = trusted === undefined ? 'Unparsable' : validityProblem(trusted, now);
@@ -43,7 +43,7 @@ export function needsRenewal({ authority, serving }: Certificates, now: Date): R
   return { renew: canSign(authority, trusted) ? 'serving' : 'authority', problem };
 }
 
-/** What is wrong with a serving certificate, whoever signed it: `Expiring` still serves. Pure. */
+/** What is wrong with a serving certificate, whoever signed it: `Expiring` still serves. */
 export function servingProblem(serving: KeyPair, now: Date): Problem | undefined {
   const certificate = parse(serving.cert);
   const key = parseKey(serving.key);

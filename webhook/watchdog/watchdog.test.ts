@@ -14,7 +14,8 @@ import {
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
-import { MAX_LOCK_SECONDS, type Lock } from '../../functions/domain/lock.ts';
+import type { Lock } from '../../functions/domain/lock.ts';
+import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { ResourceType } from '../../functions/kubernetes/cluster.ts';

@@ -1,3 +1,4 @@
+import type { Reference } from '../lock.ts';
 import type { AmountList, Vmmrq } from '../objects.ts';
 import { describeQuantity, isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
@@ -79,6 +80,12 @@ export interface Shortfall {
   /** As the quota spells it. */
   readonly key: string;
   readonly missing: Amount;
+}
+
+/** What one quota lacks for one migration. */
+export interface Blocking {
+  readonly quota: Reference;
+  readonly shortfalls: readonly Shortfall[];
 }
 
 /** For people: "requests.cpu=600m, requests.memory=1314Mi". */

@@ -1,8 +1,7 @@
-import { canonicalKey, isChargedByPods, type Amounts, type Shortfall } from './charged.ts';
+import { canonicalKey, isChargedByPods, type Amounts, type Blocking, type Shortfall } from './charged.ts';
 import type { ResourceQuota } from '../objects.ts';
 import { parseQuantity, sameQuantity, type Amount } from '../quantity.ts';
 import { enforcesNoMore } from './enforced.ts';
-import type { Blocking } from '../verdict/verdict.ts';
 
 /**
  * Whether admission can judge a pod by this quota: what is enforced is what the spec says, and what is used is counted,

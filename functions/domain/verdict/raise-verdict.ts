@@ -1,6 +1,13 @@
 import type { AllowanceOf } from '../quota/allowance.ts';
 import type { Hold } from './attempt.ts';
-import { canonicalKey, describeShortfalls, sumOf, type Amounts, type Shortfall } from '../quota/charged.ts';
+import {
+  canonicalKey,
+  describeShortfalls,
+  sumOf,
+  type Amounts,
+  type Blocking,
+  type Shortfall,
+} from '../quota/charged.ts';
 import type { Estimate } from '../sizing/estimate.ts';
 import type { Reference, Waiting } from '../lock.ts';
 import { isReceiving, hasTarget, type Blocked } from '../migration.ts';
@@ -11,7 +18,7 @@ import { mayReceive } from '../sizing/receiving.ts';
 import { blockingOf, type Taken } from '../quota/room.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
-import { finding, type Blocking, type Finding } from './verdict.ts';
+import { finding, type Finding } from './verdict.ts';
 
 /** Going through the blocked migrations in their turn: what those before have left. */
 export interface Turn {

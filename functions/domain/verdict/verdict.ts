@@ -1,5 +1,5 @@
-import type { Shortfall } from '../quota/charged.ts';
-import type { Reference, Waiting } from '../lock.ts';
+import type { Blocking } from '../quota/charged.ts';
+import type { Waiting } from '../lock.ts';
 import type { Reason } from '../names.ts';
 
 /** What can be done for one migration, from nothing to most. Only the last one leads to a lock. */
@@ -18,12 +18,6 @@ export const VERDICTS = [
   'FitsWithRaise',
 ] as const;
 export type VerdictName = (typeof VERDICTS)[number];
-
-/** What one quota lacks for one migration. */
-export interface Blocking {
-  readonly quota: Reference;
-  readonly shortfalls: readonly Shortfall[];
-}
 
 export interface Verdict {
   readonly migration: Waiting;

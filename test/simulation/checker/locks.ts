@@ -1,5 +1,6 @@
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
-import { lockOf, MAX_LOCK_SECONDS, type Lock, type LockState } from '../../../functions/domain/lock.ts';
+import { lockOf, type Lock, type LockState } from '../../../functions/domain/lock.ts';
+import { MAX_LOCK_SECONDS } from '../../../functions/runtime/limits.ts';
 import { LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { isOurs } from '../guard.ts';

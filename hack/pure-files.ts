@@ -1,0 +1,16 @@
+/**
+ * Files that decide: values in, values out. No clock, no randomness, no process, no client (docs/adr/0002): checked by
+ * eslint.config.js. test/contract/static/layers.test.ts sees to it that every file that claims it is one of them.
+ */
+export const PURE = [
+  'functions/*/decide.ts',
+  'functions/*/idle.ts',
+  'functions/domain/**/*.ts',
+  'functions/lower/next-write.ts',
+  'functions/lock/rehearsal.ts',
+  'functions/runtime/limits.ts',
+  'webhook/admission/review.ts',
+  'webhook/observability/compatibility.ts',
+  'hack/demo/happenings/of-change.ts',
+  'test/cluster/kubevirt/{migration-phases,node-steps,parallel-limits,pods,vmi-phases}.ts',
+];

@@ -1,0 +1,78 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, matchesGlob } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { PURE } from '../../../hack/pure-files.ts';
+
+/** From top to bottom: a file imports from its own row and from those below it. A folder stands for the files right in it. */
+const LAYERS = {
+  functions: [
+    ['functions/main.ts', 'functions/index.ts'],
+    ['functions/steps.ts'],
+    ['functions/feasibility', 'functions/lock', 'functions/raise', 'functions/lower', 'functions/unlock'],
+    ['functions/host'],
+    ['functions/eventing'],
+    ['functions/cluster'],
+    ['functions/kubernetes'],
+    ['functions/domain/verdict'],
+    ['functions/domain/sizing'],
+    ['functions/domain/quota'],
+    ['functions/domain'],
+    ['functions/runtime'],
+  ],
+  webhook: [
+    ['webhook/main.ts'],
+    ['webhook/watchdog'],
+    ['webhook/admission'],
+    ['webhook/observability'],
+    ['webhook/tls'],
+  ],
+} as const;
+const PRODUCT = ['functions', 'webhook'];
+const IMPORT = /\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)/g;
+
+const sources = (folder: string): string[] =>
+  globSync(`${folder}/**/*.ts`).filter((file) => !file.endsWith('.test.ts'));
+const importsOf = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, one, other]) =>
+    join(dirname(file), one ?? other ?? ''),
+  );
+
+describe.each(Object.entries(LAYERS))('%s', (folder, layers) => {
+  const rowOf = (file: string): number =>
+    layers.findIndex((row: readonly string[]) => row.includes(file) || row.includes(dirname(file)));
+
+  test('has a layer for every file', () => {
+    expect(sources(folder).filter((file) => rowOf(file) === -1)).toEqual([]);
+  });
+
+  test('imports nothing from a layer above', () => {
+    const upwards = sources(folder).flatMap((file) =>
+      importsOf(file)
+        .filter((other) => other.startsWith(`${folder}/`) && rowOf(other) < rowOf(file))
+        .map((other) => `${file} → ${other}`),
+    );
+    expect(upwards).toEqual([]);
+  });
+});
+
+test('the product imports nothing of its tests and tools, and the functions nothing of the guard', () => {
+  const outside = PRODUCT.flatMap(sources).flatMap((file) => {
+    const allowed = file.startsWith('webhook/') ? PRODUCT : ['functions'];
+    return importsOf(file)
+      .filter((other) => !allowed.includes(other.split('/')[0] ?? ''))
+      .map((other) => `${file} → ${other}`);
+  });
+  expect(outside).toEqual([]);
+});
+
+test('every file that calls itself pure is linted as such (hack/pure-files.ts)', () => {
+  const claiming = globSync('{functions,webhook,hack,test}/**/*.ts').filter(
+    (file) => !file.endsWith('.test.ts') && /^\s*(\/\*)?\*.*\bpure\b/im.test(readFileSync(file, 'utf8')),
+  );
+  expect(claiming.length).toBeGreaterThan(0);
+  expect(claiming.filter((file) => !PURE.some((pattern) => matchesGlob(file, pattern)))).toEqual([]);
+});
+
+test('every entry of the pure files is there', () => {
+  expect(PURE.filter((pattern) => globSync(pattern).length === 0)).toEqual([]);
+});
