@@ -40,7 +40,7 @@ export interface Findings {
   readonly requests: number;
 }
 
-/** Pure: what became of the tenant's requests, by every version of its namespace and by the audit logs. */
+/** What became of the tenant's requests, by every version of its namespace and by the audit logs. */
 export function judge(versions: readonly Version[], entries: readonly Entry[], user: string): Findings {
   const theirs = entries.filter(
     (entry) => entry.user.username === user && entry.objectRef.resource === 'pods',

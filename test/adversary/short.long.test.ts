@@ -4,7 +4,7 @@ import { expectAllThrough, expectNobodyStole, expectPaused, expectUnbroken } fro
 import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from './runs.ts';
 import { WALL } from '../support/wall.ts';
 
-/** A short form of test/adversary, which does at least 200 releases in each of its worlds (npm run test:long). */
+/** A short form of test/adversary, which does at least 200 releases in each of its worlds (npm run test:soak). */
 jest.setTimeout(300_000);
 
 /** On a machine that is busy with other things one at least, so that the whole ends in time. */

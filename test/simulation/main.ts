@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
+import { findSeeds } from './killing-seeds.ts';
 import { mutate, mutationNamed } from './mutate.ts';
 import { simulate, type Summary } from './pool.ts';
 import { failureText, hitsTable } from './report.ts';
 
-const USAGE = 'npm run simulate -- [--runs N] [--seed S] [--mutation NAME] [--trace]';
+const USAGE = 'npm run simulate -- [--runs N] [--seed S] [--mutation NAME] [--trace] | --find-seeds';
 
 /** Runs of the seeds S, S+1, …: how often each fault hit each step, and of a failure the seed and a short trace. */
 async function main(): Promise<number> {
@@ -13,11 +14,13 @@ async function main(): Promise<number> {
       seed: { type: 'string', default: '1' },
       mutation: { type: 'string' },
       trace: { type: 'boolean', default: false },
+      'find-seeds': { type: 'boolean', default: false },
     },
   });
   const [count, from] = [Number(values.runs), Number(values.seed)];
   if (!Number.isSafeInteger(count) || !Number.isSafeInteger(from) || count < 1) throw new Error(USAGE);
   const { mutation } = values;
+  if (values['find-seeds']) return (await findSeeds(say)).length;
   if (mutation !== undefined) mutationNamed(mutation);
   if (values.trace) return showOne(from, mutation);
   const started = performance.now();

@@ -1,24 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream, writeFileSync } from 'node:fs';
+import { createReadStream, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { FIELD_MANAGER, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
-import { RIGHTS_FOLDER, type UsedRight } from '../whole-run/rights.ts';
+import { USED_RIGHTS_FOLDER, type UsedRight } from '../rights/rights.ts';
 import type { Audited } from './audit.ts';
 
 const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
 
-/** Leaves what our service accounts asked this API server for where the end of the run looks (test/whole-run). */
+/** Leaves what our service accounts asked this API server for where the end of the run looks (test/rights). */
 export async function noteRightsUsed({ auditLog }: ControlPlane): Promise<void> {
-  const folder = process.env[RIGHTS_FOLDER];
-  if (folder === undefined) return;
   const used = new Set<string>();
   // Line by line: the log of a long run is larger than a string may be.
   for await (const line of createInterface({ input: createReadStream(auditLog) })) {
     if (line.includes(OURS)) for (const right of rightsIn(JSON.parse(line) as Audited)) used.add(right);
   }
-  writeFileSync(join(folder, `${randomUUID()}.json`), `[${[...used].join()}]`);
+  mkdirSync(USED_RIGHTS_FOLDER, { recursive: true });
+  writeFileSync(join(USED_RIGHTS_FOLDER, `${randomUUID()}.json`), `[${[...used].join()}]`);
 }
 
 /** As JSON. Only what the processes themselves did, not a test that borrows one of the accounts: it connects by a name of its own. */

@@ -245,7 +245,7 @@ async function enforced(hard: ResourceList = {}): Promise<void> {
 async function prepare(): Promise<void> {
   for (const name of [TENANT, SOURCE.namespace]) await admin.create(NAMESPACES, { metadata: { name } });
   // Not the CRD of their VMIs: the garbage collector would find the pods' owner missing and delete them.
-  const crd = '../../local/kubevirt/crds/virtualmachineinstancemigrations.yaml';
+  const crd = '../../cluster/kubevirt/crds/virtualmachineinstancemigrations.yaml';
   const file = new URL(crd, import.meta.url);
   await admin.create(CRDS, parse(readFileSync(file, 'utf8')) as KubernetesObject);
   await admin.create(ACCOUNTS, { metadata: SOURCE });

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
-import { PROOF_QUOTA, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import type { Entry } from '../adversary/evidence.ts';
-import { judge, type Findings } from '../adversary/judge.ts';
-import { aLauncher } from '../support/builders/kubevirt.ts';
-import { aLock, aNamespace, lockedBy } from '../support/builders/namespace.ts';
-import { atVersion, createdAt, named, NOW, seconds } from '../support/builders/object.ts';
-import { aQuota, enforced, raisedBy, RECORDED_HARD, settled } from '../support/builders/quota.ts';
-import { aVmmrq } from '../support/builders/snapshot.ts';
-import type { Version } from '../support/history.ts';
+import { PROOF_QUOTA, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Entry } from '../../adversary/evidence.ts';
+import { judge, type Findings } from '../../adversary/judge.ts';
+import { aLauncher } from '../../support/builders/kubevirt.ts';
+import { aLock, aNamespace, lockedBy } from '../../support/builders/namespace.ts';
+import { atVersion, createdAt, named, NOW, seconds } from '../../support/builders/object.ts';
+import { aQuota, enforced, raisedBy, RECORDED_HARD, settled } from '../../support/builders/quota.ts';
+import { aVmmrq } from '../../support/builders/snapshot.ts';
+import type { Version } from '../../support/history.ts';
 
 /** test/adversary counts nobody in real runs: that it can is shown here. Locked at 0 s, proven at 1 s, raised from 2 s to 4 s. */
 const TENANT = 'tenant-admin';

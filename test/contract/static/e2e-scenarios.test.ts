@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { ANNOTATION, CONDITION, EVENT_REASON, LABEL } from '../../functions/domain/names.ts';
-import { loadScenarios, type Scenario } from '../e2e/scenario.ts';
+import { ANNOTATION, CONDITION, EVENT_REASON, LABEL } from '../../../functions/domain/names.ts';
+import { loadScenarios, type Scenario } from '../../e2e/scenario.ts';
 
 /** What a scenario hears of (support/history.ts). */
 const HEARD_OF = [

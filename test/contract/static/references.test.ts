@@ -2,10 +2,10 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { INVARIANTS } from '../simulation/checker/invariant.ts';
+import { INVARIANTS } from '../../simulation/checker/invariant.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const THIS = 'test/contract/references.test.ts';
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const THIS = 'test/contract/static/references.test.ts';
 const ARCHITECTURE = 'docs/architecture.md';
 const FACTS = 'docs/facts';
 

@@ -20,14 +20,9 @@ export interface NamedTest {
   readonly name: string;
 }
 
-/** How one test ended: Jest's `passed`, or anything else. */
-export interface Ran extends NamedTest {
-  readonly status: string;
-}
-
 /** How many ways to fail the incumbent has: F1 to F45 (facts/peers.md §1). */
 const FAILURES = 45;
-const TEST = /`(test\/[^`]+?|functions\/[^`]+?|webhook\/[^`]+?|local\/[^`]+?) › ([^`]+)`/g;
+const TEST = /`(test\/[^`]+?|functions\/[^`]+?|webhook\/[^`]+?|hack\/[^`]+?) › ([^`]+)`/g;
 /** In backticks, and nothing but the file. */
 const FILE = /`([^`\s]+\.test\.ts)`/g;
 const OPEN = /\*\*open\*\*/i;
@@ -58,23 +53,25 @@ export function tableProblems(rows: readonly Row[]): string[] {
     : [`the rows are ${found.join(' ')}, not F1 to F${String(FAILURES)}`, ...unnamed];
 }
 
-/** The named tests that were not there, or did not pass. `files`: only those of these are judged. */
-export function namedTestProblems(
-  rows: readonly Row[],
-  ran: readonly Ran[],
-  files: ReadonlySet<string>,
-): string[] {
-  return rows.flatMap(({ failure, tests }) =>
-    tests
-      .filter(({ file }) => files.has(file))
-      .flatMap((test) => {
-        const matching = ran.filter((one) => isNamed(one, test));
-        const bad = matching.filter(({ status }) => status !== 'passed');
-        if (matching.length === 0) return [`${failure}: there is no test ${test.file} › ${test.name}`];
-        return bad.map((one) => `${failure}: ${one.status}: ${one.file} › ${one.name}`);
-      }),
-  );
+/** Every quoted text of a source file. */
+const QUOTED = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g;
+/** What Jest, or a template, puts in at its place. */
+const PLACEHOLDER = /%[sdipjo]|\$\{[^}]*\}|\$[a-zA-Z.]+/;
+/** A title that says less by itself ("%s") is found by nothing but its row. */
+const LEAST_LETTERS = 8;
+
+/** Whether the source of a file of tests has a title for each part of this name, rows of tables and templates included. */
+export function hasTest(source: string, name: string): boolean {
+  const titles = [...source.matchAll(QUOTED)].map(([, one, two, three]) => one ?? two ?? three ?? '');
+  const plain = new Set(titles.map((title) => title.replaceAll(/\\(.)/g, '$1')));
+  const patterns = titles.filter((title) => PLACEHOLDER.test(title)).flatMap(patternOf);
+  return name.split(' › ').every((part) => plain.has(part) || patterns.some((pattern) => pattern.test(part)));
 }
 
-const isNamed = (one: NamedTest, wanted: NamedTest): boolean =>
-  one.file === wanted.file && (one.name === wanted.name || one.name.startsWith(`${wanted.name} › `));
+function patternOf(title: string): RegExp[] {
+  const pieces = title.split(new RegExp(PLACEHOLDER, 'g'));
+  if (pieces.join('').length < LEAST_LETTERS) return [];
+  return [new RegExp(`^${pieces.map(escaped).join('.+')}$`)];
+}
+
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');

@@ -4,8 +4,8 @@ import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { grantsOf, isGranted } from '../support/granted.ts';
 
-/** Where the labs of a run leave what our service accounts did (test/support/rights-used.ts). */
-export const RIGHTS_FOLDER = 'MTQ_RIGHTS_FOLDER';
+/** Where the labs leave what our service accounts did (test/support/rights-used.ts), from the top of the repository. */
+export const USED_RIGHTS_FOLDER = 'out/rights-used';
 
 /** What one of our processes asked for. */
 export interface UsedRight {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { LOCK_BUDGET_MS, REPAIR_MS, WINDOW_MS } from '../../functions/domain/verdict/attempt.ts';
-import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
-import { aMigration, anAttachment, aTarget } from '../support/builders/kubevirt.ts';
-import { aLock, aNamespace, lockedBy } from '../support/builders/namespace.ts';
-import { NOW, seconds, withUid } from '../support/builders/object.ts';
-import { aQuota, holding, aGrant, ownerOf, RECORDED_HARD } from '../support/builders/quota.ts';
-import { breaches } from '../support/invariants.ts';
-import type { Version } from '../support/history.ts';
+import { LOCK_BUDGET_MS, REPAIR_MS, WINDOW_MS } from '../../../functions/domain/verdict/attempt.ts';
+import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { aMigration, anAttachment, aTarget } from '../../support/builders/kubevirt.ts';
+import { aLock, aNamespace, lockedBy } from '../../support/builders/namespace.ts';
+import { NOW, seconds, withUid } from '../../support/builders/object.ts';
+import { aQuota, holding, aGrant, ownerOf, RECORDED_HARD } from '../../support/builders/quota.ts';
+import { breaches } from '../../support/invariants.ts';
+import type { Version } from '../../support/history.ts';
 
 /** Every fault test ends with these checks, and finds nothing: that they can is shown here. */
 

@@ -1,0 +1,45 @@
+import { beforeAll, expect, jest, test } from '@jest/globals';
+import { STEP_NAMES } from '../../functions/runtime/settings.ts';
+import { READ_FAULTS } from './client.ts';
+import { DISTURBING } from './disturbances.ts';
+import { CALL_FAULTS, EVENT_FAULTS } from './faults.ts';
+import type { Summary } from './pool.ts';
+import { expectBusy, expectUnbroken, runRandomly } from './random-runs.ts';
+
+const RUNS = 20_000;
+const LEAST_HITS = 20;
+jest.setTimeout(30 * 60_000);
+
+let summary: Summary;
+beforeAll(async () => {
+  summary = await runRandomly(RUNS);
+});
+
+test('no run breaks an invariant', async () => {
+  await expectUnbroken(summary);
+  expect(summary.runs).toBe(RUNS);
+});
+
+const SITES = [
+  ...STEP_NAMES.flatMap((step) => [
+    { site: step, faults: CALL_FAULTS },
+    { site: `${step} reads`, faults: READ_FAULTS },
+    { site: `event to ${step}`, faults: EVENT_FAULTS },
+  ]),
+  { site: 'guard', faults: CALL_FAULTS },
+  { site: 'guard reads', faults: READ_FAULTS },
+  { site: 'review reads', faults: READ_FAULTS },
+  { site: 'world', faults: DISTURBING },
+];
+
+test.each(SITES)('every fault there is hits often enough: $site', ({ site, faults }) => {
+  const rare = faults
+    .map((fault) => ({ fault, times: summary.hits.get(`${fault} ${site}`) ?? 0 }))
+    .filter(({ times }) => times < LEAST_HITS);
+  expect(rare).toEqual([]);
+});
+
+test('pods under way before the proof are part of it', () => {
+  expectBusy(summary);
+  expect(summary.strangers).toBeGreaterThan(0);
+});

@@ -1,0 +1,31 @@
+import { expect } from '@jest/globals';
+import { simulate, type Summary } from './pool.ts';
+import { failureText, hitsTable } from './report.ts';
+import { shrink } from './shrink.ts';
+
+/** Runs the seeds 1 to `count`, and prints what came of them. */
+export async function runRandomly(count: number): Promise<Summary> {
+  const started = performance.now();
+  const summary = await simulate({ from: 1, count });
+  const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+  const { turns, releases, failures, strangers } = summary;
+  process.stdout.write(
+    `${hitsTable(summary.hits)}\n\n${String(count)} runs in ${seconds} s: ${String(turns)} turns, ${String(releases)} releases, ` +
+      `${String(failures)} locks that failed, ${String(strangers)} pods under way before the proof\n`,
+  );
+  return summary;
+}
+
+/** Fails with the seed and the shortest trace that was found of the first run that broke an invariant. */
+export async function expectUnbroken({ breaches }: Summary): Promise<void> {
+  const [first] = breaches;
+  const shrunk = first === undefined ? undefined : await shrink(first.seed);
+  expect(shrunk === undefined ? '' : failureText(first?.seed ?? 0, shrunk)).toBe('');
+  expect(breaches).toEqual([]);
+}
+
+/** Runs that get nowhere break no invariant either. */
+export function expectBusy({ runs, releases, failures }: Summary): void {
+  expect(releases).toBeGreaterThan(runs / 10);
+  expect(failures).toBeGreaterThan(runs / 100);
+}
