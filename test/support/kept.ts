@@ -1,8 +1,8 @@
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../functions/kubernetes/client.ts';
-import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { startControlPlane, type ControlPlane, type User } from '../cluster/controlplane/start.ts';
+import { policiesInForce } from '../cluster/policies-in-force.ts';
 import { readStored, restoreStored, type Stored } from '../cluster/controlplane/stored.ts';
 
 /*
@@ -25,6 +25,8 @@ interface Kept {
   readonly end: () => Promise<void>;
   /** What etcd held when it had just started. */
   readonly pristine: Stored;
+  /** Resolves when it is as it was; false: a test file that failed has left one of its processes dead. */
+  isEmptied: Promise<boolean>;
 }
 
 const free: Kept[] = [];
@@ -32,38 +34,41 @@ const free: Kept[] = [];
 /** A control plane as `startControlPlane` starts it. Its `stop` gives it back. */
 export async function borrowControlPlane(): Promise<ControlPlane> {
   for (let kept = free.pop(); kept !== undefined; kept = free.pop()) {
-    if (await isRestored(kept)) return kept.controlPlane;
+    if (await kept.isEmptied) return kept.controlPlane;
     await kept.end();
   }
   return start();
 }
 
-/** False: a test file that failed has left one of its processes dead. */
-async function isRestored({ controlPlane, pristine }: Kept): Promise<boolean> {
+async function start(): Promise<ControlPlane> {
+  const controlPlane = await startControlPlane({ users: USERS });
+  controlPlane.unref();
+  const kept: Kept = {
+    controlPlane,
+    end: controlPlane.stop.bind(controlPlane),
+    pristine: await readStored(socketOf(controlPlane)),
+    isEmptied: Promise.resolve(true),
+  };
+  controlPlane.stop = () => {
+    kept.isEmptied = isEmptied(kept);
+    free.push(kept);
+    return Promise.resolve();
+  };
+  return controlPlane;
+}
+
+async function isEmptied({ controlPlane, pristine }: Kept): Promise<boolean> {
   try {
+    controlPlane.resumeControllerManager();
     await restoreStored(socketOf(controlPlane), pristine);
-    await connect(controlPlane.adminKubeconfig).list(NAMESPACES, {});
+    // Up to a second longer the API server goes by the policies that are gone.
+    const untilPoliciesAreGone = await policiesInForce(connect(controlPlane.adminKubeconfig));
+    await untilPoliciesAreGone();
     truncateSync(controlPlane.auditLog);
     return true;
   } catch {
     return false;
   }
-}
-
-async function start(): Promise<ControlPlane> {
-  const controlPlane = await startControlPlane({ users: USERS });
-  controlPlane.unref();
-  const kept = {
-    controlPlane,
-    end: controlPlane.stop.bind(controlPlane),
-    pristine: await readStored(socketOf(controlPlane)),
-  };
-  controlPlane.stop = () => {
-    controlPlane.resumeControllerManager();
-    free.push(kept);
-    return Promise.resolve();
-  };
-  return controlPlane;
 }
 
 const socketOf = ({ folder }: ControlPlane): string => join(folder, 'etcd.sock');

@@ -135,7 +135,7 @@ describe('a dead letter sink gets what the real Broker sends it', () => {
       spec: {
         broker: 'rig',
         subscriber: { uri: started.url },
-        delivery: { timeout: 'PT0.05S', deadLetterSink: { uri: letters.url } },
+        delivery: { timeout: 'PT1S', deadLetterSink: { uri: letters.url } },
       },
     });
     const broker = await startBroker({
