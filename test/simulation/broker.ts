@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import type { Answer, Handle } from '../../functions/host/function.ts';
 import type { Step } from '../../functions/host/step.ts';
 import { STEPS } from '../../functions/steps.ts';
+import { deliveryPolicy, isRetried } from '../cluster/eventing/delivery.ts';
+import type { Trigger } from '../cluster/eventing/manifests.ts';
 import { EVENT_FAULTS, type Faults } from './faults.ts';
 import type { Schedule } from './schedule.ts';
 import type { Trace } from './trace.ts';
@@ -19,9 +23,11 @@ export interface BrokerParts {
   readonly invoke: (step: Step, event: Event) => Promise<Reply>;
 }
 
-/** config/eventing/delivery.yaml: linear PT1S, the first retry at once (facts/knative.md §0). */
-const RETRY_MS = [0, 1_000, 2_000] as const;
-const TIMEOUT_MS = { feasibility: 30_000, other: 10_000 } as const;
+const manifest = readFileSync(new URL('../../config/eventing/delivery.yaml', import.meta.url), 'utf8');
+const { spec } = parse(manifest) as { spec: Pick<Trigger['spec'], 'delivery'> };
+const POLICY = deliveryPolicy(spec.delivery, undefined);
+/** As config/eventing/kustomization.yaml patches it. */
+const FEASIBILITY_TIMEOUT_MS = 30_000;
 const MOST_LATE_MS = 20_000;
 
 /** Broker and Triggers: hands each event to the steps that wait for it, again when they fail, in any order. */
@@ -29,7 +35,6 @@ export class Broker {
   isDown = false;
   /** Deliveries that are not done with. */
   underWay = 0;
-  deadLetters = 0;
   readonly #parts: BrokerParts;
 
   constructor(parts: BrokerParts) {
@@ -65,19 +70,21 @@ export class Broker {
       if (reply !== undefined) this.publish(reply);
       return;
     }
-    const retry = RETRY_MS[attempt];
-    const isFinal = reply !== 'broken' && reply.statusCode < 500;
-    if (isFinal || retry === undefined || this.isDown) {
+    const isFinal = reply !== 'broken' && !isRetried(reply.statusCode);
+    if (isFinal || attempt >= POLICY.retries || this.isDown) {
       trace.tell('broker', () => `dead letter: ${event.type} to ${step.name}`);
-      this.deadLetters += 1;
       this.underWay -= 1;
       return;
     }
-    schedule.later(`retry to ${step.name}`, retry, () => void this.#deliver(step, event, attempt + 1));
+    schedule.later(
+      `retry to ${step.name}`,
+      POLICY.backoffMs(attempt),
+      () => void this.#deliver(step, event, attempt + 1),
+    );
   }
 
   #timeout(step: Step): Promise<'broken'> {
-    const ms = step.name === 'feasibility' ? TIMEOUT_MS.feasibility : TIMEOUT_MS.other;
+    const ms = step.name === 'feasibility' ? FEASIBILITY_TIMEOUT_MS : (POLICY.timeoutMs ?? Infinity);
     return new Promise((resolve) => this.#parts.schedule.time.after(ms, () => resolve('broken')));
   }
 }

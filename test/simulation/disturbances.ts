@@ -65,7 +65,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     );
   },
   failMigration: (world, random) =>
-    withOne(migrations(world), random, ({ metadata }) => world.virt.failing.add(metadata.uid)),
+    withOne(migrations(world), random, ({ metadata }) => world.failing.add(metadata.uid)),
   editQuota: (world, random) =>
     withOne(quotas(world), random, (one) =>
       world.admin.patch(

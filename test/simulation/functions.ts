@@ -53,8 +53,6 @@ export function toolsOf(
 
 /** The five Knative Services: every event is handled by a process of its own, which may die. */
 export class Functions {
-  /** Handlings under way. */
-  running = 0;
   readonly #parts: ProcessParts;
   #count = 0;
 
@@ -70,17 +68,12 @@ export class Functions {
     const { trace } = this.#parts.network;
     trace.tell(who, () => `is woken by ${event.type} ${nameIn(event)}`);
     const handle = newFunction([step], toolsOf(this.#parts, { who, site: step.name, user, life }));
-    this.running += 1;
     return new Promise((resolve) => {
-      const end = (reply: Reply): void => {
-        this.running -= 1;
-        resolve(reply);
-      };
-      life.onEnd(() => end('broken'));
+      life.onEnd(() => resolve('broken'));
       void handle({}, event).then((answer) => {
         if (!life.isAlive) return;
         trace.tell(who, () => `answers ${answeredWith(answer)}`);
-        end(answer);
+        resolve(answer);
       });
     });
   }

@@ -38,8 +38,6 @@ const USER = userOf(SERVICE_ACCOUNT.guard);
 export class Guard {
   /** Since when it runs; undefined: it does not. */
   since: number | undefined;
-  /** It is not started again before this. */
-  isKept = false;
   readonly #parts: GuardParts;
   readonly #name: string;
   #life = new Life();
@@ -111,9 +109,7 @@ export class Guard {
     const { network, random } = this.#parts;
     network.trace.tell(who, () => 'died');
     this.since = undefined;
-    network.schedule.time.after(random.below(MOST_AWAY_MS), () => {
-      if (!this.isKept) this.start();
-    });
+    network.schedule.time.after(random.below(MOST_AWAY_MS), () => this.start());
   }
 }
 

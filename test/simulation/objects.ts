@@ -1,4 +1,4 @@
-import { KUBEVIRT as NAMES } from '../../functions/domain/names.ts';
+import { KIND, KUBEVIRT as NAMES } from '../../functions/domain/names.ts';
 import type {
   KubernetesObject,
   Migration,
@@ -7,9 +7,12 @@ import type {
   Pod,
   ResourceList,
   ResourceQuota,
-  VirtualMachineInstance,
   Vmmrq,
 } from '../../functions/domain/objects.ts';
+import type { New } from '../../functions/kubernetes/cluster.ts';
+import { ANNOTATIONS, MIGRATION_FINALIZER, OBSERVED_API_VERSIONS } from '../cluster/kubevirt/names.ts';
+import { newVirtualMachineInstance } from '../cluster/kubevirt/objects.ts';
+import type { LauncherPod, Vmi } from '../cluster/kubevirt/types.ts';
 
 /** The only tenant's namespace of a run. */
 export const TENANT = 'tenant';
@@ -36,10 +39,11 @@ export const tenantNamespace = (uid: string): Namespace => {
   };
 };
 
-export const vmi = (name: string, uid: string): VirtualMachineInstance => ({
-  apiVersion: 'kubevirt.io/v1',
-  kind: 'VirtualMachineInstance',
-  metadata: meta(name, uid),
+/** It runs, on node1. */
+export const vmi = (name: string, uid: string): Vmi => ({
+  ...newVirtualMachineInstance({ namespace: TENANT, name }),
+  ...KIND.vmi,
+  metadata: { ...meta(name, uid), annotations: { ...OBSERVED_API_VERSIONS, [ANNOTATIONS.nonroot]: 'true' } },
   status: { phase: 'Running', nodeName: 'node1' },
 });
 
@@ -57,21 +61,28 @@ export const vmmrq = (name: string, uid: string, spec: Vmmrq['spec']): Vmmrq => 
   spec,
 });
 
-/** As it is created, with KubeVirt's finalizer (facts/kubevirt.md §1.7). */
+/** As virt-api and virt-controller leave it at first (facts/kubevirt.md §1.7). */
 export const migration = (
   name: string,
   vmiName: string,
-): Omit<Migration, 'metadata'> & { metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'finalizers'> } => ({
+): Omit<Migration, 'metadata'> & {
+  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'annotations' | 'finalizers'>;
+} => ({
   apiVersion: 'kubevirt.io/v1',
   kind: 'VirtualMachineInstanceMigration',
-  metadata: { name, namespace: TENANT, finalizers: ['kubevirt.io/migrationJobFinalize'] },
+  metadata: {
+    name,
+    namespace: TENANT,
+    annotations: OBSERVED_API_VERSIONS,
+    finalizers: [MIGRATION_FINALIZER],
+  },
   spec: { vmiName },
 });
 
-/** A launcher of this VM; a migration's target where there is one (facts/kubevirt.md §1.2). */
+/** A launcher of this VM; the target of `migration` on a node of its own (facts/kubevirt.md §1.2). */
 export function launcherPod(
-  { metadata: { name, uid } }: VirtualMachineInstance,
-  { migration: of, takes }: { migration?: Migration; takes: ResourceList },
+  { metadata: { name, uid } }: Vmi,
+  { migration: of, takes }: { migration?: Migration | undefined; takes: ResourceList },
 ): Pod {
   const base = meta(`virt-launcher-${name}-source`, `uid-of-launcher-${name}`);
   return {
@@ -84,13 +95,25 @@ export function launcherPod(
         [NAMES.createdBy]: uid,
         ...(of === undefined ? {} : { [NAMES.migrationJobUID]: of.metadata.uid }),
       },
-      ownerReferences: [
-        { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name, uid, controller: true },
-      ],
+      ownerReferences: [{ ...KIND.vmi, name, uid, controller: true }],
+      ...(of === undefined ? {} : { annotations: { [ANNOTATIONS.migrationJobName]: of.metadata.name } }),
     },
-    spec: { containers: [{ name: 'compute', resources: { requests: takes } }] },
+    spec: {
+      containers: [{ name: 'compute', resources: { requests: takes } }],
+      ...(of === undefined ? {} : { nodeName: `node-of-${of.metadata.name}` }),
+    },
   };
 }
+
+/** As it is sent to be created. */
+export function unnamed({ metadata, spec }: Pod): New<LauncherPod> {
+  const { name: _, ...rest } = metadata;
+  return { metadata: { ...rest, generateName: 'virt-launcher-' }, spec };
+}
+
+/** What kind of KubeVirt's pods it is, if any. */
+export const appOf = ({ metadata }: KubernetesObject): string | undefined =>
+  metadata.labels?.[NAMES.launcherLabel];
 
 /** One of the tenant's own pods. */
 export const tenantPod = (
@@ -109,8 +132,6 @@ export const running = (pod: Pod): Pod => ({
   spec: { ...pod.spec, nodeName: 'node1' },
   status: { phase: 'Running', qosClass: 'Burstable' },
 });
-
-export const textOf = ({ kind, metadata }: KubernetesObject): string => `${kind ?? ''} ${metadata.name}`;
 
 /** A migration that virt-controller has tried to make a target pod for, and a quota refused it (facts/kubevirt.md §1.3). */
 export const refused = ({ metadata, ...rest }: ReturnType<typeof migration>, uid: string): Migration => ({

@@ -7,14 +7,14 @@ const LARGER = { ...smallCase(1), isBlockedAtStart: false, targetTakes: { cpu: '
 
 describe('virt-controller’s Events of its refusals are read', () => {
   test.each([
-    { tellsRefusals: true, releases: 1, name: 'told how large the pod is, the first raise is enough' },
-    { tellsRefusals: false, releases: 0, name: 'not told, it is raised by too little' },
-  ])('$name', async ({ tellsRefusals, releases }) => {
-    const { breach, ...ended } = await run({ ...LARGER, tellsRefusals }, { plan: [] });
+    { writesEvents: true, releases: 1, name: 'told how large the pod is, the first raise is enough' },
+    { writesEvents: false, releases: 0, name: 'not told, it is raised by too little' },
+  ])('$name', async ({ writesEvents, releases }) => {
+    const { breach, ...ended } = await run({ ...LARGER, writesEvents }, { plan: [] });
     expect({ breach, releases: ended.releases, hasFailed: ended.failures > 0 }).toEqual({
       breach: undefined,
       releases,
-      hasFailed: !tellsRefusals,
+      hasFailed: !writesEvents,
     });
   });
 });

@@ -28,8 +28,8 @@ export interface Scenario {
   readonly gives: readonly Vmmrq['spec'][];
   /** What a target pod takes; undefined: what its source does. */
   readonly targetTakes: ResourceList | undefined;
-  /** virt-controller writes an Event of each refusal; else they are lost. */
-  readonly tellsRefusals: boolean;
+  /** Whether virt-controller's Events are written; else they are lost. */
+  readonly writesEvents: boolean;
   readonly tenants: number;
   /** How late the quota controller is at most, milliseconds; beyond 500 `lower` writes status.hard itself. */
   readonly quotaMs: number;
@@ -107,7 +107,7 @@ export function scenarioOf(seed: number): Scenario {
     quotas: quotasOf(random, vms),
     gives,
     targetTakes: random.chance(0.15) ? { cpu: '1300m', memory: '1200Mi' } : undefined,
-    tellsRefusals: random.chance(0.5),
+    writesEvents: random.chance(0.5),
     tenants: random.pick([0, 1, 1, 1, 2]),
     quotaMs: random.pick([20, 20, 200, 1_500]),
     knativeGoneAt: random.chance(0.12) ? random.between(5, 150) : undefined,

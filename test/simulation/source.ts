@@ -1,10 +1,27 @@
-import { LABEL, SOURCE_EVENT } from '../../functions/domain/names.ts';
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { parseApiServerSource } from '../cluster/eventing/manifests.ts';
+import { CHANGES, streamsOf } from '../cluster/eventing/source.ts';
+import { sourceAttributes } from '../cluster/eventing/sourceevent.ts';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { Event } from './broker.ts';
+import { selects } from './model/selectors.ts';
 import type { Change, Store } from './model/store.ts';
+import { eventOf } from './model/watches.ts';
 
-type Verb = keyof typeof SOURCE_EVENT;
+const manifest = parse(
+  readFileSync(new URL('../../sources/apiserversource.yaml', import.meta.url), 'utf8'),
+) as {
+  metadata: object;
+};
+const SOURCE = parseApiServerSource({
+  ...manifest,
+  metadata: { ...manifest.metadata, namespace: SYSTEM_NAMESPACE },
+});
+const STREAMS = streamsOf(SOURCE, []).map((stream) => ({
+  stream,
+  selects: selects(stream.type.kind, stream.where),
+}));
 
 /** The adapter of the ApiServerSource (sources/): an event for each change that it sees, none for what it missed. */
 export class Source {
@@ -17,42 +34,20 @@ export class Source {
     store.onChange((change) => this.#see(change));
   }
 
-  #see({ type, kind, before, object }: Change): void {
+  #see(change: Change): void {
     if (this.isDown) return;
-    const verb =
-      kind === RESOURCE_QUOTAS.kind
-        ? selectedVerb(before, type === 'DELETED' ? undefined : object)
-        : VERB[type];
-    if (verb === undefined || ![RESOURCE_QUOTAS, MIGRATIONS, VMMRQS].some((watched) => watched.kind === kind))
-      return;
-    const { name, namespace = '' } = object.metadata;
+    const watched = STREAMS.find(({ stream }) => stream.type.kind === change.kind);
+    const seen = watched === undefined ? undefined : eventOf(change, watched.selects);
+    const type = CHANGES[seen?.type ?? ''];
+    if (watched === undefined || seen === undefined || type === undefined) return;
+    const { stream } = watched;
+    const { object } = seen;
     this.#sent += 1;
-    const id = `source-${String(this.#sent)}`;
-    const attributes = {
-      specversion: '1.0',
-      id,
-      type: SOURCE_EVENT[verb],
-      source: 'https://model',
-      kind,
-      name,
-      namespace,
+    const event = {
+      id: `source-${String(this.#sent)}`,
+      ...sourceAttributes(SOURCE, 'https://model', { change: type, stream, object }),
       data: object,
     };
-    this.#publish(attributes as unknown as Event);
+    this.#publish(event as unknown as Event);
   }
-}
-
-const VERB: Readonly<Record<Change['type'], Verb>> = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' };
-
-const isSelected = (quota: KubernetesObject | undefined): boolean =>
-  quota?.metadata.labels?.[LABEL.raised] === 'true';
-
-/** With a selector: what begins to match is added, what matches no more is deleted (facts/knative.md §0). */
-function selectedVerb(
-  before: KubernetesObject | undefined,
-  now: KubernetesObject | undefined,
-): Verb | undefined {
-  const [was, is] = [isSelected(before), isSelected(now)];
-  if (was) return is ? 'update' : 'delete';
-  return is ? 'add' : undefined;
 }

@@ -13,6 +13,7 @@ import { DISTURBANCES, DISTURBING } from './disturbances.ts';
 import { Faults, type Strike } from './faults.ts';
 import { Functions } from './functions.ts';
 import { Guard } from './guard.ts';
+import { startKubeVirt } from './kubevirt.ts';
 import { Life } from './life.ts';
 import { ApiServer } from './model/api-server.ts';
 import type { Cache } from './model/cache.ts';
@@ -41,7 +42,6 @@ import { Tenant } from './tenants.ts';
 import { Time } from './time.ts';
 import { changeText } from './change-text.ts';
 import { Trace } from './trace.ts';
-import { VirtController } from './virt-controller.ts';
 
 export interface WorldOptions {
   /** Exactly these faults; left out: by chance. */
@@ -70,7 +70,8 @@ export class World {
   readonly source: Source;
   readonly functions: Functions;
   readonly guards: readonly Guard[];
-  readonly virt: VirtController;
+  /** Migrations of these UIDs fail instead of succeeding. */
+  readonly failing = new Set<string>();
   readonly tenants: readonly Tenant[];
   readonly admin: Client;
   /** An admin who may override the lock. */
@@ -100,7 +101,8 @@ export class World {
     this.schedule.isCalm = scenario.isOrderly;
     let uids = 0;
     this.store = new Store({ newUid: () => `uid-${String((uids += 1))}`, now: () => time.now + this.#ahead });
-    const target = launcherPod(vmi('vm', ''), { takes: scenario.targetTakes ?? LAUNCHER });
+    const targetTakes = scenario.targetTakes ?? LAUNCHER;
+    const target = launcherPod(vmi('vm', ''), { takes: targetTakes });
     this.checker = new Checker(this.store, { time, target: podUsage(target) });
     this.#setUp();
     this.servers = this.#startServers();
@@ -151,13 +153,14 @@ export class World {
       random: this.random,
       mostMs: scenario.quotaMs,
     });
-    this.virt = new VirtController({
+    startKubeVirt({
       store: this.store,
       cluster: this.#client('kubevirt', 'system:serviceaccount:kubevirt:kubevirt-controller'),
       schedule: this.schedule,
       random: this.random,
-      targetTakes: scenario.targetTakes,
-      tellsRefusals: scenario.tellsRefusals,
+      targetTakes,
+      writesEvents: scenario.writesEvents,
+      isFailing: (uid) => this.failing.has(uid),
     });
     this.admin = this.#client('admin', 'admin');
     this.breakGlass = this.#client('break-glass', BREAK_GLASS);

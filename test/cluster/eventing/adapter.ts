@@ -5,7 +5,7 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import type { CloudEvent } from './cloudevent.ts';
 import type { ApiServerSource } from './manifests.ts';
 import { sendToSink, type Sent } from './sink.ts';
-import { selectorText, selectsAll, streamsOf, type ChangeType, type Stream } from './source.ts';
+import { CHANGES, selectorText, selectsAll, streamsOf, type Stream } from './source.ts';
 import { sourceEvent } from './sourceevent.ts';
 import { realDelay, type Delay } from './times.ts';
 
@@ -27,8 +27,6 @@ const BACKOFF_MS = { first: 800, most: 30_000 };
 
 /** How long both are there in a rolling update. Measured (facts/knative.md §0): nothing is lost, a few changes come twice. */
 const OVERLAP_MS = 500;
-
-const CHANGES: Readonly<Record<string, ChangeType>> = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' };
 
 /**
  * A stand-in for the receive adapter of an ApiServerSource (facts/knative.md §0, §1): one list and watch per resource,

@@ -63,6 +63,13 @@ export const selectsAll = (selector: LabelSelector | undefined): boolean =>
 
 export type ChangeType = 'add' | 'update' | 'delete';
 
+/** What an event of a watch is to the adapter; a bookmark is nothing. */
+export const CHANGES: Readonly<Record<string, ChangeType>> = {
+  ADDED: 'add',
+  MODIFIED: 'update',
+  DELETED: 'delete',
+};
+
 /** The path that the adapter makes the subject of: with an empty namespace for an object that has none. */
 export function subjectOf({ type }: Stream, { metadata }: KubernetesObject): string {
   return `/apis/${type.apiVersion}/namespaces/${metadata.namespace ?? ''}/${type.plural}/${metadata.name}`;

@@ -13,29 +13,40 @@ export interface Change {
 
 /** The event of one change (facts/knative.md §1.2). `server`: the API server's URL. The time is when it is made: now. */
 export function sourceEvent(source: ApiServerSource, server: string, changed: Change): CloudEvent {
-  const { change, stream, object } = changed;
+  const { stream, object } = changed;
   const { kind, apiVersion } = stream.type;
   const { name, namespace = '' } = object.metadata;
-  const isResource = source.spec.mode === 'Resource';
-  const data = isResource ? inGoOrder(object) : { kind, namespace, name, apiVersion };
+  const data = isResource(source) ? inGoOrder(object) : { kind, namespace, name, apiVersion };
+  const own = { id: randomUUID(), time: nowRfc3339Nano() };
   return {
-    attributes: {
-      specversion: '1.0',
-      id: randomUUID(),
-      type: `dev.knative.apiserver.${isResource ? 'resource' : 'ref'}.${change}`,
-      source: server,
-      subject: subjectOf(stream, object),
-      time: nowRfc3339Nano(),
-      kind,
-      apiversion: apiVersion,
-      name,
-      namespace,
-      ...source.spec.ceOverrides?.extensions,
-    },
+    attributes: { ...own, ...sourceAttributes(source, server, changed) },
     contentType: 'application/json',
     data: Buffer.from(goJson(data)),
   };
 }
+
+/** Its attributes but the id and the time. Pure. */
+export function sourceAttributes(
+  source: ApiServerSource,
+  server: string,
+  { change, stream, object }: Change,
+): Record<string, string> {
+  const { kind, apiVersion } = stream.type;
+  const { name, namespace = '' } = object.metadata;
+  return {
+    specversion: '1.0',
+    type: `dev.knative.apiserver.${isResource(source) ? 'resource' : 'ref'}.${change}`,
+    source: server,
+    subject: subjectOf(stream, object),
+    kind,
+    apiversion: apiVersion,
+    name,
+    namespace,
+    ...source.spec.ceOverrides?.extensions,
+  };
+}
+
+const isResource = ({ spec }: ApiServerSource): boolean => spec.mode === 'Resource';
 
 const GO_ESCAPES: Readonly<Record<string, string>> = {
   '<': '\\u003c',

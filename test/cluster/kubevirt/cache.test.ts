@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { systemClock } from '../../../functions/runtime/clock.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
@@ -30,7 +31,7 @@ test.each([
       stopped.abort();
     },
   } as unknown as Cluster;
-  const cache = new Cache<Pod>({ cluster, type: PODS, log: () => undefined });
+  const cache = new Cache<Pod>({ cluster, type: PODS, clock: systemClock, log: () => undefined });
   await (
     await cache.start(stopped.signal)
   ).ended;

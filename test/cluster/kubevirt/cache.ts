@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause, type Clock } from '../../../functions/runtime/clock.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import type { Cluster, ResourceType, Selection } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, ResourceType, Selection, WatchEvent } from '../../../functions/kubernetes/cluster.ts';
 import { describeError, isExpired } from '../../../functions/kubernetes/errors.ts';
 
 export interface Change<T> {
@@ -20,6 +20,7 @@ export interface CacheOptions<T extends KubernetesObject> {
   readonly cluster: Cluster;
   readonly type: ResourceType<T>;
   readonly where?: Selection;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -94,7 +95,7 @@ export class Cache<T extends KubernetesObject> {
         if (signal.aborted) return;
         if (isExpired(error)) this.#resourceVersion = '';
         this.#options.log(`${this.#options.type.plural}: watch broke off: ${describeError(error)}`);
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+        await pause(this.#options.clock, RETRY_MS, signal);
       }
     }
   }
@@ -114,11 +115,16 @@ export class Cache<T extends KubernetesObject> {
   async #watch(signal: AbortSignal): Promise<void> {
     const { cluster, type, where = {} } = this.#options;
     const from = { ...where, resourceVersion: this.#resourceVersion };
-    for await (const { type: what, object } of cluster.watch(type, from, signal)) {
-      if (what === 'DELETED') this.#remove(object);
-      else if (what !== 'BOOKMARK') this.#accept(object);
-      this.#resourceVersion = object.metadata.resourceVersion;
+    for await (const event of cluster.watch(type, from, signal)) {
+      this.see(event);
+      this.#resourceVersion = event.object.metadata.resourceVersion;
     }
+  }
+
+  /** What a watch brings. */
+  see({ type, object }: WatchEvent<T>): void {
+    if (type === 'DELETED') this.#remove(object);
+    else if (type !== 'BOOKMARK') this.#accept(object);
   }
 
   #accept(object: T): void {

@@ -1,4 +1,3 @@
-import { isNotFound } from '../../../functions/kubernetes/errors.ts';
 import { keyOf } from './cache.ts';
 import {
   conditionOf,
@@ -44,6 +43,7 @@ export class MigrationController {
       work: (key) => this.#reconcile(key),
       priority: (key) => priorityOf(world.migrations.get(key)),
       retryMs,
+      clock: world.clock,
       log: world.log,
     });
     world.migrations.onChange(({ object }) => this.#queue.add(keyOf(object)));
@@ -80,13 +80,7 @@ export class MigrationController {
     const migration = this.#world.migrations.get(key);
     if (migration === undefined) return undefined;
     const view = this.#view(migration);
-    try {
-      return await this.#apply(decideMigration(view), view);
-    } catch (error) {
-      // Somebody deleted it meanwhile: the watch says so too.
-      if (!isNotFound(error)) throw error;
-      return undefined;
-    }
+    return this.#apply(decideMigration(view), view);
   }
 
   #view(migration: Vmim): MigrationView {
@@ -102,7 +96,7 @@ export class MigrationController {
       target,
       attachment: target === undefined ? undefined : attachmentsOf(target, pods)[0],
       otherFirst: this.#world.migrations.inNamespace(namespace).some((other) => wasFirst(other, migration)),
-      now: toTime(new Date()),
+      now: toTime(this.#world.clock.now()),
     };
   }
 

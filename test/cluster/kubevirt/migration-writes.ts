@@ -160,8 +160,8 @@ export class MigrationWrites {
   async #writeTarget(pod: LauncherPod | undefined, what: TargetDecision): Promise<void> {
     if (pod === undefined) return;
     if (what === 'delete-target') return this.#deletePod(pod);
-    const { cluster, pods } = this.#world;
-    const merge = { metadata: { annotations: { [ANNOTATIONS.targetReady]: toGoTime(new Date()) } } };
+    const { cluster, clock, pods } = this.#world;
+    const merge = { metadata: { annotations: { [ANNOTATIONS.targetReady]: toGoTime(clock.now()) } } };
     pods.put((await cluster.patch(LAUNCHER_PODS, addressOf(pod), { merge })).object);
   }
 }

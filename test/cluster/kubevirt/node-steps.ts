@@ -73,7 +73,6 @@ function afterwards(state: MigrationState, launchers: readonly LauncherPod[]): V
 /** The status of a pod whose containers all run. */
 export function runningStatus({ spec, status }: LauncherPod, now: string): Record<string, unknown> {
   const kept = status?.conditions?.filter(({ type }) => !RUNNING_CONDITIONS.includes(type)) ?? [];
-  const ip = `10.8.${Math.floor(Math.random() * 256)}.${Math.floor(Math.random() * 254) + 1}`;
   const running = ({ name, image }: { name: string; image?: string }): unknown => ({
     name,
     state: { running: { startedAt: now } },
@@ -89,14 +88,15 @@ export function runningStatus({ spec, status }: LauncherPod, now: string): Recor
     phase: 'Running',
     conditions: [...kept, ...RUNNING_CONDITIONS.map((type) => podCondition(type, 'True', now))],
     hostIP: '10.9.0.1',
-    podIP: ip,
-    podIPs: [{ ip }],
+    podIP: POD_IP,
+    podIPs: [{ ip: POD_IP }],
     startTime: now,
     containerStatuses: spec.containers.map(running),
     ...(spec.initContainers === undefined ? {} : { initContainerStatuses: spec.initContainers.map(running) }),
   };
 }
 
+const POD_IP = '10.8.0.9';
 const RUNNING_CONDITIONS = ['Initialized', 'PodReadyToStartContainers', 'ContainersReady', 'Ready'];
 
 /** The status of a pod whose containers have all ended well. */
@@ -145,7 +145,7 @@ const startedGuest = ({ spec }: Vmi, now: string): Record<string, unknown> => ({
     status: 'True',
     lastTransitionTime: now,
   })),
-  interfaces: spec.networks.map(({ name }) => ({ name, ipAddress: '10.8.0.9', mac: '02:00:00:00:00:01' })),
+  interfaces: spec.networks.map(({ name }) => ({ name, ipAddress: POD_IP, mac: '02:00:00:00:00:01' })),
   migrationMethod: 'BlockMigration',
   selinuxContext: 'none',
 });

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../functions/runtime/clock.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { isNotFound } from '../../../functions/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
@@ -19,14 +20,18 @@ import { isOver, launchersOf } from './pods.ts';
 import { Queue, type Again } from './queue.ts';
 import { toTime } from './times.ts';
 import type { LauncherPod, Vmi } from './types.ts';
+import { addressOf } from './world.ts';
 
 export interface NodesOptions {
   readonly cluster: Cluster;
+  readonly clock: Clock;
   readonly pods: Cache<LauncherPod>;
   readonly vmis: Cache<Vmi>;
   /** Names; there are no Node objects. */
   readonly names: readonly string[];
   readonly timings: Timings;
+  /** Whether the migration of this UID fails when it is through; none does when left out. */
+  readonly isFailing?: (uid: string) => boolean;
   readonly log: Log;
 }
 
@@ -42,7 +47,7 @@ export class Nodes {
 
   constructor(options: NodesOptions) {
     this.#options = options;
-    this.#queue = new Queue({ workers: 10, work: (key) => this.#work(key), log: options.log });
+    this.#queue = new Queue({ workers: 10, work: (key) => this.#work(key), ...options });
     options.pods.onChange(({ type, object }) => {
       if (type !== 'deleted') this.#planPod(object);
       for (const vmi of options.vmis.inNamespace(object.metadata.namespace)) this.#planVmi(vmi);
@@ -112,8 +117,13 @@ export class Nodes {
       if (source !== undefined) await this.#patchPod(source, endedStatus(this.#now()));
       return;
     }
-    const merge = handlerPatch(step, vmi, this.#now());
+    const merge = handlerPatch(this.#resultOf(step, vmi), vmi, this.#now());
     vmis.put((await cluster.patch(FULL_VMIS, addressOf(vmi), { merge })).object);
+  }
+
+  #resultOf<T extends VmiStep>(step: T, { status }: Vmi): T | 'fail' {
+    const { isFailing = () => false } = this.#options;
+    return step === 'finish' && isFailing(status?.migrationState?.migrationUid ?? '') ? 'fail' : step;
   }
 
   /** A kubelet's DELETE, without grace. */
@@ -163,11 +173,6 @@ export class Nodes {
   }
 
   #now(): string {
-    return toTime(new Date());
+    return toTime(this.#options.clock.now());
   }
 }
-
-const addressOf = ({ metadata }: KubernetesObject): { name: string; namespace: string } => ({
-  name: metadata.name,
-  namespace: metadata.namespace ?? 'default',
-});

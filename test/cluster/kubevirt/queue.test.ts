@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../functions/runtime/clock.ts';
 import { Backoff } from './backoff.ts';
 import { Queue } from './queue.ts';
 
@@ -19,6 +20,7 @@ describe('Queue', () => {
         return undefined;
       },
       priority: (key) => priorities[key] ?? 0,
+      clock: systemClock,
       log: ignore,
     });
     for (const key of ['first', 'last', 'one', 'critical', 'two', 'active', 'one']) queue.add(key);
@@ -39,6 +41,7 @@ describe('Queue', () => {
         else done.resolve(undefined);
         return Promise.resolve(undefined);
       },
+      clock: systemClock,
       log: ignore,
     });
     queue.add('key', 1_000_000);
@@ -60,6 +63,7 @@ describe('Queue', () => {
         done.resolve(undefined);
         return Promise.resolve(undefined);
       },
+      clock: systemClock,
       log: (line) => lines.push(line),
     });
     queue.add('key');

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../functions/runtime/clock.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { Backoff } from './backoff.ts';
 import type { Log } from './cache.ts';
@@ -13,12 +14,14 @@ export interface QueueOptions {
   readonly priority?: (key: string) => number;
   /** The first delay of a key that failed, milliseconds; client-go's when left out. */
   readonly retryMs?: number | undefined;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
 interface Entry {
   readyAt: number;
-  timer?: NodeJS.Timeout;
+  /** Stops the timer. */
+  cancel?: () => void;
   /** Order of arrival. */
   readonly order: number;
 }
@@ -42,20 +45,21 @@ export class Queue {
 
   add(key: string, afterMs = 0): void {
     if (this.#stopped) return;
-    const readyAt = performance.now() + afterMs;
+    const { clock } = this.#options;
+    const readyAt = clock.elapsed() + afterMs;
     const known = this.#waiting.get(key);
     if (known !== undefined && known.readyAt <= readyAt) return;
-    clearTimeout(known?.timer);
+    known?.cancel?.();
     const entry: Entry = { readyAt, order: known?.order ?? this.#arrivals++ };
     this.#waiting.set(key, entry);
-    if (afterMs > 0) entry.timer = setTimeout(() => this.#dispatch(), afterMs);
+    if (afterMs > 0) entry.cancel = clock.after(afterMs, () => this.#dispatch());
     else this.#dispatch();
   }
 
   /** Resolves when the last key in work is done; what waits is dropped. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const { timer } of this.#waiting.values()) clearTimeout(timer);
+    for (const { cancel } of this.#waiting.values()) cancel?.();
     this.#waiting.clear();
     await Promise.all(this.#working.values());
   }
@@ -64,7 +68,7 @@ export class Queue {
     while (!this.#stopped && this.#working.size < this.#options.workers) {
       const key = this.#next();
       if (key === undefined) return;
-      clearTimeout(this.#waiting.get(key)?.timer);
+      this.#waiting.get(key)?.cancel?.();
       this.#waiting.delete(key);
       const done = this.#work(key).finally(() => {
         this.#working.delete(key);
@@ -76,7 +80,7 @@ export class Queue {
 
   #next(): string | undefined {
     // A timer may fire a fraction of a millisecond early.
-    const now = performance.now() + 1;
+    const now = this.#options.clock.elapsed() + 1;
     const ready = [...this.#waiting].filter(
       ([key, { readyAt }]) => readyAt <= now && !this.#working.has(key),
     );
@@ -94,7 +98,7 @@ export class Queue {
       if (again !== undefined) this.add(key, again.afterMs);
     } catch (error) {
       this.#options.log(`${key}: ${describeError(error)}`);
-      this.add(key, this.#backoff.next(key, performance.now()));
+      this.add(key, this.#backoff.next(key, this.#options.clock.elapsed()));
     }
   }
 }

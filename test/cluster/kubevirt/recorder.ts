@@ -1,3 +1,4 @@
+import type { Clock } from '../../../functions/runtime/clock.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { describeError, isNotFound } from '../../../functions/kubernetes/errors.ts';
@@ -14,20 +15,27 @@ export interface Happening {
   readonly message: string;
 }
 
+export interface RecorderParts {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /** Writes Events as client-go's recorder does: in order, in the background, best effort. */
 export class Recorder {
-  readonly #cluster: Cluster;
-  readonly #log: Log;
+  readonly #parts: RecorderParts;
   readonly #correlator = new Correlator();
   #last: Promise<void> = Promise.resolve();
+  #lastNanoseconds = 0n;
 
-  constructor(cluster: Cluster, log: Log) {
-    this.#cluster = cluster;
-    this.#log = log;
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
   }
 
   record(about: KubernetesObject, happening: Happening): void {
-    const correlated = this.#correlator.correlate(newEvent(about, happening), Date.now());
+    const now = this.#parts.clock.now();
+    const name = this.#eventName(about.metadata.name, now);
+    const correlated = this.#correlator.correlate(newEvent(about, happening, { name, now }), now.getTime());
     this.#last = this.#last.then(() => this.#write(correlated));
   }
 
@@ -39,41 +47,44 @@ export class Recorder {
   async #write(correlated: Correlated): Promise<void> {
     if (correlated.kind === 'drop') return;
     const { event } = correlated;
+    const { cluster, log } = this.#parts;
     try {
-      if (correlated.kind === 'create') await this.#cluster.create(RECORDED_EVENTS, event);
+      if (correlated.kind === 'create') await cluster.create(RECORDED_EVENTS, event);
       else await this.#count(event);
     } catch (error) {
-      this.#log(`event not written: ${describeError(error)}`);
+      log(`event not written: ${describeError(error)}`);
     }
   }
 
   async #count(event: NewEvent): Promise<void> {
+    const { cluster } = this.#parts;
     const { count, message, lastTimestamp } = event;
     try {
-      await this.#cluster.patch(RECORDED_EVENTS, event.metadata, {
-        merge: { count, message, lastTimestamp },
-      });
+      await cluster.patch(RECORDED_EVENTS, event.metadata, { merge: { count, message, lastTimestamp } });
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await this.#cluster.create(RECORDED_EVENTS, event);
+      await cluster.create(RECORDED_EVENTS, event);
     }
+  }
+
+  /** client-go names an event by its object and the nanosecond. */
+  #eventName(about: string, now: Date): string {
+    const nanoseconds = BigInt(now.getTime()) * 1_000_000n;
+    const last = this.#lastNanoseconds;
+    this.#lastNanoseconds = nanoseconds > last ? nanoseconds : last + 1n;
+    return `${about}.${this.#lastNanoseconds.toString(16)}`;
   }
 }
 
-let lastNanoseconds = 0n;
-
-/** client-go names an event by its object and the nanosecond. */
-function eventName(name: string): string {
-  const now = BigInt(Date.now()) * 1_000_000n;
-  lastNanoseconds = now > lastNanoseconds ? now : lastNanoseconds + 1n;
-  return `${name}.${lastNanoseconds.toString(16)}`;
-}
-
-function newEvent({ apiVersion, kind, metadata }: KubernetesObject, happening: Happening): NewEvent {
-  const now = toTime(new Date());
+function newEvent(
+  { apiVersion, kind, metadata }: KubernetesObject,
+  happening: Happening,
+  { name: eventName, now }: { name: string; now: Date },
+): NewEvent {
+  const at = toTime(now);
   const { name, namespace = 'default', uid, resourceVersion } = metadata;
   return {
-    metadata: { name: eventName(name), namespace },
+    metadata: { name: eventName, namespace },
     involvedObject: {
       ...(kind === undefined ? {} : { kind }),
       ...(apiVersion === undefined ? {} : { apiVersion }),
@@ -85,8 +96,8 @@ function newEvent({ apiVersion, kind, metadata }: KubernetesObject, happening: H
     ...happening,
     source: { component: COMPONENT },
     reportingComponent: COMPONENT,
-    firstTimestamp: now,
-    lastTimestamp: now,
+    firstTimestamp: at,
+    lastTimestamp: at,
     count: 1,
   };
 }

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../functions/runtime/clock.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import type { Following, Log } from './cache.ts';
 import { MigrationController } from './migration-controller.ts';
@@ -33,14 +34,14 @@ const NODES = ['node1', 'node2', 'node3', 'node4'];
  * facts/kubevirt.md §1–§2 in what a quota manager can see. Resolves when it has read what exists.
  */
 export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtStandIn> {
-  const { cluster, namespace = 'kubevirt', nodes = NODES, log = () => undefined } = options;
-  const world = newWorld(cluster, namespace, log);
+  const { cluster, namespace, nodes = NODES, log = () => undefined } = options;
+  const world = newWorld({ cluster, clock: systemClock, log, namespace });
   const { pods, vmis, migrations, quotas, kubevirts } = world;
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
   const actors = [
     new VmiController(world),
     new MigrationController(world, options.retryMs),
-    new Nodes({ cluster, pods, vmis, names: nodes, timings, log }),
+    new Nodes({ ...world, names: nodes, timings }),
   ];
   const watches = new AbortController();
   const stopActors = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { renderAttachmentPod } from './attachment-pod.ts';
-import { isNonRoot, renderLauncherPod } from './launcher-pod.ts';
+import { isNonRoot } from './launcher-pod.ts';
 import { conditionOf, isFinal, isRunning, newCondition, type MigrationView } from './migration-phases.ts';
 import type { MigrationWrites } from './migration-writes.ts';
 import { ANNOTATIONS, QUOTA_TEXT, REJECTED_BY_QUOTA } from './names.ts';
@@ -64,7 +64,7 @@ export class TargetPods {
       if (byQuota && conditionOf(migration, REJECTED_BY_QUOTA) === undefined) {
         const known = migration.status?.conditions ?? [];
         await this.#writes.setStatus(migration, {
-          conditions: [...known, newCondition(REJECTED_BY_QUOTA, toTime(new Date()))],
+          conditions: [...known, newCondition(REJECTED_BY_QUOTA, toTime(this.#world.clock.now()))],
         });
       }
       throw error;
@@ -75,7 +75,7 @@ export class TargetPods {
   async #createTarget(migration: Vmim, vmi: Vmi): Promise<void> {
     const configuration = configurationOf(this.#world);
     const quotas = this.#world.quotas.inNamespace(vmi.metadata.namespace);
-    const pod = renderLauncherPod({ vmi, migration, configuration, quotas });
+    const pod = this.#world.renderLauncher({ vmi, migration, configuration, quotas });
     const { metadata } = await this.#post(vmi, pod, 'Error creating pod');
     this.#world.recorder.record(migration, {
       type: 'Normal',

@@ -1,8 +1,6 @@
 import type { New } from '../../../functions/kubernetes/cluster.ts';
-import { isNotFound } from '../../../functions/kubernetes/errors.ts';
 import { renderAttachmentPod } from './attachment-pod.ts';
 import { keyOf } from './cache.ts';
-import { renderLauncherPod } from './launcher-pod.ts';
 import { ANNOTATIONS } from './names.ts';
 import { FULL_VMIS, LAUNCHER_PODS } from './objects.ts';
 import { attachmentsOf, currentOf, isOver, launchersOf } from './pods.ts';
@@ -21,13 +19,13 @@ export class VmiController {
 
   constructor(world: World) {
     this.#world = world;
-    this.#queue = new Queue({ workers: WORKERS, work: (key) => this.#reconcile(key), log: world.log });
+    this.#queue = new Queue({ workers: WORKERS, work: (key) => this.#reconcile(key), ...world });
     world.vmis.onChange(({ object }) => this.#queue.add(keyOf(object)));
-    world.pods.onChange(({ object }) => this.enqueueOwner(object));
+    world.pods.onChange(({ object }) => this.#enqueueOwner(object));
   }
 
   /** Looks at the VMI a launcher or attachment pod belongs to. */
-  enqueueOwner({ metadata }: LauncherPod): void {
+  #enqueueOwner({ metadata }: LauncherPod): void {
     const { annotations = {}, namespace = '' } = metadata;
     const name = annotations[ANNOTATIONS.domain] ?? annotations[ANNOTATIONS.ownerVmiName];
     if (name !== undefined) this.#queue.add(`${namespace}/${name}`);
@@ -39,12 +37,7 @@ export class VmiController {
 
   async #reconcile(key: string): Promise<undefined> {
     const vmi = this.#world.vmis.get(key);
-    if (vmi === undefined) return;
-    try {
-      await this.#apply(vmi, decideVmi(this.#view(vmi)));
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    if (vmi !== undefined) await this.#apply(vmi, decideVmi(this.#view(vmi)));
   }
 
   #view(vmi: Vmi): VmiView {
@@ -60,7 +53,7 @@ export class VmiController {
       leftovers: launchers.filter(isOver).flatMap((launcher) => attachmentsOf(launcher, pods)),
       quotas: this.#world.quotas.inNamespace(namespace),
       configuration: configurationOf(this.#world),
-      now: toTime(new Date()),
+      now: toTime(this.#world.clock.now()),
     };
   }
 
@@ -93,9 +86,9 @@ export class VmiController {
     const configuration = configurationOf(this.#world);
     const quotas = this.#world.quotas.inNamespace(vmi.metadata.namespace);
     try {
-      await this.#create(vmi, renderLauncherPod({ vmi, configuration, quotas }), 'pod');
+      await this.#create(vmi, this.#world.renderLauncher({ vmi, configuration, quotas }), 'pod');
     } catch (error) {
-      const merge = whenRefused(vmi, textOf(error), toTime(new Date()));
+      const merge = whenRefused(vmi, textOf(error), toTime(this.#world.clock.now()));
       if (merge !== undefined) await this.#patch(vmi, merge);
       throw error;
     }

@@ -1,8 +1,10 @@
+import type { Clock } from '../../../functions/runtime/clock.ts';
 import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/objects.ts';
-import type { Address, Cluster } from '../../../functions/kubernetes/cluster.ts';
+import type { Address, Cluster, New } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { Cache, type Log } from './cache.ts';
+import { renderLauncherPod, type LauncherOf } from './launcher-pod.ts';
 import { HOTPLUG_DISK, LABELS, LAUNCHER } from './names.ts';
 import {
   FULL_KUBEVIRTS,
@@ -18,8 +20,10 @@ import type { LauncherPod, Vmi, Vmim } from './types.ts';
 /** What the controllers and the nodes share: the API server, and what they know of it. */
 export interface World {
   readonly cluster: Cluster;
-  readonly recorder: Recorder;
+  readonly clock: Clock;
+  readonly recorder: Pick<Recorder, 'record' | 'flush'>;
   readonly log: Log;
+  readonly renderLauncher: (of: LauncherOf) => New<LauncherPod>;
   /** KubeVirt's own pods only. */
   readonly pods: Cache<LauncherPod>;
   readonly vmis: Cache<Vmi>;
@@ -28,18 +32,22 @@ export interface World {
   readonly kubevirts: Cache<FullKubeVirt>;
 }
 
-/** Nothing is read yet: start the caches. `namespace`: where the KubeVirt CR is. */
-export function newWorld(cluster: Cluster, namespace: string, log: Log): World {
+/** Nothing is read yet: start the caches. `namespace`: where the KubeVirt CR is; 'kubevirt' when left out. */
+export function newWorld({
+  namespace = 'kubevirt',
+  ...parts
+}: Pick<World, 'cluster' | 'clock' | 'log'> &
+  Partial<Pick<World, 'recorder' | 'renderLauncher'>> & { readonly namespace?: string | undefined }): World {
   const own = { labelSelector: `${LABELS.app} in (${LAUNCHER},${HOTPLUG_DISK})` };
   return {
-    cluster,
-    log,
-    recorder: new Recorder(cluster, log),
-    pods: new Cache({ cluster, type: LAUNCHER_PODS, where: own, log }),
-    vmis: new Cache({ cluster, type: FULL_VMIS, log }),
-    migrations: new Cache({ cluster, type: FULL_MIGRATIONS, log }),
-    quotas: new Cache({ cluster, type: RESOURCE_QUOTAS, log }),
-    kubevirts: new Cache({ cluster, type: FULL_KUBEVIRTS, where: { namespace }, log }),
+    recorder: new Recorder(parts),
+    renderLauncher: renderLauncherPod,
+    ...parts,
+    pods: new Cache({ ...parts, type: LAUNCHER_PODS, where: own }),
+    vmis: new Cache({ ...parts, type: FULL_VMIS }),
+    migrations: new Cache({ ...parts, type: FULL_MIGRATIONS }),
+    quotas: new Cache({ ...parts, type: RESOURCE_QUOTAS }),
+    kubevirts: new Cache({ ...parts, type: FULL_KUBEVIRTS, where: { namespace } }),
   };
 }
 

@@ -119,7 +119,7 @@ class OpenWatch {
 }
 
 /** By what it selects: an object that does not match any more is deleted, as it was before (storage/cacher). */
-function eventOf(
+export function eventOf(
   { type, before, object, revision }: Change,
   selects: Watching['selects'],
 ): WatchEvent<KubernetesObject> | undefined {
