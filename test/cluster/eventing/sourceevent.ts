@@ -25,7 +25,7 @@ export function sourceEvent(source: ApiServerSource, server: string, changed: Ch
   };
 }
 
-/** Its attributes but the id and the time. Pure. */
+/** Its attributes but the id and the time. */
 export function sourceAttributes(
   source: ApiServerSource,
   server: string,
