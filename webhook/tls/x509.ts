@@ -80,12 +80,14 @@ interface Content {
 }
 
 function certificate({ subject, publicKey, validity, extensions }: Content, signer: KeyObject): string {
+  // Copies: of node:crypto's own dates the library says under Jest that they are none (another realm's Date).
+  const [notBefore, notAfter] = [new Date(validity.notBefore), new Date(validity.notAfter)];
   const tbsCertificate = new asn1.TBSCertificate({
     version: asn1.Version.v3,
     serialNumber: serialNumber(),
     signature: ECDSA_WITH_SHA256,
     issuer: commonName(AUTHORITY_NAME),
-    validity: new asn1.Validity(validity),
+    validity: new asn1.Validity({ notBefore, notAfter }),
     subject: commonName(subject),
     subjectPublicKeyInfo: AsnConvert.parse(spkiOf(publicKey), asn1.SubjectPublicKeyInfo),
     extensions: new asn1.Extensions(extensions),
