@@ -80,7 +80,7 @@ async function checkOut(ref: string): Promise<TemporaryFolder> {
     await run('git', ['archive', '--output', archive, `${ref}^{commit}`], { cwd: HERE });
     await run('tar', ['-xf', archive, '-C', folder.path]);
     symlinkSync(join(HERE, 'node_modules'), join(folder.path, 'node_modules'));
-    await run(process.execPath, ['hack/build.ts'], { cwd: folder.path });
+    await run('npm', ['run', '--silent', 'build'], { cwd: folder.path });
     return folder;
   } catch (error) {
     folder.remove();
