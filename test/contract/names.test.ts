@@ -70,7 +70,7 @@ describe('webhook/observability/metric-names.ts ⇄ docs', () => {
 });
 
 describe('no name is dead', () => {
-  const code = ['functions', 'webhook', 'local'].flatMap(sourcesIn).map(read).join('\n');
+  const code = ['functions', 'webhook', 'hack', 'test/cluster'].flatMap(sourcesIn).map(read).join('\n');
 
   test.each([
     // The policies are the API server's to use: test/contract/policies.test.ts.
