@@ -58,13 +58,13 @@ export default defineConfig(
     rules: {
       'no-restricted-imports': [
         'error',
-        { paths: [CLIENT_NODE, { ...CLOUDEVENTS, allowTypeImports: true }, EXPRESS] },
+        { paths: [CLIENT_NODE, { ...CLOUDEVENTS, allowTypeImports: true }, EXPRESS, PROM_CLIENT] },
       ],
     },
   },
   {
     files: ['functions/eventing/**/*.ts', 'functions/host/**/*.test.ts'],
-    rules: { 'no-restricted-imports': ['error', { paths: [CLIENT_NODE, EXPRESS] }] },
+    rules: { 'no-restricted-imports': ['error', { paths: [CLIENT_NODE, EXPRESS, PROM_CLIENT] }] },
   },
   {
     files: ['webhook/**/*.ts'],

@@ -1,4 +1,7 @@
-/** `npm version` runs it: what CHANGELOG.md has under Unreleased becomes the entry of package.json's new version. */
+/**
+ * `npm version` runs it: what CHANGELOG.md has under Unreleased becomes the entry of package.json's new version. First with
+ * `--check`, which only looks whether there is something.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const HEADING = '## Unreleased\n';
@@ -7,9 +10,10 @@ const changelog = readFileSync('CHANGELOG.md', 'utf8');
 const [, after = ''] = changelog.split(HEADING);
 if (after.split(/^## /m)[0].trim() === '') {
   console.error(
-    "CHANGELOG.md has nothing under '## Unreleased'. Undo: git restore package.json package-lock.json",
+    "CHANGELOG.md has nothing under '## Unreleased': say there what users of the version notice.",
   );
   process.exit(1);
 }
+if (process.argv[2] === '--check') process.exit(0);
 const today = new Date().toISOString().slice(0, 10);
 writeFileSync('CHANGELOG.md', changelog.replace(HEADING, `${HEADING}\n## ${version} (${today})\n`));

@@ -16,5 +16,5 @@ npm run --silent build
 npm pack --silent --pack-destination "$out"
 npm run --silent sbom >"$out/sbom.cdx.json"
 cd "$out"
-find * -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum >SHA256SUMS
+find . -type f ! -name SHA256SUMS -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum >SHA256SUMS
 echo "$out"

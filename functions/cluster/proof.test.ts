@@ -15,7 +15,7 @@ const refusing = (status: Status): Cluster =>
 const cause = { reason: WEBHOOK.locked, message: 'token-1' };
 const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', details: { causes: [cause] } };
 
-/** As the API server writes it (seen in policy-namespaces.test.ts): who refused is in the texts only. */
+/** As the API server writes it (seen in policies/namespaces.test.ts): who refused is in the texts only. */
 const refusal =
   `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
   `${PROOF_WORDS}token-1`;

@@ -17,7 +17,7 @@ const PROBES = { docker: [['buildx', 'version'], ['info']], podman: [['info']], 
 
 function whyNot(engine) {
   for (const args of PROBES[engine]) {
-    const { error, status, stderr } = spawnSync(engine, args, { encoding: 'utf8' });
+    const { error, status, stderr } = spawnSync(engine, args, { encoding: 'utf8', timeout: 10_000 });
     if (error) return error.code === 'ENOENT' ? 'not installed' : error.message;
     if (status !== 0) return stderr.trim().split('\n')[0];
   }

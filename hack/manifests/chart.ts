@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from '../../test/cluster/controlplane/kustomize.ts';
-import { PLACEHOLDER } from './image.ts';
+import { PLACEHOLDER } from '../../test/cluster/image.ts';
 
 export interface ChartOptions {
   /** The rendered manifests, with the placeholder for the image. */

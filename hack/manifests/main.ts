@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import { NoImage, parseImage } from './image.ts';
-import { COMPONENTS, OVERLAYS } from './overlay.ts';
+import { NoImage, parseImage } from '../../test/cluster/image.ts';
+import { COMPONENTS, OVERLAYS } from '../../test/cluster/overlay.ts';
 import { writeInstallation } from './write.ts';
 
 const USAGE = `IMAGE=registry.example/mtq:0.1.0 npm run manifests -- [--overlay NAME] [--with NAME]... [--out FOLDER]

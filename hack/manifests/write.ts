@@ -1,8 +1,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { chartOf } from './chart.ts';
-import { PLACEHOLDER, textOf, type Image } from './image.ts';
-import { renderInstallation, type Installation } from './overlay.ts';
+import { PLACEHOLDER, textOf, type Image } from '../../test/cluster/image.ts';
+import { renderInstallation, type Installation } from '../../test/cluster/overlay.ts';
 
 export interface Wanted extends Installation {
   readonly image: Image;

@@ -14,7 +14,7 @@ import { guardAccount, guardAddress, guardDeployment, startGuard } from './guard
 import { install } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
 import { startKubeVirt, type KubeVirtOptions } from './kubevirt/start.ts';
-import type { Component } from '../../hack/manifests/overlay.ts';
+import type { Component } from './overlay.ts';
 import { policiesInForce } from './policies-in-force.ts';
 import { renderWall, type Wall } from './walls.ts';
 

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from './controlplane/kustomize.ts';
-import { renderInstallation, type Component } from '../../hack/manifests/overlay.ts';
+import { renderInstallation, type Component } from './overlay.ts';
 
 /** Each way to install, and its overlay: what stands between a raised quota and everybody else. */
 const OVERLAY = {

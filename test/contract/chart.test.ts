@@ -3,8 +3,8 @@ import { parse } from 'yaml';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from '../cluster/controlplane/kustomize.ts';
 import { chartOf } from '../../hack/manifests/chart.ts';
-import { parseImage } from '../../hack/manifests/image.ts';
-import { renderInstallation } from '../../hack/manifests/overlay.ts';
+import { parseImage } from '../cluster/image.ts';
+import { renderInstallation } from '../cluster/overlay.ts';
 
 const IMAGE = 'registry.example/mtq:0.1.0';
 const ACTION = /\{\{-? ?(.*?) ?\}\}/gs;

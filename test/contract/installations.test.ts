@@ -8,7 +8,7 @@ import { readGuardSettings, readSettings } from '../../functions/runtime/setting
 import { STEPS } from '../../functions/steps.ts';
 import { objectsOf, render } from '../cluster/controlplane/kustomize.ts';
 import { knativeObjects } from '../cluster/eventing/manifests.ts';
-import { parseImage, PLACEHOLDER } from '../../hack/manifests/image.ts';
+import { parseImage, PLACEHOLDER } from '../cluster/image.ts';
 import {
   componentFolders,
   COMPONENTS,
@@ -16,7 +16,7 @@ import {
   renderInstallation,
   type Component,
   type Overlay,
-} from '../../hack/manifests/overlay.ts';
+} from '../cluster/overlay.ts';
 import { OLDEST } from '../../webhook/observability/compatibility.ts';
 import { CERTIFICATES_SECRET } from '../../webhook/tls/certificates.ts';
 import { SERVING_NAMES } from '../../webhook/tls/renewal.ts';

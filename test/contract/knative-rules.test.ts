@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from '../cluster/controlplane/kustomize.ts';
-import { parseImage } from '../../hack/manifests/image.ts';
-import { renderInstallation } from '../../hack/manifests/overlay.ts';
+import { parseImage } from '../cluster/image.ts';
+import { renderInstallation } from '../cluster/overlay.ts';
 import { knativeProblems } from './knative-rules.ts';
 
 let text: string;

@@ -3,7 +3,7 @@ import { EventPolicy } from '@kubernetes-models/knative/eventing.knative.dev/v1a
 import { Service } from '@kubernetes-models/knative/serving.knative.dev/v1';
 import { ApiServerSource } from '@kubernetes-models/knative/sources.knative.dev/v1';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { parseImage } from '../../hack/manifests/image.ts';
+import { parseImage } from '../cluster/image.ts';
 import * as stand from '../cluster/eventing/manifests.ts';
 import { parseDuration } from '../cluster/eventing/times.ts';
 

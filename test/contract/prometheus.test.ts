@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from '../cluster/controlplane/kustomize.ts';
-import { OVERLAYS, renderInstallation, type Overlay } from '../../hack/manifests/overlay.ts';
+import { OVERLAYS, renderInstallation, type Overlay } from '../cluster/overlay.ts';
 import { METRIC } from '../../webhook/observability/metric-names.ts';
 
 /** As far as we use them (prometheus-operator.dev/docs/api-reference); its CRDs cannot be had here. */

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
 /** What may not be real in a cluster, and what the suite then does itself or does not look at. */
-export const STAND_INS = {
+const STAND_INS = {
   /** No virt-api: the suite adds to a migration and a VMI what its webhooks would. */
   kubevirt: 'KubeVirt',
   /** No Knative: nobody says that a Broker, a Trigger, a source or a Service is ready. */

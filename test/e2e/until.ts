@@ -8,7 +8,7 @@ export interface Wait {
 }
 
 /** Thrown with what is still missing. */
-export class NotInTime extends Error {
+class NotInTime extends Error {
   override readonly name = 'NotInTime';
 }
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { findSeeds } from './killing-seeds.ts';
+import { findSeeds, storeSeeds } from './killing-seeds.ts';
 import { mutate, mutationNamed } from './mutate.ts';
 import { simulate, type Summary } from './pool.ts';
 import { failureText, hitsTable } from './report.ts';
@@ -20,7 +20,11 @@ async function main(): Promise<number> {
   const [count, from] = [Number(values.runs), Number(values.seed)];
   if (!Number.isSafeInteger(count) || !Number.isSafeInteger(from) || count < 1) throw new Error(USAGE);
   const { mutation } = values;
-  if (values['find-seeds']) return (await findSeeds(say)).length;
+  if (values['find-seeds']) {
+    const found = await findSeeds(say);
+    storeSeeds(found);
+    return found.missing.length;
+  }
   if (mutation !== undefined) mutationNamed(mutation);
   if (values.trace) return showOne(from, mutation);
   const started = performance.now();

@@ -3,7 +3,7 @@ import type * as kept from './kept.ts';
 import { importOutside } from './outside.ts';
 
 /**
- * A control plane with nothing on it, for a test file that breaks none of its processes: the worker keeps it for the next
+ * A control plane with nothing on it, for a test file that leaves its processes running: the worker keeps it for the next
  * file. Its `stop` gives it back. The users are those of kept.ts.
  */
 export async function freshControlPlane(): Promise<ControlPlane> {

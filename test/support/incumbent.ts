@@ -53,16 +53,17 @@ export function tableProblems(rows: readonly Row[]): string[] {
     : [`the rows are ${found.join(' ')}, not F1 to F${String(FAILURES)}`, ...unnamed];
 }
 
-/** Every quoted text of a source file. */
-const QUOTED = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g;
+const QUOTED = String.raw`'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|\x60((?:[^\x60\\]|\\.)*)\x60`;
+/** Every title: a call's first argument, a row's first cell, a table's key. */
+const TITLES = new RegExp(String.raw`(?<=[([]\s*)(?:${QUOTED})|(?:${QUOTED})(?=:\s)`, 'g');
 /** What Jest, or a template, puts in at its place. */
 const PLACEHOLDER = /%[sdipjo]|\$\{[^}]*\}|\$[a-zA-Z.]+/;
 /** A title that says less by itself ("%s") is found by nothing but its row. */
-const LEAST_LETTERS = 8;
+const MIN_LETTERS = 8;
 
 /** Whether the source of a file of tests has a title for each part of this name, rows of tables and templates included. */
 export function hasTest(source: string, name: string): boolean {
-  const titles = [...source.matchAll(QUOTED)].map(([, one, two, three]) => one ?? two ?? three ?? '');
+  const titles = [...source.matchAll(TITLES)].map(([, ...quoted]) => quoted.join(''));
   const plain = new Set(titles.map((title) => title.replaceAll(/\\(.)/g, '$1')));
   const patterns = titles.filter((title) => PLACEHOLDER.test(title)).flatMap(patternOf);
   return name.split(' › ').every((part) => plain.has(part) || patterns.some((pattern) => pattern.test(part)));
@@ -70,7 +71,7 @@ export function hasTest(source: string, name: string): boolean {
 
 function patternOf(title: string): RegExp[] {
   const pieces = title.split(new RegExp(PLACEHOLDER, 'g'));
-  if (pieces.join('').length < LEAST_LETTERS) return [];
+  if (pieces.join('').length < MIN_LETTERS) return [];
   return [new RegExp(`^${pieces.map(escaped).join('.+')}$`)];
 }
 

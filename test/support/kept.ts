@@ -1,16 +1,22 @@
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Namespace } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { quotaControllerReady } from '../cluster/controlplane/ready.ts';
 import { startControlPlane, type ControlPlane, type User } from '../cluster/controlplane/start.ts';
+import { readSettled, restoreStored, type Stored } from '../cluster/controlplane/stored.ts';
 import { policiesInForce } from '../cluster/policies-in-force.ts';
-import { readStored, restoreStored, type Stored } from '../cluster/controlplane/stored.ts';
 
 /*
- * Control planes that outlive a test file: starting one takes four seconds of two cores, emptying one a few milliseconds.
- * Loaded outside Jest's sandbox (outside.ts), so there is one of this module for each worker.
+ * Control planes that outlive a test file (docs/adr/0024). Loaded outside Jest's sandbox (outside.ts), so there is one of
+ * this module for each worker.
  */
 
-/** Everyone whom some test file is; a control plane knows its users from its start. */
+/** The users of all test files: a control plane knows its users from its start. */
 export const USERS: readonly User[] = [
   { name: 'editor', groups: ['editors'] },
   { name: 'repairer', groups: ['repairers'] },
@@ -25,16 +31,23 @@ interface Kept {
   readonly end: () => Promise<void>;
   /** What etcd held when it had just started. */
   readonly pristine: Stored;
-  /** Resolves when it is as it was; false: a test file that failed has left one of its processes dead. */
-  isEmptied: Promise<boolean>;
+  /** Resolves when it is as it was and works; false: one of its processes is dead. undefined: a test file has it. */
+  isEmptied: Promise<boolean> | undefined;
 }
+
+const WITHIN_MS = 30_000;
+/** One that still waits for a finalizer then will wait for ever. */
+const TERMINATING_MS = 3_000;
+const LOOK_EVERY_MS = 50;
 
 const free: Kept[] = [];
 
 /** A control plane as `startControlPlane` starts it. Its `stop` gives it back. */
 export async function borrowControlPlane(): Promise<ControlPlane> {
   for (let kept = free.pop(); kept !== undefined; kept = free.pop()) {
-    if (await kept.isEmptied) return kept.controlPlane;
+    const isEmptied = await kept.isEmptied;
+    kept.isEmptied = undefined;
+    if (isEmptied === true) return kept.controlPlane;
     await kept.end();
   }
   return start();
@@ -46,10 +59,11 @@ async function start(): Promise<ControlPlane> {
   const kept: Kept = {
     controlPlane,
     end: controlPlane.stop.bind(controlPlane),
-    pristine: await readStored(socketOf(controlPlane)),
-    isEmptied: Promise.resolve(true),
+    pristine: await readSettled(socketOf(controlPlane)),
+    isEmptied: undefined,
   };
   controlPlane.stop = () => {
+    if (kept.isEmptied !== undefined) return Promise.resolve();
     kept.isEmptied = isEmptied(kept);
     free.push(kept);
     return Promise.resolve();
@@ -58,17 +72,29 @@ async function start(): Promise<ControlPlane> {
 }
 
 async function isEmptied({ controlPlane, pristine }: Kept): Promise<boolean> {
+  const { adminKubeconfig } = controlPlane;
   try {
     controlPlane.resumeControllerManager();
+    await untilNoneTerminates(connect(adminKubeconfig));
     await restoreStored(socketOf(controlPlane), pristine);
     // Up to a second longer the API server goes by the policies that are gone.
-    const untilPoliciesAreGone = await policiesInForce(connect(controlPlane.adminKubeconfig));
+    const untilPoliciesAreGone = await policiesInForce(connect(adminKubeconfig));
     await untilPoliciesAreGone();
+    await quotaControllerReady(adminKubeconfig, AbortSignal.timeout(WITHIN_MS));
     truncateSync(controlPlane.auditLog);
     return true;
-  } catch {
+  } catch (error) {
+    process.stderr.write(`a control plane is not used again: ${describeError(error)}\n`);
     return false;
   }
+}
+
+/** The namespace controller deletes by the namespace's name, and the next file may make one of that name. */
+async function untilNoneTerminates(admin: Cluster): Promise<void> {
+  const until = performance.now() + TERMINATING_MS;
+  const isTerminating = ({ metadata }: Namespace): boolean => metadata.deletionTimestamp !== undefined;
+  while ((await admin.list(NAMESPACES, {})).items.some(isTerminating) && performance.now() < until)
+    await delay(LOOK_EVERY_MS);
 }
 
 const socketOf = ({ folder }: ControlPlane): string => join(folder, 'etcd.sock');

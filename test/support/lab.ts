@@ -61,7 +61,7 @@ export interface SourceEvent {
 /** A short migration, and no wait for caches that one API server does not have. */
 const DEFAULTS = { timings: { migrationMs: 200 }, env: { SETTLE_MS: '0' } };
 
-/** Where no `controlPlane` is asked for, on the worker's own (kept.ts): of a test that breaks none of its processes. */
+/** Where no `controlPlane` is asked for, on the worker's own (kept.ts): for a test that leaves its processes running. */
 export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> {
   const lines = new Recorded<Line>((line) => JSON.stringify(line));
   const hops = new Recorded<Hop>((hop) => JSON.stringify(hop));

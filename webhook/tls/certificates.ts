@@ -30,7 +30,7 @@ export interface ServingCertificate extends KeyPair {
 }
 
 /** The Secret holds something that we may neither use nor change. */
-export class UnusableCertificate extends Error {
+class UnusableCertificate extends Error {
   override readonly name = 'UnusableCertificate';
 }
 

@@ -3,7 +3,7 @@ import type { RaisePolicy, ResourceQuota, Vmmrq } from '../objects.ts';
 import { parseQuantity, storableOf, type Amount } from '../quantity.ts';
 
 /** What a VMMRQ that says nothing asks for: what is not raised cannot be taken by others. */
-export const DEFAULT_POLICY: RaisePolicy = 'Exact';
+const DEFAULT_POLICY: RaisePolicy = 'Exact';
 
 /** What the VMMRQs of a namespace give together for one key of one quota. */
 export interface Allowance {

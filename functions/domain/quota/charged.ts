@@ -43,7 +43,7 @@ const FORMS = [COMPUTE, HUGEPAGES, EXTENDED, DEVICE_CLASS];
  * Sums lists of quantities under canonical keys. An amount that is negative or no quantity counts as nothing: the CRD
  * refuses such a one, but those of the incumbent may be stored.
  */
-export const sumAmounts = (lists: readonly AmountList[]): Amounts => sumOf(lists.map(amountsOf));
+const sumAmounts = (lists: readonly AmountList[]): Amounts => sumOf(lists.map(amountsOf));
 
 /** What several pods, say, are charged together. */
 export function sumOf(lists: readonly Amounts[]): Amounts {

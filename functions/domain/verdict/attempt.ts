@@ -22,7 +22,7 @@ const attemptSchema = z.looseObject({
 /** The content of the last-attempt annotation, written by unlock. */
 export type Attempt = z.infer<typeof attemptSchema>;
 
-export const BACK_OFF = { firstMs: 15_000, mostMs: 600_000 } as const;
+const BACK_OFF = { firstMs: 15_000, mostMs: 600_000 } as const;
 /** I7: at most this long locked in any WINDOW_MS while attempts fail. */
 export const LOCK_BUDGET_MS = 60_000;
 export const WINDOW_MS = 600_000;

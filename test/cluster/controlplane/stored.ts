@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** What etcd stores, by key; both base64, as its JSON gateway has them. */
 export type Stored = ReadonlyMap<string, string>;
@@ -12,6 +13,8 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const ALL = { key: base64('/registry/'), range_end: base64('/registry0') };
 /** Of one transaction (etcd's --max-txn-ops). */
 const MAX_OPERATIONS = 128;
+const SETTLED_MS = 200;
+const WITHIN_MS = 30_000;
 
 /**
  * The control plane's own, which changes all the time and which it would miss: identities, counters, the accounts that
@@ -24,28 +27,41 @@ const OWN = [
 ];
 
 /** Reads everything that is stored but the control plane's own. `socket`: the path of etcd's. */
-export async function readStored(socket: string): Promise<Stored> {
+async function readStored(socket: string): Promise<Stored> {
   const { kvs = [] } = (await call(socket, 'range', ALL)) as RangeAnswer;
   return new Map(kvs.filter(({ key }) => !isOwn(key)).map(({ key, value = '' }) => [key, value]));
 }
 
+/** Reads the same once nothing changes any more: controllers go on for a moment after the API server is ready. */
+export async function readSettled(socket: string): Promise<Stored> {
+  const until = performance.now() + WITHIN_MS;
+  let before = await readStored(socket);
+  while (performance.now() < until) {
+    await delay(SETTLED_MS);
+    const now = await readStored(socket);
+    if (operationsFrom(now, before).length === 0) return now;
+    before = now;
+  }
+  throw new Error(`what etcd stores still changes after ${String(WITHIN_MS)} ms`);
+}
+
 /**
- * Stores what was stored then and nothing else, behind the API server's back: no finalizer, webhook or policy has a say.
- * Its caches and the controllers hear of each change as of any other. Resolves to the names of the kinds that changed.
+ * Stores what was stored then and nothing else, behind the API server's back: finalizers, webhooks and policies are not
+ * asked. The API server's caches and the controllers get each change as any other. Rejects where controllers write for ever.
  */
-export async function restoreStored(socket: string, wanted: Stored): Promise<ReadonlySet<string>> {
-  const changed = new Set<string>();
+export async function restoreStored(socket: string, wanted: Stored): Promise<void> {
+  const until = performance.now() + WITHIN_MS;
   // A controller may answer one deletion with a write: again, until nothing is left to do.
-  for (;;) {
+  while (performance.now() < until) {
     const now = await readStored(socket);
     const operations = operationsFrom(now, wanted);
-    if (operations.length === 0) return changed;
-    for (const { key } of operations) changed.add(kindOf(key));
+    if (operations.length === 0) return;
     for (let first = 0; first < operations.length; first += MAX_OPERATIONS) {
       const success = operations.slice(first, first + MAX_OPERATIONS).map(({ operation }) => operation);
       await call(socket, 'txn', { success });
     }
   }
+  throw new Error(`etcd is not as it was after ${String(WITHIN_MS)} ms`);
 }
 
 interface Operation {

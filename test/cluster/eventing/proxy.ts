@@ -7,7 +7,7 @@ export interface Upstream {
 }
 
 /** Instead of a status: nobody waits for the answer any more. */
-export const GAVE_UP = 0;
+const GAVE_UP = 0;
 
 /**
  * Hands a request to a process and its answer back, headers and body untouched. Resolves to the status when the answer

@@ -1,5 +1,5 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { INVARIANTS } from '../../simulation/checker/invariant.ts';
@@ -153,3 +153,27 @@ function withoutFences(markdown: string): string {
 function withoutCode(markdown: string): string {
   return withoutFences(markdown).replace(/`[^`\n]*`/g, '');
 }
+
+describe('files', () => {
+  // A table of made-up names.
+  const CITING = OURS.filter(({ file }) => file !== 'test/contract/static/incumbent.test.ts');
+  const NAMES = new Set(globSync('test/**/*.test.ts', { cwd: ROOT }).map((file) => basename(file)));
+
+  test('each path from the top of the repository that is mentioned is there', () => {
+    const found = problems(
+      CITING,
+      /(?<![\w./@-])((?:functions|webhook|hack|test|config|sources|docs)\/[\w./-]*\w\.(?:ts|mjs|js|md|yaml|json|sh))\b/g,
+      ([path = '']) => (existsSync(join(ROOT, path)) ? undefined : 'not there'),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('each file of tests that is mentioned is there', () => {
+    const found = problems(CITING, /(?<![\w.*])(\w[\w.-]*\.test\.ts)\b/g, ([name = '']) =>
+      NAMES.has(name) || globSync(`{functions,webhook,hack}/**/${name}`, { cwd: ROOT }).length > 0
+        ? undefined
+        : 'not there',
+    );
+    expect(found).toEqual([]);
+  });
+});

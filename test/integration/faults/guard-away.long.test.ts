@@ -213,7 +213,7 @@ describe('no guard at all', () => {
     await second.stop(0);
     await lab.cluster.killGuard();
 
-    // The policies answer before anybody is asked; with the webhooks alone it would be a 500 (walls.test.ts).
+    // The policies answer before anybody is asked; with the webhooks alone it would be a 500 (policies/walls.long.test.ts).
     const refused = { code: 403, body: { reason: 'Forbidden' } };
     expect(await send('tenant', createPod(tenant.name))).toMatchObject(refused);
     expect(await send('tenant', createPod(free.name))).toMatchObject({ code: 201 });

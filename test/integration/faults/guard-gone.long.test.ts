@@ -35,7 +35,7 @@ beforeAll(async () => {
   proxy = await startFaultyProxy(() => lab.cluster.guard().signal('SIGKILL'));
   const reroute = (account: string, kubeconfig: string): string =>
     account === SERVICE_ACCOUNT.guard ? proxy.reroute(account, kubeconfig) : kubeconfig;
-  // What a dead guard leaves is a proof that fails; the policies alone need none (no-proof-policies.test.ts).
+  // What a dead guard leaves is a proof that fails; the policies alone need none (policies/no-proof.long.test.ts).
   lab = await startLab({ wall: WITH_WEBHOOKS, env: ENV, reroute });
   lost = losses(lab);
   await unlimitMigrations(lab.admin);

@@ -7,7 +7,7 @@ import { objectsOf } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { typeOf } from '../../cluster/install.ts';
-import { COMPONENTS, OVERLAYS, renderInstallation } from '../../../hack/manifests/overlay.ts';
+import { COMPONENTS, OVERLAYS, renderInstallation } from '../../cluster/overlay.ts';
 import { apiRequests, type ApiAnswer } from '../../support/api-request.ts';
 
 /** Of others, whose CRDs cannot be had here: test/contract/installations.test.ts. */

@@ -17,7 +17,7 @@ const known = new Map<string, string>();
  * The text that a built-in kind's quantity comes back as (apimachinery, resource.Quantity.CanonicalizeBytes): the largest
  * suffix that needs no fraction, of the family it was written in. One with an exponent stays as it is.
  */
-export function canonicalQuantity(text: string): string {
+function canonicalQuantity(text: string): string {
   let canonical = known.get(text);
   if (canonical === undefined) {
     canonical = /[eE][+-]?\d/.test(text) ? text : formatAmount(parseQuantity(text), text.endsWith('i'));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { renderText } from '../../test/cluster/controlplane/kustomize.ts';
+import { renderText } from './controlplane/kustomize.ts';
 import { PLACEHOLDER, type Image } from './image.ts';
 
 const here = fileURLToPath(new URL('../..', import.meta.url));
