@@ -138,6 +138,6 @@ describe('npm version', () => {
   });
 });
 
-test('a release is tested: `npm version` runs the tests first', () => {
-  expect(scripts['preversion']).toBe('npm test');
+test('a release is tested: `npm version` runs the tests first, once the changelog says something', () => {
+  expect(scripts['preversion']).toBe('node hack/changelog.mjs --check && npm test');
 });
