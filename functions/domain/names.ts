@@ -13,13 +13,19 @@ export const FIELD_MANAGER = 'managed-tenant-quota';
 export const ANNOTATION = {
   /** Namespace: who holds it, for which migrations and quotas, until when (JSON, see lock.ts). */
   lock: 'mtq.kubevirt.io/lock',
+  /** Namespace: the lock's token alone, for CEL policies; set and removed with the lock. */
+  token: 'mtq.kubevirt.io/token',
+  /** Namespace: the same word newly set lets a user who may override take the lock off (docs/operations.md). */
+  breakGlass: 'mtq.kubevirt.io/break-glass',
+  /** ResourceQuota that is only ever asked for dry: the token of the lock that it is to prove (cluster/proof.ts). */
+  proof: 'mtq.kubevirt.io/proof',
   /** Namespace: how the last attempt ended, for the back-off (JSON, see attempt.ts). */
   lastAttempt: 'mtq.kubevirt.io/last-attempt',
-  /** ResourceQuota: what was raised and what it was before (JSON, see grant.ts). */
+  /** ResourceQuota: what status.hard was raised to, and for whom (JSON, see grant.ts). */
   grant: 'mtq.kubevirt.io/grant',
   /** ResourceQuota: the pods it is raised for, by migration and VMI, comma-separated, for CEL policies (see lock.ts). */
   migrations: 'mtq.kubevirt.io/migrations',
-  /** ResourceQuota: token of the last lock that let go of it; fences every later writer of that lock. */
+  /** ResourceQuota: token of the last lock that released it, and how that ended; fences every later writer of that lock. */
   lastRelease: 'mtq.kubevirt.io/last-release',
   /** VirtualMachineInstanceMigration: touched so that virt-controller looks again; the value says for what. */
   nudged: 'mtq.kubevirt.io/nudged',
@@ -31,7 +37,7 @@ export const ANNOTATION = {
 export const LABEL = {
   /** Namespace: the guard looks at requests in it. */
   locked: 'mtq.kubevirt.io/locked',
-  /** ResourceQuota: it may be enforced above its original. */
+  /** ResourceQuota: its status.hard may be above its spec.hard. */
   raised: 'mtq.kubevirt.io/raised',
 } as const;
 
@@ -82,12 +88,16 @@ export const EVENT = {
   namespaceLocked: 'io.kubevirt.mtq.namespace.locked',
   /** The quotas are raised: see whether the pods are there. */
   quotaRaised: 'io.kubevirt.mtq.quota.raised',
+  /** A quota controller recounted a raised quota, and undid the raise: raise again. */
+  quotaUndone: 'io.kubevirt.mtq.quota.undone',
   /** The quotas are back: unlock. */
   quotaLowered: 'io.kubevirt.mtq.quota.lowered',
   /** The namespace is free: look at whoever is left. */
   namespaceUnlocked: 'io.kubevirt.mtq.namespace.unlocked',
   /** A lock is past its time, or a grant has no lock: lower. */
   lockExpired: 'io.kubevirt.mtq.lock.expired',
+  /** A migration of the lock is final or gone: see whether the quotas are still needed. */
+  migrationEnded: 'io.kubevirt.mtq.migration.ended',
   /** Nothing happened since the quota rose: nudge, then lower. */
   lockStalled: 'io.kubevirt.mtq.lock.stalled',
   /** Look at this namespace again, an event may have been lost. */
@@ -215,6 +225,14 @@ export const REASON = {
   ended: 'Ended',
   /** The quota rose and nothing came of it. */
   raisedButNotAdmitted: 'RaisedButNotAdmitted',
+  /** A quota controller recounted the quota: what was raised is undone. */
+  undone: 'Undone',
+  /** The guard's view of the cluster did not answer in time. */
+  viewUnavailable: 'ViewUnavailable',
+  /** A quota refused it a moment ago: there was a slot, the next step decides. */
+  freshRefusal: 'FreshRefusal',
+  /** Something was charged that the raise was made for, and no pod of the lock's is seen. */
+  charged: 'Charged',
   /** The quotas are back. */
   lowered: 'Lowered',
   /** A quota of the lock is not enforced at its original yet. */
@@ -223,6 +241,24 @@ export const REASON = {
   unlocked: 'Unlocked',
 } as const;
 export type Reason = (typeof REASON)[keyof typeof REASON];
+
+/** How a lock ended, as its quotas' last-release says; the best of them counts. */
+export const LOCK_OUTCOME = {
+  /** Every pod of the lock was seen. */
+  admitted: 'admitted',
+  /** `used` rose as far as it was raised for: counts against the lock budget, and is looked at again without a back-off. */
+  charged: 'charged',
+  /** Others went first, or KubeVirt had not come to it. */
+  gaveWay: 'gaveWay',
+  /** Something of ours was away or late: no failure of the tenant's. */
+  ourFault: 'ourFault',
+  /** Nothing came of it. */
+  failed: 'failed',
+} as const;
+export type LockOutcome = (typeof LOCK_OUTCOME)[keyof typeof LOCK_OUTCOME];
+
+/** How often a token may raise a quota: once, and again after each recount that undid it. */
+export const MAX_RAISES = 5;
 
 /** Service accounts in SYSTEM_NAMESPACE, one for each process. */
 export const SERVICE_ACCOUNT = {
