@@ -104,7 +104,7 @@ export class Client implements ApiServer {
       resourceVersion: from.resourceVersion,
       timeoutSeconds: String(from.timeoutSeconds ?? 300),
     };
-    // Bookmarks come every minute or so: a watch that is silent for two is dead.
+    // Bookmarks come every minute or so (follow.ts is stricter).
     const request = { method: 'GET', path: pathOf(type, from, query), signal, silenceMs: 120_000 } as const;
     const { message, date } = await this.#transport.send(request);
     for await (const line of linesOf(message as AsyncIterable<Buffer>)) {

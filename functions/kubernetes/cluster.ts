@@ -40,6 +40,8 @@ export interface ListOptions {
    * wait up to 100 ms for its cache (k8s.io/apiserver, storage/cacher/progress).
    */
   readonly resourceVersion?: '0';
+  /** Objects in a page, at most. Left out: as many as one request may bring. */
+  readonly pageSize?: number;
 }
 
 export interface WriteOptions {

@@ -64,6 +64,11 @@ export const isRefused = (error: unknown): error is ApiError =>
 export const isExpired = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === 410;
 
+/** The resource version asked for is later than any there: the API server's storage was restored from a backup. */
+export const isFromTheFuture = (error: unknown): error is ApiError =>
+  error instanceof ApiError &&
+  (error.status.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
+
 /** One line about any thrown value, for a log or an answer. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -1,60 +1,175 @@
 import { pause, systemClock, type Clock } from '../runtime/clock.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
-import type { Cluster, ResourceType, Selection } from './cluster.ts';
+import type { Cluster, ListedType, ResourceType, Selection, WatchEvent } from './cluster.ts';
+import { isExpired, isFromTheFuture, isNotFound } from './errors.ts';
 
 export interface Follower<T> {
   /** Everything that matches, after each list: what is not in it is gone. */
   readonly onList: (objects: readonly T[]) => void;
   readonly onChange: (object: T) => void;
-  /** Deleted, or no longer selected. */
+  /** Deleted, or no longer selected; whole, whatever `type` trims. */
   readonly onGone: (object: T) => void;
-  /** The list or the watch broke; it starts again after a pause. */
+  /** The list or the watch broke; it goes on after a pause. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface Followed<T extends KubernetesObject> {
-  readonly type: ResourceType<T>;
+  /** A ListedType trims what is watched, too; an object that it keeps nothing of is gone. */
+  readonly type: ResourceType<T> | ListedType<T>;
   readonly where: Selection;
   readonly signal: AbortSignal;
   /** Left out: the machine's. */
   readonly clock?: Clock;
+  /** Lists again so often beside the watch, milliseconds: what a silent watch may cost at most. Left out: never. */
+  readonly listEveryMs?: number;
+  /** The kind may not be installed: a 404 is an empty list then. */
+  readonly isOptional?: boolean;
 }
 
-const PAUSE_MS = { first: 200, most: 10_000 };
+const PAUSE_MS = { first: 200, max: 10_000 };
+/** Bookmarks come every minute (k8s.io/apiserver, storage/cacher): a watch that is silent for longer is dead. */
+const SILENCE_MS = 75_000;
+/** A watch that lasted so long needs no pause before the next one. */
+const STEADY_MS = 5_000;
+/** When a kind that is not installed is looked for again. */
+const MISSING_MS = 30_000;
+/** Objects of a page: bounds what a list has in memory before it is trimmed. */
+const PAGE_SIZE = 500;
 
-/** Lists and watches until `signal` aborts; after any break it lists again, so that nothing is missed for good. */
+/**
+ * Lists and watches until `signal` aborts. A watch that ended is resumed from the last version seen, bookmarks included;
+ * it lists again only where the server has forgotten that version (410).
+ */
 export async function follow<T extends KubernetesObject>(
   cluster: Cluster,
-  { type, where, signal, clock = systemClock }: Followed<T>,
+  followed: Followed<T>,
   follower: Follower<T>,
 ): Promise<void> {
-  let pauseMs = PAUSE_MS.first;
-  while (!signal.aborted) {
-    try {
-      const { items, resourceVersion } = await cluster.list(type, where);
-      follower.onList(items);
-      pauseMs = PAUSE_MS.first;
-      await watchFrom(resourceVersion);
-    } catch (error) {
-      if (isAborted(signal)) return;
-      follower.onError(error);
-      await pause(clock, pauseMs, signal);
-      pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most);
-    }
+  await new Following(cluster, followed, follower).run();
+}
+
+class Following<T extends KubernetesObject> {
+  readonly #cluster: Cluster;
+  readonly #followed: Followed<T>;
+  readonly #follower: Follower<T>;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  /** The last version seen; undefined: it must list. */
+  #version: string | undefined;
+  /** Of the last list: what the watch says of no later version is in it. */
+  #listed = '';
+
+  constructor(cluster: Cluster, followed: Followed<T>, follower: Follower<T>) {
+    this.#cluster = cluster;
+    this.#followed = followed;
+    this.#follower = follower;
+    this.#clock = followed.clock ?? systemClock;
+    this.#signal = followed.signal;
   }
 
-  /** Goes on from the last version seen for as long as the server closes the watch in good order. */
-  async function watchFrom(start: string): Promise<void> {
-    let resourceVersion = start;
-    while (!signal.aborted) {
-      for await (const event of cluster.watch(type, { ...where, resourceVersion }, signal)) {
-        resourceVersion = event.object.metadata.resourceVersion;
-        if (event.type === 'DELETED') follower.onGone(event.object);
-        else if (event.type !== 'BOOKMARK') follower.onChange(event.object);
+  async run(): Promise<void> {
+    const { listEveryMs } = this.#followed;
+    await Promise.all([
+      this.#listAndWatch(),
+      ...(listEveryMs === undefined ? [] : [this.#listEvery(listEveryMs)]),
+    ]);
+  }
+
+  async #listAndWatch(): Promise<void> {
+    let pauseMs = PAUSE_MS.first;
+    while (!this.#isStopped()) {
+      const since = this.#clock.elapsed();
+      const isMissing = await this.#attempt();
+      const isSteady = this.#clock.elapsed() - since >= STEADY_MS;
+      if (isSteady) pauseMs = PAUSE_MS.first;
+      if (isMissing) await this.#pause(MISSING_MS);
+      else if (!isSteady) {
+        await this.#pause(pauseMs);
+        pauseMs = Math.min(pauseMs * 2, PAUSE_MS.max);
       }
     }
   }
+
+  /** Until the watch ends, however it does. Whether the kind is not installed. */
+  async #attempt(): Promise<boolean> {
+    try {
+      if (this.#version === undefined) await this.#list();
+      await this.#watch();
+    } catch (error) {
+      if (this.#isStopped()) return false;
+      if (isExpired(error) || isFromTheFuture(error)) this.#version = undefined;
+      else if (this.#followed.isOptional === true && isNotFound(error)) {
+        this.#version = undefined;
+        this.#follower.onList([]);
+        return true;
+      } else this.#follower.onError(error);
+    }
+    return false;
+  }
+
+  async #listEvery(everyMs: number): Promise<void> {
+    while (!this.#isStopped()) {
+      await this.#pause(everyMs);
+      // Without a version the other loop lists.
+      if (this.#isStopped() || this.#version === undefined) continue;
+      await this.#list().catch((error: unknown) => {
+        if (!this.#isStopped()) this.#follower.onError(error);
+      });
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { type, where } = this.#followed;
+    const { items, resourceVersion } = await this.#cluster.list(type, where, { pageSize: PAGE_SIZE });
+    // The watch has seen more: this list would bring back what is gone.
+    if (this.#isStopped() || (this.#version !== undefined && isLater(this.#version, resourceVersion))) return;
+    this.#version = resourceVersion;
+    this.#listed = resourceVersion;
+    this.#follower.onList(items);
+  }
+
+  /** From the last version seen, until the server ends it or says nothing for too long. */
+  async #watch(): Promise<void> {
+    const { type, where } = this.#followed;
+    const silent = new AbortController();
+    const listen = (): (() => void) => this.#clock.after(SILENCE_MS, () => silent.abort());
+    let cancel = listen();
+    const signal = AbortSignal.any([this.#signal, silent.signal]);
+    const from = { ...where, resourceVersion: this.#version ?? '' };
+    try {
+      for await (const event of this.#cluster.watch<T>({ ...type, trim: undefined }, from, signal)) {
+        if (signal.aborted) return;
+        cancel();
+        cancel = listen();
+        this.#take(event);
+      }
+    } catch (error) {
+      if (!silent.signal.aborted) throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    const { resourceVersion } = object.metadata;
+    if (isLater(resourceVersion, this.#version ?? '')) this.#version = resourceVersion;
+    if (type === 'BOOKMARK' || !isLater(resourceVersion, this.#listed)) return;
+    const { trim } = this.#followed.type;
+    const kept = trim === undefined ? object : trim(object)?.object;
+    if (type === 'DELETED' || kept === undefined) this.#follower.onGone(object);
+    else this.#follower.onChange(kept);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return pause(this.#clock, ms, this.#signal);
+  }
+
+  /** A method: an await lies between two looks at it. */
+  #isStopped(): boolean {
+    return this.#signal.aborted;
+  }
 }
 
-/** Asked anew: an await lies between this and the last look. */
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+/** Of two resource versions; they are whole numbers, and count up (Kubernetes KEP-5504). */
+const isLater = (one: string, other: string): boolean =>
+  one.length === other.length ? one > other : one.length > other.length;

@@ -47,14 +47,16 @@ interface ReadPage<T> {
 interface PageOf {
   readonly ask: () => Promise<Response>;
   readonly limit: number;
+  /** As many as are asked for where nothing is known of their size. */
+  readonly isWhole: boolean;
   readonly what: string;
 }
 
 const fewer = (limit: number): number => Math.ceil(limit / FEWER);
 
 /** After so many that took so many bytes: as many as would fill half a page, if the next ones are like them. */
-const more = (limit: number, bytes: number): number =>
-  Math.min(Math.max(limit, Math.floor((limit * PAGE_BYTES) / (2 * bytes))), limit * FEWER, PAGE);
+const more = (limit: number, bytes: number, most: number): number =>
+  Math.min(Math.max(limit, Math.floor((limit * PAGE_BYTES) / (2 * bytes))), limit * FEWER, most);
 
 /**
  * Lists of one process, in bounded memory whatever is stored: page by page, each with a limit of bytes and cut down to what is
@@ -83,12 +85,20 @@ export class Lists {
     }
   }
 
-  async #pages<T>({ ask, keep, what }: Listing<T>, options: ListOptions): Promise<ReadList<T>> {
+  async #pages<T>(
+    { ask, keep, what }: Listing<T>,
+    { pageSize = PAGE, ...first }: ListOptions,
+  ): Promise<ReadList<T>> {
     const kept = new Kept(keep, { what, most: this.#mostKept });
-    let limit = this.#first.get(what) ?? PAGE;
-    let query: Readonly<Record<string, string>> = { ...options };
+    let limit = Math.min(this.#first.get(what) ?? PAGE, pageSize);
+    let query: Readonly<Record<string, string>> = first;
     for (;;) {
-      const read = await this.#page<T>({ ask: () => ask({ ...query, limit: String(limit) }), limit, what });
+      const read = await this.#page<T>({
+        ask: () => ask({ ...query, limit: String(limit) }),
+        isWhole: limit === pageSize,
+        limit,
+        what,
+      });
       if (read === undefined) {
         if (limit === 1) throw new TooMuch(`one object of ${what} is larger than any should be`);
         limit = fewer(limit);
@@ -101,14 +111,14 @@ export class Lists {
       const { resourceVersion, continue: next = '' } = page.metadata;
       if (next === '') return { items: kept.items, resourceVersion, date };
       query = { continue: next };
-      limit = more(limit, bytes);
+      limit = more(limit, bytes, pageSize);
     }
   }
 
   /** undefined: it is more than may be read at once. */
-  async #page<T>({ ask, limit, what }: PageOf): Promise<ReadPage<T> | undefined> {
+  async #page<T>({ ask, limit, isWhole, what }: PageOf): Promise<ReadPage<T> | undefined> {
     try {
-      const read = await (limit === PAGE ? this.#beside<T>(ask) : this.#alone<T>(ask, limit));
+      const read = await (isWhole ? this.#beside<T>(ask) : this.#alone<T>(ask, limit));
       this.#first.delete(what);
       return read;
     } catch (error) {

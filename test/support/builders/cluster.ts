@@ -1,7 +1,10 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import type {
+  Address,
   Cluster,
   ListedType,
+  Read,
   ReadList,
   ResourceType,
   Selection,
@@ -18,53 +21,87 @@ export const asListed = <T extends KubernetesObject>(
 
 interface Watcher {
   readonly plural: string;
-  readonly where: Selection;
-  readonly tell: (event: WatchEvent<KubernetesObject>) => void;
+  readonly wake: () => void;
   readonly fail: (error: Error) => void;
+  readonly end: () => void;
+}
+
+/** What became of an object at this version. */
+interface Entry {
+  readonly version: number;
+  readonly plural: string;
+  readonly before: KubernetesObject | undefined;
+  /** undefined: it was deleted. */
+  readonly after: KubernetesObject | undefined;
 }
 
 /**
- * Objects that can be listed and watched, for what only watches: a selector sees an object go when it does not match any
- * more, as the real one does. Nothing else of Kubernetes is here, on purpose: what writes is tested on a real API server.
+ * Objects that can be read, listed and watched, for what only watches: a selector sees an object go when it does not match any
+ * more, and a watch goes on from the version that it names, as the real ones do. Nothing else of Kubernetes is here, on
+ * purpose: what writes is tested on a real API server.
  */
 export class WatchedCluster {
-  /** Every list and watch that was asked for. */
+  /** Every list, get and watch that was asked for. */
   readonly asked: string[] = [];
   readonly #objects = new Map<string, KubernetesObject>();
+  readonly #log: Entry[] = [];
   readonly #watchers = new Set<Watcher>();
   readonly #broken = new Map<string, Error>();
+  readonly #unlisted = new Map<string, Error>();
   readonly #waiting = new Map<string, PromiseWithResolvers<undefined>>();
+  /** Bookmarks that were sent, by plural. */
+  readonly #bookmarks = new Map<string, number>();
+  #version = 1;
+  #forgotten = 0;
 
   /** The object as it is from now on. */
   put({ plural }: ResourceType, object: KubernetesObject): void {
     const key = keyOf(plural, object);
     const before = this.#objects.get(key);
-    this.#objects.set(key, object);
-    for (const { where, tell } of this.#watching(plural)) {
-      const [was, is] = [before !== undefined && matches(before, where), matches(object, where)];
-      if (is) tell({ type: was ? 'MODIFIED' : 'ADDED', object });
-      else if (was) tell({ type: 'DELETED', object });
-    }
+    const after = this.#versioned(object);
+    this.#objects.set(key, after);
+    this.#append({ version: this.#version, plural, before, after });
   }
 
   remove({ plural }: ResourceType, object: KubernetesObject): void {
-    this.#objects.delete(keyOf(plural, object));
-    for (const { where, tell } of this.#watching(plural)) {
-      if (matches(object, where)) tell({ type: 'DELETED', object });
-    }
+    const key = keyOf(plural, object);
+    const before = this.#objects.get(key);
+    if (before === undefined) return;
+    this.#objects.delete(key);
+    this.#version += 1;
+    this.#append({ version: this.#version, plural, before, after: undefined });
   }
 
-  /** Watches of this kind break, and what is changed until `mend` nobody sees. */
+  /** Watches of this kind break, and neither a list nor a watch of it works until `mend`. */
   break({ plural }: ResourceType, error: Error): void {
     this.#broken.set(plural, error);
-    for (const watcher of this.#watching(plural)) {
-      this.#watchers.delete(watcher);
-      watcher.fail(error);
-    }
+    for (const watcher of this.#watching(plural)) watcher.fail(error);
   }
 
   mend({ plural }: ResourceType): void {
     this.#broken.delete(plural);
+    this.#unlisted.delete(plural);
+  }
+
+  /** The server closes the watches of this kind in good order. */
+  end({ plural }: ResourceType): void {
+    for (const watcher of this.#watching(plural)) watcher.end();
+  }
+
+  /** Every watch of this kind is sent where it is. */
+  bookmark({ plural }: ResourceType): void {
+    this.#bookmarks.set(plural, this.#version);
+    for (const watcher of this.#watching(plural)) watcher.wake();
+  }
+
+  /** What was before the newest version can no longer be watched from: 410. */
+  forget(): void {
+    this.#forgotten = this.#version;
+  }
+
+  /** Lists of this kind fail until `mend`; watches do not. */
+  failLists({ plural }: ResourceType, error: Error): void {
+    this.#unlisted.set(plural, error);
   }
 
   /** Resolves when somebody watches this kind from now on. */
@@ -75,11 +112,33 @@ export class WatchedCluster {
   }
 
   asCluster(): Cluster {
-    return { list: this.#list.bind(this), watch: this.#watch.bind(this) } as Partial<Cluster> as Cluster;
+    return {
+      get: this.#get.bind(this),
+      list: this.#list.bind(this),
+      watch: this.#watch.bind(this),
+    } as Partial<Cluster> as Cluster;
+  }
+
+  #versioned(object: KubernetesObject): KubernetesObject {
+    this.#version += 1;
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
+  }
+
+  #append(entry: Entry): void {
+    this.#log.push(entry);
+    for (const watcher of this.#watching(entry.plural)) watcher.wake();
   }
 
   #watching(plural: string): Watcher[] {
     return [...this.#watchers].filter((watcher) => watcher.plural === plural);
+  }
+
+  #get<T extends KubernetesObject>({ plural }: ResourceType<T>, at: Address): Promise<Read<T>> {
+    this.asked.push(`get ${plural} ${at.name}`);
+    const object = this.#objects.get(keyOf(plural, { metadata: at }));
+    const date = new Date(NOW);
+    if (object !== undefined) return Promise.resolve({ object: object as T, date });
+    return Promise.reject(new ApiError(`GET ${plural}`, { code: 404, reason: 'NotFound' }, date));
   }
 
   #list<T extends KubernetesObject>(
@@ -88,7 +147,7 @@ export class WatchedCluster {
   ): Promise<ReadList<T>> {
     const { plural } = type;
     this.asked.push(`list ${plural} ${where.labelSelector ?? ''}`.trim());
-    const error = this.#broken.get(plural);
+    const error = this.#broken.get(plural) ?? this.#unlisted.get(plural);
     if (error !== undefined) return Promise.reject(error);
     const items = [...this.#objects].filter(
       ([key, object]) => key.startsWith(`${plural}/`) && matches(object, where),
@@ -98,29 +157,32 @@ export class WatchedCluster {
         type,
         items.map(([, object]) => object as T),
       ),
-      resourceVersion: '1',
+      resourceVersion: String(this.#version),
       date: new Date(NOW),
     });
   }
 
   async *#watch<T extends KubernetesObject>(
     { plural }: ResourceType<T>,
-    { resourceVersion: _, ...where }: WatchFrom,
+    { resourceVersion, ...where }: WatchFrom,
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>> {
     this.asked.push(`watch ${plural} ${where.labelSelector ?? ''}`.trim());
-    const events: WatchEvent<KubernetesObject>[] = [];
+    const broken = this.#broken.get(plural);
+    if (broken !== undefined) throw broken;
+    if (Number(resourceVersion) < this.#forgotten) throw new ApiError('watch', { code: 410 }, new Date(NOW));
     let failure: Error | undefined;
+    let isOver = false;
     let wake = (): void => undefined;
     const watcher: Watcher = {
       plural,
-      where,
-      tell: (event) => {
-        events.push(event);
-        wake();
-      },
+      wake: () => wake(),
       fail: (error) => {
         failure = error;
+        wake();
+      },
+      end: () => {
+        isOver = true;
         wake();
       },
     };
@@ -128,12 +190,21 @@ export class WatchedCluster {
     this.#waiting.get(plural)?.resolve(undefined);
     this.#waiting.delete(plural);
     signal.addEventListener('abort', () => wake(), { once: true });
+    let [next, seen] = [0, Number(resourceVersion)];
     try {
       while (!signal.aborted) {
-        const event = events.shift();
-        if (event !== undefined) yield event as WatchEvent<T>;
-        else if (failure !== undefined) throw failure;
-        else await new Promise<void>((resolve) => (wake = resolve));
+        const entry = this.#log[next];
+        const marked = this.#bookmarks.get(plural) ?? 0;
+        if (failure !== undefined) throw failure;
+        if (isOver) return;
+        if (entry !== undefined) {
+          next += 1;
+          const event = entry.plural === plural && entry.version > seen ? eventOf(entry, where) : undefined;
+          if (event !== undefined) yield event as WatchEvent<T>;
+        } else if (marked > seen) {
+          seen = marked;
+          yield { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(marked) } } as T };
+        } else await new Promise<void>((resolve) => (wake = resolve));
       }
     } finally {
       this.#watchers.delete(watcher);
@@ -141,7 +212,21 @@ export class WatchedCluster {
   }
 }
 
-const keyOf = (plural: string, { metadata: { namespace = '', name } }: KubernetesObject): string =>
+/** What a watch with this selection is sent; undefined: nothing. */
+function eventOf(
+  { version, before, after }: Entry,
+  where: Selection,
+): WatchEvent<KubernetesObject> | undefined {
+  const was = before !== undefined && matches(before, where);
+  if (after !== undefined && matches(after, where))
+    return { type: was ? 'MODIFIED' : 'ADDED', object: after };
+  if (before === undefined || !was) return undefined;
+  // The object as it was last selected, at the version that ended that.
+  const metadata = { ...before.metadata, resourceVersion: String(version) };
+  return { type: 'DELETED', object: { ...before, metadata } };
+}
+
+const keyOf = (plural: string, { metadata: { namespace = '', name } }: { metadata: Address }): string =>
   `${plural}/${namespace}/${name}`;
 
 /** As far as we ask: one label with one text, or none. */

@@ -1,0 +1,230 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { WatchedCluster } from '../../test/support/builders/cluster.ts';
+import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
+import { named } from '../../test/support/builders/object.ts';
+import { LISTED_MIGRATIONS_TO_COME } from '../cluster/listed.ts';
+import type { Cluster } from './cluster.ts';
+import { ApiError, Unreachable } from './errors.ts';
+import { follow, type Followed } from './follow.ts';
+import { MIGRATIONS } from './resources.ts';
+
+type Kind = typeof MIGRATIONS | typeof LISTED_MIGRATIONS_TO_COME;
+
+let cluster: WatchedCluster;
+let stop: AbortController;
+let ended: Promise<void>;
+/** What the follower was called with, in order: "list mig0,mig1", "change mig0 Pending". */
+let saw: string[];
+let changed: object[];
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  cluster = new WatchedCluster();
+  stop = new AbortController();
+  [saw, changed] = [[], []];
+});
+
+afterEach(async () => {
+  stop.abort();
+  await ended;
+  expect(jest.getTimerCount()).toBe(0);
+  jest.useRealTimers();
+});
+
+async function start(
+  type: Kind = MIGRATIONS,
+  more: Pick<Followed<never>, 'listEveryMs' | 'isOptional'> = {},
+  server: Cluster = cluster.asCluster(),
+): Promise<void> {
+  ended = follow(
+    server,
+    { type, where: {}, signal: stop.signal, ...more },
+    {
+      onList: (migrations) => saw.push(`list ${migrations.map(({ metadata }) => metadata.name).join()}`),
+      onChange: (migration) => {
+        changed.push(migration);
+        saw.push(`change ${migration.metadata.name} ${migration.status?.phase ?? ''}`);
+      },
+      onGone: ({ metadata }) => saw.push(`gone ${metadata.name}`),
+      onError: (error) => saw.push(`error ${(error as Error).message}`),
+    },
+  );
+  await during(0);
+}
+
+/** What it saw, and asked for, in so many milliseconds. */
+async function during(ms: number): Promise<{ saw: string[]; asked: string[] }> {
+  const [before, asked] = [saw.length, cluster.asked.length];
+  await jest.advanceTimersByTimeAsync(ms);
+  const short = (each: string): string => each.replace(` ${MIGRATIONS.plural}`, '');
+  return { saw: saw.slice(before), asked: cluster.asked.slice(asked).map(short) };
+}
+
+test('lists once, then watches', async () => {
+  cluster.put(MIGRATIONS, aMigration());
+  await start();
+  cluster.put(MIGRATIONS, aMigration(named('mig1')));
+  cluster.put(MIGRATIONS, aMigration(inPhase('Running')));
+  cluster.remove(MIGRATIONS, aMigration());
+  await during(0);
+  expect(saw).toEqual(['list mig0', 'change mig1 Pending', 'change mig0 Running', 'gone mig0']);
+  expect(cluster.asked).toHaveLength(2);
+});
+
+describe('a watch', () => {
+  test('that is silent for 75 s is cut, and resumed without a list', async () => {
+    await start();
+    expect((await during(74_999)).asked).toEqual([]);
+    expect((await during(1)).asked).toEqual(['watch']);
+    cluster.put(MIGRATIONS, aMigration());
+    expect((await during(0)).saw).toEqual(['change mig0 Pending']);
+  });
+
+  test.each<[string, () => void]>([
+    ['bookmarks', () => cluster.bookmark(MIGRATIONS)],
+    ['events', () => cluster.put(MIGRATIONS, aMigration())],
+  ])('is kept while %s come', async (_, send) => {
+    await start();
+    for (let minute = 0; minute < 5; minute += 1) {
+      cluster.put({ ...MIGRATIONS, plural: 'others' }, aMigration());
+      send();
+      expect((await during(60_000)).asked).toEqual([]);
+    }
+  });
+
+  test.each<[string, () => void]>([
+    ['an event', () => cluster.put(MIGRATIONS, aMigration())],
+    [
+      'a bookmark',
+      () => {
+        cluster.put({ ...MIGRATIONS, plural: 'others' }, aMigration());
+        cluster.bookmark(MIGRATIONS);
+      },
+    ],
+  ])('is resumed from the last version seen: of %s', async (_, send) => {
+    await start();
+    send();
+    await during(10_000);
+    cluster.forget();
+    cluster.end(MIGRATIONS);
+    // Any earlier version would be 410, and a list.
+    expect((await during(1_000)).asked).toEqual(['watch']);
+  });
+
+  test('that ends in good order after its time is resumed at once, and nothing is seen twice', async () => {
+    await start();
+    cluster.put(MIGRATIONS, aMigration());
+    await during(60_000);
+    cluster.end(MIGRATIONS);
+    expect(await during(0)).toEqual({ saw: [], asked: ['watch'] });
+  });
+
+  test('that ends at once is not asked for again without a pause that doubles up to 10 s', async () => {
+    await start();
+    const asked: number[] = [];
+    for (let at = 0; at < 60_000; at += 100) {
+      cluster.end(MIGRATIONS);
+      if ((await during(100)).asked.length > 0) asked.push(at + 100);
+    }
+    const waits = asked.map((at, index) => at - (asked[index - 1] ?? 0));
+    expect(waits.slice(0, 3)).toEqual([200, 400, 800]);
+    expect(asked.length).toBeLessThan(12);
+    expect(waits.at(-1)).toBe(10_000);
+    expect(saw).toEqual(['list ']);
+  });
+
+  test('that breaks is resumed after a pause, without a list', async () => {
+    await start();
+    await during(60_000);
+    cluster.break(MIGRATIONS, new Unreachable('gone'));
+    cluster.mend(MIGRATIONS);
+    cluster.put(MIGRATIONS, aMigration());
+    expect(await during(200)).toEqual({
+      saw: ['error gone', 'change mig0 Pending'],
+      asked: ['watch'],
+    });
+  });
+
+  test('lists again when the server has forgotten the version, and says no error', async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    await start();
+    await during(60_000);
+    cluster.end(MIGRATIONS);
+    cluster.remove(MIGRATIONS, aMigration());
+    cluster.put(MIGRATIONS, aMigration(named('mig1')));
+    cluster.forget();
+    expect(await during(1_000)).toEqual({ saw: ['list mig1'], asked: ['watch', 'list', 'watch'] });
+  });
+
+  test('lists again when the version is of a future that a backup has undone', async () => {
+    await start();
+    const causes = [{ reason: 'ResourceVersionTooLarge' }];
+    cluster.break(MIGRATIONS, new ApiError('watch', { code: 504, details: { causes } }, new Date()));
+    cluster.mend(MIGRATIONS);
+    expect((await during(200)).asked).toEqual(['list', 'watch']);
+  });
+});
+
+describe('lists beside the watch', () => {
+  test('find what a silent watch does not say', async () => {
+    await start(MIGRATIONS, { listEveryMs: 10_000 });
+    expect((await during(9_999)).asked).toEqual([]);
+    expect(await during(1)).toEqual({ saw: ['list '], asked: ['list'] });
+  });
+
+  test('that are older than what the watch has said are left out', async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    const { list, ...verbs } = cluster.asCluster();
+    const late = await list(MIGRATIONS, {});
+    const slow = { ...verbs, list: () => Promise.resolve(late) } as Partial<Cluster> as Cluster;
+    await start(MIGRATIONS, { listEveryMs: 10_000 }, slow);
+    cluster.remove(MIGRATIONS, aMigration());
+    expect((await during(60_000)).saw).toEqual(['gone mig0']);
+  });
+
+  test('a list that fails is an error, and the watch goes on', async () => {
+    await start(MIGRATIONS, { listEveryMs: 10_000 });
+    await during(9_000);
+    cluster.failLists(MIGRATIONS, new Unreachable('gone'));
+    expect((await during(1_000)).saw).toEqual(['error gone']);
+    cluster.put(MIGRATIONS, aMigration());
+    expect((await during(0)).saw).toEqual(['change mig0 Pending']);
+  });
+});
+
+describe('a trimmed kind', () => {
+  test('is trimmed in events too', async () => {
+    await start(LISTED_MIGRATIONS_TO_COME);
+    cluster.put(MIGRATIONS, aMigration());
+    await during(0);
+    expect(changed).toEqual([expect.not.objectContaining({ kind: expect.anything() })]);
+    expect(changed[0]).not.toHaveProperty('metadata.finalizers');
+  });
+
+  test('an object that nothing is kept of any more is gone', async () => {
+    await start(LISTED_MIGRATIONS_TO_COME);
+    cluster.put(MIGRATIONS, aMigration());
+    cluster.put(MIGRATIONS, aMigration(inPhase('Succeeded')));
+    expect((await during(0)).saw).toEqual(['change mig0 Pending', 'gone mig0']);
+  });
+});
+
+describe('a kind that is not installed', () => {
+  const missing = new ApiError('list', { code: 404, reason: 'NotFound' }, new Date());
+
+  test('is empty where it may be missing, and looked for every 30 s', async () => {
+    cluster.break(MIGRATIONS, missing);
+    await start(MIGRATIONS, { isOptional: true });
+    expect(saw).toEqual(['list ']);
+    expect((await during(29_999)).asked).toEqual([]);
+    cluster.mend(MIGRATIONS);
+    cluster.put(MIGRATIONS, aMigration());
+    expect(await during(1)).toEqual({ saw: ['list mig0'], asked: ['list', 'watch'] });
+  });
+
+  test('is an error elsewhere', async () => {
+    cluster.break(MIGRATIONS, missing);
+    await start();
+    expect(saw).toEqual(['error list: NotFound']);
+  });
+});
