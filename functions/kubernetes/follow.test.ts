@@ -174,9 +174,9 @@ describe('lists beside the watch', () => {
 
   test('that are older than what the watch has said are left out', async () => {
     cluster.put(MIGRATIONS, aMigration());
-    const { list, ...verbs } = cluster.asCluster();
-    const late = await list(MIGRATIONS, {});
-    const slow = { ...verbs, list: () => Promise.resolve(late) } as Partial<Cluster> as Cluster;
+    const server = cluster.asCluster();
+    const late = await server.list(MIGRATIONS, {});
+    const slow = { ...server, list: () => Promise.resolve(late) } as Partial<Cluster> as Cluster;
     await start(MIGRATIONS, { listEveryMs: 10_000 }, slow);
     cluster.remove(MIGRATIONS, aMigration());
     expect((await during(60_000)).saw).toEqual(['gone mig0']);

@@ -19,11 +19,46 @@ export const asListed = <T extends KubernetesObject>(
   items: readonly T[],
 ): T[] => (trim === undefined ? [...items] : items.flatMap((item) => trim(item)?.object ?? []));
 
-interface Watcher {
+/** One open watch. */
+class Watcher {
   readonly plural: string;
-  readonly wake: () => void;
-  readonly fail: (error: Error) => void;
-  readonly end: () => void;
+  readonly where: Selection;
+  /** The version that it was told of last. */
+  seen: number;
+  /** The next entry of the log. */
+  next = 0;
+  isOver = false;
+  #failure: Error | undefined;
+  #wake = (): void => undefined;
+
+  constructor(plural: string, { resourceVersion, ...where }: WatchFrom) {
+    this.plural = plural;
+    this.where = where;
+    this.seen = Number(resourceVersion);
+  }
+
+  wake(): void {
+    this.#wake();
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.#wake();
+  }
+
+  fail(error: Error): void {
+    this.#failure = error;
+    this.end();
+  }
+
+  /** Until there is something to look at. */
+  async woken(): Promise<void> {
+    await new Promise<void>((resolve) => (this.#wake = resolve));
+  }
+
+  close(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
 }
 
 /** What became of an object at this version. */
@@ -164,51 +199,50 @@ export class WatchedCluster {
 
   async *#watch<T extends KubernetesObject>(
     { plural }: ResourceType<T>,
-    { resourceVersion, ...where }: WatchFrom,
+    from: WatchFrom,
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>> {
-    this.asked.push(`watch ${plural} ${where.labelSelector ?? ''}`.trim());
-    const broken = this.#broken.get(plural);
-    if (broken !== undefined) throw broken;
-    if (Number(resourceVersion) < this.#forgotten) throw new ApiError('watch', { code: 410 }, new Date(NOW));
-    let failure: Error | undefined;
-    let isOver = false;
-    let wake = (): void => undefined;
-    const watcher: Watcher = {
-      plural,
-      wake: () => wake(),
-      fail: (error) => {
-        failure = error;
-        wake();
-      },
-      end: () => {
-        isOver = true;
-        wake();
-      },
-    };
+    this.asked.push(`watch ${plural} ${from.labelSelector ?? ''}`.trim());
+    this.#refuse(plural, from);
+    const watcher = new Watcher(plural, from);
     this.#watchers.add(watcher);
     this.#waiting.get(plural)?.resolve(undefined);
     this.#waiting.delete(plural);
-    signal.addEventListener('abort', () => wake(), { once: true });
-    let [next, seen] = [0, Number(resourceVersion)];
+    signal.addEventListener('abort', () => watcher.end(), { once: true });
     try {
-      while (!signal.aborted) {
-        const entry = this.#log[next];
-        const marked = this.#bookmarks.get(plural) ?? 0;
-        if (failure !== undefined) throw failure;
-        if (isOver) return;
-        if (entry !== undefined) {
-          next += 1;
-          const event = entry.plural === plural && entry.version > seen ? eventOf(entry, where) : undefined;
-          if (event !== undefined) yield event as WatchEvent<T>;
-        } else if (marked > seen) {
-          seen = marked;
-          yield { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(marked) } } as T };
-        } else await new Promise<void>((resolve) => (wake = resolve));
+      while (!watcher.isOver) {
+        const event = this.#nextEvent(watcher);
+        if (event === undefined) await watcher.woken();
+        else yield event as WatchEvent<T>;
       }
+      watcher.close();
     } finally {
       this.#watchers.delete(watcher);
     }
+  }
+
+  #refuse(plural: string, { resourceVersion }: WatchFrom): void {
+    const error = this.#broken.get(plural);
+    if (error !== undefined) throw error;
+    if (Number(resourceVersion) < this.#forgotten) {
+      throw new ApiError('watch', { code: 410, reason: 'Expired' }, new Date(NOW));
+    }
+  }
+
+  #nextEvent(watcher: Watcher): WatchEvent<KubernetesObject> | undefined {
+    while (watcher.next < this.#log.length) {
+      const entry = this.#log[watcher.next];
+      watcher.next += 1;
+      if (entry === undefined || entry.plural !== watcher.plural || entry.version <= watcher.seen) continue;
+      watcher.seen = entry.version;
+      const event = eventOf(entry, watcher.where);
+      if (event !== undefined) return event;
+    }
+    const marked = this.#bookmarks.get(watcher.plural) ?? 0;
+    if (marked <= watcher.seen) return undefined;
+    watcher.seen = marked;
+    const metadata = { name: '', uid: '', creationTimestamp: '', resourceVersion: String(marked) };
+    return { type: 'BOOKMARK', object: { metadata } };
   }
 }
 
