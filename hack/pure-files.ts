@@ -4,13 +4,14 @@
  */
 export const PURE = [
   'functions/*/decide.ts',
+  'functions/lower/decide-seen.ts',
   'functions/*/idle.ts',
   'functions/domain/**/*.ts',
-  'functions/lower/next-write.ts',
-  'functions/lock/rehearsal.ts',
   'functions/runtime/limits.ts',
-  'webhook/admission/review.ts',
+  'webhook/admission/{changed-keys,review,words}.ts',
   'webhook/observability/compatibility.ts',
+  'webhook/view/slots.ts',
+  'webhook/watchdog/station.ts',
   'hack/demo/happenings/of-change.ts',
   'test/cluster/kubevirt/{migration-phases,node-steps,parallel-limits,pods,vmi-phases}.ts',
 ];

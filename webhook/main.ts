@@ -16,7 +16,11 @@ import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
 import { SurroundingsCheck } from './observability/surroundings.ts';
-import { sweep } from './watchdog/sweep.ts';
+import { ClusterView } from './view/cluster-view.ts';
+import { Turns } from './view/turns.ts';
+import { Watches } from './view/watches.ts';
+import type { ViewSource } from './view/view-route.ts';
+import { sweep, type SeenObjects } from './watchdog/sweep.ts';
 import { Watchdog } from './watchdog/watchdog.ts';
 
 /** The guard: admission while a namespace is locked, and the watchdog. Always on. */
@@ -26,7 +30,12 @@ async function main(): Promise<void> {
   const cluster = await reachApiServer(settings);
   const deadLetters = newDeadLetters(log);
   const metrics = new Metrics(() => deadLetters.counts());
-  const guard = { cluster, settings, log, deadLetters, metrics };
+  const view = new ClusterView(cluster);
+  const watching: { watches?: Watches } = {};
+  const source: ViewSource = {
+    viewOf: (namespace) => (watching.watches?.isReady === true ? view.viewOf(namespace) : undefined),
+  };
+  const guard: Process = { cluster, settings, log, deadLetters, metrics, view, source, watching };
   const stopping = new AbortController();
   const { signal } = stopping;
   let leaving = false;
@@ -55,6 +64,10 @@ interface Process {
   readonly log: ReturnType<typeof newLog>;
   readonly deadLetters: DeadLetters;
   readonly metrics: Metrics;
+  readonly view: ClusterView;
+  readonly source: ViewSource;
+  /** Set once they run. */
+  readonly watching: { watches?: Watches };
 }
 
 interface Serving {
@@ -82,7 +95,7 @@ async function serveReviews(guard: Process, known: Problem): Promise<Serving> {
     tlsPort: settings.TLS_PORT,
     port: settings.PORT,
     reviewApp: reviewApp({
-      review: newReview(cluster, settings),
+      review: newReview(cluster, settings, (namespace) => guard.view.incumbentFor(namespace)),
       log,
       onReviewed: (reviewed) => metrics.reviewed(reviewed),
     }),
@@ -96,10 +109,11 @@ async function serveHealth(guard: Process, problem: Problem): Promise<Serving> {
   return { server: await listenForHealth(newHealth(guard, problem), guard.settings.PORT) };
 }
 
-const newHealth = ({ cluster, deadLetters, metrics }: Process, problem: Problem): RequestListener =>
+const newHealth = ({ cluster, deadLetters, metrics, source }: Process, problem: Problem): RequestListener =>
   healthApp({
     ready: metrics.probing(newReadiness({ cluster, problem })),
     deadLetters,
+    view: source,
     metrics: metrics.registry,
   });
 
@@ -113,12 +127,39 @@ async function startWatchdog(guard: Process, signal: AbortSignal): Promise<void>
   const mend = metrics.repairing((namespace: string, token: string | undefined) =>
     repair(namespace, token, tools),
   );
-  const watchdog = new Watchdog(settings, { cluster, clock, log, post, repair: mend });
+  const { view, watching } = guard;
+  const turns = new Turns({
+    ...{ clock, log, post },
+    state: () => (watching.watches?.isReady === true ? view.state() : undefined),
+  });
+  const watchdog = new Watchdog(settings, {
+    ...{ cluster, clock, log, post, repair: mend },
+    onLock: (namespace) => view.takeLock(namespace),
+    onUnlocked: (name) => {
+      view.held.delete(name);
+      turns.freed();
+    },
+  });
   metrics.watching(() => watchdog.watched());
+  const watches = new Watches(view, {
+    ...{ cluster, clock, log, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE },
+    onEnded: (uid) => {
+      watchdog.migrationEnded(uid);
+      turns.freed();
+    },
+  });
+  watching.watches = watches;
+  const seen = (): SeenObjects | undefined =>
+    watches.isReady
+      ? { vmmrqs: [...view.vmmrqs.values()], migrations: [...view.migrations.values()] }
+      : undefined;
+  const { SWEEP_SECONDS: seconds } = settings;
   await Promise.all([
     watchdog.run(signal),
-    sweep(settings.SWEEP_SECONDS, { cluster, clock, log, post, repair: mend, random: Math.random }, signal),
+    watches.run(signal),
+    sweep(seconds, { cluster, clock, log, post, repair: mend, seen, random: Math.random }, signal),
   ]);
+  turns.stop();
   await settle();
 }
 

@@ -19,24 +19,8 @@ import {
   withPriority,
 } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
-import {
-  annotated,
-  beingDeleted,
-  createdAt,
-  labelled,
-  named,
-  NOW,
-} from '../../test/support/builders/object.ts';
-import {
-  aGrant,
-  aQuota,
-  hard,
-  holding,
-  releasedBy,
-  scoped,
-  settled,
-  used,
-} from '../../test/support/builders/quota.ts';
+import { annotated, beingDeleted, labelled, named, NOW } from '../../test/support/builders/object.ts';
+import { aGrant, aQuota, hard, holding, scoped, raisedBy, used } from '../../test/support/builders/quota.ts';
 import {
   aClaim,
   aFailure,
@@ -56,7 +40,7 @@ import type { Pod, PodAffinityTerm } from '../domain/objects.ts';
 import { podUsage } from '../domain/sizing/pod-usage.ts';
 import { quotaCoversPod } from '../domain/quota/scopes.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import { decide as decideUnlock, type UnlockSnapshot } from '../unlock/decide.ts';
+import { decide as decideLower, type LowerSnapshot } from '../lower/decide.ts';
 import {
   LISTED_CLAIMS,
   LISTED_EVENTS,
@@ -256,44 +240,32 @@ describe('what is kept of lists decides as the whole does', () => {
     expect(reasons.size).toBeGreaterThan(5);
   });
 
-  test('how a lock ended, and whether it is over', () => {
+  test('whether a lock is over, and how', () => {
     const lock = aLock();
-    const strangers = fc.constantFrom<Pod[]>([], [aLauncher('theirs', createdAt(60))]);
-    const quota = fc.constantFrom(
-      aQuota(settled(), releasedBy(lock.token)),
-      aQuota(settled()),
-      aQuota(holding(aGrant())),
-    );
-    const snapshots = fc.tuple(migrations, pods, strangers, quota);
+    const quota = fc.constantFrom(raisedBy(aVmmrq())(aQuota()), aQuota(), aQuota(holding(aGrant())));
     const kinds = new Set<string>();
     fc.assert(
-      fc.property(snapshots, ([listed, launchers, others, one]) => {
-        const whole: UnlockSnapshot = {
+      fc.property(fc.tuple(migrations, pods, quota), ([listed, targets, one]) => {
+        const whole: LowerSnapshot = {
           now: NOW + 5_000,
           namespace: aNamespace(lockedBy(lock)),
           quotas: [one],
           migrations: listed,
-          pods: [...launchers, ...others],
-          vmmrqs: [aVmmrq(giving({ 'requests.cpu': '4' }))],
+          targets,
           refusals: [aFailure(exceeded('quota', 'requests.cpu=1700m'), 5)],
-          token: lock.token,
+          stallSeconds: 3,
+          overdueToken: undefined,
         };
-        const cut: UnlockSnapshot = {
+        const cut: LowerSnapshot = {
           ...whole,
-          migrations: kept(LISTED_MIGRATIONS, whole.migrations),
-          pods: kept(LISTED_STATES_OF_PODS, whole.pods),
+          migrations: kept(LISTED_MIGRATIONS, listed),
+          targets: kept(LISTED_STATES_OF_PODS, targets),
           refusals: kept(LISTED_EVENTS, whole.refusals ?? []),
         };
-        kinds.add(decideUnlock(whole).kind);
-        expect(ended(cut)).toEqual(ended(whole));
+        kinds.add(decideLower(whole).kind);
+        expect(decideLower(cut)).toEqual(decideLower(whole));
       }),
     );
-    expect([...kinds].toSorted()).toEqual(['notYet', 'unlock']);
+    expect([...kinds].toSorted()).toEqual(['lower', 'wait']);
   });
 });
-
-function ended(snapshot: UnlockSnapshot): unknown {
-  const decision = decideUnlock(snapshot);
-  if (decision.kind !== 'unlock') return decision;
-  return { ...decision, strangers: decision.strangers.map(({ metadata: { name } }) => name) };
-}

@@ -144,14 +144,14 @@ const CONDITION = {
   reason: false,
   message: false,
   observedGeneration: false,
-  lastProbeTime: false,
+  lastProbeTime: true,
   lastTransitionTime: false,
 } as const;
 
 export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, {
   ...OBJECT,
   metadata: metadata(false, { [ANNOTATION.nudged]: true }),
-  status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: true },
+  status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: true, migrationState: false },
   spec: { vmiName: true, priority: true, sendTo: true, receive: true },
 });
 
@@ -160,9 +160,14 @@ export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
   MIGRATIONS,
   {
     ...OBJECT,
-    metadata: NAMED,
-    status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: false },
-    spec: { vmiName: true, priority: false, sendTo: false, receive: false },
+    metadata: { ...NAMED, creationTimestamp: true },
+    status: {
+      phase: true,
+      conditions: [CONDITION],
+      phaseTransitionTimestamps: false,
+      migrationState: { sourceNode: true },
+    },
+    spec: { vmiName: true, priority: true, sendTo: false, receive: false },
   },
   { most: 2 * 1024, unless: isFinal },
 );
@@ -247,6 +252,10 @@ export const LISTED_STATES_OF_VMMRQS = listed<Vmmrq>(
   },
   { most: 4 * 1024 },
 );
+
+/** Of objects of which only the name counts. */
+export const named = <T extends KubernetesObject>(type: ResourceType<T>): ListedType<KubernetesObject> =>
+  listed<KubernetesObject>({ ...type }, { ...OBJECT, metadata: NAMED });
 
 /** Without the label the watchdog's watch does not see them. */
 const isHidden = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Clock } from '../runtime/clock.ts';
-import { POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
+import { aLock } from '../../test/support/builders/namespace.ts';
+import { ANNOTATION, OTHER_LOCK_WORDS, POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { ApiError, Unreachable, type Status } from '../kubernetes/errors.ts';
 import { prove, proveInTime } from './proof.ts';
@@ -12,7 +13,10 @@ const answering = (create: (...asked: unknown[]) => Promise<unknown>): Cluster =
 const refusing = (status: Status): Cluster =>
   answering(() => Promise.reject(new ApiError('POST /', status, new Date(0))));
 
-const cause = { reason: WEBHOOK.locked, message: 'token-1' };
+const { token, expiresAt, migrations, quotas } = aLock();
+const live = { token, expiresAt, migrations, quotas };
+const of = (lock: object): string => JSON.stringify(lock);
+const cause = { reason: WEBHOOK.locked, message: of(live) };
 const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', details: { causes: [cause] } };
 
 /** As the API server writes it (seen in policies/namespaces.test.ts): who refused is in the texts only. */
@@ -23,17 +27,21 @@ const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}`;
 const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: refusal }] };
 const policys: Status = { code: 403, reason: 'Forbidden', message, details };
 
-test('so is our policy’s', async () => {
-  expect(await prove(refusing(policys), 'tenant', 'token-1')).toEqual({ proven: true });
+test('so is our policy’s, which says nothing of the lock', async () => {
+  expect(await prove(refusing(policys), 'tenant', 'token-1')).toEqual({
+    proven: true,
+    lock: undefined,
+    now: 0,
+  });
 });
 
-test('the guard’s own refusal, with this token, is the proof', async () => {
-  expect(await prove(refusing(guards), 'tenant', 'token-1')).toEqual({ proven: true });
+test('the guard’s own refusal, with this token, is the proof, and carries the live lock', async () => {
+  expect(await prove(refusing(guards), 'tenant', 'token-1')).toEqual({ proven: true, lock: live, now: 0 });
 });
 
 test('it is one of several causes', async () => {
   const causes = [{ reason: 'theirs', message: 'token-2' }, cause];
-  expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toEqual({
+  expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toMatchObject({
     proven: true,
   });
 });
@@ -47,7 +55,14 @@ test('nothing is made: the request is a dry run of a quota in the namespace', as
   await prove(cluster, 'tenant', 'token-1');
   expect(asked).toEqual([
     expect.objectContaining({ kind: 'ResourceQuota' }),
-    { metadata: { name: PROOF_QUOTA, namespace: 'tenant' }, spec: {} },
+    {
+      metadata: {
+        name: PROOF_QUOTA,
+        namespace: 'tenant',
+        annotations: { [ANNOTATION.proof]: 'token-1' },
+      },
+      spec: {},
+    },
     { dryRun: true },
   ]);
 });
@@ -58,13 +73,13 @@ const replaced = (text: string, other: string): Status =>
 
 describe('no proof', () => {
   test.each<[string, Status]>([
-    ['another token', { ...guards, details: { causes: [{ ...cause, message: 'token-2' }] } }],
     ['another webhook with the token', { ...guards, details: { causes: [{ ...cause, reason: 'theirs' }] } }],
     ['the token in its message only', { ...guards, message: 'token-1', details: {} }],
     ['no causes: a missing permission', { code: 403, reason: 'Forbidden', message: 'no rights' }],
     ['a 500 with the cause', { ...guards, code: 500 }],
     ['a 409 with the cause', { ...guards, code: 409 }],
     ['an empty answer', {}],
+    ['nothing that can be read', { ...guards, details: { causes: [{ ...cause, message: 'token-1' }] } }],
     ['our policy’s refusal with another token', replaced('token-1', 'token-2')],
     ['with a token that begins with ours', replaced('token-1', 'token-10')],
     ['by another policy', replaced(POLICY.locked, 'theirs')],
@@ -85,6 +100,17 @@ describe('no proof', () => {
     expect(await prove(refusing(status), 'tenant', 'token-1')).toEqual({
       proven: false,
       why: expect.stringContaining('ApiError'),
+    });
+  });
+
+  test.each<[string, object]>([
+    ['a lock of another token', { ...live, token: 'token-2' }],
+    ['a lock that is over: it says no token', { ...live, token: undefined }],
+  ])('%s', async (_, lock) => {
+    const causes = [{ ...cause, message: of(lock) }];
+    expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toEqual({
+      proven: false,
+      why: 'the guard knows of no live lock of this token',
     });
   });
 
@@ -114,11 +140,13 @@ describe('proveInTime', () => {
     };
   }
 
+  const otherLock = replaced(`${PROOF_WORDS}token-1`, OTHER_LOCK_WORDS);
   const late = { code: 403, reason: 'Forbidden', message: 'no rights' };
 
   test.each<[string, (undefined | Status)[], number, boolean]>([
     ['at once', [guards], 1, true],
     ['the API server has not heard of the lock yet', [undefined, undefined, guards], 3, true],
+    ['it knows another lock still', [otherLock, otherLock, guards], 3, true],
     ['nobody ever refuses', [], 11, false],
     ['another refusal is no reason to ask again', [undefined, late, guards], 2, false],
   ])('%s', async (...[, answers, asked, proven]) => {

@@ -1,15 +1,22 @@
 import { pause, type Clock } from '../runtime/clock.ts';
-import { POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
+import { ANNOTATION, OTHER_LOCK_WORDS, POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
+import { proofIn, type ProvenLock } from '../domain/proof.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { ApiError, describeError } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 
 export type Proof =
-  | { readonly proven: true }
+  | {
+      readonly proven: true;
+      /** The live lock, as the guard read it; undefined: a policy refused, which reads the namespace from a cache. */
+      readonly lock: ProvenLock | undefined;
+      /** The API server's clock, milliseconds. */
+      readonly now: number;
+    }
   | {
       readonly proven: false;
       readonly why: string;
-      /** Nobody refused: this API server's own cache of namespaces may not have heard of the lock yet. */
+      /** Nobody refused, or for another lock: this API server's own cache of namespaces may not have heard of the lock yet. */
       readonly isOpen?: true;
     };
 
@@ -18,18 +25,22 @@ const HEARD = { withinMs: 1_000, everyMs: 100 };
 
 /**
  * Proves that the guard stands before this namespace, in this API server, now: a dry-run CREATE of a ResourceQuota must
- * be refused with 403 and the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
+ * be refused with 403 for the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
  * Anything else, a 500 or another policy's refusal included, is no proof. Rejects only when there was no answer at all.
  */
 export async function prove(cluster: Cluster, namespace: string, token: string): Promise<Proof> {
-  const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };
+  const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };
   try {
-    await cluster.create(RESOURCE_QUOTAS, quota, { dryRun: true });
+    await cluster.create(RESOURCE_QUOTAS, { metadata, spec: {} }, { dryRun: true });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return isWebhooks(error, token) || isPolicys(error, token)
-      ? { proven: true }
-      : { proven: false, why: `the guard did not refuse the proof, but: ${describeError(error)}` };
+    const now = error.date.getTime();
+    const lock = lockIn(error);
+    if (lock?.token === token) return { proven: true, lock, now };
+    if (lock !== undefined) return { proven: false, why: 'the guard knows of no live lock of this token' };
+    if (isPolicys(error, `${PROOF_WORDS}${token}`)) return { proven: true, lock: undefined, now };
+    if (isPolicys(error, OTHER_LOCK_WORDS)) return { proven: false, why: OTHER_LOCK_WORDS, isOpen: true };
+    return { proven: false, why: `the guard did not refuse the proof, but: ${describeError(error)}` };
   }
   const why = 'the guard does not stand before this namespace: the proof was not refused';
   return { proven: false, why, isOpen: true };
@@ -49,21 +60,20 @@ export async function proveInTime(
   }
 }
 
-const isWebhooks = ({ code, status }: ApiError, token: string): boolean =>
-  code === 403 &&
-  (status.details?.causes ?? []).some(
-    ({ reason, message }) => reason === WEBHOOK.locked && message === token,
-  );
+/** What our webhook's refusal says of the lock. */
+function lockIn({ code, status }: ApiError): ProvenLock | undefined {
+  const cause = (status.details?.causes ?? []).find(({ reason }) => reason === WEBHOOK.locked);
+  return code === 403 && cause?.message !== undefined ? proofIn(cause.message) : undefined;
+}
 
 /**
  * A policy's refusal says who refused in its text only (apiserver, policy/validating/dispatcher.go), once in the message
  * and once as a cause. A webhook writes its causes as it likes, but its message begins with its own name; another
  * policy's begins with that policy's: so both texts have to be ours, whole.
  */
-function isPolicys({ code, status }: ApiError, token: string): boolean {
+function isPolicys({ code, status }: ApiError, words: string): boolean {
   const refusal =
-    `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
-    `${PROOF_WORDS}${token}`;
+    `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` + words;
   return (
     code === 403 &&
     status.message === `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}` &&

@@ -1,10 +1,9 @@
-import { hasAutoLimits } from '../domain/sizing/auto-limits.ts';
 import { keepsState } from '../domain/sizing/claims.ts';
 import { asksForClaims, asksForLimitRanges } from '../domain/sizing/closer-look.ts';
 import { amountOf } from '../domain/sizing/growth.ts';
-import { liveLock, type Reference } from '../domain/lock.ts';
-import { blockedAmong, isRejectedByQuota, isRunning, stillPending } from '../domain/migration.ts';
-import { KIND, KUBEVIRT, LABEL } from '../domain/names.ts';
+import type { Reference } from '../domain/lock.ts';
+import { blockedAmong, isPending } from '../domain/migration.ts';
+import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type {
   KubernetesEvent,
   Migration,
@@ -13,10 +12,10 @@ import type {
   VirtualMachineInstance,
 } from '../domain/objects.ts';
 import { parseQuantity } from '../domain/quantity.ts';
-import { awaitedBy } from '../domain/verdict/parallel-turn.ts';
 import { parseRefusal } from '../domain/quota/refusal.ts';
-import type { NamespaceSnapshot, ParallelUse, Rules } from '../domain/snapshot.ts';
+import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { vetoOf } from '../domain/verdict/veto.ts';
+import type { View } from '../domain/view.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Read, Reader } from '../kubernetes/cluster.ts';
 import { describeError, isNotFound, TooMuch } from '../kubernetes/errors.ts';
@@ -25,28 +24,21 @@ import {
   LISTED_EVENTS,
   LISTED_LIMIT_RANGES,
   LISTED_MIGRATIONS,
-  LISTED_MIGRATIONS_TO_COME,
   LISTED_PODS,
   LISTED_STATES_OF_PODS,
   LISTED_VMIS,
 } from './listed.ts';
-import { KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../kubernetes/resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../kubernetes/resources.ts';
 
-/** KubeVirt's defaults (MigrationConfiguration). */
-const PER_CLUSTER = 5;
-const PER_NODE = 2;
 const ONE = parseQuantity('1');
-
-/** The migrations of a namespace; the one read of a wake that finds nothing to do. */
-export async function readMigrations(cluster: Reader, namespace: string): Promise<Migration[]> {
-  return (await cluster.list(LISTED_MIGRATIONS, { namespace })).items;
-}
 
 const PODS_OF_VMS = `${KUBEVIRT.launcherLabel} in (${KUBEVIRT.launcher},${KUBEVIRT.attachment})`;
 
 export interface Subject {
   readonly name: string;
   readonly rules: Rules;
+  /** Asks the guard; undefined: it did not answer. */
+  readonly view: (namespace: string) => Promise<View | undefined>;
   /** The namespace, where it has been read already: it is as good a precondition, only stricter. */
   readonly known?: Read<Namespace>;
   /** Its migrations, where they have been listed already. */
@@ -62,17 +54,19 @@ export async function readSnapshot(
   subject: Subject,
 ): Promise<NamespaceSnapshot | undefined> {
   const { name, rules, known, listed } = subject;
-  const [namespace, migrations, quotas, vmmrqs, pods] = await Promise.all([
+  const [namespace, view, migrations, quotas, vmmrqs, pods] = await Promise.all([
     known ?? orGone(cluster.get(NAMESPACES, { name })),
-    listed ?? readMigrations(cluster, name),
+    subject.view(name),
+    listed ?? cluster.list(LISTED_MIGRATIONS, { namespace: name }).then(({ items }) => items),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
-    cluster.list(LISTED_PODS, { namespace: name, labelSelector: PODS_OF_VMS }),
+    isNobodyPending(listed) ? NOT_READ : readPods(cluster, name),
   ]);
   if (namespace === undefined) return undefined;
   const outer = {
     now: namespace.date.getTime(),
     namespace: namespace.object,
+    ...viewed(view),
     migrations,
     quotas: quotas.items,
     vmmrqs: vmmrqs.items,
@@ -81,12 +75,24 @@ export async function readSnapshot(
   const isVetoed = vetoOf(outer, rules) !== undefined;
   const blocked = isVetoed ? [] : blockedAmong(migrations, pods.items).map(({ migration }) => migration);
   if (blocked.length === 0) return { ...outer, ...UNUSED };
-  const [closer, { toCome, ...kubevirts }] = await Promise.all([
-    readCloser(cluster, blocked, outer),
-    readKubeVirts(cluster, rules.kubevirtNamespace, outer),
-  ]);
-  return { ...outer, migrations: stillPending(migrations, toCome), ...closer, ...kubevirts };
+  return { ...outer, ...(await readCloser(cluster, blocked, outer)) };
 }
+
+/** Where none is Pending, none can be blocked. */
+const isNobodyPending = (listed: readonly Migration[] | undefined): boolean =>
+  listed?.some(isPending) === false;
+
+const readPods = (cluster: Reader, namespace: string): Promise<Listed<Pod>> =>
+  cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS });
+
+/** What the guard says; KubeVirt's defaults where it does not answer. */
+const viewed = (
+  view: View | undefined,
+): Pick<NamespaceSnapshot, 'view' | 'overheadRatio' | 'autoLimits'> => ({
+  view,
+  overheadRatio: amountOf(view?.kubevirt.overheadRatio) ?? ONE,
+  autoLimits: view?.kubevirt.autoLimits ?? true,
+});
 
 type Closer = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims'>;
 
@@ -176,80 +182,14 @@ async function readVmis(
   return new Map((await Promise.all(reads)).flat());
 }
 
-type KubeVirtsPart = Pick<NamespaceSnapshot, 'parallel' | 'overheadRatio' | 'autoLimits'>;
-
 /** No size is about to be judged. */
-const UNUSED: Closer & KubeVirtsPart = {
-  vmis: new Map(),
-  limitRanges: [],
-  events: [],
-  claims: [],
-  parallel: {
-    running: 0,
-    perCluster: PER_CLUSTER,
-    outbound: new Map(),
-    perNode: PER_NODE,
-    locks: [],
-    isContended: false,
-  },
-  overheadRatio: ONE,
-  autoLimits: true,
-};
-
-/**
- * How KubeVirt itself counts (facts/kubevirt.md §1.5), but for target pods of migrations that are still Pending; and those that
- * other namespaces are locked for, which will be next: whoever is locked for in vain only freezes a namespace.
- */
-async function readKubeVirts(
-  cluster: Reader,
-  kubevirtNamespace: string,
-  { namespace: own, now }: Pick<NamespaceSnapshot, 'namespace' | 'now'>,
-): Promise<KubeVirtsPart & { toCome: readonly Migration[] }> {
-  const [all, kubevirts, locked] = await Promise.all([
-    cluster.list(LISTED_MIGRATIONS_TO_COME, {}),
-    cluster.list(KUBEVIRTS, { namespace: kubevirtNamespace }),
-    readLocked(cluster, own.metadata.name),
-  ]);
-  const locks = locked.flatMap((namespace) => liveLock(namespace, now) ?? []);
-  const running = [...all.items.filter(isRunning), ...awaitedBy(locks, all.items)];
-  const [kubevirt] = kubevirts.items;
-  const configuration = kubevirt?.spec?.configuration;
-  const limits = configuration?.migrations;
-  const parallel: ParallelUse = {
-    running: running.length,
-    perCluster: limits?.parallelMigrationsPerCluster ?? PER_CLUSTER,
-    outbound: outboundByNode([...(await readVmis(cluster, running)).values()]),
-    perNode: limits?.parallelOutboundMigrationsPerNode ?? PER_NODE,
-    locks: locks.map(({ token }) => token),
-    isContended: all.items.some(
-      (each) => each.metadata.namespace !== own.metadata.name && isRejectedByQuota(each),
-    ),
-  };
-  const overheadRatio = amountOf(configuration?.additionalGuestMemoryOverheadRatio) ?? ONE;
-  return { parallel, overheadRatio, autoLimits: hasAutoLimits(kubevirt), toCome: all.items };
-}
-
-/** Every locked namespace but this one. */
-export async function readLocked(cluster: Reader, own: string): Promise<Namespace[]> {
-  const { items } = await cluster.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` });
-  return items.filter(({ metadata }) => metadata.name !== own);
-}
-
-function outboundByNode(vmis: readonly VirtualMachineInstance[]): Map<string, number> {
-  const outbound = new Map<string, number>();
-  for (const { status } of vmis) {
-    if (status?.nodeName !== undefined) {
-      outbound.set(status.nodeName, (outbound.get(status.nodeName) ?? 0) + 1);
-    }
-  }
-  return outbound;
-}
+const UNUSED: Closer = { vmis: new Map(), limitRanges: [], events: [], claims: [] };
 
 /** The target launchers of these migrations, and their attachment pods. */
 export async function readTargets(
   cluster: Reader,
   namespace: string,
-  migrations: readonly Reference[],
+  migrations: readonly Pick<Reference, 'uid'>[],
 ): Promise<Listed<Pod>> {
   if (migrations.length === 0) return NOT_READ;
   const uids = migrations.map(({ uid }) => uid);

@@ -6,13 +6,20 @@ const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
 /** RFC 1123 label: what a namespace's name may be. */
 const namespaceName = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
+const objectName = z.string().min(1).max(253);
+
+/** Longest texts of an event's data, characters: longer ones are cut when it is made. */
+export const MOST_TEXT = { reason: 200, message: 4_000 } as const;
 
 const base = z.object({
   namespace: namespaceName,
   token: z.string().min(1).max(64).optional(),
   migrations: z.array(reference).optional(),
-  reason: z.string().max(200).optional(),
-  message: z.string().max(4_000).optional(),
+  /** Names of the ResourceQuotas and VMMRQs of a lock, to be read again. */
+  quotas: z.array(objectName).optional(),
+  vmmrqs: z.array(objectName).optional(),
+  reason: z.string().max(MOST_TEXT.reason).optional(),
+  message: z.string().max(MOST_TEXT.message).optional(),
 });
 const withToken = base.extend({ token: z.string().min(1).max(64) });
 
@@ -22,11 +29,13 @@ export const EVENT_DATA: Readonly<Record<EventType, z.ZodType<z.infer<typeof bas
   [EVENT.migrationInfeasible]: base,
   [EVENT.namespaceLocked]: withToken,
   [EVENT.quotaRaised]: withToken,
+  [EVENT.quotaUndone]: withToken,
   [EVENT.quotaLowered]: base,
   [EVENT.namespaceUnlocked]: base,
   // A lock that cannot be read has no token.
   [EVENT.lockExpired]: base,
   [EVENT.lockStalled]: withToken,
+  [EVENT.migrationEnded]: withToken,
   [EVENT.sweepRequested]: base,
 };
 
@@ -38,8 +47,10 @@ export interface OurEvent {
   readonly namespace: string;
   readonly token?: string;
   readonly migrations?: readonly Reference[];
+  readonly quotas?: readonly string[];
+  readonly vmmrqs?: readonly string[];
   readonly reason?: Reason;
   readonly message?: string;
-  /** Where there is no token: makes the id, so that the same cause gives the same event. */
+  /** Makes the id, beside the token or instead of it, so that the same cause gives the same event. */
   readonly cause?: string;
 }

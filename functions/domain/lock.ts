@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
-import { ANNOTATION, KUBEVIRT, LABEL } from './names.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, REASON } from './names.ts';
 import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
 
@@ -17,18 +17,29 @@ export type Waiting = z.infer<typeof waiting>;
  * One that is locked for, and the UID of its VMI: a launcher copies every label of its own VMI, so the migration's UID alone
  * could be anybody's (docs/adr/0019).
  */
-const admitted = waiting.extend({ vmi: z.string().min(1) });
+const admitted = waiting.extend({
+  vmi: z.string().min(1),
+  /** It receives a VM from another cluster: raised for only while every VMMRQ allows that. */
+  receives: z.literal(true).optional().catch(undefined),
+});
 export type Admitted = z.infer<typeof admitted>;
 
+/** As much of an Admitted as says which pod it is. */
+type Identified = Pick<Admitted, 'uid' | 'vmi' | 'lacks'>;
+
 /**
- * The pod that it is locked for, in one word: whose migration and whose VMI's it is. An attachment pod has no label of its VM,
- * and none that a tenant chose.
+ * The pod that it is locked for, in one word: the UIDs of its migration and of its VMI. An attachment pod has no label of its
+ * VM, and none that a tenant chose.
  */
-export const passOf = ({ uid, vmi, lacks }: Admitted): string =>
+export const podIdentity = ({ uid, vmi, lacks }: Identified): string =>
   `${uid}/${lacks === 'attachment' ? KUBEVIRT.attachment : vmi}`;
 
-/** The same, of a pod as KubeVirt labels it; undefined: it is no migration's. */
-export function passOfPod({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
+/** The same of several, as CEL policies read it. */
+export const podIdentities = (migrations: readonly Identified[]): string =>
+  migrations.map(podIdentity).join(',');
+
+/** The identity of a pod as KubeVirt labels it; undefined: it is no migration's. */
+export function podIdentityOf({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
   const migration = labels[KUBEVIRT.migrationJobUID] ?? '';
   const isAttachment = labels[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
   const of = isAttachment ? KUBEVIRT.attachment : (labels[KUBEVIRT.createdBy] ?? '');
@@ -37,25 +48,10 @@ export function passOfPod({ metadata: { labels = {} } }: KubernetesObject): stri
 
 /** A quota to be raised, and what the lock's migrations will be charged there, by canonical key. */
 const quotaToRaise = reference.extend({
-  /** Locks of before did not say: then the quota is raised by all that the VMMRQs give. */
+  /** Left out: the quota is raised by all that the VMMRQs give. */
   need: z.record(z.string(), z.string().refine(isHardQuantity)).optional().catch(undefined),
 });
 export type QuotaToRaise = z.infer<typeof quotaToRaise>;
-
-const count = z.number().int();
-
-/**
- * What KubeVirt's parallel limits had left when the lock was decided on, where others could be locked for in the same moment: the
- * locks that were counted, and who leaves which node. Whoever comes too late gives way (parallel-turn.ts).
- */
-const places = z.object({
-  counted: z.array(z.string()),
-  inCluster: count,
-  onNode: z.record(z.string(), count),
-  /** By the migration's uid. */
-  nodes: z.record(z.string(), z.string()),
-});
-export type Places = z.infer<typeof places>;
 
 const time = z.iso.datetime({ offset: true });
 
@@ -68,9 +64,12 @@ const lockSchema = z.looseObject({
   expiresAt: time,
   migrations: z.array(admitted),
   quotas: z.array(quotaToRaise),
-  /** Who gives; left out where they are many. */
-  vmmrqs: z.array(z.string()).optional().catch(undefined),
-  places: places.optional().catch(undefined),
+  /** Names of the VMMRQs that gave when it was decided on. */
+  vmmrqs: z.array(z.string()).catch([]),
+  /** Others wait for a slot of KubeVirt's: a raise that nothing comes of may have given way to them. */
+  others: z.literal(true).optional().catch(undefined),
+  /** Fingerprint of what it is about, for the back-off (attempt.ts). */
+  of: z.string().catch(''),
   /** Set when the lock is ended early: why. */
   ended: z.object({ reason: z.string(), message: z.string() }).optional(),
 });
@@ -87,6 +86,8 @@ const otherVersionSchema = z
     expiresAt: time,
     migrations: z.array(admitted).catch([]),
     quotas: z.array(quotaToRaise).catch([]),
+    vmmrqs: lockSchema.shape.vmmrqs,
+    of: lockSchema.shape.of,
     ended: lockSchema.shape.ended.catch(undefined),
   })
   .transform((lock): Lock => {
@@ -98,9 +99,9 @@ const otherVersionSchema = z
 export type Lock = z.infer<typeof lockSchema>;
 
 /** It is a pod that the lock was taken for; who made it is another question. */
-export function isLockedFor({ migrations }: Lock, pod: KubernetesObject): boolean {
-  const pass = passOfPod(pod);
-  return migrations.some((migration) => passOf(migration) === pass);
+export function isLockedFor({ migrations }: Pick<Lock, 'migrations'>, pod: KubernetesObject): boolean {
+  const identity = podIdentityOf(pod);
+  return migrations.some((migration) => podIdentity(migration) === identity);
 }
 
 export type LockState =
@@ -125,6 +126,9 @@ export function lockOf(namespace: Namespace): LockState {
 export const migrationsOf = (state: LockState): readonly Admitted[] =>
   state.kind === 'held' ? state.lock.migrations : [];
 
+/** What stands for the token of a lock that cannot be read: the very version of the namespace that has it. */
+export const unreadableToken = ({ metadata }: Namespace): string => `unreadable-${metadata.resourceVersion}`;
+
 /** Never throws: what is no JSON is no lock. */
 export function parseJson(text: string): unknown {
   try {
@@ -134,11 +138,16 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Past its time, or longer than a lock may ever be. `now` is the API server's clock, milliseconds. */
+/** Past its time, ended early, or longer than a lock may ever be. `now` is the API server's clock, milliseconds. */
 export function isExpired(lock: Lock, now: number): boolean {
+  if (lock.ended !== undefined) return true;
   const latest = Date.parse(lock.acquiredAt) + MAX_LOCK_SECONDS * 1_000;
   return now >= Math.min(Date.parse(lock.expiresAt), latest);
 }
+
+/** It was ended because somebody's policy refuses our writes to a quota: the raise, and so the fence as well. */
+export const isRefusedByPolicy = (lock: Pick<Lock, 'ended'> | undefined): boolean =>
+  lock?.ended?.reason === REASON.refusedByPolicy;
 
 /** A token that holds the namespace now; undefined when there is none or it is past its time. */
 export function liveLock(namespace: Namespace, now: number): Lock | undefined {
@@ -146,14 +155,22 @@ export function liveLock(namespace: Namespace, now: number): Lock | undefined {
   return state.kind === 'held' && !isExpired(state.lock, now) ? state.lock : undefined;
 }
 
-/** The namespace with the lock's annotation and label set. */
+/** What a lock consists of on its namespace: set together, removed together. */
+const OF_LOCK = [ANNOTATION.lock, ANNOTATION.token, ANNOTATION.migrations, ANNOTATION.breakGlass] as const;
+
+/** The namespace with the lock and its label; token and pods beside it as flat annotations, which CEL policies read. */
 export function withLock(namespace: Namespace, lock: Lock): Namespace {
   const { metadata } = namespace;
   return {
     ...namespace,
     metadata: {
       ...metadata,
-      annotations: { ...metadata.annotations, [ANNOTATION.lock]: JSON.stringify(lock) },
+      annotations: {
+        ...metadata.annotations,
+        [ANNOTATION.lock]: JSON.stringify(lock),
+        [ANNOTATION.token]: lock.token,
+        [ANNOTATION.migrations]: podIdentities(lock.migrations),
+      },
       labels: { ...metadata.labels, [LABEL.locked]: 'true' },
     },
   };
@@ -161,15 +178,12 @@ export function withLock(namespace: Namespace, lock: Lock): Namespace {
 
 /** The namespace without the lock, and with the record of the attempt. */
 export function withoutLock(namespace: Namespace, lastAttempt: string | undefined): Namespace {
-  const {
-    [ANNOTATION.lock]: _lock,
-    [ANNOTATION.lastAttempt]: _last,
-    ...annotations
-  } = namespace.metadata.annotations ?? {};
+  const gone: readonly string[] = [...OF_LOCK, ANNOTATION.lastAttempt];
+  const kept = Object.entries(namespace.metadata.annotations ?? {}).filter(([key]) => !gone.includes(key));
   const { [LABEL.locked]: _label, ...labels } = namespace.metadata.labels ?? {};
   const record = lastAttempt === undefined ? {} : { [ANNOTATION.lastAttempt]: lastAttempt };
   return {
     ...namespace,
-    metadata: { ...namespace.metadata, annotations: { ...annotations, ...record }, labels },
+    metadata: { ...namespace.metadata, annotations: { ...Object.fromEntries(kept), ...record }, labels },
   };
 }

@@ -34,7 +34,6 @@ import {
   referenceOf,
   sourceAttachmentOf,
   sourcePodOf,
-  stillPending,
   targetPodOf,
   waitingOf,
 } from './migration.ts';
@@ -67,28 +66,6 @@ test('of two targets the one that lives counts', () => {
   const living = named('virt-launcher-vm0-again')(aTarget());
   expect(targetPodOf(referenceOf(aMigration()), [going, living])).toBe(living);
   expect(targetPodOf(referenceOf(aMigration()), [going])).toBe(going);
-});
-
-describe('stillPending', () => {
-  const [one, other] = [aMigration(), aMigration(named('mig1'))];
-  const succeeded = aMigration(inPhase('Succeeded'));
-
-  test.each([
-    { what: 'as before', migrations: [one, other], later: [other, one], left: [one, other] },
-    { what: 'gone, or ended', migrations: [one, other], later: [other], left: [other] },
-    {
-      what: 'under way',
-      migrations: [one, other],
-      later: [aMigration(inPhase('Scheduling')), other],
-      left: [other],
-    },
-    { what: 'cancelled', migrations: [one], later: [aMigration(beingDeleted())], left: [] },
-    { what: 'made again under its name', migrations: [one], later: [aMigration(withUid('other'))], left: [] },
-    { what: 'not Pending before', migrations: [succeeded], later: [], left: [succeeded] },
-    { what: 'new', migrations: [one], later: [one, other], left: [one] },
-  ])('$what', ({ migrations, later, left }) => {
-    expect(stillPending(migrations, later)).toEqual(left);
-  });
 });
 
 describe('targetPodOf', () => {

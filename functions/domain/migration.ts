@@ -71,7 +71,13 @@ interface Refusable {
   readonly status?:
     | {
         readonly phase?: string | undefined;
-        readonly conditions?: readonly { readonly type: string; readonly status: string }[] | undefined;
+        readonly conditions?:
+          | readonly {
+              readonly type: string;
+              readonly status: string;
+              readonly lastProbeTime?: string | null | undefined;
+            }[]
+          | undefined;
       }
     | undefined;
 }
@@ -86,19 +92,23 @@ export const wasRejectedByQuota = ({ status }: Pick<Refusable, 'status'>): boole
 export const isRejectedByQuota = (migration: Refusable): boolean =>
   isPending(migration) && wasRejectedByQuota(migration);
 
+/** How far the API servers' clocks may be apart, and how long ago a refusal counts as fresh; milliseconds. */
+const FRESH_MS = { ahead: 2_000, old: 10_000 } as const;
+
+/**
+ * Refused by a quota a moment ago. KubeVirt asks its limits before it creates the pod, so there was a slot
+ * (facts/kubevirt.md §1.5). `now`: the API server's, milliseconds; clocks that differ only cost a closer look.
+ */
+export function isFreshlyRejected(migration: Refusable, now: number): boolean {
+  if (!isRejectedByQuota(migration)) return false;
+  const condition = migration.status?.conditions?.find(({ type }) => type === KUBEVIRT.rejectedByQuota);
+  const age = now - Date.parse(condition?.lastProbeTime ?? '');
+  return age >= -FRESH_MS.ahead && age <= FRESH_MS.old;
+}
+
 /** Where all waiting happens (facts/kubevirt.md §1.1); not cancelled. */
 export const isPending = ({ metadata, status }: Refusable): boolean =>
   status?.phase === 'Pending' && metadata.deletionTimestamp === undefined;
-
-/**
- * Without those that were Pending and are not any more, by a later list of the migrations to come. Who was Pending and refused
- * before the pods were listed, and is Pending after, was so while they were: the condition is never cleared while Pending
- * (facts/kubevirt.md §1.3). Without it, a migration whose target came and went in between looks like one that never had any.
- */
-export function stillPending(migrations: readonly Migration[], later: readonly Migration[]): Migration[] {
-  const pending = new Set(later.filter(isPending).map(({ metadata }) => metadata.uid));
-  return migrations.filter((migration) => !isPending(migration) || pending.has(migration.metadata.uid));
-}
 
 /**
  * What a migration that is blocked waits for; undefined: it is not. Refused, and without a target launcher: the condition

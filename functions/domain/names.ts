@@ -23,7 +23,7 @@ export const ANNOTATION = {
   lastAttempt: 'mtq.kubevirt.io/last-attempt',
   /** ResourceQuota: what status.hard was raised to, and for whom (JSON, see grant.ts). */
   grant: 'mtq.kubevirt.io/grant',
-  /** ResourceQuota: the pods it is raised for, by migration and VMI, comma-separated, for CEL policies (see lock.ts). */
+  /** Namespace and ResourceQuota: the pods of the lock, by migration and VMI, comma-separated, for CEL policies (see lock.ts). */
   migrations: 'mtq.kubevirt.io/migrations',
   /** ResourceQuota: token of the last lock that released it, and how that ended; fences every later writer of that lock. */
   lastRelease: 'mtq.kubevirt.io/last-release',
@@ -40,6 +40,24 @@ export const LABEL = {
   /** ResourceQuota: its status.hard may be above its spec.hard. */
   raised: 'mtq.kubevirt.io/raised',
 } as const;
+
+/**
+ * What only we write on a Namespace and on a ResourceQuota. ANNOTATION.breakGlass is not among them: whoever may override sets
+ * it, and anybody may remove it.
+ */
+export const OUR_KEYS = {
+  namespace: {
+    annotations: [ANNOTATION.lock, ANNOTATION.token, ANNOTATION.migrations, ANNOTATION.lastAttempt],
+    labels: [LABEL.locked],
+  },
+  quota: {
+    annotations: [ANNOTATION.grant, ANNOTATION.migrations, ANNOTATION.lastRelease],
+    labels: [LABEL.raised],
+  },
+} as const;
+
+/** The token of a namespace whose lock has none, for ANNOTATION.breakGlass. */
+export const UNREADABLE_TOKEN = 'unreadable';
 
 /** KubeVirt's own names that we read (facts/kubevirt.md §1). */
 export const KUBEVIRT = {
@@ -82,7 +100,7 @@ export const KIND = {
 export const EVENT = {
   /** A blocked migration fits with a raise: lock. */
   migrationFeasible: 'io.kubevirt.mtq.migration.feasible',
-  /** A blocked migration cannot be helped now; for whoever wants to know. */
+  /** A blocked migration cannot be helped now; where lock says so, feasibility reports it. */
   migrationInfeasible: 'io.kubevirt.mtq.migration.infeasible',
   /** The namespace is locked: raise. */
   namespaceLocked: 'io.kubevirt.mtq.namespace.locked',
@@ -116,10 +134,6 @@ export const SOURCE_EVENT = {
 export const EVENT_REASON = {
   /** A quota refuses the migration's target pod; says which and what happens next. */
   migrationBlocked: 'MigrationBlocked',
-  /** The namespace is locked for the migration. */
-  namespaceLocked: 'NamespaceLocked',
-  /** A ResourceQuota is raised for the migration. */
-  quotaRaised: 'QuotaRaised',
   /** The migration's target pod is there. */
   migrationAdmitted: 'MigrationAdmitted',
   /** A ResourceQuota is as it was. */
@@ -291,18 +305,25 @@ export const WEBHOOK = {
 export const POLICY = {
   /** While a ResourceQuota is raised, only its migrations' pods get in; it reads what quota admission reads. */
   raisedPods: 'raised-pods.mtq.kubevirt.io',
-  /** Nobody else changes a ResourceQuota while it is raised, or writes what we keep on one. */
+  /** Nobody else writes what we keep on a ResourceQuota, or removes it while the quota is raised or its namespace locked. */
   raisedQuotas: 'raised-quotas.mtq.kubevirt.io',
   /** Nobody else writes what we keep on a Namespace, as the webhook says. */
   lockKeys: 'lock-keys.mtq.kubevirt.io',
   /** Our own accounts write nothing but what the steps write; it gives way where it cannot judge. */
   ownWrites: 'own-writes.mtq.kubevirt.io',
-  /** Where there is no webhook: only the migrations' pods while a Namespace is locked; its refusal is the proof. */
+  /** While a Namespace is locked, only its migrations' pods get in; where there is no webhook its refusal is the proof. */
   locked: 'locked.mtq.kubevirt.io',
 } as const;
 
-/** What POLICY.locked says, with the lock's token behind it, when one of ours makes a quota in a locked namespace. */
+/** What POLICY.locked says where there is no webhook, with the lock's token behind it, to a proof of this lock. */
 export const PROOF_WORDS = 'the namespace is guarded for the lock ';
+
+/**
+ * What POLICY.locked says to a proof of another lock than the API server's cache has. The cache may only be a moment behind:
+ * worth another try, never a proof.
+ */
+export const OTHER_LOCK_WORDS =
+  'this API server knows the namespace with another lock than that of the proof';
 
 /** Name of the ResourceQuota that `raise` asks the API server to refuse (dry run only: it never exists). */
 export const PROOF_QUOTA = 'mtq-proof';

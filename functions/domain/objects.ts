@@ -134,6 +134,7 @@ export interface Migration extends KubernetesObject {
     phase?: string;
     conditions?: Condition[];
     phaseTransitionTimestamps?: { phase: string; phaseTransitionTimestamp: string }[];
+    migrationState?: { sourceNode?: string };
   };
 }
 

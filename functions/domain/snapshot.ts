@@ -10,20 +10,7 @@ import type {
   Vmmrq,
 } from './objects.ts';
 import type { Amount } from './quantity.ts';
-
-/** KubeVirt's parallel limits, and how much of them is used now (facts/kubevirt.md §1.5). */
-export interface ParallelUse {
-  /** Under way, or locked for in another namespace and next. */
-  readonly running: number;
-  readonly perCluster: number;
-  /** Of these, by source node. */
-  readonly outbound: ReadonlyMap<string, number>;
-  readonly perNode: number;
-  /** Tokens of the other namespaces' locks that are counted above. */
-  readonly locks: readonly string[];
-  /** Others wait for their quota too, and may be locked for in the same moment. */
-  readonly isContended: boolean;
-}
+import type { View } from './view.ts';
 
 /** One namespace as it was read: all that a verdict is made of. */
 export interface NamespaceSnapshot {
@@ -38,7 +25,8 @@ export interface NamespaceSnapshot {
   /** What follows is read only where a migration is blocked: what its target pod is sized by, and what else refuses it. */
   /** The VMIs of the blocked migrations, by name; one that is missing is gone. */
   readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;
-  readonly parallel: ParallelUse;
+  /** The cluster around it, as the guard sees it; undefined: it did not answer. */
+  readonly view: View | undefined;
   /** Empty too where they can make no difference (closer-look.ts). */
   readonly limitRanges: readonly LimitRange[];
   /** Why pods of VMIs were refused: virt-controller's own Events. */

@@ -46,7 +46,8 @@ describe('our events', () => {
   test.each(Object.values(EVENT))('%s: is what its own schema reads, and comes back as a wake', (type) => {
     const event = toCloudEvent({ ...locked, type });
     expect(EVENT_DATA[type].parse(event.data)).toEqual(event.data);
-    expect(toWake(event)).toEqual({ type, id: event.id, namespace: 'tenant', token: 'token-1' });
+    const { id, source } = event;
+    expect(toWake(event)).toEqual({ type, id, source, namespace: 'tenant', token: 'token-1' });
   });
 
   const idOf = (different: Partial<OurEvent>): string => toCloudEvent({ ...locked, ...different }).id;
@@ -109,6 +110,7 @@ describe('an event of the source', () => {
     expect(toWake(new CloudEvent<unknown>(ours))).toEqual({
       type: EVENT.lockExpired,
       id: 'id-1',
+      source: 'https://127.0.0.1',
       namespace: 'tenant',
     });
   });

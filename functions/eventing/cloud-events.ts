@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { CloudEvent, HTTP } from 'cloudevents';
 import * as z from 'zod';
-import { EVENT_DATA, type OurEvent } from '../domain/events.ts';
+import { EVENT_DATA, MOST_TEXT, type OurEvent } from '../domain/events.ts';
 import type { Wake } from './wake.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, type EventType } from '../domain/names.ts';
@@ -17,21 +17,23 @@ export class BadEvent extends Error {
  * what caused it, so that a repeated reply is the same event.
  */
 export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown>> {
-  const { namespace, token, migrations, reason, message } = event;
+  const { namespace, token, migrations, quotas, vmmrqs, reason, message, cause } = event;
+  const id = [event.from, event.type.split('.').slice(-2).join('.'), namespace];
+  const causes = [token, cause].filter((each) => each !== undefined);
   return new CloudEvent({
     type: event.type,
     source: `/mtq/${event.from}`,
     subject: namespace,
-    id: [event.from, event.type.split('.').slice(-2).join('.'), namespace, token ?? event.cause ?? ''].join(
-      '/',
-    ),
+    id: [...id, ...(causes.length === 0 ? [''] : causes)].join('/'),
     datacontenttype: 'application/json',
     data: {
       namespace,
       ...(token === undefined ? {} : { token }),
       ...(migrations === undefined ? {} : { migrations }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(message === undefined ? {} : { message }),
+      ...(quotas === undefined ? {} : { quotas }),
+      ...(vmmrqs === undefined ? {} : { vmmrqs }),
+      ...(reason === undefined ? {} : { reason: reason.slice(0, MOST_TEXT.reason) }),
+      ...(message === undefined ? {} : { message: message.slice(0, MOST_TEXT.message) }),
     },
     ...(token === undefined ? {} : { mtqtoken: token }),
   });
@@ -54,8 +56,16 @@ export function toWake(event: CloudEvent<unknown>): Wake {
   if (isOurs(event.type)) {
     const parsed = EVENT_DATA[event.type].safeParse(event.data);
     if (!parsed.success) throw new BadEvent(`data of ${event.type}: ${z.prettifyError(parsed.error)}`);
-    const { namespace, token } = parsed.data;
-    return { type: event.type, id: event.id, namespace, ...(token === undefined ? {} : { token }) };
+    const { namespace, token, quotas, vmmrqs } = parsed.data;
+    return {
+      type: event.type,
+      id: event.id,
+      source: event.source,
+      namespace,
+      ...(token === undefined ? {} : { token }),
+      ...(quotas === undefined ? {} : { quotas }),
+      ...(vmmrqs === undefined ? {} : { vmmrqs }),
+    };
   }
   const parsed = sourceEvent.safeParse(event);
   if (!parsed.success) throw new BadEvent(`event ${event.type}: ${z.prettifyError(parsed.error)}`);

@@ -5,10 +5,17 @@ import { isHardQuantity } from '../domain/quantity.ts';
 const amounts = z.record(z.string(), z.string().refine(isHardQuantity)).optional();
 const conditions = z
   .array(
-    z.looseObject({ type: z.string(), status: z.string(), observedGeneration: z.number().int().optional() }),
+    z.object({
+      type: z.string(),
+      status: z.string(),
+      observedGeneration: z.number().int().optional(),
+      lastProbeTime: z.string().nullish(),
+    }),
   )
   .optional();
 const metadata = z.object({
+  name: z.string().optional(),
+  uid: z.string().optional(),
   namespace: z.string(),
   generation: z.number().int().optional(),
   deletionTimestamp: z.string().optional(),

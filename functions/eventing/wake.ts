@@ -5,10 +5,15 @@ export interface Wake {
   readonly type: string;
   readonly id: string;
   readonly namespace: string;
+  /** The event's own `source`, where it is one of ours. */
+  readonly source?: string;
   readonly token?: string;
+  /** Names of the lock's ResourceQuotas and VMMRQs, as the event has them. */
+  readonly quotas?: readonly string[];
+  readonly vmmrqs?: readonly string[];
   /** The kind of the object that an ApiServerSource's event is about. */
   readonly kind?: string;
-  /** That object as the event has it: only ever a reason to do nothing (docs/adr/0015). */
+  /** That object as the event has it: a hint, either to do nothing (docs/adr/0015) or to go on at once (docs/adr/0026). */
   readonly told?: Told;
   /**
    * Only from the watchdog, never from an event: it has watched this token for the lock's whole lifetime on its own

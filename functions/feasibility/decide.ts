@@ -107,8 +107,8 @@ const LAST_SAID: readonly Reason[] = [
 const isWorthATry = ({ verdict, reason }: Verdict): boolean =>
   verdict === 'Fits' || (verdict === 'Unsupported' && LAST_SAID.includes(reason));
 
-/** What we are at work on speaks for itself by the later steps' Events. */
-const IN_HAND: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock];
+/** What we are at work on speaks for itself by what comes of it. */
+const IN_HAND: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock, REASON.fitsWithRaise];
 
 /** On the migration and on what should give more; what is not enough also on the VMI, where KubeVirt's FailedCreate is. */
 function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] {
@@ -116,7 +116,7 @@ function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] 
   const notEnough = verdict.verdict === 'NoFit';
   const { migration, message } = verdict;
   const report = {
-    type: verdict.verdict === 'FitsWithRaise' ? 'Normal' : 'Warning',
+    type: 'Warning',
     reason: notEnough ? EVENT_REASON.quotaNotEnough : EVENT_REASON.migrationBlocked,
     key: `${migration.uid} ${[migration.lacks, verdict.reason].join(' ').trim()} ${notEnough ? message : ''}`,
   } as const;

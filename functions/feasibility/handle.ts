@@ -1,20 +1,19 @@
-import { assess, isYesToAll, type Assessment } from '../domain/verdict/assessment.ts';
+import { assess, type Assessment } from '../domain/verdict/assessment.ts';
 import type { Wake } from '../eventing/wake.ts';
-import { blockedAmong, isPending, isRejectedByQuota, overlaps } from '../domain/migration.ts';
+import { blockedAmong, isPending, overlaps } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
-import { endedLately, waitingForAPlace } from '../domain/verdict/parallel-turn.ts';
-import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
-import { remembered, type Reader, type ReadList } from '../kubernetes/cluster.ts';
-import { LISTED_MIGRATIONS, LISTED_STATES_OF_VMMRQS } from '../cluster/listed.ts';
+import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { nudge } from '../cluster/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
-import { readSnapshot, type Subject } from '../cluster/snapshot.ts';
+import { readSnapshot } from '../cluster/snapshot.ts';
 import { watchForChange } from '../cluster/wait.ts';
 import type { Outcome, Step, Tools } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
 import { decide } from './decide.ts';
-import { isIdle, isRefused, mayHaveBeenRefused } from './idle.ts';
+import { isIdle, mayHaveBeenRefused } from './idle.ts';
+import { passOn } from './pass-on.ts';
 import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
@@ -33,6 +32,8 @@ export const feasibility: Step = {
     { type: SOURCE_EVENT.update, kind: VMMRQS.kind },
     { type: EVENT.sweepRequested },
     { type: EVENT.namespaceUnlocked },
+    // Its own are for others.
+    { type: EVENT.migrationInfeasible, source: '/mtq/lock' },
   ],
   idle: (wake) => (isIdle(wake) ? NOTHING : undefined),
   replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.lockExpired],
@@ -40,54 +41,31 @@ export const feasibility: Step = {
 };
 
 async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  const seen = isRefused(wake) ? await lookAtOnce(wake, tools) : await lookIfNeeded(wake, tools);
+  const passed = await passOn(wake, tools);
+  if (passed !== undefined) return passed;
+  const seen = await lookIfNeeded(wake, tools);
   return seen === undefined ? NOTHING : tell(seen, wake, tools);
 }
 
 /** Where the event tells of nothing that is refused, one read shows whether there is anything to do. */
 async function lookIfNeeded(wake: Wake, tools: Tools): Promise<Seen | undefined> {
-  const listed = await tools.cluster.list(LISTED_MIGRATIONS, { namespace: wake.namespace });
-  const isOver = isPlaceFree(wake, listed);
-  if (isOver) tools.afterwards(() => offerPlace(wake, tools));
+  const { items } = await tools.cluster.list(LISTED_MIGRATIONS, { namespace: wake.namespace });
   // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
-  const mayBeBlocked = isOver ? isPending : isRejectedByQuota;
-  const isNeeded = listed.items.some(mayBeBlocked) || isReportDue(wake);
-  return isNeeded ? gather({ name: wake.namespace, listed: listed.items }, tools) : undefined;
+  return isReportDue(wake) || items.some(isPending) ? gather(wake, tools, items) : undefined;
 }
 
-/**
- * What the API server remembers is good enough for a yes to all (docs/adr/0018): lock looks at everything as it is before it
- * locks. Anything else would be told, or nudged for, and is looked at as it is.
- */
-async function lookAtOnce({ namespace: name }: Wake, tools: Tools): Promise<Seen | undefined> {
-  const seen = await look(remembered(tools.cluster), { name }, rulesOf(tools.settings));
-  return seen !== undefined && isYesToAll(seen.assessment) ? seen : gather({ name }, tools);
-}
-
+/** Says what is the matter; and has it gone on with, unless lock has just said no to that. */
 async function tell({ snapshot, assessment }: Seen, wake: Wake, tools: Tools): Promise<Outcome> {
   const decision = decide(snapshot, assessment);
   logVerdicts(wake, assessment, tools);
 
   await Promise.all(decision.nudges.map(({ migration, value }) => nudge(tools.cluster, [migration], value)));
-  tools.afterwards(() => report(snapshot, decision, tools));
-  if (decision.reply?.type === EVENT.migrationFeasible) await tools.wakeLaterSteps();
-  const { reply, reason, message } = decision;
+  const isOnlyTold = wake.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
+  const reply = isOnlyTold ? undefined : decision.reply;
+  tools.afterwards(() => report(snapshot, { ...decision, reply }, tools));
+  if (reply?.type === EVENT.migrationFeasible) await tools.wakeLaterSteps();
+  const { reason, message } = decision;
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
-}
-
-/** A migration has ended, or the lock that reckoned with it: KubeVirt may run another one. */
-function isPlaceFree({ kind, type }: Wake, { items, date }: ReadList<Migration>): boolean {
-  if (type === EVENT.namespaceUnlocked) return items.some(isRejectedByQuota);
-  // One that was cancelled may be gone before it is read.
-  const isGone = type === SOURCE_EVENT.delete;
-  return kind === MIGRATIONS.kind && (isGone || items.some((each) => endedLately(each, date.getTime())));
-}
-
-/** A place among KubeVirt's parallel migrations is free, which no event tells whoever waits for it in another namespace. */
-async function offerPlace({ namespace, id }: Wake, { cluster, post }: Tools): Promise<void> {
-  const { items } = await cluster.list(LISTED_STATES_OF_VMMRQS, {});
-  const about = { type: EVENT.sweepRequested, from: 'feasibility', cause: id } as const;
-  await Promise.all(waitingForAPlace(items, namespace).map((each) => post({ ...about, namespace: each })));
 }
 
 /** Where nobody is blocked: the VMMRQs' status may have to say so; not for a migration that no quota ever refused. */
@@ -100,27 +78,31 @@ interface Seen {
 }
 
 /** Looks at everything anew where waiting a moment may bring room. */
-async function gather(subject: Omit<Subject, 'rules'>, tools: Tools): Promise<Seen | undefined> {
-  const { name } = subject;
-  const rules = rulesOf(tools.settings);
-  let seen = await look(tools.cluster, subject, rules);
+async function gather(
+  { namespace: name }: Wake,
+  tools: Tools,
+  listed?: readonly Migration[],
+): Promise<Seen | undefined> {
+  let seen = await look(name, tools, listed);
   const started = tools.clock.elapsed();
   while (seen !== undefined && mayGetRoom(seen)) {
     const { migrations, pods, quotas } = seen.snapshot;
     const within = overlaps(pods, blockedAmong(migrations, pods)) ? ROOM_MS.overlap : ROOM_MS.recount;
     const left = Math.floor(started + within - tools.clock.elapsed());
     if (left <= 0 || !(await watchForChange(tools, quotas, left))) break;
-    seen = await look(tools.cluster, { name }, rules);
+    seen = await look(name, tools);
   }
   return seen;
 }
 
 async function look(
-  cluster: Reader,
-  subject: Omit<Subject, 'rules'>,
-  rules: Rules,
+  name: string,
+  { cluster, settings, view }: Tools,
+  listed?: readonly Migration[],
 ): Promise<Seen | undefined> {
-  const snapshot = await readSnapshot(cluster, { ...subject, rules });
+  const rules = rulesOf(settings);
+  const known = listed === undefined ? {} : { listed };
+  const snapshot = await readSnapshot(cluster, { name, rules, view, ...known });
   return snapshot === undefined ? undefined : { snapshot, assessment: assess(snapshot, rules) };
 }
 

@@ -1,13 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { recordedRequest } from '../../test/cluster/eventing/recorded.ts';
 import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
-import { beingDeleted } from '../../test/support/builders/object.ts';
 import { aQuota } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { CONDITION, EVENT, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Vmmrq } from '../domain/objects.ts';
 import { toldBy } from '../eventing/told.ts';
-import { isIdle, isRefused } from './idle.ts';
+import { isIdle } from './idle.ts';
 
 const { add, update, delete: deleted } = SOURCE_EVENT;
 
@@ -50,18 +49,6 @@ describe('an event by which feasibility looks at nothing', () => {
   test('one of ours never is', () => {
     expect(isIdle({ type: EVENT.sweepRequested, id: '', namespace: 'tenant' })).toBe(false);
   });
-});
-
-test.each<[string, [type: string, object: KubernetesObject], boolean]>([
-  ['a quota refused it', [update, aMigration()], true],
-  ['nothing refused it', [update, aMigration(withCondition())], false],
-  ['it got through', [update, aMigration(inPhase('Scheduling'))], false],
-  ['it is given up', [update, aMigration(beingDeleted())], false],
-  ['it is gone', [deleted, aMigration()], false],
-])('looked at as a whole at once: %s', (_, [type, object], refused) => {
-  const told = toldBy(object, { kind: KIND.migration.kind, namespace: 'tenant' });
-  const wake = { type, id: '', namespace: 'tenant', kind: KIND.migration.kind };
-  expect(isRefused({ ...wake, ...(told === undefined ? {} : { told }) })).toBe(refused);
 });
 
 describe('a VMMRQ', () => {

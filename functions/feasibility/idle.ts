@@ -1,5 +1,5 @@
 import type { Wake } from '../eventing/wake.ts';
-import { isRejectedByQuota, isUnderWay, wasRejectedByQuota } from '../domain/migration.ts';
+import { isUnderWay, wasRejectedByQuota } from '../domain/migration.ts';
 import { CONDITION, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import type { Told, ToldOf } from '../eventing/told.ts';
 
@@ -22,10 +22,6 @@ function goesOn(type: string, told: ToldMigration): boolean {
   const isNew = type === SOURCE_EVENT.add && phase === undefined;
   return (isNew || phase === 'Pending' || phase === 'Scheduling') && !wasRejectedByQuota(told);
 }
-
-/** Refused by a quota a moment ago: it will hardly be for nothing to look at the whole namespace at once. */
-export const isRefused = ({ type, told }: Wake): boolean =>
-  type === SOURCE_EVENT.update && told?.kind === KIND.migration.kind && isRejectedByQuota(told);
 
 /** Unless the event tells of a migration that nothing of the kind is said of. */
 export const mayHaveBeenRefused = (told: Told | undefined): boolean =>

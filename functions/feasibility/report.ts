@@ -13,13 +13,18 @@ export function logVerdicts({ namespace }: Wake, { verdicts }: Assessment, { log
   }
 }
 
+/** The decision, and what is replied of it. */
+type Reported = Pick<FeasibilityDecision, 'events' | 'statusOf'> & {
+  readonly reply: FeasibilityDecision['reply'] | undefined;
+};
+
 /**
  * Says on each migration, VMMRQ and VMI what the verdict is, and brings the VMMRQs' status up to date; not when a raise
  * follows: that writes the status too, and every write of it wakes us again.
  */
 export async function report(
   snapshot: NamespaceSnapshot,
-  { events, statusOf, reply }: FeasibilityDecision,
+  { events, statusOf, reply }: Reported,
   tools: Tools,
 ): Promise<void> {
   const vmmrqs = reply?.type === EVENT.migrationFeasible ? [] : snapshot.vmmrqs;

@@ -195,7 +195,13 @@ describe('the log', () => {
       },
     ]);
     expect(seen).toEqual([
-      { type: EVENT.migrationFeasible, id: 'id-1', namespace: 'tenant', token: 'token-1' },
+      {
+        type: EVENT.migrationFeasible,
+        id: 'id-1',
+        source: '/mtq/feasibility',
+        namespace: 'tenant',
+        token: 'token-1',
+      },
     ]);
   });
 

@@ -83,7 +83,12 @@ export const isEvent = (value: unknown): value is CloudEvent<unknown> =>
 /** At least one. Throws BadEvent. */
 function stepsFor(steps: readonly Step[], wake: Wake): [Step, ...Step[]] {
   const [first, ...others] = steps.filter(({ wakesOn }) =>
-    wakesOn.some(({ type, kind }) => type === wake.type && (kind === undefined || kind === wake.kind)),
+    wakesOn.some(
+      ({ type, kind, source }) =>
+        type === wake.type &&
+        (kind === undefined || kind === wake.kind) &&
+        (source === undefined || source === wake.source),
+    ),
   );
   if (first !== undefined) return [first, ...others];
   const names = steps.map(({ name }) => name).join(', ');

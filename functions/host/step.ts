@@ -4,6 +4,7 @@ import type { OurEvent } from '../domain/events.ts';
 import type { Wake } from '../eventing/wake.ts';
 import type { EventType, Reason } from '../domain/names.ts';
 import type { Rules } from '../domain/snapshot.ts';
+import type { View } from '../domain/view.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Settings, StepName } from '../runtime/settings.ts';
@@ -22,6 +23,10 @@ export interface Tools {
   readonly post: (event: OurEvent) => Promise<void>;
   /** Resolves when the later steps answer, or when it is no use waiting longer. */
   readonly wakeLaterSteps: () => Promise<void>;
+  /** The cluster as the guard sees it, for a namespace; undefined: it did not answer within half a second. Never rejects. */
+  readonly view: (namespace: string) => Promise<View | undefined>;
+  /** Whether this process is asked about it for the first time, as far as it remembers: a courtesy, never a state. */
+  readonly isFirst: (what: string) => boolean;
   /** Work that nobody waits for: reports. Finished before the process ends. */
   readonly afterwards: (work: () => Promise<void>) => void;
 }
@@ -53,6 +58,8 @@ export interface Step {
 export interface WakesOn {
   readonly type: string;
   readonly kind?: string;
+  /** The event's own `source`; left out: any. */
+  readonly source?: string;
 }
 
 /** The part of the settings that verdicts are made with. */

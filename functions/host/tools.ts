@@ -5,6 +5,7 @@ import type { Cluster } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Settings } from '../runtime/settings.ts';
+import { readView } from '../cluster/view.ts';
 import type { Tools } from './step.ts';
 
 /** Long enough for a cold start, short enough for feasibility to answer in time. */
@@ -16,9 +17,24 @@ export interface Toolbox {
   readonly settle: () => Promise<void>;
 }
 
+/** How much is remembered: what comes after that is taken for new once more. */
+const REMEMBERED = 1_000;
+
+function firstTimes(): (what: string) => boolean {
+  const known = new Set<string>();
+  return (what) => {
+    if (known.has(what)) return false;
+    if (known.size >= REMEMBERED) known.clear();
+    known.add(what);
+    return true;
+  };
+}
+
 export interface Equipment {
   readonly cluster: Cluster;
-  readonly settings: Tools['settings'] & Pick<Settings, 'K_SINK'> & Partial<Pick<Settings, 'K_SINK_TOKEN'>>;
+  readonly settings: Tools['settings'] &
+    Pick<Settings, 'K_SINK'> &
+    Partial<Pick<Settings, 'K_SINK_TOKEN' | 'VIEW_URL'>>;
   readonly log: Log;
 }
 
@@ -43,6 +59,9 @@ export function newTools({ cluster, settings, log }: Equipment): Toolbox {
       await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
     },
     wakeLaterSteps: () => wakeAll(settings.WAKE_URLS, WAKE_MS),
+    view: async (namespace) =>
+      settings.VIEW_URL === undefined ? undefined : readView(settings.VIEW_URL, namespace),
+    isFirst: firstTimes(),
   };
   return {
     tools,

@@ -32,7 +32,7 @@ const SILENCE_MS = 75_000;
 /** A watch that lasted so long needs no pause before the next one. */
 const STEADY_MS = 5_000;
 /** When a kind that is not installed is looked for again. */
-const MISSING_MS = 30_000;
+const MISSING_MS = 5_000;
 /** Objects of a page: bounds what a list has in memory before it is trimmed. */
 const PAGE_SIZE = 500;
 

@@ -45,6 +45,18 @@ export const VMIS: ResourceType<VirtualMachineInstance> = {
   namespaced: true,
   plural: 'virtualmachineinstances',
 };
+export const MTQS: ResourceType = {
+  apiVersion: 'mtq.kubevirt.io/v1alpha1',
+  kind: 'MTQ',
+  plural: 'mtqs',
+  namespaced: false,
+};
+export const WEBHOOK_CONFIGURATIONS: ResourceType = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingWebhookConfiguration',
+  plural: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
 export const KUBEVIRTS: ResourceType<KubeVirt> = { ...kubevirt, kind: 'KubeVirt', plural: 'kubevirts' };
 export const VMMRQS: ResourceType<Vmmrq> = {
   ...KIND.vmmrq,

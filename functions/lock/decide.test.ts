@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher, aMigration, aVmi, ofVm } from '../../test/support/builders/kubevirt.ts';
+import { aLauncher, aMigration, aVmi, ofVm, refusedAt } from '../../test/support/builders/kubevirt.ts';
 import {
   aLock,
   anExpiredLock,
@@ -7,19 +7,17 @@ import {
   lockedBy,
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
-import { annotated, atVersion, labelled, named, NOW, seconds } from '../../test/support/builders/object.ts';
+import { annotated, atVersion, labelled, named, seconds } from '../../test/support/builders/object.ts';
 import {
   aGrant,
   aQuota,
   hard,
   holding,
   holdingUnreadably,
-  releasedBy,
   scoped,
 } from '../../test/support/builders/quota.ts';
-import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
+import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
 import { assess } from '../domain/verdict/assessment.ts';
-import { grantOf } from '../domain/quota/grant.ts';
 import { lockOf } from '../domain/lock.ts';
 import { ANNOTATION, LABEL, REASON } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
@@ -114,30 +112,19 @@ describe('the lock that is taken', () => {
         },
       ],
       vmmrqs: ['vmmrq'],
+      of: expect.stringMatching(/^[0-9a-f]{16}$/),
     });
     expect(taken({}, 5).lock.expiresAt).toBe(seconds(5));
   });
 
-  test('says who gives, unless they are many', () => {
-    const giving = (count: number): NamespaceSnapshot['vmmrqs'] =>
-      Array.from({ length: count }, (_, index) => aVmmrq(named(`give-${String(index)}`)));
-    expect(taken({ vmmrqs: giving(3) }).lock.vmmrqs).toEqual(['give-0', 'give-1', 'give-2']);
-    expect(taken({ vmmrqs: giving(4) }).lock.vmmrqs).toBeUndefined();
+  test('says whether others wait for a slot', () => {
+    expect(taken({ view: aView({ others: true }) }).lock.others).toBe(true);
+    expect(taken({ view: undefined, migrations: [aMigration(refusedAt(0))] }).lock).not.toHaveProperty(
+      'others',
+    );
   });
 
-  test('says what KubeVirt has places for, where others are after them too', () => {
-    const outbound = new Map([['node1', 1]]);
-    const parallel = aParallelUse({ isContended: true, running: 3, outbound, locks: ['token-7'] });
-    expect(taken({ parallel }).lock.places).toEqual({
-      counted: ['token-7'],
-      inCluster: 2,
-      onNode: { node1: 1 },
-      nodes: { 'uid-of-mig0': 'node1' },
-    });
-    expect(taken().lock.places).toBeUndefined();
-  });
-
-  test('is one write: annotation and label, on the version that was read', () => {
+  test('is one write: annotations and label, on the version that was read', () => {
     const { namespace, lock } = taken({ namespace: aNamespace(atVersion('42'), annotated('team', 'blue')) });
     expect(lockOf(namespace)).toEqual({ kind: 'held', lock, labelled: true });
     expect(namespace.metadata).toMatchObject({ resourceVersion: '42', annotations: { team: 'blue' } });
@@ -163,28 +150,5 @@ describe('the lock that is taken', () => {
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
     });
     expect(lock.migrations.map(({ name }) => name)).toEqual(['mig0', 'mig1']);
-  });
-});
-
-describe('the rehearsals', () => {
-  test('are the raise and the release of each quota of the lock, as they would be written', () => {
-    const { rehearsals } = taken({ quotas: [aQuota(atVersion('9'), releasedBy('token-0'))] });
-    const [raise, release, ...more] = rehearsals;
-    expect(more).toEqual([]);
-    if (raise === undefined || release === undefined) throw new Error('two are wanted');
-    expect(raise.spec.hard?.['requests.cpu']).toBe('2010m');
-    expect(grantOf(raise)).toMatchObject({
-      kind: 'held',
-      grant: { token: 'mine', raisedAt: new Date(NOW).toISOString() },
-    });
-    expect(release.metadata.annotations).toEqual({ [ANNOTATION.lastRelease]: 'mine' });
-    expect(release.spec).toEqual(aQuota().spec);
-    expect(rehearsals.map(({ metadata }) => metadata.resourceVersion)).toEqual(['9', '9']);
-  });
-
-  test('are of no other quota', () => {
-    const quotas = [aQuota(), aQuota(named('roomy'), hard({ 'requests.cpu': '99' }))];
-    const names = taken({ quotas }).rehearsals.map(({ metadata }) => metadata.name);
-    expect(new Set(names)).toEqual(new Set(['quota']));
   });
 });

@@ -1,10 +1,8 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
 import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
-import { grantOf, raisedQuota } from '../domain/quota/grant.ts';
+import { grantOf } from '../domain/quota/grant.ts';
 import { REASON, type Reason } from '../domain/names.ts';
-import type { Namespace, ResourceQuota } from '../domain/objects.ts';
-import { placesLeft } from '../domain/verdict/parallel-turn.ts';
-import { releasedQuota } from '../domain/quota/restore.ts';
+import type { Namespace } from '../domain/objects.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
 export type LockDecision =
@@ -18,8 +16,6 @@ export type LockDecision =
       readonly lock: Lock;
       /** The namespace with the lock: the one write, with the resourceVersion that was read. */
       readonly namespace: Namespace;
-      /** Each quota as the raise and the restore would write it: to be tried first, dry. */
-      readonly rehearsals: readonly ResourceQuota[];
       readonly reason: Reason;
       readonly message: string;
     };
@@ -27,10 +23,7 @@ export type LockDecision =
 /** The decision to take the namespace. */
 export type Take = Extract<LockDecision, { kind: 'take' }>;
 
-/** As many VMMRQs are read one by one by the raise, all at once: a list waits for the API server's cache, a GET never does. */
-const FEW = 3;
-
-/** Decides again on live objects: the event that woke us may be forged, or hours old. */
+/** Decides on what is there now: the event that woke us may be forged, or hours old. */
 export function decide(
   snapshot: NamespaceSnapshot,
   assessment: Assessment,
@@ -38,14 +31,13 @@ export function decide(
 ): LockDecision {
   const held = heldAlready(snapshot);
   if (held !== undefined) return held;
-  const { migrations, quotas, verdicts } = assessment;
+  const { migrations, quotas, verdicts, fingerprint } = assessment;
   if (migrations.length === 0) {
     const [first] = verdicts;
     if (first === undefined)
       return leave(REASON.nothingBlocked, 'no migration is refused by a quota any more');
     return leave(first.reason, `${first.migration.name}: ${first.message}`);
   }
-  const places = placesLeft(snapshot, migrations);
   const lock: Lock = {
     v: LOCK_VERSION,
     token,
@@ -53,14 +45,14 @@ export function decide(
     expiresAt: new Date(snapshot.now + lockSeconds * 1_000).toISOString(),
     migrations: [...migrations],
     quotas: [...quotas],
-    ...(snapshot.vmmrqs.length > FEW ? {} : { vmmrqs: snapshot.vmmrqs.map(({ metadata }) => metadata.name) }),
-    ...(places === undefined ? {} : { places }),
+    vmmrqs: snapshot.vmmrqs.map(({ metadata }) => metadata.name),
+    of: fingerprint,
+    ...(snapshot.view?.others === true ? { others: true } : {}),
   };
   return {
     kind: 'take',
     lock,
     namespace: withLock(snapshot.namespace, lock),
-    rehearsals: rehearsalsOf(snapshot, lock),
     reason: REASON.locked,
     message: `locked for ${migrations.map(({ name }) => name).join(', ')}`,
   };
@@ -88,13 +80,4 @@ function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecisio
   if (left === undefined) return undefined;
   const message = `ResourceQuota ${left.metadata.name} holds a grant that no lock stands for`;
   return { kind: 'repair', reason: REASON.grantWithoutLock, message };
-}
-
-/** Somebody's policy may refuse the raise or the restore: better to know before the namespace is locked. */
-function rehearsalsOf({ quotas, vmmrqs, now }: NamespaceSnapshot, lock: Lock): ResourceQuota[] {
-  const concerned = quotas.filter(({ metadata }) => lock.quotas.some(({ uid }) => uid === metadata.uid));
-  return concerned.flatMap((quota) => {
-    const raised = raisedQuota(quota, { ...lock, vmmrqs, now });
-    return [...(raised === undefined ? [] : [raised]), releasedQuota(quota, lock.token)];
-  });
 }

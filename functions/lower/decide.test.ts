@@ -19,6 +19,7 @@ import {
 } from '../../test/support/builders/namespace.ts';
 import {
   annotated,
+  atVersion,
   beingDeleted,
   labelled,
   named,
@@ -32,14 +33,14 @@ import {
   holding,
   holdingUnreadably,
   raisedBy,
-  settled,
+  used,
 } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, LABEL, REASON } from '../domain/names.ts';
 import { decide, type LowerDecision, type LowerSnapshot } from './decide.ts';
 
-/** Raised four seconds ago (aGrant, raisedBy), and enforced. */
-const RAISED = settled()(raisedBy(aVmmrq())(aQuota()));
+/** Raised four seconds ago (aGrant, raisedBy). */
+const RAISED = raisedBy(aVmmrq())(aQuota());
 const MIG1 = aMigration(named('mig1'), ofVm('vm1'));
 const BOTH = aNamespace(
   lockedBy(
@@ -59,8 +60,8 @@ const decided = (different: Partial<LowerSnapshot> = {}): LowerDecision =>
     quotas: [RAISED],
     migrations: [aMigration()],
     targets: [],
+    refusals: [],
     stallSeconds: 3,
-    mayNudge: true,
     overdueToken: undefined,
     ...different,
   });
@@ -91,7 +92,7 @@ describe('lowered: early costs one attempt, late costs the tenant', () => {
     [
       'of two, one is admitted and one ended',
       { namespace: BOTH, migrations: [aMigration(), MIG1].slice(0, 1), targets: [aTarget()] },
-      REASON.admitted,
+      REASON.ended,
     ],
     [
       'the lock is past its time',
@@ -122,33 +123,55 @@ describe('lowered: early costs one attempt, late costs the tenant', () => {
     expect(lowered(different).reason).toBe(reason);
   });
 
-  test('nothing was raised yet, and the migration is gone: its quotas are fenced all the same', () => {
-    expect(lowered({ migrations: [], quotas: [aQuota()] }).quotas).toEqual([aQuota()]);
+  test('without a lock: by no token, each grant has its own', () => {
+    const decision = lowered({ namespace: aNamespace(), quotas: [RAISED] });
+    expect(decision).toMatchObject({ token: undefined, lock: undefined });
   });
 
-  test('the quotas of the lock, and whatever else holds a grant; no other', () => {
-    const quotas = [
-      aQuota(),
-      aQuota(named('foreign'), holding(aGrant({ token: 'token-0' }))),
-      aQuota(named('unreadable'), holdingUnreadably()),
-      aQuota(named('other')),
-      // Made anew under the name of the lock's own.
-      aQuota(withUid('new')),
-    ];
-    const names = lowered({ quotas, targets: [aTarget()] }).quotas.map(({ metadata }) => metadata.uid);
-    expect(names).toEqual(['uid-of-quota', 'uid-of-foreign', 'uid-of-unreadable']);
+  test('an unreadable lock is fenced before it goes, by a mark of this very version of the namespace', () => {
+    const namespace = aNamespace(lockedUnreadably(), atVersion('7'));
+    expect(lowered({ namespace, quotas: [aQuota()] })).toMatchObject({
+      token: 'unreadable-7',
+      lock: undefined,
+    });
   });
+});
 
-  test('without a lock: what holds a grant, for no lock', () => {
-    const decision = lowered({ namespace: aNamespace(), quotas: [RAISED, aQuota(named('other'))] });
-    expect(decision.quotas).toEqual([RAISED]);
-    expect(decision.lock).toBeUndefined();
+describe('how it ended', () => {
+  const ended = (reason: string): Partial<LowerSnapshot> => ({
+    namespace: aNamespace(lockedBy(aLock({ ended: { reason, message: '' } }))),
+    quotas: [aQuota()],
   });
+  const over = { now: NOW, namespace: aNamespace(lockedBy(anExpiredLock())) };
+  const CHARGED = used({ 'requests.cpu': '2010m' })(aQuota(holding(aGrant())));
+  const put = { namespace: aNamespace(lockedBy(aLock({ others: true }))), now: NOW + 5_000 };
 
-  test('an unreadable lock without a grant: nothing to put back, and it goes on to unlock', () => {
-    const decision = lowered({ namespace: aNamespace(lockedUnreadably()), quotas: [aQuota()] });
-    expect(decision.quotas).toEqual([]);
+  test.each<[string, Partial<LowerSnapshot>, string]>([
+    ['its pod is there', { targets: [aTarget()] }, 'admitted'],
+    ['its pod is there, though its time is over', { ...over, targets: [aTarget()] }, 'admitted'],
+    ['its time is over, and everything is charged', { ...over, quotas: [CHARGED] }, 'charged'],
+    ['its time is over, and nothing was ever raised', { ...over, quotas: [aQuota()] }, 'ourFault'],
+    ['its time is over, and nothing came of the raise', over, 'failed'],
+    ['ended without a proof', ended(REASON.noProof), 'ourFault'],
+    ['ended while a quota was being counted', ended(REASON.statusUnknown), 'ourFault'],
+    ['ended because there was room', ended(REASON.fits), 'gaveWay'],
+    ['ended because too little is given', ended(REASON.notEnough), 'failed'],
+    ['its migration is gone', { migrations: [] }, 'gaveWay'],
+    ['nothing came of the raise', { now: NOW + 5_000 }, 'failed'],
+    ['nothing came of it, others are after the slots', put, 'gaveWay'],
+    [
+      'nothing came of it, others are after the slots, nobody can say more',
+      { ...put, refusals: undefined },
+      'failed',
+    ],
+  ])('%s', (_, different, want) => {
+    expect(lowered(different).outcome).toBe(want);
   });
+});
+
+test('nobody can say how its migrations are: it ends at its time, and not before', () => {
+  expect(decided({ migrations: undefined })).toMatchObject({ kind: 'wait' });
+  expect(decided({ migrations: undefined, now: NOW + 25_000 })).toMatchObject({ kind: 'lower' });
 });
 
 describe('left alone', () => {
@@ -162,11 +185,6 @@ describe('left alone', () => {
   test.each<[string, Partial<LowerSnapshot>]>([
     ['no target pod yet', {}],
     ['nothing raised yet', { quotas: [aQuota()], now: NOW + 20_000 }],
-    ['raised, and not enforced yet', { quotas: [raisedBy(aVmmrq())(aQuota())], now: NOW + 20_000 }],
-    [
-      'one of two quotas is not enforced yet',
-      { quotas: [RAISED, raisedBy(aVmmrq())(aQuota(named('other')))], now: NOW + 20_000 },
-    ],
     ['one of two has its pod', { namespace: BOTH, migrations: [aMigration(), MIG1], targets: [aTarget()] }],
     ['a pod of an earlier migration', { targets: [aTarget(aMigration(withUid('earlier')))] }],
     ['the watchdog has seen another token out', { overdueToken: 'token-0' }],
@@ -231,15 +249,21 @@ describe('nothing came of it', () => {
   test.each<[string, Partial<LowerSnapshot>]>([
     ['for another lock', nudged(-1, 'token-0')],
     ['for room, by feasibility', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'room 1'))] }],
-    ['at a time to come, by somebody else', nudged(3)],
-    ['at no time', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'token-1 soon'))] }],
   ])('nudged %s: nudged for this one', (_, different) => {
     expect(decided({ ...at(0), ...different }).kind).toBe('nudge');
   });
 
-  test('where nobody may be nudged it waits; what was nudged long ago is lowered all the same', () => {
-    expect(decided({ ...at(0), mayNudge: false }).kind).toBe('wait');
-    expect(decided({ ...at(5), ...nudged(-1), mayNudge: false }).kind).toBe('lower');
+  test.each<[string, Partial<LowerSnapshot>]>([
+    ['at a time to come', nudged(3)],
+    ['at no time', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'token-1 soon'))] }],
+    ['again and again', nudged(4.9)],
+  ])('nudged by somebody else %s: stretches nothing', (_, different) => {
+    expect(decided({ ...at(4.999), ...different }).kind).toBe('wait');
+    expect(decided({ ...at(5), ...different }).kind).toBe('lower');
+  });
+
+  test('where its migrations were not read it waits for its time', () => {
+    expect(decided({ ...at(5), migrations: undefined }).kind).toBe('wait');
   });
 
   describe('no condition has virt-controller look when a quota changes', () => {
@@ -247,9 +271,8 @@ describe('nothing came of it', () => {
       migrations: [aMigration(withCondition(), ...changes)],
     });
 
-    test('it is nudged as soon as the raise is enforced', () => {
+    test('it is nudged at once', () => {
       expect(decided({ ...at(-4), ...asleep() }).kind).toBe('nudge');
-      expect(decided({ ...at(-4), ...asleep(), quotas: [raisedBy(aVmmrq())(aQuota())] }).kind).toBe('wait');
     });
 
     test('then it waits, and is nudged once more where nothing came of it', () => {
@@ -272,7 +295,6 @@ describe('nothing came of it', () => {
     expect(lowered({ ...at(5), ...nudged(-1) })).toMatchObject({
       reason: REASON.raisedButNotAdmitted,
       lock: aLock(),
-      quotas: [RAISED],
     });
   });
 
@@ -293,15 +315,13 @@ describe('nothing came of it', () => {
   });
 
   test('the quota that was raised last counts', () => {
-    const later = holding(aGrant({ raisedAt: seconds(-2) }))(
-      settled()(raisedBy(aVmmrq())(aQuota(named('other')))),
-    );
+    const later = holding(aGrant({ raisedAt: seconds(-2) }))(aQuota(named('other')));
     expect(decided({ ...at(0), quotas: [RAISED, later] }).kind).toBe('wait');
     expect(decided({ ...at(1), quotas: [RAISED, later] }).kind).toBe('nudge');
   });
 
   test('a grant of another token is no raise of this lock', () => {
-    const foreign = settled()(raisedBy(aVmmrq(), 'token-0')(aQuota()));
+    const foreign = raisedBy(aVmmrq(), 'token-0')(aQuota());
     expect(decided({ ...at(20), quotas: [foreign] }).kind).toBe('wait');
   });
 });

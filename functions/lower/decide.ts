@@ -1,23 +1,32 @@
-import { grantOf } from '../domain/quota/grant.ts';
-import { isExpired, lockOf, LOCK_VERSION, type Admitted, type Lock, type LockState } from '../domain/lock.ts';
-import { admittedPodOf, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
-import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
-import type { Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
-import { isRaiseEnforced } from '../domain/quota/restore.ts';
+import { grantBy, grantOf } from '../domain/quota/grant.ts';
+import { isCharged } from '../domain/quota/raise.ts';
+import {
+  isExpired,
+  lockOf,
+  LOCK_VERSION,
+  unreadableToken,
+  type Admitted,
+  type Lock,
+  type LockState,
+} from '../domain/lock.ts';
+import { admittedPodOf, gotThrough, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
+import { ANNOTATION, LOCK_OUTCOME, REASON, type LockOutcome, type Reason } from '../domain/names.ts';
+import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
+import { wasRefusedAfter } from '../domain/quota/refusal.ts';
 
 export interface LowerSnapshot {
   /** The API server's clock, milliseconds. */
   readonly now: number;
   readonly namespace: Namespace;
-  /** Every quota of the namespace. */
+  /** The lock's quotas, those that still are what the lock says; every quota of the namespace where no lock can be read. */
   readonly quotas: readonly ResourceQuota[];
-  /** Every migration of the namespace; none where each of the lock's has the pod that it waited for, or the lock is over. */
-  readonly migrations: readonly Migration[];
+  /** The lock's migrations as they are now, without those that are gone; undefined: not read, it ends at its time. */
+  readonly migrations: readonly Migration[] | undefined;
   /** The target launchers of the lock's migrations, and their attachment pods. */
   readonly targets: readonly Pod[];
+  /** Why pods were refused; undefined where nobody can say. */
+  readonly refusals: readonly KubernetesEvent[] | undefined;
   readonly stallSeconds: number;
-  /** Who stalls is asked about; not where only what is left over is to be put back (the guard, which may nudge nobody). */
-  readonly mayNudge: boolean;
   /** The watchdog has seen this token for longer than its lock may live. */
   readonly overdueToken: string | undefined;
 }
@@ -32,40 +41,40 @@ export type LowerDecision =
       readonly reason: Reason;
       readonly message: string;
     }
-  | {
-      readonly kind: 'lower';
-      /** Hold a grant, or are the lock's: to be put back, or only fenced. */
-      readonly quotas: readonly ResourceQuota[];
-      readonly lock: Lock | undefined;
-      readonly reason: Reason;
-      readonly message: string;
-    };
+  | Lower;
 
-export type Lower = Extract<LowerDecision, { kind: 'lower' }>;
+export interface Lower {
+  readonly kind: 'lower';
+  /** Token of the lock; undefined: no lock can be read, each grant's own token counts. */
+  readonly token: string | undefined;
+  readonly lock: Lock | undefined;
+  readonly outcome: LockOutcome;
+  readonly reason: Reason;
+  readonly message: string;
+}
 
-/** How far the API servers' clocks may be apart, by which a nudge says when it was. */
-const SKEW_MS = 2_000;
+type Finding = Pick<Lower, 'outcome' | 'reason' | 'message'>;
 
 /** Lowering is the safe direction: early costs one attempt, late costs the tenant. */
 export function decide(snapshot: LowerSnapshot): LowerDecision {
   const state = lockOf(snapshot.namespace);
   if (state.kind !== 'held') return repair(snapshot, state);
   const { lock } = state;
-  if (isOver(state, snapshot)) {
-    const { reason, message } = lock.ended ?? {
-      reason: REASON.lockExpired,
-      message: 'the lock is past its time',
-    };
-    return lower(snapshot, lock, [reason as Reason, message]);
-  }
+  if (isOver(state, snapshot)) return lower(lock, over(snapshot, lock));
   if (lock.v !== LOCK_VERSION) {
-    const message = `a lock of version ${String(lock.v)} is let go of at its time, not before`;
-    return { kind: 'wait', reason: REASON.stillWaiting, message };
+    return wait(`a lock of version ${String(lock.v)} is released at its time, not before`);
   }
-  const still = stillWaiting(snapshot, lock);
-  if (still.length === 0) return lower(snapshot, lock, settled(lock, snapshot));
-  return stalled(snapshot, lock, still) ?? keepWaiting(still);
+  const { migrations } = snapshot;
+  if (gotThrough(lock.migrations, snapshot.targets)) return lower(lock, admitted(lock));
+  if (migrations === undefined) return wait('it is not past its time');
+  const still = stillWaiting(migrations, snapshot, lock);
+  if (still.length === 0) return lower(lock, settled(snapshot, lock));
+  return stalled(snapshot, lock, still) ?? wait(`${namesOf(still)} still waits for its pod`);
 }
+
+const wait = (message: string): LowerDecision => ({ kind: 'wait', reason: REASON.stillWaiting, message });
+
+const lower = (lock: Lock, found: Finding): Lower => ({ kind: 'lower', token: lock.token, lock, ...found });
 
 /** It is lowered, whatever the lock's migrations do. `now` is the API server's clock, milliseconds. */
 export const isOver = (
@@ -73,35 +82,68 @@ export const isOver = (
   { now, overdueToken }: Pick<LowerSnapshot, 'now' | 'overdueToken'>,
 ): boolean => state.kind !== 'held' || isExpired(state.lock, now) || overdueToken === state.lock.token;
 
-/** No lock that can be read: whatever grant is there has none to stand for it. */
-function repair(snapshot: LowerSnapshot, state: LockState): LowerDecision {
-  const left = snapshot.quotas.some((quota) => grantOf(quota).kind !== 'none');
+/** No lock that can be read: each grant that is there has none to stand for it; and whoever raises for it is fenced. */
+function repair({ quotas, namespace }: LowerSnapshot, state: LockState): LowerDecision {
+  const left = quotas.some((quota) => grantOf(quota).kind !== 'none');
   if (state.kind === 'none' && !left) {
-    return {
-      kind: 'leave',
-      reason: REASON.notOurLock,
-      message: 'the namespace is not locked and holds no grant',
-    };
+    const message = 'the namespace is not locked and holds no grant';
+    return { kind: 'leave', reason: REASON.notOurLock, message };
   }
-  const why =
-    state.kind === 'malformed' ? `the lock cannot be read (${state.why})` : 'a grant without a lock';
-  return lower(snapshot, undefined, [REASON.grantWithoutLock, why]);
+  const found = { kind: 'lower', lock: undefined, outcome: LOCK_OUTCOME.failed } as const;
+  const reason = REASON.grantWithoutLock;
+  if (state.kind !== 'malformed')
+    return { ...found, token: undefined, reason, message: 'a grant without a lock' };
+  return {
+    ...found,
+    token: unreadableToken(namespace),
+    reason,
+    message: `the lock cannot be read (${state.why})`,
+  };
 }
 
-function lower(
-  { quotas }: LowerSnapshot,
-  lock: Lock | undefined,
-  [reason, message]: readonly [Reason, string],
-): LowerDecision {
-  const concerned = quotas.filter(
-    (quota) =>
-      grantOf(quota).kind !== 'none' || lock?.quotas.some(({ uid }) => uid === quota.metadata.uid) === true,
-  );
-  return { kind: 'lower', quotas: concerned, lock, reason, message };
+/** What an ended lock's reason makes of it; any other one is a failure. */
+const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
+  [REASON.noProof]: LOCK_OUTCOME.ourFault,
+  [REASON.statusUnknown]: LOCK_OUTCOME.ourFault,
+  [REASON.fenced]: LOCK_OUTCOME.ourFault,
+  [REASON.fits]: LOCK_OUTCOME.gaveWay,
+};
+
+function over(snapshot: LowerSnapshot, lock: Lock): Finding {
+  const isThrough = lock.migrations.length > 0 && gotThrough(lock.migrations, snapshot.targets);
+  if (isThrough) return admitted(lock);
+  const raised = raisedFor(snapshot, lock);
+  const { reason, message } = lock.ended ?? PAST_ITS_TIME;
+  const outcome = isAllCharged(raised, lock) ? LOCK_OUTCOME.charged : outcomeOf(lock, raised);
+  return { outcome, reason: reason as Reason, message };
 }
+
+const PAST_ITS_TIME = { reason: REASON.lockExpired, message: 'the lock is past its time' };
+
+function outcomeOf({ ended }: Lock, raised: readonly ResourceQuota[]): LockOutcome {
+  if (ended !== undefined) return OUTCOME_OF[ended.reason as Reason] ?? LOCK_OUTCOME.failed;
+  // Its time went by before anything was raised: that was none of the migrations' fault.
+  return raised.length === 0 ? LOCK_OUTCOME.ourFault : LOCK_OUTCOME.failed;
+}
+
+const raisedFor = ({ quotas }: LowerSnapshot, { token }: Lock): ResourceQuota[] =>
+  quotas.filter((quota) => grantBy(quota, token) !== undefined);
+
+const isAllCharged = (raised: readonly ResourceQuota[], { token }: Lock): boolean =>
+  raised.length > 0 && raised.every((quota) => isCharged(quota, grantBy(quota, token) ?? { target: {} }));
+
+const admitted = ({ migrations }: Lock): Finding => ({
+  outcome: LOCK_OUTCOME.admitted,
+  reason: REASON.admitted,
+  message: `${migrations.map(({ name }) => name).join(', ')} got the pod that was missing`,
+});
 
 /** The lock's migrations that are neither with the pod that they wait for, nor at their end, nor gone. */
-const stillWaiting = ({ migrations, targets }: LowerSnapshot, lock: Lock): Migration[] =>
+const stillWaiting = (
+  migrations: readonly Migration[],
+  { targets }: LowerSnapshot,
+  lock: Lock,
+): Migration[] =>
   migrations.filter((migration) => {
     const waiting = lock.migrations.find(({ uid }) => uid === migration.metadata.uid);
     return waiting !== undefined && isWaiting(waiting, migration, targets);
@@ -114,26 +156,26 @@ function isWaiting(waiting: Admitted, migration: Migration, targets: readonly Po
   return admittedPodOf(waiting, targets) === undefined;
 }
 
-function settled(lock: Lock, { targets }: LowerSnapshot): readonly [Reason, string] {
-  const admitted = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
-  if (admitted.length === 0)
-    return [REASON.ended, 'every migration of the lock has ended, is gone, or goes on without'];
-  return [REASON.admitted, `${admitted.map(({ name }) => name).join(', ')} got the pod that was missing`];
+/** None waits any more; those that got no pod have ended, are gone, or go on without: nobody failed. */
+function settled({ targets }: LowerSnapshot, lock: Lock): Finding {
+  const through = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
+  const names = through.map(({ name }) => name).join(', ');
+  const message = 'every migration of the lock has ended, is gone, or goes on without';
+  return {
+    outcome: LOCK_OUTCOME.gaveWay,
+    reason: REASON.ended,
+    message: through.length === 0 ? message : `${names} got the pod that was missing; the others have ended`,
+  };
 }
-
-const keepWaiting = (still: readonly Migration[]): LowerDecision => ({
-  kind: 'wait',
-  reason: REASON.stillWaiting,
-  message: `${namesOf(still)} still waits for its pod`,
-});
 
 const namesOf = (migrations: readonly Migration[]): string =>
   migrations.map(({ metadata }) => metadata.name).join(', ');
 
 /**
- * Nothing happened for stallSeconds after the raise was enforced: one nudge, and lowered where nothing comes of that either
- * for twice as long. virt-controller puts off without a word: for a second, again and again, whoever comes while another's
- * target is not seen yet; for five whoever finds its limits reached (facts/kubevirt.md §1.5; docs/adr/0021).
+ * Nothing happened for stallSeconds after the raise: one nudge, and lowered where nothing comes of that either for twice as
+ * long. virt-controller puts off without a word: for a second, again and again, whoever comes while another's target is not seen
+ * yet; for five whoever finds its limits reached (facts/kubevirt.md §1.5; docs/adr/0021). Counted from the raise alone: what
+ * anybody may write on a migration stretches nothing.
  */
 function stalled(
   snapshot: LowerSnapshot,
@@ -141,49 +183,40 @@ function stalled(
   still: readonly Migration[],
 ): LowerDecision | undefined {
   const { now } = snapshot;
-  const since = enforcedSince(snapshot, lock);
-  if (since === undefined) return undefined;
+  const raised = raisedFor(snapshot, lock);
+  if (raised.length === 0) return undefined;
+  const since = Math.max(...raised.map((quota) => Date.parse(grantBy(quota, lock.token)?.raisedAt ?? '')));
   const stallMs = snapshot.stallSeconds * 1_000;
   const stalledAt = since + stallMs;
-  const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token, now));
-  const reason = REASON.raisedButNotAdmitted;
-  const names = namesOf(still);
-  const isEarly = (at: number | undefined): boolean => at === undefined || at < stalledAt;
+  if (now >= stalledAt + 2 * stallMs) return lower(lock, nothingCame(snapshot, lock, still));
+  const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token));
   const isDueAtOnce = still.some(isAsleep) && nudgedAt.includes(undefined);
-  if (isDueAtOnce || (now >= stalledAt && nudgedAt.some(isEarly))) {
-    if (!snapshot.mayNudge) return undefined;
-    const value = `${lock.token} ${new Date(now).toISOString()}`;
-    return { kind: 'nudge', migrations: still, value, reason, message: `nudging ${names}` };
-  }
-  if (now < Math.max(stalledAt, ...nudgedAt.map((at) => (at ?? now) + 2 * stallMs))) return undefined;
-  return lower(snapshot, lock, [reason, `raised, and ${names} still got no pod`]);
+  const isDue = now >= stalledAt && nudgedAt.some((at) => at === undefined || at < stalledAt);
+  if (!isDueAtOnce && !isDue) return undefined;
+  const value = `${lock.token} ${new Date(now).toISOString()}`;
+  const message = `nudging ${namesOf(still)}`;
+  return { kind: 'nudge', migrations: still, value, reason: REASON.raisedButNotAdmitted, message };
+}
+
+/** A failure; but where others are after the same slots, and KubeVirt has not come to it, it gave way to them. */
+function nothingCame({ refusals }: LowerSnapshot, lock: Lock, still: readonly Migration[]): Finding {
+  const vms = still.map(({ spec }) => spec.vmiName ?? '');
+  const isPutOff =
+    lock.others === true &&
+    refusals !== undefined &&
+    !wasRefusedAfter(Date.parse(lock.acquiredAt), vms, refusals);
+  return {
+    outcome: isPutOff ? LOCK_OUTCOME.gaveWay : LOCK_OUTCOME.failed,
+    reason: REASON.raisedButNotAdmitted,
+    message: `raised, and ${namesOf(still)} still got no pod`,
+  };
 }
 
 /** No event of a quota has virt-controller look at a migration without its condition: that one is nudged at once, too. */
 const isAsleep = (migration: Migration): boolean => !wasRejectedByQuota(migration);
 
-/** Somebody whom the lock waits for must be nudged as soon as the raise is enforced. */
-export function hasSleepers(snapshot: LowerSnapshot): boolean {
-  const state = lockOf(snapshot.namespace);
-  return state.kind === 'held' && stillWaiting(snapshot, state.lock).some(isAsleep);
-}
-
-/** When the last quota of this lock was raised, milliseconds; undefined: not all that were are enforced yet. */
-function enforcedSince({ quotas }: LowerSnapshot, { token }: Lock): number | undefined {
-  const raised = quotas.flatMap((quota) => {
-    const state = grantOf(quota);
-    return state.kind === 'held' && state.grant.token === token ? [{ quota, grant: state.grant }] : [];
-  });
-  if (raised.length === 0 || !raised.every(({ quota }) => isRaiseEnforced(quota))) return undefined;
-  return Math.max(...raised.map(({ grant }) => Date.parse(grant.raisedAt)));
-}
-
-/**
- * When this migration was nudged for this lock, milliseconds; undefined: not yet. A time that has yet to come, by more than
- * clocks differ, is not ours: whoever may edit migrations could hold the lock with it.
- */
-function nudgedFor({ metadata }: Migration, token: string, now: number): number | undefined {
+/** When this migration was nudged for this lock, milliseconds; undefined: not yet. */
+function nudgedFor({ metadata }: Migration, token: string): number | undefined {
   const [of, at = ''] = (metadata.annotations?.[ANNOTATION.nudged] ?? '').split(' ');
-  const time = Date.parse(at);
-  return of === token && time <= now + SKEW_MS ? time : undefined;
+  return of === token ? Date.parse(at) : undefined;
 }

@@ -1,76 +1,88 @@
 import { grantOf } from '../domain/quota/grant.ts';
-import { admittedPodOf } from '../domain/migration.ts';
-import { EVENT_REASON, KIND, REASON, type Reason } from '../domain/names.ts';
+import { podIdentityOf, type Reference } from '../domain/lock.ts';
+import { EVENT_REASON, KIND, LOCK_OUTCOME, REASON } from '../domain/names.ts';
+import type { ResourceQuota } from '../domain/objects.ts';
 import { aboutMigration, aboutVmmrq, type EventReport, type Subject } from '../domain/verdict/report.ts';
-import type { ForeignEdit } from '../domain/quota/restore.ts';
 import { writeEvents } from '../cluster/report.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
 import type { Tools } from '../host/step.ts';
-import type { Lower, LowerSnapshot } from './decide.ts';
+import { grantShownBy, identitiesOf } from './decide-seen.ts';
+import type { Lowering } from './handle.ts';
 
-export interface Lowered {
-  readonly decision: Lower;
-  readonly snapshot: LowerSnapshot;
-  readonly edits: readonly ForeignEdit[];
-}
-
-/** Says on each migration that it got through; on all of them and on the VMMRQs that the quotas are back, and whose edits stand. */
-export async function report({ decision, snapshot, edits }: Lowered, tools: Tools): Promise<void> {
-  const { lock, quotas, reason, message } = decision;
-  const namespace = snapshot.namespace.metadata.name;
-  const key = lock?.token ?? reason;
-  const onVmmrqs = await vmmrqsOf(decision, namespace, tools);
-  const onMigrations = (lock?.migrations ?? []).map((migration) => aboutMigration(namespace, migration));
-  const told = putBack({ quotas, edits, message }) ?? neverRaised(reason, message);
-  const lowered =
-    told === undefined ? [] : [...onVmmrqs, ...onMigrations].map((on) => ({ ...told, on, key }));
-  const admitted = (lock?.migrations ?? []).flatMap((migration): EventReport[] => {
-    const pod = admittedPodOf(migration, snapshot.targets)?.metadata.name;
-    if (pod === undefined) return [];
-    return [
-      {
-        on: aboutMigration(namespace, migration),
-        type: 'Normal',
-        reason: EVENT_REASON.migrationAdmitted,
-        message: `the ${migration.lacks ?? 'target'} pod ${pod} of ${migration.name} is there`,
-        key: `${key} ${migration.uid}`,
-      },
-    ];
+/**
+ * One Event on each migration and one on each VMMRQ: who, which quotas, from what to what, for how long; or why nothing came of
+ * it. `quotas`: as they were before they were written back.
+ */
+export async function report(lowering: Lowering, namespace: string, tools: Tools): Promise<void> {
+  const { due, reason, message } = lowering;
+  const migrations = migrationsOf(lowering);
+  const vmmrqs = await vmmrqsOf(lowering, namespace, tools);
+  const raised = lowering.quotas.flatMap((quota) => describeRaise(quota, lowering.now) ?? []);
+  // Nothing was raised because the migrations simply ended: nothing is said of it.
+  if (raised.length === 0 && reason === REASON.ended) return;
+  const key = due.token ?? reason;
+  const quotas = raised.length === 0 ? 'nothing was raised' : `${raised.join('; ')}; back again`;
+  const isSuccess = due.outcome === LOCK_OUTCOME.admitted || due.outcome === LOCK_OUTCOME.charged;
+  const isWarning = !isSuccess && reason !== REASON.ended;
+  const onMigrations = migrations.map((migration): EventReport => {
+    const pod = podOf(migration, lowering);
+    const of = pod === undefined ? message : `the pod ${pod} of ${migration.name} is there`;
+    return {
+      on: aboutMigration(namespace, migration),
+      type: isWarning ? 'Warning' : 'Normal',
+      reason: isSuccess
+        ? EVENT_REASON.migrationAdmitted
+        : isWarning
+          ? EVENT_REASON.migrationBlocked
+          : EVENT_REASON.quotaLowered,
+      message: `${of}: ${quotas}`,
+      key,
+    };
   });
-  await writeEvents(tools, [...lowered, ...admitted]);
+  const names = migrations.map(({ name }) => name).join(', ');
+  const onVmmrqs = vmmrqs.map((on): EventReport => ({
+    on,
+    type: isWarning ? 'Warning' : 'Normal',
+    reason: raised.length === 0 ? EVENT_REASON.migrationBlocked : EVENT_REASON.quotaLowered,
+    message: `for ${names === '' ? 'no migration that is known' : names}: ${quotas}: ${message}`,
+    key,
+  }));
+  await writeEvents(tools, [...onMigrations, ...onVmmrqs]);
 }
+
+/** "quota requests.cpu 1405m → 2605m for 0.8 s"; undefined: it was only fenced. `now`: milliseconds. */
+function describeRaise(quota: ResourceQuota, now: number): string | undefined {
+  const state = grantOf(quota);
+  if (state.kind === 'none') return undefined;
+  const { name } = quota.metadata;
+  if (state.kind === 'malformed') return `${name} by a grant that cannot be read`;
+  const { raised, raisedAt } = state.grant;
+  const keys = Object.entries(raised).map(([key, to]) => `${key} ${quota.spec.hard?.[key] ?? '-'} → ${to}`);
+  const lastedMs = Math.max(0, now - Date.parse(raisedAt));
+  return `${name} raised ${keys.join(', ')} for ${String(Math.round(lastedMs / 1_000))} s`;
+}
+
+const podOf = ({ uid }: Reference, { targets, quotas }: Lowering): string | undefined => {
+  const identities = new Set(
+    quotas.flatMap(identitiesOf).filter((identity) => identity.startsWith(`${uid}/`)),
+  );
+  return targets.find((pod) => identities.has(podIdentityOf(pod) ?? ''))?.metadata.name;
+};
+
+/** The lock's; where no lock was read, those that the grants name. */
+function migrationsOf({ due: { lock }, quotas }: Lowering): readonly Reference[] {
+  if (lock !== undefined) return lock.migrations;
+  return unique(quotas.flatMap((quota) => grantShownBy(quota)?.migrations ?? []));
+}
+
+const unique = (references: readonly Reference[]): readonly Reference[] => [
+  ...new Map(references.map((each) => [each.uid, each])).values(),
+];
 
 /** The VMMRQs that the grants name; where none does (nothing was raised, say), those that are there. */
-async function vmmrqsOf({ quotas }: Lower, namespace: string, { cluster }: Tools): Promise<Subject[]> {
-  const states = quotas.map(grantOf);
-  const named = states.flatMap((state) => (state.kind === 'held' ? state.grant.vmmrqs : []));
-  if (named.length === 0) return (await cluster.list(LISTED_VMMRQS, { namespace })).items.map(aboutVmmrq);
-  const each = new Map(named.map((vmmrq) => [vmmrq.uid, vmmrq]));
-  return [...each.values()].map(({ name, uid }) => ({ ...KIND.vmmrq, namespace, name, uid }));
+async function vmmrqsOf({ quotas }: Lowering, namespace: string, { cluster }: Tools): Promise<Subject[]> {
+  const named = unique(quotas.flatMap((quota) => grantShownBy(quota)?.vmmrqs ?? []));
+  if (named.length > 0) return named.map(({ name, uid }) => ({ ...KIND.vmmrq, namespace, name, uid }));
+  const { items } = await cluster.list(LISTED_VMMRQS, { namespace }, { resourceVersion: '0' });
+  return items.map(aboutVmmrq);
 }
-
-type Told = Pick<EventReport, 'type' | 'reason' | 'message'>;
-
-/** Of the lock's quotas some may never have been raised: those are only fenced, and nothing is said of them. */
-function putBack({
-  quotas,
-  edits,
-  message,
-}: Pick<Lower, 'quotas' | 'message'> & Pick<Lowered, 'edits'>): Told | undefined {
-  const raised = quotas.filter((quota) => grantOf(quota).kind !== 'none');
-  if (raised.length === 0) return undefined;
-  const names = raised.map(({ metadata }) => metadata.name).join(', ');
-  const kept = edits.map(({ key: of, now }) => `${of}=${now ?? 'dropped'}`).join(', ');
-  const theirs = `; somebody changed raised keys meanwhile, theirs stands: ${kept}`;
-  return {
-    type: edits.length > 0 ? 'Warning' : 'Normal',
-    reason: EVENT_REASON.quotaLowered,
-    message: `${names} put back: ${message}${edits.length > 0 ? theirs : ''}`,
-  };
-}
-
-/** The lock was for nothing; why, unless its migrations simply ended. */
-const neverRaised = (reason: Reason, message: string): Told | undefined =>
-  reason === REASON.ended
-    ? undefined
-    : { type: 'Warning', reason: EVENT_REASON.migrationBlocked, message: `nothing was raised: ${message}` };

@@ -1,134 +1,143 @@
-import { grantOf, raisedQuota, type RaiseOrder } from '../domain/quota/grant.ts';
-import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
-import { ANNOTATION, isReserved, REASON, type Reason } from '../domain/names.ts';
-import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
-import { givesWay } from '../domain/verdict/parallel-turn.ts';
+import { grantBy, grantOf } from '../domain/quota/grant.ts';
+import { isReleasedBy } from '../domain/quota/lower.ts';
+import { isUndone, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
+import { isStatusKnown } from '../domain/quota/room.ts';
+import type { Lock } from '../domain/lock.ts';
+import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../domain/names.ts';
+import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import type { ProvenLock } from '../domain/proof.ts';
+import { mayReceive } from '../domain/sizing/receiving.ts';
 
-/** Read in this order, by the writers' rule: the quotas, then the proof, then the namespace. */
+/** Read by the writers' rule: the quotas and VMMRQs first, then the proof. */
 export interface RaiseSnapshot {
+  readonly namespace: string;
   readonly token: string;
   /** The lock's quotas, those that still are what the lock says (name and uid). */
   readonly quotas: readonly ResourceQuota[];
   readonly vmmrqs: readonly Vmmrq[];
-  /** The other namespaces that are locked; none are read where the lock says that nobody else was after its places. */
-  readonly others: readonly Namespace[];
-  /** Whether the guard refused as it must, with this token; else what happened instead. */
-  readonly proof: Proof;
-  readonly namespace: Namespace;
+  /** The live lock of this token, as the proof carries it. */
+  readonly lock: ProvenLock;
   readonly kubevirtNamespace: string;
   /** The API server's clock, milliseconds. */
   readonly now: number;
 }
 
-export type Proof = { readonly proven: true } | { readonly proven: false; readonly why: string };
-
 export type RaiseDecision =
   | {
       readonly kind: 'raise';
-      readonly lock: Lock;
       /** The quotas to PUT, each with the resourceVersion that was read; those raised already are left out. */
       readonly writes: readonly ResourceQuota[];
       readonly reason: Reason;
       readonly message: string;
     }
   /** It cannot work: the lock is ended now, so that nobody waits for it. */
-  | {
-      readonly kind: 'end';
-      readonly lock: Lock;
-      readonly namespace: Namespace;
-      readonly reason: Reason;
-      readonly message: string;
-    }
-  /** Not ours, or too late: nothing is written. */
-  | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string };
+  | End;
 
-export type Raise = Extract<RaiseDecision, { kind: 'raise' }>;
-export type End = Extract<RaiseDecision, { kind: 'end' }>;
+export interface End {
+  readonly kind: 'end';
+  readonly reason: Reason;
+  readonly message: string;
+}
 
-/** A duplicate: every quota of the lock holds its grant already, so there is nothing to prove and nothing to write. */
+const end = (reason: Reason, message: string): End => ({ kind: 'end', reason, message });
+
+/** A duplicate: each of these quotas stands raised by this token, so there is nothing to prove and nothing to write. */
 export const isRaisedAlready = (quotas: readonly ResourceQuota[], token: string): boolean =>
   quotas.length > 0 &&
   quotas.every((quota) => {
-    const state = grantOf(quota);
-    return state.kind === 'held' && state.grant.token === token;
+    const grant = grantBy(quota, token);
+    return grant !== undefined && !isUndone(quota, grant);
   });
 
-/** Raises only while the lock is held and proven; everything else ends the lock, or is left alone. */
+/** Raises what the proven lock is for; everything that stands in the way ends the lock. */
 export function decide(snapshot: RaiseSnapshot): RaiseDecision {
-  const { token, namespace, now } = snapshot;
-  const state = lockOf(namespace);
-  if (state.kind !== 'held' || state.lock.token !== token) {
-    return leave(REASON.notOurLock, 'the namespace is not locked by this token');
+  const found = snapshot.quotas.map((quota) => ({ quota, ...raiseOf(quota, snapshot) }));
+  const obstacle = obstacleOf(snapshot) ?? found.find(({ ended }) => ended !== undefined)?.ended;
+  if (obstacle !== undefined) return obstacle;
+  const raised = found.filter(({ write, stands }) => write !== undefined || stands === true);
+  if (raised.length === 0) {
+    return found.length === 0
+      ? end(REASON.ended, 'no quota of the lock is left')
+      : end(REASON.fits, 'the quotas of the lock have the room by now');
   }
-  const { lock } = state;
-  if (isExpired(lock, now)) return leave(REASON.lockExpired, 'the lock is past its time');
-  if (lock.v !== LOCK_VERSION)
-    return leave(REASON.notOurLock, `a lock of version ${String(lock.v)} is not ours to raise for`);
-  const fenced = snapshot.quotas.find((quota) => isFenced(quota, token));
-  if (fenced !== undefined) {
-    return leave(REASON.fenced, `ResourceQuota ${fenced.metadata.name} was let go of already`);
-  }
-  return obstacle(snapshot, state.labelled, lock) ?? raise(snapshot, lock);
+  const names = raised.map(({ quota }) => quota.metadata.name).join(', ');
+  return {
+    kind: 'raise',
+    writes: raised.flatMap(({ write }) => write ?? []),
+    reason: REASON.raised,
+    message: `raised ${names}`,
+  };
 }
 
-/** What no other lock of this namespace would fare better with. */
-function obstacle(snapshot: RaiseSnapshot, labelled: boolean, lock: Lock): RaiseDecision | undefined {
-  const { proof, kubevirtNamespace } = snapshot;
-  const { name } = snapshot.namespace.metadata;
+/** What no quota of the lock would fare better with. */
+function obstacleOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot): End | undefined {
   // Whoever locked it was not us: the guard would not even be asked there.
-  if (isReserved(name, kubevirtNamespace)) {
-    return end(snapshot, lock, [REASON.reservedNamespace, `namespace ${name} belongs to the cluster`]);
+  if (isReserved(namespace, kubevirtNamespace)) {
+    return end(REASON.reservedNamespace, `namespace ${namespace} belongs to the cluster`);
   }
-  const crowd = givesWay(lock, snapshot.others, snapshot.now);
-  if (crowd !== undefined) return end(snapshot, lock, [REASON.parallelLimit, crowd]);
-  if (!labelled) return end(snapshot, lock, [REASON.noProof, 'the label of the lock is gone']);
-  if (!proof.proven) return end(snapshot, lock, [REASON.noProof, proof.why]);
+  if (lock.skip === true) {
+    return end(REASON.skipped, `the namespace was annotated ${ANNOTATION.skip} while it was locked`);
+  }
+  if (lock.incumbent !== undefined) return end(REASON.incumbentPresent, lock.incumbent);
+  if (lock.migrations.some(({ receives }) => receives === true) && !mayReceive(vmmrqs)) {
+    return end(REASON.receiveNotAllowed, 'not every VMMRQ here allows to receive a VM any more');
+  }
   return undefined;
 }
 
-const leave = (reason: Reason, message: string): RaiseDecision => ({ kind: 'leave', reason, message });
-
-/** Let go of by this very lock, or held by another: a late writer must not raise it. */
-function isFenced(quota: ResourceQuota, token: string): boolean {
-  const state = grantOf(quota);
-  const isForeign = state.kind === 'malformed' || (state.kind === 'held' && state.grant.token !== token);
-  return isForeign || quota.metadata.annotations?.[ANNOTATION.lastRelease] === token;
+interface Found {
+  readonly write?: ResourceQuota;
+  /** It is raised already. */
+  readonly stands?: true;
+  readonly ended?: End;
 }
 
-function end(
-  { namespace, now }: RaiseSnapshot,
-  lock: Lock,
-  [reason, message]: readonly [Reason, string],
-): RaiseDecision {
-  const ended: Lock = { ...lock, expiresAt: new Date(now).toISOString(), ended: { reason, message } };
-  return { kind: 'end', lock, namespace: withLock(namespace, ended), reason, message };
-}
-
-function raise(snapshot: RaiseSnapshot, lock: Lock): RaiseDecision {
-  const { quotas, vmmrqs, now, token } = snapshot;
-  const order = { token, migrations: lock.migrations, quotas: lock.quotas, vmmrqs, now };
-  // A retried raise finds its own grant, and is done with that quota: `original` is never taken from a raised one.
-  const open = quotas.filter((quota) => grantOf(quota).kind === 'none');
-  const writes = open.flatMap((quota) => raisedQuota(quota, order) ?? []);
-  const untouched = open.filter(
-    ({ metadata }) => !writes.some((quota) => quota.metadata.uid === metadata.uid),
-  );
-  if (quotas.length === 0 || untouched.some((quota) => givesNothing(quota, order))) {
-    return end(snapshot, lock, [
-      REASON.notEnough,
-      'the VMMRQs give nothing for a quota of the lock any more',
-    ]);
+/** What becomes of one quota; nothing: it has the room by now. */
+export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): Found {
+  const { token, lock, vmmrqs, now } = snapshot;
+  const { name, annotations } = quota.metadata;
+  const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs, now };
+  if (isReleasedBy(quota, token)) return { ended: end(REASON.fenced, `${name} was released already`) };
+  const grant = grantBy(quota, token);
+  if (grant !== undefined) {
+    if (!isUndone(quota, grant)) return { stands: true };
+    if (grant.raises >= MAX_RAISES) {
+      const why = `${name} was recounted ${String(MAX_RAISES)} times while it was raised`;
+      return { ended: end(REASON.undone, why) };
+    }
+    return writeOr(raisedAgain(quota, grant, order), notEnough(name));
   }
-  if (untouched.length === quotas.length) {
-    return end(snapshot, lock, [REASON.fits, 'the quotas of the lock have the room by now']);
+  if (grantOf(quota).kind !== 'none') {
+    return { ended: end(REASON.fenced, `${name} holds the grant of another lock`) };
   }
-  const raised = quotas.filter((quota) => !untouched.includes(quota));
-  return { kind: 'raise', lock, writes, reason: REASON.raised, message: messageOf(raised) };
+  if (annotations?.[ANNOTATION.skip] === 'true') {
+    return { ended: end(REASON.skipped, `${name} was annotated ${ANNOTATION.skip} while it was locked`) };
+  }
+  if (!isStatusKnown(quota)) {
+    return { ended: end(REASON.statusUnknown, `the quota controller is counting ${name}`) };
+  }
+  const isRoomy = givesSomething(quota, order);
+  return writeOr(raisedQuota(quota, order), isRoomy ? undefined : notEnough(name));
 }
 
-/** Not even by all that is given: with policy Exact a quota may also have the room by now. */
-const givesNothing = (quota: ResourceQuota, { quotas: _need, ...order }: RaiseOrder): boolean =>
-  raisedQuota(quota, order) === undefined;
+const orderOf = (
+  { expiresAt, migrations, quotas }: ProvenLock,
+  token: string,
+): RaiseOrder['lock'] & Pick<Lock, 'token'> => ({
+  token,
+  expiresAt,
+  migrations: [...migrations],
+  quotas: [...quotas],
+});
 
-const messageOf = (quotas: readonly ResourceQuota[]): string =>
-  `raised ${quotas.map(({ metadata }) => metadata.name).join(', ')}`;
+const notEnough = (name: string): End =>
+  end(REASON.notEnough, `the VMMRQs give nothing for ${name} any more`);
+
+const writeOr = (write: ResourceQuota | undefined, ended: End | undefined): Found => {
+  if (write !== undefined) return { write };
+  return ended === undefined ? {} : { ended };
+};
+
+/** With policy Exact a quota may have the room by now: then all that is given would still raise it. */
+const givesSomething = (quota: ResourceQuota, order: RaiseOrder): boolean =>
+  raisedQuota(quota, { ...order, lock: { ...order.lock, quotas: [] } }) !== undefined;

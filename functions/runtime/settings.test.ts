@@ -12,7 +12,7 @@ describe('readSettings', () => {
       SERVICE_ACCOUNT_FOLDER: '/var/run/secrets/kubernetes.io/serviceaccount',
       KUBEVIRT_NAMESPACE: 'kubevirt',
       KUBEVIRT_CONTROLLER: 'kubevirt-controller',
-      LOCK_SECONDS: 30,
+      LOCK_SECONDS: 15,
       STALL_SECONDS: 3,
       LOG_LEVEL: 'info',
       SETTLE_MS: 0,

@@ -41,7 +41,7 @@ const shared = {
   SERVICE_ACCOUNT_FOLDER: filled('/var/run/secrets/kubernetes.io/serviceaccount'),
   KUBEVIRT_NAMESPACE: filled('kubevirt'),
   KUBEVIRT_CONTROLLER: filled('kubevirt-controller'),
-  LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, 30),
+  LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, 15),
   STALL_SECONDS: whole(1, 30, 3),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 };
@@ -50,6 +50,8 @@ const functionsSchema = z.object({
   ...shared,
   STEP: z.enum(STEP_NAMES).optional(),
   SETTLE_MS: whole(0, 2_000, 0),
+  /** The guard's /view. */
+  VIEW_URL: url.optional(),
   WAKE_URLS: z
     .string()
     .default('')
@@ -63,7 +65,7 @@ const guardVariables = {
   ...shared,
   /** Who judges requests: our webhooks, or the API server alone by policies. */
   ADMISSION: z.enum(['webhook', 'policy']).default('webhook'),
-  /** Less only where no policies are installed (config/webhook-only). */
+  /** The first with ValidatingAdmissionPolicies that are on by default. */
   OLDEST_KUBERNETES: minor('1.30'),
   TLS_PORT: whole(0, 65_535, 8443),
   SWEEP_SECONDS: whole(1, 3_600, 30),

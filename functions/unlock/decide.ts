@@ -1,48 +1,50 @@
 import {
   afterFailure,
-  afterGivingWay,
   afterSuccess,
-  fingerprintOf,
+  afterUncounted,
   lastAttemptOf,
+  REPAIR_MS,
   sizesOf,
   type Attempt,
 } from '../domain/verdict/attempt.ts';
 import { grantOf } from '../domain/quota/grant.ts';
-import { isLockedFor, lockOf, withoutLock, type Lock } from '../domain/lock.ts';
-import { blockedAmong, gotThrough } from '../domain/migration.ts';
-import { ANNOTATION, REASON, type Reason } from '../domain/names.ts';
-import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota, Vmmrq } from '../domain/objects.ts';
-import { wasRefusedAfter } from '../domain/quota/refusal.ts';
-import { enforcesNoMore } from '../domain/quota/enforced.ts';
+import { isReleasedBy, releaseOf } from '../domain/quota/lower.ts';
+import {
+  isRefusedByPolicy,
+  lockOf,
+  LOCK_VERSION,
+  unreadableToken,
+  withoutLock,
+  type Lock,
+} from '../domain/lock.ts';
+import { ANNOTATION, LOCK_OUTCOME, REASON, type LockOutcome, type Reason } from '../domain/names.ts';
+import type { Namespace, ResourceQuota } from '../domain/objects.ts';
 
 export interface UnlockSnapshot {
   /** The API server's clock at the last of the reads, milliseconds. */
   readonly now: number;
-  /** Read before everything else: its resourceVersion is the write's precondition. */
+  /** Read before the quotas: its resourceVersion is the write's precondition. */
   readonly namespace: Namespace;
+  /** The lock's, those that still are what the lock says; every quota of the namespace where the lock cannot be read. */
   readonly quotas: readonly ResourceQuota[];
-  /** Every migration of the namespace; none where each of the lock's got through. */
-  readonly migrations: readonly Migration[];
-  /** Every pod of the namespace. */
-  readonly pods: readonly Pod[];
-  /** The namespace's; none where each of the lock's migrations got through. */
-  readonly vmmrqs: readonly Vmmrq[];
-  /** Why pods were refused, by virt-controller's Events; undefined where nobody can say. */
-  readonly refusals: readonly KubernetesEvent[] | undefined;
   /** Of the event that woke us. */
   readonly token: string | undefined;
 }
 
 export type UnlockDecision =
   | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string }
-  /** A quota is not back yet: try again. */
-  | { readonly kind: 'notYet'; readonly reason: Reason; readonly message: string }
+  /** A quota is not released yet: that comes first. */
+  | {
+      readonly kind: 'lowerFirst';
+      readonly token?: string;
+      readonly reason: Reason;
+      readonly message: string;
+    }
   | {
       readonly kind: 'unlock';
       readonly namespace: Namespace;
       readonly lock: Lock | undefined;
-      /** Pods that nobody of ours let in while the namespace was locked. */
-      readonly strangers: readonly Pod[];
+      readonly outcome: LockOutcome | undefined;
       readonly reason: Reason;
       readonly message: string;
     };
@@ -52,107 +54,125 @@ export type Unlock = Extract<UnlockDecision, { kind: 'unlock' }>;
 /** The API server's Date counts whole seconds: up to one more has passed, and the lock budget must not miss it. */
 const CLOCK_GRAIN_MS = 1_000;
 
-/** Frees the namespace when every quota of the lock is gone, or released by this token and enforced at no more than it says. */
+/** Frees the namespace when every quota of the lock is gone, or released by this token and without a grant. */
 export function decide(snapshot: UnlockSnapshot): UnlockDecision {
-  const state = lockOf(snapshot.namespace);
-  if (state.kind === 'none') {
-    return { kind: 'leave', reason: REASON.notOurLock, message: 'the namespace is not locked' };
+  const { namespace, quotas } = snapshot;
+  const state = lockOf(namespace);
+  if (state.kind === 'none') return leave('the namespace is not locked');
+  if (state.kind === 'malformed') return unlockUnreadable(snapshot);
+  const { lock } = state;
+  if (snapshot.token !== undefined && lock.token !== snapshot.token) {
+    return leave('the namespace is locked by another token');
   }
-  const lock = state.kind === 'held' ? state.lock : undefined;
-  if (lock !== undefined && snapshot.token !== undefined && lock.token !== snapshot.token) {
-    return { kind: 'leave', reason: REASON.notOurLock, message: 'the namespace is locked by another token' };
-  }
-  const open = snapshot.quotas.find((quota) => !isBack(quota, lock));
-  if (open !== undefined) {
-    const message = `ResourceQuota ${open.metadata.name} is not enforced at its original yet`;
-    return { kind: 'notYet', reason: REASON.notRestored, message };
-  }
-  return lock === undefined ? unlockUnreadable(snapshot) : unlock(snapshot, lock);
+  const open = quotas.find((quota) => !isBack(quota, lock));
+  return open === undefined ? unlock(snapshot, lock) : lowerFirst(open, lock.token);
 }
 
-function isBack(quota: ResourceQuota, lock: Lock | undefined): boolean {
-  if (grantOf(quota).kind !== 'none') return false;
-  const isOfLock = lock?.quotas.some(({ uid }) => uid === quota.metadata.uid) ?? true;
-  if (!isOfLock) return true;
-  const isReleased =
-    lock === undefined || quota.metadata.annotations?.[ANNOTATION.lastRelease] === lock.token;
-  return isReleased && enforcesNoMore(quota);
-}
+const leave = (message: string): UnlockDecision => ({ kind: 'leave', reason: REASON.notOurLock, message });
 
-function unlockUnreadable({ namespace }: UnlockSnapshot): UnlockDecision {
+const lowerFirst = ({ metadata }: ResourceQuota, token?: string): UnlockDecision => ({
+  kind: 'lowerFirst',
+  ...(token === undefined ? {} : { token }),
+  reason: REASON.notRestored,
+  message: `ResourceQuota ${metadata.name} is not released yet`,
+});
+
+/** Where a policy refuses our writes to it, no raise can land there, and no fence is to be had. */
+const isBack = (quota: ResourceQuota, lock: Lock): boolean =>
+  grantOf(quota).kind === 'none' && (isReleasedBy(quota, lock.token) || isRefusedByPolicy(lock));
+
+/** By the mark that lower set for this very version of the namespace: a raise in flight lands nowhere any more. */
+function unlockUnreadable({ namespace, quotas }: UnlockSnapshot): UnlockDecision {
+  const mark = unreadableToken(namespace);
+  const open = quotas.find((quota) => grantOf(quota).kind !== 'none' || !isReleasedBy(quota, mark));
+  if (open !== undefined) return lowerFirst(open);
   return {
     kind: 'unlock',
     namespace: withoutLock(namespace, namespace.metadata.annotations?.[ANNOTATION.lastAttempt]),
     lock: undefined,
-    strangers: [],
+    outcome: undefined,
     reason: REASON.unlocked,
     message: 'unlocked: the lock could not be read',
   };
 }
 
 function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
-  const { namespace, now, pods, migrations, quotas, vmmrqs } = snapshot;
-  const last = lastAttemptOf(namespace);
-  const succeeded = gotThrough(lock.migrations, pods);
-  const reason = (lock.ended?.reason ?? failureOf(snapshot, lock)) as Reason;
-  const lockedMs = Math.max(0, now - Date.parse(lock.acquiredAt)) + CLOCK_GRAIN_MS;
-  const blocked = blockedAmong(migrations, pods).map(({ waiting }) => waiting);
-  const fingerprint = fingerprintOf({ migrations: blocked, quotas, vmmrqs });
-  const ended = { now, lockedMs, reason, fingerprint, ...sizedFor(reason, lock) };
-  const afterwards = gaveWay(snapshot, lock, { reason, last }) ? afterGivingWay : afterFailure;
-  const attempt = succeeded ? afterSuccess(last, now) : afterwards(last, ended);
-  const how = succeeded
-    ? 'every migration of the lock got through'
-    : (lock.ended?.message ?? `not all got through: ${reason}`);
+  const { namespace, now } = snapshot;
+  const last = lastAttemptOf(namespace, now);
+  const outcome = bestOutcome(snapshot.quotas, lock);
+  const attempt = recordOf(outcome, lock, { last, now });
   return {
     kind: 'unlock',
     namespace: withoutLock(namespace, attempt === undefined ? undefined : JSON.stringify(attempt)),
     lock,
-    strangers: pods.filter((pod) => isStranger(pod, lock)),
+    outcome,
     reason: REASON.unlocked,
-    message: `unlocked: ${how}`,
+    message: `unlocked: ${lock.ended?.message ?? SAID[outcome ?? 'none']}`,
   };
 }
 
-const lockedFor = (migrations: readonly Migration[], lock: Lock): Migration[] =>
-  migrations.filter(({ metadata }) => lock.migrations.some(({ uid }) => uid === metadata.uid));
+const SAID: Readonly<Record<LockOutcome | 'none', string>> = {
+  [LOCK_OUTCOME.admitted]: 'every migration of the lock got through',
+  [LOCK_OUTCOME.charged]: 'everything that the lock was for was charged',
+  [LOCK_OUTCOME.gaveWay]: 'its migrations ended, or others went first',
+  [LOCK_OUTCOME.ourFault]: 'it was given up, through no fault of its migrations',
+  [LOCK_OUTCOME.failed]: 'not all of its migrations got through',
+  none: 'none of its quotas is left',
+};
 
-/** How this attempt ended, and the one before it. */
-interface Result {
-  readonly reason: Reason;
-  readonly last: Attempt | undefined;
+/** The best that its quotas were released with; undefined: none is left. */
+function bestOutcome(quotas: readonly ResourceQuota[], { token }: Lock): LockOutcome | undefined {
+  const said = quotas
+    .filter((quota) => isReleasedBy(quota, token))
+    .flatMap((quota) => releaseOf(quota)?.outcome ?? []);
+  if (said.length === 0) return quotas.length === 0 ? undefined : LOCK_OUTCOME.failed;
+  return Object.values(LOCK_OUTCOME).find((outcome) => said.includes(outcome));
 }
 
-/**
- * To others that KubeVirt runs: by itself; or KubeVirt had not come to it when its time was over, which is nobody's fault where
- * others were after the same places (docs/adr/0017), and no more than once in a row.
- */
-function gaveWay({ migrations, refusals }: UnlockSnapshot, lock: Lock, { reason, last }: Result): boolean {
-  if (reason === REASON.parallelLimit) return true;
-  const isAbout = reason === REASON.raisedButNotAdmitted && lock.places !== undefined;
-  if (!isAbout || refusals === undefined) return false;
-  const isFirst = last === undefined || (last.failures === 0 && last.reason !== reason);
-  const vms = lockedFor(migrations, lock).map(({ spec }) => spec.vmiName ?? '');
-  return isFirst && !wasRefusedAfter(Date.parse(lock.acquiredAt), vms, refusals);
+interface Before {
+  readonly last: Attempt | undefined;
+  /** Milliseconds. */
+  readonly now: number;
+}
+
+function recordOf(outcome: LockOutcome | undefined, lock: Lock, { last, now }: Before): Attempt | undefined {
+  // What another version's lock was for, nobody here knows.
+  if (outcome === undefined || lock.v !== LOCK_VERSION) return last;
+  if (outcome === LOCK_OUTCOME.admitted) return afterSuccess(last, now);
+  const reason = reasonOf(outcome, lock);
+  const ended = {
+    now,
+    lockedMs: lockedMsOf(lock, now),
+    reason,
+    fingerprint: lock.of,
+    ...sizedFor(reason, lock),
+  };
+  // To give way twice in a row, with nothing in between, is a failure like any other.
+  const isAgain =
+    outcome === LOCK_OUTCOME.gaveWay && reason === REASON.raisedButNotAdmitted && last?.reason === reason;
+  return outcome === LOCK_OUTCOME.failed || isAgain
+    ? afterFailure(last, ended)
+    : afterUncounted(last, { ...ended, outcome });
+}
+
+/** Why, for the record: what ended it, or that nothing came of the raise. */
+function reasonOf(outcome: LockOutcome, { ended, others }: Lock): Reason {
+  if (ended !== undefined) return ended.reason as Reason;
+  if (outcome === LOCK_OUTCOME.charged) return REASON.charged;
+  // To nobody else: its migrations ended.
+  if (outcome === LOCK_OUTCOME.gaveWay && others !== true) return REASON.ended;
+  return outcome === LOCK_OUTCOME.ourFault ? REASON.lockExpired : REASON.raisedButNotAdmitted;
+}
+
+/** By two servers' clocks, so kept between nothing and what a lock with its repair may last (I7). */
+function lockedMsOf({ acquiredAt, expiresAt }: Lock, now: number): number {
+  const since = Date.parse(acquiredAt);
+  const most = Math.max(0, Date.parse(expiresAt) - since) + REPAIR_MS;
+  return Math.min(Math.max(0, now - since), most) + CLOCK_GRAIN_MS;
 }
 
 /** Only of a raise that was made: another size changes nothing where somebody's set-up stood in the way. */
 function sizedFor(reason: Reason, { quotas }: Lock): { sized?: string } {
   const isSaid = quotas.every(({ need }) => need !== undefined);
   return isSaid && reason === REASON.raisedButNotAdmitted ? { sized: sizesOf(quotas) } : {};
-}
-
-function failureOf({ migrations }: UnlockSnapshot, lock: Lock): Reason {
-  const left = lockedFor(migrations, lock).some(
-    ({ metadata, status }) =>
-      // One that is being deleted has ended, though virt-controller may not have said so yet.
-      metadata.deletionTimestamp === undefined && status?.phase === 'Pending',
-  );
-  return left ? REASON.raisedButNotAdmitted : REASON.ended;
-}
-
-/** Made after the second in which the lock was taken, and not one of the lock's migrations'. */
-function isStranger(pod: Pod, lock: Lock): boolean {
-  const taken = Math.floor(Date.parse(lock.acquiredAt) / 1_000) * 1_000;
-  return !isLockedFor(lock, pod) && Date.parse(pod.metadata.creationTimestamp) > taken;
 }

@@ -1,7 +1,6 @@
 import { CONDITION, EVENT_REASON } from '../../functions/domain/names.ts';
 import { grantOf } from '../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
-import { isRaiseEnforced } from '../../functions/domain/quota/restore.ts';
 import { isRejectedByQuota } from '../../functions/domain/migration.ts';
 import type { KubernetesEvent, Vmmrq } from '../../functions/domain/objects.ts';
 import { FULL_MIGRATIONS } from '../../test/cluster/kubevirt/objects.ts';
@@ -25,13 +24,12 @@ export interface Direction {
   readonly conditions: Readonly<Record<string, 'True' | 'False'>>;
 }
 
-const { migrationBlocked, namespaceLocked, quotaRaised, migrationAdmitted, quotaLowered, quotaNotEnough } =
-  EVENT_REASON;
+const { migrationAdmitted, quotaLowered, quotaNotEnough } = EVENT_REASON;
 
 const THROUGH: Direction = {
   way: WHOLE_WAY,
-  migrationEvents: [migrationBlocked, namespaceLocked, quotaRaised, migrationAdmitted],
-  vmmrqEvents: [quotaRaised, quotaLowered],
+  migrationEvents: [migrationAdmitted],
+  vmmrqEvents: [quotaLowered],
   conditions: { ...settled(), [CONDITION.raisedButNotAdmitted]: 'False' },
   async play(tenants, stage, signal) {
     await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.cluster.admin)));
@@ -59,9 +57,9 @@ const NOT_ENOUGH: Direction = {
 };
 
 const CANCELLED: Direction = {
-  way: ['refusal', 'feasibility', 'lock', 'raise', 'lower', 'unlock'],
-  migrationEvents: [migrationBlocked, namespaceLocked, quotaRaised],
-  vmmrqEvents: [quotaRaised, quotaLowered],
+  way: ['refusal', 'lock', 'raise', 'lower', 'unlock'],
+  migrationEvents: [quotaLowered],
+  vmmrqEvents: [quotaLowered],
   conditions: settled(),
   async play(tenants, stage, signal) {
     const isHere = (namespace: string): boolean => tenants.some((tenant) => tenant.namespace === namespace);
@@ -131,7 +129,7 @@ function isFree({ namespace, quotas }: Tenant, { watching }: Stage): boolean {
 function isRaised({ namespace, quotas }: Tenant, { watching }: Stage): boolean {
   return quotas.every(({ name }) => {
     const quota = watching.find('ResourceQuota', name, namespace);
-    return quota !== undefined && isRaiseEnforced(quota);
+    return quota !== undefined && grantOf(quota).kind === 'held';
   });
 }
 

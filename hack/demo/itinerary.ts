@@ -16,13 +16,15 @@ const SIGN: Readonly<Record<Station, What>> = {
   lock: 'locked',
   raise: 'raised',
   admission: 'admitted',
-  lower: 'released',
+  lower: 'lowered',
   unlock: 'unlocked',
   migration: 'succeeded',
 };
 
-/** Every station of a migration that gets through. */
-export const WHOLE_WAY = Object.keys(SIGN) as readonly Station[];
+/** Every station of a migration that gets through; feasibility passes a fresh refusal on, and writes nothing. */
+export const WHOLE_WAY = (Object.keys(SIGN) as readonly Station[]).filter(
+  (station) => station !== 'feasibility',
+);
 
 /** Where a scenario stopped: the first station of its way that never happened. */
 export interface Stop {

@@ -82,7 +82,7 @@ test('a line knows who wrote it and in which run; runs without a line are quiet'
 });
 
 test('the lock window is a bar, and colours are for terminals', () => {
-  const at = { locked: 25, 'raise enforced': 50, 'original enforced': 75, unlocked: 100 } as const;
+  const at = { locked: 25, raised: 50, lowered: 75, unlocked: 100 } as const;
   const happenings = Object.entries(at).map(([what, time], index) =>
     makeHappening({ at: time, version: BigInt(index), what: what as keyof typeof at }),
   );

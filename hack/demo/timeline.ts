@@ -131,8 +131,8 @@ export function windowsOf(lines: readonly Line[], until: number): LockWindow[] {
     const after = lines.slice(index).filter((line) => line.namespace === namespace);
     const to = after.find((line) => line.what === 'unlocked')?.at ?? until;
     const inside = after.filter(({ at }) => at <= to);
-    const rose = inside.find((line) => line.what === 'raise enforced')?.at;
-    const fell = inside.findLast((line) => line.what === 'original enforced')?.at ?? to;
+    const rose = inside.find((line) => line.what === 'raised')?.at;
+    const fell = inside.findLast((line) => line.what === 'lowered')?.at ?? to;
     return [{ namespace, from, to, raised: rose === undefined ? undefined : { from: rose, to: fell } }];
   });
 }

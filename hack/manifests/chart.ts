@@ -40,7 +40,7 @@ export function chartOf({ manifests, version, image }: ChartOptions): Record<str
       type: 'application',
       version,
       appVersion: version,
-      kubeVersion: '>=1.28.0-0',
+      kubeVersion: '>=1.30.0-0',
     }),
     'values.yaml': `# Where the image is.\n${stringify({ image })}`,
     ...Object.fromEntries([...templates].map(([file, texts]) => [file, texts.join('---\n')])),

@@ -1,5 +1,5 @@
 import { LABEL } from '../../functions/domain/names.ts';
-import { isEnforced } from '../../functions/domain/quota/enforced.ts';
+import { isEnforced } from '../support/enforced.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { History, Version } from '../support/history.ts';
 import type { Tenant } from '../support/tenant.ts';

@@ -75,7 +75,7 @@ export const TWO_API_SERVERS_UNSETTLED: Run = {
 
 /**
  * The proof stands for the first API server, and the second has not heard of the lock yet; so late that a busy machine
- * raises before that too. The webhooks alone do not hold here, and the counter must count; the policies do.
+ * raises before that too. Only what each server asks itself holds here: the policies.
  */
 export const TWO_API_SERVERS_LATE: Run = {
   name: 'two API servers, the second 8 s late, SETTLE_MS=0',

@@ -4,9 +4,8 @@ import { renderInstallation, type Component } from './overlay.ts';
 
 /** Each way to install, and its overlay: what stands between a raised quota and everybody else. */
 const OVERLAY = {
-  /** The guard's webhooks, and behind a failure of theirs the API server's own policies. */
+  /** The API server's own policies, and behind them the guard's webhooks, which read live. */
   both: 'default',
-  webhook: 'webhook-only',
   policies: 'policy-only',
 } as const;
 

@@ -15,10 +15,10 @@ const RUNTIME = createRequire(import.meta.url).resolve('faas-js-runtime/bin/cli.
 
 const isOurs = ({ type }: WakesOn): boolean => Object.values<string>(EVENT).includes(type);
 
-const headersOf = ({ type, kind }: WakesOn): Record<string, string> => ({
+const headersOf = ({ type, kind, source = '/test' }: WakesOn): Record<string, string> => ({
   'ce-specversion': '1.0',
   'ce-id': 'id-1',
-  'ce-source': '/test',
+  'ce-source': source,
   'ce-type': type,
   ...(Object.values<string>(SOURCE_EVENT).includes(type) ? { 'ce-namespace': 'tenant' } : {}),
   ...(kind === undefined ? {} : { 'ce-kind': kind }),

@@ -205,7 +205,7 @@ describe('openshift', () => {
 
 /** Who posts events of its own: by default, and with one function for all steps. */
 const POSTING: readonly (readonly [readonly Component[], readonly string[]])[] = [
-  [[], ['feasibility', 'mtq-guard', 'unlock']],
+  [[], ['mtq-guard', 'unlock']],
   [['minimal'], ['mtq-guard', 'steps']],
 ];
 

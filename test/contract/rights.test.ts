@@ -34,12 +34,11 @@ describe('rights', () => {
     }
     expect(writers).toEqual({
       'update namespaces': ['lock', 'raise', 'unlock', 'guard'],
-      'update resourcequotas': ['lock', 'raise', 'lower', 'guard'],
-      'update resourcequotas/status': ['lower', 'guard'],
+      'update resourcequotas/status': ['raise', 'lower', 'guard'],
       'create resourcequotas': ['raise'],
       'patch virtualmachineinstancemigrations.kubevirt.io': ['feasibility', 'lower'],
-      [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility', 'raise'],
-      'create events': ['feasibility', 'lock', 'raise', 'lower', 'unlock', 'guard'],
+      [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility'],
+      'create events': ['feasibility', 'lower', 'guard'],
       'update validatingwebhookconfigurations.admissionregistration.k8s.io (mtq-guard)': ['guard'],
       'create secrets': ['guard'],
       'update secrets (mtq-guard-certs)': ['guard'],

@@ -17,6 +17,7 @@ const KINDS = [...Object.values(KIND).map(({ kind }) => kind), 'Pod'];
 const ALL: readonly WakesOn[] = [
   ...Object.values(EVENT).map((type) => ({ type })),
   ...Object.values(SOURCE_EVENT).flatMap((type) => [{ type }, ...KINDS.map((kind) => ({ type, kind }))]),
+  { type: EVENT.migrationInfeasible, source: '/mtq/lock' },
   { type: 'io.kubevirt.mtq.migration' },
   { type: 'dev.knative.apiserver.ref.update', kind: KIND.migration.kind },
 ];
@@ -28,10 +29,7 @@ beforeAll(async () => {
 });
 
 /** What a step posts on top of its replies. */
-const POSTED: Readonly<Record<string, readonly EventType[]>> = {
-  unlock: [EVENT.namespaceUnlocked],
-  feasibility: [EVENT.sweepRequested],
-};
+const POSTED: Readonly<Record<string, readonly EventType[]>> = { unlock: [EVENT.namespaceUnlocked] };
 
 describe('steps ⇄ Triggers', () => {
   test('the table has each step once, in the order of a release', () => {
@@ -45,19 +43,18 @@ describe('steps ⇄ Triggers', () => {
     expect(lines(through)).toEqual(lines(wakesOn));
   });
 
-  test('what a step replies wakes exactly one other; migration.infeasible is for whoever wants to know', () => {
+  test('what a step replies wakes exactly one other', () => {
     const consumers = Object.fromEntries(
       STEPS.flatMap(({ replies }) => replies).map((type) => [type, consumersOf(type)]),
     );
     expect(consumers).toEqual({
       [EVENT.migrationFeasible]: ['lock'],
-      [EVENT.migrationInfeasible]: [],
+      [EVENT.migrationInfeasible]: ['feasibility'],
       [EVENT.namespaceLocked]: ['raise'],
       [EVENT.quotaRaised]: ['lower'],
+      [EVENT.quotaUndone]: ['raise'],
       [EVENT.lockExpired]: ['lower'],
       [EVENT.quotaLowered]: ['unlock'],
-      // By lock, that the report is made anew; by feasibility for another namespace, and by the guard: posted.
-      [EVENT.sweepRequested]: ['feasibility'],
     });
   });
 
@@ -67,23 +64,32 @@ describe('steps ⇄ Triggers', () => {
     expect(Object.fromEntries(posted.map((type) => [type, consumersOf(type)]))).toEqual({
       // By unlock.
       [EVENT.namespaceUnlocked]: ['feasibility'],
-      // By the guard, which posts lock.expired as well.
+      // By the guard, which says again what an event lost, too.
       [EVENT.lockStalled]: ['lower'],
+      [EVENT.migrationEnded]: ['lower'],
+      [EVENT.sweepRequested]: ['feasibility'],
     });
   });
-
-  /** On top of the replies. */
-  const POSTED: Readonly<Record<string, readonly EventType[]>> = {
-    unlock: [EVENT.namespaceUnlocked],
-    feasibility: [EVENT.sweepRequested],
-  };
 
   test.each<[string, readonly EventType[]]>([
     ...STEPS.map(({ name, replies }): [string, readonly EventType[]] => [
       `functions/${name}`,
       [...replies, ...(POSTED[name] ?? [])],
     ]),
-    ['webhook', [EVENT.lockExpired, EVENT.lockStalled, EVENT.sweepRequested]],
+    [
+      'webhook',
+      [
+        EVENT.lockExpired,
+        EVENT.lockStalled,
+        EVENT.migrationEnded,
+        EVENT.sweepRequested,
+        // Lost ones, said again (webhook/watchdog/station.ts).
+        EVENT.namespaceLocked,
+        EVENT.quotaLowered,
+        EVENT.quotaRaised,
+        EVENT.quotaUndone,
+      ],
+    ],
   ])('%s: its code makes the events that it says, and no others', (folder, wanted) => {
     expect(eventsMadeIn(folder)).toEqual([...wanted].sort());
   });
@@ -94,7 +100,13 @@ describe('the data of our events', () => {
     expect(Object.keys(EVENT_DATA).sort()).toEqual(Object.values(EVENT).sort());
   });
 
-  const WITH_TOKEN: readonly EventType[] = [EVENT.namespaceLocked, EVENT.quotaRaised, EVENT.lockStalled];
+  const WITH_TOKEN: readonly EventType[] = [
+    EVENT.namespaceLocked,
+    EVENT.quotaRaised,
+    EVENT.quotaUndone,
+    EVENT.lockStalled,
+    EVENT.migrationEnded,
+  ];
 
   test.each(Object.values(EVENT))(
     '%s: a namespace there must be, and a token where there is a lock',
@@ -126,7 +138,7 @@ describe('README.md', () => {
 });
 
 test.each(STEPS)('$name: its folder has the same files as the others', ({ name }) => {
-  const files = ['decide.ts', 'handle.ts', 'report.ts'].map((file) => `functions/${name}/${file}`);
+  const files = ['decide.ts', 'handle.ts'].map((file) => `functions/${name}/${file}`);
   expect(files.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
 });
 
@@ -142,13 +154,17 @@ function eventsMadeIn(folder: string): EventType[] {
   return [...new Set(made)].map((key) => EVENT[key as keyof typeof EVENT]).sort();
 }
 
-const asEvent = ({ type, kind }: WakesOn): CloudEvent => ({
-  attributes: { type, ...(kind === undefined ? {} : { kind }) },
+const asEvent = ({ type, kind, source: from }: WakesOn): CloudEvent => ({
+  attributes: {
+    type,
+    ...(kind === undefined ? {} : { kind }),
+    ...(from === undefined ? {} : { source: from }),
+  },
   data: Buffer.alloc(0),
 });
 
 const lines = (wakes: readonly WakesOn[]): string[] =>
-  wakes.map(({ type, kind }) => [type, kind].join(' ')).sort();
+  wakes.map(({ type, kind, source: from }) => [type, kind, from].join(' ')).sort();
 
 const consumersOf = (type: string): string[] =>
   STEPS.filter(({ wakesOn }) => wakesOn.some((wake) => wake.type === type)).map(({ name }) => name);

@@ -3,6 +3,7 @@ import {
   ANNOTATION,
   isReserved,
   LABEL,
+  OUR_KEYS,
   OUR_USERS,
   SYSTEM_NAMESPACE,
   WEBHOOK,
@@ -62,12 +63,14 @@ describe('the webhooks', () => {
     expect(names.filter((name) => !isReserved(name, kubevirt))).toEqual([]);
   });
 
-  test('keys: knows what we keep on a namespace', () => {
-    expect(quotedIn('our-keys-change', WEBHOOK.keys)).toEqual([
-      ...['annotations', ANNOTATION.lock],
-      ...['annotations', ANNOTATION.lastAttempt],
-      ...['labels', LABEL.locked],
-    ]);
+  test('keys: knows what we keep on a namespace; locked: on a quota', () => {
+    const namesIn = (condition: string, name: string): string[] =>
+      quotedIn(condition, name).filter((text) => text.startsWith('mtq.'));
+    const { namespace, quota } = OUR_KEYS;
+    expect(new Set(namesIn('our-keys-change', WEBHOOK.keys))).toEqual(
+      new Set([...namespace.annotations, ...namespace.labels, ANNOTATION.breakGlass]),
+    );
+    expect(namesIn('quota-keys-change', WEBHOOK.locked)).toEqual([...quota.annotations, ...quota.labels]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { ANNOTATION, EVENT, LABEL } from '../../functions/domain/names.ts';
 import type {
   Migration,
+  Namespace,
   ResourceQuota,
   VirtualMachineInstance,
   Vmmrq,
@@ -12,6 +13,7 @@ import {
   VMIS,
   VMMRQS,
 } from '../../functions/kubernetes/resources.ts';
+import { breakGlassToken } from '../../webhook/admission/words.ts';
 import type { Fault } from './faults.ts';
 import { migration, quota, TENANT, vmmrq } from './objects.ts';
 import type { Random } from './random.ts';
@@ -148,8 +150,15 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
       { merge: { metadata: { labels: { touched: String(random.below(1_000)) } } } },
     ),
   breakLock: (world) => {
-    const free = { annotations: { [ANNOTATION.lock]: null }, labels: { [LABEL.locked]: null } };
-    return world.breakGlass.patch(NAMESPACES, { name: TENANT }, { merge: { metadata: free } });
+    const namespace = world.store.get<Namespace>({ kind: NAMESPACES.kind, name: TENANT });
+    const metadata = {
+      annotations: {
+        ...{ [ANNOTATION.lock]: null, [ANNOTATION.token]: null, [ANNOTATION.migrations]: null },
+        [ANNOTATION.breakGlass]: breakGlassToken(namespace?.metadata.annotations),
+      },
+      labels: { [LABEL.locked]: null },
+    };
+    return world.breakGlass.patch(NAMESPACES, { name: TENANT }, { merge: { metadata } });
   },
   stealLabel: (world) =>
     world.tenant.patch(

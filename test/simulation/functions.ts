@@ -2,6 +2,7 @@ import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
 import { newFunction } from '../../functions/host/function.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
+import type { View } from '../../functions/domain/view.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Step, Tools } from '../../functions/host/step.ts';
 import type { Event, Reply } from './broker.ts';
@@ -14,11 +15,19 @@ export interface ProcessParts {
   readonly newToken: () => string;
   /** To the Broker's ingress; throws when it is away. */
   readonly publish: (event: Event) => void;
+  /** As a guard answers it that runs; undefined: none does. */
+  readonly view: (namespace: string) => View | undefined;
+}
+
+/** What a process remembers of what it was asked. */
+function newMemory(): (what: string) => boolean {
+  const known = new Set<string>();
+  return (what) => known.size < known.add(what).size;
 }
 
 /** What a process of ours works with, for as long as it lives. */
 export function toolsOf(
-  { network, settings, newToken, publish }: ProcessParts,
+  { network, settings, newToken, publish, view }: ProcessParts,
   { who, site, user, life }: { who: string; site: string; user: string; life: Life },
 ): Tools {
   const { schedule, trace } = network;
@@ -45,6 +54,11 @@ export function toolsOf(
         });
       }),
     wakeLaterSteps: () => Promise.resolve(),
+    view: (namespace) =>
+      new Promise((resolve) => {
+        schedule.park(who, () => resolve(life.isAlive ? view(namespace) : undefined));
+      }),
+    isFirst: newMemory(),
     afterwards: (work) => {
       work().catch((error: unknown) => trace.tell(who, () => `could not report: ${describeError(error)}`));
     },

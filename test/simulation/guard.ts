@@ -6,7 +6,11 @@ import {
 } from '../../webhook/admission/admission.ts';
 import { newReview } from '../../webhook/admission/live-review.ts';
 import { repair } from '../../webhook/watchdog/repair.ts';
-import { sweep } from '../../webhook/watchdog/sweep.ts';
+import type { View } from '../../functions/domain/view.ts';
+import { ClusterView } from '../../webhook/view/cluster-view.ts';
+import { Turns } from '../../webhook/view/turns.ts';
+import { Watches } from '../../webhook/view/watches.ts';
+import { sweep, type SeenObjects } from '../../webhook/watchdog/sweep.ts';
 import { Watchdog } from '../../webhook/watchdog/watchdog.ts';
 import { Client } from './client.ts';
 import { toolsOf, type ProcessParts } from './functions.ts';
@@ -41,6 +45,8 @@ export class Guard {
   readonly #parts: GuardParts;
   readonly #name: string;
   #life = new Life();
+  #view: ClusterView | undefined;
+  #watches: Watches | undefined;
   #starts = 0;
 
   constructor(name: string, parts: GuardParts) {
@@ -66,10 +72,43 @@ export class Guard {
       return repair(namespace, token, tools);
     };
     const never = new AbortController().signal;
-    const watchdog = new Watchdog(guard, { cluster, clock, log, post, repair: mend });
+    const view = new ClusterView(cluster);
+    this.#view = view;
+    const turns = new Turns({
+      ...{ clock, log, post },
+      state: () => (this.#watches?.isReady === true ? view.state() : undefined),
+    });
+    const watchdog = new Watchdog(guard, {
+      ...{ cluster, clock, log, post, repair: mend },
+      onLock: (namespace) => view.takeLock(namespace),
+      onUnlocked: (name) => {
+        view.held.delete(name);
+        turns.freed();
+      },
+    });
+    const watches = new Watches(view, {
+      ...{ cluster, clock, log, kubevirtNamespace: KUBEVIRT.KUBEVIRT_NAMESPACE },
+      onEnded: (uid) => {
+        watchdog.migrationEnded(uid);
+        turns.freed();
+      },
+    });
+    this.#watches = watches;
+    const seen = (): SeenObjects | undefined =>
+      watches.isReady
+        ? { vmmrqs: [...view.vmmrqs.values()], migrations: [...view.migrations.values()] }
+        : undefined;
     void watchdog.run(never);
-    const shared = { cluster, clock, log, post, repair: mend, random: () => random.next() };
+    void watches.run(never);
+    const shared = { cluster, clock, log, post, repair: mend, seen, random: () => random.next() };
     void sweep(guard.SWEEP_SECONDS, shared, never);
+  }
+
+  /** What it answers at /view; undefined: not now. */
+  viewOf(namespace: string): View | undefined {
+    return this.since !== undefined && this.#watches?.isReady === true
+      ? this.#view?.viewOf(namespace)
+      : undefined;
   }
 
   kill(): void {

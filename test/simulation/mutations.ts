@@ -18,64 +18,74 @@ export interface Edit {
 
 export const MUTATIONS: readonly Mutation[] = [
   {
-    name: 'the grant is written in a second PUT',
-    breaks: ['I4'],
+    name: 'the label and the grant come in a second PUT',
+    breaks: ['I2', 'I1'],
     edits: [
       {
-        file: 'functions/raise/handle.ts',
-        find: 'writes.map((quota) => tools.cluster.replace(RESOURCE_QUOTAS, quota)),',
-        replace: `writes.map(async (quota) => {
-      const { 'mtq.kubevirt.io/grant': grant = '', ...annotations } = quota.metadata.annotations ?? {};
-      const bare = { ...quota, metadata: { ...quota.metadata, annotations } };
-      const { object } = await tools.cluster.replace(RESOURCE_QUOTAS, bare);
-      return tools.cluster.replace(RESOURCE_QUOTAS, {
-        ...object,
-        metadata: { ...object.metadata, annotations: { ...annotations, 'mtq.kubevirt.io/grant': grant } },
-      });
-    }),`,
-      },
-    ],
-  },
-  {
-    name: 'the record is dropped together with the restore',
-    breaks: ['I1'],
-    edits: [
-      {
-        file: 'functions/lower/next-write.ts',
-        find: "if (back.changed) return { kind: 'restore', quota: back.quota, foreignEdits: back.foreignEdits };",
+        file: 'functions/raise/write.ts',
+        find: "      await cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });\n      return true;",
         replace:
-          "if (back.changed) return { kind: 'restore', quota: releasedQuota(back.quota, grant.token), foreignEdits: back.foreignEdits };",
+          "      const { metadata } = snapshot.quotas.find((quota) => quota.metadata.uid === uid) ?? next;\n      const bare = { ...next, metadata: { ...metadata, resourceVersion: next.metadata.resourceVersion } };\n      const { object } = await cluster.replace(RESOURCE_QUOTAS, bare, { subresource: 'status' });\n      const { resourceVersion } = object.metadata;\n      const marked = { ...next, status: object.status ?? {}, metadata: { ...next.metadata, resourceVersion } };\n      await cluster.replace(RESOURCE_QUOTAS, marked, { subresource: 'status' });\n      return true;",
       },
     ],
   },
   {
-    name: 'the label is dropped together with the restore',
-    breaks: ['I1'],
+    name: 'lower drops the record before status.hard is back',
+    breaks: ['I2', 'I1'],
     edits: [
       {
-        file: 'functions/domain/quota/restore.ts',
-        find: 'quota: { ...quota, spec: { ...quota.spec, hard: { ...hard, ...back } } },',
-        replace:
-          'quota: { ...quota, metadata: { ...quota.metadata, labels: {} }, spec: { ...quota.spec, hard: { ...hard, ...back } } },',
+        file: 'functions/domain/quota/lower.ts',
+        find: 'hard: originalsOf(quota, quota.status.hard) }',
+        replace: 'hard: quota.status.hard }',
       },
     ],
   },
   {
-    name: 'the namespace is read before the quotas',
+    name: 'lower forgets what is used',
+    breaks: ['I2', 'I1', 'I3'],
+    edits: [
+      {
+        file: 'functions/domain/quota/lower.ts',
+        find: 'status: { ...quota.status, hard: originalsOf(quota, quota.status.hard) }',
+        replace: 'status: { hard: originalsOf(quota, quota.status.hard), used: {} }',
+      },
+    ],
+  },
+  {
+    name: 'raise writes spec.hard too',
+    breaks: ['I2', 'I4'],
+    edits: [
+      {
+        file: 'functions/domain/quota/grant.ts',
+        find: '    status: { ...status, hard },',
+        replace: `    spec: { ...quota.spec, hard },
+    status: { ...status, hard },`,
+      },
+      {
+        file: 'functions/raise/write.ts',
+        find: "await cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });",
+        replace: 'await cluster.replace(RESOURCE_QUOTAS, next);',
+      },
+    ],
+  },
+  {
+    name: 'the proof comes before the quotas are read',
     breaks: ['I1'],
     edits: [
       {
         file: 'functions/raise/handle.ts',
-        find: '    const found = await readQuotas(namespace, lock.quotas, tools.cluster);\n',
-        replace: `    const early = await gather({ namespace, lock, quotas: [] }, tools);
-    if (early === undefined) return NOT_OURS;
-    const found = await readQuotas(namespace, lock.quotas, tools.cluster);
-`,
+        find: `  const [quotas, vmmrqs] = await Promise.all([
+    readEach(names.quotas`,
+        replace: `  const early = await proveInTime(tools, namespace, token);
+  const [quotas, vmmrqs] = await Promise.all([
+    readEach(names.quotas`,
       },
       {
         file: 'functions/raise/handle.ts',
-        find: 'const snapshot = await gather({ namespace, lock, quotas: found }, tools);',
-        replace: 'const snapshot = { ...early, quotas: found };',
+        find: `  const proof = await proveInTime(tools, namespace, token);
+  const why`,
+        replace: `  const proof = early;
+  const why`,
       },
     ],
   },
@@ -85,30 +95,40 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/decide.ts',
-        find: 'return isForeign || quota.metadata.annotations?.[ANNOTATION.lastRelease] === token;',
-        replace: 'return isForeign;',
+        find: '  if (isReleasedBy(quota, token)) return',
+        replace: "  if (isReleasedBy(quota, token) && token === '') return",
+      },
+      {
+        file: 'functions/raise/write.ts',
+        find: '  [ANNOTATION.grant, ANNOTATION.lastRelease].every(',
+        replace: '  [ANNOTATION.grant].every(',
       },
     ],
   },
   {
     name: 'no fence: lower leaves quotas that were never raised alone',
-    breaks: ['I3'],
+    breaks: ['I3', 'I1'],
     edits: [
       {
-        file: 'functions/lower/next-write.ts',
-        find: "  return { kind: 'fence', quota: releasedQuota(quota, lock.token) };",
-        replace: "  return { kind: 'done' };",
+        file: 'functions/lower/write.ts',
+        find: '    return token === undefined || isReleasedBy(quota, token) ? undefined : { token, outcome };',
+        replace: '    return undefined;',
       },
     ],
   },
   {
-    name: 'released before status.hard is back',
-    breaks: ['I1'],
+    name: 'a lost race is written all the same',
+    breaks: ['I1', 'I2', 'I4'],
     edits: [
       {
-        file: 'functions/lower/next-write.ts',
-        find: "  if (!enforcesNoMore(quota)) return { kind: 'enforce', foreignEdits };\n",
-        replace: '',
+        file: 'functions/raise/write.ts',
+        find: '    if (read === undefined || before === undefined || !isSameTurn(before, read.object)) return false;',
+        replace: '    if (read === undefined || before === undefined) return false;',
+      },
+      {
+        file: 'functions/raise/decide.ts',
+        find: '  if (isReleasedBy(quota, token)) return',
+        replace: "  if (isReleasedBy(quota, token) && token === '') return",
       },
     ],
   },
@@ -118,9 +138,10 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/cluster/proof.ts',
-        find: '  const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };\n',
+        find: `  const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };
+`,
         replace:
-          "  const quota = { metadata: { name: PROOF_QUOTA, namespace }, spec: {} };\n  if (namespace !== '') return { proven: true };\n",
+          "  const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };\n  if (namespace !== '') return { proven: true, lock: undefined, now: Date.now() };\n",
       },
     ],
   },
@@ -130,8 +151,24 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/cluster/proof.ts',
-        find: '    return isWebhooks(error, token)',
-        replace: '    return error.code >= 400 || isWebhooks(error, token)',
+        find: '    if (isPolicys(error, `${PROOF_WORDS}${token}`)) return',
+        replace: '    if (error.code >= 400) return',
+      },
+    ],
+  },
+  {
+    name: 'the proof of another lock is one',
+    breaks: ['I1'],
+    edits: [
+      {
+        file: 'functions/cluster/proof.ts',
+        find: '    if (lock?.token === token) return',
+        replace: '    if (lock !== undefined) return',
+      },
+      {
+        file: 'functions/raise/handle.ts',
+        find: '  if (proof.lock !== undefined) return proof.lock;',
+        replace: '  if (proof.lock !== undefined) return { ...proof.lock, token };',
       },
     ],
   },
@@ -175,19 +212,19 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/handle.ts',
-        find: 'return read?.object.metadata.uid === uid ? [read.object] : [];',
-        replace: "return read === undefined || uid === '' ? [] : [read.object];",
+        find: '    return quota?.metadata.uid === uid ? [quota] : [];',
+        replace: "    return quota === undefined || uid === '' ? [] : [quota];",
       },
     ],
   },
   {
-    name: 'the original is taken from a raised quota',
-    breaks: ['I4', 'I2'],
+    name: 'a raise again adds its amount once more',
+    breaks: ['I5'],
     edits: [
       {
-        file: 'functions/raise/decide.ts',
-        find: "const open = quotas.filter((quota) => grantOf(quota).kind === 'none');",
-        replace: 'const open = quotas;',
+        file: 'functions/domain/quota/raise.ts',
+        find: '    const to = isMore(before, most) ? most : before;',
+        replace: '    const to = formatQuantity(parseQuantity(before) + allowance(quota, key).most);',
       },
     ],
   },
@@ -197,19 +234,10 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/domain/verdict/attempt.ts',
-        find: '  if (last === undefined) return undefined;\n  return budgetHold',
-        replace: '  if (last === undefined || last.failures > 0) return undefined;\n  return budgetHold',
-      },
-    ],
-  },
-  {
-    name: 'lower overwrites what somebody else set',
-    breaks: ['I4'],
-    edits: [
-      {
-        file: 'functions/domain/quota/restore.ts',
-        find: 'if (now !== undefined && sameQuantity(now, raised)) back[key] = original;',
-        replace: 'if (now !== undefined && raised !== undefined) back[key] = original;',
+        find: `  if (last === undefined) return undefined;
+  return budgetHold`,
+        replace: `  if (last === undefined || last.failures > 0) return undefined;
+  return budgetHold`,
       },
     ],
   },
@@ -230,8 +258,9 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'webhook/watchdog/watchdog.ts',
-        find: '    this.#timers.start(`${key}orphan`, () => this.#onOrphan(namespace), {',
-        replace: "    if (key === '') this.#timers.start(`${key}orphan`, () => this.#onOrphan(namespace), {",
+        find: '    this.#timers.start(`${key}orphan`, () => this.#onOrphan(uid, namespace), {',
+        replace:
+          "    if (key === '') this.#timers.start(`${key}orphan`, () => this.#onOrphan(uid, namespace), {",
       },
     ],
   },
@@ -244,6 +273,11 @@ export const MUTATIONS: readonly Mutation[] = [
         find: '  if (known.seen < known.nextAt) return known;',
         replace: '  if (known.seen > 0) return known;',
       },
+      {
+        file: 'webhook/view/turns.ts',
+        find: '    if (turns.length === 0) return;',
+        replace: '    if (turns.length >= 0) return;',
+      },
     ],
   },
   {
@@ -251,9 +285,9 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I5'],
     edits: [
       {
-        file: 'functions/domain/quota/grant.ts',
-        find: 'raised[key] = formatQuantity(parseQuantity(text) + more);',
-        replace: 'raised[key] = formatQuantity(parseQuantity(text) + more + more);',
+        file: 'functions/domain/quota/raise.ts',
+        find: 'formatQuantity(parseQuantity(text) + more)] as const',
+        replace: 'formatQuantity(parseQuantity(text) + more + more)] as const',
       },
     ],
   },
@@ -263,16 +297,14 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/domain/quota/grant.ts',
-        find: 'spec: { ...quota.spec, hard: { ...hard, ...raised } },',
-        replace: `spec: {
-      ...quota.spec,
-      hard: {
-        ...hard,
-        ...Object.fromEntries(
-          Object.entries(raised).map(([key, text]) => [key, formatQuantity(parseQuantity(text) * 10n)]),
-        ),
+        find: '  const hard: ResourceList = { ...status?.hard, ...grant.raised };',
+        replace: `  const tenfold = Object.entries(grant.raised).map(([key, text]) => [key, formatQuantity(parseQuantity(text) * 10n)]);
+  const hard: ResourceList = { ...status?.hard, ...(Object.fromEntries(tenfold) as ResourceList) };`,
       },
-    },`,
+      {
+        file: 'functions/domain/quota/grant.ts',
+        find: "import { isHardQuantity } from '../quantity.ts';",
+        replace: "import { formatQuantity, isHardQuantity, parseQuantity } from '../quantity.ts';",
       },
     ],
   },
@@ -289,18 +321,6 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'the lock lets in every migration of the namespace, and those that are over',
-    breaks: ['I1'],
-    edits: [
-      {
-        file: 'functions/lock/decide.ts',
-        find: '    migrations: [...migrations],',
-        replace:
-          "    migrations: snapshot.migrations.map(({ metadata: { name, uid }, spec }) => ({ name, uid, vmi: snapshot.vmis.get(spec.vmiName ?? '')?.metadata.uid ?? 'none' })),",
-      },
-    ],
-  },
-  {
     name: 'policy Exact raises by all that is given',
     breaks: ['I5'],
     edits: [
@@ -313,24 +333,23 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'unlock does not look at the token of the release',
-    breaks: ['I1'],
+    breaks: ['I1', 'I2'],
     edits: [
       {
         file: 'functions/unlock/decide.ts',
-        find: '    lock === undefined || quota.metadata.annotations?.[ANNOTATION.lastRelease] === lock.token;',
-        replace: "    lock === undefined || quota.metadata.annotations?.[ANNOTATION.lastRelease] !== '';",
+        find: "  grantOf(quota).kind === 'none' && (isReleasedBy(quota, lock.token) || isRefusedByPolicy(lock));",
+        replace: "  grantOf(quota).kind === 'none' && lock.token !== '';",
       },
     ],
   },
   {
-    name: 'a lost race is not read again: lower writes what it read first',
-    breaks: ['I1', 'I4'],
+    name: 'unlock waits for nothing',
+    breaks: ['I1', 'I2'],
     edits: [
       {
-        file: 'functions/lower/restore.ts',
-        find: '  return { ours: false, quota: await reread(cluster, quota) };',
-        replace:
-          "  const { resourceVersion: _version, ...metadata } = quota.metadata;\n  return { ours: false, quota: { ...quota, metadata: { ...metadata, resourceVersion: '' } } };",
+        file: 'functions/unlock/decide.ts',
+        find: '  const open = quotas.find((quota) => !isBack(quota, lock));',
+        replace: "  const open = quotas.find((quota) => !isBack(quota, lock) && quota.metadata.name === '');",
       },
     ],
   },
@@ -340,20 +359,9 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/handle.ts',
-        find: '  if (tools.settings.SETTLE_MS > 0) await pause(tools.clock, tools.settings.SETTLE_MS);\n',
+        find: `  if (tools.settings.SETTLE_MS > 0) await pause(tools.clock, tools.settings.SETTLE_MS);
+`,
         replace: '',
-      },
-    ],
-  },
-  {
-    name: 'unlock waits for nothing',
-    breaks: ['I1'],
-    edits: [
-      {
-        file: 'functions/unlock/decide.ts',
-        find: 'const open = snapshot.quotas.find((quota) => !isBack(quota, lock));',
-        replace:
-          "const open = snapshot.quotas.find((quota) => !isBack(quota, lock) && quota.metadata.name === '');",
       },
     ],
   },
@@ -379,12 +387,16 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lock/handle.ts',
-        find: '  if (live !== undefined) return answer(wake, goOn(live));\n',
-        replace: '  void live;\n',
+        find: `  if (live !== undefined) return goOn(live);
+`,
+        replace: `  void live;
+`,
       },
       {
         file: 'functions/lock/decide.ts',
-        find: '  const held = heldAlready(snapshot);\n  if (held !== undefined) return held;\n',
+        find: `  const held = heldAlready(snapshot);
+  if (held !== undefined) return held;
+`,
         replace: '',
       },
       {

@@ -19,7 +19,7 @@ test('an orderly run ends though its only migration is cancelled, and nobody hea
   };
   const plan: Strike[] = [
     { at: 'world#21', fault: 'sourceDown' },
-    { at: 'world#79', fault: 'cancelMigration' },
+    { at: 'world#60', fault: 'cancelMigration' },
   ];
   const { breach, happened } = await run(scenario, { plan });
   expect({ breach, happened }).toEqual({ breach: undefined, happened: plan });

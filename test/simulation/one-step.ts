@@ -3,6 +3,7 @@ import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import { toldBy } from '../../functions/eventing/told.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import type { Outcome, Step, Tools } from '../../functions/host/step.ts';
+import { aView } from '../support/builders/snapshot.ts';
 import { aModel, type Model } from './model/model.ts';
 import type { ApiServerParts } from './model/api-server.ts';
 import {
@@ -65,6 +66,8 @@ const toolsOn = ({ server, clock }: Reached): Tools => ({
   newToken: () => 'token',
   post: () => Promise.resolve(),
   wakeLaterSteps: () => Promise.resolve(),
+  view: () => Promise.resolve(aView()),
+  isFirst: () => false,
   afterwards: () => undefined,
 });
 

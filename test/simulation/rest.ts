@@ -5,7 +5,7 @@ import { CONDITION } from '../../functions/domain/names.ts';
 import type { Migration, Pod, Vmmrq } from '../../functions/domain/objects.ts';
 import { MIGRATIONS, PODS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { TENANT } from './objects.ts';
-import type { World } from './world.ts';
+import { LOCK_SECONDS, type World } from './world.ts';
 
 /** A request that hung when the faults ended is given up within this: the repair may be in the middle of it. */
 const HANGING_MS = 5_000;
@@ -22,8 +22,7 @@ export function unrest({ checker }: World): string[] {
 export function latestEnd({ checker, guards, time }: World, calmSince: number): number {
   const guarded = Math.max(...guards.map(({ since }) => since ?? time.now));
   const seen = Math.max(checker.locks.since ?? calmSince, calmSince, guarded);
-  const lifetimeMs = 30_000;
-  return seen + Math.min(lifetimeMs, MAX_LOCK_SECONDS * 1_000) + REPAIR_MS + HANGING_MS;
+  return seen + Math.min(LOCK_SECONDS, MAX_LOCK_SECONDS) * 1_000 + REPAIR_MS + HANGING_MS;
 }
 
 /** Migrations that are neither through, nor reported on every VMMRQ as blocked; one line each. */

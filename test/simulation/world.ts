@@ -1,6 +1,8 @@
 import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { proofIn } from '../../functions/domain/proof.ts';
+import type { View } from '../../functions/domain/view.ts';
 import { podUsage } from '../../functions/domain/sizing/pod-usage.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
@@ -50,6 +52,8 @@ export interface WorldOptions {
 }
 
 const DONE = Promise.resolve();
+/** The functions' LOCK_SECONDS. */
+export const LOCK_SECONDS = 15;
 const BREAK_GLASS = 'break-glass';
 const NOBODYS: Writing = { user: 'nobody', who: '', heldMs: 0 };
 
@@ -119,7 +123,7 @@ export class World {
     this.store.onChange((change) => this.#onChange(change));
     const settings = {
       KUBEVIRT_NAMESPACE: 'kubevirt',
-      LOCK_SECONDS: 30,
+      LOCK_SECONDS,
       STALL_SECONDS: 3,
       SETTLE_MS: settleMs,
       WAKE_URLS: [],
@@ -132,6 +136,7 @@ export class World {
         if (this.broker.isDown) throw new Error('the Broker cannot be reached');
         this.broker.publish(event);
       },
+      view: (namespace: string) => this.#viewOf(namespace),
     };
     this.functions = new Functions(process);
     this.broker = new Broker({
@@ -347,6 +352,12 @@ export class World {
     return arrival;
   }
 
+  /** Of any guard that runs. */
+  #viewOf(namespace: string): View | undefined {
+    const up = this.guards.filter(({ since }) => since !== undefined);
+    return up.length === 0 ? undefined : this.random.pick(up).viewOf(namespace);
+  }
+
   #review(request: AdmissionRequest): Promise<AdmissionResponse> {
     const up = this.guards.filter(({ since }) => since !== undefined);
     if (up.length === 0) {
@@ -359,14 +370,16 @@ export class World {
     );
   }
 
-  #onAnswer({ user, who }: Caller, { verb, kind, dryRun }: Call, error: unknown): void {
-    if (verb === 'GET' && kind === NAMESPACES.kind) this.checker.blocked.read(who, this.store.revision);
+  #onAnswer({ user }: Caller, { verb, kind, dryRun }: Call, error: unknown): void {
     const isProof = dryRun && verb === 'POST' && kind === RESOURCE_QUOTAS.kind && user.endsWith(':mtq-raise');
     if (isProof && error instanceof ApiError) this.#noteProof(error);
   }
 
   #noteProof({ status }: ApiError): void {
-    for (const { message = '' } of status.details?.causes ?? []) this.checker.proven(message);
+    for (const { message = '' } of status.details?.causes ?? []) {
+      const token = proofIn(message)?.token;
+      if (token !== undefined) this.checker.proven(token);
+    }
   }
 
   #onChange(change: Change): void {

@@ -1,5 +1,6 @@
 import { ANNOTATION, LABEL, PROOF_QUOTA } from '../../functions/domain/names.ts';
 import type { ApiRequest } from './api-request.ts';
+import { breakGlassPatch } from './by-hand.ts';
 
 /**
  * Requests that the guard may have to look at, all of them dry runs: about the namespace, its pod `pod` and its quota
@@ -18,6 +19,12 @@ export function createPod(namespace: string): ApiRequest {
 
 export function createQuota(namespace: string): ApiRequest {
   return post(namespace, 'resourcequotas', { metadata: { name: PROOF_QUOTA }, spec: {} });
+}
+
+/** As `raise` asks for the proof of the lock with this token. */
+export function createProof(namespace: string, token: string): ApiRequest {
+  const metadata = { name: PROOF_QUOTA, annotations: { [ANNOTATION.proof]: token } };
+  return post(namespace, 'resourcequotas', { metadata, spec: {} });
 }
 
 export function createConfigMap(namespace: string): ApiRequest {
@@ -87,10 +94,28 @@ export function changeQuota(namespace: string, subresource = ''): ApiRequest {
   return { method: 'PATCH', path: quotaPath(namespace, subresource), body, contentType: MERGE };
 }
 
-/** As our functions write it: a PUT, here of a quota without our keys whose amounts are as they were. */
+/** `kubectl replace` by a manifest that knows nothing of our keys. */
 export function replaceQuota(namespace: string): ApiRequest {
   const body = { metadata: { name: 'quota', namespace }, spec: { hard: { services: '9' } } };
   return { method: 'PUT', path: quotaPath(namespace), body };
+}
+
+/** A write of the status that brings our label along: a PUT, as our functions write it, here of a quota without a status. */
+export function labelStatus(namespace: string): ApiRequest {
+  const metadata = { name: 'quota', namespace, labels: { [LABEL.raised]: 'true' } };
+  return { method: 'PUT', path: quotaPath(namespace, '/status'), body: { metadata } };
+}
+
+/** Of the quota: our label put on. */
+export const labelQuota = (namespace: string, subresource = ''): ApiRequest => ({
+  ...changeQuota(namespace, subresource),
+  body: { metadata: { labels: { [LABEL.raised]: 'true' } } },
+});
+
+/** By the command that the refusal gives. */
+export function breakGlass(namespace: string, token: string): ApiRequest {
+  const annotations = { [ANNOTATION.token]: token };
+  return patchNamespace(namespace, breakGlassPatch({ metadata: { name: namespace, annotations } }));
 }
 
 /** Server-side: creates it where there is none. */

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { isEnforced } from '../../functions/domain/quota/enforced.ts';
+import { isEnforced } from './enforced.ts';
 import { ANNOTATION, LABEL } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
@@ -11,6 +11,7 @@ import { readBack, type Tenant } from './tenant.ts';
 /** Marks of a release that is not over. (last-release and last-attempt stay.) */
 const MARKS: readonly string[] = [
   ANNOTATION.lock,
+  ANNOTATION.token,
   ANNOTATION.grant,
   ANNOTATION.migrations,
   LABEL.locked,

@@ -7,7 +7,7 @@ import { askUntil } from './eventually.ts';
 import type { Lab } from './lab.ts';
 import { startLiar } from './liar.ts';
 
-/** Holds the next ResourceQuota update of one of our service accounts inside the API server, as a slow network would. */
+/** Holds the next update of a ResourceQuota's status of one of our service accounts inside the API server, as a slow network would. */
 export interface Gate {
   /** Resolves when the held request is there. */
   readonly arrived: Promise<undefined>;
@@ -32,7 +32,7 @@ export async function holdNextUpdate(lab: Lab, account: string, like: ResourceQu
   const rule = {
     apiGroups: [''],
     apiVersions: ['v1'],
-    resources: ['resourcequotas'],
+    resources: ['resourcequotas/status'],
     operations: ['UPDATE'],
   };
   const webhook = {
@@ -56,7 +56,7 @@ export async function holdNextUpdate(lab: Lab, account: string, like: ResourceQu
     'the gate stands',
     async () => {
       const { object } = await admin.get(RESOURCE_QUOTAS, { namespace, name: like.metadata.name });
-      await asAccount.replace(RESOURCE_QUOTAS, object, { dryRun: true });
+      await asAccount.replace(RESOURCE_QUOTAS, object, { dryRun: true, subresource: 'status' });
       return tried;
     },
     (stands) => stands,

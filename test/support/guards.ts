@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { withLock } from '../../functions/domain/lock.ts';
+import { LOCK_VERSION, withLock } from '../../functions/domain/lock.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
-import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import type { Cluster, New, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { isAlreadyExists } from '../../functions/kubernetes/errors.ts';
-import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { MIGRATIONS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { renderDefault } from '../cluster/cluster.ts';
 import type { Child } from '../cluster/controlplane/children.ts';
 import { freePort } from '../cluster/controlplane/ports.ts';
@@ -14,6 +14,7 @@ import { freshControlPlane } from './control-plane.ts';
 import { startGuard, type GuardOptions } from '../cluster/guard.ts';
 import { install } from '../cluster/install.ts';
 import { installKubeVirt } from '../cluster/kubevirt/install.ts';
+import { writeByHand } from './by-hand.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 
 /** Our manifests on a real API server, and guard processes behind one Service; no eventing, no functions, no KubeVirt. */
@@ -107,18 +108,33 @@ async function problemOf(port: number): Promise<string> {
 
 async function lock(admin: Cluster, name: string, token: string): Promise<void> {
   const now = Date.now();
-  const namespace = await admin.create(NAMESPACES, { metadata: { name } }).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error;
-    return admin.get(NAMESPACES, { name });
+  const { object: namespace } = await madeOrThere(admin, NAMESPACES, { metadata: { name } });
+  const { object: migration } = await madeOrThere(admin, MIGRATIONS, {
+    metadata: { namespace: name, name: 'mig0' },
+    spec: { vmiName: 'vm0' },
   });
-  const locked = withLock(namespace.object, {
-    // Of a version that nobody here knows: no watchdog ends it before its time, though its migration is not there.
-    v: 2,
+  // A migration that is there and not final: no watchdog ends the lock before its time.
+  const { uid } = migration.metadata;
+  const locked = withLock(namespace, {
+    v: LOCK_VERSION,
     token,
     acquiredAt: new Date(now).toISOString(),
     expiresAt: new Date(now + LOCK_MS).toISOString(),
-    migrations: [{ name: 'mig0', uid: 'uid-0', vmi: 'uid-of-vmi' }],
+    migrations: [{ name: 'mig0', uid, vmi: 'uid-of-vmi' }],
     quotas: [],
+    vmmrqs: [],
+    of: '',
   });
-  await admin.replace(NAMESPACES, locked);
+  await writeByHand(admin, name, locked.metadata);
+}
+
+function madeOrThere<T extends KubernetesObject>(
+  admin: Cluster,
+  type: ResourceType<T>,
+  object: New<T> & { metadata: { name: string; namespace?: string } },
+): Promise<{ readonly object: T }> {
+  return admin.create(type, object).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+    return admin.get(type, object.metadata);
+  });
 }

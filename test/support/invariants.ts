@@ -1,12 +1,11 @@
-import { grantOf } from '../../functions/domain/quota/grant.ts';
-import { lockOf, passOf, passOfPod } from '../../functions/domain/lock.ts';
+import { lockOf, podIdentity, podIdentityOf } from '../../functions/domain/lock.ts';
 import { LABEL } from '../../functions/domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
 import { parseQuantity, sameQuantity } from '../../functions/domain/quantity.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { lockedTooLong } from './failed-locks.ts';
 import type { History, Version } from './history.ts';
-import { grantIn, managersOf, Moment, type QuotaState } from './moment.ts';
+import { grantIn, Moment, type QuotaState } from './moment.ts';
 
 /**
  * Every breach of I1, I2 and I4 to I7 (docs/architecture.md#invariants) in a namespace's whole history, revision by
@@ -26,10 +25,6 @@ export function breaches(history: Pick<History, 'versions' | 'isForeign'>): stri
 /** Whether anything was ever enforced above its original: what a test of a release must have seen. */
 export const wasRaised = (history: History, name?: string): boolean =>
   quotaVersions(history, name).some(({ quota, original }) => risen(quota.status?.hard, original).length > 0);
-
-/** Whether any version's spec.hard was ever above its original: what must never be without a proof. */
-export const wasSpecRaised = (history: History, name?: string): boolean =>
-  quotaVersions(history, name).some(({ quota, original }) => risen(quota.spec.hard, original).length > 0);
 
 function quotaVersions(
   history: History,
@@ -62,42 +57,36 @@ function ofLock({ namespace, lock, revision, ended, replaced }: Moment): string[
 
 function ofQuotas(moment: Moment): string[] {
   return [...moment.quotas.values()].flatMap((state) =>
-    [...ofSpec(state), ...ofOwners(state), ...ofGrant(state, moment), ...ofStatus(state, moment)].map(
+    [...ofSpec(state), ...ofUsed(state), ...ofGrant(state, moment), ...ofStatus(state, moment)].map(
       (breach) => `${moment.revision} ${state.quota.metadata.name} ${breach}`,
     ),
   );
 }
 
-/** Each key is what its owners want, to the letter, or raised from it by a record that says so. */
+/** Each key is what its owners want, to the letter: no process of ours writes spec.hard. */
 function ofSpec({ quota, wanted }: QuotaState): string[] {
   const hard = quota.spec.hard ?? {};
-  const { original = {}, raised = {} } = grantIn(quota) ?? {};
-  return [...new Set([...Object.keys(wanted), ...Object.keys(hard)])].flatMap((key) => {
-    const is = hard[key];
-    if (is === wanted[key]) return [];
-    const isRaised =
-      is !== undefined && original[key] === wanted[key] && sameQuantity(is, raised[key] ?? '0');
-    return isRaised ? [] : [`I2, I4: ${key}=${is}, its owners want ${wanted[key]}, and no record says so`];
-  });
+  return [...new Set([...Object.keys(wanted), ...Object.keys(hard)])].flatMap((key) =>
+    hard[key] === wanted[key] ? [] : [`I2, I4: ${key}=${hard[key]}, its owners want ${wanted[key]}`],
+  );
 }
 
-/** Whoever owned a key owns it again once no record is left (docs/adr/0007); what somebody took over is theirs. */
-function ofOwners({ quota, owners, isTakenOver }: QuotaState): string[] {
-  if (owners === undefined || isTakenOver || grantOf(quota).kind !== 'none') return [];
-  return Object.keys(quota.spec.hard ?? {}).flatMap((key) => {
-    const [is, was] = [managersOf(quota, key), owners[key] ?? ''];
-    return is === was ? [] : [`I4: ${key} is owned by ${is || 'nobody'}, and was by ${was || 'nobody'}`];
-  });
+/** What is raised keeps what is used: without it the API server refuses every pod. */
+function ofUsed({ quota }: QuotaState): string[] {
+  const raised = Object.keys(grantIn(quota)?.raised ?? {});
+  return raised
+    .filter((key) => quota.spec.hard?.[key] !== undefined && quota.status?.used?.[key] === undefined)
+    .map((key) => `I2: what is used of ${key} is lost`);
 }
 
 /** What was raised is no more than what the VMMRQs gave. */
 function ofGrant({ quota, isNewlyRaised }: QuotaState, moment: Moment): string[] {
-  const { original = {}, raised = {} } = (isNewlyRaised ? grantIn(quota) : undefined) ?? {};
+  const { raised = {} } = (isNewlyRaised ? grantIn(quota) : undefined) ?? {};
   return Object.entries(raised).flatMap(([key, text]) => {
-    const hard = parseQuantity(original[key] ?? '0');
+    const hard = parseQuantity(quota.spec.hard?.[key] ?? '0');
     const granted = parseQuantity(text) - hard;
     return granted > moment.givenOf(key, hard).most
-      ? [`I5: ${key}=${text} is more than ${original[key]} and what is given`]
+      ? [`I5: ${key}=${text} is more than ${quota.spec.hard?.[key]} and what is given`]
       : [];
   });
 }
@@ -135,9 +124,9 @@ function ofPod(moment: Moment, { kind, object }: Version): string[] {
   if (kind !== PODS.kind || moment.pods.has(uid)) return [];
   moment.pods.add(uid);
   const isRaised = [...moment.quotas.values()].some((state) => enforcedAbove(state).length > 0);
-  const pass = passOfPod(object);
-  if (!isRaised || moment.lock?.migrations.some((migration) => passOf(migration) === pass) === true)
-    return [];
+  const identity = podIdentityOf(object);
+  const isOfLock = moment.lock?.migrations.some((migration) => podIdentity(migration) === identity);
+  if (!isRaised || isOfLock === true) return [];
   return [`${moment.revision} I1: pod ${name} is no migration's of the lock`];
 }
 

@@ -1,8 +1,9 @@
 import { canonicalKey } from '../../functions/domain/quota/charged.ts';
-import { GRANT_VERSION, grantOf, type Grant } from '../../functions/domain/quota/grant.ts';
+import { grantOf, type Grant } from '../../functions/domain/quota/grant.ts';
 import { lockOf, type Lock } from '../../functions/domain/lock.ts';
+import { ANNOTATION } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
-import { sameQuantity, type Amount } from '../../functions/domain/quantity.ts';
+import type { Amount } from '../../functions/domain/quantity.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { Gifts } from './gifts.ts';
 import { heldBy, type Version } from './history.ts';
@@ -12,11 +13,9 @@ export interface QuotaState {
   readonly quota: ResourceQuota;
   /** What the people who own it want it to be: their first version, and every edit of theirs since. */
   readonly wanted: ResourceList;
-  /** Who is to own each key in the end (managersOf); undefined: nobody can say, by a record that it was made with. */
-  readonly owners: Readonly<Record<string, string>> | undefined;
   /** Amounts that we ever raised a key to. */
   readonly raisedTo: Readonly<Record<string, readonly string[]>>;
-  /** This version is the one that raised it (write ①). */
+  /** This version is the one that raised it, for the first time or once more after a recount. */
   readonly isNewlyRaised: boolean;
   /** Somebody took our record and label off, and answers for what is enforced since. */
   readonly isTakenOver: boolean;
@@ -86,13 +85,15 @@ export class Moment {
     this.quotas.set(uid, {
       quota,
       wanted: wantedAfter(before, quota, isForeign),
-      owners: ownersAfter(before, quota, isForeign),
       raisedTo: withRaised(before?.raisedTo ?? {}, grant),
       isTakenOver: grant === undefined && (isForeign || before?.isTakenOver === true),
-      isNewlyRaised: !isForeign && grant !== undefined && grant.token !== grantIn(before?.quota)?.token,
+      isNewlyRaised: !isForeign && grant !== undefined && textOf(quota) !== textOf(before?.quota),
     });
   }
 }
+
+const textOf = (quota: ResourceQuota | undefined): string | undefined =>
+  quota?.metadata.annotations?.[ANNOTATION.grant];
 
 /** The record that a quota carries, where it can be read. */
 export function grantIn(quota: ResourceQuota | undefined): Grant | undefined {
@@ -102,10 +103,10 @@ export function grantIn(quota: ResourceQuota | undefined): Grant | undefined {
 
 function wantedAfter(
   before: QuotaState | undefined,
-  { spec: { hard = {} }, ...rest }: ResourceQuota,
+  { spec: { hard = {} } }: ResourceQuota,
   isForeign: boolean,
 ): ResourceList {
-  if (before === undefined) return { ...hard, ...stillRaised(grantIn({ spec: { hard }, ...rest }), hard) };
+  if (before === undefined) return hard;
   if (!isForeign) return before.wanted;
   const old = before.quota.spec.hard ?? {};
   const changed = [...new Set([...Object.keys(old), ...Object.keys(hard)])].filter(
@@ -114,45 +115,6 @@ function wantedAfter(
   const kept = Object.entries(before.wanted).filter(([key]) => !changed.includes(key));
   const edited = changed.flatMap((key) => (hard[key] === undefined ? [] : [[key, hard[key]] as const]));
   return Object.fromEntries([...kept, ...edited]);
-}
-
-/** Who owns a key of spec.hard, as metadata.managedFields says: "admin Update, flux Apply". */
-export function managersOf({ metadata }: ResourceQuota, key: string): string {
-  const entries = (metadata.managedFields ?? []).filter(
-    ({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:hard']?.[`f:${key}`] !== undefined,
-  );
-  return entries
-    .map(({ manager = '', operation = '' }) => `${manager} ${operation}`)
-    .toSorted()
-    .join(', ');
-}
-
-/** Somebody else's edit says who owns what it has changed hands of; nothing else does. */
-function ownersAfter(
-  before: QuotaState | undefined,
-  quota: ResourceQuota,
-  isForeign: boolean,
-): QuotaState['owners'] {
-  const keys = Object.keys(quota.spec.hard ?? {});
-  if (before === undefined)
-    return grantOf(quota).kind === 'none'
-      ? Object.fromEntries(keys.map((key) => [key, managersOf(quota, key)]))
-      : undefined;
-  // Of a record in another version's form only the amounts are sure to be read (docs/adr/0007).
-  if ((grantIn(quota)?.v ?? GRANT_VERSION) !== GRANT_VERSION) return undefined;
-  if (!isForeign || before.owners === undefined) return before.owners;
-  const changed = keys
-    .map((key) => [key, managersOf(quota, key)] as const)
-    .filter(([key, managers]) => managers !== managersOf(before.quota, key));
-  return { ...before.owners, ...Object.fromEntries(changed) };
-}
-
-/** A quota that was made anew from a copy of a raised one: what is wanted is in the record that came with it. */
-function stillRaised(grant: Grant | undefined, hard: ResourceList): ResourceList {
-  const { original = {}, raised = {} } = grant ?? {};
-  return Object.fromEntries(
-    Object.entries(original).filter(([key]) => sameQuantity(hard[key] ?? '0', raised[key] ?? '0')),
-  );
 }
 
 function withRaised(before: QuotaState['raisedTo'], grant: Grant | undefined): QuotaState['raisedTo'] {

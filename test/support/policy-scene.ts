@@ -1,5 +1,4 @@
-import { ANNOTATION, KUBEVIRT, LABEL } from '../../functions/domain/names.ts';
-import { passOf } from '../../functions/domain/lock.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, POLICY } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { New } from '../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
@@ -28,7 +27,6 @@ export const STOLEN = 'tenant-label-stolen';
 export const BROKEN = 'tenant-lock-broken';
 
 export const TOKEN = '11111111-2222-4333-8444-555555555555';
-export const UNTIL = '2030-01-01T00:00:30.000Z';
 /** Of migrations: the first is the beginning of the last. */
 export const [ONE, OTHER, LONGER] = ['uid-1', 'uid-2', 'uid-1234'] as const;
 /** Of a migration that has its target, and waits for the attachment pod. */
@@ -62,7 +60,7 @@ const LOCK = JSON.stringify({
   v: 1,
   token: TOKEN,
   acquiredAt: '2030-01-01T00:00:00.000Z',
-  expiresAt: UNTIL,
+  expiresAt: '2030-01-01T00:00:30.000Z',
   migrations: [
     { name: 'mig0', uid: ONE, vmi: vmiOf(ONE) },
     { name: 'mig1', uid: OTHER, vmi: vmiOf(OTHER) },
@@ -71,16 +69,23 @@ const LOCK = JSON.stringify({
   quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
 });
 
-/** Metadata of a namespace. */
-export const held = { labels: { [LABEL.locked]: 'true' }, annotations: { [ANNOTATION.lock]: LOCK } };
+/** The pod of this migration that a lock is for, as ANNOTATION.migrations says it. */
+const identityOf = (uid: string): string => `${uid}/${uid === ATTACHING ? KUBEVIRT.attachment : vmiOf(uid)}`;
 
-const recorded = (uid: string): string =>
-  passOf({ name: '', uid, vmi: vmiOf(uid), ...(uid === ATTACHING ? { lacks: 'attachment' } : {}) });
+/** Metadata of a namespace. */
+export const held = {
+  labels: { [LABEL.locked]: 'true' },
+  annotations: {
+    [ANNOTATION.lock]: LOCK,
+    [ANNOTATION.token]: TOKEN,
+    [ANNOTATION.migrations]: [ONE, OTHER, ATTACHING].map(identityOf).join(','),
+  },
+};
 
 /** Metadata of a quota. */
 export const raisedFor = (...migrations: readonly string[]): object => ({
   labels: { [LABEL.raised]: 'true' },
-  annotations: { [ANNOTATION.grant]: '{}', [ANNOTATION.migrations]: migrations.map(recorded).join(',') },
+  annotations: { [ANNOTATION.grant]: '{}', [ANNOTATION.migrations]: migrations.map(identityOf).join(',') },
 });
 
 export const quotaWith = (metadata: object, name = 'quota'): New<ResourceQuota> => ({
@@ -88,12 +93,15 @@ export const quotaWith = (metadata: object, name = 'quota'): New<ResourceQuota> 
   spec: { hard: { services: '9' } },
 });
 
-/** The tenants, and the policies of config/policies. */
-export async function startPolicyScene(): Promise<PolicyWorld> {
+/** What a test needs besides: a namespace, its metadata, its quotas. */
+export type Extra = [string, object, New<ResourceQuota>[]];
+
+/** The tenants, and the policies of config/policies but `locked`, which would answer for others. */
+export async function startPolicyScene(extra: readonly Extra[] = []): Promise<PolicyWorld> {
   const world = await startPolicyWorld();
   const released = { annotations: { [ANNOTATION.lastRelease]: TOKEN } };
   const broken = { ...held, annotations: { [ANNOTATION.lock]: '{' } };
-  const tenants: [string, object, New<ResourceQuota>[]][] = [
+  const tenants: Extra[] = [
     [RAISED, held, [quotaWith(raisedFor(ONE, OTHER, ATTACHING))]],
     [TWICE, held, [quotaWith(raisedFor(ONE, OTHER)), quotaWith(raisedFor(OTHER, LONGER), 'other')]],
     [FOR_NOBODY, held, [quotaWith(raisedFor())]],
@@ -116,7 +124,10 @@ export async function startPolicyScene(): Promise<PolicyWorld> {
     const metadata = { name, namespace: RAISED, labels: ofTarget(uid) };
     await world.admin.create(PODS, { metadata, spec: POD_SPEC });
   }
-  await world.installPolicies(await render('config/policies'));
+  // Before the policies: they refuse it to an admin too.
+  for (const [namespace, metadata, quotas] of extra) await world.tenant(namespace, metadata, quotas);
+  const rendered = await render('config/policies');
+  await world.installPolicies(rendered.filter(({ metadata }) => metadata.name !== POLICY.locked));
   return world;
 }
 

@@ -20,16 +20,19 @@ export async function asTenantAdmin({ admin, cluster }: Lab): Promise<Send> {
   return apiRequests(await cluster.controlPlane.kubeconfigForUser(USER));
 }
 
-/** What each of them would do to a raised quota, by what it is. Small: an original's room is never the reason to refuse. */
+/** What they would do to a raised quota that is refused, by what it is (an edit of its spec and its deletion pass). Small: an original's room is never the reason to refuse. */
 export const attempts = (
   namespace: string,
   ofTarget: Readonly<Record<string, string>>,
 ): Readonly<Record<string, ApiRequest>> => ({
   'a pod': podIn(namespace, {}),
   'a pod with the labels of the target': podIn(namespace, ofTarget),
-  'the quota’s change': patchOf(namespace, { spec: { hard: { pods: '100' } } }),
   'the quota’s label': patchOf(namespace, { metadata: { labels: { [LABEL.raised]: null } } }),
-  'the quota’s end': { method: 'DELETE', path: pathOf(namespace) },
+  'a quota that replaces it': {
+    method: 'PUT',
+    path: pathOf(namespace),
+    body: { metadata: { name: 'quota', namespace }, spec: { hard: { pods: '100' } } },
+  },
 });
 
 const resources = { requests: { cpu: '10m', memory: '1Mi' }, limits: { cpu: '10m', memory: '1Mi' } };

@@ -1,4 +1,3 @@
-import { CONDITION } from '../../functions/domain/names.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';
 import type { Vmmrq } from '../../functions/domain/objects.ts';
 import type { History } from './history.ts';
@@ -8,13 +7,12 @@ export const conditionsOf = (history: History): Record<string, string> =>
   conditionsIn(history.latest(VMMRQS));
 
 /**
- * The VMMRQ has told of a raise, and that it is over. Written after the reply that tells the next step, so it may come
- * later than the migration's end, the unlock and a Broker that is idle.
+ * The VMMRQ says that nothing is locked, raised or blocked. Written after the unlock, so it may come later than the migration's end
+ * and a Broker that is idle.
  */
 export function isToldToTheEnd(history: History): boolean {
   const { Blocking, Locked, Raised } = conditionsOf(history);
-  const wasTold = history.of(VMMRQS).some((version) => conditionsIn(version)[CONDITION.raised] === 'True');
-  return wasTold && [Blocking, Locked, Raised].every((status) => status === 'False');
+  return [Blocking, Locked, Raised].every((status) => status === 'False');
 }
 
 const conditionsIn = (vmmrq: Vmmrq | undefined): Record<string, string> =>

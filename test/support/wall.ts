@@ -1,10 +1,10 @@
 import { WALLS, type Wall } from '../cluster/walls.ts';
 
-/** How the labs are installed in this run: `WALL=webhook|policies|both`, both when it is not set. The one reader of it. */
+/** How the labs are installed in this run: `WALL=policies|both`, both when it is not set. The one reader of it. */
 export const WALL: Wall = wallOf(process.env['WALL'] ?? 'both');
 
 /** For what is about the webhooks themselves: with them, in every run. */
-export const WITH_WEBHOOKS: Wall = WALL === 'policies' ? 'webhook' : WALL;
+export const WITH_WEBHOOKS: Wall = 'both';
 
 function wallOf(text: string): Wall {
   const wall = WALLS.find((one) => one === text);

@@ -5,15 +5,19 @@ import type { GuardSettings } from '../../functions/runtime/settings.ts';
 import type { AdmissionRequest, Decision } from './admission.ts';
 import { isAboutKeys, review } from './review.ts';
 
-type Judged = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'>;
+type Reviewing = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'>;
 
 /** RFC 1123 label. Anything else is no namespace, and the path of the GET would be of something else: no name, of the list. */
 const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** What is in the namespace now decides, not what a cache says: one live GET a review. */
+/**
+ * What is in the namespace now decides, not what a cache says: one live GET a review. `incumbentOf` says what the incumbent was
+ * found by, if it is known to be installed.
+ */
 export function newReview(
   cluster: Cluster,
-  settings: Judged,
+  settings: Reviewing,
+  incumbentOf: (namespace: string) => string | undefined = () => undefined,
 ): (request: AdmissionRequest) => Promise<Decision> {
   return async (request) => {
     const { namespace: name = '' } = request;
@@ -22,6 +26,8 @@ export function newReview(
     return review({
       request,
       namespace: read?.object,
+      now: read?.date.getTime() ?? 0,
+      incumbent: incumbentOf(name),
       kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
       kubevirtController: settings.KUBEVIRT_CONTROLLER,
     });

@@ -109,16 +109,18 @@ function at(value: unknown, ...path: string[]): unknown {
 function mayPass(document: unknown): boolean {
   const request = at(document, 'request');
   const isAboutKeys = at(request, 'resource', 'resource') === 'namespaces';
-  return isAboutKeys ? isOurs(request) || sameKeys(request) : mayPassLock(request);
+  return isAboutKeys ? isOurs(request) || sameNamespaceKeys(request) : mayPassLock(request);
 }
 
 function mayPassLock(request: unknown): boolean {
   if (at(request, 'namespace') !== TENANT || ['gone', 'fails'].includes(found)) return false;
   if (found === 'free') return true;
   const operation = at(request, 'operation');
-  if (found === 'terminating' && operation === 'DELETE') return true;
   const resource = at(request, 'resource', 'resource');
-  if (resource === 'resourcequotas') return isOurs(request) && operation === 'UPDATE';
+  if (resource === 'resourcequotas')
+    return (
+      operation === 'DELETE' || (operation === 'UPDATE' && (isOurs(request) || same(QUOTA_KEYS, request)))
+    );
   return [
     [resource, operation, at(request, 'subResource') ?? ''].join() === 'pods,CREATE,',
     at(request, 'userInfo', 'username') === CONTROLLER,
@@ -131,15 +133,31 @@ function mayPassLock(request: unknown): boolean {
 const isOurs = (request: unknown): boolean =>
   (OUR_USERS as readonly unknown[]).includes(at(request, 'userInfo', 'username'));
 
-const sameKeys = (request: unknown): boolean =>
-  [
-    ['annotations', ANNOTATION.lock],
-    ['annotations', ANNOTATION.lastAttempt],
-    ['labels', LABEL.locked],
-  ].every((key) => {
+const NAMESPACE_KEYS = [
+  ['annotations', ANNOTATION.lock],
+  ['annotations', ANNOTATION.token],
+  ['annotations', ANNOTATION.migrations],
+  ['annotations', ANNOTATION.lastAttempt],
+  ['labels', LABEL.locked],
+];
+const QUOTA_KEYS = [
+  ['annotations', ANNOTATION.grant],
+  ['annotations', ANNOTATION.migrations],
+  ['annotations', ANNOTATION.lastRelease],
+  ['labels', LABEL.raised],
+];
+
+const same = (keys: readonly string[][], request: unknown): boolean =>
+  keys.every((key) => {
     const [now, before] = ['object', 'oldObject'].map((which) => at(request, which, 'metadata', ...key));
     return now === before;
   });
+
+/** Anybody may remove break-glass. */
+const sameNamespaceKeys = (request: unknown): boolean =>
+  same(NAMESPACE_KEYS, request) &&
+  (at(request, 'object', 'metadata', 'annotations', ANNOTATION.breakGlass) === undefined ||
+    same([['annotations', ANNOTATION.breakGlass]], request));
 
 const parsed = (text: string): unknown => {
   try {

@@ -14,6 +14,7 @@ import {
   lockedBy,
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
+import { aQuota } from '../../test/support/builders/quota.ts';
 import { annotated, beingDeleted, labelled, named, seconds } from '../../test/support/builders/object.ts';
 import {
   ANNOTATION,
@@ -25,13 +26,24 @@ import {
   WEBHOOK,
 } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace } from '../../functions/domain/objects.ts';
+import { proofIn, type ProvenLock } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
 import { isAboutKeys, review } from './review.ts';
+import { breakGlassCommand } from './words.ts';
 
+/** The API server's clock. */
+const NOW = Date.parse(seconds(0));
 const CONTROLLER = userOf('kubevirt-controller', 'kubevirt');
 
-const decided = (request: AdmissionRequest, namespace: Namespace | undefined): Decision =>
-  review({ request, namespace, kubevirtNamespace: 'kubevirt', kubevirtController: 'kubevirt-controller' });
+const decided = (
+  request: AdmissionRequest,
+  namespace: Namespace | undefined,
+  { now = NOW, incumbent = undefined as string | undefined } = {},
+): Decision =>
+  review({
+    ...{ request, namespace, now, incumbent },
+    ...{ kubevirtNamespace: 'kubevirt', kubevirtController: 'kubevirt-controller' },
+  });
 
 const FOREIGN_USERS = [
   'alice',
@@ -62,6 +74,8 @@ const attachment = { object: anAttachment(aTarget(), aMigration()) };
 const plain = {
   object: aTarget(aMigration(), ({ metadata: { labels: _, ...metadata }, ...pod }) => ({ ...pod, metadata })),
 };
+
+const raised = labelled(LABEL.raised)(aQuota());
 
 const REQUESTS = {
   'its own target pod': aRequest(target('uid-of-mig0')),
@@ -95,6 +109,15 @@ const REQUESTS = {
   'a deleted pod': aRequest({ operation: 'DELETE' }),
   'a new quota': aRequest({ ...about('resourcequotas') }),
   'a changed quota': aRequest({ ...about('resourcequotas'), operation: 'UPDATE' }),
+  'a quota that loses our label': aRequest({ ...about('resourcequotas'), ...fromTo(raised, aQuota()) }),
+  'a status that loses our label': aRequest({
+    ...about('resourcequotas/status'),
+    ...fromTo(raised, aQuota()),
+  }),
+  'a forged grant': aRequest({
+    ...about('resourcequotas'),
+    ...fromTo(aQuota(), annotated(ANNOTATION.grant, '{}')(aQuota())),
+  }),
   'a deleted quota': aRequest({ ...about('resourcequotas'), operation: 'DELETE' }),
   'anything else': aRequest(about('configmaps')),
   'anything else that goes': aRequest({ ...about('configmaps'), operation: 'DELETE' }),
@@ -118,8 +141,15 @@ const STATES = {
 type StateName = keyof typeof STATES;
 
 type May = Partial<Record<RequestName, readonly string[]>>;
-const LOCKED: May = { 'its own target pod': [CONTROLLER], 'a changed quota': OUR_USERS };
-const UNREADABLE: May = { 'a changed quota': OUR_USERS };
+/** An edit of the spec and a deletion end the raise by themselves. */
+const UNREADABLE: May = {
+  'a changed quota': EVERYBODY,
+  'a deleted quota': EVERYBODY,
+  'a quota that loses our label': OUR_USERS,
+  'a status that loses our label': OUR_USERS,
+  'a forged grant': OUR_USERS,
+};
+const LOCKED: May = { ...UNREADABLE, 'its own target pod': [CONTROLLER] };
 
 /** Who may, in each state; whoever is not named is refused. */
 const MAY: Record<StateName, May> = {
@@ -130,12 +160,7 @@ const MAY: Record<StateName, May> = {
   'held past its time': LOCKED,
   'held by what cannot be read': UNREADABLE,
   'labelled only': UNREADABLE,
-  'held, and being deleted': {
-    ...LOCKED,
-    'a deleted pod': EVERYBODY,
-    'a deleted quota': EVERYBODY,
-    'anything else that goes': EVERYBODY,
-  },
+  'held, and being deleted': LOCKED,
   gone: {},
 };
 
@@ -158,6 +183,8 @@ describe('KubeVirt elsewhere', () => {
     const input = {
       request: aRequest({ ...target('uid-of-mig0'), ...by(userOf('virt', 'virtual')) }),
       namespace: held,
+      now: NOW,
+      incumbent: undefined,
     };
     const allowed = (kubevirtNamespace: string, kubevirtController: string): boolean =>
       review({ ...input, kubevirtNamespace, kubevirtController }).allowed;
@@ -170,12 +197,56 @@ describe('KubeVirt elsewhere', () => {
 describe('the proof', () => {
   const proof = aRequest({ ...about('resourcequotas'), dryRun: true });
 
-  test.each(OUR_USERS)('%s is refused with the token', (user) => {
-    expect(decided({ ...proof, ...by(user) }, held)).toMatchObject({
-      allowed: false,
-      code: 403,
-      causes: [{ reason: WEBHOOK.locked, message: 'token-1' }],
+  const proven = (
+    namespace: Namespace | undefined,
+    at: Parameters<typeof decided>[2] = {},
+  ): ProvenLock | undefined =>
+    proofIn(
+      refusal(decided({ ...proof, ...by(OUR_USERS[0] ?? '') }, namespace, at)).causes?.[0]?.message ?? '',
+    );
+
+  test.each(OUR_USERS)('%s is refused with the live lock', (user) => {
+    const { code, causes } = refusal(decided({ ...proof, ...by(user) }, held));
+    expect([code, causes?.map(({ reason }) => reason)]).toEqual([403, [WEBHOOK.locked]]);
+    expect(proofIn(causes?.[0]?.message ?? '')).toEqual({
+      token: 'token-1',
+      expiresAt: seconds(25),
+      migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
+      quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
     });
+  });
+
+  test('what each migration lacks and each quota needs is part of it', () => {
+    const migrations = [{ name: 'm', uid: 'u', vmi: 'v', lacks: 'attachment' as const }];
+    const quotas = [{ name: 'q', uid: 'w', need: { pods: '1' } }];
+    expect(proven(aNamespace(lockedBy(aLock({ migrations, quotas }))))).toMatchObject({ migrations, quotas });
+  });
+
+  const ended = { reason: 'NoProof', message: 'it did not work' };
+  test.each<[string, Namespace, number]>([
+    ['is past its time', STATES['held past its time'], NOW],
+    ['is past its time in this moment', held, NOW + 25_000],
+    ['is older than a lock may be', aNamespace(lockedBy(aLock({ expiresAt: seconds(900) }))), NOW + 600_000],
+    ['was ended', aNamespace(lockedBy(aLock({ ended }))), NOW],
+    ['is of another version', STATES['held, of a later version'], NOW],
+    ['was read at no known time', held, NaN],
+  ])('a lock that %s has no token, and all else', (_what, namespace, now) => {
+    const lock = proven(namespace, { now });
+    expect(lock).toMatchObject({ migrations: [{ uid: 'uid-of-mig0' }] });
+    expect(lock?.token).toBeUndefined();
+  });
+
+  test('it says what keeps us away', () => {
+    expect(proven(held, { incumbent: 'the CRD of MTQ' })).toMatchObject({
+      token: 'token-1',
+      incumbent: 'the CRD of MTQ',
+    });
+    expect(proven(annotated(ANNOTATION.skip, 'true')(held))).toMatchObject({ token: 'token-1', skip: true });
+    expect(proven(annotated(ANNOTATION.skip, 'false')(held))).not.toHaveProperty('skip');
+  });
+
+  test.each(['', 'token-1', '{', '[]', '{"token":"t"}'])('%j is no proof', (text) => {
+    expect(proofIn(text)).toBeUndefined();
   });
 
   test.each([...FOREIGN_USERS, CONTROLLER])('%s never learns the token', (user) => {
@@ -242,6 +313,13 @@ describe('our keys on a namespace', () => {
     ['forging an attempt', [free, attempted], ANNOTATION.lastAttempt],
     ['forgetting an attempt', [attempted, free], ANNOTATION.lastAttempt],
     ['a new namespace with a lock', [null, held], ANNOTATION.lock],
+    ['another token', [held, annotated(ANNOTATION.token, 'theirs')(held)], ANNOTATION.token],
+    ['more migrations', [held, annotated(ANNOTATION.migrations, 'a/b')(held)], ANNOTATION.migrations],
+    [
+      'breaking the glass in advance',
+      [held, annotated(ANNOTATION.breakGlass, 'x')(held)],
+      ANNOTATION.breakGlass,
+    ],
     ['a new namespace with an attempt', [null, attempted], ANNOTATION.lastAttempt],
   ])('%s: nobody but us', (_, changed, key) => {
     for (const resource of ['namespaces', 'namespaces/status', 'namespaces/finalize']) {
@@ -253,8 +331,13 @@ describe('our keys on a namespace', () => {
     }
   });
 
-  test('the refusal says how the glass is broken', () => {
-    expect(refusal(decidedOf([held, free])).message).toContain("'override' 'locks.mtq.kubevirt.io'");
+  test.each<[string, Namespace, string]>([
+    ['its token', annotated(ANNOTATION.token, 'token-1')(held), 'token-1'],
+    ['a word of its own where it has none', aNamespace(lockedUnreadably()), 'unreadable'],
+  ])('the refusal gives the command that breaks the glass, with %s', (_what, namespace, token) => {
+    const { message } = refusal(decidedOf([namespace, free]));
+    expect(message).toContain(breakGlassCommand({ namespace: 'tenant', token }));
+    expect(message).toContain("'override' 'locks.mtq.kubevirt.io'");
   });
 
   test.each<[string, Changed]>([
@@ -263,6 +346,7 @@ describe('our keys on a namespace', () => {
     ['another annotation while it is locked', [held, annotated('team', 'blue')(held)]],
     ['its deletion while it is locked', [held, beingDeleted()(held)]],
     ['the opt-out', [held, annotated(ANNOTATION.skip, 'true')(held)]],
+    ['removing what is left of break-glass', [annotated(ANNOTATION.breakGlass, 'x')(free), free]],
     ['a key that only looks like ours', [free, annotated(`${ANNOTATION.lock}s`, 'x')(free)]],
   ])('%s: anybody', (_, changed) => {
     expect(decidedOf(changed)).toEqual({ allowed: true });

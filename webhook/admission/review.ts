@@ -1,12 +1,19 @@
 import { isLockedFor, lockOf, type LockState } from '../../functions/domain/lock.ts';
-import { ANNOTATION, LABEL, OUR_USERS, userOf, WEBHOOK } from '../../functions/domain/names.ts';
+import { OUR_KEYS, OUR_USERS, userOf, WEBHOOK } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
+import { proofOf } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
+import { changedKeys, changedNamespaceKeys } from './changed-keys.ts';
+import { breakGlassToken, keysRefusedWords } from './words.ts';
 
 export interface ReviewInput {
   readonly request: AdmissionRequest;
   /** Read now, not from a cache; undefined: it is gone. */
   readonly namespace: Namespace | undefined;
+  /** The API server's clock at that read, milliseconds. */
+  readonly now: number;
+  /** What the incumbent was found by; undefined: it is not installed. */
+  readonly incumbent: string | undefined;
   readonly kubevirtNamespace: string;
   readonly kubevirtController: string;
 }
@@ -17,7 +24,7 @@ const ALLOWED: Decision = { allowed: true };
 export const isAboutKeys = ({ resource }: AdmissionRequest): boolean => resource.resource === 'namespaces';
 
 /**
- * The guard's whole judgement, pure. Refuses by default: every way to `allowed` is written out. What the webhooks'
+ * The guard's whole decision, pure. Refuses by default: every way to `allowed` is written out. What the webhooks'
  * matchConditions let pass never comes here; if it comes all the same it gets the same answer, but for the harmless
  * updates of a pod or a ResourceClaim: those are refused.
  */
@@ -25,38 +32,30 @@ export function review(input: ReviewInput): Decision {
   return isAboutKeys(input.request) ? reviewKeys(input.request) : reviewLocked(input);
 }
 
-/** Only we take a lock, its label or the record of an attempt on or off: everybody else could free a raised quota. */
+/** Only we set or remove what we keep on a namespace. Who breaks the glass never comes here (matchConditions). */
 function reviewKeys(request: AdmissionRequest): Decision {
   if (OUR_USERS.includes(request.userInfo.username)) return ALLOWED;
-  const changed = changedKeys(request);
+  const changed = changedNamespaceKeys(request);
   if (changed.length === 0) return ALLOWED;
+  const { object, oldObject } = request;
+  const keys = changed.join(', ');
+  const namespace = object?.metadata.name ?? oldObject?.metadata.name ?? '';
   return refuse(
-    `${changed.join(', ')} may only be changed by managed-tenant-quota: the lock ends by itself within a minute. ` +
-      `Break-glass: a user who may 'override' 'locks.mtq.kubevirt.io' may change it (see docs/operations)`,
+    keysRefusedWords({ keys, namespace, token: breakGlassToken(oldObject?.metadata.annotations) }),
   );
 }
 
-function changedKeys({ object, oldObject }: AdmissionRequest): string[] {
-  const now = object?.metadata;
-  const before = oldObject?.metadata;
-  const annotations = [ANNOTATION.lock, ANNOTATION.lastAttempt].filter(
-    (key) => now?.annotations?.[key] !== before?.annotations?.[key],
-  );
-  return [...annotations, ...[LABEL.locked].filter((key) => now?.labels?.[key] !== before?.labels?.[key])];
-}
-
-function reviewLocked({ request, namespace, ...kubevirt }: ReviewInput): Decision {
+function reviewLocked(input: ReviewInput): Decision {
+  const { request, namespace } = input;
   if (namespace === undefined) return refuse(`namespace ${request.namespace ?? ''} is gone`);
   const state = lockOf(namespace);
   // The API server asked because of a label in its cache that is gone by now.
   if (state.kind === 'none') return ALLOWED;
-  const isCleanUp = request.operation === 'DELETE' && namespace.metadata.deletionTimestamp !== undefined;
-  if (isCleanUp) return ALLOWED;
   switch (request.resource.resource) {
     case 'pods':
-      return reviewPod(request, state, userOf(kubevirt.kubevirtController, kubevirt.kubevirtNamespace));
+      return reviewPod(request, state, userOf(input.kubevirtController, input.kubevirtNamespace));
     case 'resourcequotas':
-      return reviewQuota(request, state);
+      return reviewQuota({ ...input, namespace }, state);
     default:
       return refuse(lockedMessage(request, state));
   }
@@ -74,13 +73,27 @@ function reviewPod(request: AdmissionRequest, state: LockState, controller: stri
   return refuse(lockedMessage(request, state));
 }
 
-/** Only ours may change a quota; even ours may not make one: that refusal is the proof that the guard stands here. */
-function reviewQuota(request: AdmissionRequest, state: LockState): Decision {
+/**
+ * An edit that leaves our keys alone passes, and so does a deletion: an admin ends the raise by it. Nobody makes a quota, not even
+ * one of ours: that refusal is the proof that the guard stands before this namespace.
+ */
+function reviewQuota(input: ReviewInput & { readonly namespace: Namespace }, state: LockState): Decision {
+  const { request } = input;
   const isOurs = OUR_USERS.includes(request.userInfo.username);
-  if (isOurs && request.operation === 'UPDATE') return ALLOWED;
-  const refusal = refuse(lockedMessage(request, state));
-  if (!isOurs || state.kind !== 'held') return refusal;
-  return { ...refusal, causes: [{ reason: WEBHOOK.locked, message: state.lock.token }] };
+  switch (request.operation) {
+    case 'DELETE':
+      return ALLOWED;
+    case 'UPDATE':
+      return isOurs || changedKeys(request, OUR_KEYS.quota).length === 0
+        ? ALLOWED
+        : refuse(lockedMessage(request, state));
+    case 'CREATE': {
+      const refusal = refuse(lockedMessage(request, state));
+      if (!isOurs || state.kind !== 'held') return refusal;
+      const message = JSON.stringify(proofOf({ ...input, lock: state.lock }));
+      return { ...refusal, causes: [{ reason: WEBHOOK.locked, message }] };
+    }
+  }
 }
 
 const refuse = (message: string): Refusal => ({ allowed: false, code: 403, reason: 'Forbidden', message });

@@ -2,22 +2,26 @@ import express, { type Express, type Request } from 'express';
 import type { Registry } from 'prom-client';
 import { MAX_BODY_BYTES } from './body-limit.ts';
 import type { DeadLetters } from './dead-letter.ts';
+import { viewRoute, type ViewSource } from '../view/view-route.ts';
 
 export interface HealthOptions {
   /** Why reviews cannot be taken now; undefined: they can. */
   readonly ready: () => string | undefined | Promise<string | undefined>;
   readonly deadLetters: DeadLetters;
+  /** Left out: there is no /view. */
+  readonly view?: ViewSource;
   /** Left out: there is no /metrics. */
   readonly metrics?: Registry;
 }
 
 /**
  * GET /health/liveness: 200 as long as the process serves. GET /health/readiness: 200, or 503 and the reason.
+ * GET /view: what the cluster around a namespace is like (view-route.ts).
  * GET /metrics: what the guard counts, asks nobody.
  * POST /dead-letter: 204 whatever comes, because a failing dead letter sink helps nobody.
  * No body is read: one that is longer than MAX_BODY_BYTES ends its connection, after the answer.
  */
-export function healthApp({ ready, deadLetters, metrics }: HealthOptions): Express {
+export function healthApp({ ready, deadLetters, metrics, view }: HealthOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -33,6 +37,7 @@ export function healthApp({ ready, deadLetters, metrics }: HealthOptions): Expre
     response.status(reason === undefined ? 200 : 503);
     response.type('text/plain').send(`${reason ?? 'ok'}\n`);
   });
+  if (view !== undefined) app.get('/view', viewRoute(view));
   if (metrics !== undefined) {
     app.get('/metrics', async (_, response) => {
       response.set('content-type', metrics.contentType).end(await metrics.metrics());

@@ -6,6 +6,8 @@ import { aGrant, aQuota, holding } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
+import { isFinal } from '../../functions/domain/migration.ts';
+import type { Migration } from '../../functions/domain/objects.ts';
 import { ANNOTATION, CONDITION, EVENT } from '../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { sweep } from './sweep.ts';
@@ -66,6 +68,7 @@ async function sweeps(count: number, { before, post, repair, random }: Script = 
         swept.repaired.at(-1)?.push(`${namespace} ${String(token)}`);
         return repair?.(namespace) ?? Promise.resolve();
       },
+      seen: () => ({ vmmrqs: cluster.all(VMMRQS), migrations: cluster.all(MIGRATIONS).filter(isOpen) }),
       // Asked for once after each sweep, for the wait.
       random: () => {
         if (swept.posted.length === count) stop.abort();
@@ -81,6 +84,9 @@ async function sweeps(count: number, { before, post, repair, random }: Script = 
   );
   return swept;
 }
+
+/** The watches keep none that has ended. */
+const isOpen = (migration: Migration): boolean => !isFinal(migration);
 
 const busy = (type: string): ReturnType<typeof aVmmrq> =>
   aVmmrq((vmmrq) => ({ ...vmmrq, status: { conditions: [{ type, status: 'True' }] } }));

@@ -6,11 +6,7 @@ import { CONDITION, EVENT } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import {
-  LISTED_HIDDEN_GRANTS,
-  LISTED_MIGRATIONS_TO_COME,
-  LISTED_STATES_OF_VMMRQS,
-} from '../../functions/cluster/listed.ts';
+import { LISTED_HIDDEN_GRANTS } from '../../functions/cluster/listed.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 
 export interface SweepTools {
@@ -19,10 +15,21 @@ export interface SweepTools {
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
   readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
+  /** What the watches have seen; undefined: not everything has been listed yet. */
+  readonly seen: () => SeenObjects | undefined;
   /** From 0 to 1: spreads the sweeps of several replicas. */
   readonly random: () => number;
 }
 
+/** Of the whole cluster. */
+export interface SeenObjects {
+  readonly vmmrqs: readonly Vmmrq[];
+  /** Those that have not ended. */
+  readonly migrations: readonly Migration[];
+}
+
+/** How soon it looks again while not everything has been listed. */
+const LISTING_MS = 200;
 const GRANTS_EVERY_MS = 3_600_000;
 /** A namespace where nothing changes is asked for at sweeps 1, 2, 4, … and then at every 20th. */
 const MOST_SWEEPS_APART = 20;
@@ -48,7 +55,8 @@ export async function sweep(seconds: number, tools: SweepTools, signal: AbortSig
       const next = tools.clock.elapsed() + GRANTS_EVERY_MS;
       await sweepGrants(tools).then(() => (grantsAt = next), failed);
     }
-    await pause(tools.clock, seconds * 1_000 * (0.8 + 0.4 * tools.random()), signal);
+    const betweenMs = seconds * 1_000 * (0.8 + 0.4 * tools.random());
+    await pause(tools.clock, tools.seen() === undefined ? LISTING_MS : betweenMs, signal);
   }
 }
 
@@ -56,12 +64,10 @@ async function sweepMigrations(
   tools: SweepTools,
   known: ReadonlyMap<string, Known>,
 ): Promise<ReadonlyMap<string, Known>> {
-  const [vmmrqs, migrations] = await Promise.all([
-    tools.cluster.list(LISTED_STATES_OF_VMMRQS, {}),
-    tools.cluster.list(LISTED_MIGRATIONS_TO_COME, {}),
-  ]);
+  const seen = tools.seen();
+  if (seen === undefined) return known;
   const next = new Map<string, Known>();
-  for (const [namespace, found] of concerned(vmmrqs.items, migrations.items)) {
+  for (const [namespace, found] of concerned(seen.vmmrqs, seen.migrations)) {
     const of = fingerprint(found.toSorted().join());
     const before = known.get(namespace);
     const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };

@@ -1,22 +1,30 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aLock, aNamespace, lockedBy, lockedUnreadably } from '../../test/support/builders/namespace.ts';
-import { inNamespace, labelled, named, seconds } from '../../test/support/builders/object.ts';
+import {
+  inNamespace,
+  labelled,
+  named,
+  seconds,
+  type MetaChange,
+} from '../../test/support/builders/object.ts';
 import {
   aGrant,
   aQuota,
   enforced,
   hard,
   holding,
+  loweredBy,
   raisedBy,
-  settled,
+  recounted,
+  used,
 } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import type { Lock } from '../../functions/domain/lock.ts';
 import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
-import { EVENT, LABEL } from '../../functions/domain/names.ts';
+import { ANNOTATION, EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { Unreachable } from '../../functions/kubernetes/errors.ts';
@@ -26,13 +34,23 @@ import type { Watched } from '../observability/metrics.ts';
 import { Watchdog } from './watchdog.ts';
 
 const HELD = aNamespace(lockedBy(aLock()));
-const RAISED = settled()(raisedBy(aVmmrq())(aQuota()));
+const RAISED = raisedBy(aVmmrq())(aQuota());
+/** The events that the guard says again while a lock stands. */
+const STATIONS: readonly string[] = [
+  EVENT.namespaceLocked,
+  EVENT.quotaRaised,
+  EVENT.quotaUndone,
+  EVENT.quotaLowered,
+];
+/** The silence and the next list, of two watches. */
+const TIMERS_AT_REST = 4;
 
 class Kennel {
   readonly cluster = new WatchedCluster();
   /** What it did, in order: "expired token-1", "repair tenant token-1". */
   readonly did: string[] = [];
   readonly posted: OurEvent[] = [];
+  readonly stations: OurEvent[] = [];
   readonly logged: [Level, string][] = [];
   postFails: Error | undefined;
   repairFails: Error | undefined;
@@ -44,12 +62,20 @@ class Kennel {
     this.watchdog = new Watchdog(
       { STALL_SECONDS: 3, OVERDUE_SECONDS: 5 },
       {
-        cluster: this.cluster.asCluster(),
+        cluster: {
+          ...this.cluster.asCluster(),
+          replace: (type, object) => {
+            this.cluster.put(type, object);
+            return Promise.resolve({ object, date: new Date() });
+          },
+        },
         clock: systemClock,
         log: (level, message) => this.logged.push([level, message]),
         post: (event) => {
-          this.posted.push(event);
-          this.did.push(`${event.type.split('.').slice(-1).join()} ${event.token ?? event.cause ?? ''}`);
+          const isStation = STATIONS.includes(event.type);
+          (isStation ? this.stations : this.posted).push(event);
+          if (!isStation)
+            this.did.push(`${event.type.split('.').slice(-1).join()} ${event.token ?? event.cause ?? ''}`);
           return this.postFails === undefined ? Promise.resolve() : Promise.reject(this.postFails);
         },
         repair: (namespace, token) => {
@@ -61,11 +87,18 @@ class Kennel {
     this.#running = this.watchdog.run(this.#stop.signal);
   }
 
-  /** What it did in the next so many milliseconds. */
+  /** What it did in the next so many milliseconds, beside its stations. */
   async during(ms: number): Promise<string[]> {
     const before = this.did.length;
     await jest.advanceTimersByTimeAsync(ms);
     return this.did.slice(before);
+  }
+
+  /** The stations that it said again in the next so many milliseconds. */
+  async stationsIn(ms: number): Promise<string[]> {
+    const before = this.stations.length;
+    await jest.advanceTimersByTimeAsync(ms);
+    return this.stations.slice(before).map(({ type }) => type);
   }
 
   async stop(): Promise<void> {
@@ -88,15 +121,16 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-test('at rest: two empty watches and no timer', async () => {
+test('at rest: two empty watches, their two timers each, and nothing is said', async () => {
   expect(kennel.cluster.asked).toEqual([
     `list namespaces ${LABEL.locked}=true`,
     `list resourcequotas ${LABEL.raised}=true`,
     `watch namespaces ${LABEL.locked}=true`,
     `watch resourcequotas ${LABEL.raised}=true`,
   ]);
-  expect(jest.getTimerCount()).toBe(0);
+  expect(jest.getTimerCount()).toBe(TIMERS_AT_REST);
   expect(await kennel.during(3_600_000)).toEqual([]);
+  expect(await kennel.stationsIn(3_600_000)).toEqual([]);
 });
 
 describe('a locked namespace', () => {
@@ -182,7 +216,7 @@ describe('a locked namespace', () => {
     await kennel.during(29_999);
     change(kennel.cluster);
     expect(await kennel.during(120_000)).toEqual([]);
-    expect(jest.getTimerCount()).toBe(0);
+    expect(jest.getTimerCount()).toBe(TIMERS_AT_REST);
   });
 
   test('each namespace has its own time', async () => {
@@ -226,14 +260,14 @@ describe('a raised quota', () => {
   });
 
   test('the time starts when it is enforced, not before', async () => {
-    kennel.cluster.put(RESOURCE_QUOTAS, raisedBy(aVmmrq())(aQuota()));
+    kennel.cluster.put(RESOURCE_QUOTAS, recounted()(RAISED));
     expect(await kennel.during(10_000)).toEqual([]);
     kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
     expect(await kennel.during(3_000)).toEqual(['stalled token-1']);
   });
 
   test.each<[string, (quota: ResourceQuota) => ResourceQuota]>([
-    ['it is used', enforced(RAISED.spec.hard ?? {})],
+    ['it is used', used({ 'requests.cpu': '2010m' })],
     ['something else changed', labelled('env', 'test')],
   ])('%s: the time goes on', async (_, change) => {
     kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
@@ -250,6 +284,120 @@ describe('a raised quota', () => {
     await kennel.during(1_000);
     change(kennel.cluster);
     expect(await kennel.during(20_000)).toEqual([]);
+  });
+});
+
+describe('the step that a lock waits for', () => {
+  const QUOTA = holding(aGrant())(aQuota());
+  const raised = enforced({ ...QUOTA.spec.hard, 'requests.cpu': '2605m' })(QUOTA);
+
+  test('is said again where it does not come: after 2 s, then every 3 s', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    expect(await kennel.stationsIn(1_999)).toEqual([]);
+    expect(await kennel.stationsIn(1)).toEqual([EVENT.namespaceLocked]);
+    expect(await kennel.stationsIn(2_999)).toEqual([]);
+    expect(await kennel.stationsIn(1)).toEqual([EVENT.namespaceLocked]);
+    expect(kennel.stations[0]).toEqual({
+      type: EVENT.namespaceLocked,
+      from: 'guard',
+      namespace: 'tenant',
+      token: 'token-1',
+      quotas: ['quota'],
+      vmmrqs: ['vmmrq'],
+    });
+  });
+
+  test.each<[string, ResourceQuota[], string | undefined]>([
+    ['nothing is raised: the raise', [], EVENT.namespaceLocked],
+    ['raised, and nothing charged: its pods', [raised], undefined],
+    ['charged: that the quotas are raised', [used({ 'requests.cpu': '2010m' })(raised)], EVENT.quotaRaised],
+    ['undone by a recount: that', [QUOTA], EVENT.quotaUndone],
+    ['raised by another lock: the raise', [raisedBy(aVmmrq(), 'token-0')(aQuota())], EVENT.namespaceLocked],
+  ])('%s', async (_, quotas, want) => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    for (const quota of quotas) kennel.cluster.put(RESOURCE_QUOTAS, quota);
+    expect(await kennel.stationsIn(2_000)).toEqual(want === undefined ? [] : [want]);
+  });
+
+  test('raised before, and put back: that it can be unlocked', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    kennel.cluster.put(RESOURCE_QUOTAS, raised);
+    await kennel.during(1_000);
+    kennel.cluster.put(RESOURCE_QUOTAS, loweredBy()(raised));
+    expect(await kennel.stationsIn(1_000)).toEqual([EVENT.quotaLowered]);
+  });
+
+  test.each<[string, MetaChange]>([
+    ['ended early: only its end is due', lockedBy(aLock({ ended: { reason: 'NoProof', message: '' } }))],
+    ['a lock that cannot be read has none', lockedUnreadably()],
+  ])('%s', async (_, change) => {
+    kennel.cluster.put(NAMESPACES, aNamespace(change));
+    expect(await kennel.stationsIn(20_000)).toEqual([]);
+  });
+});
+
+describe('a migration has ended', () => {
+  test('the locks that are for it are said so, no others', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    const migrations = [{ name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' }];
+    kennel.cluster.put(
+      NAMESPACES,
+      aNamespace(named('tenant-b'), lockedBy(aLock({ token: 'token-b', migrations }))),
+    );
+    await kennel.during(0);
+    kennel.watchdog.migrationEnded('uid-of-mig1');
+    kennel.watchdog.migrationEnded('uid-of-mig2');
+    await kennel.during(0);
+    expect(kennel.posted).toEqual([
+      {
+        type: EVENT.migrationEnded,
+        from: 'guard',
+        namespace: 'tenant-b',
+        token: 'token-b',
+        cause: 'uid-of-mig1',
+      },
+    ]);
+  });
+});
+
+describe('a lock that is gone, and nothing of it was raised', () => {
+  const inStore = (): ResourceQuota | undefined => kennel.cluster.all(RESOURCE_QUOTAS)[0];
+  const released = (): string | undefined => inStore()?.metadata.annotations?.[ANNOTATION.lastRelease];
+
+  test.each<[string, ResourceQuota, string | undefined]>([
+    ['fenced: its raise may be on the way', aQuota(), 'removed-token-1 failed'],
+    ['released by it: left alone', loweredBy()(aQuota()), 'token-1 admitted'],
+    [
+      'another quota of that name: left alone',
+      aQuota((quota) => ({ ...quota, metadata: { ...quota.metadata, uid: 'new' } })),
+      undefined,
+    ],
+  ])('%s', async (_, quota, want) => {
+    kennel.cluster.put(RESOURCE_QUOTAS, quota);
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(0);
+    kennel.cluster.put(NAMESPACES, aNamespace());
+    await kennel.during(0);
+    expect(released()).toBe(want);
+  });
+
+  test('the namespace is held by it after all: left alone', async () => {
+    kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(0);
+    kennel.cluster.put(NAMESPACES, aNamespace());
+    kennel.cluster.put(NAMESPACES, HELD);
+    await kennel.during(0);
+    expect(released()).toBeUndefined();
+  });
+
+  test('something of it was raised: lower puts that back, and fences it', async () => {
+    kennel.cluster.put(NAMESPACES, HELD);
+    kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
+    await kennel.during(0);
+    kennel.cluster.put(NAMESPACES, aNamespace());
+    await kennel.during(0);
+    expect(released()).toBeUndefined();
   });
 });
 
@@ -345,19 +493,21 @@ describe('what it sees, for the metrics', () => {
 describe('when a watch breaks', () => {
   const lost = new Unreachable('the watch is gone');
   const PAUSE_MS = 200;
-  /** Takes the pause before it lists again. */
-  async function breakAndMend(type: ResourceType, meanwhile: () => void): Promise<void> {
+  /** The first pause, and the next one after the server said that the version is too old. */
+  const PAUSES_MS = PAUSE_MS + 2 * PAUSE_MS;
+  /** Takes the pauses before it watches again. */
+  async function breakAndMend(type: ResourceType, meanwhile: () => void, pausesMs = PAUSE_MS): Promise<void> {
     const again = kennel.cluster.nextWatch(type);
     kennel.cluster.break(type, lost);
     meanwhile();
     kennel.cluster.mend(type);
-    await kennel.during(PAUSE_MS);
+    await kennel.during(pausesMs);
     await again;
   }
 
-  test('it lists again: what was unlocked meanwhile is forgotten, what was locked is seen', async () => {
+  test('it sees what was unlocked meanwhile, and what was locked', async () => {
     kennel.cluster.put(NAMESPACES, HELD);
-    await kennel.during(10_000);
+    await kennel.during(2_000);
     await breakAndMend(NAMESPACES, () => {
       kennel.cluster.put(NAMESPACES, aNamespace());
       kennel.cluster.put(NAMESPACES, aNamespace(named('tenant-b'), lockedBy(aLock({ token: 'token-b' }))));
@@ -367,32 +517,46 @@ describe('when a watch breaks', () => {
     expect(kennel.logged).toContainEqual(['warn', 'watching again: Unreachable: the watch is gone']);
   });
 
-  test("what it finds may be past its time: that is asked at once, by the API server's clock, and once", async () => {
-    await breakAndMend(NAMESPACES, () => kennel.cluster.put(NAMESPACES, HELD));
-    await breakAndMend(NAMESPACES, () => undefined);
-    await kennel.during(20_000);
+  test("what a list finds may be past its time: that is asked at once, by the API server's clock, and once", async () => {
+    await breakAndMend(
+      NAMESPACES,
+      () => {
+        kennel.cluster.put(NAMESPACES, HELD);
+        kennel.cluster.forget();
+      },
+      PAUSES_MS,
+    );
+    await kennel.during(25_000);
     expect(kennel.did).toEqual(['repair tenant undefined']);
+  });
+
+  test('it goes on from what it saw last: a lock that it missed has its whole life before it', async () => {
+    await breakAndMend(NAMESPACES, () => kennel.cluster.put(NAMESPACES, HELD));
+    expect(await kennel.during(29_999)).toEqual([]);
+    expect(await kennel.during(1)).toEqual(['expired token-1']);
   });
 
   test('its time goes on over the break', async () => {
     kennel.cluster.put(NAMESPACES, HELD);
     await kennel.during(29_000);
     await breakAndMend(NAMESPACES, () => undefined);
-    expect(await kennel.during(1_000)).toEqual(['expired token-1']);
+    expect(await kennel.during(1_000 - PAUSE_MS)).toEqual(['expired token-1']);
   });
 
   test('quotas that were let go of meanwhile are forgotten', async () => {
     kennel.cluster.put(RESOURCE_QUOTAS, RAISED);
-    kennel.cluster.put(
-      RESOURCE_QUOTAS,
-      settled()(raisedBy(aVmmrq())(aQuota(named('other'), hard({ cpu: '1' })))),
-    );
+    kennel.cluster.put(RESOURCE_QUOTAS, raisedBy(aVmmrq())(aQuota(named('other'), hard({ cpu: '1' }))));
     await kennel.during(1_000);
-    await breakAndMend(RESOURCE_QUOTAS, () => {
-      kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
-      kennel.cluster.remove(RESOURCE_QUOTAS, aQuota(named('other')));
-    });
+    await breakAndMend(
+      RESOURCE_QUOTAS,
+      () => {
+        kennel.cluster.put(RESOURCE_QUOTAS, aQuota());
+        kennel.cluster.remove(RESOURCE_QUOTAS, aQuota(named('other')));
+        kennel.cluster.forget();
+      },
+      PAUSES_MS,
+    );
     await kennel.during(0);
-    expect(jest.getTimerCount()).toBe(0);
+    expect(jest.getTimerCount()).toBe(TIMERS_AT_REST);
   });
 });

@@ -1,12 +1,10 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
-import { fingerprint } from '../../functions/domain/fingerprint.ts';
 import { grantOf } from '../../functions/domain/quota/grant.ts';
-import { lockOf, type LockState } from '../../functions/domain/lock.ts';
-import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
+import { lockOf } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
-import { isRaiseEnforced } from '../../functions/domain/quota/restore.ts';
+import { isUndone } from '../../functions/domain/quota/raise.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
@@ -14,6 +12,19 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resource
 import type { Log } from '../../functions/runtime/log.ts';
 import type { Watched } from '../observability/metrics.ts';
 import { doubling, Timers } from '../../functions/runtime/timers.ts';
+import { fenceRemoved } from './removed-lock.ts';
+import {
+  expiredEvent,
+  identityOf,
+  lifetimeOf,
+  lockKey,
+  quotaKey,
+  QUOTA_CHAIN,
+  tokenOf,
+  watchedLock,
+  type WatchedLock,
+} from './watched-lock.ts';
+import { missingEvent } from './station.ts';
 
 export interface WatchdogSettings {
   readonly STALL_SECONDS: number;
@@ -27,8 +38,15 @@ export interface WatchdogTools {
   readonly post: (event: OurEvent) => Promise<void>;
   /** Lowers and unlocks in this process; `token`: of the lock that has been watched for its whole life. */
   readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
+  /** Told of every lock that is seen, and of those that are gone. */
+  readonly onLock?: (namespace: Namespace) => void;
+  readonly onUnlocked?: (name: string) => void;
 }
 
+/** When what a lock waits for is said again: an event is lost, or still under way (a cold start). */
+const STATION_MS = { first: 2_000, next: 3_000 } as const;
+/** What a watch that fell silent may cost. */
+const LIST_EVERY_MS = 10_000;
 const MOST_WAIT_MS = 10_000;
 const STALL_AGAIN_MS = 2_000;
 /** The lock and the raised quota come by two watches: the one that is late is not missing yet. */
@@ -44,6 +62,8 @@ export class Watchdog {
   readonly #timers: Timers;
   /** What was last seen of each locked namespace. */
   readonly #locks = new Map<string, WatchedLock>();
+  /** Quotas with the raised label, by uid. */
+  readonly #raised = new Map<string, ResourceQuota>();
 
   constructor(settings: WatchdogSettings, tools: WatchdogTools) {
     this.#settings = settings;
@@ -55,19 +75,31 @@ export class Watchdog {
   async run(signal: AbortSignal): Promise<void> {
     const { cluster, clock, log } = this.#tools;
     const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
-    const locked = { type: NAMESPACES, where: { labelSelector: `${LABEL.locked}=true` }, signal, clock };
-    const raised = { type: RESOURCE_QUOTAS, where: { labelSelector: `${LABEL.raised}=true` }, signal, clock };
+    const locked = {
+      type: NAMESPACES,
+      where: { labelSelector: `${LABEL.locked}=true` },
+      signal,
+      clock,
+      listEveryMs: LIST_EVERY_MS,
+    };
+    const raised = {
+      type: RESOURCE_QUOTAS,
+      where: { labelSelector: `${LABEL.raised}=true` },
+      signal,
+      clock,
+      listEveryMs: LIST_EVERY_MS,
+    };
     await Promise.all([
       follow(cluster, locked, {
         onList: (namespaces) => this.#relist(namespaces),
         onChange: (namespace) => this.#onLock(namespace),
-        onGone: ({ metadata }) => this.#forget(metadata.name),
+        onGone: ({ metadata }) => this.#onUnlocked(metadata.name),
         onError,
       }),
       follow(cluster, raised, {
         onList: (quotas) => this.#relistQuotas(quotas),
         onChange: (quota) => this.#onRaised(quota),
-        onGone: ({ metadata }) => this.#timers.clear(quotaKey(metadata)),
+        onGone: (quota) => this.#onLowered(quota),
         onError,
       }),
     ]);
@@ -85,9 +117,23 @@ export class Watchdog {
     };
   }
 
+  /** A migration has ended or is gone: perhaps a lock waits for its pod. */
+  migrationEnded(uid: string): void {
+    for (const [namespace, { lock }] of this.#locks) {
+      if (lock?.migrations.some((migration) => migration.uid === uid) !== true) continue;
+      void this.#post({
+        type: EVENT.migrationEnded,
+        from: 'guard',
+        namespace,
+        token: lock.token,
+        cause: uid,
+      });
+    }
+  }
+
   #relist(namespaces: readonly Namespace[]): void {
     const present = new Set(namespaces.map(({ metadata }) => metadata.name));
-    for (const name of this.#locks.keys()) if (!present.has(name)) this.#forget(name);
+    for (const name of [...this.#locks.keys()]) if (!present.has(name)) this.#onUnlocked(name);
     for (const namespace of namespaces) {
       const isFound = !this.#locks.has(namespace.metadata.name);
       this.#onLock(namespace);
@@ -97,12 +143,30 @@ export class Watchdog {
   }
 
   #relistQuotas(quotas: readonly ResourceQuota[]): void {
-    const present = quotas.map(({ metadata }) => quotaKey(metadata));
-    for (const key of this.#timers.keys()) {
-      if (key.startsWith('quota/') && !present.some((prefix) => key.startsWith(prefix)))
-        this.#timers.clear(key);
+    const present = new Set(quotas.map(({ metadata }) => metadata.uid));
+    for (const quota of [...this.#raised.values()]) {
+      if (!present.has(quota.metadata.uid)) this.#onLowered(quota);
     }
     for (const quota of quotas) this.#onRaised(quota);
+  }
+
+  /** Its end is as it must be where its quotas were lowered before; where nothing was, a raise may still be on its way. */
+  #onUnlocked(name: string): void {
+    const known = this.#locks.get(name);
+    this.#forget(name);
+    this.#tools.onUnlocked?.(name);
+    if (known?.lock === undefined || known.wasRaised) return;
+    const { cluster, log } = this.#tools;
+    const { lock } = known;
+    fenceRemoved(cluster, name, lock).catch((error: unknown) => {
+      log('warn', `a lock that is gone was not fenced: ${describeError(error)}`, { namespace: name });
+    });
+  }
+
+  /** Lowered, or deleted. */
+  #onLowered({ metadata }: ResourceQuota): void {
+    this.#raised.delete(metadata.uid);
+    this.#timers.clear(quotaKey(metadata));
   }
 
   #forget(namespace: string): void {
@@ -114,16 +178,21 @@ export class Watchdog {
     const { name } = namespace.metadata;
     const state = lockOf(namespace);
     if (state.kind === 'none') {
-      this.#forget(name);
+      this.#onUnlocked(name);
       return;
     }
+    this.#tools.onLock?.(namespace);
     const identity = identityOf(state);
     const known = this.#locks.get(name);
     if (known?.identity === identity) return;
-    const token = state.kind === 'held' ? state.lock.token : undefined;
-    const since = known !== undefined && known.token === token ? known.since : this.#tools.clock.elapsed();
+    const token = tokenOf(state);
+    const isRaised = this.#raisedBy(name, token).length > 0;
     this.#forget(name);
-    this.#locks.set(name, { identity, token, since });
+    this.#locks.set(name, watchedLock(state, known, { now: this.#tools.clock.elapsed(), isRaised }));
+    this.#timers.start(`${lockKey(name)}station`, () => this.#sayAgain(name), {
+      firstMs: STATION_MS.first,
+      nextMs: () => STATION_MS.next,
+    });
     const lifetimeMs = lifetimeOf(state);
     const nextMs = doubling(MOST_WAIT_MS);
     this.#timers.start(`${lockKey(name)}expired`, () => this.#post(expiredEvent(name, token, identity)), {
@@ -136,27 +205,52 @@ export class Watchdog {
     });
   }
 
+  /** Of this token. */
+  #raisedBy(namespace: string, token: string | undefined): ResourceQuota[] {
+    return [...this.#raised.values()].filter((quota) => {
+      const state = grantOf(quota);
+      return quota.metadata.namespace === namespace && state.kind === 'held' && state.grant.token === token;
+    });
+  }
+
+  async #sayAgain(namespace: string): Promise<void> {
+    const known = this.#locks.get(namespace);
+    if (known?.lock === undefined || known.lock.ended !== undefined) return;
+    const { lock, wasRaised } = known;
+    const event = missingEvent({ namespace, lock, wasRaised, raised: this.#raisedBy(namespace, lock.token) });
+    if (event !== undefined) await this.#post(event);
+  }
+
   #onRaised(quota: ResourceQuota): void {
-    const { namespace = '' } = quota.metadata;
+    const { namespace = '', uid } = quota.metadata;
+    this.#raised.set(uid, quota);
     const key = quotaKey(quota.metadata);
     const state = grantOf(quota);
-    if (state.kind === 'held' && isRaiseEnforced(quota)) {
+    const isStanding = state.kind === 'held' && !isUndone(quota, state.grant);
+    if (isStanding) {
       const { token } = state.grant;
+      const known = this.#locks.get(namespace);
+      if (known?.token === token) this.#locks.set(namespace, { ...known, wasRaised: true });
       const stalled: OurEvent = { type: EVENT.lockStalled, from: 'guard', namespace, token };
       this.#timers.start(`${key}stalled`, () => this.#post(stalled), {
         firstMs: this.#settings.STALL_SECONDS * 1_000,
         nextMs: () => STALL_AGAIN_MS,
       });
-    }
-    this.#timers.start(`${key}orphan`, () => this.#onOrphan(namespace), {
+    } else this.#timers.clear(`${key}stalled`);
+    this.#timers.start(`${key}orphan`, () => this.#onOrphan(uid, namespace), {
       firstMs: ORPHAN_MS,
       nextMs: doubling(MOST_WAIT_MS),
     });
   }
 
-  /** A raised quota whose namespace nobody holds: the lock was broken by hand, or its unlock was forged. */
-  async #onOrphan(namespace: string): Promise<void> {
-    if (this.#locks.has(namespace)) return;
+  /** A raised quota that no lock stands for: it was broken by hand, or its unlock was forged. */
+  async #onOrphan(uid: string, namespace: string): Promise<void> {
+    const quota = this.#raised.get(uid);
+    const state = quota === undefined ? undefined : grantOf(quota);
+    const token = state?.kind === 'held' ? state.grant.token : undefined;
+    const known = this.#locks.get(namespace);
+    if (quota === undefined || (known !== undefined && (token === undefined || known.token === token)))
+      return;
     await this.#post(expiredEvent(namespace, undefined, 'orphan'));
     await this.#repair(namespace, undefined);
     // No unlock comes after this that would have the VMMRQs' status brought up to date.
@@ -186,43 +280,3 @@ export class Watchdog {
     }
   }
 }
-
-interface WatchedLock {
-  /** With its end; or which text cannot be read. */
-  readonly identity: string;
-  /** undefined: it cannot be read. */
-  readonly token: string | undefined;
-  /** When this token was first seen here, by the clock's `elapsed`. */
-  readonly since: number;
-}
-
-/** The same token with an end of its own is another lock to wait for: a raise may end its lock early. */
-function identityOf(state: Exclude<LockState, { kind: 'none' }>): string {
-  // Part of an event's id, which is a header: what cannot be read may hold anything.
-  return state.kind === 'malformed'
-    ? `malformed ${fingerprint(state.why)}`
-    : `${state.lock.token} ${state.lock.expiresAt}`;
-}
-
-/** Milliseconds; by the lock's own two times, so no clock has to agree with another. */
-function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {
-  if (state.kind === 'malformed') return 0;
-  const { acquiredAt, expiresAt } = state.lock;
-  const said = Date.parse(expiresAt) - Date.parse(acquiredAt);
-  return Math.min(Math.max(said, 0), MAX_LOCK_SECONDS * 1_000);
-}
-
-const expiredEvent = (namespace: string, token: string | undefined, cause: string): OurEvent => ({
-  type: EVENT.lockExpired,
-  from: 'guard',
-  namespace,
-  ...(token === undefined ? { cause } : { token }),
-});
-
-/** Every raised quota has this one. */
-const QUOTA_CHAIN = /^quota\/.*\/orphan$/;
-
-const lockKey = (namespace: string): string => `lock/${namespace}/`;
-
-const quotaKey = ({ namespace = '', uid }: { namespace?: string; uid: string }): string =>
-  `quota/${namespace}/${uid}/`;

@@ -6,7 +6,8 @@ import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving, sharing } from '../../../test/support/builders/snapshot.ts';
 import { allowanceFrom, percentOf } from './allowance.ts';
 import { canonicalKey, isChargedByPods } from './charged.ts';
-import { raisedQuota } from './grant.ts';
+import { raisedQuota } from './raise.ts';
+import { aLock } from '../../../test/support/builders/namespace.ts';
 import type { ResourceList, Vmmrq } from '../objects.ts';
 import { formatQuantity } from '../quantity.ts';
 import { missingOf } from './room.ts';
@@ -75,12 +76,10 @@ describe('by how much', () => {
   const need = { pods: '1', 'requests.cpu': '1', 'limits.cpu': '2' };
   const raised = (quota = QUOTA, ...vmmrqs: Vmmrq[]): ResourceList | undefined =>
     raisedQuota(quota, {
-      token: 't',
-      migrations: [],
+      lock: aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] }),
       vmmrqs,
       now: NOW,
-      quotas: [{ name: 'quota', uid: 'uid-of-quota', need }],
-    })?.spec.hard;
+    })?.status?.hard;
   const exactly = (...changes: Parameters<typeof aVmmrq>): Vmmrq =>
     aVmmrq(...changes, (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, raisePolicy: 'Exact' } }));
   const all = giving({ pods: '5', 'requests.cpu': '2', 'limits.cpu': '9' });
@@ -104,16 +103,17 @@ describe('by how much', () => {
   });
 
   test('Exact where nobody knows what is used: all that is given', () => {
-    const uncounted = aQuota(hard({ 'requests.cpu': '4' }), (quota) => ({ ...quota, status: {} }));
+    const uncounted = aQuota(hard({ 'requests.cpu': '4' }), (quota) => ({
+      ...quota,
+      status: { hard: { 'requests.cpu': '4' } },
+    }));
     expect(raised(uncounted, exactly(all))).toEqual({ 'requests.cpu': '6' });
   });
 
-  test('a lock of before, which does not say what is needed: all that is given', () => {
-    const order = { token: 't', migrations: [], vmmrqs: [exactly(all)], now: NOW };
-    const before = { ...order, quotas: [{ name: 'quota', uid: 'uid-of-quota' }] };
+  test('a lock that does not say what is needed: all that is given', () => {
     const want = { pods: '15', 'requests.cpu': '6', 'limits.cpu': '17' };
-    expect(raisedQuota(QUOTA, before)?.spec.hard).toEqual(want);
-    expect(raisedQuota(QUOTA, order)?.spec.hard).toEqual(want);
+    const order = { lock: aLock(), vmmrqs: [exactly(all)], now: NOW };
+    expect(raisedQuota(QUOTA, order)?.status?.hard).toEqual(want);
   });
 
   test('whatever is given and needed: by no more than is given (I5), and by enough where enough is given', () => {
@@ -132,14 +132,12 @@ describe('by how much', () => {
           Object.entries(wanted).map(([key, text]) => [canonicalKey(key), text]),
         );
         const written = raisedQuota(quota, {
-          token: 't',
-          migrations: [],
+          lock: aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need: asked }] }),
           vmmrqs,
           now: NOW,
-          quotas: [{ name: 'quota', uid: 'uid-of-quota', need: asked }],
         });
         for (const [key, text] of Object.entries(list)) {
-          const by = amountOf(written?.spec.hard?.[key] ?? text) - amountOf(text);
+          const by = amountOf(written?.status?.hard?.[key] ?? text) - amountOf(text);
           const { most } = allowanceFrom(vmmrqs)(quota, key);
           const wants = isChargedByPods(key) ? (missingOf(quota, key, asked) ?? 0n) : 0n;
           expect(by).toBeGreaterThanOrEqual(wants < most ? wants : most);

@@ -1,25 +1,22 @@
 import { canonicalKey, isChargedByPods, type Amounts, type Blocking, type Shortfall } from './charged.ts';
 import type { ResourceQuota } from '../objects.ts';
 import { parseQuantity, sameQuantity, type Amount } from '../quantity.ts';
-import { enforcesNoMore } from './enforced.ts';
 
 /**
  * Whether admission can judge a pod by this quota: what is enforced is what the spec says, and what is used is counted,
  * for every key that pods are charged for. The quota controller never counts a key that it does not know (count/ of a
- * kind that is not there, say): no pod waits for that. But no key at all is enforced above the spec: unlock would have to
- * wait for the quota controller.
+ * kind that is not there, say): no pod waits for that.
  */
 export function isStatusKnown(quota: ResourceQuota): boolean {
   const { spec, status } = quota;
   const wanted = spec.hard ?? {};
   const enforced = status?.hard ?? {};
   const keys = Object.keys({ ...wanted, ...enforced }).filter(isChargedByPods);
-  const isCounted = keys.every((key) => {
+  return keys.every((key) => {
     const [want, have] = [wanted[key], enforced[key]];
     if (want === undefined || have === undefined) return false;
     return sameQuantity(want, have) && status?.used?.[key] !== undefined;
   });
-  return isCounted && enforcesNoMore(quota);
 }
 
 /** What is taken already, by quota uid and canonical key. */

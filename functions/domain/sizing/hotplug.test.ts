@@ -12,7 +12,7 @@ import {
 import { annotated, named } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
 import { aFailure, exceeded, forbidden } from '../../../test/support/builders/refusal.ts';
-import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
+import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess, type Assessment } from '../verdict/assessment.ts';
 import { ANNOTATION, REASON } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
@@ -108,7 +108,7 @@ describe('a target that waits for its attachment pod', () => {
     const on = (node: string, perCluster: number): (string | undefined)[] =>
       assessed({
         ...others,
-        parallel: aParallelUse({ perCluster, perNode: 1 }),
+        view: aView({ left: { cluster: perCluster, node: 1, nodes: {} } }),
         vmis: new Map([
           ['vm0', aVmi()],
           ['vm1', aVmi('vm1', node)],
@@ -120,8 +120,8 @@ describe('a target that waits for its attachment pod', () => {
   });
 
   test('KubeVirt’s parallel limits let it run already', () => {
-    const parallel = aParallelUse({ running: 5 });
-    expect(assessed({ parallel }).verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }]);
+    const view = aView({ left: { cluster: 0, node: 0, nodes: {} } });
+    expect(assessed({ view }).verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }]);
   });
 
   test('there is room by now: virt-controller is to look again', () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import {
   aLauncher,
   aMigration,
+  refusedAt,
   aTarget,
   aVmi,
   inPhase,
@@ -52,7 +53,7 @@ import {
   forbidden,
   keepingState,
 } from '../../../test/support/builders/refusal.ts';
-import { aParallelUse, aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
+import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../names.ts';
 import type { Migration, Pod } from '../objects.ts';
@@ -257,18 +258,6 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { quotas: [aQuota(specHard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))] },
     want: [['Waiting', REASON.statusUnknown]],
   },
-  'it enforces more than it should of a key that no pod takes: an unlock would have to wait for it': {
-    with: {
-      quotas: [
-        aQuota((quota) => ({
-          ...quota,
-          spec: { hard: { ...quota.spec.hard, configmaps: '5' } },
-          status: { ...quota.status, hard: { ...quota.status?.hard, configmaps: '10' } },
-        })),
-      ],
-    },
-    want: [['Waiting', REASON.statusUnknown]],
-  },
   'it has not counted a key yet': {
     with: {
       quotas: [aQuota((quota) => ({ ...quota, status: { ...quota.status, used: { pods: '1' } } }))],
@@ -393,16 +382,28 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 
   'KubeVirt’s limit for the cluster is reached': {
-    with: { parallel: aParallelUse({ running: 5 }) },
-    want: [['Waiting', REASON.parallelLimit, 'runs, or is about to run, 5 of 5 migrations']],
+    with: { view: aView({ left: { cluster: 0, node: 2, nodes: {} } }) },
+    want: [['Waiting', REASON.parallelLimit, 'it runs 5 migrations at once, 2 from a node']],
   },
   'KubeVirt’s limit for the node is reached': {
-    with: { parallel: aParallelUse({ running: 2, outbound: new Map([['node1', 2]]) }) },
-    want: [['Waiting', REASON.parallelLimit, '2 of 2 from this node']],
+    with: { view: aView({ left: { cluster: 3, node: 2, nodes: { node1: 0 } } }) },
+    want: [['Waiting', REASON.parallelLimit, '2 from a node']],
   },
   'the limit of another node does not matter': {
-    with: { parallel: aParallelUse({ running: 2, outbound: new Map([['node9', 2]]) }) },
+    with: { view: aView({ left: { cluster: 3, node: 2, nodes: { node9: 0 } } }) },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'the guard does not say whether there is a slot, and the refusal is old': {
+    with: { view: undefined },
+    want: [['Waiting', REASON.viewUnavailable, 'the guard does not say']],
+  },
+  'the guard does not say whether there is a slot, and it was refused a moment ago': {
+    with: { view: undefined, migrations: [aMigration(refusedAt(-3))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'the incumbent is there': {
+    with: { view: aView({ incumbent: 'the incumbent is installed: remove it' }) },
+    want: [['Unsupported', REASON.incumbentPresent, 'remove it']],
   },
 
   'the namespace is locked': {
@@ -510,12 +511,12 @@ const CASES: Readonly<Record<string, Case>> = {
   'two migrations, and KubeVirt takes one more': {
     with: {
       ...TWO,
-      parallel: aParallelUse({ running: 4 }),
+      view: aView({ left: { cluster: 1, node: 2, nodes: {} } }),
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
     },
     want: [
       ['FitsWithRaise', REASON.fitsWithRaise],
-      ['Waiting', REASON.parallelLimit, 'runs, or is about to run, 5 of 5'],
+      ['Waiting', REASON.parallelLimit, 'it runs 5 migrations at once'],
     ],
   },
   'too little now, but another of the namespace is under way: its room comes back': {
@@ -586,6 +587,8 @@ describe('assess', () => {
           REASON.receiveNotAllowed,
           REASON.statusUnknown,
           REASON.parallelLimit,
+          REASON.viewUnavailable,
+          REASON.incumbentPresent,
         ],
         ...[REASON.alreadyLocked, REASON.grantWithoutLock, REASON.reservedNamespace, REASON.skipped],
         ...[REASON.mustSpecify, REASON.noCoveringQuota, REASON.limitRange, REASON.podSecurity],
@@ -654,7 +657,7 @@ describe('assess', () => {
               ),
             ],
             vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1' }))],
-            parallel: aParallelUse({ perCluster: 99, perNode: 9 }),
+            view: aView({ left: { cluster: 99, node: 9, nodes: {} } }),
           });
           const { migrations: first } = assess(snapshot, RULES);
           const through = first.map(({ name }) => name.slice('mig-'.length));

@@ -2,7 +2,15 @@ import { fingerprintOf, holdOf, lastAttemptOf, sizesOf, type Hold } from './atte
 import { allowanceFrom } from '../quota/allowance.ts';
 import { canonicalKey } from '../quota/charged.ts';
 import type { Admitted, QuotaToRaise, Reference } from '../lock.ts';
-import { admittedPodOf, blockedAmong, hasTarget, overlaps, type Blocked } from '../migration.ts';
+import {
+  admittedPodOf,
+  blockedAmong,
+  hasTarget,
+  isFreshlyRejected,
+  isReceiving,
+  overlaps,
+  type Blocked,
+} from '../migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
 import type { VirtualMachineInstance } from '../objects.ts';
@@ -25,10 +33,6 @@ export interface Assessment {
   readonly fingerprint: string;
 }
 
-/** Each migration that is refused is locked for: there is nothing else to say or to do. */
-export const isYesToAll = ({ verdicts, migrations }: Assessment): boolean =>
-  migrations.length > 0 && verdicts.every(({ verdict }) => verdict === 'FitsWithRaise');
-
 /** Decides for the whole namespace at once; pure, and the same for feasibility and lock. */
 export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
   const blocked = blockedAmong(snapshot.migrations, snapshot.pods);
@@ -42,7 +46,7 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
     const verdicts = blocked.map((each) => verdictOf(each, veto));
     return { verdicts, migrations: [], quotas: [], fingerprint };
   }
-  const last = lastAttemptOf(snapshot.namespace);
+  const last = lastAttemptOf(snapshot.namespace, snapshot.now);
   const free = judgeInTurn(snapshot, blocked, undefined);
   const { lockSeconds } = rules;
   const hold = holdOf(last, { now: snapshot.now, lockSeconds, fingerprint, sized: sizesOf(free.quotas) });
@@ -98,9 +102,10 @@ function admittedOf(blocked: Blocked, snapshot: NamespaceSnapshot): Admitted[] {
   return vmi === undefined ? [] : [lockedFor(blocked, vmi)];
 }
 
-const lockedFor = ({ waiting }: Blocked, { metadata }: VirtualMachineInstance): Admitted => ({
+const lockedFor = ({ migration, waiting }: Blocked, { metadata }: VirtualMachineInstance): Admitted => ({
   ...waiting,
   vmi: metadata.uid,
+  ...(isReceiving(migration) ? { receives: true } : {}),
 });
 
 /** Of the keys that the quota has: what the raise is computed from again, when it is made. */
@@ -125,23 +130,28 @@ function judge(blocked: Blocked, turn: Turn): Finding {
   }
   const missing = missingPodOf(blocked, vmi, snapshot);
   if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
-  const hold = hasTarget(blocked) ? undefined : parallelHold(snapshot, vmi.status?.nodeName, turn);
+  const hold = hasTarget(blocked) ? undefined : slotHold(blocked, vmi.status?.nodeName, turn);
   return hold ?? judgeRoom(missing, turn);
 }
 
-function parallelHold(
-  { parallel }: NamespaceSnapshot,
-  node: string | undefined,
-  turn: Turn,
-): Finding | undefined {
+/** Whether KubeVirt has a slot for it now. Its own limit decides: this only keeps a namespace from being locked in vain. */
+function slotHold({ migration }: Blocked, node: string | undefined, turn: Turn): Finding | undefined {
+  const { view, now } = turn.snapshot;
+  if (view === undefined) {
+    // KubeVirt asks its limits before it creates the pod: who was refused a moment ago had a slot.
+    if (isFreshlyRejected(migration, now)) return undefined;
+    const why = 'the guard does not say whether KubeVirt has a slot for it: it is looked at again';
+    return finding('Waiting', REASON.viewUnavailable, why);
+  }
   const before = turn.admitted.filter(({ lacks }) => lacks === undefined).length;
   const leaving = turn.withTarget.filter((each) => nodeOf(each, turn.snapshot) === node).length;
-  const outbound = (node === undefined ? 0 : (parallel.outbound.get(node) ?? 0) + leaving) + before;
-  const running = parallel.running + turn.withTarget.length + before;
-  if (running < parallel.perCluster && outbound < parallel.perNode) return undefined;
+  const onNode = (node === undefined ? undefined : view.left.nodes[node]) ?? view.left.node;
+  const inCluster = view.left.cluster - turn.withTarget.length - before;
+  if (inCluster > 0 && onNode - leaving - before > 0) return undefined;
+  const { cluster, node: perNode } = view.limits;
   const why =
-    `KubeVirt runs, or is about to run, ${String(running)} of ${String(parallel.perCluster)} migrations at once, ` +
-    `${String(outbound)} of ${String(parallel.perNode)} from this node`;
+    `every slot of KubeVirt's is taken or somebody else's turn: it runs ${String(cluster)} migrations at once, ` +
+    `${String(perNode)} from a node`;
   return finding('Waiting', REASON.parallelLimit, why);
 }
 

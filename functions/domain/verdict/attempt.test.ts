@@ -7,7 +7,7 @@ import { aQuota, hard, releasedBy, used } from '../../../test/support/builders/q
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
 import {
   afterFailure,
-  afterGivingWay,
+  afterUncounted,
   afterSuccess,
   fingerprintOf,
   holdOf,
@@ -22,11 +22,11 @@ import {
   type AttemptSubject,
 } from './attempt.ts';
 import { referenceOf } from '../migration.ts';
-import { ANNOTATION, REASON } from '../names.ts';
+import { ANNOTATION, LOCK_OUTCOME, REASON } from '../names.ts';
 
 describe('lastAttemptOf', () => {
   test('what unlock wrote', () => {
-    expect(lastAttemptOf(aNamespace(afterAttempt(anAttempt())))).toEqual(anAttempt());
+    expect(lastAttemptOf(aNamespace(afterAttempt(anAttempt())), NOW)).toEqual(anAttempt());
   });
 
   test.each([
@@ -36,11 +36,11 @@ describe('lastAttemptOf', () => {
     ['fewer failures than none', JSON.stringify(anAttempt({ failures: -1 }))],
     ['no time', JSON.stringify(anAttempt({ at: 'never' }))],
   ])('%s counts as none', (_, text) => {
-    expect(lastAttemptOf(aNamespace(annotated(ANNOTATION.lastAttempt, text)))).toBeUndefined();
+    expect(lastAttemptOf(aNamespace(annotated(ANNOTATION.lastAttempt, text)), NOW)).toBeUndefined();
   });
 
   test('none', () => {
-    expect(lastAttemptOf(aNamespace())).toBeUndefined();
+    expect(lastAttemptOf(aNamespace(), NOW)).toBeUndefined();
   });
 });
 
@@ -141,25 +141,47 @@ describe('afterFailure', () => {
     expect(afterFailure(last, ended)).toEqual({
       at: seconds(0),
       reason: 'RaisedButNotAdmitted',
+      outcome: 'failed',
       of: 'f',
       ...want,
     });
   });
 });
 
-describe('afterGivingWay', () => {
-  const ended = { now: NOW, lockedMs: 2_000, reason: REASON.parallelLimit, fingerprint: 'f', sized: 's' };
+test.each<[string, number, string | undefined]>([
+  ['of a clock that is ahead: counts as now', 5, seconds(0)],
+  ['as far ahead as the window: counts as now', WINDOW_MS / 1_000, seconds(0)],
+  ['further ahead: nobody wrote that, and it counts as none', WINDOW_MS / 1_000 + 1, undefined],
+])('a last attempt in the future, %s', (_, ahead, want) => {
+  const namespace = aNamespace(afterAttempt(anAttempt({ at: seconds(ahead) })));
+  expect(lastAttemptOf(namespace, NOW)?.at).toBe(want);
+});
+
+test('what was our own fault is tried again after five seconds, whatever it was about', () => {
+  const ended = { now: NOW, lockedMs: 100, reason: REASON.noProof, fingerprint: 'f' };
+  const last = afterUncounted(undefined, { ...ended, outcome: LOCK_OUTCOME.ourFault });
+  const ahead = { lockSeconds: 15, fingerprint: 'another', sized: 's' };
+  expect(holdOf(last, { ...ahead, now: NOW + 4_999 })?.reason).toBe(REASON.backOff);
+  expect(holdOf(last, { ...ahead, now: NOW + 5_000 })).toBeUndefined();
+});
+
+describe('afterUncounted', () => {
+  const ended = {
+    ...{ now: NOW, lockedMs: 2_000, reason: REASON.charged, fingerprint: 'f', sized: 's' },
+    outcome: LOCK_OUTCOME.charged,
+  };
   const ahead = { now: NOW, lockSeconds: 30, fingerprint: 'f', sized: 's' };
 
   test.each<[string, Attempt | undefined, Partial<Attempt>]>([
     ['the first attempt of all', undefined, { failures: 0, lockedMs: 2_000, since: seconds(0) }],
     ['failures are no more and no less', anAttempt({ failures: 3 }), { failures: 3, lockedMs: 6_000 }],
   ])('%s: it may try again at once', (_, last, want) => {
-    const record = afterGivingWay(last, ended);
+    const record = afterUncounted(last, ended);
     expect(record).toEqual({
       at: seconds(0),
       since: seconds(-10),
-      reason: REASON.parallelLimit,
+      reason: REASON.charged,
+      outcome: 'charged',
       of: '',
       ...want,
     });
@@ -167,7 +189,7 @@ describe('afterGivingWay', () => {
   });
 
   test('what it locked counts against the budget', () => {
-    const record = afterGivingWay(anAttempt({ lockedMs: 14_000 }), ended);
+    const record = afterUncounted(anAttempt({ lockedMs: 14_000 }), ended);
     expect(holdOf(record, ahead)?.reason).toBe(REASON.lockBudgetSpent);
   });
 });
@@ -185,7 +207,7 @@ describe('afterSuccess', () => {
 interface Trial {
   readonly pause: number;
   readonly lockedMs: number;
-  readonly comesTo: 'success' | 'failure' | 'giving way';
+  readonly comesTo: 'success' | 'failure' | 'uncounted';
   readonly of: string;
   readonly sized: string;
 }
@@ -196,7 +218,7 @@ test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % o
     fc.record({
       pause: fc.integer({ min: 0, max: 900 }),
       lockedMs: fc.integer({ min: 1, max: lockSeconds * 1_000 + REPAIR_MS }),
-      comesTo: fc.constantFrom('success', 'failure', 'giving way'),
+      comesTo: fc.constantFrom('success', 'failure', 'uncounted'),
       of: fc.constantFrom('one', 'other'),
       sized: fc.constantFrom('less', 'more'),
     });
@@ -222,11 +244,12 @@ test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % o
         const from = now;
         now += lockedMs;
         if (comesTo !== 'success') locked.push({ from, to: now });
-        const inVain = comesTo === 'failure' ? afterFailure : afterGivingWay;
-        last =
-          comesTo === 'success'
-            ? afterSuccess(last, now)
-            : inVain(last, { now, lockedMs, reason: REASON.ended, fingerprint: of, sized });
+        const ended = { now, lockedMs, reason: REASON.ended, fingerprint: of, sized };
+        const inVain = (): Attempt =>
+          comesTo === 'failure'
+            ? afterFailure(last, ended)
+            : afterUncounted(last, { ...ended, outcome: LOCK_OUTCOME.ourFault });
+        last = comesTo === 'success' ? afterSuccess(last, now) : inVain();
       }
       for (const { to: end } of locked) {
         const overlap = locked.map(({ from, to }) =>

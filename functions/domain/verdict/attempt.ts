@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { fingerprint } from '../fingerprint.ts';
 import { parseJson, type QuotaToRaise, type Waiting } from '../lock.ts';
-import { ANNOTATION, REASON, type Reason } from '../names.ts';
+import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 
 const attemptSchema = z.looseObject({
@@ -13,6 +13,7 @@ const attemptSchema = z.looseObject({
   /** The first failed attempt that `lockedMs` counts. */
   since: z.iso.datetime({ offset: true }),
   reason: z.string(),
+  outcome: z.enum(LOCK_OUTCOME).catch(LOCK_OUTCOME.failed),
   /** Fingerprint of what the attempt was about: when it changes, the back-off is over. */
   of: z.string(),
   /** Of a raise that got nobody in: fingerprint of the sizes that it was made for. */
@@ -23,6 +24,8 @@ const attemptSchema = z.looseObject({
 export type Attempt = z.infer<typeof attemptSchema>;
 
 const BACK_OFF = { firstMs: 15_000, mostMs: 600_000 } as const;
+/** What was our own fault is tried again after this. */
+const OUR_FAULT_MS = 5_000;
 /** I7: at most this long locked in any WINDOW_MS while attempts fail. */
 export const LOCK_BUDGET_MS = 60_000;
 export const WINDOW_MS = 600_000;
@@ -34,12 +37,18 @@ export const REPAIR_MS = 15_000;
  */
 export const LONGEST_TAKEN_SECONDS = (LOCK_BUDGET_MS - REPAIR_MS) / 1_000;
 
-/** The last attempt of this namespace; one that cannot be read counts as none. */
-export function lastAttemptOf(namespace: Namespace): Attempt | undefined {
+/**
+ * The last attempt of this namespace; one that cannot be read counts as none. One in the future was written by a clock ahead of
+ * ours, and counts as now; further ahead than WINDOW_MS it is nobody's, and counts as none. `now`: the API server's, milliseconds.
+ */
+export function lastAttemptOf(namespace: Namespace, now: number): Attempt | undefined {
   const text = namespace.metadata.annotations?.[ANNOTATION.lastAttempt];
   if (text === undefined) return undefined;
   const parsed = attemptSchema.safeParse(parseJson(text));
-  return parsed.success ? parsed.data : undefined;
+  if (!parsed.success) return undefined;
+  const ahead = Date.parse(parsed.data.at) - now;
+  if (ahead <= 0) return parsed.data;
+  return ahead > WINDOW_MS ? undefined : { ...parsed.data, at: new Date(now).toISOString() };
 }
 
 export interface Hold {
@@ -64,7 +73,7 @@ export interface Ahead {
  */
 export function holdOf(last: Attempt | undefined, ahead: Ahead): Hold | undefined {
   if (last === undefined) return undefined;
-  return budgetHold(last, ahead) ?? backOffHold(last, ahead);
+  return budgetHold(last, ahead) ?? faultHold(last, ahead) ?? backOffHold(last, ahead);
 }
 
 function budgetHold(last: Attempt, { now, lockSeconds }: Ahead): Hold | undefined {
@@ -75,6 +84,13 @@ function budgetHold(last: Attempt, { now, lockSeconds }: Ahead): Hold | undefine
     message: `failed attempts locked the namespace for ${String(lockedMs)} ms: it is left alone for a while`,
     until: Date.parse(last.at) + WINDOW_MS,
   };
+}
+
+function faultHold({ at, outcome, reason }: Attempt, { now }: Ahead): Hold | undefined {
+  const until = Date.parse(at) + OUR_FAULT_MS;
+  if (outcome !== LOCK_OUTCOME.ourFault || now >= until) return undefined;
+  const message = `the last attempt was given up (${reason}), through no fault of the migration: the next one waits`;
+  return { reason: REASON.backOff, message, until };
 }
 
 function backOffHold(last: Attempt, { now, fingerprint: of, sized }: Ahead): Hold | undefined {
@@ -114,15 +130,19 @@ export function afterFailure(last: Attempt | undefined, ended: Ended): Attempt {
     lockedMs: before + ended.lockedMs,
     since: last !== undefined && before > 0 ? last.since : at,
     reason: ended.reason,
+    outcome: LOCK_OUTCOME.failed,
     of: ended.fingerprint,
     ...(ended.sized === undefined ? {} : { sized: ended.sized }),
   };
 }
 
-/** The record after a lock that gave way to others: no failure, and what it locked counts all the same (I7). */
-export function afterGivingWay(last: Attempt | undefined, ended: Ended): Attempt {
+/** The record after a lock that nothing came of, and that is no failure: what it locked counts all the same (I7). */
+export function afterUncounted(
+  last: Attempt | undefined,
+  { outcome, ...ended }: Ended & Pick<Attempt, 'outcome'>,
+): Attempt {
   const { sized: _sized, ...record } = afterFailure(last, ended);
-  return { ...record, failures: last?.failures ?? 0, of: '' };
+  return { ...record, outcome, failures: last?.failures ?? 0, of: '' };
 }
 
 /** The record after a success: the back-off is reset, and what failed attempts locked still counts against the budget. */

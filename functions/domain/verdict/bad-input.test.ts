@@ -7,7 +7,8 @@ import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
 import { aFailure } from '../../../test/support/builders/refusal.ts';
 import { aSnapshot, aVmmrq, giving, RULES, sharing } from '../../../test/support/builders/snapshot.ts';
 import { assess } from './assessment.ts';
-import { raisedQuota } from '../quota/grant.ts';
+import { aLock } from '../../../test/support/builders/namespace.ts';
+import { raisedQuota } from '../quota/raise.ts';
 import type { ResourceList } from '../objects.ts';
 import { statusReport } from './report.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
@@ -115,7 +116,7 @@ test('whatever quotas, VMMRQs, pods and Events say: a verdict, never a crash', (
       const { verdicts, quotas: toRaise } = assess(snapshot, RULES);
       expect(verdicts).toHaveLength(1);
       for (const quota of quotas) {
-        raisedQuota(quota, { token: 't', migrations: [], vmmrqs, now: 0, quotas: toRaise });
+        raisedQuota(quota, { lock: aLock({ quotas: [...toRaise] }), vmmrqs, now: 0 });
       }
     }),
   );

@@ -114,12 +114,14 @@ const HINDRANCES: readonly string[] = [REASON.noProof, REASON.refusedByPolicy, R
  * migrations ended by themselves (cancelled, say) is nothing wrong.
  */
 function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): ConditionChange[] {
-  const last = lastAttemptOf(snapshot.namespace);
-  const failed = last !== undefined && last.failures > 0 && last.reason !== REASON.ended ? last : undefined;
-  const hindered = failed !== undefined && HINDRANCES.includes(failed.reason);
+  const last = lastAttemptOf(snapshot.namespace, snapshot.now);
+  const hindered = last !== undefined && HINDRANCES.includes(last.reason);
+  const failed =
+    last !== undefined && (hindered || last.failures > 0) && last.reason !== REASON.ended ? last : undefined;
   return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
     if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
-      const how = `attempt ${String(failed.failures)} in a row failed at ${failed.at}: ${failed.reason}`;
+      const which = failed.failures > 0 ? `attempt ${String(failed.failures)} in a row` : 'the last attempt';
+      const how = `${which} failed at ${failed.at}: ${failed.reason}`;
       const why = hindered ? [] : lastRefusals(snapshot);
       return [condition(type, 'True', failed.reason, [how, ...why].join('\n'))];
     }

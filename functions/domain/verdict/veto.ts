@@ -3,6 +3,7 @@ import { liveLock, lockOf } from '../lock.ts';
 import { ANNOTATION, isReserved, REASON } from '../names.ts';
 import type { Namespace, ResourceQuota } from '../objects.ts';
 import type { Rules } from '../snapshot.ts';
+import type { View } from '../view.ts';
 import { finding, type Finding } from './verdict.ts';
 
 export interface VetoInput {
@@ -10,10 +11,15 @@ export interface VetoInput {
   readonly quotas: readonly ResourceQuota[];
   /** The API server's clock, milliseconds. */
   readonly now: number;
+  readonly view?: View | undefined;
 }
 
 /** What holds for every migration of the namespace, whatever size it has; undefined: each is judged by itself. */
-export function vetoOf({ namespace, quotas, now }: VetoInput, rules: Rules): Finding | undefined {
+export const vetoOf = (input: VetoInput, rules: Rules): Finding | undefined =>
+  unwanted(input, rules) ?? inHand(input);
+
+/** It is not ours to help. */
+function unwanted({ namespace, view }: VetoInput, rules: Rules): Finding | undefined {
   const { name, deletionTimestamp, annotations } = namespace.metadata;
   if (isReserved(name, rules.kubevirtNamespace)) {
     const why = `namespace ${name} belongs to the cluster and is never locked`;
@@ -25,6 +31,14 @@ export function vetoOf({ namespace, quotas, now }: VetoInput, rules: Rules): Fin
   if (annotations?.[ANNOTATION.skip] === 'true') {
     return finding('Unsupported', REASON.skipped, `the namespace is annotated ${ANNOTATION.skip}`);
   }
+  if (view?.incumbent !== undefined) {
+    return finding('Unsupported', REASON.incumbentPresent, view.incumbent);
+  }
+  return undefined;
+}
+
+/** Something is under way, or left over. */
+function inHand({ namespace, quotas, now }: VetoInput): Finding | undefined {
   if (lockOf(namespace).kind !== 'none') {
     const live = liveLock(namespace, now);
     const names = live?.migrations.map(({ name: migration }) => migration).join(', ');

@@ -5,16 +5,14 @@ export type What =
   | 'judged'
   | 'locked'
   | 'raised'
-  | 'raise enforced'
   | 'admitted'
-  | 'restored'
-  | 'original enforced'
-  | 'released'
+  | 'lowered'
   | 'unlocked'
   | 'succeeded'
   | 'failed'
   | 'cancelled'
   | 'nudged'
+  | 'undone'
   | 'told'
   | 'gone';
 

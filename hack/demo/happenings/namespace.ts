@@ -24,8 +24,8 @@ function lockText(state: LockState): string {
 }
 
 function unlockText(before: Namespace, after: Namespace): string {
-  const attempt = lastAttemptOf(after);
-  if (attempt === undefined || attempt.failures === 0 || attempt.at === lastAttemptOf(before)?.at) {
+  const attempt = lastAttemptOf(after, Infinity);
+  if (attempt === undefined || attempt.failures === 0 || attempt.at === lastAttemptOf(before, Infinity)?.at) {
     return 'unlocks the namespace';
   }
   return `unlocks the namespace, and notes the failed attempt (${attempt.reason})`;

@@ -1,37 +1,25 @@
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
+import { isUndone } from '../../../functions/domain/quota/raise.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
-import { isEnforced } from '../../../functions/domain/quota/enforced.ts';
-import { isRaiseEnforced } from '../../../functions/domain/quota/restore.ts';
 import type { Found, Versions } from './happening.ts';
 
-/** A quota is raised, put back, let go of; or the API server begins to enforce what it says. */
+/** A quota's status is raised, put back, or recounted by a quota controller while it is raised. */
 export function ofQuota({ before, after }: Versions<ResourceQuota>): Found[] {
   if (before === undefined || after === undefined) return [];
-  const [was, is] = [grantOf(before).kind, grantOf(after).kind];
-  const { name } = after.metadata;
-  const replaced = replacedBy(before);
-  if (was === 'none' && is === 'none') return [];
-  if (was === 'none') {
-    return [{ what: 'raised', text: `raises ${name}: ${changesOf(before, after)}`, replaced, by: 'raise' }];
-  }
-  if (is === 'none') return [{ what: 'released', text: `lets go of ${name}`, replaced, by: 'lower' }];
-  return whileGranted(before, after);
-}
-
-function whileGranted(before: ResourceQuota, after: ResourceQuota): Found[] {
+  const [was, is] = [grantOf(before), grantOf(after)];
   const { name } = after.metadata;
   const replaced = replacedBy(before);
   const changes = changesOf(before, after);
-  if (changes !== '') {
-    return [{ what: 'restored', text: `puts ${name} back: ${changes}`, replaced, by: 'lower' }];
+  if (was.kind === 'none' && is.kind === 'none') return [];
+  if (was.kind === 'none') {
+    return [{ what: 'raised', text: `raises ${name}: ${changes}`, replaced, by: 'raise' }];
   }
-  const enforcing = { replaced, by: 'quota controller' };
-  if (isRaiseEnforced(after) && !isRaiseEnforced(before)) {
-    return [{ what: 'raise enforced', text: `enforces the raise of ${name}`, ...enforcing }];
+  if (is.kind === 'none') {
+    return [{ what: 'lowered', text: `puts ${name} back: ${changes}`, replaced, by: 'lower' }];
   }
-  if (isEnforced(after) && !isEnforced(before)) {
-    return [{ what: 'original enforced', text: `enforces the original of ${name}`, ...enforcing }];
+  if (is.kind === 'held' && isUndone(after, is.grant) && !isUndone(before, is.grant)) {
+    return [{ what: 'undone', text: `recounts ${name}: ${changes}`, replaced, by: 'quota controller' }];
   }
   return [];
 }
@@ -42,11 +30,11 @@ const replacedBy = ({ metadata: { name, resourceVersion } }: ResourceQuota): Fou
   resourceVersion,
 });
 
-/** "requests.cpu 1500m → 2500m, pods 1 → 2" */
-function changesOf({ spec: { hard: before = {} } }: ResourceQuota, { spec }: ResourceQuota): string {
-  const { hard: after = {} } = spec;
-  const changed = Object.keys({ ...before, ...after }).filter((key) => before[key] !== after[key]);
-  return changed.map((key) => `${key} ${amount(key, before)} → ${amount(key, after)}`).join(', ');
+/** "requests.cpu 1500m → 2500m, pods 1 → 2", of what is enforced */
+function changesOf(before: ResourceQuota, after: ResourceQuota): string {
+  const [was, is] = [before.status?.hard ?? {}, after.status?.hard ?? {}];
+  const changed = Object.keys({ ...was, ...is }).filter((key) => was[key] !== is[key]);
+  return changed.map((key) => `${key} ${amount(key, was)} → ${amount(key, is)}`).join(', ');
 }
 
 function amount(key: string, list: ResourceList): string {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { ProvenLock } from '../../../functions/domain/proof.ts';
 import { PROOF_QUOTA, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Entry } from '../../adversary/evidence.ts';
@@ -6,7 +7,7 @@ import { judge, type Findings } from '../../adversary/judge.ts';
 import { aLauncher } from '../../support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../support/builders/namespace.ts';
 import { atVersion, createdAt, named, NOW, seconds } from '../../support/builders/object.ts';
-import { aQuota, enforced, raisedBy, RECORDED_HARD, settled } from '../../support/builders/quota.ts';
+import { aQuota, enforced, raisedBy, RECORDED_HARD } from '../../support/builders/quota.ts';
 import { aVmmrq } from '../../support/builders/snapshot.ts';
 import type { Version } from '../../support/history.ts';
 
@@ -16,7 +17,6 @@ const FREE = aNamespace();
 const LOCKED = aNamespace(lockedBy(aLock()));
 const QUOTA = aQuota(atVersion('2'));
 const RAISED = raisedBy(aVmmrq())(aQuota(atVersion('4')));
-const BACK = enforced(RAISED.status?.hard ?? {})(aQuota(atVersion('7')));
 
 const version = (revision: number, object: KubernetesObject): Version => ({
   kind: object.kind ?? '',
@@ -32,9 +32,7 @@ const RELEASE: readonly Version[] = [
   version(2, QUOTA),
   version(3, LOCKED),
   version(4, RAISED),
-  version(5, atVersion('5')(settled()(RAISED))),
-  version(7, atVersion('7')({ ...BACK, status: { hard: settled()(RAISED).status?.hard ?? {} } })),
-  version(8, aQuota(atVersion('8'), enforced(RECORDED_HARD))),
+  version(7, aQuota(atVersion('7'), enforced(RECORDED_HARD))),
   version(9, FREE),
 ];
 
@@ -49,23 +47,33 @@ const entry = (received: number, different: Partial<Entry> & Pick<Entry, 'object
   ...different,
 });
 
+/** The guard's. */
+const ANSWER: ProvenLock = {
+  token: 'token-1',
+  expiresAt: '2030-01-01T00:00:00.000Z',
+  migrations: [],
+  quotas: [],
+};
 const PROOF = entry(1, {
   user: { username: userOf(SERVICE_ACCOUNT.raise) },
   requestURI: '/?dryRun=All',
   objectRef: { resource: 'resourcequotas', name: PROOF_QUOTA },
-  responseStatus: { code: 403, details: { causes: [{ reason: WEBHOOK.locked, message: 'token-1' }] } },
+  responseStatus: {
+    code: 403,
+    details: { causes: [{ reason: WEBHOOK.locked, message: JSON.stringify(ANSWER) }] },
+  },
 });
 
-/** The quota controller's write of status, on this version. */
-const follows = (received: number, resourceVersion: string): Entry =>
+/** A write of the quota's status, on this version: the raise, and the way back. */
+const writes = (received: number, resourceVersion: string): Entry =>
   entry(received, {
     verb: 'update',
-    user: { username: 'system:serviceaccount:kube-system:resourcequota-controller' },
+    user: { username: userOf(SERVICE_ACCOUNT.raise) },
     objectRef: { resource: 'resourcequotas', subresource: 'status', name: 'quota', resourceVersion },
     responseStatus: { code: 200 },
   });
 
-const FOLLOWED = [follows(2, '4'), follows(4, '7')];
+const FOLLOWED = [writes(2, '2'), writes(4, '4')];
 const createsPod = (received: number, different: Partial<Entry> = {}): Entry =>
   entry(received, { objectRef: { resource: 'pods', name: 'theirs' }, ...different });
 

@@ -25,6 +25,7 @@ const LAYERS = {
     ['webhook/admission'],
     ['webhook/observability'],
     ['webhook/tls'],
+    ['webhook/view'],
   ],
 } as const;
 const IMPORT = /\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)/g;

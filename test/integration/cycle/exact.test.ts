@@ -50,11 +50,12 @@ const granted = (history: History, name = 'quota'): Record<string, bigint>[] => 
     .filter(({ metadata }) => metadata.name === name)
     .flatMap((quota) => grantIn(quota) ?? []);
   const first = new Map(grants.map((grant) => [grant.token, grant]));
-  return [...first.values()].map(({ original, raised }) =>
+  const hard = history.of(RESOURCE_QUOTAS, name).at(-1)?.spec.hard ?? {};
+  return [...first.values()].map(({ raised }) =>
     Object.fromEntries(
       Object.entries(raised).map(([key, text]) => [
         key,
-        parseQuantity(text) - parseQuantity(original[key] ?? '0'),
+        parseQuantity(text) - parseQuantity(hard[key] ?? '0'),
       ]),
     ),
   );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION } from '../../../functions/domain/names.ts';
-import { isEnforced } from '../../../functions/domain/quota/enforced.ts';
+import { isEnforced } from '../../support/enforced.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';

@@ -3,7 +3,7 @@ import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functi
 import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
-import { wasRaised, wasSpecRaised } from '../../support/invariants.ts';
+import { wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
 import { losses, to } from '../../support/losses.ts';
@@ -137,7 +137,7 @@ test.each([...works.keys()])('%s', async (name) => {
 
 test('what was not raised by a lock whose VMMRQ gives nothing any more, nobody raised', async () => {
   const { history } = await tenantOf('while locked, its VMMRQ is deleted');
-  expect(wasSpecRaised(history)).toBe(false);
+  expect(wasRaised(history)).toBe(false);
 });
 
 test('a namespace that is deleted is really gone, whatever it was', async () => {

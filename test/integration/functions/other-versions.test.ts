@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { raisedQuota } from '../../../functions/domain/quota/grant.ts';
+import { raisedQuota } from '../../../functions/domain/quota/raise.ts';
 import { LOCK_VERSION, withLock, type Lock, type Reference } from '../../../functions/domain/lock.ts';
 import {
   ANNOTATION,
@@ -90,6 +90,8 @@ async function newerLock({ name }: Tenant): Promise<Lock> {
     expiresAt: new Date(now + LOCK_SECONDS * 1_000).toISOString(),
     migrations: items.map((migration) => ({ ...named(migration), vmi: vmiOf(migration) })),
     quotas: quotas.map(named),
+    vmmrqs: [],
+    of: '',
   };
 }
 
@@ -99,21 +101,22 @@ async function lockedByNewer(tenant: Tenant, lock: object): Promise<void> {
   await (await as('lock')).replace(NAMESPACES, withLock(object, lock as Lock));
 }
 
-/** Write ① of the newer version. Only `token`, `original` and `raised` are as here. */
-async function raisedByNewer(tenant: Tenant, token: string): Promise<void> {
+/** The raise of the newer version. Only `token`, `expiresAt` and `raised` are as here. */
+async function raisedByNewer(tenant: Tenant, { token, expiresAt }: Lock): Promise<void> {
   const { items: vmmrqs } = await lab.admin.list(VMMRQS, { namespace: tenant.name });
   const quota = await firstQuota(tenant);
-  const raised = raisedQuota(quota, { token, migrations: [], vmmrqs, now: Date.now() });
+  const lock = { token, expiresAt, migrations: [], quotas: [] };
+  const raised = raisedQuota(quota, { lock, vmmrqs, now: Date.now() });
   const annotations = raised?.metadata.annotations ?? {};
   const grant = JSON.parse(annotations[ANNOTATION.grant] ?? '{}') as object;
   annotations[ANNOTATION.grant] = JSON.stringify({
     ...grant,
     v: NEWER,
     vmmrqs: 'by name',
-    managers: 7,
+    quotas: 7,
     how: { new: true },
   });
-  await (await as('raise')).replace(RESOURCE_QUOTAS, raised ?? quota);
+  await (await as('raise')).replace(RESOURCE_QUOTAS, raised ?? quota, { subresource: 'status' });
 }
 
 /** Has a migration that a quota refuses, and the newer version's lock for it. */
@@ -137,7 +140,7 @@ async function setUpRaised(name: string, ...triggers: readonly string[]): Promis
   const lock = await newerLock(tenant);
   // Shapes that nobody here can read.
   await lockedByNewer(tenant, { ...lock, migrations: ['by-uid'], quotas: 'all' });
-  await raisedByNewer(tenant, lock.token);
+  await raisedByNewer(tenant, lock);
   await tenant.history.until('it is raised', wasRaised);
   return { tenant, lock };
 }

@@ -9,6 +9,7 @@ import { MIGRATIONS, NAMESPACES, PODS } from '../../../functions/kubernetes/reso
 import { guardDeployment } from '../../cluster/guard.ts';
 import { newMigration } from '../../cluster/kubevirt/objects.ts';
 import { auditLog } from '../../support/audit.ts';
+import { writeByHand } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
 
@@ -76,8 +77,10 @@ async function lockAndLeave(): Promise<void> {
     expiresAt: at(1_000 - LONG_AGO_MS),
     migrations: [{ name: 'cancelled', uid: 'uid-of-cancelled', vmi: 'uid-of-its-vmi' }],
     quotas: [],
+    vmmrqs: [],
+    of: '',
   };
-  await guards.admin.replace(NAMESPACES, withLock(object, lock));
+  await writeByHand(guards.admin, TENANT, withLock(object, lock).metadata);
 }
 
 /** The most that it ever held, bytes (Linux). */

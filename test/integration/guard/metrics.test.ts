@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { withLock } from '../../../functions/domain/lock.ts';
+import { ANNOTATION, PROOF_QUOTA } from '../../../functions/domain/names.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { writeByHand } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
 
@@ -35,10 +37,14 @@ const untilMore = (series: string, act?: () => Promise<void>): Promise<number> =
     (value) => value > 0,
   );
 
-/** Refused or not: the API server may not know of the lock yet, nor whom to ask. */
-const createQuota = async (namespace: string): Promise<void> => {
-  const quota = { metadata: { generateName: 'any-', namespace }, spec: { hard: { pods: '1' } } };
-  await guards.admin.create(RESOURCE_QUOTAS, quota).catch(() => undefined);
+/**
+ * The proof: what else the guard would refuse the API server's policies refuse before it. Refused or not: the API server may not
+ * know of the lock yet, nor whom to ask.
+ */
+const askForProof = async (namespace: string, token: string): Promise<void> => {
+  const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };
+  const asRaise = await guards.as('raise');
+  await asRaise.create(RESOURCE_QUOTAS, { metadata, spec: {} }, { dryRun: true }).catch(() => undefined);
 };
 
 test('a guard that is ready says so, and has nothing to tell', async () => {
@@ -52,7 +58,7 @@ test('a lock is seen, and a review that refuses for it is counted', async () => 
   expect(await untilMore('mtq_locked_namespaces')).toBe(1);
   await untilMore('mtq_longest_lock_seconds');
   await untilMore('mtq_reviews_total{resource="resourcequotas",outcome="refused"}', () =>
-    createQuota('held'),
+    askForProof('held', 'token-1'),
   );
   expect(await valueOf('mtq_review_duration_seconds_count')).toBeGreaterThan(0);
 });
@@ -61,7 +67,8 @@ test('a lock that nobody ends is a repair that is done', async () => {
   const { object } = await guards.admin.create(NAMESPACES, { metadata: { name: 'left' } });
   const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
   const lock = { v: 1, token: 't', acquiredAt: at(-LONG_AGO_MS), expiresAt: at(1_000 - LONG_AGO_MS) };
-  await guards.admin.replace(NAMESPACES, withLock(object, { ...lock, migrations: [], quotas: [] }));
+  const locked = withLock(object, { ...lock, migrations: [], quotas: [], vmmrqs: [], of: '' });
+  await writeByHand(guards.admin, 'left', locked.metadata);
   await untilMore('mtq_repairs_total{outcome="done"}');
   expect(await valueOf('mtq_repairs_total{outcome="failed"}')).toBe(0);
 });

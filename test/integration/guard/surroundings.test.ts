@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withLock } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import { KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { writeByHand } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
 
@@ -33,7 +34,8 @@ async function lockOfThePast(name: string): Promise<void> {
   const { object } = await guards.admin.create(NAMESPACES, { metadata: { name } });
   const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
   const lock = { v: 1, token: 't', acquiredAt: at(-LONG_AGO_MS), expiresAt: at(1_000 - LONG_AGO_MS) };
-  await guards.admin.replace(NAMESPACES, withLock(object, { ...lock, migrations: [], quotas: [] }));
+  const locked = withLock(object, { ...lock, migrations: [], quotas: [], vmmrqs: [], of: '' });
+  await writeByHand(guards.admin, name, locked.metadata);
 }
 
 const isLocked = async (name: string): Promise<boolean> => {

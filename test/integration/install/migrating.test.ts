@@ -4,6 +4,7 @@ import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts
 import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { untilServed } from '../../cluster/served.ts';
 import { expectAtRest } from '../../support/at-rest.ts';
+import { askUntil } from '../../support/eventually.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
@@ -52,6 +53,12 @@ afterAll(async () => {
 
 test('beside the incumbent nothing is locked, and the tenant reads why', async () => {
   await lab.admin.create(MTQS, { metadata: { name: 'mtq' } });
+  const view = lab.cluster.eventing.rewrite('http://mtq-guard.mtq-system.svc.cluster.local:8080/view');
+  await askUntil(
+    'the guard sees it',
+    async () => (await fetch(`${view}?namespace=theirs`)).text(),
+    (text) => text.includes('MTQ object mtq'),
+  );
   tenant = await newTenant(lab, { name: 'theirs' });
   await tenant.migrate();
   for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {

@@ -19,7 +19,7 @@ import { freshControlPlane } from '../../support/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import { newMigration, newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
 import { untilServed } from '../../cluster/served.ts';
-import { RULES } from '../../support/builders/snapshot.ts';
+import { aView, RULES } from '../../support/builders/snapshot.ts';
 import { aLauncher } from '../../support/builders/kubevirt.ts';
 import { exceeded } from '../../support/builders/refusal.ts';
 
@@ -137,7 +137,11 @@ test('the requests of a verdict do not grow with the namespace', async () => {
     await fill(name, size);
     const { cluster, requests } = counted(admin);
     const began = performance.now();
-    const snapshot = await readSnapshot(cluster, { name, rules: RULES });
+    const snapshot = await readSnapshot(cluster, {
+      name,
+      rules: RULES,
+      view: () => Promise.resolve(aView()),
+    });
     if (snapshot === undefined) throw new Error(`${name} is gone`);
     const read = performance.now();
     const { verdicts, migrations } = assess(snapshot, RULES);

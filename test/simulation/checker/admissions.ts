@@ -1,5 +1,5 @@
 import type { Amounts } from '../../../functions/domain/quota/charged.ts';
-import { passOf, passOfPod } from '../../../functions/domain/lock.ts';
+import { podIdentity, podIdentityOf } from '../../../functions/domain/lock.ts';
 import { targetPodOf } from '../../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
@@ -84,8 +84,9 @@ export class Admissions {
   #isWelcome(pod: Pod, { user }: Admitted, token: string): boolean {
     const { locks } = this.#parts;
     if (locks.isBroken(token)) return true;
-    const pass = passOfPod(pod);
-    const isOfLock = locks.of(token)?.migrations.some((migration) => passOf(migration) === pass) === true;
+    const identity = podIdentityOf(pod);
+    const isOfLock =
+      locks.of(token)?.migrations.some((migration) => podIdentity(migration) === identity) === true;
     return isOfLock && user.endsWith(':kubevirt-controller');
   }
 }

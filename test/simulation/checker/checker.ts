@@ -11,7 +11,7 @@ import {
 } from '../../../functions/kubernetes/resources.ts';
 import { isOurs } from '../guard.ts';
 import type { Point } from '../model/request.ts';
-import { revisionOf, type Change, type Store } from '../model/store.ts';
+import type { Change, Store } from '../model/store.ts';
 import { Admissions } from './admissions.ts';
 import { Blocked } from './blocked.ts';
 import { Locks, type Writing } from './locks.ts';
@@ -106,12 +106,12 @@ export class Checker {
     if (uid !== undefined && this.admissions.isThrough(uid)) this.blocked.end(uid, change.revision);
   }
 
-  #seeNamespace({ before, object }: Change, by: Writing): void {
+  #seeNamespace({ object }: Change, by: Writing): void {
     const namespace = object as Namespace;
     const isTaken = this.locks.see(namespace, by, (uid) => this.admissions.isThrough(uid));
     if (!isTaken) return;
     this.#raises.begin(this.#vmmrqs());
-    this.#checkLockedFor({ who: by.who, version: revisionOf(before) });
+    this.#checkLockedFor();
     for (const { quota, name } of this.ledgers.values()) {
       if (grantOf(quota).kind !== 'none' && !this.locks.isOrphanOfBroken(quota)) {
         this.breach ??= `I2: locked while ResourceQuota ${name} holds a grant`;
@@ -119,10 +119,10 @@ export class Checker {
     }
   }
 
-  /** Whom the lock lets in are none but those whom a quota kept out when it was decided on. */
-  #checkLockedFor(by: { who: string; version: number }): void {
+  /** Whom the lock lets in are none but those whom a quota kept out. */
+  #checkLockedFor(): void {
     for (const { name, uid } of this.locks.lock?.migrations ?? []) {
-      if (!this.blocked.mayBeLockedFor(uid, by))
+      if (!this.blocked.wasRefused(uid))
         this.breach ??= `I1: locked for ${name} (${uid}), which no quota kept out`;
     }
   }
@@ -143,9 +143,7 @@ export class Checker {
   #checkQuota(ledger: QuotaLedger): void {
     const { name, quota } = ledger;
     const [lost] = ledger.lostKeys();
-    if (lost !== undefined) this.breach ??= `I2: ${name} has lost its original of ${lost}`;
-    const [strange] = ledger.strangeKeys();
-    if (strange !== undefined) this.breach ??= `I2: ${name} has ${strange}, which nobody asked for`;
+    if (lost !== undefined) this.breach ??= `I2: ${lost} of ${name} is not what its owners asked for`;
     const [raised] = ledger.raisedKeys();
     if (raised !== undefined) this.#checkRaised(quota, `I1: ${raised} of ${name} is enforced raised`);
   }

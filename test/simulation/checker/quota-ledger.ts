@@ -34,28 +34,11 @@ export class QuotaLedger {
     return this.quota.metadata.uid;
   }
 
-  /**
-   * Somebody else wrote it: what he changed is what is wanted now, and what he left is not his. Whoever sets a raised key to
-   * the very amount that it is raised to cannot be told from the raise, and gets the original back.
-   */
+  /** Somebody else wrote it: what its spec says is what is wanted now. */
   takeForeign(quota: ResourceQuota): void {
-    const before = this.quota.spec.hard ?? {};
-    const hard = quota.spec.hard ?? {};
-    for (const key of new Set([...Object.keys(before), ...Object.keys(hard)])) {
-      const now = hard[key];
-      if (now === before[key]) continue;
-      if (now === undefined) this.intended.delete(key);
-      else this.intended.set(key, this.#originalOf(key, now) ?? now);
-    }
+    this.intended.clear();
+    for (const [key, text] of Object.entries(quota.spec.hard ?? {})) this.intended.set(key, text);
     this.take(quota);
-  }
-
-  /** undefined: the key is not raised to this amount. */
-  #originalOf(key: string, text: string): string | undefined {
-    const state = grantOf(this.quota);
-    if (state.kind !== 'held') return undefined;
-    const { raised, original } = state.grant;
-    return raised[key] !== undefined && amountOf(raised[key]) === amountOf(text) ? original[key] : undefined;
   }
 
   take(quota: ResourceQuota): void {
@@ -85,26 +68,11 @@ export class QuotaLedger {
     return this.raisedKeys().some((key) => (usage.get(canonicalKey(key)) ?? 0n) > 0n);
   }
 
-  /** Keys that neither say what is wanted, nor have it on record: the original is lost. */
+  /** Keys of which its spec does not say what everybody but us asked for. */
   lostKeys(): string[] {
-    const state = grantOf(this.quota);
-    const original: ResourceList = state.kind === 'held' ? state.grant.original : {};
     const hard = this.quota.spec.hard ?? {};
-    return [...this.intended]
-      .filter(([key, text]) => hard[key] !== text && original[key] !== text)
-      .map(([key]) => key);
-  }
-
-  /** Keys that a write of ours sets to what is not wanted. */
-  changedAgainstWill(before: ResourceQuota, quota: ResourceQuota): string[] {
-    return Object.entries(quota.spec.hard ?? {})
-      .filter(([key, text]) => text !== before.spec.hard?.[key] && text !== this.intended.get(key))
-      .map(([key]) => key);
-  }
-
-  /** Keys that nobody asked for. */
-  strangeKeys(): string[] {
-    return Object.keys(this.quota.spec.hard ?? {}).filter((key) => !this.intended.has(key));
+    const keys = new Set([...this.intended.keys(), ...Object.keys(hard)]);
+    return [...keys].filter((key) => hard[key] !== this.intended.get(key));
   }
 
   /** As it must be at rest; what is not, one line each. */

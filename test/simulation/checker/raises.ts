@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { canonicalKey, type Amounts } from '../../../functions/domain/quota/charged.ts';
-import { grantOf, type Grant, type GrantState } from '../../../functions/domain/quota/grant.ts';
+import { grantOf, type Grant } from '../../../functions/domain/quota/grant.ts';
+import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
 import { Gifts } from '../../support/gifts.ts';
@@ -40,41 +42,57 @@ export class Raises {
   }
 
   seeOurWrite(ledger: QuotaLedger, before: ResourceQuota, quota: ResourceQuota): void {
-    const [had, has] = [grantOf(before), grantOf(quota)];
-    const isRaise = has.kind === 'held' && tokenOf(had) !== has.grant.token;
-    if (isRaise) this.#seeRaise(ledger, has.grant);
-    if (isRaise && had.kind === 'held') this.#report(`I2: ${ledger.name} was raised though it held a grant`);
-    for (const key of ledger.changedAgainstWill(before, quota)) {
-      if (isRaise && this.#isMore(ledger, quota, key))
-        this.#checkRaised(ledger, { token: has.grant.token, before, quota, key });
-      else
-        this.#report(
-          `I4: we set ${key} of ${ledger.name} to ${String(quota.spec.hard?.[key])}, which nobody asked for`,
-        );
+    this.#checkUntouched(ledger, before, quota);
+    const has = grantOf(quota);
+    const isRaise = has.kind === 'held' && grantText(before) !== grantText(quota);
+    if (isRaise) this.#seeRaise(ledger, has.grant, { before, quota });
+    else if (rises(before, quota)) this.#report(`I1: we raised ${ledger.name} without another grant`);
+  }
+
+  /** Neither the spec nor what is used; and nothing above the spec without label and grant. */
+  #checkUntouched({ name }: QuotaLedger, before: ResourceQuota, quota: ResourceQuota): void {
+    if (!isSame(before.spec, quota.spec)) this.#report(`I2: we changed the spec of ${name}`);
+    if (!isSame(before.status?.used, quota.status?.used))
+      this.#report(`I2: we changed what ${name} has used`);
+    if (keysAbove(quota).length === 0 || isMarked(quota)) return;
+    // What the quota controller has yet to follow is nobody's raise.
+    if (grantOf(before).kind !== 'none' || !isSame(hardOf(before), hardOf(quota)))
+      this.#report(`I2: we left ${name} raised, without label and grant`);
+  }
+
+  #seeRaise(ledger: QuotaLedger, grant: Grant, write: Write): void {
+    const had = grantOf(write.before);
+    const isAgain = had.kind === 'held' && had.grant.token === grant.token;
+    if (had.kind !== 'none' && !isAgain) this.#report(`I2: ${ledger.name} was raised though it held a grant`);
+    this.#checkRight(ledger, grant.token);
+    for (const key of Object.keys(grant.raised)) {
+      if (isAgain) this.#checkRaisedAgain(ledger, had.grant, { ...write, key });
+      else this.#checkRaised(ledger, grant.token, { ...write, key });
     }
   }
 
-  #seeRaise(ledger: QuotaLedger, { token, original }: Grant): void {
-    this.#checkRight(ledger, token);
-    for (const [key, text] of Object.entries(original)) {
-      if (text !== ledger.intended.get(key))
-        this.#report(`I2: the grant says that ${key} of ${ledger.name} was ${text}`);
+  /** No higher than it was raised before, and than what is given now allows. */
+  #checkRaisedAgain({ name }: QuotaLedger, had: Grant, { quota, key }: Raised): void {
+    const { most, more } = this.#amounts(quota, key);
+    if (more > most) this.#report(`I5: ${key} of ${name} was raised again by more than the VMMRQs give`);
+    if (amountOf(quota.status?.hard?.[key]) > amountOf(had.raised[key])) {
+      this.#report(`I5: ${key} of ${name} was raised again, higher than before`);
     }
   }
 
-  #isMore({ intended }: QuotaLedger, { spec }: ResourceQuota, key: string): boolean {
-    return amountOf(spec.hard?.[key]) > amountOf(intended.get(key));
-  }
-
-  /** What spec.hard has become, against what everybody but us asked for: whatever the grant says of it. */
-  #checkRaised({ name, intended }: QuotaLedger, { token, before, quota, key }: Raised): void {
-    const original = amountOf(intended.get(key));
-    const more = amountOf(quota.spec.hard?.[key]) - original;
-    const { most, fixed } = this.#given.of(canonicalKey(key), original);
+  /** What status.hard has become, against spec.hard: whatever the grant says of it. */
+  #checkRaised({ name }: QuotaLedger, token: string, { before, quota, key }: Raised): void {
+    const { most, fixed, more, original } = this.#amounts(quota, key);
     if (more > most) this.#report(`I5: ${key} of ${name} was raised by more than the VMMRQs give`);
     if (more > fixed && more > this.#needed(token, key) + amountOf(before.status?.used?.[key]) - original) {
       this.#report(`I5: ${key} of ${name} was raised by more than is missing, and the VMMRQs say Exact`);
     }
+  }
+
+  #amounts(quota: ResourceQuota, key: string): Amounts4 {
+    const original = amountOf(quota.spec.hard?.[key]);
+    const { most, fixed } = this.#given.of(canonicalKey(key), original);
+    return { most, fixed, original, more: amountOf(quota.status?.hard?.[key]) - original };
   }
 
   /** Of the target pods of all whom the lock lets in: who they are has been looked at when it was taken. */
@@ -96,15 +114,42 @@ export class Raises {
   }
 }
 
-/** A key that a write raises. */
-interface Raised {
-  readonly token: string;
+/** A write of ours to a quota. */
+interface Write {
   readonly before: ResourceQuota;
   readonly quota: ResourceQuota;
+}
+
+/** A key that it raises. */
+interface Raised extends Write {
   readonly key: string;
 }
 
+interface Amounts4 {
+  readonly most: Amount;
+  readonly fixed: Amount;
+  readonly original: Amount;
+  /** How far status.hard is above spec.hard. */
+  readonly more: Amount;
+}
+
+const hardOf = ({ status }: ResourceQuota): unknown => status?.hard;
+
+const isMarked = (quota: ResourceQuota): boolean =>
+  grantOf(quota).kind === 'held' && quota.metadata.labels?.[LABEL.raised] === 'true';
+
 const amountOf = (text = '0'): Amount => parseQuantity(text);
 
-const tokenOf = (state: GrantState): string | undefined =>
-  state.kind === 'held' ? state.grant.token : undefined;
+/** A key that is above the spec is higher than it was. */
+const rises = (before: ResourceQuota, quota: ResourceQuota): boolean =>
+  keysAbove(quota).some((key) => amountOf(quota.status?.hard?.[key]) > amountOf(before.status?.hard?.[key]));
+
+const keysAbove = ({ spec, status }: ResourceQuota): string[] =>
+  Object.entries(status?.hard ?? {})
+    .filter(([key, text]) => spec.hard?.[key] !== undefined && amountOf(text) > amountOf(spec.hard[key]))
+    .map(([key]) => key);
+
+const grantText = ({ metadata }: ResourceQuota): string | undefined =>
+  metadata.annotations?.[ANNOTATION.grant];
+
+const isSame = (one: unknown, other: unknown): boolean => isDeepStrictEqual(one, other);

@@ -1,11 +1,18 @@
 import { expect, test } from '@jest/globals';
-import { LABEL, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../../functions/domain/names.ts';
+import {
+  ANNOTATION,
+  LABEL,
+  SERVICE_ACCOUNT,
+  UNREADABLE_TOKEN,
+  userOf,
+  WEBHOOK,
+} from '../../../functions/domain/names.ts';
 import type { Webhook } from './request.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { aModel, aPod, usedOf, withTenant, type Model } from './model.ts';
 
 const QUOTA = { namespace: 'tenant', name: 'quota' };
-const ANNOTATE = { merge: { metadata: { annotations: { a: 'b' } } } };
+const RELABEL = { merge: { metadata: { labels: { [LABEL.raised]: 'true' } } } };
 
 /** The namespace is locked, and every cache knows. */
 async function locked(admission: Webhook): Promise<Model> {
@@ -18,11 +25,13 @@ async function locked(admission: Webhook): Promise<Model> {
 
 test('whom the conditions let pass is not asked about: an unreachable guard is nothing to him', async () => {
   const { server } = await locked(() => Promise.reject(new Error('connection refused')));
-  await server.as(userOf(SERVICE_ACCOUNT.lower)).patch(RESOURCE_QUOTAS, QUOTA, ANNOTATE);
-  await expect(server.as('tenant').patch(RESOURCE_QUOTAS, QUOTA, ANNOTATE)).rejects.toMatchObject({
+  await expect(server.as('tenant').patch(RESOURCE_QUOTAS, QUOTA, RELABEL)).rejects.toMatchObject({
     code: 500,
     reason: 'InternalError',
   });
+  await server.as(userOf(SERVICE_ACCOUNT.lower)).patch(RESOURCE_QUOTAS, QUOTA, RELABEL);
+  const edit = { merge: { spec: { hard: { pods: '9' } } } };
+  await server.as('tenant').patch(RESOURCE_QUOTAS, QUOTA, edit);
 });
 
 test('a refusal is the guard’s own: code, reason and causes; nothing is charged', async () => {
@@ -36,13 +45,16 @@ test('a refusal is the guard’s own: code, reason and causes; nothing is charge
   expect(usedOf(model)).toEqual({ pods: '0' });
 });
 
-test('who may break the glass is not asked about our keys', async () => {
+test('who breaks the glass is not asked about our keys, who only may is', async () => {
   const refuse: Webhook = ({ uid }) => Promise.resolve({ uid, allowed: false });
   const model = await withTenant(aModel({ admission: refuse, mayOverride: (user) => user === 'repairer' }));
-  const merge = { metadata: { labels: { [LABEL.locked]: null } } };
-  const put = { metadata: { labels: { [LABEL.locked]: 'true' } } };
+  const labels = { [LABEL.locked]: 'true' };
+  const glass = { annotations: { [ANNOTATION.breakGlass]: UNREADABLE_TOKEN } };
   const at = { name: 'tenant' };
-  await expect(model.admin.patch(NAMESPACES, at, { merge: put })).rejects.toMatchObject({ code: 400 });
-  await model.server.as('repairer').patch(NAMESPACES, at, { merge: put });
-  await model.server.as('repairer').patch(NAMESPACES, at, { merge });
+  const byGlass = { merge: { metadata: { labels, ...glass } } };
+  await expect(model.admin.patch(NAMESPACES, at, byGlass)).rejects.toMatchObject({ code: 400 });
+  const repairer = model.server.as('repairer');
+  const without = { merge: { metadata: { labels } } };
+  await expect(repairer.patch(NAMESPACES, at, without)).rejects.toMatchObject({ code: 400 });
+  await repairer.patch(NAMESPACES, at, byGlass);
 });

@@ -3,12 +3,18 @@ import {
   ANNOTATION,
   isReserved,
   KUBEVIRT,
-  LABEL,
+  OUR_KEYS,
   OUR_USERS,
   WHOSE_POD,
 } from '../../../functions/domain/names.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
 import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
+import {
+  changedKeys,
+  changedNamespaceKeys,
+  setsBreakGlass,
+} from '../../../webhook/admission/changed-keys.ts';
+import { breakGlassToken } from '../../../webhook/admission/words.ts';
 
 export interface MatchCondition {
   /** The very text of the manifest (white space is nothing): another text, and the model does not start. */
@@ -35,11 +41,19 @@ const changesWhose = ({ object, oldObject }: AdmissionRequest): boolean =>
   (object?.metadata.labels?.[KUBEVIRT.launcherLabel] !== undefined &&
     !isDeepStrictEqual(object.metadata.ownerReferences, oldObject?.metadata.ownerReferences));
 
-const KEYS = [
-  ['annotations', ANNOTATION.lock],
-  ['annotations', ANNOTATION.lastAttempt],
-  ['labels', LABEL.locked],
-] as const;
+const isQuotaUpdate = ({ resource, operation }: AdmissionRequest): boolean =>
+  resource.resource === 'resourcequotas' && operation === 'UPDATE';
+
+const CHANGES = `object.metadata[?key[0]][?key[1]]
+  != (oldObject == null ? optional.none() : oldObject.metadata[?key[0]][?key[1]])`;
+const GLASS = "object.metadata[?'annotations'][?'mtq.kubevirt.io/break-glass']";
+const GLASS_IS_SET = `${GLASS}.hasValue()
+  && ${GLASS} != (oldObject == null ? optional.none() : oldObject.metadata[?'annotations'][?'mtq.kubevirt.io/break-glass'])`;
+
+const breaksGlass = (request: AdmissionRequest): boolean =>
+  setsBreakGlass(request) &&
+  request.object?.metadata.annotations?.[ANNOTATION.breakGlass] ===
+    breakGlassToken(request.oldObject?.metadata.annotations);
 
 /** What the CEL of config/webhook says, in TypeScript, by the conditions' names. */
 export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
@@ -72,31 +86,33 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
       );
     },
   },
+  'quota-keys-change': {
+    expression: `!(request.resource.resource == 'resourcequotas' && request.operation == 'UPDATE')
+      || [['annotations', 'mtq.kubevirt.io/grant'], ['annotations', 'mtq.kubevirt.io/migrations'],
+      ['annotations', 'mtq.kubevirt.io/last-release'], ['labels', 'mtq.kubevirt.io/raised']].exists(key, ${CHANGES})`,
+    holds: (request) => !isQuotaUpdate(request) || changedKeys(request, OUR_KEYS.quota).length > 0,
+  },
   'not-our-quota-update': {
     expression: `!(request.resource.resource == 'resourcequotas' && request.operation == 'UPDATE'
       && ${OUR_USERS_IN_CEL})`,
-    holds: (request) => {
-      const { resource, operation } = request;
-      return !(resource.resource === 'resourcequotas' && operation === 'UPDATE' && isOurs(request));
-    },
+    holds: (request) => !(isQuotaUpdate(request) && isOurs(request)),
   },
   'our-keys-change': {
-    expression: `[['annotations', 'mtq.kubevirt.io/lock'],
-      ['annotations', 'mtq.kubevirt.io/last-attempt'],
-      ['labels', 'mtq.kubevirt.io/locked']].exists(key,
-      object.metadata[?key[0]][?key[1]]
-      != (oldObject == null ? optional.none() : oldObject.metadata[?key[0]][?key[1]]))`,
-    holds: ({ object, oldObject }) =>
-      KEYS.some(([map, key]) => object?.metadata[map]?.[key] !== oldObject?.metadata[map]?.[key]),
+    expression: `[['annotations', 'mtq.kubevirt.io/lock'], ['annotations', 'mtq.kubevirt.io/token'],
+      ['annotations', 'mtq.kubevirt.io/migrations'], ['annotations', 'mtq.kubevirt.io/last-attempt'],
+      ['labels', 'mtq.kubevirt.io/locked']].exists(key, ${CHANGES}) || (${GLASS_IS_SET})`,
+    holds: (request) => changedNamespaceKeys(request).length > 0,
   },
   'not-ours': {
     expression: `!(${OUR_USERS_IN_CEL})`,
     holds: (request) => !isOurs(request),
   },
   'no-break-glass': {
-    expression: `!authorizer.group('mtq.kubevirt.io').resource('locks').name(object.metadata.name)
-      .check('override').allowed()`,
-    holds: ({ userInfo }, mayOverride) => !mayOverride(userInfo.username),
+    expression: `!(${GLASS_IS_SET}
+      && ${GLASS} == optional.of((oldObject == null ? optional.none()
+      : oldObject.metadata[?'annotations'][?'mtq.kubevirt.io/token']).orValue('unreadable'))
+      && authorizer.group('mtq.kubevirt.io').resource('locks').name(object.metadata.name).check('override').allowed())`,
+    holds: (request, mayOverride) => !(breaksGlass(request) && mayOverride(request.userInfo.username)),
   },
 };
 

@@ -10,9 +10,11 @@ import {
   WEBHOOK,
   WHOSE_POD,
 } from '../../../functions/domain/names.ts';
+import type { Namespace } from '../../../functions/domain/objects.ts';
 import { about, aRequest, by, fromTo } from '../../support/builders/admission.ts';
 import { aLauncher, podSpec } from '../../support/builders/kubevirt.ts';
 import { aNamespace } from '../../support/builders/namespace.ts';
+import { aQuota } from '../../support/builders/quota.ts';
 import { annotated, labelled, named, ownedBy, unlabelled } from '../../support/builders/object.ts';
 import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
 import { guardWebhooks } from './webhook-configuration.ts';
@@ -51,6 +53,10 @@ const [locked, keys] = guardWebhooks();
 const passes = (webhook: typeof locked, request: AdmissionRequest, mayOverride = false): boolean =>
   webhook?.conditions.every(({ holds }) => holds(request, () => mayOverride)) === true;
 
+const RAISED = labelled(LABEL.raised)(aQuota());
+/** An update that takes our label off. */
+const RELABELLED = { ...about('resourcequotas'), ...fromTo(RAISED, aQuota()) };
+
 describe('the conditions, as the CEL says them', () => {
   test.each(['default', 'mtq-system', 'kubevirt', 'kube-system', 'openshift-x', 'knative-serving'])(
     'nothing is asked about %s',
@@ -64,10 +70,19 @@ describe('the conditions, as the CEL says them', () => {
   });
 
   test.each(OUR_USERS)('%s updates quotas unasked, and creates none', (user) => {
-    const resource = { group: '', version: 'v1', resource: 'resourcequotas' };
-    expect(passes(locked, aRequest({ resource, operation: 'UPDATE', ...by(user) }))).toBe(false);
-    expect(passes(locked, aRequest({ resource, operation: 'CREATE', ...by(user) }))).toBe(true);
-    expect(passes(locked, aRequest({ resource, operation: 'UPDATE' }))).toBe(true);
+    expect(passes(locked, aRequest({ ...RELABELLED, ...by(user) }))).toBe(false);
+    expect(passes(locked, aRequest({ ...about('resourcequotas'), ...by(user) }))).toBe(true);
+  });
+
+  test('a quota is asked about when a key of ours changes, and not when its spec does', () => {
+    expect(passes(locked, aRequest(RELABELLED))).toBe(true);
+    expect(passes(locked, aRequest({ ...about('resourcequotas/status'), ...fromTo(aQuota(), RAISED) }))).toBe(
+      true,
+    );
+    const spec = { spec: { hard: { pods: '99' } } };
+    const edit = fromTo(RAISED, { ...RAISED, ...spec });
+    expect(passes(locked, aRequest({ ...about('resourcequotas'), ...edit }))).toBe(false);
+    expect(passes(locked, aRequest(about('resourcequotas')))).toBe(true);
   });
 
   test('a pod is asked about when it gets a deadline, by which its scope changes, and not when it changes otherwise', () => {
@@ -103,7 +118,9 @@ describe('the conditions, as the CEL says them', () => {
 
   test.each([
     ['an annotation of ours', annotated(ANNOTATION.lock, 'x')],
-    ['the other one', annotated(ANNOTATION.lastAttempt, 'x')],
+    ['the last attempt', annotated(ANNOTATION.lastAttempt, 'x')],
+    ['the token', annotated(ANNOTATION.token, 'x')],
+    ['the migrations', annotated(ANNOTATION.migrations, 'x')],
     ['the label', labelled(LABEL.locked)],
   ])('%s put on, changed or taken off is asked about', (_what, change) => {
     const [without, withIt] = [aNamespace(), change(aNamespace())];
@@ -115,6 +132,28 @@ describe('the conditions, as the CEL says them', () => {
     expect(passes(keys, aRequest({ ...fromTo(without, withIt), ...by(userOf(SERVICE_ACCOUNT.lock)) }))).toBe(
       false,
     );
-    expect(passes(keys, aRequest(fromTo(without, withIt)), true)).toBe(false);
+    // The right alone breaks no glass.
+    expect(passes(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
+  });
+
+  const held = annotated(ANNOTATION.token, 'token-1')(annotated(ANNOTATION.lock, '{}')(aNamespace()));
+  const broken = (word: string): Namespace => annotated(ANNOTATION.breakGlass, word)(aNamespace());
+
+  test.each<[string, [Namespace, Namespace], boolean]>([
+    ['the token, newly set', [held, broken('token-1')], false],
+    ['another token', [held, broken('token-2')], true],
+    ['no word', [held, aNamespace()], true],
+    ['the token, set before', [annotated(ANNOTATION.breakGlass, 'token-1')(held), broken('token-1')], true],
+    ['a lock without a token', [annotated(ANNOTATION.lock, '{')(aNamespace()), broken('unreadable')], false],
+    ['any word without a token', [annotated(ANNOTATION.lock, '{')(aNamespace()), broken('')], true],
+  ])('break-glass: %s', (_what, change, isAsked) => {
+    expect(passes(keys, aRequest(fromTo(...change)), true)).toBe(isAsked);
+    expect(passes(keys, aRequest(fromTo(...change)))).toBe(true);
+  });
+
+  test('break-glass is set by nobody else, and removed by anybody', () => {
+    const [without, withIt] = [aNamespace(), broken('token-1')];
+    expect(passes(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
+    expect(passes(keys, aRequest(fromTo(withIt, without)))).toBe(false);
   });
 });

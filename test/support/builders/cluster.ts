@@ -98,6 +98,14 @@ export class WatchedCluster {
     this.#append({ version: this.#version, plural, before, after });
   }
 
+  /** Those of a kind that are there. */
+  all<T extends KubernetesObject>({ plural }: ResourceType<T>): T[] {
+    const own = [...this.#objects].filter(
+      ([key]) => key.startsWith(`${plural}/`) || key.startsWith(`${plural} `),
+    );
+    return own.map(([, object]) => object as T);
+  }
+
   remove({ plural }: ResourceType, object: KubernetesObject): void {
     const key = keyOf(plural, object);
     const before = this.#objects.get(key);

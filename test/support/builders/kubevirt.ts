@@ -8,7 +8,7 @@ import type {
   ResourceList,
   VirtualMachineInstance,
 } from '../../../functions/domain/objects.ts';
-import { annotated, build, labelled, metadata, type Change } from './object.ts';
+import { annotated, build, labelled, metadata, type Change, seconds } from './object.ts';
 
 const REJECTED: Condition = {
   type: KUBEVIRT.rejectedByQuota,
@@ -41,6 +41,12 @@ export const inPhase =
 export const withCondition =
   (...conditions: Condition[]): Change<Migration> =>
   (migration) => ({ ...migration, status: { ...migration.status, conditions } });
+
+/** Refused by a quota so many seconds after NOW (before it, if negative). */
+export const refusedAt =
+  (after: number): Change<Migration> =>
+  (migration) =>
+    withCondition({ ...REJECTED, lastProbeTime: seconds(after) })(migration);
 
 export const withPriority =
   (priority: string): Change<Migration> =>

@@ -1,5 +1,5 @@
 import type { Attempt } from '../../../functions/domain/verdict/attempt.ts';
-import type { Lock } from '../../../functions/domain/lock.ts';
+import { podIdentities, type Lock } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { annotated, build, labelled, metadata, seconds, type Change, type MetaChange } from './object.ts';
@@ -11,11 +11,16 @@ export function aNamespace(...changes: Change<Namespace>[]): Namespace {
   return build({ apiVersion: 'v1', kind: 'Namespace', metadata: { ...own, labels } }, changes);
 }
 
-/** Held by this lock: annotation and label. */
+/** Held by this lock: annotations and label. */
 export const lockedBy =
   (lock: Lock): MetaChange =>
   (object) =>
-    labelled(LABEL.locked)(annotated(ANNOTATION.lock, JSON.stringify(lock))(object));
+    [
+      labelled(LABEL.locked),
+      annotated(ANNOTATION.lock, JSON.stringify(lock)),
+      annotated(ANNOTATION.token, lock.token),
+      annotated(ANNOTATION.migrations, podIdentities(lock.migrations)),
+    ].reduce((before, change) => change(before), object);
 
 /** The label of a lock, and an annotation that is none. */
 export const lockedUnreadably =
@@ -35,6 +40,8 @@ export function aLock(different: Partial<Lock> = {}): Lock {
     expiresAt: seconds(25),
     migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
     quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+    vmmrqs: ['vmmrq'],
+    of: 'something',
     ...different,
   };
 }
@@ -51,6 +58,7 @@ export function anAttempt(different: Partial<Attempt> = {}): Attempt {
     lockedMs: 4_000,
     since: seconds(-10),
     reason: 'RaisedButNotAdmitted',
+    outcome: 'failed',
     of: 'something',
     ...different,
   };

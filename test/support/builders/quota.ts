@@ -1,12 +1,8 @@
-import { raisedQuota, type Grant } from '../../../functions/domain/quota/grant.ts';
-import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
-import type {
-  ManagedFieldsEntry,
-  ResourceList,
-  ResourceQuota,
-  Vmmrq,
-} from '../../../functions/domain/objects.ts';
-import { restoredQuota } from '../../../functions/domain/quota/restore.ts';
+import type { Grant } from '../../../functions/domain/quota/grant.ts';
+import { loweredQuota } from '../../../functions/domain/quota/lower.ts';
+import { raisedQuota } from '../../../functions/domain/quota/raise.ts';
+import { ANNOTATION, LABEL, type LockOutcome } from '../../../functions/domain/names.ts';
+import type { ResourceList, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { aLock } from './namespace.ts';
 import {
   annotated,
@@ -77,35 +73,24 @@ export const scoped =
   (spec: Pick<ResourceQuota['spec'], 'scopes' | 'scopeSelector'>): Change<ResourceQuota> =>
   (quota) => ({ ...quota, spec: { ...quota.spec, ...spec } });
 
-/** Write ① as `raise` makes it, for token-1 unless told otherwise; not enforced yet. */
+/** As `raise` writes it, for token-1 unless told otherwise: status.hard raised, grant and label beside it. */
 export const raisedBy =
   (vmmrq: Vmmrq, token = 'token-1'): Change<ResourceQuota> =>
   (quota) => {
-    const raised = raisedQuota(quota, {
-      token,
-      migrations: aLock().migrations,
-      vmmrqs: [vmmrq],
-      now: NOW - 4_000,
-    });
+    const lock = aLock({ token, quotas: [{ name: quota.metadata.name, uid: quota.metadata.uid }] });
+    const raised = raisedQuota(quota, { lock, vmmrqs: [vmmrq], now: NOW - 4_000 });
     if (raised === undefined) throw new Error('this VMMRQ gives nothing that this quota has');
     return raised;
   };
 
-/** Write ② as `lower` makes it; not enforced yet. */
-export const putBack =
-  (grant: Grant): Change<ResourceQuota> =>
-  (quota) =>
-    restoredQuota(quota, grant).quota;
+/** As a quota controller leaves it when it recounts: status.hard is spec.hard, whatever label and grant say. */
+export const recounted = (): Change<ResourceQuota> => (quota) => enforced(quota.spec.hard ?? {})(quota);
 
-/** An entry of metadata.managedFields by which somebody owns these keys of spec.hard. */
-export const ownerOf =
-  (...keys: readonly string[]) =>
-  (owner: ManagedFieldsEntry): ManagedFieldsEntry => ({
-    apiVersion: 'v1',
-    fieldsType: 'FieldsV1',
-    fieldsV1: { 'f:spec': { 'f:hard': Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) } },
-    ...owner,
-  });
+/** As `lower` writes it. */
+export const loweredBy =
+  (token = 'token-1', outcome: LockOutcome = 'admitted'): Change<ResourceQuota> =>
+  (quota) =>
+    loweredQuota(quota, { token, outcome });
 
 /** The record of a raise by 1200m CPU, and its label. */
 export const holding =
@@ -119,19 +104,23 @@ export const holdingUnreadably =
   (object) =>
     labelled(LABEL.raised)(annotated(ANNOTATION.grant, text)(object));
 
-/** Let go of by the lock of this token: the fence. */
-export const releasedBy = (token: string): MetaChange => annotated(ANNOTATION.lastRelease, token);
+/** Released by the lock of this token: the fence. */
+export const releasedBy = (token: string, outcome: LockOutcome = 'admitted'): MetaChange =>
+  annotated(ANNOTATION.lastRelease, `${token} ${outcome}`);
 
-/** By token-1, four seconds ago: 1405m to 2605m CPU. */
+/** By token-1, four seconds ago: 1405m to 2605m CPU, for one launcher (1005m) more than is used. */
 export function aGrant(different: Partial<Grant> = {}): Grant {
   return {
     v: 1,
     token: 'token-1',
     raisedAt: seconds(-4),
-    original: { 'requests.cpu': '1405m' },
+    expiresAt: seconds(25),
     raised: { 'requests.cpu': '2605m' },
+    target: { 'requests.cpu': '2010m' },
+    raises: 1,
+    quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+    migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
     vmmrqs: [{ name: 'vmmrq', uid: 'uid-of-vmmrq' }],
-    managers: {},
     ...different,
   };
 }

@@ -16,6 +16,8 @@ export const LOCK: Lock = {
   expiresAt: '2026-11-21T12:00:30.000Z',
   migrations: [{ name: 'mig0', uid: OF_LOCK, vmi: OF_VMI }],
   quotas: [],
+  vmmrqs: [],
+  of: '',
 };
 
 /** What a live read of the tenant's namespace may find; `fails`: there is no answer. */
@@ -66,11 +68,21 @@ const anObject = fc
     labels: fc.oneof(
       fc.constantFrom(OF_TARGET, { ...OF_TARGET, [KUBEVIRT.createdBy]: 'another-uid' }),
       aMap(
-        [KUBEVIRT.migrationJobUID, KUBEVIRT.createdBy, LABEL.locked, 'app'],
+        [KUBEVIRT.migrationJobUID, KUBEVIRT.createdBy, LABEL.locked, LABEL.raised, 'app'],
         [OF_LOCK, OF_LOCK, OF_VMI, 'true', 'another-uid', OF_LOCK.toUpperCase()],
       ),
     ),
-    annotations: aMap([ANNOTATION.lock, ANNOTATION.lastAttempt, 'note'], [JSON.stringify(LOCK), '{}']),
+    annotations: aMap(
+      [
+        ANNOTATION.lock,
+        ANNOTATION.token,
+        ANNOTATION.breakGlass,
+        ANNOTATION.grant,
+        ANNOTATION.lastAttempt,
+        'note',
+      ],
+      [JSON.stringify(LOCK), '{}'],
+    ),
   })
   .map((metadata) => ({ metadata: { name: 'x', ...metadata }, spec: {} }));
 

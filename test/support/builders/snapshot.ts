@@ -1,6 +1,7 @@
 import type { AmountList, RaisePolicy, Vmmrq } from '../../../functions/domain/objects.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
-import type { NamespaceSnapshot, ParallelUse, Rules } from '../../../functions/domain/snapshot.ts';
+import type { NamespaceSnapshot, Rules } from '../../../functions/domain/snapshot.ts';
+import type { View } from '../../../functions/domain/view.ts';
 import { aLauncher, aMigration, aVmi } from './kubevirt.ts';
 import { aNamespace } from './namespace.ts';
 import { build, metadata, NOW, type Change } from './object.ts';
@@ -37,14 +38,12 @@ export const sharing =
 
 export const RULES: Rules = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
 
-/** KubeVirt at its defaults, with nothing to do. */
-export const aParallelUse = (different: Partial<ParallelUse> = {}): ParallelUse => ({
-  running: 0,
-  perCluster: 5,
-  outbound: new Map(),
-  perNode: 2,
-  locks: [],
-  isContended: false,
+/** What the guard says of a cluster with KubeVirt at its defaults, and nothing to do. */
+export const aView = (different: Partial<View> = {}): View => ({
+  left: { cluster: 5, node: 2, nodes: {} },
+  limits: { cluster: 5, node: 2 },
+  others: false,
+  kubevirt: { overheadRatio: '1', autoLimits: true },
   ...different,
 });
 
@@ -63,7 +62,7 @@ export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): Namespace
     claims: [],
     overheadRatio: parseQuantity('1'),
     autoLimits: true,
-    parallel: aParallelUse(),
+    view: aView(),
     ...different,
   };
 }

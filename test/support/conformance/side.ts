@@ -39,6 +39,8 @@ export const judge = (request: AdmissionRequest, namespace: Namespace | undefine
   review({
     request,
     namespace,
+    now: Date.now(),
+    incumbent: undefined,
     kubevirtNamespace: 'kubevirt',
     kubevirtController: 'kubevirt-controller',
   });

@@ -1,6 +1,9 @@
 import { assess } from '../../../functions/domain/verdict/assessment.ts';
 import type { QuotaToRaise } from '../../../functions/domain/lock.ts';
-import { grantOf, raisedQuota } from '../../../functions/domain/quota/grant.ts';
+import { grantOf } from '../../../functions/domain/quota/grant.ts';
+import { raisedQuota } from '../../../functions/domain/quota/raise.ts';
+import { hasAutoLimits } from '../../../functions/domain/sizing/auto-limits.ts';
+import type { View } from '../../../functions/domain/view.ts';
 import type { LimitRange, Pod, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { podUsage } from '../../../functions/domain/sizing/pod-usage.ts';
 import type { Verdict } from '../../../functions/domain/verdict/verdict.ts';
@@ -8,6 +11,7 @@ import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/c
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import {
   EVENTS,
+  KUBEVIRTS,
   LIMIT_RANGES,
   NAMESPACES,
   PODS,
@@ -170,7 +174,12 @@ export class FuzzNamespace {
   async judge(): Promise<void> {
     const kubevirtNamespace = isOldKubeVirt(this.of) ? OLD_KUBEVIRT.namespace : 'kubevirt';
     const rules = { kubevirtNamespace, lockSeconds: 30 };
-    const snapshot = await readSnapshot(this.#clusters.admin, { name: this.name, rules });
+    const view = await this.#view(kubevirtNamespace);
+    const snapshot = await readSnapshot(this.#clusters.admin, {
+      name: this.name,
+      rules,
+      view: () => Promise.resolve(view),
+    });
     if (snapshot === undefined) throw new Error(`${this.name} is gone`);
     const { verdicts, quotas } = assess(snapshot, rules);
     this.verdict = verdicts[0];
@@ -188,21 +197,32 @@ export class FuzzNamespace {
     const ours = this.verdict?.verdict === 'FitsWithRaise';
     const [{ metadata: of }, { metadata: vmi }] = [this.#known(this.#migration), this.#known(this.#vmi)];
     const migrations = [{ name: 'mig0', uid: of.uid, vmi: vmi.uid }];
-    const order = { token: 'fuzz', migrations, vmmrqs, now: NOW };
+    const order = { token: 'fuzz', expiresAt: new Date(NOW).toISOString(), migrations };
     for (const quota of quotas) {
       if (ours && !this.#toRaise.some(({ uid }) => uid === quota.metadata.uid)) continue;
-      const raised = raisedQuota(quota, ours ? { ...order, quotas: this.#toRaise } : order);
+      const lock = { ...order, quotas: ours ? [...this.#toRaise] : [] };
+      const raised = raisedQuota(quota, { lock, vmmrqs, now: NOW });
       if (raised !== undefined) await this.#enforce(raised);
     }
   }
 
   async #enforce(raised: ResourceQuota): Promise<void> {
     const { admin } = this.#clusters;
-    const { object } = await admin.replace(RESOURCE_QUOTAS, raised);
-    const status = { ...object.status, hard: object.spec.hard ?? {} };
-    await admin.replace(RESOURCE_QUOTAS, { ...object, status }, { subresource: 'status' });
+    const { object } = await admin.replace(RESOURCE_QUOTAS, raised, { subresource: 'status' });
     const state = grantOf(object);
     if (state.kind !== 'held') throw new Error(`${this.name}: raised without its record`);
+  }
+
+  /** As the guard would say it, with nothing else to do. */
+  async #view(namespace: string): Promise<View> {
+    const [kubevirt] = (await this.#clusters.admin.list(KUBEVIRTS, { namespace })).items;
+    const ratio = kubevirt?.spec?.configuration?.additionalGuestMemoryOverheadRatio;
+    return {
+      left: { cluster: 5, node: 2, nodes: {} },
+      limits: { cluster: 5, node: 2 },
+      others: false,
+      kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(kubevirt) },
+    };
   }
 
   #known<T>(value: T | undefined): T {

@@ -34,6 +34,7 @@ const unlock = patch(NAMESPACES, '', {
   merge: { metadata: { labels: { [LABEL.locked]: null }, annotations: { [ANNOTATION.lock]: null } } },
 });
 
+const raised = { metadata: { labels: { [LABEL.raised]: 'true' } } };
 const [MIGRATION] = LOCK.migrations;
 const labels = { [KUBEVIRT.migrationJobUID]: MIGRATION?.uid, [KUBEVIRT.createdBy]: MIGRATION?.vmi };
 const ofTheLock = { metadata: { labels } };
@@ -64,22 +65,25 @@ export const webhooks = histories('webhooks', {
     create(PODS, pod('target', {}, ofTheLock), { by: 'kubevirt' }),
   ],
   'it is asked before a name is found to be taken': [createPod('pod'), lock, createPod('pod')],
-  'about quotas it is asked, but for our own updates and every status': [
+  'about quotas it is asked where one is made or our keys change, but for our own updates': [
     QUOTA,
     lock,
     createQuota('other', { pods: '1' }),
     patch(RESOURCE_QUOTAS, 'quota', { merge: { spec: { hard: { pods: '9' } } } }),
-    patch(RESOURCE_QUOTAS, 'quota', { by: 'lock', merge: { spec: { hard: { pods: '8' } } } }),
+    patch(RESOURCE_QUOTAS, 'quota', { merge: raised }),
+    patch(RESOURCE_QUOTAS, 'quota', { subresource: 'status', merge: raised }),
+    patch(RESOURCE_QUOTAS, 'quota', { by: 'lock', merge: raised }),
+    patch(RESOURCE_QUOTAS, 'quota', { merge: { metadata: { labels: { [LABEL.raised]: null } } } }),
     patch(RESOURCE_QUOTAS, 'quota', { subresource: 'status', merge: { status: { hard: { pods: '8' } } } }),
     remove(RESOURCE_QUOTAS, 'quota'),
   ],
-  'our own create is refused, with the token: the proof': [
+  'our own create is refused, with the live lock: the proof': [
     lock,
     create(RESOURCE_QUOTAS, { metadata: { name: PROOF_QUOTA }, spec: {} }, { by: 'lock', dryRun: true }),
     unlock,
     create(RESOURCE_QUOTAS, { metadata: { name: PROOF_QUOTA }, spec: {} }, { by: 'lock', dryRun: true }),
   ],
-  'it is asked about a PUT that changes nothing, and not about one that lost': [
+  'it is not asked about a PUT that changes nothing, nor about one that lost': [
     QUOTA,
     readQuota('quota', 'read'),
     lock,
@@ -119,17 +123,5 @@ export const webhooks = histories('webhooks', {
   'a label that is not ours to read makes nobody ask': [
     patch(NAMESPACES, '', { by: 'lock', merge: { metadata: { labels: { [LABEL.locked]: 'yes' } } } }),
     createPod('pod'),
-  ],
-  'what is deleted while its finalizer holds it is asked about each time': [
-    create(RESOURCE_QUOTAS, {
-      metadata: { name: 'quota', finalizers: ['example.com/keep'] },
-      spec: { hard: { pods: '1' } },
-    }),
-    lock,
-    remove(RESOURCE_QUOTAS, 'quota'),
-    unlock,
-    remove(RESOURCE_QUOTAS, 'quota'),
-    lock,
-    remove(RESOURCE_QUOTAS, 'quota'),
   ],
 });

@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import { isExpired, LOCK_VERSION, parseJson, type Lock } from './lock.ts';
+import { ANNOTATION } from './names.ts';
+import type { Namespace } from './objects.ts';
+
+const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
+
+/** What the guard's refusal of a proof says of the lock that it read live, as JSON in a cause of reason WEBHOOK.locked. */
+export const proofSchema = z.object({
+  /** Left out where the lock proves nothing: it is past its time, was ended, or is of another version. */
+  token: z.string().min(1).optional(),
+  expiresAt: z.iso.datetime({ offset: true }),
+  migrations: z.array(
+    reference.extend({
+      vmi: z.string().min(1),
+      lacks: z.literal('attachment').optional(),
+      receives: z.literal(true).optional(),
+    }),
+  ),
+  /** What the migrations will be charged in each, by canonical key. */
+  quotas: z.array(reference.extend({ need: z.record(z.string(), z.string()).optional() })),
+  /** The namespace asks us to stay away. */
+  skip: z.literal(true).optional(),
+  /** The incumbent is installed: what it was found by. */
+  incumbent: z.string().min(1).optional(),
+});
+export type ProvenLock = z.infer<typeof proofSchema>;
+
+export interface ProofInput {
+  readonly lock: Lock;
+  /** Read live, as the lock was. */
+  readonly namespace: Namespace;
+  /** The API server's clock at that read, milliseconds. */
+  readonly now: number;
+  readonly incumbent: string | undefined;
+}
+
+/** What the guard says of this lock. */
+export function proofOf({ lock, namespace, now, incumbent }: ProofInput): ProvenLock {
+  // Without a time (0, NaN) nothing proves anything.
+  const proves = now > 0 && lock.v === LOCK_VERSION && !isExpired(lock, now);
+  return {
+    ...(proves ? { token: lock.token } : {}),
+    expiresAt: lock.expiresAt,
+    migrations: lock.migrations.map(({ name, uid, vmi, lacks, receives }) => ({
+      ...{ name, uid, vmi },
+      ...(receives === undefined ? {} : { receives }),
+      ...(lacks === undefined ? {} : { lacks }),
+    })),
+    quotas: lock.quotas.map(({ name, uid, need }) => ({
+      ...{ name, uid },
+      ...(need === undefined ? {} : { need }),
+    })),
+    ...(namespace.metadata.annotations?.[ANNOTATION.skip] === 'true' ? { skip: true as const } : {}),
+    ...(incumbent === undefined ? {} : { incumbent }),
+  };
+}
+
+/** The lock in a refusal's text; undefined: the text is none of the guard's. */
+export function proofIn(text: string): ProvenLock | undefined {
+  const parsed = proofSchema.safeParse(parseJson(text));
+  return parsed.success ? parsed.data : undefined;
+}

@@ -1,0 +1,102 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { aHardList, aVmmrqList } from '../../../test/support/builders/arbitraries.ts';
+import { annotated, labelled } from '../../../test/support/builders/object.ts';
+import {
+  aGrant,
+  aQuota,
+  hard,
+  holding,
+  holdingUnreadably,
+  raisedBy,
+  specHard,
+  used,
+} from '../../../test/support/builders/quota.ts';
+import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
+import { grantOf } from './grant.ts';
+import { isReleasedBy, loweredQuota, releaseOf } from './lower.ts';
+import { ANNOTATION } from '../names.ts';
+import type { ResourceQuota } from '../objects.ts';
+
+const RELEASE = { token: 'token-1', outcome: 'admitted' } as const;
+const lowered = (quota: ResourceQuota): ResourceQuota => loweredQuota(quota, RELEASE);
+const RAISED = raisedBy(aVmmrq())(aQuota(annotated('team', 'blue'), labelled('env', 'test')));
+
+describe('loweredQuota', () => {
+  test('is one write: status.hard as spec.hard says, the record gone, the fence set', () => {
+    const back = lowered(RAISED);
+    expect(back.status).toEqual({ hard: RAISED.spec.hard, used: RAISED.status?.used });
+    expect(back.metadata.labels).toEqual({ env: 'test' });
+    expect(back.metadata.annotations).toEqual({
+      team: 'blue',
+      [ANNOTATION.lastRelease]: 'token-1 admitted',
+    });
+    expect(grantOf(back)).toEqual({ kind: 'none' });
+    expect(isReleasedBy(back, 'token-1')).toBe(true);
+    expect(isReleasedBy(back, 'token-10')).toBe(false);
+  });
+
+  test('whatever its owners write meanwhile stands (I4), and what is used is sent as it was read', () => {
+    fc.assert(
+      fc.property(aHardList, (list) => {
+        const edited = specHard(list)(used({ pods: '3' })(RAISED));
+        const back = lowered(edited);
+        expect(back.spec).toEqual(edited.spec);
+        expect(back.status?.used).toEqual(edited.status?.used);
+        for (const [key, text] of Object.entries(back.status?.hard ?? {})) expect(text).toBe(list[key]);
+      }),
+    );
+  });
+
+  test('raise and lower give status.hard back byte for byte, for any quota and any VMMRQs', () => {
+    fc.assert(
+      fc.property(aHardList, aVmmrqList, (list, gives) => {
+        const quota = aQuota(hard(list));
+        let raised: ResourceQuota;
+        try {
+          raised = raisedBy(aVmmrq(giving(gives)))(quota);
+        } catch {
+          return;
+        }
+        expect(lowered(raised).status).toEqual(quota.status);
+        expect(lowered(raised).spec).toEqual(quota.spec);
+      }),
+    );
+  });
+
+  test('a key that was only just added has no `used` yet: it is left to the quota controller', () => {
+    const added = specHard({ ...RAISED.spec.hard, services: '5' })(RAISED);
+    expect(lowered(added).status?.hard).toEqual(RAISED.spec.hard);
+  });
+
+  test('a record that cannot be read: status.hard as spec.hard says, all the same', () => {
+    const unreadable = hard({ pods: '5' })(aQuota(holdingUnreadably()));
+    expect(
+      lowered({ ...unreadable, status: { ...unreadable.status, hard: { pods: '9' } } }).status?.hard,
+    ).toEqual({
+      pods: '5',
+    });
+  });
+
+  test('without a grant only the fence is set, whatever is enforced', () => {
+    const lagging = specHard({ pods: '1' })(aQuota());
+    expect(lowered(lagging)).toEqual(annotated(ANNOTATION.lastRelease, 'token-1 admitted')(lagging));
+  });
+
+  test('a record in any order, or of another version, is read and goes', () => {
+    const turned = JSON.stringify(Object.fromEntries(Object.entries(aGrant({ v: 9 })).toReversed()));
+    const quota = annotated(ANNOTATION.grant, turned)(aQuota(holding(aGrant())));
+    expect(grantOf(quota)).toMatchObject({ kind: 'held', grant: { token: 'token-1' } });
+    expect(grantOf(lowered(quota))).toEqual({ kind: 'none' });
+  });
+});
+
+test.each([
+  ['token-1 failed', { token: 'token-1', outcome: 'failed' }],
+  ['token-1 charged', { token: 'token-1', outcome: 'charged' }],
+  ['token-1', { token: 'token-1', outcome: 'failed' }],
+  ['token-1 something', { token: 'token-1', outcome: 'failed' }],
+  ['', undefined],
+])('releaseOf %j', (text, want) => {
+  expect(releaseOf(aQuota(annotated(ANNOTATION.lastRelease, text)))).toEqual(want);
+});

@@ -1,0 +1,55 @@
+import { grantOf } from './grant.ts';
+import { ANNOTATION, LABEL, LOCK_OUTCOME, type LockOutcome } from '../names.ts';
+import type { ResourceList, ResourceQuota } from '../objects.ts';
+
+/** Which lock released a quota, and how that lock ended. */
+export interface Release {
+  readonly token: string;
+  readonly outcome: LockOutcome;
+}
+
+/** The text of the last-release annotation. */
+const releaseText = ({ token, outcome }: Release): string => `${token} ${outcome}`;
+
+/** What the quota's last-release says; undefined: nothing, or nothing that can be read. */
+export function releaseOf({ metadata }: Pick<ResourceQuota, 'metadata'>): Release | undefined {
+  const [token = '', said] = (metadata.annotations?.[ANNOTATION.lastRelease] ?? '').split(' ');
+  const outcome = Object.values(LOCK_OUTCOME).find((each) => each === said);
+  return token === '' ? undefined : { token, outcome: outcome ?? LOCK_OUTCOME.failed };
+}
+
+/** Released by this token: no writer of that lock may raise it any more. */
+export const isReleasedBy = (quota: Pick<ResourceQuota, 'metadata'>, token: string): boolean =>
+  releaseOf(quota)?.token === token;
+
+/**
+ * The quota as it is written back, by one PUT of its status: status.hard = spec.hard, record and label gone, last-release set. One
+ * that holds no grant gets only the fence, its status untouched. `used` is sent as read: without it every pod would be refused.
+ */
+export function loweredQuota(quota: ResourceQuota, release: Release): ResourceQuota {
+  const {
+    [ANNOTATION.grant]: _grant,
+    [ANNOTATION.migrations]: _migrations,
+    ...annotations
+  } = quota.metadata.annotations ?? {};
+  const { [LABEL.raised]: _label, ...labels } = quota.metadata.labels ?? {};
+  const { labels: _all, ...metadata } = quota.metadata;
+  const isRaised = grantOf(quota).kind !== 'none';
+  return {
+    ...quota,
+    metadata: {
+      ...metadata,
+      ...(Object.keys(labels).length > 0 ? { labels } : {}),
+      annotations: { ...annotations, [ANNOTATION.lastRelease]: releaseText(release) },
+    },
+    ...(isRaised && quota.status?.hard !== undefined
+      ? { status: { ...quota.status, hard: originalsOf(quota, quota.status.hard) } }
+      : {}),
+  };
+}
+
+/** spec.hard, but for a key that the quota controller has not counted yet: without its `used` pods would be refused. */
+function originalsOf({ spec }: ResourceQuota, enforced: ResourceList): ResourceList {
+  const entries = Object.entries(spec.hard ?? {}).filter(([key]) => enforced[key] !== undefined);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { aHardList, amountOf, aVmmrqList } from '../../../test/support/builders/arbitraries.ts';
+import { aLock } from '../../../test/support/builders/namespace.ts';
+import { NOW } from '../../../test/support/builders/object.ts';
+import { aGrant, aQuota, enforced, hard, used } from '../../../test/support/builders/quota.ts';
+import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
+import { allowanceFrom } from './allowance.ts';
+import { grantOf } from './grant.ts';
+import { isCharged, isUndone, raisedAgain, raisedQuota, type RaiseOrder } from './raise.ts';
+import { ANNOTATION, LABEL } from '../names.ts';
+import type { ResourceQuota } from '../objects.ts';
+
+const order = (different: Partial<RaiseOrder> = {}): RaiseOrder => ({
+  lock: aLock(),
+  vmmrqs: [aVmmrq()],
+  now: NOW,
+  ...different,
+});
+const hardOf = (quota: ResourceQuota | undefined): object | undefined => quota?.status?.hard;
+
+describe('raisedQuota', () => {
+  test('raises, and writes the way back in the same object', () => {
+    const raised = raisedQuota(aQuota(), order());
+    expect(hardOf(raised)).toMatchObject({ 'requests.cpu': '2605m' });
+    expect(raised?.spec).toEqual(aQuota().spec);
+    expect(raised?.metadata.labels).toEqual({ [LABEL.raised]: 'true' });
+    expect(Object.keys(raised?.metadata.annotations ?? {})).toEqual([
+      ANNOTATION.grant,
+      ANNOTATION.migrations,
+    ]);
+  });
+
+  test('several VMMRQs add up', () => {
+    const vmmrqs = [aVmmrq(giving({ cpu: '1' })), aVmmrq(giving({ 'requests.cpu': '500m' }))];
+    expect(hardOf(raisedQuota(aQuota(), order({ vmmrqs })))).toMatchObject({ 'requests.cpu': '2905m' });
+  });
+
+  test('a key that the API server does not enforce yet stays as it is', () => {
+    const quota = aQuota(enforced({ pods: '10' }));
+    expect(raisedQuota(quota, order())).toBeUndefined();
+  });
+
+  test('I5: no key is raised by more than the VMMRQs give for it, no key is added, dropped or lowered', () => {
+    fc.assert(
+      fc.property(aHardList, aVmmrqList, (list, gives) => {
+        const quota = aQuota(hard(list), used({}));
+        const vmmrqs = [aVmmrq(giving(gives))];
+        const raised = raisedQuota(quota, order({ vmmrqs }));
+        if (raised === undefined) return;
+        const now = raised.status?.hard ?? {};
+        expect(Object.keys(now).toSorted()).toEqual(Object.keys(list).toSorted());
+        for (const [key, text] of Object.entries(list)) {
+          const by = amountOf(now[key] ?? '0') - amountOf(text);
+          expect(by).toBeGreaterThanOrEqual(0n);
+          expect(by).toBeLessThanOrEqual(allowanceFrom(vmmrqs)(quota, key).most);
+        }
+      }),
+    );
+  });
+});
+
+test('raisedAgain is never higher than before, and nothing where nothing is given any more', () => {
+  const grant = aGrant({ raised: { 'requests.cpu': '2605m' } });
+  expect(hardOf(raisedAgain(aQuota(), grant, order()))).toMatchObject({ 'requests.cpu': '2605m' });
+  const more = [aVmmrq(giving({ cpu: '9' }))];
+  expect(hardOf(raisedAgain(aQuota(), grant, order({ vmmrqs: more })))).toMatchObject({
+    'requests.cpu': '2605m',
+  });
+  expect(raisedAgain(aQuota(), grant, order({ vmmrqs: [] }))).toBeUndefined();
+  const again = raisedAgain(aQuota(), grant, order());
+  expect(again && grantOf(again)).toMatchObject({ grant: { raises: 2, raisedAt: grant.raisedAt } });
+});
+
+test.each([
+  ['as high', { 'requests.cpu': '2605m' }, false],
+  ['higher', { 'requests.cpu': '3' }, false],
+  ['lower', { 'requests.cpu': '2' }, true],
+  ['not enforced at all', {}, true],
+])('isUndone: %s', (_, list, want) => {
+  expect(isUndone(aQuota(enforced(list)), aGrant())).toBe(want);
+});
+
+test.each([
+  { name: 'reached', list: { 'requests.cpu': '2010m' }, target: aGrant().target, want: true },
+  { name: 'beyond', list: { 'requests.cpu': '3' }, target: aGrant().target, want: true },
+  { name: 'below', list: { 'requests.cpu': '2' }, target: aGrant().target, want: false },
+  { name: 'of nothing', list: { 'requests.cpu': '9' }, target: {}, want: false },
+])('isCharged: $name', ({ list, target, want }) => {
+  expect(isCharged(aQuota(used(list)), { target })).toBe(want);
+});

@@ -1,0 +1,116 @@
+import { allowanceFrom, raiseBy } from './allowance.ts';
+import { canonicalKey } from './charged.ts';
+import { GRANT_VERSION, orderFor, withGrant, type Grant } from './grant.ts';
+import { missingOf } from './room.ts';
+import type { Lock } from '../lock.ts';
+import type { ResourceList, ResourceQuota, Vmmrq } from '../objects.ts';
+import { formatQuantity, isMore, parseQuantity } from '../quantity.ts';
+
+export interface RaiseOrder {
+  readonly lock: Pick<Lock, 'token' | 'expiresAt' | 'migrations' | 'quotas'>;
+  /** As just read: what they give now. */
+  readonly vmmrqs: readonly Vmmrq[];
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * The quota with status.hard raised by what the VMMRQs give (of policy Exact: only by what is missing, as just read), grant and
+ * label beside it: one PUT of its status. spec.hard stays, and is the original. Only keys that pods are charged for; undefined
+ * when nothing would rise. The quota must hold no grant.
+ */
+export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQuota | undefined {
+  const { lock, vmmrqs, now } = order;
+  const allowance = allowanceFrom(vmmrqs);
+  const need = orderFor(quota, lock.quotas)?.need;
+  const entries = enforcedKeys(quota).flatMap(([key, text]) => {
+    const missing = need === undefined ? undefined : missingOf(quota, key, need);
+    const more = raiseBy(allowance(quota, key), missing);
+    return more > 0n ? [[key, formatQuantity(parseQuantity(text) + more)] as const] : [];
+  });
+  if (entries.length === 0) return undefined;
+  const raised: ResourceList = Object.fromEntries(entries);
+  const grant: Grant = {
+    v: GRANT_VERSION,
+    token: lock.token,
+    raisedAt: new Date(now).toISOString(),
+    expiresAt: lock.expiresAt,
+    raised,
+    target: targetOf(quota, Object.keys(raised), need ?? {}),
+    raises: 1,
+    quotas: lock.quotas.map(({ name, uid }) => ({ name, uid })),
+    migrations: lock.migrations.map(({ name, uid }) => ({ name, uid })),
+    vmmrqs: vmmrqs.map(({ metadata }) => ({ name: metadata.name, uid: metadata.uid })),
+  };
+  return withGrant(quota, grant, lock.migrations);
+}
+
+/** Of spec.hard what the API server enforces already. */
+const enforcedKeys = ({ spec, status }: ResourceQuota): [string, string][] =>
+  Object.entries(spec.hard ?? {}).filter(([key]) => status?.hard?.[key] !== undefined);
+
+/** The `used` at which everything that the lock is for is charged, of the raised keys. */
+function targetOf(
+  { status }: ResourceQuota,
+  keys: readonly string[],
+  need: Readonly<Record<string, string>>,
+): ResourceList {
+  return Object.fromEntries(
+    keys.flatMap((key) => {
+      const wanted = need[canonicalKey(key)];
+      const used = status?.used?.[key];
+      return wanted === undefined || used === undefined
+        ? []
+        : [[key, formatQuantity(parseQuantity(used) + parseQuantity(wanted))]];
+    }),
+  );
+}
+
+/**
+ * The quota raised once more by its own grant, after a recount undid it: to what it was raised to, and no higher than what the
+ * VMMRQs give now allows. When it was first raised, and for what, stays as it was: an undone raise is no new one. undefined when
+ * nothing would rise.
+ */
+export function raisedAgain(
+  quota: ResourceQuota,
+  grant: Grant,
+  order: RaiseOrder,
+): ResourceQuota | undefined {
+  const allowance = allowanceFrom(order.vmmrqs);
+  const hard = quota.spec.hard ?? {};
+  const raised: ResourceList = {};
+  for (const [key, before] of Object.entries(grant.raised)) {
+    const text = hard[key];
+    if (text === undefined || quota.status?.hard?.[key] === undefined) continue;
+    const most = formatQuantity(parseQuantity(text) + allowance(quota, key).most);
+    const to = isMore(before, most) ? most : before;
+    if (isMore(to, text)) raised[key] = to;
+  }
+  if (Object.keys(raised).length === 0) return undefined;
+  return withGrant(quota, { ...grant, raised, raises: grant.raises + 1 }, order.lock.migrations);
+}
+
+/** A key that the grant raised is below that: a quota controller recounted, or somebody edited spec.hard. */
+export const isUndone = (
+  { status }: Pick<ResourceQuota, 'status'>,
+  { raised }: Pick<Grant, 'raised'>,
+): boolean =>
+  Object.entries(raised).some(([key, text]) => {
+    const enforced = status?.hard?.[key];
+    return enforced === undefined || isMore(text, enforced);
+  });
+
+/** Everything that it was raised for is charged: `used` rises before the pod is stored. */
+export const isCharged = (
+  { status }: Pick<ResourceQuota, 'status'>,
+  { target }: Pick<Grant, 'target'>,
+): boolean => {
+  const keys = Object.entries(target);
+  return (
+    keys.length > 0 &&
+    keys.every(([key, text]) => {
+      const used = status?.used?.[key];
+      return used !== undefined && !isMore(text, used);
+    })
+  );
+};

@@ -1,0 +1,112 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { WatchedCluster } from '../../test/support/builders/cluster.ts';
+import { aMigration, inPhase, refusedAt, withCondition } from '../../test/support/builders/kubevirt.ts';
+import { beingDeleted, NOW } from '../../test/support/builders/object.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
+import type { Wake } from '../eventing/wake.ts';
+import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import type { Migration } from '../domain/objects.ts';
+import { toldBy } from '../eventing/told.ts';
+import type { Tools } from '../host/step.ts';
+import { VMMRQS } from '../kubernetes/resources.ts';
+import { passOn } from './pass-on.ts';
+
+let cluster: WatchedCluster;
+let prewarmed: number;
+/** By this process's clock; the API server's is NOW. */
+let now: number;
+let seen: Set<string>;
+
+const tools = (): Tools =>
+  ({
+    cluster: cluster.asCluster(),
+    clock: { now: () => new Date(now) },
+    isFirst: (what) => {
+      const isFirst = !seen.has(what);
+      seen.add(what);
+      return isFirst;
+    },
+    afterwards: (work) => void work(),
+    wakeLaterSteps: () => {
+      prewarmed += 1;
+      return Promise.resolve();
+    },
+  }) as Partial<Tools> as Tools;
+
+const about = (migration: Migration, type: string = SOURCE_EVENT.update): Wake => {
+  const { namespace = '' } = migration.metadata;
+  const told = toldBy(migration, { kind: migration.kind ?? '', namespace });
+  return { type, id: 'event-1', namespace, ...(told === undefined ? {} : { told }) };
+};
+
+const FRESH = aMigration(refusedAt(-1));
+
+beforeEach(() => {
+  cluster = new WatchedCluster();
+  cluster.put(VMMRQS, aVmmrq());
+  prewarmed = 0;
+  now = NOW;
+  seen = new Set();
+});
+
+describe('a refusal of a moment ago', () => {
+  test('goes to lock, and the later steps are started beside it', async () => {
+    expect(await passOn(about(FRESH), tools())).toEqual({
+      reason: REASON.freshRefusal,
+      message: 'mig0 was refused by a quota a moment ago: lock decides',
+      migrations: ['mig0'],
+      reply: {
+        type: EVENT.migrationFeasible,
+        from: 'feasibility',
+        namespace: 'tenant',
+        migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+        cause: 'event-1',
+      },
+    });
+    expect(prewarmed).toBe(1);
+    expect(cluster.asked).toEqual(['list virtualmachinemigrationresourcequotas']);
+  });
+
+  test('once for each migration: the second event gets the full look', async () => {
+    await passOn(about(FRESH), tools());
+    expect(await passOn(about(FRESH), tools())).toBeUndefined();
+    expect(cluster.asked).toHaveLength(1);
+  });
+
+  test('needs a VMMRQ in its namespace', async () => {
+    cluster.remove(VMMRQS, aVmmrq());
+    expect(await passOn(about(FRESH), tools())).toBeUndefined();
+    expect(prewarmed).toBe(0);
+  });
+});
+
+describe('what gets the full look, without a request', () => {
+  test.each<[string, Wake]>([
+    ['a refusal of 11 s ago', about(aMigration(refusedAt(-11)))],
+    ['a refusal 3 s in the future', about(aMigration(refusedAt(3)))],
+    ['a refusal without a time', about(aMigration())],
+    ['a migration that no quota refused', about(aMigration(withCondition()))],
+    ['a migration that runs', about(aMigration(refusedAt(-1), inPhase('Running')))],
+    ['a migration that is being deleted', about(aMigration(refusedAt(-1), beingDeleted()))],
+    ['an event that the migration was added', about(FRESH, SOURCE_EVENT.add)],
+    ['an event that the migration is gone', about(FRESH, SOURCE_EVENT.delete)],
+    ['an event without an object', { type: EVENT.sweepRequested, id: 'event-1', namespace: 'tenant' }],
+  ])('%s', async (_, wake) => {
+    expect(await passOn(wake, tools())).toBeUndefined();
+    expect(cluster.asked).toEqual([]);
+  });
+});
+
+test.each([
+  [-2, true],
+  [-10, true],
+  [2, true],
+])('the limits of what is fresh belong to it: %s s', async (after, want) => {
+  expect((await passOn(about(aMigration(refusedAt(after))), tools())) !== undefined).toBe(want);
+});
+
+test('the API server’s clock decides, not the one of this process', async () => {
+  now = NOW - 60_000;
+  expect(await passOn(about(aMigration(refusedAt(-61))), tools())).toBeUndefined();
+  expect(cluster.asked).toHaveLength(1);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from '@jest/globals';
+import { aMigration, anAttachment, aTarget, ready } from '../../test/support/builders/kubevirt.ts';
+import { aLock } from '../../test/support/builders/namespace.ts';
+import { annotated, named, NOW, withUid } from '../../test/support/builders/object.ts';
+import { aGrant, aQuota, raisedBy, recounted, used } from '../../test/support/builders/quota.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
+import { raisedQuota } from '../domain/quota/raise.ts';
+import { ANNOTATION, REASON } from '../domain/names.ts';
+import {
+  decideSeen,
+  grantShownBy,
+  isForAttachment,
+  type SeenDecision,
+  type SeenSnapshot,
+} from './decide-seen.ts';
+
+const need = { 'requests.cpu': '1005m', 'requests.memory': '1412828864' };
+const lock = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
+const RAISED = raisedQuota(aQuota(), { lock, vmmrqs: [aVmmrq()], now: NOW }) ?? aQuota();
+const CHARGED = used({ 'requests.cpu': '2010m', 'requests.memory': '2825657728' })(RAISED);
+
+const seen = (different: Partial<SeenSnapshot> = {}): SeenDecision =>
+  decideSeen({ grant: aGrant(), quotas: [RAISED], targets: [], now: NOW, ...different });
+
+describe('what a raised quota shows by itself', () => {
+  test.each<[string, Partial<SeenSnapshot>, Partial<SeenDecision>]>([
+    ['raised, and nothing charged: it waits', {}, { kind: 'wait' }],
+    ['its pod is there', { targets: [aTarget()] }, { kind: 'lower', outcome: 'admitted' }],
+    [
+      'its pod is there, and the raise undone',
+      { quotas: [recounted()(RAISED)], targets: [aTarget()] },
+      { kind: 'lower' },
+    ],
+    ['a pod of another migration', { targets: [aTarget(aMigration(withUid('other')))] }, { kind: 'wait' }],
+    [
+      'everything is charged, its pod is not stored yet',
+      { quotas: [CHARGED] },
+      { kind: 'lower', outcome: 'charged' },
+    ],
+    ['a part is charged', { quotas: [used({ 'requests.cpu': '2010m' })(RAISED)] }, { kind: 'wait' }],
+    ['a recount undid it', { quotas: [recounted()(RAISED)] }, { kind: 'undone', reason: REASON.undone }],
+    ['past its time: only the lock tells', { now: NOW + 26_000 }, { kind: 'lookFurther' }],
+    [
+      'one of two quotas is charged',
+      { quotas: [CHARGED, raisedBy(aVmmrq())(aQuota(named('other')))] },
+      { kind: 'wait' },
+    ],
+    [
+      'the other quota of the lock was never raised',
+      { quotas: [CHARGED, aQuota(named('other'))] },
+      { kind: 'lower', outcome: 'charged' },
+    ],
+  ])('%s', (_, different, want) => {
+    expect(seen(different)).toMatchObject(want);
+  });
+});
+
+test('raised by all that is given, for sizes that nobody knows: charged is not to be seen, only the pod is', () => {
+  const fixed = raisedBy(aVmmrq())(aQuota());
+  const grant = grantShownBy(fixed) ?? aGrant();
+  expect(seen({ grant, quotas: [used({ 'requests.cpu': '9' })(fixed)] })).toMatchObject({ kind: 'wait' });
+});
+
+test('for an attachment pod its own identity is waited for', () => {
+  const quota = annotated(ANNOTATION.migrations, 'uid-of-mig0/hotplug-disk')(RAISED);
+  expect(isForAttachment(quota)).toBe(true);
+  expect(isForAttachment(RAISED)).toBe(false);
+  const target = aTarget(aMigration(), ready);
+  expect(seen({ quotas: [quota], targets: [target] })).toMatchObject({ kind: 'wait' });
+  const targets = [target, anAttachment(target, aMigration())];
+  expect(seen({ quotas: [quota], targets })).toMatchObject({ kind: 'lower', outcome: 'admitted' });
+});

@@ -1,0 +1,85 @@
+import { grantBy, grantOf, type Grant } from '../domain/quota/grant.ts';
+import { isCharged, isUndone } from '../domain/quota/raise.ts';
+import { podIdentityOf } from '../domain/lock.ts';
+import {
+  ANNOTATION,
+  KUBEVIRT,
+  LOCK_OUTCOME,
+  REASON,
+  type LockOutcome,
+  type Reason,
+} from '../domain/names.ts';
+import type { Pod, ResourceQuota } from '../domain/objects.ts';
+
+/** What a raised quota shows by itself, without a look at its namespace. */
+export interface SeenSnapshot {
+  /** The grant that was read. */
+  readonly grant: Grant;
+  /** The quotas of its lock, as they are now. */
+  readonly quotas: readonly ResourceQuota[];
+  /** The target launchers of the lock's migrations, and their attachment pods; the API server may remember them. */
+  readonly targets: readonly Pod[];
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+}
+
+export type SeenDecision =
+  | { readonly kind: 'wait'; readonly reason: Reason; readonly message: string }
+  /** A recount undid the raise while the pods are still missing: `quota` shows it. */
+  | {
+      readonly kind: 'undone';
+      readonly quota: ResourceQuota;
+      readonly reason: Reason;
+      readonly message: string;
+    }
+  | {
+      readonly kind: 'lower';
+      readonly outcome: LockOutcome;
+      readonly reason: Reason;
+      readonly message: string;
+    }
+  /** Only the namespace's lock tells more. */
+  | { readonly kind: 'lookFurther' };
+
+/** The pods that a quota is raised for, each by its identity. */
+export const identitiesOf = ({ metadata }: ResourceQuota): string[] =>
+  (metadata.annotations?.[ANNOTATION.migrations] ?? '').split(',').filter((each) => each !== '');
+
+/** It is raised for an attachment pod: for those nothing wakes virt-controller but a nudge (facts/kubevirt.md §1.3). */
+export const isForAttachment = (quota: ResourceQuota): boolean =>
+  identitiesOf(quota).some((identity) => identity.endsWith(`/${KUBEVIRT.attachment}`));
+
+/** Lowering is the safe direction: early costs one attempt, late costs the tenant. */
+export function decideSeen({ grant, quotas, targets, now }: SeenSnapshot): SeenDecision {
+  const { token } = grant;
+  const raised = quotas.filter((quota) => grantBy(quota, token) !== undefined);
+  const isThere = new Set(targets.map(podIdentityOf));
+  const wanted = new Set(raised.flatMap(identitiesOf));
+  if (wanted.size > 0 && [...wanted].every((identity) => isThere.has(identity))) {
+    return { kind: 'lower', outcome: LOCK_OUTCOME.admitted, reason: REASON.admitted, message: ADMITTED };
+  }
+  const isAllCharged = raised.every((quota) => isCharged(quota, grantBy(quota, token) ?? grant));
+  if (raised.length > 0 && isAllCharged) {
+    return { kind: 'lower', outcome: LOCK_OUTCOME.charged, reason: REASON.charged, message: CHARGED };
+  }
+  if (now >= Date.parse(grant.expiresAt)) return { kind: 'lookFurther' };
+  const undone = raised.find((quota) => isUndone(quota, grantBy(quota, token) ?? grant));
+  if (undone !== undefined) {
+    const message = `a quota controller recounted ${undone.metadata.name}, which undid the raise`;
+    return { kind: 'undone', quota: undone, reason: REASON.undone, message };
+  }
+  return {
+    kind: 'wait',
+    reason: REASON.stillWaiting,
+    message: 'not everything that it is raised for is charged',
+  };
+}
+
+const ADMITTED = 'every migration of the lock got the pod that was missing';
+const CHARGED = 'everything that the lock is for is charged: its pods are being created';
+
+/** The grant that a quota shows; undefined: none, or none that can be read. */
+export function grantShownBy(quota: ResourceQuota): Grant | undefined {
+  const state = grantOf(quota);
+  return state.kind === 'held' ? state.grant : undefined;
+}

@@ -1,0 +1,176 @@
+import type { Wake } from '../eventing/wake.ts';
+import { lockOf, LOCK_VERSION, type Admitted, type Lock, type LockState } from '../domain/lock.ts';
+import { gotThrough } from '../domain/migration.ts';
+import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
+import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
+import { orGone, readRefusals, readTargets } from '../cluster/snapshot.ts';
+import { remembered } from '../kubernetes/cluster.ts';
+import { ApiError, describeError, TooMuch, Unreachable } from '../kubernetes/errors.ts';
+import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import type { Tools } from '../host/step.ts';
+import { isOver, type LowerSnapshot } from './decide.ts';
+import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts';
+
+/** What was read of a lock's quotas and pods. */
+export interface Found {
+  readonly quotas: readonly ResourceQuota[];
+  readonly targets: readonly Pod[];
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * The quotas that the event names and those of their grant's lock, and its pods. undefined: they do not tell, look at the namespace;
+ * 'over': they hold no grant any more.
+ */
+export async function readSeen(wake: Wake, tools: Tools): Promise<SeenSnapshot | 'over' | undefined> {
+  const names = namesIn(wake);
+  if (names === undefined) return undefined;
+  const { namespace } = wake;
+  const { cluster } = tools;
+  const [first = '', ...others] = names;
+  const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name: first }));
+  if (read === undefined) return undefined;
+  const grant = grantShownBy(read.object);
+  const isOpen = read.object.metadata.labels?.[LABEL.raised] !== undefined;
+  if (grant === undefined) return isOpen || others.length > 0 ? undefined : 'over';
+  if (wake.token !== undefined && wake.token !== grant.token) return undefined;
+  const more = grant.quotas.filter(({ uid }) => uid !== read.object.metadata.uid);
+  const [rest, targets] = await Promise.all([
+    readQuotas(namespace, more, tools),
+    readTargets(remembered(cluster), namespace, identitiesOf(read.object).map(migrationOf)),
+  ]);
+  return { grant, quotas: [read.object, ...rest], targets: targets.items, now: read.date.getTime() };
+}
+
+/** Names of quotas that an event is about, and that may show all that there is to know. */
+function namesIn({ type, kind, told, quotas }: Wake): readonly string[] | undefined {
+  if (kind === KIND.quota.kind) {
+    const name = told?.kind === KIND.quota.kind ? told.metadata.name : undefined;
+    return name === undefined ? undefined : [name];
+  }
+  return type === EVENT.quotaRaised && quotas !== undefined && quotas.length > 0 ? quotas : undefined;
+}
+
+const migrationOf = (identity: string): { uid: string } => ({ uid: identity.split('/')[0] ?? '' });
+
+/** By name and uid: a quota that was deleted or made anew is nothing of this lock's. */
+async function readQuotas(
+  namespace: string,
+  references: readonly { readonly name: string; readonly uid: string }[],
+  { cluster }: Pick<Tools, 'cluster'>,
+): Promise<ResourceQuota[]> {
+  const reads = references.map(async ({ name, uid }) => {
+    const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
+    return read?.object.metadata.uid === uid ? [read.object] : [];
+  });
+  return (await Promise.all(reads)).flat();
+}
+
+/** Where no lock says which it is about. */
+async function readAllQuotas(namespace: string, { cluster }: Tools): Promise<ResourceQuota[]> {
+  return (await cluster.list(RESOURCE_QUOTAS, { namespace })).items;
+}
+
+/** The namespace before its quotas. undefined after the one read that shows that there is nothing to do. */
+export async function readLocked(wake: Wake, tools: Tools): Promise<LowerSnapshot | undefined> {
+  const { cluster, settings } = tools;
+  const { namespace: name, overdueToken } = wake;
+  const read = await orGone(cluster.get(NAMESPACES, { name }));
+  if (read === undefined) return undefined;
+  const state = lockOf(read.object);
+  const base = {
+    now: read.date.getTime(),
+    namespace: read.object,
+    stallSeconds: settings.STALL_SECONDS,
+    overdueToken,
+  };
+  if (state.kind !== 'held') {
+    if (state.kind === 'none' && !mayHoldGrants(wake)) return undefined;
+    const quotas = await readAllQuotas(name, tools);
+    return { ...base, quotas, migrations: [], targets: [], refusals: undefined };
+  }
+  return concerns(wake, state.lock)
+    ? { ...base, ...(await readOfLock(state, { ...base, type: wake.type }, tools)) }
+    : undefined;
+}
+
+type OfLock = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'refusals'>;
+
+/** What a lock that can be read is about. */
+async function readOfLock(
+  state: LockState & { readonly kind: 'held' },
+  base: Pick<LowerSnapshot, 'now' | 'overdueToken' | 'namespace'> & Pick<Wake, 'type'>,
+  tools: Tools,
+): Promise<OfLock> {
+  const { lock } = state;
+  const { name } = base.namespace.metadata;
+  const isDue = isOver(state, base);
+  const pods = readTargets(tools.cluster, name, lock.migrations).then(({ items }) => items);
+  const [quotas, targets] = await Promise.all([
+    lock.v === LOCK_VERSION ? readQuotas(name, lock.quotas, tools) : readAllQuotas(name, tools),
+    isDue ? orElse(pods, [], tools) : pods,
+  ]);
+  // Who has the pod is waited for no more, whatever else is said of it; and nobody is when the time is over.
+  if (isDue || gotThrough(lock.migrations, targets)) {
+    return { quotas, targets, migrations: [], refusals: undefined };
+  }
+  // Only says that a lock is past its time; the guard, which is woken by it, may not read these.
+  if (base.type === EVENT.lockExpired) return { quotas, targets, migrations: undefined, refusals: undefined };
+  const [migrations, refusals] = await Promise.all([
+    readMigrations(name, lock.migrations, tools),
+    lock.others === true ? refusalsSaid(name, tools) : undefined,
+  ]);
+  return { quotas, targets, migrations, refusals };
+}
+
+/** A namespace that nobody holds may still have a quota with a grant: of a lock that was taken off by hand. */
+const mayHoldGrants = ({ type, kind }: Wake): boolean =>
+  type === EVENT.lockExpired || (kind === KIND.quota.kind && type !== SOURCE_EVENT.delete);
+
+/** Whether it can be about this lock: not by another token, and not the end of a migration that it is not for. */
+function concerns({ token, kind, told, type }: Wake, lock: Lock): boolean {
+  if (token !== undefined && token !== lock.token && type !== EVENT.lockExpired) return false;
+  if (kind !== KIND.migration.kind || told?.kind !== KIND.migration.kind) return true;
+  return lock.migrations.some(({ uid }) => uid === told.metadata.uid);
+}
+
+/** Those of the lock that are still there; undefined: nobody can say (half of our roles applied, say). */
+async function readMigrations(
+  namespace: string,
+  migrations: readonly Admitted[],
+  tools: Tools,
+): Promise<readonly Migration[] | undefined> {
+  const reads = migrations.map(async ({ name, uid }) => {
+    const read = await orGone(tools.cluster.get(MIGRATIONS, { namespace, name }));
+    return read?.object.metadata.uid === uid ? [read.object] : [];
+  });
+  return orElse(
+    Promise.all(reads).then((found) => found.flat()),
+    undefined,
+    tools,
+  );
+}
+
+const refusalsSaid = (namespace: string, tools: Tools): Promise<KubernetesEvent[] | undefined> =>
+  orElse(readRefusals(tools.cluster, namespace), undefined, tools);
+
+/** What only explains how it went keeps nobody from a repair. */
+async function orElse<T, U>(read: Promise<T>, otherwise: U, { log }: Pick<Tools, 'log'>): Promise<T | U> {
+  try {
+    return await read;
+  } catch (error) {
+    if (![ApiError, Unreachable, TooMuch].some((kind) => error instanceof kind)) throw error;
+    log('warn', `going on without: ${describeError(error)}`);
+    return otherwise;
+  }
+}
+
+/** The namespace's lock is the very one that was read before its quotas were, or there is still none. */
+export async function isStillSo(
+  { metadata }: Namespace,
+  { cluster }: Pick<Tools, 'cluster'>,
+): Promise<boolean> {
+  const read = await orGone(cluster.get(NAMESPACES, { name: metadata.name }));
+  return read?.object.metadata.annotations?.[ANNOTATION.lock] === metadata.annotations?.[ANNOTATION.lock];
+}

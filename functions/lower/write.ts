@@ -1,0 +1,82 @@
+import { grantOf } from '../domain/quota/grant.ts';
+import { isRefusedByPolicy, type Lock } from '../domain/lock.ts';
+import type { LockOutcome } from '../domain/names.ts';
+import type { ResourceQuota } from '../domain/objects.ts';
+import { isReleasedBy, loweredQuota, type Release } from '../domain/quota/lower.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { isConflict, isNotFound, isRefused } from '../kubernetes/errors.ts';
+import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+
+/** What is to be written back, and for which lock. */
+export interface Due {
+  /** undefined: no lock can be read, each grant's own token counts. */
+  readonly token: string | undefined;
+  readonly outcome: LockOutcome;
+  readonly lock: Lock | undefined;
+  /** Grants of other tokens are nobody's any more: the namespace said the same before and after they were read. */
+  readonly mayTakeOthers: boolean;
+}
+
+export interface Written {
+  /** Those that this call wrote, as they were before; the others were back already. */
+  readonly quotas: readonly ResourceQuota[];
+  /** Somebody else wrote one first: the decision is made anew. */
+  readonly lostRace: boolean;
+}
+
+/** PUTs the status of each quota that is not released yet, all at once. Rejects where one could not be written now. */
+export async function writeBack(
+  quotas: readonly ResourceQuota[],
+  due: Due,
+  cluster: Cluster,
+): Promise<Written> {
+  const results = await Promise.all(quotas.map((quota) => writeOne(quota, due, cluster)));
+  return {
+    quotas: quotas.filter((_, index) => results[index] === 'written'),
+    lostRace: results.includes('lostRace'),
+  };
+}
+
+async function writeOne(
+  quota: ResourceQuota,
+  due: Due,
+  cluster: Cluster,
+): Promise<'written' | 'back' | 'lostRace'> {
+  const release = releaseFor(quota, due);
+  if (release === undefined) return 'back';
+  try {
+    await cluster.replace(RESOURCE_QUOTAS, loweredQuota(quota, release), { subresource: 'status' });
+    return 'written';
+  } catch (error) {
+    if (isNotFound(error)) return 'back';
+    if (isConflict(error)) return 'lostRace';
+    // Whoever refused the raise refuses the fence too, and no raise can land there: that must not freeze the namespace.
+    const isFenceRefused = isRefused(error) && grantOf(quota).kind === 'none' && isRefusedByPolicy(due.lock);
+    if (isFenceRefused) return 'back';
+    throw error;
+  }
+}
+
+/** Whose release a quota is written with; undefined: nothing is to be written. */
+function releaseFor(quota: ResourceQuota, { token, outcome, mayTakeOthers }: Due): Release | undefined {
+  const state = grantOf(quota);
+  if (state.kind === 'none') {
+    return token === undefined || isReleasedBy(quota, token) ? undefined : { token, outcome };
+  }
+  const of = state.kind === 'held' ? state.grant.token : UNREADABLE;
+  if (of === token) return { token, outcome };
+  return mayTakeOthers ? { token: token ?? of, outcome } : undefined;
+}
+
+/** Stands for the token of a grant that cannot be read. */
+const UNREADABLE = 'unreadable';
+
+/** Quotas with a grant that is not of this token: perhaps of a lock that was taken after the namespace was read. */
+export const heldByOthers = (
+  quotas: readonly ResourceQuota[],
+  token: string | undefined,
+): readonly ResourceQuota[] =>
+  quotas.filter((quota) => {
+    const state = grantOf(quota);
+    return state.kind === 'malformed' || (state.kind === 'held' && state.grant.token !== token);
+  });

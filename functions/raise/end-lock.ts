@@ -1,0 +1,45 @@
+import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
+import { EVENT, REASON, type Reason } from '../domain/names.ts';
+import { isConflict } from '../kubernetes/errors.ts';
+import { NAMESPACES } from '../kubernetes/resources.ts';
+import { orGone } from '../cluster/snapshot.ts';
+import type { Outcome, Tools } from '../host/step.ts';
+
+/** Why a lock is ended early, and whose. */
+export interface Ending {
+  readonly namespace: string;
+  readonly token: string;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/**
+ * Ends the lock of this token now, with the reason in it, and says so: whatever else it holds is put back at once, and nobody waits
+ * for its time. A lock of another token is left alone. undefined: somebody wrote to the namespace first.
+ */
+export async function endLock(
+  { namespace, token, reason, message }: Ending,
+  { cluster }: Pick<Tools, 'cluster'>,
+): Promise<Outcome | undefined> {
+  const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
+  const state = read === undefined ? undefined : lockOf(read.object);
+  const isOurs = state?.kind === 'held' && state.lock.token === token && state.lock.v === LOCK_VERSION;
+  if (read === undefined || !isOurs) {
+    return {
+      reason: REASON.notOurLock,
+      message: `the namespace is not locked by this token any more (${message})`,
+    };
+  }
+  const now = read.date.getTime();
+  if (!isExpired(state.lock, now)) {
+    const ended: Lock = { ...state.lock, expiresAt: new Date(now).toISOString(), ended: { reason, message } };
+    try {
+      await cluster.replace(NAMESPACES, withLock(read.object, ended));
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      throw error;
+    }
+  }
+  const reply = { type: EVENT.lockExpired, from: 'raise', namespace, token, reason, message };
+  return { reason, message, reply };
+}

@@ -1,0 +1,71 @@
+import { ANNOTATION } from '../domain/names.ts';
+import type { ResourceQuota } from '../domain/objects.ts';
+import { isConflict, isNotFound, isRefused } from '../kubernetes/errors.ts';
+import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { orGone } from '../cluster/snapshot.ts';
+import type { Tools } from '../host/step.ts';
+import { raiseOf, type RaiseSnapshot } from './decide.ts';
+
+/** How often one quota is tried again where only its amounts changed: every pod that comes or ends writes its `used`. */
+const ROUNDS = 5;
+
+export type Written =
+  | { readonly kind: 'done' }
+  /** Something else changed: the decision is made anew. */
+  | { readonly kind: 'again' }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** PUTs the status of each quota, all at once. Rejects where one was not written for another reason. */
+export async function writeAll(
+  writes: readonly ResourceQuota[],
+  snapshot: RaiseSnapshot,
+  { cluster }: Pick<Tools, 'cluster'>,
+): Promise<Written> {
+  const results = await Promise.allSettled(writes.map((quota) => write(quota, snapshot, cluster)));
+  const failures = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason as unknown] : [],
+  );
+  const refusal = failures.find(isRefused);
+  if (refusal !== undefined) {
+    const why = refusal.status.message ?? refusal.reason;
+    return { kind: 'refused', why: `a write to a ResourceQuota was refused: ${why}` };
+  }
+  const [failure] = failures;
+  if (failure !== undefined) throw new Error('a quota was not raised for now', { cause: failure });
+  const isDone = results.every((result) => result.status === 'fulfilled' && result.value);
+  return { kind: isDone ? 'done' : 'again' };
+}
+
+/**
+ * Whether it was written. After a lost race it is read again: where it was not released since, and nobody else's grant is there, the
+ * proof still stands for it, and only the amounts are computed anew (docs/architecture.md#what-fences-a-late-writer).
+ */
+async function write(
+  first: ResourceQuota,
+  snapshot: RaiseSnapshot,
+  cluster: Tools['cluster'],
+): Promise<boolean> {
+  const { name, namespace = '', uid } = first.metadata;
+  const before = snapshot.quotas.find(({ metadata }) => metadata.uid === uid);
+  let next: ResourceQuota | undefined = first;
+  for (let round = 1; next !== undefined && round <= ROUNDS; round += 1) {
+    try {
+      await cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      if (!isConflict(error)) throw error;
+    }
+    const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
+    if (read === undefined || before === undefined || !isSameTurn(before, read.object)) return false;
+    next = raiseOf(read.object, snapshot).write;
+  }
+  return false;
+}
+
+/** Nothing of ours happened to it since: uid, grant and last-release are the same. */
+const isSameTurn = (before: ResourceQuota, now: ResourceQuota): boolean =>
+  before.metadata.uid === now.metadata.uid &&
+  [ANNOTATION.grant, ANNOTATION.lastRelease].every(
+    (key) => before.metadata.annotations?.[key] === now.metadata.annotations?.[key],
+  );

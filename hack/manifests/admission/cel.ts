@@ -1,0 +1,35 @@
+/** Texts of CEL, the language of admission policies and matchConditions. White space between its words means nothing. */
+
+/** A string literal. */
+export const text = (value: string): string =>
+  `'${value.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`;
+
+export const list = (values: readonly string[]): string => `[${values.map(text).join(', ')}]`;
+
+/** A field of `metadata`, as an optional. `of`: object, oldObject, params or namespaceObject. */
+export const annotation = (of: string, key: string): string =>
+  `${of}.metadata[?'annotations'][?${text(key)}]`;
+export const label = (of: string, key: string): string => `${of}.metadata[?'labels'][?${text(key)}]`;
+
+/** The same of oldObject, which a CREATE does not have. */
+export const oldAnnotation = (key: string): string => orNone(annotation('oldObject', key));
+export const orNone = (expression: string): string => `(oldObject == null ? optional.none() : ${expression})`;
+
+/** `namespaceObject` has a type of its own: its maps are fields. */
+export const namespaceAnnotation = (key: string): string =>
+  `namespaceObject.metadata.?annotations[?${text(key)}]`;
+export const namespaceLabel = (key: string): string => `namespaceObject.metadata.?labels[?${text(key)}]`;
+
+/** On one line. No text of ours has two spaces in a row. */
+export const oneLine = (expression: string): string => expression.trim().replace(/\s+/g, ' ');
+
+const HOLE = /⟦(.*?)⟧/;
+
+/** Stands in a text for what an expression gives: `words` is written once, for TypeScript and for CEL. */
+export const hole = (expression: string): string => `⟦${expression}⟧`;
+
+/** A text with holes, as an expression. */
+export function withHoles(words: string): string {
+  const parts = words.split(HOLE).map((part, index) => (index % 2 === 0 ? text(part) : part));
+  return parts.filter((part) => part !== "''").join(' + ');
+}

@@ -1,0 +1,66 @@
+import { ANNOTATION, LABEL, OTHER_LOCK_WORDS, POLICY, PROOF_WORDS } from '../../../functions/domain/names.ts';
+import { annotation, namespaceAnnotation, text } from './cel.ts';
+import type { Condition, Policy, Rule } from './manifest.ts';
+import {
+  CLAIM_RULE,
+  identitiesOf,
+  IS_POD_OF_LOCK,
+  NOT_A_HARMLESS_UPDATE,
+  POD_IDENTITY,
+  POD_RULES,
+} from './pods.ts';
+import { NOT_OUR_QUOTA_UPDATE, QUOTA_KEYS_CHANGED, QUOTA_RULES } from './quotas.ts';
+import { CONTROLLER, IS_RAISE, IS_TENANT_NAMESPACE } from './users.ts';
+
+/** What the webhook locked.mtq.kubevirt.io and the policy of that name are both about. */
+export const LOCKED_SELECTOR = { matchLabels: { [LABEL.locked]: 'true' } };
+export const LOCKED_RULES: readonly Rule[] = [...POD_RULES, ...QUOTA_RULES, CLAIM_RULE];
+export const LOCKED_CONDITIONS: readonly Condition[] = [
+  { name: 'tenant-namespace', expression: IS_TENANT_NAMESPACE },
+  NOT_A_HARMLESS_UPDATE,
+  QUOTA_KEYS_CHANGED,
+  NOT_OUR_QUOTA_UPDATE,
+];
+
+const IS_PROOF = `request.resource.resource == 'resourcequotas' && request.operation == 'CREATE'
+  && request.?dryRun.orValue(false) && ${IS_RAISE}`;
+
+/**
+ * While a namespace is locked, only its migrations' pods, no new quota, and no change of our keys on one. It reads the
+ * namespace in the API server's cache. Policies run before webhooks, so it lets the proof of the cached lock pass to the guard;
+ * without a webhook (config/components/policy-only) it answers the proof itself.
+ */
+export const locked: Policy = {
+  name: POLICY.locked,
+  namespaceSelector: LOCKED_SELECTOR,
+  rules: LOCKED_RULES,
+  matchConditions: LOCKED_CONDITIONS,
+  variables: [
+    CONTROLLER,
+    { name: 'answersProof', expression: 'false' },
+    { name: 'isProof', expression: IS_PROOF },
+    { name: 'token', expression: `${namespaceAnnotation(ANNOTATION.token)}.orValue('')` },
+    {
+      name: 'isThisLock',
+      expression: `variables.token != '' && ${annotation('object', ANNOTATION.proof)}.orValue('') == variables.token`,
+    },
+    identitiesOf(namespaceAnnotation(ANNOTATION.migrations)),
+    ...POD_IDENTITY,
+  ],
+  validations: [
+    {
+      expression: '!variables.isProof || (variables.isThisLock && !variables.answersProof)',
+      message: OTHER_LOCK_WORDS,
+      // Both texts are a contract: functions/cluster/proof.ts reads them.
+      messageExpression: `variables.isThisLock ? ${text(PROOF_WORDS)} + variables.token : ${text(OTHER_LOCK_WORDS)}`,
+    },
+    {
+      expression: `variables.isProof || (request.operation == 'CREATE' && ${IS_POD_OF_LOCK})`,
+      message: 'must wait, the namespace is locked for a live migration for a few seconds; try again then',
+      messageExpression: `request.operation + ' of ' + request.resource.resource + ' in namespace ' + request.namespace
+        + ' must wait: ' + (variables.token == ''
+        ? "the namespace's lock cannot be read and is being repaired; try again"
+        : 'its quotas are raised for a live migration for a few seconds, at most a minute; try again then')`,
+    },
+  ],
+};

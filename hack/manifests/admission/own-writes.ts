@@ -1,0 +1,169 @@
+import { ANNOTATION, LABEL, OUR_KEYS, POLICY } from '../../../functions/domain/names.ts';
+import { MIGRATIONS as MIGRATION_TYPE } from '../../../functions/kubernetes/resources.ts';
+import { annotation, label, list, namespaceLabel, text } from './cel.ts';
+import type { Policy, Validation, Variable } from './manifest.ts';
+import { IS_OURS, IS_RAISE } from './users.ts';
+
+/** Of each kind: the keys of its metadata that our accounts write. */
+const KEYS = {
+  namespaces: {
+    ...OUR_KEYS.namespace,
+    annotations: [...OUR_KEYS.namespace.annotations, ANNOTATION.breakGlass],
+  },
+  resourcequotas: OUR_KEYS.quota,
+  [MIGRATION_TYPE.plural]: { annotations: [ANNOTATION.nudged], labels: [] },
+};
+
+/** Of the two maps of metadata, by the request's resource. */
+const OURS = `{${Object.entries(KEYS)
+  .map(([plural, { annotations, labels }]) => `${text(plural)}: [${list(annotations)}, ${list(labels)}]`)
+  .join(', ')}}[request.resource.resource]`;
+
+/** Names of what would change beside them, in the map of metadata that OURS has at this place. */
+const foreignIn = (map: 'annotations' | 'labels', place: 0 | 1): string => {
+  const now = `object.metadata[?${text(map)}]`;
+  const before = `oldObject.metadata[?${text(map)}]`;
+  const isForeign = `!(key in variables.ours[${place}]) && ${now}[?key] != ${before}[?key]`;
+  const keys = (of: string): string => `${of}.orValue({}).map(key, key)`;
+  return `${keys(now)}.filter(key, ${isForeign})
+    + ${keys(before)}.filter(key, !(key in ${now}.orValue({})) && ${isForeign})`;
+};
+
+/** Without it, nothing is above the spec but what was so before. */
+const isRecorded = (of: string): string =>
+  `${label(of, LABEL.raised)}.hasValue() && ${annotation(of, ANNOTATION.grant)}.hasValue()`;
+
+const same = (one: string, other: string): string => `quantity(${one}).compareTo(quantity(${other})) == 0`;
+/** `key` of status.hard says what this map says. */
+const says = (map: string): string =>
+  `key in variables.${map} && ${same('variables.hard[key]', `variables.${map}[key]`)}`;
+
+const VARIABLES: readonly Variable[] = [
+  {
+    name: 'isQuota',
+    expression: "request.resource.resource == 'resourcequotas' && request.?subResource.orValue('') == ''",
+  },
+  {
+    name: 'isStatus',
+    expression:
+      "request.resource.resource == 'resourcequotas' && request.?subResource.orValue('') == 'status'",
+  },
+  { name: 'ours', expression: OURS },
+  {
+    name: 'foreign',
+    expression: `oldObject == null ? [] : ${foreignIn('annotations', 0)} + ${foreignIn('labels', 1)}`,
+  },
+  {
+    name: 'restStays',
+    expression: `oldObject == null || (object.metadata[?'finalizers'] == oldObject.metadata[?'finalizers']
+      && object.metadata[?'ownerReferences'] == oldObject.metadata[?'ownerReferences'])`,
+  },
+  { name: 'hard', expression: "variables.isStatus ? object[?'status'][?'hard'].orValue({}) : {}" },
+  { name: 'oldHard', expression: "variables.isStatus ? oldObject[?'status'][?'hard'].orValue({}) : {}" },
+  { name: 'specHard', expression: "variables.isStatus ? object[?'spec'][?'hard'].orValue({}) : {}" },
+  {
+    name: 'isAtSpec',
+    expression: `variables.hard.all(key, ${says('specHard')}) && variables.specHard.all(key, key in variables.hard)`,
+  },
+  {
+    name: 'mayRaise',
+    expression: `${IS_RAISE} && ${isRecorded('object')} && ${namespaceLabel(LABEL.locked)}.hasValue()`,
+  },
+  {
+    name: 'wrongAmounts',
+    expression: `variables.isAtSpec ? [] : variables.hard.map(key, key).filter(key, !(${says('oldHard')})
+      && !(${says('specHard')}) && !(variables.mayRaise && key in variables.specHard && key in variables.oldHard
+      && quantity(variables.hard[key]).isGreaterThan(quantity(variables.specHard[key]))))
+      + variables.specHard.map(key, key).filter(key, key in variables.oldHard && !(key in variables.hard))`,
+  },
+  {
+    name: 'losesRecord',
+    // A key that was only just added has no `used` yet: it may be left to the quota controller.
+    expression: `variables.isStatus && !variables.hard.all(key, ${says('specHard')}) && !(${isRecorded('object')})
+      && (${label('oldObject', LABEL.raised)}.hasValue() || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())`,
+  },
+];
+
+const VALIDATIONS: readonly Validation[] = [
+  {
+    expression: 'variables.foreign.size() == 0 && variables.restStays',
+    message: 'managed-tenant-quota may write nothing but its own keys of metadata',
+    messageExpression: `'managed-tenant-quota may write nothing but its own keys of metadata, and would change '
+      + (variables.restStays ? variables.foreign.join(', ') : 'finalizers or ownerReferences')`,
+  },
+  {
+    expression: "oldObject == null || object[?'spec'] == oldObject[?'spec']",
+    message: 'managed-tenant-quota may not change a spec',
+    messageExpression: "'managed-tenant-quota may not change the spec of a ' + request.kind.kind",
+  },
+  {
+    expression: `!variables.isQuota
+      || (request.operation == 'CREATE' && request.?dryRun.orValue(false) && ${IS_RAISE})`,
+    message: 'managed-tenant-quota may not write quotas',
+    messageExpression: `'this account may not ' + request.operation + ' a ResourceQuota: mtq-raise creates one, only dry, '
+      + 'and everything else is written to the status'`,
+  },
+  {
+    expression: "!variables.isStatus || object[?'status'][?'used'] == oldObject[?'status'][?'used']",
+    message: 'managed-tenant-quota may not change status.used',
+    messageExpression:
+      "'managed-tenant-quota may not change status.used of ResourceQuota ' + object.metadata.name",
+  },
+  {
+    expression: 'variables.wrongAmounts.size() == 0',
+    message: 'managed-tenant-quota may not set these amounts',
+    messageExpression: `'this account may set status.hard to spec.hard, and mtq-raise above it with label and grant in a locked '
+      + 'namespace: not ' + variables.wrongAmounts.join(', ')`,
+  },
+  {
+    expression: '!variables.losesRecord',
+    message: 'managed-tenant-quota may not leave a quota raised without label and grant',
+    messageExpression: `'managed-tenant-quota may not leave ResourceQuota ' + object.metadata.name
+      + ' raised without label and grant'`,
+  },
+];
+
+/**
+ * What RBAC has no words for: our own accounts write nothing but what the steps write. On a namespace, a migration and a
+ * quota's status only our keys; status.hard between spec.hard and what it was, above it only by `raise`; no quota's spec, and a
+ * new quota only dry. So a stolen token of ours cannot relabel namespaces or lift a limit. Never by the content of a grant: a
+ * record that reads otherwise than expected must not prevent its own repair.
+ */
+export const ownWrites: Policy = {
+  name: POLICY.ownWrites,
+  // The one policy that ignores its own failures: what it cannot evaluate may be the repair.
+  failurePolicy: 'Ignore',
+  rules: [
+    {
+      apiGroups: [''],
+      apiVersions: ['v1'],
+      resources: ['namespaces'],
+      operations: ['UPDATE'],
+      scope: 'Cluster',
+    },
+    {
+      apiGroups: [''],
+      apiVersions: ['v1'],
+      resources: ['resourcequotas'],
+      operations: ['CREATE', 'UPDATE'],
+      scope: 'Namespaced',
+    },
+    {
+      apiGroups: [''],
+      apiVersions: ['v1'],
+      resources: ['resourcequotas/status'],
+      operations: ['UPDATE'],
+      scope: 'Namespaced',
+    },
+    {
+      apiGroups: ['kubevirt.io'],
+      apiVersions: ['*'],
+      resources: [MIGRATION_TYPE.plural],
+      operations: ['UPDATE'],
+      scope: 'Namespaced',
+    },
+  ],
+  matchConditions: [{ name: 'ours', expression: IS_OURS }],
+  variables: VARIABLES,
+  validations: VALIDATIONS,
+};

@@ -1,0 +1,80 @@
+import { ANNOTATION, KUBEVIRT, WHOSE_POD } from '../../../functions/domain/names.ts';
+import { annotation, label, list, text } from './cel.ts';
+import { IS_CONTROLLER } from './users.ts';
+import type { Condition, Rule, Variable } from './manifest.ts';
+
+/** What a quota counts as it counts pods, and whose pod it is. */
+
+export const POD_RULES: readonly Rule[] = [
+  {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    resources: ['pods'],
+    operations: ['CREATE', 'UPDATE'],
+    scope: 'Namespaced',
+  },
+  {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    resources: ['pods/resize'],
+    operations: ['UPDATE'],
+    scope: 'Namespaced',
+  },
+];
+
+/** Charged to requests.<device> as pods are, where a device class says so. Not served everywhere. */
+export const CLAIM_RULE: Rule = {
+  apiGroups: ['resource.k8s.io'],
+  apiVersions: ['*'],
+  resources: ['resourceclaims'],
+  operations: ['CREATE', 'UPDATE'],
+  scope: 'Namespaced',
+};
+
+const differs = (field: (of: string) => string): string => `${field('object')} != ${field('oldObject')}`;
+const OWNERS = differs((of) => `${of}.metadata[?'ownerReferences']`);
+const DEADLINE = differs((of) => `${of}.spec[?'activeDeadlineSeconds'].hasValue()`);
+const WHOSE = `${list(WHOSE_POD)}.exists(label, ${differs((of) => `${of}.metadata[?'labels'][?label]`)})`;
+const OF_A_POD = differs((of) => annotation(of, 'resource.kubernetes.io/extended-resource-claim'));
+
+/**
+ * Of updates those matter by which a quota counts more (a pod gets a deadline, and another scope; a ResourceClaim is no more
+ * that of a pod that is charged already), and those by which a pod looks like the one that the lock is for.
+ */
+export const NOT_A_HARMLESS_UPDATE: Condition = {
+  name: 'not-a-harmless-update',
+  expression: `request.operation != 'UPDATE' || request.?subResource.orValue('') != ''
+    || (request.resource.resource == 'pods'
+    ? ${DEADLINE} || ${WHOSE} || ${label('object', KUBEVIRT.launcherLabel)}.hasValue() && ${OWNERS}
+    : request.resource.resource != 'resourceclaims' || ${OF_A_POD} || ${OWNERS})`,
+};
+
+/**
+ * Identity of the pod, `<migration uid>/<vmi uid>`, as functions/domain/lock.ts makes it; empty: of no migration. By two UIDs:
+ * the labels of any VMI are on its launcher too, and KubeVirt sets created-by last (docs/adr/0019). An attachment pod has no
+ * label of its VM, and none that a tenant chose.
+ */
+export const POD_IDENTITY: readonly Variable[] = [
+  {
+    name: 'migration',
+    expression: `object == null ? '' : ${label('object', KUBEVIRT.migrationJobUID)}.orValue('')`,
+  },
+  {
+    name: 'of',
+    expression: `object == null ? ''
+      : ${label('object', KUBEVIRT.launcherLabel)}.orValue('') == ${text(KUBEVIRT.attachment)} ? ${text(KUBEVIRT.attachment)}
+      : ${label('object', KUBEVIRT.createdBy)}.orValue('')`,
+  },
+];
+
+/** The flat identities of an object that has ANNOTATION.migrations. */
+export const identitiesOf = (migrations: string): Variable => ({
+  name: 'migrations',
+  expression: `${migrations}.orValue('').split(',')`,
+});
+export const MIGRATIONS = ANNOTATION.migrations;
+
+/** The pod is one of `variables.migrations`, and KubeVirt's controller asks for it. */
+export const IS_POD_OF_LOCK = `request.resource.resource == 'pods' && ${IS_CONTROLLER}
+  && variables.migration != '' && variables.of != ''
+  && variables.migration + '/' + variables.of in variables.migrations`;

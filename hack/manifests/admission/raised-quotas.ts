@@ -1,0 +1,53 @@
+import { ANNOTATION, LABEL, POLICY } from '../../../functions/domain/names.ts';
+import { forgedWords } from '../../../webhook/admission/words.ts';
+import { annotation, hole, label, namespaceLabel, text, withHoles } from './cel.ts';
+import { AFTER, BEFORE, QUOTA_KEYS, QUOTA_KEYS_CHANGE } from './keys.ts';
+import type { Policy } from './manifest.ts';
+import { QUOTA_RULES } from './quotas.ts';
+import { IS_OURS } from './users.ts';
+
+const IS_RAISED = `oldObject != null && (${label('oldObject', LABEL.raised)}.hasValue()
+  || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())`;
+
+/**
+ * Only we write what we keep on a quota; nobody removes it while the quota is raised or its namespace locked (`kubectl replace`
+ * would). Everything else passes: an admin's edit of the spec, a deletion, the quota controller's status. What we no longer need
+ * may go with a replaced quota.
+ */
+export const raisedQuotas: Policy = {
+  name: POLICY.raisedQuotas,
+  rules: QUOTA_RULES,
+  // The API server and the quota controller write the status with every pod: those end here.
+  matchConditions: [
+    { name: 'our-keys-change', expression: QUOTA_KEYS_CHANGE },
+    { name: 'not-our-update', expression: `!(request.operation == 'UPDATE' && ${IS_OURS})` },
+  ],
+  variables: [
+    // A new quota may bring last-release along (a copy, a backup): no lock knows its uid.
+    {
+      name: 'forged',
+      expression: `${QUOTA_KEYS}.filter(key, ${AFTER}.hasValue() && ${AFTER} != ${BEFORE}
+        && !(oldObject == null && key[1] == ${text(ANNOTATION.lastRelease)})).map(key, key[1])`,
+    },
+    {
+      name: 'removed',
+      expression: `${QUOTA_KEYS}.filter(key, !${AFTER}.hasValue() && ${AFTER} != ${BEFORE}).map(key, key[1])`,
+    },
+    { name: 'isRaised', expression: IS_RAISED },
+    { name: 'isLocked', expression: `${namespaceLabel(LABEL.locked)}.hasValue()` },
+  ],
+  validations: [
+    {
+      expression: 'variables.forged.size() == 0',
+      message: 'what managed-tenant-quota keeps on a ResourceQuota may only be written by it',
+      messageExpression: withHoles(forgedWords(hole("variables.forged.join(', ')"))),
+    },
+    {
+      expression: 'variables.removed.size() == 0 || !(variables.isRaised || variables.isLocked)',
+      message: 'must wait, the quota is raised for a live migration for a few seconds; try again then',
+      messageExpression: `request.operation + ' of ' + request.resource.resource + ' in namespace ' + request.namespace
+        + ' must wait: it would remove ' + variables.removed.join(', ')
+        + ' while quotas are raised for a live migration for a few seconds, at most a minute; try again then'`,
+    },
+  ],
+};

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { check } from 'prettier';
+import { breakGlassCommand } from '../../webhook/admission/words.ts';
+import { renderAdmission } from '../../hack/manifests/admission/render.ts';
+
+/** The manifests of admission are generated: what is committed is what the description renders. */
+
+const textIn = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+test.each([...renderAdmission()])('%s is what npm run manifests:admission writes', (path, text) => {
+  expect(textIn(path)).toBe(text);
+});
+
+test.each([...renderAdmission()])('%s: prettier leaves it as it is', async (_path, text) => {
+  expect(await check(text, { parser: 'yaml', singleQuote: true, printWidth: 110 })).toBe(true);
+});
+
+test('every policy of config/policies is generated', () => {
+  const listed = [...textIn('config/policies/kustomization.yaml').matchAll(/^ {2}- (.*)$/gm)];
+  const generated = [...renderAdmission().keys()].filter((path) => path.startsWith('config/policies/'));
+  expect(listed.map(([, name]) => `config/policies/${name}`).sort()).toEqual(generated.sort());
+});
+
+test('docs/operations.md gives the command that breaks the glass', () => {
+  expect(textIn('docs/operations.md')).toContain(
+    breakGlassCommand({ namespace: 'NAMESPACE', token: 'TOKEN' }),
+  );
+});

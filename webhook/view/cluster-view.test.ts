@@ -1,0 +1,215 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { WatchedCluster } from '../../test/support/builders/cluster.ts';
+import { aMigration, aVmi, inPhase } from '../../test/support/builders/kubevirt.ts';
+import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
+import { inNamespace, metadata, named } from '../../test/support/builders/object.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
+import { systemClock } from '../../functions/runtime/clock.ts';
+import type { KubernetesObject, KubeVirt } from '../../functions/domain/objects.ts';
+import { viewSchema } from '../../functions/domain/view.ts';
+import { ApiError } from '../../functions/kubernetes/errors.ts';
+import {
+  KUBEVIRTS,
+  MIGRATIONS,
+  MTQS,
+  VMIS,
+  VMMRQS,
+  WEBHOOK_CONFIGURATIONS,
+} from '../../functions/kubernetes/resources.ts';
+import { ClusterView } from './cluster-view.ts';
+import { Watches } from './watches.ts';
+
+let cluster: WatchedCluster;
+let view: ClusterView;
+let watches: Watches;
+let ended: string[];
+let stop: AbortController;
+let running: Promise<void>;
+
+const settle = (ms = 0): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  cluster = new WatchedCluster();
+  view = new ClusterView(cluster.asCluster());
+  ended = [];
+  stop = new AbortController();
+  watches = new Watches(view, {
+    cluster: cluster.asCluster(),
+    clock: systemClock,
+    log: () => undefined,
+    kubevirtNamespace: 'kubevirt',
+    onEnded: (uid) => ended.push(uid),
+  });
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  jest.useRealTimers();
+});
+
+const start = (): void => void (running = watches.run(stop.signal));
+
+const kubevirt = (migrations: object, namespace = 'kubevirt'): KubeVirt =>
+  ({
+    apiVersion: 'kubevirt.io/v1',
+    kind: 'KubeVirt',
+    metadata: { ...metadata('kubevirt'), namespace },
+    spec: { configuration: { migrations, additionalGuestMemoryOverheadRatio: '1.5' } },
+  });
+
+const clusterScoped = (kind: string, name: string): KubernetesObject => {
+  const { namespace: _, ...own } = metadata(name);
+  return { apiVersion: 'v1', kind, metadata: own };
+};
+
+describe('the view', () => {
+  test('is whole once every kind has been listed, those that are not installed too', async () => {
+    const missing = new ApiError('list', { code: 404, reason: 'NotFound' }, new Date());
+    cluster.failLists(MTQS, missing);
+    cluster.failLists(VMMRQS, new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date()));
+    start();
+    await settle();
+    expect(watches.isReady).toBe(false);
+    cluster.mend(VMMRQS);
+    await settle(1_000);
+    expect(watches.isReady).toBe(true);
+  });
+
+  test('is what the schema says, with KubeVirt’s defaults where no KubeVirt is there', async () => {
+    start();
+    await settle();
+    expect(viewSchema.parse(view.viewOf('tenant'))).toEqual({
+      left: { cluster: 5, node: 2, nodes: {} },
+      limits: { cluster: 5, node: 2 },
+      others: false,
+      kubevirt: { overheadRatio: '1', autoLimits: expect.any(Boolean) },
+    });
+  });
+
+  test('takes KubeVirt’s configuration from its own namespace, and follows it', async () => {
+    cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 99 }, 'elsewhere'));
+    cluster.put(
+      KUBEVIRTS,
+      kubevirt({ parallelMigrationsPerCluster: 20, parallelOutboundMigrationsPerNode: 7 }),
+    );
+    start();
+    await settle();
+    expect(view.viewOf('tenant')).toMatchObject({
+      limits: { cluster: 20, node: 7 },
+      kubevirt: { overheadRatio: '1.5' },
+    });
+    cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 3 }));
+    await settle();
+    expect(view.viewOf('tenant').limits).toEqual({ cluster: 3, node: 2 });
+  });
+
+  test('counts running migrations by the node that they leave, read once where their status does not say', async () => {
+    cluster.put(VMIS, aVmi('vm0', 'node7'));
+    cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
+    start();
+    await settle();
+    expect(view.viewOf('other').left).toEqual({ cluster: 4, node: 2, nodes: { node7: 1 } });
+    cluster.put(MIGRATIONS, inPhase('TargetReady')(aMigration()));
+    await settle();
+    expect(cluster.asked.filter((asked) => asked.startsWith('get'))).toHaveLength(1);
+  });
+
+  test('counts locks of other namespaces, and forgets those that are gone', async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    start();
+    await settle();
+    view.takeLock(aNamespace(lockedBy(aLock())));
+    expect(view.viewOf('other')).toMatchObject({ left: { cluster: 4 }, others: true });
+    expect(view.viewOf('tenant')).toMatchObject({ left: { cluster: 5 }, others: false });
+    view.takeLock(aNamespace());
+    expect(view.viewOf('other').left.cluster).toBe(5);
+  });
+
+  test('knows which namespaces have a VMMRQ', async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    start();
+    await settle();
+    expect(view.state().served).toEqual(new Set(['tenant']));
+    cluster.remove(VMMRQS, aVmmrq());
+    await settle();
+    expect(view.state().served).toEqual(new Set());
+  });
+
+  test('names no other namespace', async () => {
+    cluster.put(MIGRATIONS, inPhase('Running')(aMigration(inNamespace('secret'))));
+    cluster.put(MIGRATIONS, aMigration(named('mig1'), inNamespace('secret')));
+    start();
+    await settle();
+    view.takeLock(aNamespace(named('secret'), lockedBy(aLock())));
+    expect(JSON.stringify(view.viewOf('tenant'))).not.toContain('secret');
+  });
+});
+
+describe('a migration has ended', () => {
+  beforeEach(async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    start();
+    await settle();
+  });
+
+  test.each<[string, () => void]>([
+    ['it succeeded', (): void => cluster.put(MIGRATIONS, inPhase('Succeeded')(aMigration()))],
+    ['it failed', (): void => cluster.put(MIGRATIONS, inPhase('Failed')(aMigration()))],
+    ['it was deleted', (): void => cluster.remove(MIGRATIONS, aMigration())],
+    [
+      'it was deleted while the watch was away',
+      (): void => {
+        cluster.break(MIGRATIONS, new Error('away'));
+        cluster.remove(MIGRATIONS, aMigration());
+        cluster.forget();
+        cluster.mend(MIGRATIONS);
+      },
+    ],
+  ])('%s: it is gone from the view, and said once', async (_, change) => {
+    change();
+    await settle(2_000);
+    expect(ended).toEqual(['uid-of-mig0']);
+    expect(view.state().migrations).toEqual([]);
+  });
+
+  test('it only changes: not said', async () => {
+    cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
+    await settle();
+    expect(ended).toEqual([]);
+    expect(view.state().migrations).toHaveLength(1);
+  });
+});
+
+describe('the incumbent', () => {
+  test.each<[string, () => void, RegExp | undefined]>([
+    ['is not there', (): void => undefined, undefined],
+    ['is installed', (): void => cluster.put(MTQS, clusterScoped('MTQ', 'mtq')), /MTQ object mtq/],
+    [
+      'holds this namespace',
+      (): void =>
+        cluster.put(
+          WEBHOOK_CONFIGURATIONS,
+          clusterScoped('ValidatingWebhookConfiguration', 'lock.tenant.com'),
+        ),
+      /lock\.tenant\.com/,
+    ],
+    [
+      'holds another namespace',
+      (): void =>
+        cluster.put(
+          WEBHOOK_CONFIGURATIONS,
+          clusterScoped('ValidatingWebhookConfiguration', 'lock.other.com'),
+        ),
+      undefined,
+    ],
+  ])('%s', async (_, put, want) => {
+    put();
+    start();
+    await settle();
+    const { incumbent } = view.viewOf('tenant');
+    if (want === undefined) expect(incumbent).toBeUndefined();
+    else expect(incumbent).toMatch(want);
+  });
+});

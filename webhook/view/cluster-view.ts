@@ -1,0 +1,113 @@
+import { hasAutoLimits } from '../../functions/domain/sizing/auto-limits.ts';
+import { lockOf } from '../../functions/domain/lock.ts';
+import { isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
+import type {
+  KubernetesObject,
+  KubeVirt,
+  Migration,
+  Namespace,
+  Vmmrq,
+} from '../../functions/domain/objects.ts';
+import type { View } from '../../functions/domain/view.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { VMIS } from '../../functions/kubernetes/resources.ts';
+import { orGone } from '../../functions/cluster/snapshot.ts';
+import { othersWait, slotsLeft, type ClusterState, type HeldNamespace } from './slots.ts';
+
+/** KubeVirt's defaults (MigrationConfiguration). */
+const DEFAULT_LIMITS = { cluster: 5, node: 2 } as const;
+
+/** What the guard's watches have seen, in memory; each watch replaces or changes its own part. */
+export class ClusterView {
+  readonly migrations = new Map<string, Migration>();
+  readonly held = new Map<string, HeldNamespace>();
+  readonly vmmrqs = new Map<string, Vmmrq>();
+  readonly incumbents = new Map<string, KubernetesObject>();
+  /** Names of ValidatingWebhookConfigurations. */
+  readonly configurations = new Map<string, KubernetesObject>();
+  kubevirt: KubeVirt | undefined;
+  readonly #nodes = new Map<string, string>();
+  readonly #cluster: Cluster;
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+  }
+
+  /** All of it as plain values. */
+  state(): ClusterState {
+    const migrations = this.kubevirt?.spec?.configuration?.migrations;
+    return {
+      migrations: [...this.migrations.values()],
+      held: [...this.held.values()],
+      served: new Set([...this.vmmrqs.values()].map(({ metadata }) => metadata.namespace ?? '')),
+      limits: {
+        cluster: migrations?.parallelMigrationsPerCluster ?? DEFAULT_LIMITS.cluster,
+        node: migrations?.parallelOutboundMigrationsPerNode ?? DEFAULT_LIMITS.node,
+      },
+      nodes: this.#nodes,
+    };
+  }
+
+  /** What a namespace is told; it names no other. */
+  viewOf(namespace: string): View {
+    const state = this.state();
+    const incumbent = this.incumbentFor(namespace);
+    const ratio = this.kubevirt?.spec?.configuration?.additionalGuestMemoryOverheadRatio;
+    return {
+      left: slotsLeft(state, namespace),
+      limits: state.limits,
+      others: othersWait(state, namespace),
+      kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(this.kubevirt) },
+      ...(incumbent === undefined ? {} : { incumbent }),
+    };
+  }
+
+  /** What to do about the incumbent (kubevirt/managed-tenant-quota); undefined: it is not there. Both at once would undo each other. */
+  incumbentFor(namespace: string): string | undefined {
+    const [mtq] = this.incumbents.values();
+    if (mtq !== undefined) {
+      return `the incumbent is installed (MTQ object ${mtq.metadata.name}): remove it, never run both at once`;
+    }
+    const name = `lock.${namespace}.com`;
+    if (!this.configurations.has(name)) return undefined;
+    return `the incumbent holds this namespace (ValidatingWebhookConfiguration ${name}): remove it`;
+  }
+
+  takeLock(namespace: Namespace): void {
+    const { name } = namespace.metadata;
+    const state = lockOf(namespace);
+    if (state.kind !== 'held') {
+      this.held.delete(name);
+      return;
+    }
+    const { token, migrations } = state.lock;
+    const launchers = migrations.flatMap(({ uid, lacks }) => (lacks === undefined ? [uid] : []));
+    this.held.set(name, { namespace: name, token, launchers });
+  }
+
+  takeMigration(migration: Migration): void {
+    const { uid } = migration.metadata;
+    this.migrations.set(uid, migration);
+    const node = migration.status?.migrationState?.sourceNode;
+    if (node !== undefined && node !== '') this.#nodes.set(uid, node);
+    else if (isRunning(migration) || isRejectedByQuota(migration)) void this.#findNode(migration);
+  }
+
+  dropMigration(uid: string): void {
+    this.migrations.delete(uid);
+    this.#nodes.delete(uid);
+  }
+
+  /** Once for each: where its VM runs before it has migrated. What cannot be read counts on no node. */
+  async #findNode({ metadata: { uid, namespace = '' }, spec: { vmiName = '' } }: Migration): Promise<void> {
+    if (this.#nodes.has(uid) || vmiName === '') return;
+    this.#nodes.set(uid, '');
+    try {
+      const read = await orGone(this.#cluster.get(VMIS, { namespace, name: vmiName }));
+      const node = read?.object.status?.nodeName;
+      if (node !== undefined && this.migrations.has(uid)) this.#nodes.set(uid, node);
+    } catch {
+      this.#nodes.delete(uid);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { byTurn, isPending, isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
+import type { Migration } from '../../functions/domain/objects.ts';
+import type { View } from '../../functions/domain/view.ts';
+
+/** A namespace that is locked, and for which migrations a target launcher will be made. */
+export interface HeldNamespace {
+  readonly namespace: string;
+  readonly token: string;
+  /** UIDs of the migrations that wait for their target launcher. */
+  readonly launchers: readonly string[];
+}
+
+/** What the guard has seen of the cluster. */
+export interface ClusterState {
+  /** Every migration that has not ended. */
+  readonly migrations: readonly Migration[];
+  readonly held: readonly HeldNamespace[];
+  /** Namespaces with a VMMRQ. */
+  readonly served: ReadonlySet<string>;
+  /** KubeVirt's limits (facts/kubevirt.md §1.5). */
+  readonly limits: View['limits'];
+  /** The node that a migration's VM leaves, by the migration's UID; '' or missing: not known yet. */
+  readonly nodes: ReadonlyMap<string, string>;
+}
+
+/** Slots that are left for a namespace, as KubeVirt counts: those that run, and those that other namespaces are locked for. */
+export function slotsLeft(state: ClusterState, namespace: string): View['left'] {
+  const taken = takenBy(state, namespace);
+  const outbound = new Map<string, number>();
+  for (const { metadata } of taken) {
+    const node = state.nodes.get(metadata.uid);
+    if (node !== undefined && node !== '') outbound.set(node, (outbound.get(node) ?? 0) + 1);
+  }
+  const { cluster, node: perNode } = state.limits;
+  return {
+    cluster: Math.max(0, cluster - taken.length),
+    node: perNode,
+    nodes: Object.fromEntries([...outbound].map(([node, used]) => [node, Math.max(0, perNode - used)])),
+  };
+}
+
+/** Migrations that have a slot, or will have the next one. */
+export function takenBy({ migrations, held }: ClusterState, namespace: string): Migration[] {
+  const awaited = new Set(
+    held.filter((each) => each.namespace !== namespace).flatMap(({ launchers }) => launchers),
+  );
+  return migrations.filter((each) => isRunning(each) || (isPending(each) && awaited.has(each.metadata.uid)));
+}
+
+/** Somebody else waits for a quota, or is locked for. */
+export const othersWait = ({ migrations, held }: ClusterState, namespace: string): boolean =>
+  migrations.some((each) => each.metadata.namespace !== namespace && isRejectedByQuota(each)) ||
+  held.some((each) => each.namespace !== namespace);
+
+/**
+ * Namespaces that could use a free slot now, whose turn it is first: with a VMMRQ, not locked, with a migration that a quota keeps
+ * out; by KubeVirt's priority, then age. As many as slots are free, the same node counted once for each.
+ */
+export function whoseTurn(state: ClusterState, isTried: (namespace: string) => boolean): string[] {
+  const isHeld = new Set(state.held.map(({ namespace }) => namespace));
+  const mayGo = (namespace: string): boolean =>
+    state.served.has(namespace) && !isHeld.has(namespace) && !isTried(namespace);
+  const left = slotsLeft(state, '');
+  const perNode = new Map(Object.entries(left.nodes));
+  const turns = new Set<string>();
+  for (const { metadata } of state.migrations.filter(isRejectedByQuota).toSorted(byTurn)) {
+    const { namespace = '', uid } = metadata;
+    if (turns.size >= left.cluster) break;
+    if (turns.has(namespace) || !mayGo(namespace)) continue;
+    const node = state.nodes.get(uid) ?? '';
+    const onNode = perNode.get(node) ?? left.node;
+    if (onNode <= 0) continue;
+    if (node !== '') perNode.set(node, onNode - 1);
+    turns.add(namespace);
+  }
+  return [...turns];
+}

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
+import { createdAt, inNamespace, named } from '../../test/support/builders/object.ts';
+import { systemClock } from '../../functions/runtime/clock.ts';
+import type { OurEvent } from '../../functions/domain/events.ts';
+import { EVENT } from '../../functions/domain/names.ts';
+import type { Migration } from '../../functions/domain/objects.ts';
+import type { ClusterState } from './slots.ts';
+import { Turns } from './turns.ts';
+
+/** One slot; `first` is older than `second`. */
+const waiting = (namespace: string, after: number): Migration =>
+  aMigration(named(`of-${namespace}`), inNamespace(namespace), createdAt(after));
+const FIRST = waiting('first', -600);
+const SECOND = waiting('second', -60);
+
+let posted: OurEvent[];
+let logged: string[];
+let state: ClusterState | undefined;
+let turns: Turns;
+let postFails: Error | undefined;
+
+const stateOf = (...migrations: Migration[]): ClusterState => ({
+  migrations,
+  held: [],
+  served: new Set(['first', 'second']),
+  limits: { cluster: 1, node: 1 },
+  nodes: new Map(),
+});
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  posted = [];
+  logged = [];
+  postFails = undefined;
+  state = stateOf(FIRST, SECOND);
+  turns = new Turns({
+    clock: systemClock,
+    log: (_level, message) => void logged.push(message),
+    post: (event) => {
+      posted.push(event);
+      return postFails === undefined ? Promise.resolve() : Promise.reject(postFails);
+    },
+    state: () => state,
+  });
+});
+
+afterEach(() => {
+  turns.stop();
+  expect(jest.getTimerCount()).toBe(0);
+  jest.useRealTimers();
+});
+
+/** Namespaces that were woken in the next so many milliseconds. */
+async function wokenIn(ms: number): Promise<string[]> {
+  const before = posted.length;
+  await jest.advanceTimersByTimeAsync(ms);
+  return posted.slice(before).map(({ namespace }) => namespace);
+}
+
+test('a slot becomes free: the namespace whose turn it is, by a sweep of its own', () => {
+  turns.freed();
+  expect(posted).toEqual([
+    {
+      type: EVENT.sweepRequested,
+      from: 'guard',
+      namespace: 'first',
+      cause: expect.stringMatching(/^slot-\d+-1$/),
+    },
+  ]);
+});
+
+test('the slot stays free: again after 1 s, twice; then the next one, after 5 s', async () => {
+  turns.freed();
+  expect(await wokenIn(999)).toEqual([]);
+  expect(await wokenIn(1)).toEqual(['first']);
+  expect(await wokenIn(1_000)).toEqual(['first']);
+  expect(await wokenIn(4_999)).toEqual([]);
+  expect(await wokenIn(1)).toEqual(['second']);
+});
+
+test('each wake is another event', async () => {
+  turns.freed();
+  await wokenIn(3_000);
+  expect(new Set(posted.map(({ cause }) => cause)).size).toBe(posted.length);
+});
+
+test('every namespace was tried: no more is said until another slot becomes free', async () => {
+  turns.freed();
+  await wokenIn(60_000);
+  expect(await wokenIn(600_000)).toEqual([]);
+  turns.freed();
+  expect(await wokenIn(0)).toEqual([]);
+  expect(posted.at(-1)?.namespace).toBe('first');
+});
+
+test.each<[string, () => ClusterState | undefined]>([
+  ['no migration waits', (): ClusterState => stateOf()],
+  ['the slot is taken', (): ClusterState => stateOf(inPhase('Running')(FIRST), SECOND)],
+  ['not every watch has listed', (): undefined => undefined],
+])('%s: nothing is said, and no timer is left', async (_, is) => {
+  state = is();
+  turns.freed();
+  expect(jest.getTimerCount()).toBe(0);
+  expect(await wokenIn(60_000)).toEqual([]);
+  expect(posted).toEqual([]);
+});
+
+test('what cannot be posted is logged, and tried again', async () => {
+  postFails = new Error('no Broker');
+  turns.freed();
+  expect(await wokenIn(1_000)).toEqual(['first']);
+  expect(logged).toContain('not posted: Error: no Broker');
+});

@@ -1,0 +1,25 @@
+import type { RequestHandler } from 'express';
+import type { View } from '../../functions/domain/view.ts';
+
+export interface ViewSource {
+  /** undefined: not every watch has listed yet. */
+  readonly viewOf: (namespace: string) => View | undefined;
+}
+
+/** RFC 1123 label. */
+const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** GET /view?namespace=NS: whether it may go now, from memory. 400 for what is no name, 503 while the view is not whole. */
+export const viewRoute =
+  ({ viewOf }: ViewSource): RequestHandler =>
+  ({ query }, response) => {
+    const { namespace } = query;
+    if (typeof namespace !== 'string' || !NAMESPACE_NAME.test(namespace)) {
+      response.status(400).type('text/plain').send('namespace: must be the name of a namespace\n');
+      return;
+    }
+    const view = viewOf(namespace);
+    if (view === undefined)
+      response.status(503).type('text/plain').send('the cluster is still being listed\n');
+    else response.json(view);
+  };

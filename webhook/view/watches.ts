@@ -1,0 +1,123 @@
+import type { Clock } from '../../functions/runtime/clock.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { LISTED_MIGRATIONS_TO_COME, LISTED_STATES_OF_VMMRQS, named } from '../../functions/cluster/listed.ts';
+import type { Cluster, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { follow, type Follower } from '../../functions/kubernetes/follow.ts';
+import { KUBEVIRTS, MTQS, WEBHOOK_CONFIGURATIONS } from '../../functions/kubernetes/resources.ts';
+import type { Log } from '../../functions/runtime/log.ts';
+import type { ClusterView } from './cluster-view.ts';
+
+export interface WatchTools {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly kubevirtNamespace: string;
+  /** A migration has ended, or is gone. */
+  readonly onEnded: (uid: string) => void;
+}
+
+/** Keeps a cluster view up to date by a watch for each kind; nothing is listed in a loop. */
+export class Watches {
+  readonly #view: ClusterView;
+  readonly #tools: WatchTools;
+  readonly #listed = new Set<string>();
+
+  constructor(view: ClusterView, tools: WatchTools) {
+    this.#view = view;
+    this.#tools = tools;
+  }
+
+  /** Every kind has been listed: the view is whole. */
+  get isReady(): boolean {
+    return this.#listed.size === KINDS;
+  }
+
+  /** Runs until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const view = this.#view;
+    await Promise.all([
+      this.#followMigrations(signal),
+      this.#follow(LISTED_STATES_OF_VMMRQS, inMap(view.vmmrqs), { signal }),
+      this.#follow(KUBEVIRTS, this.#ofKubeVirt(), { signal, isOptional: true }),
+      this.#follow(named(MTQS), inMap(view.incumbents), { signal, isOptional: true }),
+      this.#follow(named(WEBHOOK_CONFIGURATIONS), inMap(view.configurations, nameOf), { signal }),
+    ]);
+  }
+
+  async #followMigrations(signal: AbortSignal): Promise<void> {
+    const view = this.#view;
+    const { onEnded } = this.#tools;
+    const gone = (uid: string): void => {
+      view.dropMigration(uid);
+      onEnded(uid);
+    };
+    await this.#follow(
+      LISTED_MIGRATIONS_TO_COME,
+      {
+        onList: (migrations) => {
+          const present = new Set(migrations.map(({ metadata }) => metadata.uid));
+          for (const uid of [...view.migrations.keys()]) if (!present.has(uid)) gone(uid);
+          for (const migration of migrations) view.takeMigration(migration);
+        },
+        onChange: (migration) => view.takeMigration(migration),
+        onGone: ({ metadata }) => gone(metadata.uid),
+      },
+      { signal, isOptional: true },
+    );
+  }
+
+  #ofKubeVirt(): Changes<NonNullable<ClusterView['kubevirt']>> {
+    const view = this.#view;
+    const isOurs = ({ metadata }: KubernetesObject): boolean =>
+      metadata.namespace === this.#tools.kubevirtNamespace;
+    return {
+      onList: (all) => void (view.kubevirt = all.find(isOurs)),
+      onChange: (one) => void (view.kubevirt = isOurs(one) ? one : view.kubevirt),
+      onGone: (one) => void (view.kubevirt = isOurs(one) ? undefined : view.kubevirt),
+    };
+  }
+
+  async #follow<T extends KubernetesObject>(
+    type: ResourceType<T> | ListedType<T>,
+    { onList, onChange, onGone }: Changes<T>,
+    how: { readonly signal: AbortSignal; readonly isOptional?: boolean },
+  ): Promise<void> {
+    const { cluster, clock, log } = this.#tools;
+    await follow<T>(
+      cluster,
+      { type, where: {}, clock, ...how },
+      {
+        onList: (objects) => {
+          onList(objects);
+          this.#listed.add(type.plural);
+        },
+        onChange,
+        onGone,
+        onError: (error) => log('warn', `watching ${type.plural} again: ${describeError(error)}`),
+      },
+    );
+  }
+}
+
+const KINDS = 5;
+
+type Changes<T> = Pick<Follower<T>, 'onList' | 'onChange' | 'onGone'>;
+
+const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
+const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;
+
+/** What is there now, by a key. */
+function inMap<T extends KubernetesObject>(
+  map: Map<string, T>,
+  keyOf: (object: T) => string = uidOf,
+): Changes<T> {
+  return {
+    onList: (objects) => {
+      map.clear();
+      for (const object of objects) map.set(keyOf(object), object);
+    },
+    onChange: (object) => void map.set(keyOf(object), object),
+    onGone: (object) => void map.delete(keyOf(object)),
+  };
+}

@@ -1,0 +1,50 @@
+import { grantOf } from '../../functions/domain/quota/grant.ts';
+import { isReleasedBy, loweredQuota } from '../../functions/domain/quota/lower.ts';
+import { lockOf, type Lock } from '../../functions/domain/lock.ts';
+import { LOCK_OUTCOME } from '../../functions/domain/names.ts';
+import type { ResourceQuota } from '../../functions/domain/objects.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { orGone } from '../../functions/cluster/snapshot.ts';
+
+/**
+ * Fences the quotas of a lock that is gone though they were not released by it: somebody took it off by hand, and a raise of it may
+ * still be on its way. A quota that was raised already is an orphan, which is put back. Rejects when it could not be done now.
+ */
+export async function fenceRemoved(cluster: Cluster, namespace: string, lock: Lock): Promise<void> {
+  const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
+  if (read === undefined) return;
+  const state = lockOf(read.object);
+  if (state.kind === 'held' && state.lock.token === lock.token) return;
+  await Promise.all(lock.quotas.map((quota) => fence(cluster, namespace, { ...quota, token: lock.token })));
+}
+
+interface Fenced {
+  readonly name: string;
+  readonly uid: string;
+  readonly token: string;
+}
+
+async function fence(cluster: Cluster, namespace: string, fenced: Fenced): Promise<void> {
+  for (;;) {
+    const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name: fenced.name }));
+    if (read === undefined || !isOpen(read.object, fenced)) return;
+    const release = { token: markOf(fenced), outcome: LOCK_OUTCOME.failed };
+    try {
+      await cluster.replace(RESOURCE_QUOTAS, loweredQuota(read.object, release), { subresource: 'status' });
+      return;
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (!isConflict(error)) throw error;
+    }
+  }
+}
+
+const markOf = ({ token }: Fenced): string => `removed-${token}`;
+
+/** The very quota, with no grant, and released neither by that lock nor by us. */
+const isOpen = (quota: ResourceQuota, fenced: Fenced): boolean =>
+  quota.metadata.uid === fenced.uid &&
+  grantOf(quota).kind === 'none' &&
+  ![fenced.token, markOf(fenced)].some((token) => isReleasedBy(quota, token));
