@@ -16,12 +16,7 @@ import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
 import { SurroundingsCheck } from './observability/surroundings.ts';
-import { ClusterView } from './view/cluster-view.ts';
-import { Turns } from './view/turns.ts';
-import { Watches } from './view/watches.ts';
-import type { ViewSource } from './view/view-route.ts';
-import { sweep, type SeenObjects } from './watchdog/sweep.ts';
-import { Watchdog } from './watchdog/watchdog.ts';
+import { ClusterWatch } from './watchdog/cluster-watch.ts';
 
 /** The guard: admission while a namespace is locked, and the watchdog. Always on. */
 async function main(): Promise<void> {
@@ -30,12 +25,8 @@ async function main(): Promise<void> {
   const cluster = await reachApiServer(settings);
   const deadLetters = newDeadLetters(log);
   const metrics = new Metrics(() => deadLetters.counts());
-  const view = new ClusterView(cluster);
-  const watching: { watches?: Watches } = {};
-  const source: ViewSource = {
-    viewOf: (namespace) => (watching.watches?.isReady === true ? view.viewOf(namespace) : undefined),
-  };
-  const guard: Process = { cluster, settings, log, deadLetters, metrics, view, source, watching };
+  const { watch, settle } = newClusterWatch({ cluster, settings, log, metrics });
+  const guard: Process = { cluster, settings, log, deadLetters, metrics, watch };
   const stopping = new AbortController();
   const { signal } = stopping;
   let leaving = false;
@@ -47,12 +38,13 @@ async function main(): Promise<void> {
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
   // None waits for another: what is locked is repaired whether or not we may be asked.
-  const running = Promise.all([surroundings.run(signal), rotate?.(signal), startWatchdog(guard, signal)]);
+  const running = Promise.all([surroundings.run(signal), rotate?.(signal), watch.run(signal)]);
   const stop = async (): Promise<void> => {
     leaving = true;
     await server.close(settings.SHUTDOWN_DELAY_MS);
     stopping.abort();
     await running;
+    await settle();
     process.exit(0);
   };
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => void stop());
@@ -64,10 +56,26 @@ interface Process {
   readonly log: ReturnType<typeof newLog>;
   readonly deadLetters: DeadLetters;
   readonly metrics: Metrics;
-  readonly view: ClusterView;
-  readonly source: ViewSource;
-  /** Set once they run. */
-  readonly watching: { watches?: Watches };
+  readonly watch: ClusterWatch;
+}
+
+/** `settle` resolves when its reports are written. */
+function newClusterWatch({ cluster, settings, log, metrics }: Omit<Process, 'deadLetters' | 'watch'>): {
+  readonly watch: ClusterWatch;
+  readonly settle: () => Promise<void>;
+} {
+  // The guard never locks, raises or wakes: what those need is off.
+  const off = { SETTLE_MS: 0, WAKE_URLS: [] };
+  const { tools, settle } = newTools({ cluster, settings: { ...settings, ...off }, log });
+  const mend = metrics.repairing((namespace: string, token: string | undefined) =>
+    repair(namespace, token, tools),
+  );
+  const { clock, post } = tools;
+  const watch = new ClusterWatch({
+    ...{ cluster, clock, log, post, repair: mend, settings, random: Math.random },
+  });
+  metrics.watching(() => watch.watched());
+  return { watch, settle };
 }
 
 interface Serving {
@@ -95,7 +103,7 @@ async function serveReviews(guard: Process, known: Problem): Promise<Serving> {
     tlsPort: settings.TLS_PORT,
     port: settings.PORT,
     reviewApp: reviewApp({
-      review: newReview(cluster, settings, (namespace) => guard.view.incumbentFor(namespace)),
+      review: newReview(cluster, settings, (namespace) => guard.watch.incumbentFor(namespace)),
       log,
       onReviewed: (reviewed) => metrics.reviewed(reviewed),
     }),
@@ -109,59 +117,13 @@ async function serveHealth(guard: Process, problem: Problem): Promise<Serving> {
   return { server: await listenForHealth(newHealth(guard, problem), guard.settings.PORT) };
 }
 
-const newHealth = ({ cluster, deadLetters, metrics, source }: Process, problem: Problem): RequestListener =>
+const newHealth = ({ cluster, deadLetters, metrics, watch }: Process, problem: Problem): RequestListener =>
   healthApp({
     ready: metrics.probing(newReadiness({ cluster, problem })),
     deadLetters,
-    view: source,
+    view: watch,
     metrics: metrics.registry,
   });
-
-/** Resolves when it has stopped and its reports are written. */
-async function startWatchdog(guard: Process, signal: AbortSignal): Promise<void> {
-  const { cluster, settings, log, metrics } = guard;
-  // The watchdog never locks, raises or wakes: what those need is off.
-  const equipment = { ...settings, SETTLE_MS: 0, WAKE_URLS: [] };
-  const { tools, settle } = newTools({ cluster, settings: equipment, log });
-  const { post, clock } = tools;
-  const mend = metrics.repairing((namespace: string, token: string | undefined) =>
-    repair(namespace, token, tools),
-  );
-  const { view, watching } = guard;
-  const turns = new Turns({
-    ...{ clock, log, post },
-    state: () => (watching.watches?.isReady === true ? view.state() : undefined),
-  });
-  const watchdog = new Watchdog(settings, {
-    ...{ cluster, clock, log, post, repair: mend },
-    onLock: (namespace) => view.takeLock(namespace),
-    onUnlocked: (name) => {
-      view.held.delete(name);
-      turns.freed();
-    },
-  });
-  metrics.watching(() => watchdog.watched());
-  const watches = new Watches(view, {
-    ...{ cluster, clock, log, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE },
-    onEnded: (uid) => {
-      watchdog.migrationEnded(uid);
-      turns.freed();
-    },
-  });
-  watching.watches = watches;
-  const seen = (): SeenObjects | undefined =>
-    watches.isReady
-      ? { vmmrqs: [...view.vmmrqs.values()], migrations: [...view.migrations.values()] }
-      : undefined;
-  const { SWEEP_SECONDS: seconds } = settings;
-  await Promise.all([
-    watchdog.run(signal),
-    watches.run(signal),
-    sweep(seconds, { cluster, clock, log, post, repair: mend, seen, random: Math.random }, signal),
-  ]);
-  turns.stop();
-  await settle();
-}
 
 main().catch((error: unknown) => {
   process.stderr.write(`cannot start: ${describeError(error)}\n`);

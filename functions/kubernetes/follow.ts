@@ -29,6 +29,8 @@ export interface Followed<T extends KubernetesObject> {
 const PAUSE_MS = { first: 200, max: 10_000 };
 /** Bookmarks come every minute (k8s.io/apiserver, storage/cacher): a watch that is silent for longer is dead. */
 const SILENCE_MS = 75_000;
+/** Why a watch that fell silent was cut. */
+const SILENT = new Error('silent for too long');
 /** A watch that lasted so long needs no pause before the next one. */
 const STEADY_MS = 5_000;
 /** When a kind that is not installed is looked for again. */
@@ -131,11 +133,14 @@ class Following<T extends KubernetesObject> {
   /** From the last version seen, until the server ends it or says nothing for too long. */
   async #watch(): Promise<void> {
     const { type, where } = this.#followed;
-    const silent = new AbortController();
-    const listen = (): (() => void) => this.#clock.after(SILENCE_MS, () => silent.abort());
-    let cancel = listen();
-    const signal = AbortSignal.any([this.#signal, silent.signal]);
     const from = { ...where, resourceVersion: this.#version ?? '' };
+    const ending = new AbortController();
+    const { signal } = ending;
+    const end = (): void => ending.abort();
+    const listen = (): (() => void) => this.#clock.after(SILENCE_MS, () => ending.abort(SILENT));
+    let cancel = listen();
+    // Not AbortSignal.any: Node keeps what that made for as long as anybody listens to it.
+    this.#signal.addEventListener('abort', end, { once: true });
     try {
       for await (const event of this.#cluster.watch<T>({ ...type, trim: undefined }, from, signal)) {
         if (signal.aborted) return;
@@ -144,9 +149,10 @@ class Following<T extends KubernetesObject> {
         this.#take(event);
       }
     } catch (error) {
-      if (!silent.signal.aborted) throw error;
+      if (signal.reason !== SILENT) throw error;
     } finally {
       cancel();
+      this.#signal.removeEventListener('abort', end);
     }
   }
 

@@ -7,11 +7,7 @@ import {
 import { newReview } from '../../webhook/admission/live-review.ts';
 import { repair } from '../../webhook/watchdog/repair.ts';
 import type { View } from '../../functions/domain/view.ts';
-import { ClusterView } from '../../webhook/view/cluster-view.ts';
-import { Turns } from '../../webhook/view/turns.ts';
-import { Watches } from '../../webhook/view/watches.ts';
-import { sweep, type SeenObjects } from '../../webhook/watchdog/sweep.ts';
-import { Watchdog } from '../../webhook/watchdog/watchdog.ts';
+import { ClusterWatch } from '../../webhook/watchdog/cluster-watch.ts';
 import { Client } from './client.ts';
 import { toolsOf, type ProcessParts } from './functions.ts';
 import { Life } from './life.ts';
@@ -45,8 +41,7 @@ export class Guard {
   readonly #parts: GuardParts;
   readonly #name: string;
   #life = new Life();
-  #view: ClusterView | undefined;
-  #watches: Watches | undefined;
+  #watch: ClusterWatch | undefined;
   #starts = 0;
 
   constructor(name: string, parts: GuardParts) {
@@ -71,44 +66,16 @@ export class Guard {
       trace.tell(who, () => `repairs ${namespace} ${token ?? '(no token)'}`);
       return repair(namespace, token, tools);
     };
-    const never = new AbortController().signal;
-    const view = new ClusterView(cluster);
-    this.#view = view;
-    const turns = new Turns({
-      ...{ clock, log, post },
-      state: () => (this.#watches?.isReady === true ? view.state() : undefined),
+    this.#watch = new ClusterWatch({
+      ...{ cluster, clock, log, post, repair: mend, random: () => random.next() },
+      settings: { ...guard, ...KUBEVIRT },
     });
-    const watchdog = new Watchdog(guard, {
-      ...{ cluster, clock, log, post, repair: mend },
-      onLock: (namespace) => view.takeLock(namespace),
-      onUnlocked: (name) => {
-        view.held.delete(name);
-        turns.freed();
-      },
-    });
-    const watches = new Watches(view, {
-      ...{ cluster, clock, log, kubevirtNamespace: KUBEVIRT.KUBEVIRT_NAMESPACE },
-      onEnded: (uid) => {
-        watchdog.migrationEnded(uid);
-        turns.freed();
-      },
-    });
-    this.#watches = watches;
-    const seen = (): SeenObjects | undefined =>
-      watches.isReady
-        ? { vmmrqs: [...view.vmmrqs.values()], migrations: [...view.migrations.values()] }
-        : undefined;
-    void watchdog.run(never);
-    void watches.run(never);
-    const shared = { cluster, clock, log, post, repair: mend, seen, random: () => random.next() };
-    void sweep(guard.SWEEP_SECONDS, shared, never);
+    void this.#watch.run(new AbortController().signal);
   }
 
   /** What it answers at /view; undefined: not now. */
   viewOf(namespace: string): View | undefined {
-    return this.since !== undefined && this.#watches?.isReady === true
-      ? this.#view?.viewOf(namespace)
-      : undefined;
+    return this.since === undefined ? undefined : this.#watch?.viewOf(namespace);
   }
 
   kill(): void {

@@ -70,13 +70,14 @@ test('a slot becomes free: the namespace whose turn it is, by a sweep of its own
   ]);
 });
 
-test('the slot stays free: again after 1 s, twice; then the next one, after 5 s', async () => {
+test('the slot stays free: again after 1 s, 2 s and 5.5 s; then it is the next one’s turn', async () => {
   turns.freed();
   expect(await wokenIn(999)).toEqual([]);
   expect(await wokenIn(1)).toEqual(['first']);
   expect(await wokenIn(1_000)).toEqual(['first']);
-  expect(await wokenIn(4_999)).toEqual([]);
-  expect(await wokenIn(1)).toEqual(['second']);
+  expect(await wokenIn(3_499)).toEqual([]);
+  expect(await wokenIn(1)).toEqual(['first']);
+  expect(await wokenIn(1_000)).toEqual(['second']);
 });
 
 test('each wake is another event', async () => {

@@ -13,10 +13,10 @@ export interface TurnTools {
   readonly state: () => ClusterState | undefined;
 }
 
-/** While a slot is free and somebody waits: what our own fault was is tried again after 5 s (attempt.ts). */
-const AGAIN_MS = [1_000, 1_000, 5_000] as const;
-/** How often a namespace is woken for one slot before it is somebody else's turn. */
-const TRIES = AGAIN_MS.length;
+/** While a slot is free and a namespace waits. The last wake comes when a lock that was our fault may be tried again (attempt.ts). */
+const AGAIN_MS = [1_000, 1_000, 3_500] as const;
+/** How often a namespace is woken for one slot before it is another one's turn. */
+const TRIES = AGAIN_MS.length + 1;
 
 /**
  * Wakes whose turn it is when a slot of KubeVirt's becomes free: no event of a namespace tells it that a migration of another one is

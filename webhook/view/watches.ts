@@ -15,6 +15,8 @@ export interface WatchTools {
   readonly kubevirtNamespace: string;
   /** A migration has ended, or is gone. */
   readonly onEnded: (uid: string) => void;
+  /** Once: every kind has been listed. */
+  readonly onReady: () => void;
 }
 
 /** Keeps a cluster view up to date by a watch for each kind; nothing is listed in a loop. */
@@ -67,6 +69,12 @@ export class Watches {
     );
   }
 
+  #hasListed({ plural }: { readonly plural: string }): void {
+    const before = this.#listed.size;
+    this.#listed.add(plural);
+    if (before < KINDS && this.#listed.size === KINDS) this.#tools.onReady();
+  }
+
   #ofKubeVirt(): Changes<NonNullable<ClusterView['kubevirt']>> {
     const view = this.#view;
     const isOurs = ({ metadata }: KubernetesObject): boolean =>
@@ -90,7 +98,7 @@ export class Watches {
       {
         onList: (objects) => {
           onList(objects);
-          this.#listed.add(type.plural);
+          this.#hasListed(type);
         },
         onChange,
         onGone,

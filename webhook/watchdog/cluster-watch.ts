@@ -1,0 +1,83 @@
+import type { View } from '../../functions/domain/view.ts';
+import type { Watched } from '../observability/metrics.ts';
+import { ClusterView } from '../view/cluster-view.ts';
+import { Turns } from '../view/turns.ts';
+import type { ViewSource } from '../view/view-route.ts';
+import { Watches } from '../view/watches.ts';
+import { sweep, type SeenObjects, type SweepTools } from './sweep.ts';
+import { Watchdog, type WatchdogSettings } from './watchdog.ts';
+
+export interface ClusterWatchTools extends Omit<SweepTools, 'seen'> {
+  readonly settings: WatchdogSettings & {
+    readonly SWEEP_SECONDS: number;
+    readonly KUBEVIRT_NAMESPACE: string;
+  };
+}
+
+/** What the guard does beside admission, on one set of watches: the cluster view, whose turn it is, the watchdog and the sweeps. */
+export class ClusterWatch implements ViewSource {
+  readonly #tools: ClusterWatchTools;
+  readonly #view: ClusterView;
+  readonly #watches: Watches;
+  readonly #watchdog: Watchdog;
+  readonly #turns: Turns;
+
+  constructor(tools: ClusterWatchTools) {
+    this.#tools = tools;
+    const { settings, cluster, clock, log, post } = tools;
+    const view = new ClusterView(cluster);
+    const turns = new Turns({ clock, log, post, state: () => (this.#isReady ? view.state() : undefined) });
+    const watchdog = new Watchdog(settings, {
+      ...tools,
+      onLock: (namespace) => view.takeLock(namespace),
+      onUnlocked: (name) => {
+        view.held.delete(name);
+        turns.freed();
+      },
+    });
+    this.#view = view;
+    this.#turns = turns;
+    this.#watchdog = watchdog;
+    this.#watches = new Watches(view, {
+      ...{ cluster, clock, log, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE },
+      onEnded: (uid) => {
+        watchdog.migrationEnded(uid);
+        turns.freed();
+      },
+      // Slots may have become free while no guard was there.
+      onReady: () => turns.freed(),
+    });
+  }
+
+  /** Runs until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { settings, ...tools } = this.#tools;
+    await Promise.all([
+      this.#watchdog.run(signal),
+      this.#watches.run(signal),
+      sweep(settings.SWEEP_SECONDS, { ...tools, seen: () => this.#seen() }, signal),
+    ]);
+    this.#turns.stop();
+  }
+
+  viewOf(namespace: string): View | undefined {
+    return this.#isReady ? this.#view.viewOf(namespace) : undefined;
+  }
+
+  incumbentFor(namespace: string): string | undefined {
+    return this.#view.incumbentFor(namespace);
+  }
+
+  watched(): Watched {
+    return this.#watchdog.watched();
+  }
+
+  get #isReady(): boolean {
+    return this.#watches.isReady;
+  }
+
+  #seen(): SeenObjects | undefined {
+    const { vmmrqs, migrations } = this.#view;
+    return this.#isReady ? { vmmrqs: [...vmmrqs.values()], migrations: [...migrations.values()] } : undefined;
+  }
+}
