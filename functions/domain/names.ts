@@ -6,6 +6,8 @@
 export const GROUP = 'mtq.kubevirt.io';
 /** Where everything of ours is installed. */
 export const SYSTEM_NAMESPACE = 'mtq-system';
+/** What our cluster-scoped roles, bindings and policies begin with: the incumbent's begin with `mtq-` (facts/peers.md §6). */
+export const CLUSTER_PREFIX = 'managed-tenant-quota-';
 /** Who we are in metadata.managedFields, by every write of every process; also as user agent and source of Events. */
 export const FIELD_MANAGER = 'managed-tenant-quota';
 

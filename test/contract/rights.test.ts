@@ -52,10 +52,11 @@ describe('rights', () => {
   });
 
   test('the glass is there to be broken, and in nobody’s hand', () => {
-    expect(ofKind('ClusterRole').find(({ metadata }) => metadata.name === 'mtq-break-glass')?.rules).toEqual([
-      { apiGroups: [GROUP], resources: ['locks'], verbs: ['override'] },
-    ]);
-    expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('mtq-break-glass');
+    expect(
+      ofKind('ClusterRole').find(({ metadata }) => metadata.name === 'managed-tenant-quota-break-glass')
+        ?.rules,
+    ).toEqual([{ apiGroups: [GROUP], resources: ['locks'], verbs: ['override'] }]);
+    expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('managed-tenant-quota-break-glass');
   });
 
   test('who may view a namespace sees its VMMRQs; to give one is part of no role that tenants have', () => {
@@ -65,13 +66,15 @@ describe('rights', () => {
         .filter((label) => label.startsWith(prefix))
         .map((label) => [metadata.name, label.slice(prefix.length), rules.map(({ verbs }) => verbs)]),
     );
-    expect(aggregated).toEqual([['mtq-vmmrq-view', 'view', [['get', 'list', 'watch']]]]);
+    expect(aggregated).toEqual([['managed-tenant-quota-vmmrq-view', 'view', [['get', 'list', 'watch']]]]);
   });
 
   test('the role to give VMMRQs is there, and nobody has it: that is for the administrator to decide', () => {
-    const edit = ofKind('ClusterRole').find(({ metadata }) => metadata.name === 'mtq-vmmrq-edit');
+    const edit = ofKind('ClusterRole').find(
+      ({ metadata }) => metadata.name === 'managed-tenant-quota-vmmrq-edit',
+    );
     expect(edit?.rules?.flatMap(({ resources }) => resources)).toEqual([VMMRQS.plural]);
     expect(edit?.rules?.flatMap(({ verbs }) => verbs)).toContain('create');
-    expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('mtq-vmmrq-edit');
+    expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('managed-tenant-quota-vmmrq-edit');
   });
 });

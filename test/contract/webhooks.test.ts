@@ -47,7 +47,7 @@ describe('the webhooks', () => {
 
   test.each([
     ['locked', (): string[] => quotedIn('tenant-namespace', WEBHOOK.locked)],
-    ['the policy on VMMRQs', (): string[] => quotedInPolicy('mtq-reserved-namespaces')],
+    ['the policy on VMMRQs', (): string[] => quotedInPolicy('managed-tenant-quota-reserved-namespaces')],
   ])('%s: knows the namespaces that are reserved', (_what, textsOf) => {
     const kubevirt = readGuardSettings(guardEnvironment()).KUBEVIRT_NAMESPACE;
     const texts = textsOf();

@@ -110,7 +110,7 @@ export async function startPolicyWorld(): Promise<PolicyWorld> {
       )();
     },
     mayEverything: (account) => mayEdit(admin, userOf(account)),
-    breakGlass: (user) => bindRole(admin, { role: 'mtq-break-glass', user }),
+    breakGlass: (user) => bindRole(admin, { role: 'managed-tenant-quota-break-glass', user }),
     stop: () => controlPlane.stop(),
   };
 }

@@ -1,5 +1,5 @@
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { GROUP } from '../../../functions/domain/names.ts';
+import { CLUSTER_PREFIX, GROUP } from '../../../functions/domain/names.ts';
 import type { Policy } from './manifest.ts';
 import { IS_TENANT_NAMESPACE } from './users.ts';
 
@@ -9,7 +9,7 @@ import { IS_TENANT_NAMESPACE } from './users.ts';
  * themselves, lower and unlock work wherever there is something to lower.
  */
 export const reservedNamespaces: Policy = {
-  name: 'mtq-reserved-namespaces',
+  name: `${CLUSTER_PREFIX}reserved-namespaces`,
   rules: [
     {
       apiGroups: [GROUP],

@@ -169,7 +169,7 @@ describe('break-glass, with two watchdogs', () => {
         }
       }
       if (point === 'locked') {
-        await bindRole(lab.admin, { role: 'mtq-break-glass', user: HAND.name });
+        await bindRole(lab.admin, { role: 'managed-tenant-quota-break-glass', user: HAND.name });
         const override = { verb: 'override', group: 'mtq.kubevirt.io', resource: 'locks', allowed: true };
         await untilAllowed(lab.admin, HAND.name, override);
       }

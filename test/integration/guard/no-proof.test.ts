@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, test } from '@jest/globals';
-import { SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../../functions/domain/names.ts';
+import { CLUSTER_PREFIX, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../../functions/domain/names.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
@@ -50,7 +50,7 @@ const OTHERS = 'somebody-elses-policy';
 const ROLE_OF_RAISE = { verb: 'create', resource: 'resourcequotas' };
 
 async function setVerbs(change: (verbs: readonly string[]) => readonly string[]): Promise<void> {
-  const { object } = await lab.admin.get(CLUSTER_ROLES, { name: SERVICE_ACCOUNT.raise });
+  const { object } = await lab.admin.get(CLUSTER_ROLES, { name: `${CLUSTER_PREFIX}raise` });
   const rules = object.rules.map((rule) =>
     rule.resources?.includes('resourcequotas') === true ? { ...rule, verbs: change(rule.verbs) } : rule,
   );

@@ -288,7 +288,7 @@ describe('while a namespace is locked', () => {
 test('break-glass: the lock is taken off by hand, and the quota is put back all the same', async () => {
   const { tenant, release } = await lockedTenant('break-glass');
   const { history, name, before } = tenant;
-  await bindRole(lab.admin, { role: 'mtq-break-glass', user: CLUSTER_ADMIN.name });
+  await bindRole(lab.admin, { role: 'managed-tenant-quota-break-glass', user: CLUSTER_ADMIN.name });
   await untilAllowed(lab.admin, CLUSTER_ADMIN.name, {
     verb: 'override',
     group: 'mtq.kubevirt.io',

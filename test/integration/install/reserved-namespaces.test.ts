@@ -20,7 +20,7 @@ let lab: Lab;
 /** With a VMMRQ of before the policy: what it gives must not count. */
 beforeAll(async () => {
   lab = await startLab({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
-  await orGone(lab.admin.delete(POLICY_BINDINGS, { name: 'mtq-reserved-namespaces' }));
+  await orGone(lab.admin.delete(POLICY_BINDINGS, { name: 'managed-tenant-quota-reserved-namespaces' }));
   const itCounts = await policiesInForce(lab.admin);
   await itCounts();
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { REPAIR_MS } from '../../../functions/domain/verdict/attempt.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../../functions/domain/lock.ts';
-import { LABEL, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
+import { CLUSTER_PREFIX, LABEL, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
@@ -88,8 +88,8 @@ describe('somebody removes everything in the middle of a release', () => {
 
 /** The commands of docs/operations.md, and what each of them does here. */
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
-  'kubectl delete clusterrolebinding mtq-lock': async () => {
-    await lab.admin.delete(CLUSTER_ROLE_BINDINGS, { name: 'mtq-lock' });
+  'kubectl delete clusterrolebinding managed-tenant-quota-lock': async () => {
+    await lab.admin.delete(CLUSTER_ROLE_BINDINGS, { name: `${CLUSTER_PREFIX}lock` });
     // It counts a moment later. Whoever is locked until then, the next command waits for.
     const access = { verb: 'update', resource: 'namespaces', allowed: false };
     await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.lock), access);

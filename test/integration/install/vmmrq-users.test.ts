@@ -45,7 +45,7 @@ beforeAll(async () => {
   controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig, 'admin');
   const isAbout = ({ kind, metadata }: KubernetesObject): boolean =>
-    kind === 'ClusterRole' && metadata.name.startsWith('mtq-vmmrq-');
+    kind === 'ClusterRole' && metadata.name.startsWith('managed-tenant-quota-vmmrq-');
   for (const object of await renderDefault()) {
     if (isAbout(object)) await admin.create(CLUSTER_ROLES, object as Role);
     const crds = {
@@ -88,13 +88,13 @@ test.each(['view', 'edit', 'admin'] as const)(
 );
 
 test("a namespace's admin cannot give that right away, not even to themselves", async () => {
-  expect(await refused(bind(people.admin, 'mtq-vmmrq-edit', USERS.admin))).toBe(true);
+  expect(await refused(bind(people.admin, 'managed-tenant-quota-vmmrq-edit', USERS.admin))).toBe(true);
   // The same act with a role that they hold is none of our business.
   await bind(people.admin, 'view', USERS.edit);
 });
 
-test('who is bound to mtq-vmmrq-edit in a namespace gives there, nowhere else, and never writes a status', async () => {
-  await bind(admin, 'mtq-vmmrq-edit', USERS.admin);
+test('who is bound to managed-tenant-quota-vmmrq-edit in a namespace gives there, nowhere else, and never writes a status', async () => {
+  await bind(admin, 'managed-tenant-quota-vmmrq-edit', USERS.admin);
   await untilAllowed(admin, USERS.admin.name, {
     verb: 'create',
     ...VMMRQ,

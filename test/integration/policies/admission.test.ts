@@ -216,7 +216,7 @@ describe(WEBHOOK.keys, () => {
 
   test('not about who breaks the glass, for as long as he may', async () => {
     expect(await ask('repairer', breakGlass(LOCKED, TOKEN))).toBe(WEBHOOK.keys);
-    const glass = binding('mtq-break-glass', REPAIRER.name);
+    const glass = binding('managed-tenant-quota-break-glass', REPAIRER.name);
     await createAll([glass]);
     await expectEventually('repairer', breakGlass(LOCKED, TOKEN), 'passes');
     // The right alone is not enough.
@@ -225,7 +225,9 @@ describe(WEBHOOK.keys, () => {
       expect(await ask(user, breakGlass(LOCKED, 'unreadable'))).toBe(WEBHOOK.keys);
     }
 
-    await admin.delete(typeOf(glass), { name: bindingName('mtq-break-glass', REPAIRER.name) });
+    await admin.delete(typeOf(glass), {
+      name: bindingName('managed-tenant-quota-break-glass', REPAIRER.name),
+    });
     await expectEventually('repairer', breakGlass(LOCKED, TOKEN), WEBHOOK.keys);
   });
 });
