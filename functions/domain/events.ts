@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { shortList } from './bounded.ts';
 import { EVENT, type EventType, type Reason } from './names.ts';
 import type { Reference } from './lock.ts';
 
@@ -14,10 +15,10 @@ export const MOST_TEXT = { reason: 200, message: 4_000 } as const;
 const base = z.object({
   namespace: namespaceName,
   token: z.string().min(1).max(64).optional(),
-  migrations: z.array(reference).optional(),
+  migrations: shortList(reference).optional(),
   /** Names of the ResourceQuotas and VMMRQs of a lock, to be read again. */
-  quotas: z.array(objectName).optional(),
-  vmmrqs: z.array(objectName).optional(),
+  quotas: shortList(objectName).optional(),
+  vmmrqs: shortList(objectName).optional(),
   reason: z.string().max(MOST_TEXT.reason).optional(),
   message: z.string().max(MOST_TEXT.message).optional(),
 });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
+import { shortList, textRecord } from './bounded.ts';
 import { ANNOTATION, KUBEVIRT, LABEL, REASON } from './names.ts';
 import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
@@ -49,7 +50,7 @@ export function podIdentityOf({ metadata: { labels = {} } }: KubernetesObject): 
 /** A quota to be raised, and what the lock's migrations will be charged there, by canonical key. */
 const quotaToRaise = reference.extend({
   /** Left out: the quota is raised by all that the VMMRQs give. */
-  need: z.record(z.string(), z.string().refine(isHardQuantity)).optional().catch(undefined),
+  need: textRecord(isHardQuantity).optional().catch(undefined),
 });
 export type QuotaToRaise = z.infer<typeof quotaToRaise>;
 
@@ -62,10 +63,10 @@ const lockSchema = z.looseObject({
   token: z.string().min(1),
   acquiredAt: time,
   expiresAt: time,
-  migrations: z.array(admitted),
-  quotas: z.array(quotaToRaise),
+  migrations: shortList(admitted),
+  quotas: shortList(quotaToRaise),
   /** Names of the VMMRQs that gave when it was decided on. */
-  vmmrqs: z.array(z.string()).catch([]),
+  vmmrqs: shortList(z.string()).catch([]),
   /** Others wait for a slot of KubeVirt's: a raise that nothing comes of may have given way to them. */
   others: z.literal(true).optional().catch(undefined),
   /** Fingerprint of what it is about, for the back-off (attempt.ts). */
@@ -84,8 +85,8 @@ const otherVersionSchema = z
     token: z.string().min(1),
     acquiredAt: time.optional().catch(undefined),
     expiresAt: time,
-    migrations: z.array(admitted).catch([]),
-    quotas: z.array(quotaToRaise).catch([]),
+    migrations: shortList(admitted).catch([]),
+    quotas: shortList(quotaToRaise).catch([]),
     vmmrqs: lockSchema.shape.vmmrqs,
     of: lockSchema.shape.of,
     ended: lockSchema.shape.ended.catch(undefined),

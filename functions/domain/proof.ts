@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { shortList, textRecord } from './bounded.ts';
 import { isExpired, LOCK_VERSION, parseJson, type Lock } from './lock.ts';
 import { ANNOTATION } from './names.ts';
 import type { Namespace } from './objects.ts';
@@ -10,7 +11,7 @@ export const proofSchema = z.object({
   /** Left out where the lock proves nothing: it is past its time, was ended, or is of another version. */
   token: z.string().min(1).optional(),
   expiresAt: z.iso.datetime({ offset: true }),
-  migrations: z.array(
+  migrations: shortList(
     reference.extend({
       vmi: z.string().min(1),
       lacks: z.literal('attachment').optional(),
@@ -18,7 +19,7 @@ export const proofSchema = z.object({
     }),
   ),
   /** What the migrations will be charged in each, by canonical key. */
-  quotas: z.array(reference.extend({ need: z.record(z.string(), z.string()).optional() })),
+  quotas: shortList(reference.extend({ need: textRecord().optional() })),
   /** The namespace asks us to stay away. */
   skip: z.literal(true).optional(),
   /** The incumbent is installed: what it was found by. */

@@ -1,25 +1,24 @@
 import * as z from 'zod';
 import { KIND } from '../domain/names.ts';
+import { shortList, textRecord } from '../domain/bounded.ts';
 import { isHardQuantity } from '../domain/quantity.ts';
 
-const amounts = z.record(z.string(), z.string().refine(isHardQuantity)).optional();
-const conditions = z
-  .array(
-    z.object({
-      type: z.string(),
-      status: z.string(),
-      observedGeneration: z.number().int().optional(),
-      lastProbeTime: z.string().nullish(),
-    }),
-  )
-  .optional();
+const amounts = textRecord(isHardQuantity).optional();
+const conditions = shortList(
+  z.object({
+    type: z.string(),
+    status: z.string(),
+    observedGeneration: z.number().int().optional(),
+    lastProbeTime: z.string().nullish(),
+  }),
+).optional();
 const metadata = z.object({
   name: z.string().optional(),
   uid: z.string().optional(),
   namespace: z.string(),
   generation: z.number().int().optional(),
   deletionTimestamp: z.string().optional(),
-  annotations: z.record(z.string(), z.string()).optional(),
+  annotations: textRecord().optional(),
 });
 
 const toldSchema = z.discriminatedUnion('kind', [

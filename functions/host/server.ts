@@ -10,8 +10,8 @@ import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import { isEvent, type Handle } from './function.ts';
 
-/** Resource mode sends whole objects: up to etcd's 1.5 MiB and what JSON adds. */
-const MAX_BODY_BYTES = 2 * 1024 * 1024;
+/** Resource mode sends whole objects; one that is larger (annotations may take 256 KiB) is left to the guard's watchdog. */
+const MAX_BODY_BYTES = 256 * 1024;
 
 interface HttpAnswer {
   readonly status: number;

@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import {
-  CLUSTER_PREFIX,
-  GROUP,
-  SYSTEM_NAMESPACE,
-  WEBHOOK,
-} from '../../functions/domain/names.ts';
+import { CLUSTER_PREFIX, GROUP, SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { objects } from './rendered.ts';
 

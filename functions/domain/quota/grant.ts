@@ -1,12 +1,13 @@
 import * as z from 'zod';
+import { shortList, textRecord } from '../bounded.ts';
 import { parseJson, podIdentities, type Admitted, type QuotaToRaise } from '../lock.ts';
 import { ANNOTATION, LABEL } from '../names.ts';
 import type { ResourceList, ResourceQuota } from '../objects.ts';
 import { isHardQuantity } from '../quantity.ts';
 
 /** A quantity that the API server would not take makes the whole record unreadable. */
-const texts = z.record(z.string(), z.string().refine(isHardQuantity));
-const references = z.array(z.object({ name: z.string(), uid: z.string() }));
+const texts = textRecord(isHardQuantity);
+const references = shortList(z.object({ name: z.string(), uid: z.string() }));
 const time = z.iso.datetime({ offset: true });
 /** What another version left out or wrote differently: long ago. */
 const LONG_AGO = '1970-01-01T00:00:00.000Z';
