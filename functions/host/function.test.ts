@@ -205,6 +205,26 @@ describe('the log', () => {
     ]);
   });
 
+  test.each<[string, Outcome, string]>([
+    ['nothing was there to do', { reason: REASON.nothingBlocked, message: '' }, 'debug'],
+    ['the lock is another one’s', { reason: REASON.notOurLock, message: '' }, 'debug'],
+    ['the pods are waited for', { reason: REASON.stillWaiting, message: '' }, 'debug'],
+    ['something was done', { reason: REASON.unlocked, message: '' }, 'info'],
+    [
+      'nothing is blocked any more, and the next step is woken',
+      {
+        reason: REASON.nothingBlocked,
+        message: '',
+        reply: { type: EVENT.migrationInfeasible, from: 'lock', namespace: 'tenant' },
+      },
+      'info',
+    ],
+  ])('%s: its level', async (_, outcome, want) => {
+    const { lines, log } = newLines();
+    await newFunction([aStep(() => outcome)], onlyLog(log))({}, feasible);
+    expect(lines.map(({ level }) => level)).toEqual([want]);
+  });
+
   test('never has an event’s data', async () => {
     const { lines, log } = newLines();
     const secret = feasible.cloneWith({ data: { namespace: 'no/namespace', message: 'hunter2' } });

@@ -1,5 +1,6 @@
 import type { CloudEvent } from 'cloudevents';
 import type { Wake } from '../eventing/wake.ts';
+import { REASON, type Reason } from '../domain/names.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Outcome, Step, Tools } from './step.ts';
@@ -114,8 +115,12 @@ interface Done {
   readonly outcome: Outcome;
 }
 
+/** Reasons of a run that changed nothing and says nothing new: most runs of a cycle are such. */
+const QUIET: readonly Reason[] = [REASON.nothingBlocked, REASON.notOurLock, REASON.stillWaiting];
+
 function logOutcome(log: Log, { step, wake, outcome }: Done): void {
-  log('info', outcome.message, {
+  const isQuiet = outcome.reply === undefined && QUIET.includes(outcome.reason);
+  log(isQuiet ? 'debug' : 'info', outcome.message, {
     step: step.name,
     event: wake.type,
     eventId: wake.id,

@@ -58,8 +58,8 @@ export interface SourceEvent {
   readonly status?: object;
 }
 
-/** A short migration, and no wait for caches that one API server does not have. */
-const DEFAULTS = { timings: { migrationMs: 200 }, env: { SETTLE_MS: '0' } };
+/** A short migration, no wait for caches that one API server does not have, and every line of the log. */
+const DEFAULTS = { timings: { migrationMs: 200 }, env: { SETTLE_MS: '0', LOG_LEVEL: 'debug' } };
 
 /** Where no `controlPlane` is asked for, on the worker's own (kept.ts): for a test that leaves its processes running. */
 export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> {

@@ -174,6 +174,16 @@ describe('one release', () => {
     ]);
   });
 
+  test('its functions log at most eight lines; the guard logs that it refused the proof', () => {
+    const said = lab.lines.items.filter(
+      ({ namespace, level }) => namespace === tenant.name && level !== 'debug',
+    );
+    expect(said.map(({ service, reason }) => `${service} ${reason ?? ''}`)).toEqual(
+      expect.arrayContaining(['lock Locked', 'raise Raised', 'unlock Unlocked']),
+    );
+    expect(said.length).toBeLessThanOrEqual(8);
+  });
+
   test('the requests of one release, for people', () => {
     const counts = new Map<string, number>();
     for (const request of byUs(release)) {
