@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { shortList } from './bounded.ts';
 
 const count = z.number().int().nonnegative();
 
@@ -13,6 +14,15 @@ export const viewSchema = z.object({
   limits: z.object({ cluster: count, node: count }),
   /** Others wait too. */
   others: z.boolean(),
+  /** It has a VMMRQ. */
+  served: z.boolean(),
+  /** What of this namespace is not settled. */
+  open: z.object({
+    /** UIDs of its migrations that a quota keeps out. */
+    waiting: shortList(z.string()),
+    /** A VMMRQ's status has not been written yet, or says of something that it goes on. */
+    status: z.boolean(),
+  }),
   kubevirt: z.object({
     /** additionalGuestMemoryOverheadRatio; 1 when unset. */
     overheadRatio: z.string(),

@@ -47,7 +47,16 @@ describe('our events', () => {
     const event = toCloudEvent({ ...locked, type });
     expect(EVENT_DATA[type].parse(event.data)).toEqual(event.data);
     const { id, source } = event;
-    expect(toWake(event)).toEqual({ type, id, source, namespace: 'tenant', token: 'token-1' });
+    const { migrations, reason } = locked;
+    expect(toWake(event)).toEqual({
+      type,
+      id,
+      source,
+      namespace: 'tenant',
+      token: 'token-1',
+      migrations,
+      reason,
+    });
   });
 
   const idOf = (different: Partial<OurEvent>): string => toCloudEvent({ ...locked, ...different }).id;

@@ -53,26 +53,30 @@ const isOurs = (type: string): type is EventType => Object.hasOwn(EVENT_DATA, ty
  * nothing to look at. Throws BadEvent.
  */
 export function toWake(event: CloudEvent<unknown>): Wake {
-  if (isOurs(event.type)) {
-    const parsed = EVENT_DATA[event.type].safeParse(event.data);
-    if (!parsed.success) throw new BadEvent(`data of ${event.type}: ${z.prettifyError(parsed.error)}`);
-    const { namespace, token, quotas, vmmrqs } = parsed.data;
-    return {
-      type: event.type,
-      id: event.id,
-      source: event.source,
-      namespace,
-      ...(token === undefined ? {} : { token }),
-      ...(quotas === undefined ? {} : { quotas }),
-      ...(vmmrqs === undefined ? {} : { vmmrqs }),
-    };
-  }
+  if (isOurs(event.type)) return ourWake(event, event.type);
   const parsed = sourceEvent.safeParse(event);
   if (!parsed.success) throw new BadEvent(`event ${event.type}: ${z.prettifyError(parsed.error)}`);
   const { id, type, namespace, kind } = parsed.data;
   if (kind === undefined) return { type, id, namespace };
   const told = toldBy(event.data, { kind, namespace });
   return { type, id, namespace, kind, ...(told === undefined ? {} : { told }) };
+}
+
+function ourWake(event: CloudEvent<unknown>, type: EventType): Wake {
+  const parsed = EVENT_DATA[type].safeParse(event.data);
+  if (!parsed.success) throw new BadEvent(`data of ${type}: ${z.prettifyError(parsed.error)}`);
+  const { namespace, token, migrations, quotas, vmmrqs, reason } = parsed.data;
+  return {
+    type: type,
+    id: event.id,
+    source: event.source,
+    namespace,
+    ...(token === undefined ? {} : { token }),
+    ...(migrations === undefined ? {} : { migrations }),
+    ...(quotas === undefined ? {} : { quotas }),
+    ...(vmmrqs === undefined ? {} : { vmmrqs }),
+    ...(reason === undefined ? {} : { reason }),
+  };
 }
 
 /** The event in an HTTP request, binary or structured; or why there is none. */

@@ -8,6 +8,9 @@ export interface Wake {
   /** The event's own `source`, where it is one of ours. */
   readonly source?: string;
   readonly token?: string;
+  /** Of our own events: what it was for, and why. */
+  readonly migrations?: readonly { readonly name: string; readonly uid: string }[];
+  readonly reason?: string;
   /** Names of the lock's ResourceQuotas and VMMRQs, as the event has them. */
   readonly quotas?: readonly string[];
   readonly vmmrqs?: readonly string[];

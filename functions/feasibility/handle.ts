@@ -12,6 +12,7 @@ import { watchForChange } from '../cluster/wait.ts';
 import type { Outcome, Step, Tools } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
 import { decide } from './decide.ts';
+import { isClosed, settledBy } from './closed.ts';
 import { isIdle, mayHaveBeenRefused } from './idle.ts';
 import { passOn } from './pass-on.ts';
 import { logVerdicts, report } from './report.ts';
@@ -47,8 +48,13 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   return seen === undefined ? NOTHING : tell(seen, wake, tools);
 }
 
-/** Where the event tells of nothing that is refused, one read shows whether there is anything to do. */
+/** Where the event tells of nothing that is refused, the guard's view or one read shows whether there is anything to do. */
 async function lookIfNeeded(wake: Wake, tools: Tools): Promise<Seen | undefined> {
+  const settled = settledBy(wake);
+  if (settled !== undefined) {
+    const view = await tools.view(wake.namespace);
+    if (view !== undefined && isClosed(view, settled)) return undefined;
+  }
   const { items } = await tools.cluster.list(LISTED_MIGRATIONS, { namespace: wake.namespace });
   // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
   return isReportDue(wake) || items.some(isPending) ? gather(wake, tools, items) : undefined;

@@ -116,7 +116,12 @@ interface Done {
 }
 
 /** Reasons of a run that changed nothing and says nothing new: most runs of a cycle are such. */
-const QUIET: readonly Reason[] = [REASON.nothingBlocked, REASON.notOurLock, REASON.stillWaiting];
+const QUIET: readonly Reason[] = [
+  REASON.nothingBlocked,
+  REASON.freshRefusal,
+  REASON.notOurLock,
+  REASON.stillWaiting,
+];
 
 function logOutcome(log: Log, { step, wake, outcome }: Done): void {
   const isQuiet = outcome.reply === undefined && QUIET.includes(outcome.reason);

@@ -25,8 +25,8 @@ export interface Tools {
   readonly wakeLaterSteps: () => Promise<void>;
   /** The cluster as the guard sees it, for a namespace; undefined: it did not answer within half a second. Never rejects. */
   readonly view: (namespace: string) => Promise<View | undefined>;
-  /** Whether this process is asked about it for the first time, as far as it remembers: a courtesy, never a state. */
-  readonly isFirst: (what: string) => boolean;
+  /** Milliseconds since this process was first asked about it, as far as it remembers; 0: now. A courtesy, never a state. */
+  readonly sinceFirst: (what: string) => number;
   /** Work that nobody waits for: reports. Finished before the process ends. */
   readonly afterwards: (work: () => Promise<void>) => void;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../runtime/clock.ts';
+import { firstTimes } from './first-times.ts';
 import { postEvent, wakeAll } from '../eventing/post.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
@@ -15,19 +16,6 @@ export interface Toolbox {
   readonly tools: Tools;
   /** Resolves when all work that nobody waited for is done. */
   readonly settle: () => Promise<void>;
-}
-
-/** How much is remembered: what comes after that is taken for new once more. */
-const REMEMBERED = 1_000;
-
-function firstTimes(): (what: string) => boolean {
-  const known = new Set<string>();
-  return (what) => {
-    if (known.has(what)) return false;
-    if (known.size >= REMEMBERED) known.clear();
-    known.add(what);
-    return true;
-  };
 }
 
 export interface Equipment {
@@ -61,7 +49,7 @@ export function newTools({ cluster, settings, log }: Equipment): Toolbox {
     wakeLaterSteps: () => wakeAll(settings.WAKE_URLS, WAKE_MS),
     view: async (namespace) =>
       settings.VIEW_URL === undefined ? undefined : readView(settings.VIEW_URL, namespace),
-    isFirst: firstTimes(),
+    sinceFirst: firstTimes(systemClock),
   };
   return {
     tools,

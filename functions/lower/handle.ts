@@ -25,7 +25,6 @@ export const lower: Step = {
   wakesOn: [
     { type: SOURCE_EVENT.add, kind: KIND.quota.kind },
     { type: SOURCE_EVENT.update, kind: KIND.quota.kind },
-    { type: SOURCE_EVENT.delete, kind: KIND.quota.kind },
     { type: SOURCE_EVENT.delete, kind: KIND.migration.kind },
     { type: EVENT.quotaRaised },
     { type: EVENT.lockStalled },

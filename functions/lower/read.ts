@@ -1,4 +1,6 @@
 import type { Wake } from '../eventing/wake.ts';
+import type { Grant } from '../domain/quota/grant.ts';
+import { isCharged } from '../domain/quota/raise.ts';
 import { lockOf, LOCK_VERSION, type Admitted, type Lock, type LockState } from '../domain/lock.ts';
 import { gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
@@ -38,7 +40,7 @@ export async function readSeen(wake: Wake, tools: Tools): Promise<SeenSnapshot |
   const more = grant.quotas.filter(({ uid }) => uid !== read.object.metadata.uid);
   const [rest, targets] = await Promise.all([
     readQuotas(namespace, more, tools),
-    readTargets(remembered(cluster), namespace, identitiesOf(read.object).map(migrationOf)),
+    readTargets(remembered(cluster), namespace, podsToLookFor(wake, read.object, grant)),
   ]);
   return { grant, quotas: [read.object, ...rest], targets: targets.items, now: read.date.getTime() };
 }
@@ -51,6 +53,14 @@ function namesIn({ type, kind, told, quotas }: Wake): readonly string[] | undefi
   }
   return type === EVENT.quotaRaised && quotas !== undefined && quotas.length > 0 ? quotas : undefined;
 }
+
+/** Right after the raise `used` says whether the pods can be there; the quota's own events come when it rises. */
+const podsToLookFor = (
+  { type }: Wake,
+  quota: ResourceQuota,
+  grant: Grant,
+): readonly { readonly uid: string }[] =>
+  type !== EVENT.quotaRaised || isCharged(quota, grant) ? identitiesOf(quota).map(migrationOf) : [];
 
 const migrationOf = (identity: string): { uid: string } => ({ uid: identity.split('/')[0] ?? '' });
 

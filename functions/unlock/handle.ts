@@ -1,6 +1,6 @@
 import type { Wake } from '../eventing/wake.ts';
 import { lockOf, LOCK_VERSION } from '../domain/lock.ts';
-import { EVENT, REASON } from '../domain/names.ts';
+import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
@@ -91,11 +91,15 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
 }
 
 /** Posted fresh: a chain of replies would die of its TTL. When it is lost, the guard looks again. */
-async function tellNext({ lock, namespace }: Unlock, { post, log }: Tools): Promise<void> {
+async function tellNext({ lock, namespace, outcome }: Unlock, { post, log }: Tools): Promise<void> {
   const name = namespace.metadata.name;
-  const of = lock === undefined ? { cause: namespace.metadata.resourceVersion } : { token: lock.token };
+  const of =
+    lock === undefined
+      ? { cause: namespace.metadata.resourceVersion }
+      : { token: lock.token, migrations: lock.migrations.map(({ uid, name: of }) => ({ name: of, uid })) };
+  const how = outcome === LOCK_OUTCOME.admitted ? { reason: REASON.admitted } : {};
   try {
-    await post({ type: EVENT.namespaceUnlocked, from: 'unlock', namespace: name, ...of });
+    await post({ type: EVENT.namespaceUnlocked, from: 'unlock', namespace: name, ...of, ...how });
   } catch (error) {
     log('warn', `namespace.unlocked was not posted: ${describeError(error)}`, { namespace: name });
   }

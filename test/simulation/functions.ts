@@ -1,3 +1,4 @@
+import { firstTimes } from '../../functions/host/first-times.ts';
 import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
 import { newFunction } from '../../functions/host/function.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
@@ -20,11 +21,6 @@ export interface ProcessParts {
 }
 
 /** What a process remembers of what it was asked. */
-function newMemory(): (what: string) => boolean {
-  const known = new Set<string>();
-  return (what) => known.size < known.add(what).size;
-}
-
 /** What a process of ours works with, for as long as it lives. */
 export function toolsOf(
   { network, settings, newToken, publish, view }: ProcessParts,
@@ -58,7 +54,7 @@ export function toolsOf(
       new Promise((resolve) => {
         schedule.park(who, () => resolve(life.isAlive ? view(namespace) : undefined));
       }),
-    isFirst: newMemory(),
+    sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
     afterwards: (work) => {
       work().catch((error: unknown) => trace.tell(who, () => `could not report: ${describeError(error)}`));
     },

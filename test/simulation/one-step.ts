@@ -67,7 +67,7 @@ const toolsOn = ({ server, clock }: Reached): Tools => ({
   post: () => Promise.resolve(),
   wakeLaterSteps: () => Promise.resolve(),
   view: () => Promise.resolve(aView()),
-  isFirst: () => false,
+  sinceFirst: () => Infinity,
   afterwards: () => undefined,
 });
 

@@ -5,7 +5,7 @@ import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespa
 import { inNamespace, metadata, named } from '../../test/support/builders/object.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
-import type { KubernetesObject, KubeVirt } from '../../functions/domain/objects.ts';
+import type { KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
 import { viewSchema } from '../../functions/domain/view.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import {
@@ -61,6 +61,12 @@ const kubevirt = (migrations: object, namespace = 'kubevirt'): KubeVirt => ({
   spec: { configuration: { migrations, additionalGuestMemoryOverheadRatio: '1.5' } },
 });
 
+const saying = (conditions: Readonly<Record<string, 'True' | 'False'>>): Vmmrq =>
+  aVmmrq((vmmrq) => ({
+    ...vmmrq,
+    status: { conditions: Object.entries(conditions).map(([type, status]) => ({ type, status })) },
+  }));
+
 const clusterScoped = (kind: string, name: string): KubernetesObject => {
   const { namespace: _, ...own } = metadata(name);
   return { apiVersion: 'v1', kind, metadata: own };
@@ -86,6 +92,8 @@ describe('the view', () => {
       left: { cluster: 5, node: 2, nodes: {} },
       limits: { cluster: 5, node: 2 },
       others: false,
+      served: false,
+      open: { waiting: [], status: false },
       kubevirt: { overheadRatio: '1', autoLimits: expect.any(Boolean) },
     });
   });
@@ -107,15 +115,73 @@ describe('the view', () => {
     expect(view.viewOf('tenant').limits).toEqual({ cluster: 3, node: 2 });
   });
 
-  test('counts running migrations by the node that they leave, read once where their status does not say', async () => {
-    cluster.put(VMIS, aVmi('vm0', 'node7'));
-    cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
+  describe('of more migrations than a node may send at once', () => {
+    const lookedUp = (): string[] => cluster.asked.filter((asked) => asked.startsWith('get'));
+
+    test('counts each by the node that it leaves, read once where its status does not say', async () => {
+      cluster.put(VMIS, aVmi('vm0', 'node7'));
+      for (const name of ['mig0', 'mig1', 'mig2']) {
+        cluster.put(MIGRATIONS, aMigration(named(name), inPhase('Running')));
+      }
+      start();
+      await settle();
+      expect(view.viewOf('other').left).toEqual({ cluster: 2, node: 2, nodes: { node7: 0 } });
+      cluster.put(MIGRATIONS, inPhase('TargetReady')(aMigration()));
+      await settle();
+      expect(lookedUp()).toHaveLength(3);
+    });
+
+    test('looks no VM up where there are no more: no node can be full', async () => {
+      cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
+      cluster.put(MIGRATIONS, aMigration(named('mig1')));
+      start();
+      await settle();
+      expect(view.viewOf('other').left).toEqual({ cluster: 4, node: 2, nodes: {} });
+      expect(lookedUp()).toEqual([]);
+    });
+  });
+
+  test.each<[string, () => void, object]>([
+    [
+      'nothing waits, and no VMMRQ is there',
+      (): void => undefined,
+      { served: false, open: { waiting: [], status: false } },
+    ],
+    [
+      'a migration that a quota keeps out',
+      (): void => cluster.put(MIGRATIONS, aMigration()),
+      { open: { waiting: ['uid-of-mig0'], status: false } },
+    ],
+    [
+      'a running migration',
+      (): void => cluster.put(MIGRATIONS, inPhase('Running')(aMigration())),
+      { open: { waiting: [] } },
+    ],
+    [
+      'a migration of another namespace',
+      (): void => cluster.put(MIGRATIONS, aMigration(inNamespace('other'))),
+      { open: { waiting: [] } },
+    ],
+    [
+      'a VMMRQ without a status',
+      (): void => cluster.put(VMMRQS, aVmmrq()),
+      { served: true, open: { status: true } },
+    ],
+    [
+      'a VMMRQ that is ready, and nothing else',
+      (): void => cluster.put(VMMRQS, saying({ Ready: 'True', Blocking: 'False' })),
+      { served: true, open: { status: false } },
+    ],
+    [
+      'a VMMRQ that says it blocks',
+      (): void => cluster.put(VMMRQS, saying({ Ready: 'True', Blocking: 'True' })),
+      { served: true, open: { status: true } },
+    ],
+  ])('says what of the namespace is open: %s', async (_, put, want) => {
+    put();
     start();
     await settle();
-    expect(view.viewOf('other').left).toEqual({ cluster: 4, node: 2, nodes: { node7: 1 } });
-    cluster.put(MIGRATIONS, inPhase('TargetReady')(aMigration()));
-    await settle();
-    expect(cluster.asked.filter((asked) => asked.startsWith('get'))).toHaveLength(1);
+    expect(view.viewOf('tenant')).toMatchObject(want);
   });
 
   test('counts locks of other namespaces, and forgets those that are gone', async () => {

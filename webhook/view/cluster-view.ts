@@ -1,4 +1,6 @@
 import { hasAutoLimits } from '../../functions/domain/sizing/auto-limits.ts';
+import { MAX_ENTRIES } from '../../functions/domain/bounded.ts';
+import { CONDITION } from '../../functions/domain/names.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
 import type {
@@ -16,6 +18,12 @@ import { othersWait, slotsLeft, type ClusterState, type HeldNamespace } from './
 
 /** KubeVirt's defaults (MigrationConfiguration). */
 const DEFAULT_LIMITS = { cluster: 5, node: 2 } as const;
+
+/** Its status is written, and speaks of nothing that goes on. */
+const isSettled = ({ status }: Vmmrq): boolean => {
+  const holds = (status?.conditions ?? []).filter((condition) => condition.status === 'True');
+  return holds.length > 0 && holds.every(({ type }) => type === CONDITION.ready);
+};
 
 /** What the guard's watches have seen, in memory; each watch replaces or changes its own part. */
 export class ClusterView {
@@ -57,8 +65,19 @@ export class ClusterView {
       left: slotsLeft(state, namespace),
       limits: state.limits,
       others: othersWait(state, namespace),
+      served: state.served.has(namespace),
+      open: this.#openIn(namespace),
       kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(this.kubevirt) },
       ...(incumbent === undefined ? {} : { incumbent }),
+    };
+  }
+
+  #openIn(namespace: string): View['open'] {
+    const own = ({ metadata }: KubernetesObject): boolean => metadata.namespace === namespace;
+    const waiting = [...this.migrations.values()].filter((each) => own(each) && isRejectedByQuota(each));
+    return {
+      waiting: waiting.slice(0, MAX_ENTRIES).map(({ metadata }) => metadata.uid),
+      status: [...this.vmmrqs.values()].some((vmmrq) => own(vmmrq) && !isSettled(vmmrq)),
     };
   }
 
@@ -90,12 +109,21 @@ export class ClusterView {
     this.migrations.set(uid, migration);
     const node = migration.status?.migrationState?.sourceNode;
     if (node !== undefined && node !== '') this.#nodes.set(uid, node);
-    else if (isRunning(migration) || isRejectedByQuota(migration)) void this.#findNode(migration);
+    this.#findNodes();
   }
 
   dropMigration(uid: string): void {
     this.migrations.delete(uid);
     this.#nodes.delete(uid);
+  }
+
+  /** A node's limit binds nobody as long as there are no more migrations in all: then no VM is looked up. */
+  #findNodes(): void {
+    const own = this.kubevirt?.spec?.configuration?.migrations?.parallelOutboundMigrationsPerNode;
+    if (this.migrations.size <= (own ?? DEFAULT_LIMITS.node)) return;
+    for (const migration of this.migrations.values()) {
+      if (isRunning(migration) || isRejectedByQuota(migration)) void this.#findNode(migration);
+    }
   }
 
   /** Once for each: where its VM runs before it has migrated. What cannot be read counts on no node. */

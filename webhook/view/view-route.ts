@@ -3,7 +3,7 @@ import type { View } from '../../functions/domain/view.ts';
 
 export interface ViewSource {
   /** undefined: not every watch has listed yet. */
-  readonly viewOf: (namespace: string) => View | undefined;
+  viewOf(namespace: string): View | undefined;
 }
 
 /** RFC 1123 label. */
@@ -11,14 +11,14 @@ const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** GET /view?namespace=NS: whether it may go now, from memory. 400 for what is no name, 503 while the view is not whole. */
 export const viewRoute =
-  ({ viewOf }: ViewSource): RequestHandler =>
+  (source: ViewSource): RequestHandler =>
   ({ query }, response) => {
     const { namespace } = query;
     if (typeof namespace !== 'string' || !NAMESPACE_NAME.test(namespace)) {
       response.status(400).type('text/plain').send('namespace: must be the name of a namespace\n');
       return;
     }
-    const view = viewOf(namespace);
+    const view = source.viewOf(namespace);
     if (view === undefined)
       response.status(503).type('text/plain').send('the cluster is still being listed\n');
     else response.json(view);

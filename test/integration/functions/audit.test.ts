@@ -81,7 +81,7 @@ describe('a wake that finds nothing to do', () => {
     ],
     'lower, by a quota': [
       'mtq-lower',
-      ({ forgeSource }) => forgeSource(source(KIND.quota, SOURCE_EVENT.delete)),
+      ({ forgeSource }) => forgeSource(source(KIND.quota, SOURCE_EVENT.update)),
     ],
     'lower, by quota.raised': ['mtq-lower', ({ forge }) => forge(ours(EVENT.quotaRaised))],
     'lower, by lock.stalled': ['mtq-lower', ({ forge }) => forge(ours(EVENT.lockStalled))],

@@ -43,6 +43,8 @@ export const aView = (different: Partial<View> = {}): View => ({
   left: { cluster: 5, node: 2, nodes: {} },
   limits: { cluster: 5, node: 2 },
   others: false,
+  served: true,
+  open: { waiting: [], status: false },
   kubevirt: { overheadRatio: '1', autoLimits: true },
   ...different,
 });

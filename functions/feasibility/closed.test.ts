@@ -1,0 +1,51 @@
+import { describe, expect, test } from '@jest/globals';
+import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
+import type { Change } from '../../test/support/builders/object.ts';
+import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
+import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import type { KubernetesObject, Migration } from '../domain/objects.ts';
+import type { Wake } from '../eventing/wake.ts';
+import { toldBy } from '../eventing/told.ts';
+import { isClosed, settledBy } from './closed.ts';
+
+const about = (object: KubernetesObject, type: string): Wake => {
+  const { namespace = '' } = object.metadata;
+  const told = toldBy(object, { kind: object.kind ?? '', namespace });
+  return { type, id: '', namespace, ...(told === undefined ? {} : { told }) };
+};
+const ofMigration = (type: string, ...changes: Change<Migration>[]): Wake =>
+  about(aMigration(...changes), type);
+const unlocked = (reason?: string): Wake => ({
+  type: EVENT.namespaceUnlocked,
+  id: '',
+  namespace: 'tenant',
+  migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+  ...(reason === undefined ? {} : { reason }),
+});
+
+describe('what an event settles', () => {
+  const { update, delete: deleted, add } = SOURCE_EVENT;
+  test.each<[string, Wake, readonly string[] | undefined]>([
+    ['a migration that succeeded', ofMigration(update, inPhase('Succeeded')), ['uid-of-mig0']],
+    ['a migration that goes on', ofMigration(update, inPhase('Scheduling')), ['uid-of-mig0']],
+    ['a migration that is deleted, refused as it was', ofMigration(deleted), ['uid-of-mig0']],
+    ['a migration that is refused: nothing', ofMigration(update), undefined],
+    ['a new migration: nothing', ofMigration(add, inPhase('Running')), undefined],
+    ['a VMMRQ: nothing', about(aVmmrq(), update), undefined],
+    ['a lock whose migrations got through', unlocked(REASON.admitted), ['uid-of-mig0']],
+    ['a lock that ended otherwise: nothing', unlocked(), undefined],
+    ['a sweep: nothing', { type: EVENT.sweepRequested, id: '', namespace: 'tenant' }, undefined],
+  ])('%s', (_, wake, want) => {
+    expect(settledBy(wake)).toEqual(want);
+  });
+});
+
+test.each<[string, { waiting?: string[]; status?: boolean }, boolean]>([
+  ['nothing waits', {}, true],
+  ['only what the event settles waits, as far as the guard has heard', { waiting: ['uid-of-mig0'] }, true],
+  ['another migration waits', { waiting: ['uid-of-mig0', 'uid-of-mig1'] }, false],
+  ['a VMMRQ’s status says that something goes on', { status: true }, false],
+])('%s: closed %#', (_, open, want) => {
+  const view = aView({ open: { waiting: [], status: false, ...open } });
+  expect(isClosed(view, ['uid-of-mig0'])).toBe(want);
+});

@@ -1,0 +1,23 @@
+import { isRejectedByQuota } from '../domain/migration.ts';
+import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import type { View } from '../domain/view.ts';
+import type { Wake } from '../eventing/wake.ts';
+
+/**
+ * UIDs of the migrations that the event settles: one that is over, gone or not refused any more, or those of a lock which all got
+ * through. undefined: it settles none.
+ */
+export function settledBy({ type, reason, migrations = [], told }: Wake): readonly string[] | undefined {
+  if (type === EVENT.namespaceUnlocked && reason === REASON.admitted) return migrations.map(({ uid }) => uid);
+  if (told?.kind !== KIND.migration.kind || told.metadata.uid === undefined) return undefined;
+  const isSettled =
+    type === SOURCE_EVENT.delete || (type === SOURCE_EVENT.update && !isRejectedByQuota(told));
+  return isSettled ? [told.metadata.uid] : undefined;
+}
+
+/**
+ * Whether nothing else of the namespace waits or has to be reported, as far as the guard sees. Where its view is late, its sweep looks
+ * again.
+ */
+export const isClosed = ({ open }: View, settled: readonly string[]): boolean =>
+  !open.status && open.waiting.every((uid) => settled.includes(uid));
