@@ -8,6 +8,7 @@ import { now, type Change } from '../demo/watching.ts';
 import { FULL_MIGRATIONS, newMigration } from '../../test/cluster/kubevirt/objects.ts';
 import type { Vmim } from '../../test/cluster/kubevirt/types.ts';
 import { blockedTenant, until, untilQuiet, type Environment } from './environment.ts';
+import { cpuMs, ownPids } from './processes.ts';
 import { isFor, type ApiRequest } from './requests.ts';
 
 /** One migration: from its creation until no component has anything left to do about it. */
@@ -16,6 +17,8 @@ export interface Cycle {
   readonly requests: readonly ApiRequest[];
   /** Runs of functions for an event. */
   readonly runs: readonly Run[];
+  /** CPU time that the functions and the guard took, milliseconds; functions that started meanwhile count with all of theirs. */
+  readonly cpuMs: number;
   /** Processes that started while the namespace was locked. */
   readonly startsInLock: number;
 }
@@ -39,6 +42,7 @@ export interface Timestamps {
 export async function runCycle(environment: Environment, namespace: string): Promise<Cycle> {
   const { watching, requestLog, traces } = environment;
   requestLog.read();
+  const before = cpuMs(ownPids(environment.cluster));
   const from = { change: watching.changes.length, request: requestLog.requests.length, time: now() };
   return migrateAll(environment, [blockedTenant(namespace)], () => {
     const timestamps = timestampsOf(watching.changes.slice(from.change), namespace);
@@ -47,6 +51,7 @@ export async function runCycle(environment: Environment, namespace: string): Pro
       timestamps,
       requests: requestLog.requests.slice(from.request).filter(isFor(namespace)),
       runs: traces.runs.filter(({ at, eventType }) => at >= from.time - 1 && eventType !== undefined),
+      cpuMs: cpuMs(ownPids(environment.cluster)) - before,
       startsInLock: traces.starts.filter(({ at, ms }) => at > locked && at - ms < unlocked).length,
     };
   });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ResourceList } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
@@ -12,6 +11,7 @@ import type { Tenant } from '../demo/scenarios.ts';
 import { settle } from '../demo/tenant.ts';
 import { Traces } from '../demo/traces.ts';
 import { Watching } from '../demo/watching.ts';
+import { residentMiB } from './processes.ts';
 import { RequestLog } from './requests.ts';
 
 /** One installation, and every record of what happens in it. */
@@ -129,7 +129,5 @@ const IDLE_MS = 3_000;
 /** The guard's resident memory (VmRSS) after three idle seconds. */
 export async function idleGuardMiB({ cluster }: Environment): Promise<number> {
   await delay(IDLE_MS);
-  const status = readFileSync(`/proc/${cluster.guard().pid}/status`, 'utf8');
-  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? [];
-  return Number(kibibytes) / 1_024;
+  return residentMiB(cluster.guard().pid);
 }

@@ -221,8 +221,8 @@ export class FuzzNamespace {
       left: { cluster: 5, node: 2, nodes: {} },
       limits: { cluster: 5, node: 2 },
       others: false,
-    served: true,
-    open: { waiting: [], status: false },
+      served: true,
+      open: { waiting: [], status: false },
       kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(kubevirt) },
     };
   }
