@@ -18,7 +18,7 @@ export const viewSchema = z.object({
   served: z.boolean(),
   /** What of this namespace is not settled. */
   open: z.object({
-    /** UIDs of its migrations that a quota keeps out. */
+    /** UIDs of its migrations that are Pending: of an attachment pod that a quota refuses no condition tells. */
     waiting: shortList(z.string()),
     /** A VMMRQ's status has not been written yet, or says of something that it goes on. */
     status: z.boolean(),

@@ -228,3 +228,14 @@ describe('a kind that is not installed', () => {
     expect(saw).toEqual(['error list: NotFound']);
   });
 });
+
+test('stopped while it lists: it ends, and no watch is left open', async () => {
+  const real = cluster.asCluster();
+  const list: Cluster['list'] = (...asked) => {
+    stop.abort();
+    return real.list(...asked);
+  };
+  await start(MIGRATIONS, {}, { ...real, list });
+  await ended;
+  expect(cluster.asked.filter((asked) => asked.startsWith('watch'))).toEqual([]);
+});

@@ -132,6 +132,8 @@ class Following<T extends KubernetesObject> {
 
   /** From the last version seen, until the server ends it or says nothing for too long. */
   async #watch(): Promise<void> {
+    // A signal that has aborted before tells no new listener.
+    if (this.#isStopped()) return;
     const { type, where } = this.#followed;
     const from = { ...where, resourceVersion: this.#version ?? '' };
     const ending = new AbortController();

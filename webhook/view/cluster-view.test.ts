@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
-import { aMigration, aVmi, inPhase } from '../../test/support/builders/kubevirt.ts';
+import { aMigration, aVmi, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
 import { inNamespace, metadata, named } from '../../test/support/builders/object.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
@@ -146,6 +146,11 @@ describe('the view', () => {
       'nothing waits, and no VMMRQ is there',
       (): void => undefined,
       { served: false, open: { waiting: [], status: false } },
+    ],
+    [
+      'a migration that is Pending, though no condition says why',
+      (): void => cluster.put(MIGRATIONS, aMigration(withCondition())),
+      { open: { waiting: ['uid-of-mig0'] } },
     ],
     [
       'a migration that a quota keeps out',

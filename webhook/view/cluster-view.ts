@@ -2,7 +2,7 @@ import { hasAutoLimits } from '../../functions/domain/sizing/auto-limits.ts';
 import { MAX_ENTRIES } from '../../functions/domain/bounded.ts';
 import { CONDITION } from '../../functions/domain/names.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
-import { isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
+import { isPending, isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
 import type {
   KubernetesObject,
   KubeVirt,
@@ -74,7 +74,7 @@ export class ClusterView {
 
   #openIn(namespace: string): View['open'] {
     const own = ({ metadata }: KubernetesObject): boolean => metadata.namespace === namespace;
-    const waiting = [...this.migrations.values()].filter((each) => own(each) && isRejectedByQuota(each));
+    const waiting = [...this.migrations.values()].filter((each) => own(each) && isPending(each));
     return {
       waiting: waiting.slice(0, MAX_ENTRIES).map(({ metadata }) => metadata.uid),
       status: [...this.vmmrqs.values()].some((vmmrq) => own(vmmrq) && !isSettled(vmmrq)),

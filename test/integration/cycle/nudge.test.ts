@@ -41,7 +41,7 @@ test('a LimitRange that comes under the lock refuses the pod: lowered, and the c
   await history.until('it is locked', () => history.isLocked());
   await lab.admin.create(LIMIT_RANGES, {
     metadata: { namespace: name, name: 'no-launchers' },
-    spec: { limits: [{ type: 'Container', max: { cpu: '1m' } }] },
+    spec: { limits: [{ type: 'Container', min: { cpu: '99' } }] },
   });
   raise();
   await tenant.untilUnlocked();
@@ -51,7 +51,7 @@ test('a LimitRange that comes under the lock refuses the pod: lowered, and the c
       ?.status?.conditions?.find(({ type, status }) => type === 'RaisedButNotAdmitted' && status === 'True')
       ?.message;
   await history.until('the reason is told', () => told()?.includes('cpu') === true);
-  expect(told()).toMatch(/\nmig0: .*(maximum cpu usage per Container is 1m|cpu limit of 1m)/);
+  expect(told()).toMatch(/\nmig0: .*minimum cpu usage per Container is 99/);
   expect(history.locks()).toHaveLength(1);
 });
 

@@ -79,10 +79,6 @@ describe('a wake that finds nothing to do', () => {
       'mtq-lower',
       ({ forgeSource }) => forgeSource(source(KIND.migration, SOURCE_EVENT.delete)),
     ],
-    'lower, by a quota': [
-      'mtq-lower',
-      ({ forgeSource }) => forgeSource(source(KIND.quota, SOURCE_EVENT.update)),
-    ],
     'lower, by quota.raised': ['mtq-lower', ({ forge }) => forge(ours(EVENT.quotaRaised))],
     'lower, by lock.stalled': ['mtq-lower', ({ forge }) => forge(ours(EVENT.lockStalled))],
     'raise, by namespace.locked': ['mtq-raise', ({ forge }) => forge(ours(EVENT.namespaceLocked))],
