@@ -8,7 +8,7 @@ import type { Lab } from './lab.ts';
 import type { Tenant } from './tenant.ts';
 
 interface LimitRange extends KubernetesObject {
-  spec: { limits: { type: string; max: Record<string, string> }[] };
+  spec: { limits: { type: string; min?: Record<string, string>; max?: Record<string, string> }[] };
 }
 
 export const LIMIT_RANGES: ResourceType<LimitRange> = {

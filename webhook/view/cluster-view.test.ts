@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, aVmi, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
-import { inNamespace, metadata, named } from '../../test/support/builders/object.ts';
+import { beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
@@ -245,6 +245,13 @@ describe('a migration has ended', () => {
     await settle(2_000);
     expect(ended).toEqual(['uid-of-mig0']);
     expect(view.state().migrations).toEqual([]);
+  });
+
+  test('it is cancelled, and its finalizer keeps it: said, and still in the view', async () => {
+    cluster.put(MIGRATIONS, aMigration(beingDeleted()));
+    await settle();
+    expect(ended).toEqual(['uid-of-mig0']);
+    expect(view.state().migrations).toHaveLength(1);
   });
 
   test('it only changes: not said', async () => {

@@ -13,7 +13,7 @@ export interface WatchTools {
   readonly clock: Clock;
   readonly log: Log;
   readonly kubevirtNamespace: string;
-  /** A migration has ended, or is gone. */
+  /** A migration has ended, is cancelled, or is gone; of one that is cancelled it may be called again. */
   readonly onEnded: (uid: string) => void;
   /** Once: every kind has been listed. */
   readonly onReady: () => void;
@@ -62,7 +62,11 @@ export class Watches {
           for (const uid of [...view.migrations.keys()]) if (!present.has(uid)) gone(uid);
           for (const migration of migrations) view.takeMigration(migration);
         },
-        onChange: (migration) => view.takeMigration(migration),
+        onChange: (migration) => {
+          view.takeMigration(migration);
+          // Cancelled: with KubeVirt away its finalizer may keep it for long.
+          if (migration.metadata.deletionTimestamp !== undefined) onEnded(migration.metadata.uid);
+        },
         onGone: ({ metadata }) => gone(metadata.uid),
       },
       { signal, isOptional: true },
