@@ -1,3 +1,4 @@
+import { QUOTA_RULES } from './quotas.ts';
 import { ANNOTATION, LABEL, OUR_KEYS, POLICY } from '../../../functions/domain/names.ts';
 import { MIGRATIONS as MIGRATION_TYPE } from '../../../functions/kubernetes/resources.ts';
 import { annotation, label, list, namespaceLabel, text } from './cel.ts';
@@ -141,20 +142,7 @@ export const ownWrites: Policy = {
       operations: ['UPDATE'],
       scope: 'Cluster',
     },
-    {
-      apiGroups: [''],
-      apiVersions: ['v1'],
-      resources: ['resourcequotas'],
-      operations: ['CREATE', 'UPDATE'],
-      scope: 'Namespaced',
-    },
-    {
-      apiGroups: [''],
-      apiVersions: ['v1'],
-      resources: ['resourcequotas/status'],
-      operations: ['UPDATE'],
-      scope: 'Namespaced',
-    },
+    ...QUOTA_RULES,
     {
       apiGroups: ['kubevirt.io'],
       apiVersions: ['*'],
