@@ -7,9 +7,9 @@ import type { Outcome, Step, Tools } from '../host/step.ts';
 import { decide, type Lower } from './decide.ts';
 import { decideSeen, isForAttachment } from './decide-seen.ts';
 import { isIdle } from './idle.ts';
-import { isStillSo, readLocked, readSeen, type Found } from './read.ts';
+import { isStillSo, readLocked, readSeen } from './read.ts';
 import { report } from './report.ts';
-import { heldByOthers, writeBack, type Due } from './write.ts';
+import { heldByOthers, writeBack, type Due, type Lowering } from './write.ts';
 
 const STILL_WAITING: Outcome = {
   reason: REASON.stillWaiting,
@@ -95,9 +95,6 @@ async function attemptLocked(wake: Wake, tools: Tools): Promise<Outcome | 'lostR
 }
 
 const dueOf = ({ token, outcome, lock }: Lower): Omit<Due, 'mayTakeOthers'> => ({ token, outcome, lock });
-
-/** What is lowered and why, however that was found. */
-export type Lowering = Found & Pick<Lower, 'reason' | 'message'> & { readonly due: Due };
 
 async function lowerAll(wake: Wake, lowering: Lowering, tools: Tools): Promise<Outcome | 'lostRace'> {
   const { due, quotas, reason, message } = lowering;

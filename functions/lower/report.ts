@@ -7,7 +7,7 @@ import { writeEvents } from '../cluster/report.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
 import type { Tools } from '../host/step.ts';
 import { grantShownBy, identitiesOf } from './decide-seen.ts';
-import type { Lowering } from './handle.ts';
+import type { Lowering } from './write.ts';
 
 /**
  * One Event on each migration and one on each VMMRQ: who, which quotas, from what to what, for how long; or why nothing came of

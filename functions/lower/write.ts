@@ -6,6 +6,8 @@ import { isReleasedBy, loweredQuota, type Release } from '../domain/quota/lower.
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import type { Lower } from './decide.ts';
+import type { Found } from './read.ts';
 
 /** What is to be written back, and for which lock. */
 export interface Due {
@@ -16,6 +18,9 @@ export interface Due {
   /** Grants of other tokens are nobody's any more: the namespace said the same before and after they were read. */
   readonly mayTakeOthers: boolean;
 }
+
+/** What is lowered and why, however that was found. */
+export type Lowering = Found & Pick<Lower, 'reason' | 'message'> & { readonly due: Due };
 
 export interface Written {
   /** Those that this call wrote, as they were before; the others were back already. */
