@@ -275,8 +275,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'webhook/view/turns.ts',
-        find: '    if (turns.length === 0) return;',
-        replace: '    if (turns.length >= 0) return;',
+        find: '    if (now === undefined) return;',
+        replace: '    if (now === undefined || now.round > 0) return;',
       },
     ],
   },

@@ -70,14 +70,41 @@ test('a slot becomes free: the namespace whose turn it is, by a sweep of its own
   ]);
 });
 
-test('the slot stays free: again after 1 s, 2 s and 5.5 s; then it is the next one’s turn', async () => {
+test('while the slot stays free each namespace is woken twice, then each again after a pause', async () => {
   turns.freed();
   expect(await wokenIn(999)).toEqual([]);
   expect(await wokenIn(1)).toEqual(['first']);
-  expect(await wokenIn(1_000)).toEqual(['first']);
-  expect(await wokenIn(3_499)).toEqual([]);
-  expect(await wokenIn(1)).toEqual(['first']);
   expect(await wokenIn(1_000)).toEqual(['second']);
+  expect(await wokenIn(1_000)).toEqual(['second']);
+  expect(await wokenIn(4_499)).toEqual([]);
+  expect(await wokenIn(1)).toEqual(['first']);
+  expect(await wokenIn(3_000)).toEqual(['first', 'second', 'second']);
+});
+
+test('locks that end do not keep the next namespace waiting', async () => {
+  turns.freed();
+  turns.freed();
+  turns.freed();
+  expect(await wokenIn(0)).toEqual([]);
+  expect(posted.map(({ namespace }) => namespace)).toEqual(['first', 'first', 'second']);
+});
+
+test('after a whole round another free slot starts with the first namespace', async () => {
+  turns.freed();
+  await wokenIn(3_000);
+  const before = posted.length;
+  turns.freed();
+  expect(posted.slice(before).map(({ namespace }) => namespace)).toEqual(['first']);
+});
+
+test('a namespace that stopped waiting starts a new count', async () => {
+  turns.freed();
+  await wokenIn(1_000);
+  state = stateOf(SECOND);
+  await wokenIn(1_000);
+  state = stateOf(FIRST, SECOND);
+  turns.freed();
+  expect(posted.at(-1)?.namespace).toBe('first');
 });
 
 test('each wake is another event', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
+import { isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
@@ -13,14 +14,21 @@ export interface TurnTools {
   readonly state: () => ClusterState | undefined;
 }
 
-/** While a slot is free and a namespace waits. The last wake comes when a lock that was our fault may be tried again (attempt.ts). */
-const AGAIN_MS = [1_000, 1_000, 3_500] as const;
-/** How often a namespace is woken for one slot before it is another one's turn. */
-const TRIES = AGAIN_MS.length + 1;
+/** Wakes for one namespace while a slot stays free; the next namespace follows. */
+const TRIES = 2;
+const AGAIN_MS = 1_000;
+/** A second round for all, late enough to retry a lock that failed through our fault (attempt.ts). */
+const ROUNDS = 2;
+const NEXT_ROUND_MS = 4_500;
+
+interface Next {
+  readonly turns: readonly string[];
+  readonly round: number;
+}
 
 /**
- * Wakes whose turn it is when a slot of KubeVirt's becomes free: no event of a namespace tells it that a migration of another one is
- * over. While the slot stays free and somebody waits, again a little later, and whoever is next after that.
+ * Wakes waiting namespaces when a migration slot becomes free, because they get no event about migrations of other namespaces.
+ * Every waiting namespace gets its wakes before one gets more: the first in line may be unable to go.
  */
 export class Turns {
   readonly #tools: TurnTools;
@@ -34,7 +42,9 @@ export class Turns {
 
   /** A migration has ended, or a lock is gone. */
   freed(): void {
-    this.#tries.clear();
+    const state = this.#tools.state();
+    if (state === undefined) return;
+    if (this.#next(state)?.round !== 1) this.#tries.clear();
     this.#wake();
   }
 
@@ -47,12 +57,28 @@ export class Turns {
     this.stop();
     const state = this.#tools.state();
     if (state === undefined) return;
-    const turns = whoseTurn(state, (namespace) => (this.#tries.get(namespace) ?? 0) >= TRIES);
-    if (turns.length === 0) return;
-    for (const namespace of turns) void this.#ask(namespace);
-    const tries = Math.max(...turns.map((namespace) => this.#tries.get(namespace) ?? 0));
-    const againMs = AGAIN_MS[tries - 1] ?? AGAIN_MS[0];
-    this.#cancel = this.#tools.clock.after(againMs, () => this.#wake());
+    this.#forget(state);
+    const now = this.#next(state);
+    if (now === undefined) return;
+    for (const namespace of now.turns) void this.#ask(namespace);
+    const next = this.#next(state);
+    if (next === undefined) return;
+    const ms = next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS;
+    this.#cancel = this.#tools.clock.after(ms, () => this.#wake());
+  }
+
+  #next(state: ClusterState): Next | undefined {
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const turns = whoseTurn(state, (namespace) => (this.#tries.get(namespace) ?? 0) >= round * TRIES);
+      if (turns.length > 0) return { turns, round };
+    }
+    return undefined;
+  }
+
+  /** A namespace that stops waiting loses its count. */
+  #forget({ migrations }: ClusterState): void {
+    const waiting = new Set(migrations.filter(isRejectedByQuota).map(({ metadata }) => metadata.namespace));
+    for (const namespace of this.#tries.keys()) if (!waiting.has(namespace)) this.#tries.delete(namespace);
   }
 
   async #ask(namespace: string): Promise<void> {
