@@ -1,8 +1,9 @@
 import { pause, type Clock } from '../runtime/clock.ts';
+import type { ApiServers } from '../domain/api-servers.ts';
 import { ANNOTATION, OTHER_LOCK_WORDS, POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
 import { proofIn, type ProvenLock } from '../domain/proof.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
-import { ApiError, describeError } from '../kubernetes/errors.ts';
+import { ApiError, describeError, Unreachable } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 
 export type Proof =
@@ -18,7 +19,11 @@ export type Proof =
       readonly why: string;
       /** Nobody refused, or for another lock: this API server's own cache of namespaces may not have heard of the lock yet. */
       readonly isOpen?: true;
+      /** Every other API server proved; these did not answer. */
+      readonly unreachable?: readonly string[];
     };
+
+type Asked = Pick<Cluster, 'create'>;
 
 /** What is less than SETTLE_MS or a busy API server asks for; the namespace is locked for as long. */
 const HEARD = { withinMs: 1_000, everyMs: 100 };
@@ -28,7 +33,7 @@ const HEARD = { withinMs: 1_000, everyMs: 100 };
  * be refused with 403 for the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
  * Anything else, a 500 or another policy's refusal included, is no proof. Rejects only when there was no answer at all.
  */
-export async function prove(cluster: Cluster, namespace: string, token: string): Promise<Proof> {
+export async function prove(cluster: Asked, namespace: string, token: string): Promise<Proof> {
   const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };
   try {
     await cluster.create(RESOURCE_QUOTAS, { metadata, spec: {} }, { dryRun: true });
@@ -46,9 +51,58 @@ export async function prove(cluster: Cluster, namespace: string, token: string):
   return { proven: false, why, isOpen: true };
 }
 
-/** The same, asked again for a moment while nobody refuses. */
+interface Way<C extends Asked> {
+  readonly cluster: C;
+  readonly clock: Clock;
+}
+
+interface Claim {
+  readonly namespace: string;
+  readonly token: string;
+}
+
+/**
+ * Asks every API server for the proof, in parallel, because each enforces from its own cache. All must prove. With fewer than
+ * two addresses the usual address is asked; only then an unanswered request rejects.
+ */
+export async function proveAtEach(
+  { cluster, clock }: Way<Cluster>,
+  { addresses }: Pick<ApiServers, 'addresses'>,
+  claim: Claim,
+): Promise<Proof> {
+  if (addresses.length < 2) return proveInTime({ cluster, clock }, claim.namespace, claim.token);
+  const way = { cluster, clock };
+  const proofs = await Promise.all(addresses.map((address) => proveAt(way, address, claim)));
+  const missing = proofs.filter((proof) => !proof.proven);
+  const unreachable = missing.flatMap((proof) => proof.unreachable ?? []);
+  const [open = missing[0]] = missing.filter((proof) => proof.unreachable === undefined);
+  if (open?.unreachable !== undefined) return { ...open, unreachable };
+  return open ?? best(proofs.filter((proof) => proof.proven));
+}
+
+/** Prefers the guard's refusal, which carries the lock. */
+const best = <T extends { lock: unknown }>(proofs: readonly T[]): T => {
+  const [any] = proofs.toSorted(
+    (one, other) => Number(other.lock !== undefined) - Number(one.lock !== undefined),
+  );
+  if (any === undefined) throw new Error('no API server was asked');
+  return any;
+};
+
+async function proveAt({ cluster, clock }: Way<Cluster>, address: string, claim: Claim): Promise<Proof> {
+  try {
+    const proof = await proveInTime({ cluster: cluster.at(address), clock }, claim.namespace, claim.token);
+    return proof.proven ? proof : { ...proof, why: `at API server ${address}: ${proof.why}` };
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    const why = `API server ${address} cannot be reached: ${describeError(error)}`;
+    return { proven: false, why, unreachable: [address] };
+  }
+}
+
+/** The same as `prove`, asked again for a moment while nobody refuses. */
 export async function proveInTime(
-  { cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock },
+  { cluster, clock }: Way<Asked>,
   namespace: string,
   token: string,
 ): Promise<Proof> {

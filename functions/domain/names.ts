@@ -327,6 +327,14 @@ export const PROOF_WORDS = 'the namespace is guarded for the lock ';
 export const OTHER_LOCK_WORDS =
   'this API server knows the namespace with another lock than that of the proof';
 
+/** Where the API servers publish themselves: their addresses, and that they run (k8s.io/kubernetes, pkg/controlplane). */
+export const API_SERVERS = {
+  slices: { namespace: 'default', labelSelector: 'kubernetes.io/service-name=kubernetes' },
+  leases: { namespace: 'kube-system', labelSelector: 'apiserver.kubernetes.io/identity=kube-apiserver' },
+  /** The name that every API server's certificate is good for. */
+  tlsName: 'kubernetes.default.svc',
+} as const;
+
 /** Name of the ResourceQuota that `raise` asks the API server to refuse (dry run only: it never exists). */
 export const PROOF_QUOTA = 'mtq-proof';
 

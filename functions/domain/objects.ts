@@ -219,6 +219,17 @@ export interface KubeVirt extends KubernetesObject {
   };
 }
 
+/** discovery.k8s.io/v1 EndpointSlice, as far as addresses go. */
+export interface EndpointSlice extends KubernetesObject {
+  endpoints?: { addresses: string[] }[] | null;
+  ports?: { name?: string; port?: number }[] | null;
+}
+
+/** coordination.k8s.io/v1 Lease, as far as it says until when somebody is there. */
+export interface Lease extends KubernetesObject {
+  spec?: { renewTime?: string; leaseDurationSeconds?: number };
+}
+
 /** core/v1 Event. */
 export interface KubernetesEvent extends KubernetesObject {
   involvedObject: {

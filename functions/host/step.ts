@@ -15,7 +15,7 @@ export interface Tools {
   readonly clock: Clock;
   readonly settings: Pick<
     Settings,
-    'KUBEVIRT_NAMESPACE' | 'LOCK_SECONDS' | 'STALL_SECONDS' | 'SETTLE_MS' | 'WAKE_URLS'
+    'KUBECONFIG' | 'KUBEVIRT_NAMESPACE' | 'LOCK_SECONDS' | 'STALL_SECONDS' | 'SETTLE_MS' | 'WAKE_URLS'
   >;
   readonly log: Log;
   readonly newToken: () => string;

@@ -1,3 +1,4 @@
+import { API_SERVERS } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type {
   Address,
@@ -30,6 +31,8 @@ export class Client implements ApiServer {
   readonly #transport: Transport;
   readonly #fieldManager: string;
   readonly #lists: Lists;
+  /** Connections to single API servers, kept for the next time. */
+  readonly #servers = new Map<string, Client>();
 
   constructor(transport: Transport, fieldManager: string, mostKept = Infinity) {
     this.#lists = new Lists(mostKept);
@@ -112,6 +115,14 @@ export class Client implements ApiServer {
       if (event.type === 'ERROR') throw new ApiError(`watch of ${type.plural}`, event.object as Status, date);
       yield event as WatchEvent<T>;
     }
+  }
+
+  at(server: string): Client {
+    const known = this.#servers.get(server);
+    if (known !== undefined) return known;
+    const made = new Client(this.#transport.at(server, API_SERVERS.tlsName), this.#fieldManager);
+    this.#servers.set(server, made);
+    return made;
   }
 
   #writeQuery({ dryRun, fieldManager = this.#fieldManager }: WriteOptions): Record<string, string> {

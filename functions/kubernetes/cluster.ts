@@ -109,6 +109,8 @@ export interface Cluster {
     from: WatchFrom,
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>>;
+  /** The same cluster, asked at one API server's own address ("https://10.0.0.1:6443") instead of whichever answers. */
+  at(server: string): Pick<Cluster, 'create'>;
 }
 
 /** What only reads. */

@@ -1,7 +1,9 @@
 import { KIND } from '../domain/names.ts';
 import type {
+  EndpointSlice,
   KubernetesEvent,
   KubeVirt,
+  Lease,
   LimitRange,
   Migration,
   Namespace,
@@ -56,6 +58,18 @@ export const WEBHOOK_CONFIGURATIONS: ResourceType = {
   kind: 'ValidatingWebhookConfiguration',
   plural: 'validatingwebhookconfigurations',
   namespaced: false,
+};
+export const ENDPOINT_SLICES: ResourceType<EndpointSlice> = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  namespaced: true,
+};
+export const LEASES: ResourceType<Lease> = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
 };
 export const KUBEVIRTS: ResourceType<KubeVirt> = { ...kubevirt, kind: 'KubeVirt', plural: 'kubevirts' };
 export const VMMRQS: ResourceType<Vmmrq> = {

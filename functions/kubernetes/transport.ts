@@ -34,6 +34,16 @@ export class Transport {
     this.#userAgent = userAgent;
   }
 
+  /** The same user at another API server of this cluster, whose certificate must be good for `servername`. */
+  at(server: string, servername: string): Transport {
+    const { credentials } = this.#access;
+    const access = {
+      server: new URL(server),
+      credentials: async () => ({ ...(await credentials()), servername }),
+    };
+    return new Transport(access, this.#userAgent);
+  }
+
   /** Resolves once the answer's headers are there; rejects with ApiError for 4xx and 5xx, else with Unreachable. */
   async send(request: Request): Promise<Response> {
     const message = await this.#exchange(request);

@@ -1,15 +1,17 @@
 import { pause } from '../runtime/clock.ts';
 import type { Wake } from '../eventing/wake.ts';
+import type { ApiServers } from '../domain/api-servers.ts';
 import { liveLock, LOCK_VERSION } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
-import { proveInTime, type Proof } from '../cluster/proof.ts';
+import { readApiServers } from '../cluster/api-servers.ts';
+import { proveAtEach, type Proof } from '../cluster/proof.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone } from '../cluster/snapshot.ts';
 import type { Outcome, Step, Tools } from '../host/step.ts';
 import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
-import { endLock } from './end-lock.ts';
+import { endLock, type Ending } from './end-lock.ts';
 import { writeAll } from './write.ts';
 
 /** Lost races are run again from the quotas' GET this often; then the Broker tries again. */
@@ -25,17 +27,35 @@ export const raise: Step = {
 };
 
 async function handle({ namespace, token = '', ...wake }: Wake, tools: Tools): Promise<Outcome> {
-  if (tools.settings.SETTLE_MS > 0) await pause(tools.clock, tools.settings.SETTLE_MS);
+  const { clock, settings } = tools;
+  const servers: Servers = { areSettled: settings.SETTLE_MS === 0, unreachable: new Set() };
   let hint: Hint | undefined = wake;
   for (let round = 1; round <= ROUNDS; round += 1) {
     // What an event names is only a hint: where it names nothing, or something else than the lock does, the lock is asked.
     const names: Names | undefined = isComplete(hint) ? hint : await readNames(namespace, token, tools);
     if (names === undefined) return NOT_OURS;
-    const outcome = await attempt({ namespace, token, names }, tools);
-    if (outcome !== undefined) return outcome;
-    hint = undefined;
+    const outcome = await attempt({ namespace, token, names, servers }, tools);
+    if (typeof outcome === 'object') return outcome;
+    if (outcome === 'settle') {
+      await pause(clock, settings.SETTLE_MS);
+      servers.areSettled = true;
+    } else hint = undefined;
   }
   throw new Error(`the quotas of ${namespace} kept changing while they were to be raised`);
+}
+
+/**
+ * Why to read the quotas again. again: a conflict, or the event named other quotas than the lock. settle: a hidden API server
+ * may not know the lock yet, so wait SETTLE_MS first.
+ */
+type Retry = 'again' | 'settle';
+
+/** What one run knows about the API servers. */
+interface Servers {
+  /** SETTLE_MS has passed, or is 0. */
+  areSettled: boolean;
+  /** Addresses that a process outside the cluster cannot reach. They count as hidden servers. */
+  readonly unreachable: Set<string>;
 }
 
 type Hint = Pick<Wake, 'quotas' | 'vmmrqs'>;
@@ -59,44 +79,80 @@ interface Subject {
   readonly names: Names;
 }
 
-/** undefined: somebody else wrote first, or the event named other quotas than the lock: start again at the quotas. */
-async function attempt({ namespace, token, names }: Subject, tools: Tools): Promise<Outcome | undefined> {
+interface Attempt extends Subject {
+  readonly servers: Servers;
+}
+
+async function attempt(subject: Attempt, tools: Tools): Promise<Outcome | Retry> {
+  const { namespace, token, names } = subject;
+  const gathered = await gather(subject, tools);
+  if (typeof gathered === 'string' || 'reason' in gathered) return gathered;
+  const why = { namespace, token };
+  const decision = decide(gathered);
+  if (decision.kind === 'end') return end({ ...why, ...decision }, tools);
+  const written = await writeAll(decision.writes, gathered, tools);
+  if (written.kind === 'refused') {
+    return end({ ...why, reason: REASON.refusedByPolicy, message: written.why }, tools);
+  }
+  if (written.kind === 'again') return 'again';
+  return {
+    reason: decision.reason,
+    message: decision.message,
+    migrations: gathered.lock.migrations.map(({ name }) => name),
+    reply: { type: EVENT.quotaRaised, from: 'raise', namespace, token, quotas: names.quotas },
+  };
+}
+
+/** Reads by the writers' rule: the quotas and VMMRQs first, then the proof. */
+async function gather(
+  { namespace, token, names, servers }: Attempt,
+  tools: Tools,
+): Promise<RaiseSnapshot | Outcome | Retry> {
   const { cluster, settings } = tools;
-  const [quotas, vmmrqs] = await Promise.all([
+  const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas, (name) => cluster.get(RESOURCE_QUOTAS, { namespace, name })),
     readVmmrqs(namespace, names.vmmrqs, tools),
+    readApiServers(tools, { unreachable: servers.unreachable, needsLeases: !servers.areSettled }),
   ]);
   if (isRaisedAlready(quotas, token)) return raisedAlready({ namespace, token, names });
-  const proof = await proveInTime(tools, namespace, token);
-  const why = { namespace, token };
-  if (!proof.proven) return endLock({ ...why, reason: REASON.noProof, message: proof.why }, tools);
-  const lock = await lockOfProof(proof, why, tools);
-  if (lock === undefined) return endLock({ ...why, reason: REASON.lockExpired, message: LATE }, tools);
+  const proven = await prove({ namespace, token, names, servers }, apiServers, tools);
+  if (typeof proven === 'string' || 'reason' in proven) return proven;
+  const { lock, now } = proven;
   const known = new Map(quotas.map((quota) => [quota.metadata.name, quota]));
-  if (!lock.quotas.every(({ name }) => names.quotas.includes(name))) return undefined;
+  if (!lock.quotas.every(({ name }) => names.quotas.includes(name))) return 'again';
   const own = lock.quotas.flatMap(({ name, uid }): ResourceQuota[] => {
     const quota = known.get(name);
     return quota?.metadata.uid === uid ? [quota] : [];
   });
   const { KUBEVIRT_NAMESPACE: kubevirtNamespace } = settings;
-  const snapshot: RaiseSnapshot = {
-    ...{ namespace, token, quotas: own, vmmrqs, lock, kubevirtNamespace },
-    now: proof.now,
-  };
-  const decision = decide(snapshot);
-  if (decision.kind === 'end') return endLock({ ...why, ...decision }, tools);
-  const written = await writeAll(decision.writes, snapshot, tools);
-  if (written.kind === 'refused') {
-    return endLock({ ...why, reason: REASON.refusedByPolicy, message: written.why }, tools);
-  }
-  if (written.kind === 'again') return undefined;
-  return {
-    reason: decision.reason,
-    message: decision.message,
-    migrations: lock.migrations.map(({ name }) => name),
-    reply: { type: EVENT.quotaRaised, from: 'raise', namespace, token, quotas: names.quotas },
-  };
+  return { namespace, token, quotas: own, vmmrqs, lock, kubevirtNamespace, now };
 }
+
+/** Returns the proven live lock. Without a proof, ends the lock or asks for a retry. */
+async function prove(
+  { namespace, token, servers }: Attempt,
+  apiServers: ApiServers | string,
+  tools: Tools,
+): Promise<Pick<RaiseSnapshot, 'lock' | 'now'> | Outcome | Retry> {
+  const why = { namespace, token };
+  const noProof = (message: string): Promise<Outcome | Retry> =>
+    end({ ...why, reason: REASON.noProof, message }, tools);
+  if (typeof apiServers === 'string') return noProof(apiServers);
+  if (apiServers.mayHide && !servers.areSettled) return 'settle';
+  const proof = await proveAtEach(tools, apiServers, why);
+  if (!proof.proven) {
+    // A pod can reach every API server. A process outside the cluster may not.
+    if (tools.settings.KUBECONFIG === undefined || proof.unreachable === undefined) return noProof(proof.why);
+    for (const address of proof.unreachable) servers.unreachable.add(address);
+    return 'settle';
+  }
+  const lock = await lockOfProof(proof, why, tools);
+  if (lock === undefined) return end({ ...why, reason: REASON.lockExpired, message: LATE }, tools);
+  return { lock, now: proof.now };
+}
+
+const end = async (ending: Ending, tools: Tools): Promise<Outcome | Retry> =>
+  (await endLock(ending, tools)) ?? 'again';
 
 const LATE = 'the lock is past its time';
 

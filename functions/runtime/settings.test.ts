@@ -15,7 +15,7 @@ describe('readSettings', () => {
       LOCK_SECONDS: 15,
       STALL_SECONDS: 3,
       LOG_LEVEL: 'info',
-      SETTLE_MS: 0,
+      SETTLE_MS: 250,
       WAKE_URLS: [],
     });
   });

@@ -49,7 +49,7 @@ const shared = {
 const functionsSchema = z.object({
   ...shared,
   STEP: z.enum(STEP_NAMES).optional(),
-  SETTLE_MS: whole(0, 2_000, 0),
+  SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
   VIEW_URL: url.optional(),
   WAKE_URLS: z

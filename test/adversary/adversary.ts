@@ -11,6 +11,7 @@ import type { Wall } from '../cluster/walls.ts';
 import { askUntil } from '../support/eventually.ts';
 import { startLab, type Lab } from '../support/lab.ts';
 import { unlimitMigrations } from '../support/limits.ts';
+import { publish } from '../support/published.ts';
 import { newTenant, roomFor, type Tenant } from '../support/tenant.ts';
 import { readEvidence, type Entry } from './evidence.ts';
 import { judge, type Findings } from './judge.ts';
@@ -117,6 +118,7 @@ async function attack(
   const { controlPlane } = cluster;
   await createRoles(admin);
   await unlimitMigrations(admin);
+  if (run.arePublished === true) await publish(admin, controlPlane.apiServers);
   const tenants = await Promise.all(
     kinds.map(async (kind, index) => ({
       kind,

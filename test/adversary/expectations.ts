@@ -72,7 +72,3 @@ function breachesOf({ tenant, findings: { strangers, late } }: Attacked): string
     (breach) => !known.some(({ what }) => breach.includes(` pod ${what} `)),
   );
 }
-
-/** Who had asked before the proof and got in. */
-export const strangersOf = ({ result: { attacked } }: Adversary): Admitted[] =>
-  attacked.flatMap(({ findings }) => findings.strangers);

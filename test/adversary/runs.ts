@@ -14,6 +14,8 @@ export interface Run {
   readonly pauseMs?: number;
   /** Two API servers, and tenants, functions and guard use both. The second one hears of namespaces so much later, milliseconds. */
   readonly lagMs?: number;
+  /** Each API server publishes an address of its own. */
+  readonly arePublished?: boolean;
   /** Functions and guard use the first API server alone: nothing of theirs waits for what the second one has not heard of. */
   readonly isOnlyTenantsSpread?: boolean;
   /**
@@ -41,12 +43,6 @@ export const SLOW_VALIDATING: Run = {
   slow: { kind: 'validating', ms: 500 },
 };
 
-export const SLOW_VALIDATING_SETTLED: Run = {
-  ...SLOW_VALIDATING,
-  name: 'a validating webhook takes 500 ms, SETTLE_MS=750',
-  settleMs: 750,
-};
-
 export const SLOW_MUTATING: Run = {
   name: 'a mutating webhook takes 500 ms',
   ...SLOW,
@@ -60,25 +56,28 @@ export const PAUSED: Run = {
   pauseMs: 2_000,
 };
 
-export const TWO_API_SERVERS: Run = {
-  name: 'two API servers, the second 100 ms late, SETTLE_MS=250',
+/** One address hides them both: SETTLE_MS is what waits for the second one. */
+export const TWO_HIDDEN_API_SERVERS: Run = {
+  name: 'two API servers behind one address, the second 100 ms late, SETTLE_MS=250',
   ...TWO_SERVERS,
   lagMs: 100,
   settleMs: 250,
 };
 
-export const TWO_API_SERVERS_UNSETTLED: Run = {
-  name: 'two API servers, SETTLE_MS=0',
+/** Each is asked for the proof at its own address. */
+export const TWO_API_SERVERS: Run = {
+  name: 'two API servers, the second 400 ms late',
   ...TWO_SERVERS,
-  lagMs: 0,
+  lagMs: 400,
+  arePublished: true,
 };
 
 /**
- * The proof stands for the first API server, and the second has not heard of the lock yet; so late that a busy machine
- * raises before that too. Only what each server asks itself holds here: the policies.
+ * Hidden, and nobody waits: the proof stands for the first API server, and the second has not heard of the lock yet; so late
+ * that a busy machine raises before that too. Only what each server asks itself holds here: the policies.
  */
 export const TWO_API_SERVERS_LATE: Run = {
-  name: 'two API servers, the second 8 s late, SETTLE_MS=0',
+  name: 'two API servers behind one address, the second 8 s late, SETTLE_MS=0',
   ...TWO_SERVERS,
   lagMs: 8_000,
   isOnlyTenantsSpread: true,

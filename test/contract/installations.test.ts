@@ -87,7 +87,8 @@ describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
 
   test('no object is there twice, and no role is bound to nobody', () => {
     const names = objects.map(
-      ({ kind = '', apiVersion = '', metadata }) => `${apiVersion} ${kind} ${metadata.name}`,
+      ({ kind = '', apiVersion = '', metadata: { namespace = '', name } }) =>
+        `${apiVersion} ${kind} ${namespace}/${name}`,
     );
     expect(new Set(names).size).toBe(names.length);
     const accounts = objects

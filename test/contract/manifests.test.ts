@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { CONDITION, GROUP, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { API_SERVERS, CONDITION, GROUP, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { objects, ofKind } from './rendered.ts';
@@ -17,11 +17,17 @@ describe('all of it', () => {
     'ValidatingAdmissionPolicyBinding',
   ];
 
-  test('is in our namespace, or belongs to no namespace', () => {
-    for (const { kind = '', metadata } of objects) {
-      const wanted = CLUSTER_SCOPED.includes(kind) ? undefined : SYSTEM_NAMESPACE;
-      expect([kind, metadata.name, metadata.namespace]).toEqual([kind, metadata.name, wanted]);
-    }
+  test('is in our namespace, or belongs to no namespace, except the roles to read the API servers', () => {
+    const namespaced = objects.filter(({ kind = '' }) => !CLUSTER_SCOPED.includes(kind));
+    const elsewhere = namespaced.filter(({ metadata }) => metadata.namespace !== SYSTEM_NAMESPACE);
+    expect(elsewhere.map(({ kind, metadata }) => `${kind ?? ''} ${metadata.namespace ?? ''}`)).toEqual([
+      `Role ${API_SERVERS.slices.namespace}`,
+      `Role ${API_SERVERS.leases.namespace}`,
+      `RoleBinding ${API_SERVERS.slices.namespace}`,
+      `RoleBinding ${API_SERVERS.leases.namespace}`,
+    ]);
+    const clusterScoped = objects.filter(({ kind = '' }) => CLUSTER_SCOPED.includes(kind));
+    expect(clusterScoped.filter(({ metadata }) => metadata.namespace !== undefined)).toEqual([]);
   });
 
   test('says what it is part of', () => {

@@ -29,13 +29,15 @@ export interface Caller {
   readonly site: string | undefined;
   readonly user: string;
   readonly life: Life;
+  /** The one API server that is asked; left out: whichever answers. */
+  readonly at?: string;
 }
 
 export interface Network {
   readonly schedule: Schedule;
   readonly faults: Faults;
   readonly trace: Trace;
-  /** Any of the API servers, as a load balancer chooses: for the one request that is made of it at once. */
+  /** The API server at the caller's address, or any of them, as a load balancer chooses: for the one request that is made of it at once. */
   readonly server: (caller: Caller) => ModelCluster;
   /** Every request that the API server has answered, before the answer is on its way. */
   readonly onAnswer: (caller: Caller, call: Call, error: unknown) => void;
@@ -105,6 +107,10 @@ export class Client implements Cluster {
 
   delete(type: ResourceType, at: Address, options?: DeleteOptions): Promise<void> {
     return this.#send(write('DELETE', type, { name: at.name }), (server) => server.delete(type, at, options));
+  }
+
+  at(server: string): Client {
+    return new Client({ ...this.#caller, at: server }, this.#network);
   }
 
   resize(pod: Pod): Promise<Read<Pod>> {

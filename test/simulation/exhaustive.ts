@@ -8,6 +8,7 @@ export const smallCase = (migrations: number): Scenario => ({
   turns: 2_000,
   isOrderly: true,
   servers: 1,
+  areListed: true,
   settleMs: 0,
   lagMs: 5,
   guards: 1,

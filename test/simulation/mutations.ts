@@ -74,18 +74,17 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/handle.ts',
-        find: `  const [quotas, vmmrqs] = await Promise.all([
+        find: `  const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas`,
-        replace: `  const early = await proveInTime(tools, namespace, token);
-  const [quotas, vmmrqs] = await Promise.all([
+        replace: `  const early = await prove({ namespace, token, names, servers }, { addresses: [], mayHide: false }, tools);
+  const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas`,
       },
       {
         file: 'functions/raise/handle.ts',
-        find: `  const proof = await proveInTime(tools, namespace, token);
-  const why`,
-        replace: `  const proof = early;
-  const why`,
+        find: `  const proven = await prove({ namespace, token, names, servers }, apiServers, tools);`,
+        replace: `  const proven = early;
+  void apiServers;`,
       },
     ],
   },
@@ -354,14 +353,36 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'no waiting for the caches of other API servers',
+    name: 'raise does not wait for hidden API servers',
     breaks: ['I1'],
     edits: [
       {
         file: 'functions/raise/handle.ts',
-        find: `  if (tools.settings.SETTLE_MS > 0) await pause(tools.clock, tools.settings.SETTLE_MS);
+        find: `      await pause(clock, settings.SETTLE_MS);
 `,
         replace: '',
+      },
+    ],
+  },
+  {
+    name: 'raise does not count hidden API servers',
+    breaks: ['I1'],
+    edits: [
+      {
+        file: 'functions/domain/api-servers.ts',
+        find: 'mayHide: servers === 0 || servers > addresses.length',
+        replace: 'mayHide: servers === 0',
+      },
+    ],
+  },
+  {
+    name: 'raise asks one API server for the proof',
+    breaks: ['I1'],
+    edits: [
+      {
+        file: 'functions/cluster/proof.ts',
+        find: '  if (addresses.length < 2) return',
+        replace: '  if (addresses.length < 9) return',
       },
     ],
   },

@@ -1,6 +1,8 @@
-import { KIND, KUBEVIRT as NAMES } from '../../functions/domain/names.ts';
+import { API_SERVERS, KIND, KUBEVIRT as NAMES } from '../../functions/domain/names.ts';
 import type {
+  EndpointSlice,
   KubernetesObject,
+  Lease,
   Migration,
   Namespace,
   ObjectMeta,
@@ -37,6 +39,42 @@ export const tenantNamespace = (uid: string): Namespace => {
     metadata: { ...metadata, labels: { 'kubernetes.io/metadata.name': TENANT } },
     status: { phase: 'Active' },
   };
+};
+
+const PORT = 6443;
+
+/** The EndpointSlice with these addresses, and a lease for each API server. */
+export const published = (hosts: readonly string[], servers: number): readonly KubernetesObject[] => [
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      ...meta('kubernetes', 'uid-slice'),
+      namespace: API_SERVERS.slices.namespace,
+      labels: labelsOf(API_SERVERS.slices.labelSelector),
+    },
+    endpoints: hosts.map((host) => ({ addresses: [host] })),
+    ports: [{ name: 'https', port: PORT }],
+  } as EndpointSlice,
+  ...Array.from({ length: servers }, (_, index): Lease => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      ...meta(`apiserver-${String(index)}`, `uid-lease-${String(index)}`),
+      namespace: API_SERVERS.leases.namespace,
+      labels: labelsOf(API_SERVERS.leases.labelSelector),
+    },
+    // The model does not renew it.
+    spec: { renewTime: CREATED, leaseDurationSeconds: 365 * 86_400 },
+  })),
+];
+
+/** URL of the API server that is published as `host`. */
+export const addressOf = (host: string): string => `https://${host}:${String(PORT)}`;
+
+const labelsOf = (selector: string): Record<string, string> => {
+  const [key = '', value = ''] = selector.split('=');
+  return { [key]: value };
 };
 
 /** It runs, on node1. */

@@ -40,6 +40,8 @@ export function aBlockedTenant(parts: Partial<ApiServerParts> = {}): Model {
 export interface Reached {
   readonly server: { as(user: string): Cluster };
   readonly clock: Model['clock'];
+  /** Others than the usual. */
+  readonly settings?: Partial<Tools['settings']>;
 }
 
 /** The step's answer; left out: to the source's event about the refused migration. */
@@ -52,15 +54,29 @@ function refusedNow(): Wake {
   return { type: SOURCE_EVENT.update, ...about, ...(told === undefined ? {} : { told }) };
 }
 
-const toolsOn = ({ server, clock }: Reached): Tools => ({
+const DEADLINE_MS = 5_000;
+
+const toolsOn = ({ server, clock, settings = {} }: Reached): Tools => ({
   cluster: server.as('system:serviceaccount:mtq-system:mtq'),
-  clock: { elapsed: () => clock.now, now: () => new Date(clock.now), after: () => () => undefined },
+  clock: {
+    elapsed: () => clock.now,
+    now: () => new Date(clock.now),
+    // A pause is over at once; a deadline never comes.
+    after: (ms, work) => {
+      if (ms < DEADLINE_MS) {
+        clock.now += ms;
+        work();
+      }
+      return () => undefined;
+    },
+  },
   settings: {
     KUBEVIRT_NAMESPACE: 'kubevirt',
     LOCK_SECONDS: 30,
     STALL_SECONDS: 3,
     SETTLE_MS: 0,
     WAKE_URLS: [],
+    ...settings,
   },
   log: () => undefined,
   newToken: () => 'token',

@@ -12,11 +12,13 @@ export interface Scenario {
   /** Whoever comes first goes first, and faults may come for as long as anything happens: to try each of a list. */
   readonly isOrderly: boolean;
   readonly servers: number;
-  /** The functions' SETTLE_MS: no cache of an API server is older than this where there are several. */
+  /** Each API server publishes its own address; otherwise one address hides them all. */
+  readonly areListed: boolean;
+  /** The functions' SETTLE_MS. */
   readonly settleMs: number;
   /**
-   * How late an API server's cache of namespaces may be at most, milliseconds: not later than SETTLE_MS, and with one server
-   * not later than from one unlock to the next proof (docs/simulation.md says why).
+   * How late an API server's cache of namespaces may be at most, milliseconds: not later than SETTLE_MS where servers are
+   * hidden, and with one server not later than from one unlock to the next proof (docs/simulation.md says why).
    */
   readonly lagMs: number;
   readonly guards: number;
@@ -90,6 +92,7 @@ export function scenarioOf(seed: number): Scenario {
   const random = new Random(seed);
   const vms = random.between(1, 3);
   const servers = random.pick([1, 1, 2, 2, 3]);
+  const areListed = servers === 1 || random.chance(0.5);
   const settleMs = servers > 1 ? 250 : 0;
   const gives = givesOf(random);
   const focus = focusOf(random);
@@ -99,8 +102,9 @@ export function scenarioOf(seed: number): Scenario {
     turns: isGuards ? GUARDS_TURNS : random.between(80, 300),
     isOrderly: false,
     servers,
+    areListed,
     settleMs,
-    lagMs: servers > 1 ? settleMs : random.pick([2, 5, 12]),
+    lagMs: random.pick(lagsOf(servers, areListed, settleMs)),
     guards: random.pick([1, 1, 2]),
     vms,
     migrations: random.between(1, vms),
@@ -120,6 +124,11 @@ export function scenarioOf(seed: number): Scenario {
     focus,
     isBlockedAtStart: random.chance(0.7),
   };
+}
+
+function lagsOf(servers: number, areListed: boolean, settleMs: number): readonly number[] {
+  if (servers === 1) return [2, 5, 12];
+  return areListed ? [settleMs, settleMs, 900, 8_000] : [settleMs];
 }
 
 function quotasOf(random: Random, vms: number): Record<string, ResourceList> {

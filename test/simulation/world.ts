@@ -24,9 +24,11 @@ import { QuotaController } from './model/quota-controller.ts';
 import type { Point } from './model/request.ts';
 import { Store, type Change } from './model/store.ts';
 import {
-  launcherPod,
+  addressOf,
   LAUNCHER,
+  launcherPod,
   migration,
+  published,
   quota,
   refused,
   running,
@@ -90,6 +92,10 @@ export class World {
   #tokens = 0;
   #writing: Writing = NOBODYS;
   readonly #arrived = new WeakMap<object, { readonly at: number; readonly who: string }>();
+  /** Revision with the published API servers. No watch cache is older. */
+  #published = 0;
+  /** Addresses that proved each token. */
+  readonly #answered = new Map<string, Set<string>>();
   /** Whose request is about to arrive. */
   #calling = '';
 
@@ -114,9 +120,10 @@ export class World {
       schedule: this.schedule,
       faults: this.faults,
       trace: this.trace,
-      server: ({ who, user }) => {
+      server: ({ who, user, at }) => {
         this.#calling = who;
-        return this.#anyServer().as(user);
+        const server = this.servers.find(({ name }) => addressOf(name) === at) ?? this.#anyServer();
+        return server.as(user);
       },
       onAnswer: (caller, call, error) => this.#onAnswer(caller, call, error),
     };
@@ -264,8 +271,11 @@ export class World {
   }
 
   #setUp(): void {
-    const { vms, quotas, gives } = this.scenario;
+    const { vms, quotas, gives, servers, areListed } = this.scenario;
     const { store } = this;
+    const names = Array.from({ length: servers }, (_, index) => serverName(index));
+    for (const object of published(areListed ? names : ['balancer'], servers)) store.put(object);
+    this.#published = store.revision;
     store.put(tenantNamespace(store.newUid()));
     for (let index = 0; index < vms; index += 1) {
       const vm = vmi(`vm${String(index)}`, store.newUid());
@@ -293,7 +303,7 @@ export class World {
   #startServers(): ApiServer[] {
     return Array.from({ length: this.scenario.servers }, (_, index) => {
       const server = new ApiServer({
-        name: `api${String(index + 1)}`,
+        name: serverName(index),
         store: this.store,
         pace: (point) => this.#pace(point),
         now: () => this.time.now + this.#ahead,
@@ -308,7 +318,9 @@ export class World {
   /** Mostly by a few changes, now and then by as good as all of a run. */
   #behind(): number {
     if (this.schedule.isCalm) return 0;
-    return this.#memory.pick([0, this.#memory.below(4), this.#memory.below(20), this.#memory.below(200)]);
+    const memory = this.#memory;
+    const behind = memory.pick([0, memory.below(4), memory.below(20), memory.below(200)]);
+    return Math.min(behind, this.store.revision - this.#published);
   }
 
   #anyServer(): ApiServer {
@@ -370,15 +382,19 @@ export class World {
     );
   }
 
-  #onAnswer({ user }: Caller, { verb, kind, dryRun }: Call, error: unknown): void {
+  #onAnswer({ user, at }: Caller, { verb, kind, dryRun }: Call, error: unknown): void {
     const isProof = dryRun && verb === 'POST' && kind === RESOURCE_QUOTAS.kind && user.endsWith(':mtq-raise');
-    if (isProof && error instanceof ApiError) this.#noteProof(error);
+    if (isProof && error instanceof ApiError) this.#noteProof(error, at);
   }
 
-  #noteProof({ status }: ApiError): void {
-    for (const { message = '' } of status.details?.causes ?? []) {
-      const token = proofIn(message)?.token;
-      if (token !== undefined) this.checker.proven(token);
+  /** A token is proven when every listed API server has proved it. */
+  #noteProof({ status }: ApiError, at = ''): void {
+    const { servers, areListed } = this.scenario;
+    const causes = status.details?.causes ?? [];
+    for (const token of causes.flatMap(({ message = '' }) => proofIn(message)?.token ?? [])) {
+      const answered = this.#answered.get(token) ?? new Set();
+      this.#answered.set(token, answered.add(at));
+      if (!areListed || answered.size >= servers) this.checker.proven(token);
     }
   }
 
@@ -408,5 +424,7 @@ export class World {
     for (const server of this.servers) server.endOverdueWatches();
   }
 }
+
+const serverName = (index: number): string => `api${String(index + 1)}`;
 
 export { TENANT };

@@ -23,7 +23,10 @@ export interface Audited {
 }
 
 /** Every request that the API server has answered by now, in the order of the answers; of a watch its start. */
-export async function auditLog({ auditLog: file }: ControlPlane, admin: Cluster): Promise<Audited[]> {
+export async function auditLog(
+  { auditLog: file }: Pick<ControlPlane, 'auditLog'>,
+  admin: Cluster,
+): Promise<Audited[]> {
   // Written when an answer is complete, which the client may know a moment before: what is logged behind this was before.
   const marker = `marker-${performance.now()}`.replace('.', '-');
   await admin.list(NAMESPACES, { labelSelector: `${marker}=1` });

@@ -17,10 +17,13 @@ export function grantsOf(objects: readonly KubernetesObject[], account: string):
   return bindings
     .filter(({ subjects }) => subjects.some((subject) => isAccount(subject, account)))
     .flatMap(({ kind, metadata, roleRef }) => {
-      const roles = objects.filter(
-        (each) => each.kind === roleRef.kind && each.metadata.name === roleRef.name,
-      );
       const namespace = kind === 'RoleBinding' ? metadata.namespace : undefined;
+      const roles = objects.filter(
+        (each) =>
+          each.kind === roleRef.kind &&
+          each.metadata.name === roleRef.name &&
+          (each.kind === 'ClusterRole' || each.metadata.namespace === namespace),
+      );
       return (roles as Role[]).flatMap(({ rules }) => rules.map((rule) => ({ rule, namespace })));
     });
 }

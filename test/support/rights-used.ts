@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { FIELD_MANAGER, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { API_SERVERS, FIELD_MANAGER, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
 import { USED_RIGHTS_FOLDER, type UsedRight } from '../rights/rights.ts';
 import type { Audited } from './audit.ts';
@@ -45,12 +45,19 @@ type About = NonNullable<Audited['objectRef']>;
 const resourceOf = ({ resource, subresource }: About): string =>
   subresource === undefined ? resource : `${resource}/${subresource}`;
 
+/** Namespaces with a Role for our accounts. */
+const OF_ROLES: readonly (string | undefined)[] = [
+  SYSTEM_NAMESPACE,
+  API_SERVERS.slices.namespace,
+  API_SERVERS.leases.namespace,
+];
+
 /** Outside our own namespace. */
 const NAMED_BY_RULES = ['validatingwebhookconfigurations', 'serviceaccounts'];
 
 /** Only what a rule or a binding may be about; tenants and their objects would make thousands of it. */
 function placeOf({ resource, namespace, name }: About): Pick<UsedRight, 'namespace' | 'name'> {
-  const isOwn = namespace === SYSTEM_NAMESPACE;
+  const isOwn = OF_ROLES.includes(namespace);
   const isNamed = name !== undefined && (isOwn || NAMED_BY_RULES.includes(resource));
-  return { ...(isOwn ? { namespace } : {}), ...(isNamed ? { name } : {}) };
+  return { ...(isOwn && namespace !== undefined ? { namespace } : {}), ...(isNamed ? { name } : {}) };
 }

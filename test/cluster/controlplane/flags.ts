@@ -59,7 +59,10 @@ export function etcdFlags(files: Files): string[] {
 
 const ISSUER = 'https://kubernetes.default.svc';
 
-/** Admission plugins, feature gates and limits stay at their defaults: they are what is to be tested. */
+/**
+ * Admission plugins, feature gates and limits stay at their defaults: they are what is to be tested. Of a flag that is given
+ * twice the last one counts.
+ */
 export const apiServerFlags = (files: Files, port: number): string[] => [
   `--etcd-servers=unix://${files.etcdSocket}`,
   '--bind-address=127.0.0.1',
@@ -82,12 +85,16 @@ export const apiServerFlags = (files: Files, port: number): string[] => [
   '--audit-log-maxsize=100000',
 ];
 
+/** Serves on every address of this machine, because endpoints must not be loopback addresses. */
+export const REACHABLE = ['--bind-address=0.0.0.0'];
+
 /**
  * Another API server on the same etcd: it finds the certificates that the first one made, and reads namespaces by another
- * way (a URL) than all the rest. Of a flag that is given twice the last one counts.
+ * way (a URL) than all the rest.
  */
 export const secondApiServerFlags = (files: Files, port: number, wayToNamespaces: string): string[] => [
   ...apiServerFlags(files, port),
+  ...REACHABLE,
   `--audit-log-path=${files.secondAudit}`,
   `--etcd-servers-overrides=/namespaces#${wayToNamespaces}`,
 ];

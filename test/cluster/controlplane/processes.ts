@@ -20,6 +20,7 @@ import {
   controllerManagerFlags,
   etcdFlags,
   filesIn,
+  REACHABLE,
   secondApiServerFlags,
   type Files,
 } from './flags.ts';
@@ -200,7 +201,8 @@ export class LocalControlPlane implements ControlPlane {
   }
 
   async #startApiServerOn(port: number): Promise<void> {
-    this.#apiServer = await this.#spawn('kube-apiserver', apiServerFlags(this.#files, port));
+    const flags = [...apiServerFlags(this.#files, port), ...(this.#parts.apiServers > 1 ? REACHABLE : [])];
+    this.#apiServer = await this.#spawn('kube-apiserver', flags);
     await this.#apiServerReady(port);
   }
 

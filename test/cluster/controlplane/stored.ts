@@ -23,7 +23,8 @@ const WITHIN_MS = 30_000;
 const OWN = [
   /^\/registry\/(leases|peerserverleases|masterleases|ranges|apiregistration\.k8s\.io)\//,
   /^\/registry\/(flowschemas|prioritylevelconfigurations)\//,
-  /^\/registry\/[^/]+\/kube-(system|public|node-lease)\//,
+  // Without roles: our manifests have one in kube-system.
+  /^\/registry\/(?!roles|rolebindings)[^/]+\/kube-(system|public|node-lease)\//,
 ];
 
 /** Reads everything that is stored but the control plane's own. `socket`: the path of etcd's. */

@@ -330,6 +330,7 @@ function meetingBeforeWrite(cluster: Cluster, count: number): Cluster {
   return {
     get: cluster.get.bind(cluster),
     list: cluster.list.bind(cluster),
+    at: cluster.at.bind(cluster),
     create: async (...args) => {
       await meet();
       return cluster.create(...args);

@@ -294,4 +294,5 @@ const methodsOf = (cluster: Cluster): Cluster => ({
   patch: cluster.patch.bind(cluster),
   delete: cluster.delete.bind(cluster),
   watch: cluster.watch.bind(cluster),
+  at: cluster.at.bind(cluster),
 });

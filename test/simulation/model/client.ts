@@ -127,6 +127,11 @@ export class Client implements ModelCluster {
     await this.#writes.delete(this.#request('delete', type, at), options);
   }
 
+  /** It is one API server's already. */
+  at(): this {
+    return this;
+  }
+
   async *watch<T extends KubernetesObject>(
     type: ResourceType<T>,
     from: WatchFrom,

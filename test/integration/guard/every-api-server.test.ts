@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { userOf, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
+import { expectAtRest } from '../../support/at-rest.ts';
+import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
+import { connect } from '../../../functions/kubernetes/client.ts';
+import { breaches } from '../../support/invariants.ts';
+import { startLab, type Lab } from '../../support/lab.ts';
+import { expectNoRaise } from '../../support/no-raise.ts';
+import { ownAddress, publish } from '../../support/published.ts';
+import { newTenant } from '../../support/tenant.ts';
+
+let lab: Lab;
+
+beforeAll(async () => {
+  lab = await startLab({ controlPlane: { apiServers: 2 } });
+  await publish(lab.admin, lab.cluster.controlPlane.apiServers);
+});
+
+afterAll(async () => {
+  await lab.stop();
+});
+
+/** Number of proof requests that each API server answered. */
+async function proofs(): Promise<number[]> {
+  const { controlPlane } = lab.cluster;
+  return Promise.all(
+    controlPlane.apiServers.map(async (server) => {
+      const admin = connect(controlPlane.kubeconfigAt(server, controlPlane.adminKubeconfig));
+      const requests = await auditLog(server, admin);
+      return requests.filter(
+        (request) =>
+          request.user.username === userOf(SERVICE_ACCOUNT.raise) &&
+          isDryRun(request) &&
+          whatOf(request) === 'create resourcequotas',
+      ).length;
+    }),
+  );
+}
+
+test('raise asks each API server for the proof', async () => {
+  const tenant = await newTenant(lab, { name: 'both' });
+  await tenant.migrate();
+  await tenant.untilThrough();
+  await expectAtRest(lab.admin, tenant);
+  expect(breaches(tenant.history)).toEqual([]);
+  const [first = 0, second = 0] = await proofs();
+  expect(first).toBeGreaterThan(0);
+  expect(second).toBeGreaterThan(0);
+});
+
+test('raise waits for an API server that does not know the lock, and names it', async () => {
+  const { controlPlane } = lab.cluster;
+  const late = new URL(controlPlane.apiServers[1]?.url ?? '');
+  await expectNoRaise(lab, 'late', {
+    arrange: () => {
+      controlPlane.lagNamespaces(8_000);
+      return Promise.resolve();
+    },
+    putRight: () => {
+      controlPlane.lagNamespaces(0);
+      return Promise.resolve();
+    },
+    told: `at API server https://${ownAddress()}:${late.port}`,
+  });
+});
