@@ -39,6 +39,8 @@ export interface Network {
   readonly trace: Trace;
   /** The API server at the caller's address, or any of them, as a load balancer chooses: for the one request that is made of it at once. */
   readonly server: (caller: Caller) => ModelCluster;
+  /** HTTP status of a request that fails for good; undefined: it does not. */
+  readonly broken: (call: Pick<Call, 'verb' | 'kind'>) => number | undefined;
   /** Every request that the API server has answered, before the answer is on its way. */
   readonly onAnswer: (caller: Caller, call: Call, error: unknown) => void;
 }
@@ -129,6 +131,8 @@ export class Client implements Cluster {
     signal.addEventListener('abort', close, { once: true });
     life.onEnd(close);
     if (signal.aborted || !life.isAlive) close();
+    const broken = this.#broken(read('WATCH', type, ''));
+    if (broken !== undefined) throw broken;
     for await (const event of this.#network.server(this.#caller).watch(type, from, open.signal)) {
       if (!life.isAlive) await never();
       yield event;
@@ -137,6 +141,20 @@ export class Client implements Cluster {
   }
 
   #send<T>(call: Call, work: (server: ModelCluster) => Promise<T>): Promise<T> {
+    const broken = this.#broken(call);
+    return broken === undefined ? this.#sendOn(call, work) : this.#reject(broken);
+  }
+
+  #reject(error: ApiError): Promise<never> {
+    const { who, life } = this.#caller;
+    return new Promise((_, reject) => {
+      this.#network.schedule.park(who, () => {
+        if (life.isAlive) reject(error);
+      });
+    });
+  }
+
+  #sendOn<T>(call: Call, work: (server: ModelCluster) => Promise<T>): Promise<T> {
     const { who, site, life } = this.#caller;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     if (!life.isAlive) return promise;
@@ -149,7 +167,7 @@ export class Client implements Cluster {
     const answer = this.#answering(call, strike, reject);
     const lost = (): void => reject(new Unreachable(`${described(call)}: lost`));
     if (strike?.fault === 'failBefore') answer(lost);
-    else if (strike?.fault === 'error') answer(() => reject(this.#internalError(call)));
+    else if (strike?.fault === 'error') answer(() => reject(this.#refusal(call, 500)));
     else {
       const isLost = strike?.fault === 'failAfter';
       this.#start(strike, () => {
@@ -224,8 +242,14 @@ export class Client implements Cluster {
     };
   }
 
-  #internalError(call: Call): ApiError {
-    const status = { code: 500, reason: 'InternalError', message: 'etcd has no leader' };
+  /** The error of a request of ours that fails for good. */
+  #broken(call: Call): ApiError | undefined {
+    const code = this.#caller.site === undefined ? undefined : this.#network.broken(call);
+    return code === undefined ? undefined : this.#refusal(call, code);
+  }
+
+  #refusal(call: Call, code: number): ApiError {
+    const status = { code, message: `HTTP ${String(code)}` };
     return new ApiError(described(call), status, new Date(this.#network.schedule.time.now));
   }
 

@@ -9,6 +9,7 @@ export const smallCase = (migrations: number): Scenario => ({
   isOrderly: true,
   servers: 1,
   areListed: true,
+  broken: undefined,
   settleMs: 0,
   lagMs: 5,
   guards: 1,

@@ -36,7 +36,8 @@ export const FAULTS = {
   killGuard: 'the guard dies and is back a while later',
   brokerDown: 'the Broker is away for a while: what is sent meanwhile is lost',
   sourceDown: 'the adapter of the source is away for a while',
-  pauseQuotas: 'the quota controller is away for a while',
+  pauseQuotas: 'the quota controller stops, for a while or until the faults end',
+  recount: 'the quota controller counts every quota again',
   breakWatches: 'an API server ends every watch',
 } as const;
 export type Fault = keyof typeof FAULTS;

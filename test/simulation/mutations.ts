@@ -387,6 +387,17 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'lower needs the list of pods at the end of a lock',
+    breaks: ['I3'],
+    edits: [
+      {
+        file: 'functions/lower/read.ts',
+        find: '    isDue ? orElse(pods, [], tools) : pods,',
+        replace: '    pods,',
+      },
+    ],
+  },
+  {
     name: 'no expiry',
     breaks: ['I3'],
     edits: [

@@ -29,6 +29,12 @@ export class PacedQuotas {
     this.#look();
   }
 
+  /** As in its resync, every five minutes. */
+  recount(): void {
+    this.#parts.controller.resync();
+    this.#look();
+  }
+
   #look(): void {
     const { controller, schedule, random, mostMs } = this.#parts;
     for (const pending of controller.pending()) {

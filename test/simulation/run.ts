@@ -86,7 +86,7 @@ function endOf(world: World, since: number): { readonly breach: string | undefin
   if (schedule.isBusy && !isLate) return undefined;
   const left = unrest(world);
   if (left.length > 0) return isLate ? { breach: `I3: ${left.join('; ')}` } : undefined;
-  if (!schedule.isBusy && (world.isKnativeGone || isSettled(world))) return { breach: undefined };
+  if (!schedule.isBusy && (world.mayStayBlocked || isSettled(world))) return { breach: undefined };
   const isPatient = time.now <= since + PATIENCE_MS;
   return isPatient ? undefined : { breach: `I3: ${unreported(world).join('; ')}` };
 }

@@ -1,4 +1,11 @@
 import type { ResourceList, Vmmrq } from '../../functions/domain/objects.ts';
+import {
+  EVENTS as KUBERNETES_EVENTS,
+  MIGRATIONS,
+  PODS,
+  VMIS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
 import { STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { CALL_FAULTS, EVENT_FAULTS, type Fault, type Focus, type Rates } from './faults.ts';
 import { Random } from './random.ts';
@@ -37,6 +44,8 @@ export interface Scenario {
   readonly quotaMs: number;
   /** From this turn on Knative is gone for good: only the guard is left. undefined: it stays. */
   readonly knativeGoneAt: number | undefined;
+  /** What fails for our processes for good. */
+  readonly broken: Broken | undefined;
   readonly pacing: Pacing;
   readonly rates: Rates;
   readonly focus: Focus | undefined;
@@ -80,6 +89,7 @@ const WORLD: Rates = {
   brokerDown: 0.003,
   sourceDown: 0.003,
   pauseQuotas: 0.004,
+  recount: 0.02,
   breakWatches: 0.003,
 };
 
@@ -115,6 +125,7 @@ export function scenarioOf(seed: number): Scenario {
     tenants: random.pick([0, 1, 1, 1, 2]),
     quotaMs: random.pick([20, 20, 200, 1_500]),
     knativeGoneAt: random.chance(0.12) ? random.between(5, 150) : undefined,
+    broken: random.chance(0.12) ? brokenOf(random) : undefined,
     pacing: {
       parks: random.pick([0.2, 0.5, 0.8]),
       dawdles: random.pick([0, 0, 0.01, 0.05]),
@@ -129,6 +140,36 @@ export function scenarioOf(seed: number): Scenario {
 function lagsOf(servers: number, areListed: boolean, settleMs: number): readonly number[] {
   if (servers === 1) return [2, 5, 12];
   return areListed ? [settleMs, settleMs, 900, 8_000] : [settleMs];
+}
+
+/** Requests that the API server refuses from a turn on, to the end of the run. */
+export interface Broken {
+  readonly kinds: readonly string[];
+  /** Left out: every verb. */
+  readonly verbs?: readonly string[];
+  /** HTTP status. */
+  readonly code: number;
+  /** Turn. */
+  readonly at: number;
+}
+
+const LISTS = ['LIST', 'WATCH'] as const;
+
+/** A CRD that vanishes, a role that is half applied, a list that is too much for the API server. */
+function brokenOf(random: Random): Broken {
+  const kubevirt = [MIGRATIONS.kind, VMIS.kind];
+  const at = random.between(0, 120);
+  const gone = { code: 404, at };
+  const list = { verbs: LISTS, code: random.pick([403, 500]), at };
+  return random.pick<Broken>([
+    { ...gone, kinds: kubevirt },
+    { ...gone, kinds: [VMMRQS.kind] },
+    { ...gone, kinds: [...kubevirt, VMMRQS.kind] },
+    { ...list, kinds: [MIGRATIONS.kind] },
+    { ...list, kinds: [VMMRQS.kind] },
+    { ...list, kinds: [PODS.kind] },
+    { ...list, kinds: [KUBERNETES_EVENTS.kind, VMIS.kind] },
+  ]);
 }
 
 function quotasOf(random: Random, vms: number): Record<string, ResourceList> {

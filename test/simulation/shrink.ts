@@ -15,6 +15,7 @@ const SIMPLER: readonly ((scenario: Scenario) => Scenario)[] = [
   (scenario) => ({ ...scenario, tenants: Math.min(scenario.tenants, 1) }),
   (scenario) => ({ ...scenario, migrations: 1 }),
   (scenario) => ({ ...scenario, guards: 1 }),
+  (scenario) => ({ ...scenario, broken: undefined }),
   (scenario) => ({ ...scenario, servers: 1, areListed: true, settleMs: 0 }),
   (scenario) => ({ ...scenario, quotas: Object.fromEntries(Object.entries(scenario.quotas).slice(0, 1)) }),
   (scenario) => ({ ...scenario, quotaMs: 20 }),

@@ -125,6 +125,12 @@ export class World {
         const server = this.servers.find(({ name }) => addressOf(name) === at) ?? this.#anyServer();
         return server.as(user);
       },
+      broken: ({ verb, kind }) => {
+        const { broken } = scenario;
+        if (broken === undefined || this.schedule.turns < broken.at || !broken.kinds.includes(kind))
+          return undefined;
+        return broken.verbs === undefined || broken.verbs.includes(verb) ? broken.code : undefined;
+      },
       onAnswer: (caller, call, error) => this.#onAnswer(caller, call, error),
     };
     this.store.onChange((change) => this.#onChange(change));
@@ -229,6 +235,11 @@ export class World {
     return this.schedule.turns >= (this.scenario.knativeGoneAt ?? Infinity);
   }
 
+  /** Something is gone for good, so migrations need not get through. */
+  get mayStayBlocked(): boolean {
+    return this.isKnativeGone || this.schedule.turns >= (this.scenario.broken?.at ?? Infinity);
+  }
+
   /** Every migration of the beginning is created. */
   get isStarted(): boolean {
     return this.store.list(MIGRATIONS.kind).length >= this.scenario.migrations;
@@ -248,9 +259,10 @@ export class World {
     if (work instanceof Promise) work.catch(() => undefined);
   }
 
-  /** For so many milliseconds. */
+  /** For so many milliseconds; Infinity: until the faults end. */
   away(what: { isDown: boolean }, ms: number): void {
     what.isDown = true;
+    if (ms === Infinity) return;
     this.time.after(ms, () => {
       if (!this.faults.isOver) what.isDown = false;
     });
