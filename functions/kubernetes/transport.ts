@@ -1,5 +1,5 @@
 import https from 'node:https';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Access } from './access.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
 
@@ -63,7 +63,8 @@ export class Transport {
           new Unreachable(`${request.method} ${request.path}: no answer from the API server`, { cause }),
         );
       const sent = https.request(options, resolve);
-      sent.setTimeout(request.silenceMs ?? SILENCE_MS, () => sent.destroy(new Error('silent for too long')));
+      sent.setTimeout(request.silenceMs ?? SILENCE_MS);
+      sent.on('timeout', () => destroyIfSilent(sent));
       sent.on('error', fail);
       sent.end(body);
     });
@@ -88,6 +89,14 @@ export class Transport {
       },
     };
   }
+}
+
+/** A process that got no CPU time has an answer waiting: Node runs expired timers before it reads sockets. */
+function destroyIfSilent(sent: ClientRequest): void {
+  const bytesRead = sent.socket?.bytesRead;
+  setImmediate(() => {
+    if (sent.socket?.bytesRead === bytesRead) sent.destroy(new Error('silent for too long'));
+  });
 }
 
 /** The length too: without it Node sends the body of a DELETE unannounced, and the server answers 400. */

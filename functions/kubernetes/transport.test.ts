@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
+import { Unreachable } from './errors.ts';
+import { readAll, Transport } from './transport.ts';
+
+const VALIDITY = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
+const authority = issueAuthority(VALIDITY);
+const SILENCE_MS = 200;
+
+/** In a thread of its own, because a test blocks this one. `/silent` gets no answer. */
+const SERVER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const server = require('node:https').createServer(workerData, (request, response) => {
+    if (request.url !== '/silent') response.end('answer');
+  });
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+`;
+
+let server: Worker;
+let transport: Transport;
+
+beforeAll(async () => {
+  const workerData = issueServing(['localhost'], VALIDITY, authority);
+  server = new Worker(SERVER, { eval: true, workerData });
+  const [port] = (await once(server, 'message')) as [number];
+  const credentials = (): Promise<{ ca: string; servername: string }> =>
+    Promise.resolve({ ca: authority.cert, servername: 'localhost' });
+  transport = new Transport({ server: new URL(`https://127.0.0.1:${String(port)}`), credentials }, 'test');
+});
+
+afterAll(async () => {
+  await server.terminate();
+});
+
+const get = async (path: string): Promise<string> =>
+  readAll((await transport.send({ method: 'GET', path, silenceMs: SILENCE_MS })).message);
+
+test('Transport takes an answer that came while the process had no CPU time', async () => {
+  // The connection is open: the request leaves at once.
+  await get('/first');
+  const answer = get('/second');
+  await new Promise(setImmediate);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * SILENCE_MS);
+  await expect(answer).resolves.toBe('answer');
+});
+
+test('Transport gives up a server that is silent', async () => {
+  await expect(get('/silent')).rejects.toThrow(Unreachable);
+});
