@@ -148,6 +148,7 @@ export class Faults {
 
 /** Sites where little happens before the faults end: struck so many times as often. */
 const SELDOM: ReadonlyMap<string, number> = new Map([
+  ['lock', 3],
   ['unlock', 5],
   ['guard', 10],
 ]);

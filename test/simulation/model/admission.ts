@@ -1,6 +1,14 @@
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
-import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import {
+  ANNOTATION,
+  LABEL,
+  OTHER_LOCK_WORDS,
+  POLICY,
+  SERVICE_ACCOUNT,
+  userOf,
+} from '../../../functions/domain/names.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission/admission.ts';
 import { toReview, type Attributes } from './attributes.ts';
 import type { Cache } from './cache.ts';
@@ -23,6 +31,16 @@ export interface AdmissionParts {
 const LIVE_LOOKUP_MS = 30_000;
 
 const INSTALLED = guardWebhooks();
+const PROVER = userOf(SERVICE_ACCOUNT.raise);
+
+const isProof = ({ type, operation, dryRun, user }: Attributes): boolean =>
+  type.kind === RESOURCE_QUOTAS.kind && operation === 'CREATE' && dryRun && user === PROVER;
+
+/** The proof names the lock that this server's cache has. */
+function isOfLock({ object }: Attributes, { metadata }: Namespace): boolean {
+  const token = metadata.annotations?.[ANNOTATION.token] ?? '';
+  return token !== '' && object?.metadata.annotations?.[ANNOTATION.proof] === token;
+}
 
 /** Who looks at a write before it is stored, in the API server's order (kubeapiserver/options/plugins.go). */
 export class Admission {
@@ -37,6 +55,7 @@ export class Admission {
   /** Rejects with an ApiError when the write is refused. */
   async admit(attributes: Attributes): Promise<void> {
     this.#lifecycle(attributes);
+    this.#policyOnProofs(attributes);
     await this.#webhooks(attributes);
     await this.#parts.quota.evaluate(attributes);
   }
@@ -63,6 +82,16 @@ export class Admission {
     const cached = namespaces.get(name);
     const isDoubted = (this.#lookUpLive.get(name) ?? 0) > store.now() && cached?.status?.phase === 'Active';
     return cached === undefined || isDoubted ? store.get({ kind: NAMESPACES.kind, name }) : cached;
+  }
+
+  /** The part of policy `locked` about proofs: this server's cache must know the very lock (config/policies/locked.yaml). */
+  #policyOnProofs(attributes: Attributes): void {
+    const { type, namespace = '', name } = attributes;
+    const known = this.#parts.namespaces.get(namespace);
+    if (!isProof(attributes) || known?.metadata.labels?.[LABEL.locked] !== 'true') return;
+    if (isOfLock(attributes, known)) return;
+    const refusal = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${OTHER_LOCK_WORDS}`;
+    throw this.#parts.refusals.forbidden({ type, name }, refusal, [{ message: refusal }]);
   }
 
   /** ValidatingAdmissionWebhook: failurePolicy Fail, whoever is concerned is asked at the same time. */
