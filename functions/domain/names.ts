@@ -327,6 +327,9 @@ export const PROOF_WORDS = 'the namespace is guarded for the lock ';
 export const OTHER_LOCK_WORDS =
   'this API server knows the namespace with another lock than that of the proof';
 
+/** CloudEvents `source` of our own events: from a step, or from the guard. */
+export const sourceOf = (from: string): string => `/mtq/${from}`;
+
 /** Where the API servers publish themselves: their addresses, and that they run (k8s.io/kubernetes, pkg/controlplane). */
 export const API_SERVERS = {
   slices: { namespace: 'default', labelSelector: 'kubernetes.io/service-name=kubernetes' },

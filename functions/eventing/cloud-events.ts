@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { EVENT_DATA, MOST_TEXT, type OurEvent } from '../domain/events.ts';
 import type { Wake } from './wake.ts';
 import { describeError } from '../kubernetes/errors.ts';
-import { SOURCE_EVENT, type EventType } from '../domain/names.ts';
+import { SOURCE_EVENT, sourceOf, type EventType } from '../domain/names.ts';
 import { toldBy } from './told.ts';
 
 /** An event that no step of ours can use: the sender must not try again. */
@@ -22,7 +22,7 @@ export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown
   const causes = [token, cause].filter((each) => each !== undefined);
   return new CloudEvent({
     type: event.type,
-    source: `/mtq/${event.from}`,
+    source: sourceOf(event.from),
     subject: namespace,
     id: [...id, ...(causes.length === 0 ? [''] : causes)].join('/'),
     datacontenttype: 'application/json',

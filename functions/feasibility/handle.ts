@@ -1,7 +1,7 @@
 import { assess, type Assessment } from '../domain/verdict/assessment.ts';
 import type { Wake } from '../eventing/wake.ts';
 import { blockedAmong, isPending, overlaps } from '../domain/migration.ts';
-import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { EVENT, REASON, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
@@ -34,7 +34,7 @@ export const feasibility: Step = {
     { type: EVENT.sweepRequested },
     { type: EVENT.namespaceUnlocked },
     // Its own are for others.
-    { type: EVENT.migrationInfeasible, source: '/mtq/lock' },
+    { type: EVENT.migrationInfeasible, source: sourceOf('lock') },
   ],
   idle: (wake) => (isIdle(wake) ? NOTHING : undefined),
   replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.lockExpired],

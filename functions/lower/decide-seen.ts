@@ -41,12 +41,17 @@ export type SeenDecision =
   /** Only the namespace's lock tells more. */
   | { readonly kind: 'lookFurther' };
 
+/** As far as the annotations go: the whole object, or an event's. */
+interface Annotated {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
+}
+
 /** The pods that a quota is raised for, each by its identity. */
-export const identitiesOf = ({ metadata }: ResourceQuota): string[] =>
+export const identitiesOf = ({ metadata }: Annotated): string[] =>
   (metadata.annotations?.[ANNOTATION.migrations] ?? '').split(',').filter((each) => each !== '');
 
 /** It is raised for an attachment pod: for those nothing wakes virt-controller but a nudge (facts/kubevirt.md §1.3). */
-export const isForAttachment = (quota: ResourceQuota): boolean =>
+export const isForAttachment = (quota: Annotated): boolean =>
   identitiesOf(quota).some((identity) => identity.endsWith(`/${KUBEVIRT.attachment}`));
 
 /** Lowering is the safe direction: early costs one attempt, late costs the tenant. */

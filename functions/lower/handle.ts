@@ -49,7 +49,6 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
 async function attemptSeen(wake: Wake, tools: Tools): Promise<Outcome | 'lostRace' | undefined> {
   const seen = await readSeen(wake, tools);
   if (seen === undefined || seen === 'over') return seen === 'over' ? NOT_LOCKED : undefined;
-  if (wake.type === EVENT.quotaRaised && seen.quotas.some(isForAttachment)) return undefined;
   const decision = decideSeen(seen);
   const { token } = seen.grant;
   const { namespace } = wake;
@@ -57,6 +56,8 @@ async function attemptSeen(wake: Wake, tools: Tools): Promise<Outcome | 'lostRac
     case 'lookFurther':
       return undefined;
     case 'wait':
+      // Only a nudge wakes virt-controller for an attachment pod.
+      if (seen.quotas.some(isForAttachment)) return undefined;
       return { reason: decision.reason, message: decision.message };
     case 'undone': {
       const { reason, message, quota } = decision;

@@ -32,6 +32,12 @@ describe('a quota by which lower looks at nothing', () => {
   const lock = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
   const raised: Change<ResourceQuota> = (quota) =>
     raisedQuota(quota, { lock, vmmrqs: [aVmmrq()], now: NOW }) ?? quota;
+  const attachmentLock = {
+    ...lock,
+    migrations: lock.migrations.map((each) => ({ ...each, lacks: 'attachment' as const })),
+  };
+  const raisedForAttachment: Change<ResourceQuota> = (quota) =>
+    raisedQuota(quota, { lock: attachmentLock, vmmrqs: [aVmmrq()], now: NOW }) ?? quota;
   const admitted = used({ 'requests.cpu': '2010m', 'requests.memory': '2825657728' });
 
   test.each<[string, ResourceQuota, boolean]>([
@@ -46,6 +52,7 @@ describe('a quota by which lower looks at nothing', () => {
     ],
     ['not counted', { ...aQuota(raised), status: {} }, false],
     ['a record that nobody can read', aQuota(holdingUnreadably()), false],
+    ['raised for an attachment pod, which needs a nudge', aQuota(raisedForAttachment), false],
     ['put back', aQuota(raised, loweredBy()), false],
     ['nothing of ours', aQuota(), false],
   ])('%s', (_, quota, idle) => {
@@ -57,7 +64,14 @@ describe('a quota by which lower looks at nothing', () => {
     expect(isIdleBy(aQuota(raised), SOURCE_EVENT.delete)).toBe(false);
   });
 
-  test.each([EVENT.quotaRaised, EVENT.lockStalled, EVENT.lockExpired])('%s never is', (type) => {
+  test.each([EVENT.lockStalled, EVENT.lockExpired])('%s never is', (type) => {
     expect(isIdle({ type, id: '', namespace: 'tenant' })).toBe(false);
+  });
+
+  test.each<[string, string, boolean]>([
+    ['raise, which just wrote the quotas', '/mtq/raise', true],
+    ['the guard, which saw them charged', '/mtq/guard', false],
+  ])('quota.raised by %s', (_, source, idle) => {
+    expect(isIdle({ type: EVENT.quotaRaised, source, id: '', namespace: 'tenant' })).toBe(idle);
   });
 });

@@ -1,20 +1,25 @@
 import type { Wake } from '../eventing/wake.ts';
 import { grantIn, type Grant } from '../domain/quota/grant.ts';
 import { isCharged, isUndone } from '../domain/quota/raise.ts';
-import { ANNOTATION, KIND, SOURCE_EVENT } from '../domain/names.ts';
+import { ANNOTATION, EVENT, KIND, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import type { ToldOf } from '../eventing/told.ts';
+import { isForAttachment } from './decide-seen.ts';
 
 /**
- * What an event itself tells is no end of any migration's wait: the raise stands, and not everything is charged that it was made
- * for. Where that is not so any more, a later event says it; where that is lost, the guard does.
+ * Whether the event itself shows that there is nothing to lower: `raise` has just raised, or the quota's object shows a standing
+ * raise that is not fully charged. A later event of the quota says more. If that is lost, the guard repeats it.
  */
-export function isIdle({ type, told }: Wake): boolean {
+export function isIdle({ type, source, told }: Wake): boolean {
+  if (type === EVENT.quotaRaised) return source === BY_RAISE;
   if (type === SOURCE_EVENT.delete || told?.kind !== KIND.quota.kind) return false;
   const grant = grantTold(told);
   const status = statusTold(told);
-  return grant !== undefined && !isUndone({ status }, grant) && !isCharged({ status }, grant);
+  if (grant === undefined || isForAttachment(told)) return false;
+  return !isUndone({ status }, grant) && !isCharged({ status }, grant);
 }
+
+const BY_RAISE = sourceOf('raise');
 
 type ToldQuota = ToldOf<typeof KIND.quota.kind>;
 
