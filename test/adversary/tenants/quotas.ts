@@ -33,17 +33,7 @@ const on = (key: string, value: string): object => ({
 const fenced: Tried = (sight, quota) =>
   whereRaised('the fence of this very lock', on(ANNOTATION.lastRelease, sight.token))(sight, quota);
 
-/** By the version that was seen raised: another one is not deleted. */
-const deleted: Tried = (sight, { metadata }) => ({
-  shape: 'quota: deleted, while raised',
-  method: 'DELETE',
-  path: pathOf(sight, metadata.name),
-  body: { preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion } },
-  never: metadata.labels?.[LABEL.raised] !== undefined,
-});
-
 const TRIED: readonly Tried[] = [
-  whereRaised('raised further', { op: 'add', path: '/spec/hard/pods', value: '50' }),
   whereRaised('the record taken off', off('annotations', ANNOTATION.grant)),
   whereRaised('the record garbled', on(ANNOTATION.grant, '{')),
   whereRaised('the label taken off', off('labels', LABEL.raised)),
@@ -51,16 +41,12 @@ const TRIED: readonly Tried[] = [
   fenced,
 ];
 
-/** Whatever may be done to a quota that is raised, and must not be. */
+/** Changes of a raised quota that the policies must refuse. Its owner may edit its spec, and delete it. */
 export const writeRaisedQuotas: Attack = {
   name: 'raised quotas',
   clients: 1,
   pauseMs: 30,
-  next: (sight, n) =>
-    sight.quotas.flatMap((quota) => {
-      const isRaised = quota.metadata.labels?.[LABEL.raised] !== undefined;
-      return [nth(TRIED, n)(sight, quota), ...(isRaised ? [deleted(sight, quota)] : [])];
-    }),
+  next: (sight, n) => sight.quotas.map((quota) => nth(TRIED, n)(sight, quota)),
 };
 
 const metadataMerge =
@@ -73,15 +59,20 @@ const metadataMerge =
     body: { metadata: metadata(sight, quota) },
   });
 
-/** A record that says what is there is raised from what is there. */
-function forgedGrant({ token }: Sight, { spec }: ResourceQuota): string {
+/** A readable grant that raises nothing. */
+function forgedGrant({ token }: Sight, { metadata, spec }: ResourceQuota): string {
   const { hard = {} } = spec;
+  const { name, uid } = metadata;
+  const raisedAt = new Date().toISOString();
   return JSON.stringify({
     v: 1,
     token,
-    raisedAt: new Date().toISOString(),
-    original: hard,
+    raisedAt,
+    expiresAt: raisedAt,
+    raises: 1,
     raised: hard,
+    target: hard,
+    quotas: [{ name, uid }],
     vmmrqs: [],
   });
 }

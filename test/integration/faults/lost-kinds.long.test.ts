@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EVENT, SOURCE_EVENT } from '../../../functions/domain/names.ts';
-import { MIGRATIONS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { MIGRATIONS, PODS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import type { WakesOn } from '../../../functions/host/step.ts';
 import { STEPS } from '../../../functions/steps.ts';
 import { atOnce } from '../../support/at-once.ts';
@@ -11,7 +11,7 @@ import { unlimitMigrations } from '../../support/limits.ts';
 import { losses } from '../../support/losses.ts';
 import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
-import { newTenant, retire, type Tenant } from '../../support/tenant.ts';
+import { give, newTenant, retire, roomFor, type Tenant } from '../../support/tenant.ts';
 
 const LOCK_SECONDS = 5;
 const ENV = {
@@ -47,6 +47,37 @@ const nothingToRaise: Course = async (tenant) => {
   go();
 };
 
+const recounted: Course = async (tenant) => {
+  const { name: namespace, history } = tenant;
+  const resources = { requests: { cpu: '1m', memory: '1Mi' } };
+  const spec = { containers: [{ name: 'main', image: 'main', resources }] };
+  await lab.admin.create(PODS, { metadata: { namespace, name: 'ballast' }, spec });
+  await refuseTargets(lab, tenant);
+  await history.until('it is raised', () => wasRaised(history));
+  await lab.admin.delete(PODS, { namespace, name: 'ballast' }, { gracePeriodSeconds: 0 });
+};
+/** `lock` finds no VMMRQ any more, and locks when there is one again. */
+const infeasible: Course = async (tenant) => {
+  const { name: namespace } = tenant;
+  const go = lab.hold(namespace, 'mtq-lock');
+  await tenant.migrate();
+  const until = (what: string, trigger: string, outcome?: string): Promise<unknown> =>
+    lab.hops.until(what, () =>
+      lab.hops.items.some((hop) =>
+        [
+          hop.namespace === namespace,
+          hop.trigger === trigger,
+          hop.outcome === (outcome ?? hop.outcome),
+        ].every(Boolean),
+      ),
+    );
+  await until('lock is to be asked', 'mtq-feasibility', 'reply');
+  await lab.admin.delete(VMMRQS, { namespace, name: 'more' });
+  go();
+  await until('lock was asked', 'mtq-lock');
+  await give(lab.admin, { namespace, name: 'more', by: {} }, roomFor(1));
+};
+
 const nameOf = ({ type, kind = '' }: WakesOn): string =>
   `${kind} ${type.split('.').slice(-2).join('.')}`.trim();
 
@@ -54,6 +85,9 @@ const nameOf = ({ type, kind = '' }: WakesOn): string =>
 const COURSES: Readonly<Record<string, Course>> = {
   [nameOf({ type: SOURCE_EVENT.delete, kind: MIGRATIONS.kind })]: cancelled,
   [nameOf({ type: EVENT.lockExpired })]: nothingToRaise,
+  [nameOf({ type: EVENT.migrationEnded })]: cancelled,
+  [nameOf({ type: EVENT.quotaUndone })]: recounted,
+  [nameOf({ type: EVENT.migrationInfeasible })]: infeasible,
   [nameOf({ type: EVENT.lockStalled })]: nothingComesOfIt,
   [nameOf({ type: EVENT.sweepRequested })]: nothingComesOfIt,
 };

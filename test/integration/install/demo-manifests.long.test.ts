@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { runDemo } from '../../../hack/demo/demo.ts';
 import { SCENARIOS } from '../../../hack/demo/scenarios.ts';
 import type { ApiServerSource, KnativeService, Trigger } from '../../cluster/eventing/manifests.ts';
@@ -37,17 +38,17 @@ const BREAKAGES: Record<string, Breakage> = {
     wantMessage:
       /woken by io\.kubevirt\.mtq\.migration\.feasible, .*answered 400, dead letter.*wakes none of: raise/,
   },
-  'a source whose selector matches no migration': {
+  'a source whose selectors match nothing': {
     change: (objects) => {
       const { spec } = find<ApiServerSource>(objects, 'ApiServerSource', 'mtq');
       for (const resource of spec.resources) {
-        if (resource.kind !== 'VirtualMachineInstanceMigration') continue;
-        resource.selector = { matchLabels: { 'kubevirt.io/vmi-name': 'nobody' } };
+        // The first step of the demo is about the VMMRQ.
+        if (resource.kind === VMMRQS.kind) continue;
+        resource.selector = { matchLabels: { 'example.com/none': 'none' } };
       }
     },
-    wantStep: 'feasibility',
-    wantMessage:
-      /woken by VirtualMachineInstanceMigration add, .*Trigger mtq-feasibility.* delivered no event/,
+    wantStep: 'lock',
+    wantMessage: /woken by io\.kubevirt\.mtq\.migration\.feasible, .*Trigger mtq-lock.* delivered no event/,
   },
 };
 

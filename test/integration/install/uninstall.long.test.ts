@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { REPAIR_MS } from '../../../functions/domain/verdict/attempt.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../../functions/domain/lock.ts';
 import { CLUSTER_PREFIX, LABEL, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { breaches, wasRaised } from '../../support/invariants.ts';
@@ -23,6 +24,12 @@ const ENV = {
   STALL_SECONDS: '3',
   SWEEP_SECONDS: '1',
   OVERDUE_SECONDS: '1',
+};
+
+/** A pod of the tenant's, as small as the LimitRange of refuseTargets allows. */
+const BALLAST = 'ballast';
+const LEAST = {
+  containers: [{ name: 'main', image: 'main', resources: { requests: { cpu: '1m', memory: '1Mi' } } }],
 };
 
 let lab: Lab;
@@ -53,6 +60,7 @@ describe('somebody removes everything in the middle of a release', () => {
 
   beforeAll(async () => {
     tenant = await newTenant(lab, { name: 'torn-out' });
+    await lab.admin.create(PODS, { metadata: { namespace: tenant.name, name: BALLAST }, spec: LEAST });
     // The tearing out takes as long as `raise` has patience: it must not be over by then.
     lost.set(tenant.name, WHAT_ENDS_A_LOCK);
     await refuseTargets(lab, tenant);
@@ -61,16 +69,26 @@ describe('somebody removes everything in the middle of a release', () => {
     left = (await lab.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name })).items[0];
   });
 
-  test('what is left: a raised quota that says what it was, and a locked namespace where nobody refuses', async () => {
+  test('the quota keeps its spec and a raised status, the namespace its lock', async () => {
     const state = left === undefined ? undefined : grantOf(left);
-    const { pods: _pods, ...original } = fullFor(1);
-    expect(state).toMatchObject({ kind: 'held', grant: { original } });
+    expect(state?.kind).toBe('held');
+    expect(left?.spec.hard).toEqual(fullFor(1));
+    expect(left?.status?.hard).not.toEqual(fullFor(1));
     const { object } = await lab.admin.get(NAMESPACES, { name: tenant.name });
     expect(lockOf(object)).toMatchObject({ kind: 'held', labelled: true });
     expect(breaches(tenant.history)).toEqual([]);
   });
 
-  test('installed again: the guard alone puts it back', async () => {
+  test('Kubernetes lowers the quota by itself when a pod ends', async () => {
+    const { name: namespace, history } = tenant;
+    await lab.admin.delete(PODS, { namespace, name: BALLAST }, { gracePeriodSeconds: 0 });
+    await history.until('status.hard is spec.hard', () => {
+      const { spec: wanted, status } = history.latest(RESOURCE_QUOTAS) ?? {};
+      return wanted !== undefined && isDeepStrictEqual(status?.hard, wanted.hard);
+    });
+  });
+
+  test('installed again: the guard alone clears the lock', async () => {
     lost.clear();
     await lab.cluster.installAgain();
     const began = performance.now();
