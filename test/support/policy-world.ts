@@ -33,6 +33,8 @@ export interface PolicyWorld {
   eventually(user: string, request: ApiRequest, by: string): Promise<void>;
   /** A namespace in which pods can be created, with this metadata, and quotas. It may be there already. */
   tenant(name: string, metadata: object, quotas: readonly New<ResourceQuota>[]): Promise<void>;
+  /** From now on status.hard and status.used are what a request here writes. */
+  pauseControllers(): Promise<void>;
   /** Those among what was rendered, or the one of this name; resolves when they judge. */
   installPolicies(rendered: readonly KubernetesObject[], only?: string): Promise<void>;
   removePolicy(name: string): Promise<void>;
@@ -93,6 +95,7 @@ export async function startPolicyWorld(): Promise<PolicyWorld> {
       );
     },
     tenant: (name, metadata, quotas) => tenant(admin, { name, metadata, quotas }),
+    pauseControllers: () => controlPlane.pauseControllerManager(),
     installPolicies: async (rendered, only) => {
       const isWanted = ({ kind, metadata }: KubernetesObject): boolean =>
         [POLICIES.kind, POLICY_BINDINGS.kind].includes(kind ?? '') &&
