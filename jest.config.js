@@ -20,8 +20,8 @@ const project = (displayName, ...testMatch) => ({
 export default {
   // Only a bound on what hangs: the integration tests wait for a real API server. (Jest ignores it in a project.)
   testTimeout: 240 * SECOND,
-  // The integration tests wait more than they compute: two at a time, on two cores as well.
-  maxWorkers: 2,
+  // The integration tests wait more than they compute: four at a time, on two cores as well.
+  maxWorkers: 4,
   reporters: ['default', '<rootDir>/test/support/closing-lines.js'],
   projects: [
     project('unit', '{functions,webhook,hack}/**/*.test.ts', 'test/{cluster,e2e,support}/**/*.test.ts'),
