@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import { isEnforced } from './enforced.ts';
+import { askUntil } from './eventually.ts';
 import { ANNOTATION, LABEL } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
@@ -23,15 +24,20 @@ export const marksOn = ({ metadata: { annotations = {}, labels = {} } }: Kuberne
   MARKS.filter((mark) => annotations[mark] !== undefined || labels[mark] !== undefined);
 
 /**
- * Reads the namespace back: nothing is locked or raised, and every quota is enforced as it says. And nothing in the whole
- * history broke an invariant, so what the quotas say is what their owners want.
+ * Reads the namespace until nothing is locked or raised and every quota is enforced as it says: a migration that stays blocked is
+ * tried again after its back-off. And nothing in the whole history broke an invariant, so what the quotas say is what their owners want.
  */
 export async function expectAtRest(admin: Cluster, tenant: Tenant): Promise<void> {
-  const { namespace, quotas } = await readBack(admin, tenant);
+  await askUntil(
+    `${tenant.name} is at rest`,
+    async () => {
+      const { namespace, quotas } = await readBack(admin, tenant);
+      const objects = [...(namespace === undefined ? [] : [namespace]), ...quotas];
+      return [...objects.flatMap(marksOn), ...quotas.filter((quota) => !isEnforced(quota))];
+    },
+    (left) => left.length === 0,
+  );
   expect(breaches(tenant.history)).toEqual([]);
-  const objects = [...(namespace === undefined ? [] : [namespace]), ...quotas];
-  expect(objects.flatMap(marksOn)).toEqual([]);
-  expect(quotas.filter((quota) => !isEnforced(quota))).toEqual([]);
 }
 
 /** Resolves when the last lock is let go of, and its migration is through, or the attempt is recorded as failed. */
