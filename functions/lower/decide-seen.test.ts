@@ -61,12 +61,12 @@ test('raised by all that is given, for sizes that nobody knows: charged is not t
   expect(seen({ grant, quotas: [used({ 'requests.cpu': '9' })(fixed)] })).toMatchObject({ kind: 'wait' });
 });
 
-test('for an attachment pod its own identity is waited for', () => {
+test('for an attachment pod no label is enough: only the lock’s migrations tell whose it is', () => {
   const quota = annotated(ANNOTATION.migrations, 'uid-of-mig0/hotplug-disk')(RAISED);
   expect(isForAttachment(quota)).toBe(true);
   expect(isForAttachment(RAISED)).toBe(false);
   const target = aTarget(aMigration(), ready);
   expect(seen({ quotas: [quota], targets: [target] })).toMatchObject({ kind: 'wait' });
   const targets = [target, anAttachment(target, aMigration())];
-  expect(seen({ quotas: [quota], targets })).toMatchObject({ kind: 'lower', outcome: 'admitted' });
+  expect(seen({ quotas: [quota], targets })).toMatchObject({ kind: 'wait' });
 });

@@ -60,7 +60,9 @@ export function decideSeen({ grant, quotas, targets, now }: SeenSnapshot): SeenD
   const raised = quotas.filter((quota) => grantBy(quota, token) !== undefined);
   const isThere = new Set(targets.map(podIdentityOf));
   const wanted = new Set(raised.flatMap(identitiesOf));
-  if (wanted.size > 0 && [...wanted].every((identity) => isThere.has(identity))) {
+  // Labels do not make an attachment pod the one that is waited for, its owner does: the lock's migrations say which that is.
+  const isSeen = !raised.some(isForAttachment) && [...wanted].every((identity) => isThere.has(identity));
+  if (wanted.size > 0 && isSeen) {
     return { kind: 'lower', outcome: LOCK_OUTCOME.admitted, reason: REASON.admitted, message: ADMITTED };
   }
   const isAllCharged = raised.every((quota) => isCharged(quota, grantBy(quota, token) ?? grant));
