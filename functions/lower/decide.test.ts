@@ -315,9 +315,14 @@ describe('nothing came of it', () => {
   });
 
   test('the quota that was raised last counts', () => {
-    const later = holding(aGrant({ raisedAt: seconds(-2) }))(aQuota(named('other')));
+    const later = holding(aGrant({ standingSince: seconds(-2) }))(aQuota(named('other')));
     expect(decided({ ...at(0), quotas: [RAISED, later] }).kind).toBe('wait');
     expect(decided({ ...at(1), quotas: [RAISED, later] }).kind).toBe('nudge');
+  });
+
+  test('a raise that was undone and made again counts from the last time', () => {
+    const again = holding(aGrant({ raisedAt: seconds(-20), standingSince: seconds(-3) }))(aQuota());
+    expect(decided({ ...at(0), quotas: [again] }).kind).toBe('nudge');
   });
 
   test('a grant of another token is no raise of this lock', () => {

@@ -174,8 +174,8 @@ const namesOf = (migrations: readonly Migration[]): string =>
 /**
  * Nothing happened for stallSeconds after the raise: one nudge, and lowered where nothing comes of that either for twice as
  * long. virt-controller puts off without a word: for a second, again and again, whoever comes while another's target is not seen
- * yet; for five whoever finds its limits reached (facts/kubevirt.md §1.5; docs/adr/0021). Counted from the raise alone: what
- * anybody may write on a migration stretches nothing.
+ * yet; for five whoever finds its limits reached (facts/kubevirt.md §1.5; docs/adr/0021). Counted from the raise alone, or from
+ * the last one where a recount undid it: what anybody may write on a migration stretches nothing.
  */
 function stalled(
   snapshot: LowerSnapshot,
@@ -185,7 +185,9 @@ function stalled(
   const { now } = snapshot;
   const raised = raisedFor(snapshot, lock);
   if (raised.length === 0) return undefined;
-  const since = Math.max(...raised.map((quota) => Date.parse(grantBy(quota, lock.token)?.raisedAt ?? '')));
+  const since = Math.max(
+    ...raised.map((quota) => Date.parse(grantBy(quota, lock.token)?.standingSince ?? '')),
+  );
   const stallMs = snapshot.stallSeconds * 1_000;
   const stalledAt = since + stallMs;
   if (now >= stalledAt + 2 * stallMs) return lower(lock, nothingCame(snapshot, lock, still));

@@ -100,7 +100,7 @@ describe('raised again after a recount', () => {
     const [quota] = written({ quotas: [used({ 'requests.cpu': '2' })(undone)] });
     expect(quota?.status?.hard).toEqual(RAISED.status?.hard);
     const before = grantIn(RAISED);
-    expect(grantIn(quota)).toEqual({ ...before, raises: 2 });
+    expect(grantIn(quota)).toEqual({ ...before, raises: 2, standingSince: new Date(NOW).toISOString() });
   });
 
   test('no higher than what is given now allows', () => {

@@ -16,6 +16,8 @@ const grantSchema = z.looseObject({
   v: z.number().int(),
   token: z.string().min(1),
   raisedAt: time.catch(LONG_AGO),
+  /** When status.hard was last raised by it: later than raisedAt where a recount undid that. */
+  standingSince: time.catch(LONG_AGO),
   /** When its lock expires. */
   expiresAt: time.catch(LONG_AGO),
   /** What status.hard was raised to, for the raised keys only. */

@@ -69,8 +69,27 @@ test('raisedAgain is never higher than before, and nothing where nothing is give
   });
   expect(raisedAgain(aQuota(), grant, order({ vmmrqs: [] }))).toBeUndefined();
   const again = raisedAgain(aQuota(), grant, order());
-  expect(again && grantOf(again)).toMatchObject({ grant: { raises: 2, raisedAt: grant.raisedAt } });
+  expect(again && grantOf(again)).toMatchObject({
+    grant: { raises: 2, raisedAt: grant.raisedAt, standingSince: new Date(NOW).toISOString() },
+  });
 });
+
+test.each([
+  { name: 'a pod has ended since: less is charged in the end', cpu: '905m', target: '1910m' },
+  { name: 'nothing has ended', cpu: '1005m', target: '2010m' },
+  { name: 'a pod of the lock is charged already', cpu: '2', target: '2010m' },
+])(
+  'raisedAgain waits for what is used now and the need, never for more than before: $name',
+  ({ cpu, target }) => {
+    const quotas = [{ name: 'quota', uid: 'uid-of-quota', need: { 'requests.cpu': '1005m' } }];
+    const again = raisedAgain(
+      aQuota(used({ 'requests.cpu': cpu })),
+      aGrant(),
+      order({ lock: aLock({ quotas }) }),
+    );
+    expect(again && grantOf(again)).toMatchObject({ grant: { target: { 'requests.cpu': target } } });
+  },
+);
 
 test.each([
   ['as high', { 'requests.cpu': '2605m' }, false],

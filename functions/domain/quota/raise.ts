@@ -34,6 +34,7 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
     v: GRANT_VERSION,
     token: lock.token,
     raisedAt: new Date(now).toISOString(),
+    standingSince: new Date(now).toISOString(),
     expiresAt: lock.expiresAt,
     raised,
     target: targetOf(quota, Object.keys(raised), need ?? {}),
@@ -68,27 +69,50 @@ function targetOf(
 
 /**
  * The quota raised once more by its own grant, after a recount undid it: to what it was raised to, and no higher than what the
- * VMMRQs give now allows. When it was first raised, and for what, stays as it was: an undone raise is no new one. undefined when
- * nothing would rise.
+ * VMMRQs give now allows. When it was first raised stays as it was: an undone raise is no new one. A recount may lower `used`,
+ * because a pod has ended; then the pods of the lock charge it to less than the first target. undefined when nothing would rise.
  */
 export function raisedAgain(
   quota: ResourceQuota,
   grant: Grant,
   order: RaiseOrder,
 ): ResourceQuota | undefined {
-  const allowance = allowanceFrom(order.vmmrqs);
-  const hard = quota.spec.hard ?? {};
+  const raised = raisedTo(quota, grant, order.vmmrqs);
+  if (Object.keys(raised).length === 0) return undefined;
+  const need = orderFor(quota, order.lock.quotas)?.need ?? {};
+  const again: Grant = {
+    ...grant,
+    standingSince: new Date(order.now).toISOString(),
+    raised,
+    target: lowest(grant.target, targetOf(quota, Object.keys(grant.target), need)),
+    raises: grant.raises + 1,
+  };
+  return withGrant(quota, again, order.lock.migrations);
+}
+
+/** What the grant raised before, at most what the VMMRQs give now; only keys that rise. */
+function raisedTo(quota: ResourceQuota, grant: Grant, vmmrqs: readonly Vmmrq[]): ResourceList {
+  const allowance = allowanceFrom(vmmrqs);
+  const enforced = new Map(enforcedKeys(quota));
   const raised: ResourceList = {};
   for (const [key, before] of Object.entries(grant.raised)) {
-    const text = hard[key];
-    if (text === undefined || quota.status?.hard?.[key] === undefined) continue;
+    const text = enforced.get(key);
+    if (text === undefined) continue;
     const most = formatQuantity(parseQuantity(text) + allowance(quota, key).most);
     const to = isMore(before, most) ? most : before;
     if (isMore(to, text)) raised[key] = to;
   }
-  if (Object.keys(raised).length === 0) return undefined;
-  return withGrant(quota, { ...grant, raised, raises: grant.raises + 1 }, order.lock.migrations);
+  return raised;
 }
+
+/** Of each key of `list` the smaller amount. */
+const lowest = (list: ResourceList, other: ResourceList): ResourceList =>
+  Object.fromEntries(
+    Object.entries(list).map(([key, text]) => {
+      const second = other[key] ?? text;
+      return [key, isMore(text, second) ? second : text];
+    }),
+  );
 
 /** A key that the grant raised is below that: a quota controller recounted, or somebody edited spec.hard. */
 export const isUndone = (

@@ -114,6 +114,7 @@ export function aGrant(different: Partial<Grant> = {}): Grant {
     v: 1,
     token: 'token-1',
     raisedAt: seconds(-4),
+    standingSince: seconds(-4),
     expiresAt: seconds(25),
     raised: { 'requests.cpu': '2605m' },
     target: { 'requests.cpu': '2010m' },
