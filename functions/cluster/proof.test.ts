@@ -13,8 +13,8 @@ const answering = (create: (...asked: unknown[]) => Promise<unknown>): Cluster =
 const refusing = (status: Status): Cluster =>
   answering(() => Promise.reject(new ApiError('POST /', status, new Date(0))));
 
-const { token, expiresAt, migrations, quotas } = aLock();
-const live = { token, expiresAt, migrations, quotas };
+const { token, expiresAt, migrations, quotas, vmmrqs } = aLock();
+const live = { token, expiresAt, migrations, quotas, vmmrqs };
 const of = (lock: object): string => JSON.stringify(lock);
 const cause = { reason: WEBHOOK.locked, message: of(live) };
 const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', details: { causes: [cause] } };
@@ -158,7 +158,8 @@ describe('proveInTime', () => {
         ? Promise.resolve({})
         : Promise.reject(new ApiError('POST /', status, new Date(0)));
     });
-    const proof = await proveInTime({ cluster, clock: newClock() }, 'tenant', 'token-1');
+    const claim = { namespace: 'tenant', token: 'token-1', isHeld: () => Promise.resolve(true) };
+    const proof = await proveInTime({ cluster, clock: newClock() }, claim);
     expect({ proven: proof.proven, count }).toEqual({ proven, count: asked });
   });
 });

@@ -59,6 +59,8 @@ interface Way<C extends Asked> {
 interface Claim {
   readonly namespace: string;
   readonly token: string;
+  /** Whether the namespace is locked by this token: an event may be forged, or late. */
+  readonly isHeld: () => Promise<boolean>;
 }
 
 /**
@@ -70,7 +72,7 @@ export async function proveAtEach(
   { addresses }: Pick<ApiServers, 'addresses'>,
   claim: Claim,
 ): Promise<Proof> {
-  if (addresses.length < 2) return proveInTime({ cluster, clock }, claim.namespace, claim.token);
+  if (addresses.length < 2) return proveInTime({ cluster, clock }, claim);
   const way = { cluster, clock };
   const proofs = await Promise.all(addresses.map((address) => proveAt(way, address, claim)));
   const missing = proofs.filter((proof) => !proof.proven);
@@ -91,7 +93,7 @@ const best = <T extends { lock: unknown }>(proofs: readonly T[]): T => {
 
 async function proveAt({ cluster, clock }: Way<Cluster>, address: string, claim: Claim): Promise<Proof> {
   try {
-    const proof = await proveInTime({ cluster: cluster.at(address), clock }, claim.namespace, claim.token);
+    const proof = await proveInTime({ cluster: cluster.at(address), clock }, claim);
     return proof.proven ? proof : { ...proof, why: `at API server ${address}: ${proof.why}` };
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
@@ -100,16 +102,18 @@ async function proveAt({ cluster, clock }: Way<Cluster>, address: string, claim:
   }
 }
 
-/** The same as `prove`, asked again for a moment while nobody refuses. */
+/** The same as `prove`, asked again for a moment while no one refuses and the lock is there. */
 export async function proveInTime(
   { cluster, clock }: Way<Asked>,
-  namespace: string,
-  token: string,
+  { namespace, token, isHeld }: Claim,
 ): Promise<Proof> {
   const until = clock.elapsed() + HEARD.withinMs;
+  let isKnownHeld = false;
   for (;;) {
     const proof = await prove(cluster, namespace, token);
     if (proof.proven || proof.isOpen !== true || clock.elapsed() >= until) return proof;
+    isKnownHeld ||= await isHeld();
+    if (!isKnownHeld) return proof;
     await pause(clock, HEARD.everyMs);
   }
 }

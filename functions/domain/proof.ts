@@ -20,6 +20,8 @@ export const proofSchema = z.object({
   ),
   /** What the migrations will be charged in each, by canonical key. */
   quotas: shortList(reference.extend({ need: textRecord().optional() })),
+  /** Names of the VMMRQs that the lock was taken by. */
+  vmmrqs: shortList(z.string()),
   /** The namespace asks us to stay away. */
   skip: z.literal(true).optional(),
   /** The incumbent is installed: what it was found by. */
@@ -52,6 +54,7 @@ export function proofOf({ lock, namespace, now, incumbent }: ProofInput): Proven
       ...{ name, uid },
       ...(need === undefined ? {} : { need }),
     })),
+    vmmrqs: [...lock.vmmrqs],
     ...(namespace.metadata.annotations?.[ANNOTATION.skip] === 'true' ? { skip: true as const } : {}),
     ...(incumbent === undefined ? {} : { incumbent }),
   };

@@ -1,12 +1,13 @@
 import { pause } from '../runtime/clock.ts';
 import type { Wake } from '../eventing/wake.ts';
 import type { ApiServers } from '../domain/api-servers.ts';
-import { liveLock, LOCK_VERSION } from '../domain/lock.ts';
+import { liveLock, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
-import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
 import { readApiServers } from '../cluster/api-servers.ts';
 import { proveAtEach, type Proof } from '../cluster/proof.ts';
+import type { Read } from '../kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone } from '../cluster/snapshot.ts';
 import type { Outcome, Step, Tools } from '../host/step.ts';
@@ -61,16 +62,25 @@ interface Servers {
 type Hint = Pick<Wake, 'quotas' | 'vmmrqs'>;
 type Names = Required<Hint>;
 
+/** Each name of an event is a request: with more of them, the lock is asked first. */
+const MAX_HINTS = 16;
+
 const isComplete = (hint: Hint | undefined): hint is Names =>
-  hint?.quotas !== undefined && hint.quotas.length > 0 && hint.vmmrqs !== undefined && hint.vmmrqs.length > 0;
+  [hint?.quotas, hint?.vmmrqs].every(
+    (names) => names !== undefined && names.length > 0 && names.length <= MAX_HINTS,
+  );
 
 const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked by this token' };
 
 async function readNames(namespace: string, token: string, { cluster }: Tools): Promise<Names | undefined> {
-  const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
-  const lock = read === undefined ? undefined : liveLock(read.object, read.date.getTime());
-  if (lock?.token !== token || lock.v !== LOCK_VERSION) return undefined;
-  return { quotas: lock.quotas.map(({ name }) => name), vmmrqs: lock.vmmrqs };
+  const lock = heldBy(token, await orGone(cluster.get(NAMESPACES, { name: namespace })));
+  return lock && { quotas: lock.quotas.map(({ name }) => name), vmmrqs: lock.vmmrqs };
+}
+
+/** The live lock of this token and of this version. */
+function heldBy(token: string, read: Read<Namespace> | undefined): Lock | undefined {
+  const lock = read && liveLock(read.object, read.date.getTime());
+  return lock?.token === token && lock.v === LOCK_VERSION ? lock : undefined;
 }
 
 interface Subject {
@@ -119,7 +129,9 @@ async function gather(
   if (typeof proven === 'string' || 'reason' in proven) return proven;
   const { lock, now } = proven;
   const known = new Map(quotas.map((quota) => [quota.metadata.name, quota]));
+  // Anybody may post an event: it must name what the lock names, and no VMMRQ more than once.
   if (!lock.quotas.every(({ name }) => names.quotas.includes(name))) return 'again';
+  if (!isSameSet(names.vmmrqs, lock.vmmrqs)) return 'again';
   const own = lock.quotas.flatMap(({ name, uid }): ResourceQuota[] => {
     const quota = known.get(name);
     return quota?.metadata.uid === uid ? [quota] : [];
@@ -139,7 +151,9 @@ async function prove(
     end({ ...why, reason: REASON.noProof, message }, tools);
   if (typeof apiServers === 'string') return noProof(apiServers);
   if (apiServers.mayHide && !servers.areSettled) return 'settle';
-  const proof = await proveAtEach(tools, apiServers, why);
+  const isHeld = (): Promise<boolean> =>
+    readNames(namespace, token, tools).then((held) => held !== undefined);
+  const proof = await proveAtEach(tools, apiServers, { ...why, isHeld });
   if (!proof.proven) {
     // A pod can reach every API server. A process outside the cluster may not.
     if (tools.settings.KUBECONFIG === undefined || proof.unreachable === undefined) return noProof(proof.why);
@@ -147,14 +161,19 @@ async function prove(
     return 'settle';
   }
   const lock = await lockOfProof(proof, why, tools);
+  if (lock === 'no view') return noProof(NO_VIEW);
   if (lock === undefined) return end({ ...why, reason: REASON.lockExpired, message: LATE }, tools);
   return { lock, now: proof.now };
 }
+
+const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
+  one.every((name) => other.includes(name)) && other.every((name) => one.includes(name));
 
 const end = async (ending: Ending, tools: Tools): Promise<Outcome | Retry> =>
   (await endLock(ending, tools)) ?? 'again';
 
 const LATE = 'the lock is past its time';
+const NO_VIEW = 'the guard does not answer, so kubevirt/managed-tenant-quota may be installed too';
 
 /** A guard that is away just now must not undo what is raised and proven. */
 const raisedAlready = ({ namespace, token, names }: Subject): Outcome => ({
@@ -163,18 +182,25 @@ const raisedAlready = ({ namespace, token, names }: Subject): Outcome => ({
   reply: { type: EVENT.quotaRaised, from: 'raise', namespace, token, quotas: names.quotas },
 });
 
-/** The guard's refusal carries the lock; a policy's comes from a cache: then the namespace says it. undefined: it is over. */
+/**
+ * The guard's refusal carries the lock. A policy's refusal comes from a cache, so the namespace says what the lock is, and the guard's
+ * view whether the incumbent is there. undefined: the lock is over.
+ */
 async function lockOfProof(
   proof: Extract<Proof, { proven: true }>,
   { namespace, token }: Pick<Subject, 'namespace' | 'token'>,
-  { cluster }: Tools,
-): Promise<ProvenLock | undefined> {
+  { cluster, view: viewOf }: Tools,
+): Promise<ProvenLock | 'no view' | undefined> {
   if (proof.lock !== undefined) return proof.lock;
-  const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
-  const lock = read === undefined ? undefined : liveLock(read.object, read.date.getTime());
-  if (lock?.token !== token || lock.v !== LOCK_VERSION) return undefined;
+  const [read, view] = await Promise.all([
+    orGone(cluster.get(NAMESPACES, { name: namespace })),
+    viewOf(namespace),
+  ]);
+  const lock = heldBy(token, read);
+  if (lock === undefined || view === undefined) return lock === undefined ? undefined : 'no view';
   const isSkipped = read?.object.metadata.annotations?.[ANNOTATION.skip] === 'true';
-  return { ...lock, ...(isSkipped ? { skip: true } : {}) };
+  const { incumbent } = view;
+  return { ...lock, ...(isSkipped ? { skip: true } : {}), ...(incumbent === undefined ? {} : { incumbent }) };
 }
 
 /** As many are read one by one, all at once: a list waits for the API server's cache, a GET never does. */
@@ -194,6 +220,6 @@ async function readEach<T>(
   names: readonly string[],
   read: (name: string) => Promise<{ readonly object: T }>,
 ): Promise<T[]> {
-  const found = await Promise.all(names.map((name) => orGone(read(name))));
+  const found = await Promise.all([...new Set(names)].map((name) => orGone(read(name))));
   return found.flatMap((each) => (each === undefined ? [] : [each.object]));
 }

@@ -3,6 +3,7 @@ import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import { toldBy } from '../../functions/eventing/told.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import type { Outcome, Step, Tools } from '../../functions/host/step.ts';
+import type { View } from '../../functions/domain/view.ts';
 import { aView } from '../support/builders/snapshot.ts';
 import { aModel, type Model } from './model/model.ts';
 import type { ApiServerParts } from './model/api-server.ts';
@@ -42,6 +43,8 @@ export interface Reached {
   readonly clock: Model['clock'];
   /** Others than the usual. */
   readonly settings?: Partial<Tools['settings']>;
+  /** What the guard answers; undefined: nothing. */
+  readonly view?: View | undefined;
 }
 
 /** The step's answer; left out: to the source's event about the refused migration. */
@@ -56,7 +59,7 @@ function refusedNow(): Wake {
 
 const DEADLINE_MS = 5_000;
 
-const toolsOn = ({ server, clock, settings = {} }: Reached): Tools => ({
+const toolsOn = ({ server, clock, settings = {}, ...reached }: Reached): Tools => ({
   cluster: server.as('system:serviceaccount:mtq-system:mtq'),
   clock: {
     elapsed: () => clock.now,
@@ -82,7 +85,7 @@ const toolsOn = ({ server, clock, settings = {} }: Reached): Tools => ({
   newToken: () => 'token',
   post: () => Promise.resolve(),
   wakeLaterSteps: () => Promise.resolve(),
-  view: () => Promise.resolve(aView()),
+  view: () => Promise.resolve('view' in reached ? reached.view : aView()),
   sinceFirst: () => Infinity,
   afterwards: () => undefined,
 });

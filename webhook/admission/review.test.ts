@@ -213,6 +213,7 @@ describe('the proof', () => {
       expiresAt: seconds(25),
       migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
       quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+      vmmrqs: ['vmmrq'],
     });
   });
 

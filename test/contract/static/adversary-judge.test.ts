@@ -53,6 +53,7 @@ const ANSWER: ProvenLock = {
   expiresAt: '2030-01-01T00:00:00.000Z',
   migrations: [],
   quotas: [],
+  vmmrqs: [],
 };
 const PROOF = entry(1, {
   user: { username: userOf(SERVICE_ACCOUNT.raise) },

@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import { EVENT, POLICY, PROOF_QUOTA, PROOF_WORDS, REASON, WEBHOOK } from '../../functions/domain/names.ts';
+import { proofOf } from '../../functions/domain/proof.ts';
+import type { ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
+import type { View } from '../../functions/domain/view.ts';
+import type { Wake } from '../../functions/eventing/wake.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { ApiError } from '../../functions/kubernetes/errors.ts';
+import type { Outcome } from '../../functions/host/step.ts';
+import { raise } from '../../functions/raise/handle.ts';
+import { aLock, lockedBy } from '../support/builders/namespace.ts';
+import { aView } from '../support/builders/snapshot.ts';
+import { TENANT, tenantNamespace, vmmrq } from './objects.ts';
+import { aBlockedTenant, GIVES, wakeUp } from './one-step.ts';
+
+const LOCK = aLock({
+  migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
+  quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
+  vmmrqs: ['more'],
+});
+
+interface World {
+  readonly hints?: Pick<Wake, 'quotas' | 'vmmrqs'>;
+  readonly isLocked?: boolean;
+  readonly proof?: 'guard' | 'policy' | 'none';
+  readonly view?: View | undefined;
+}
+
+interface Seen {
+  readonly outcome: Outcome;
+  readonly cpu: string | undefined;
+  readonly proofs: number;
+}
+
+async function raiseIn(world: World): Promise<Seen> {
+  const { hints = {}, isLocked = true, proof = 'guard', view } = world;
+  const model = aBlockedTenant();
+  const { store, clock } = model;
+  store.put<Vmmrq>(vmmrq('more', 'uid-of-more', { ...GIVES, raisePolicy: 'Fixed' }));
+  const namespace = tenantNamespace('uid-of-tenant');
+  store.put(isLocked ? lockedBy(LOCK)(namespace) : namespace);
+  let proofs = 0;
+  const create = (): Promise<unknown> => {
+    proofs += 1;
+    const date = new Date(clock.now);
+    if (proof === 'none') return Promise.resolve({ object: {}, date });
+    const lock = JSON.stringify(proofOf({ lock: LOCK, namespace, now: clock.now, incumbent: undefined }));
+    return Promise.reject(
+      new ApiError('POST', proof === 'guard' ? guardRefusal(lock) : POLICY_REFUSAL, date),
+    );
+  };
+  const as = (user: string): Cluster => Object.assign(model.server.as(user), { create });
+  const wake = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: LOCK.token, ...hints };
+  const reached = { server: { as }, clock, view: 'view' in world ? view : aView() };
+  const outcome = await wakeUp(raise, reached, wake);
+  const quota = store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
+  return { outcome, cpu: quota?.status?.hard?.['requests.cpu'], proofs };
+}
+
+const guardRefusal = (lock: string): object => ({
+  code: 403,
+  details: { causes: [{ reason: WEBHOOK.locked, message: lock }] },
+});
+const REFUSAL = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${PROOF_WORDS}${LOCK.token}`;
+const POLICY_REFUSAL = {
+  code: 403,
+  message: `resourcequotas "${PROOF_QUOTA}" is forbidden: ${REFUSAL}`,
+  details: { causes: [{ message: REFUSAL }] },
+};
+
+describe('what an event names is only a hint (I5)', () => {
+  const quotas = ['quota'];
+
+  test.each<[string, World['hints']]>([
+    ['nothing', {}],
+    ['what the lock names', { quotas, vmmrqs: ['more'] }],
+    ['a VMMRQ three times: it gives once', { quotas, vmmrqs: ['more', 'more', 'more'] }],
+    ['another VMMRQ', { quotas, vmmrqs: ['other'] }],
+    ['one VMMRQ more', { quotas, vmmrqs: ['more', 'other'] }],
+    ['another quota', { quotas: ['other'], vmmrqs: ['more'] }],
+    ['a thousand quotas', { quotas: Array.from({ length: 1_000 }, String), vmmrqs: ['more'] }],
+  ])('%s', async (_, hints) => {
+    const { outcome, cpu } = await raiseIn(hints === undefined ? {} : { hints });
+    expect(outcome.reason).toBe(REASON.raised);
+    expect(cpu).toBe('2');
+  });
+
+  test('where the namespace is not locked, an open proof is not asked for again', async () => {
+    const hints = { quotas, vmmrqs: ['more'] };
+    const { outcome, cpu, proofs } = await raiseIn({ hints, isLocked: false, proof: 'none' });
+    expect({ reason: outcome.reason, cpu, proofs }).toEqual({
+      reason: REASON.notOurLock,
+      cpu: '1',
+      proofs: 1,
+    });
+  });
+});
+
+describe('where a policy refuses the proof, the guard’s view says whether the incumbent is there', () => {
+  test.each<[string, View | undefined, string, string | undefined]>([
+    ['it is not: raised', aView(), REASON.raised, '2'],
+    ['it is', { ...aView(), incumbent: 'MTQ is installed' }, REASON.incumbentPresent, '1'],
+    ['the guard does not answer', undefined, REASON.noProof, '1'],
+  ])('%s', async (...[, view, reason, hard]) => {
+    const { outcome, cpu } = await raiseIn({ proof: 'policy', view });
+    expect({ reason: outcome.reason, cpu }).toEqual({ reason, cpu: hard });
+  });
+});
