@@ -200,12 +200,35 @@ describe('a locked namespace', () => {
     expect(await kennel.during(1)).toEqual(['expired token-2']);
   });
 
-  test('ended early: the same token, and its new end', async () => {
+  describe('ended early', () => {
+    /** The lock lives from -5 to 25; it is seen from its start, and ended so late, in milliseconds. */
+    const endedAfter = async (ms: number): Promise<void> => {
+      kennel.cluster.put(NAMESPACES, HELD);
+      await kennel.during(ms);
+      const ended = { expiresAt: seconds(-5 + ms / 1_000), ended: { reason: 'NoProof', message: '' } };
+      kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock(ended))));
+    };
+
+    test.each([1_000, 14_000, 29_000])('after %d ms: posts lock.expired at once', async (ms) => {
+      await endedAfter(ms);
+      expect(await kennel.during(0)).toEqual(['expired token-1']);
+    });
+
+    test.each([1_000, 14_000, 29_000])('after %d ms: repairs after OVERDUE_SECONDS', async (ms) => {
+      await endedAfter(ms);
+      expect((await kennel.during(4_999)).filter((did) => did.startsWith('repair'))).toEqual([]);
+      expect(await kennel.during(1)).toContain('repair tenant token-1');
+    });
+  });
+
+  test('another end of the same token: the time that the lock has lived counts', async () => {
     kennel.cluster.put(NAMESPACES, HELD);
-    await kennel.during(1_000);
-    const ended = { expiresAt: seconds(-4), ended: { reason: 'NoProof', message: '' } };
-    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock(ended))));
-    expect(await kennel.during(1_000)).toEqual(['expired token-1']);
+    await kennel.during(20_000);
+    kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ expiresAt: seconds(20) }))));
+    expect(await kennel.during(4_999)).toEqual([]);
+    expect(await kennel.during(1)).toEqual(['expired token-1']);
+    expect((await kennel.during(4_999)).filter((did) => did.startsWith('repair'))).toEqual([]);
+    expect(await kennel.during(1)).toContain('repair tenant token-1');
   });
 
   test.each<[string, (cluster: WatchedCluster) => void]>([

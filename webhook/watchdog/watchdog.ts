@@ -14,9 +14,9 @@ import type { Watched } from '../observability/metrics.ts';
 import { doubling, Timers } from '../../functions/runtime/timers.ts';
 import { fenceRemoved } from './removed-lock.ts';
 import {
+  dueInMs,
   expiredEvent,
   identityOf,
-  lifetimeOf,
   lockKey,
   quotaKey,
   QUOTA_CHAIN,
@@ -188,19 +188,21 @@ export class Watchdog {
     const token = tokenOf(state);
     const isRaised = this.#raisedBy(name, token).length > 0;
     this.#forget(name);
-    this.#locks.set(name, watchedLock(state, known, { now: this.#tools.clock.elapsed(), isRaised }));
+    const now = this.#tools.clock.elapsed();
+    const watched = watchedLock(state, known, { now, isRaised });
+    this.#locks.set(name, watched);
     this.#timers.start(`${lockKey(name)}station`, () => this.#sayAgain(name), {
       firstMs: STATION_MS.first,
       nextMs: () => STATION_MS.next,
     });
-    const lifetimeMs = lifetimeOf(state);
+    const dueMs = dueInMs(state, now - watched.since);
     const nextMs = doubling(MOST_WAIT_MS);
     this.#timers.start(`${lockKey(name)}expired`, () => this.#post(expiredEvent(name, token, identity)), {
-      firstMs: lifetimeMs,
+      firstMs: Math.max(0, dueMs),
       nextMs,
     });
     this.#timers.start(`${lockKey(name)}overdue`, () => this.#repair(name, token), {
-      firstMs: lifetimeMs + this.#settings.OVERDUE_SECONDS * 1_000,
+      firstMs: Math.max(0, dueMs + this.#settings.OVERDUE_SECONDS * 1_000),
       nextMs,
     });
   }

@@ -51,11 +51,21 @@ export function watchedLock(
 }
 
 /** Milliseconds; by the lock's own two times, so no clock has to agree with another. */
-export function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {
+function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {
   if (state.kind === 'malformed') return 0;
   const { acquiredAt, expiresAt } = state.lock;
   const said = Date.parse(expiresAt) - Date.parse(acquiredAt);
   return Math.min(Math.max(said, 0), MAX_LOCK_SECONDS * 1_000);
+}
+
+/**
+ * Milliseconds until the lock is due to end, negative where it is past that. The time that its token has been watched counts,
+ * though its end may have changed; a lock that was ended early is due now.
+ */
+export function dueInMs(state: Exclude<LockState, { kind: 'none' }>, watchedMs: number): number {
+  const leftMs = lifetimeOf(state) - watchedMs;
+  const isEnded = state.kind === 'held' && state.lock.ended !== undefined;
+  return isEnded ? Math.min(leftMs, 0) : leftMs;
 }
 
 export const expiredEvent = (namespace: string, token: string | undefined, cause: string): OurEvent => ({
