@@ -114,6 +114,15 @@ describe('no proof', () => {
     });
   });
 
+  test('a lock whose token the guard withholds: it says why', async () => {
+    const lock = { ...live, token: undefined, withheld: 'mtqs are not listed' };
+    const causes = [{ ...cause, message: of(lock) }];
+    expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toEqual({
+      proven: false,
+      why: 'mtqs are not listed',
+    });
+  });
+
   test('no refusal at all', async () => {
     const cluster = answering(() => Promise.resolve({}));
     expect(await prove(cluster, 'tenant', 'token-1')).toMatchObject({ proven: false });

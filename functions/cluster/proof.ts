@@ -42,7 +42,7 @@ export async function prove(cluster: Asked, namespace: string, token: string): P
     const now = error.date.getTime();
     const lock = lockIn(error);
     if (lock?.token === token) return { proven: true, lock, now };
-    if (lock !== undefined) return { proven: false, why: 'the guard knows of no live lock of this token' };
+    if (lock !== undefined) return { proven: false, why: lock.withheld ?? NO_LIVE_LOCK };
     if (isPolicys(error, `${PROOF_WORDS}${token}`)) return { proven: true, lock: undefined, now };
     if (isPolicys(error, OTHER_LOCK_WORDS)) return { proven: false, why: OTHER_LOCK_WORDS, isOpen: true };
     return { proven: false, why: `the guard did not refuse the proof, but: ${describeError(error)}` };
@@ -50,6 +50,8 @@ export async function prove(cluster: Asked, namespace: string, token: string): P
   const why = 'the guard does not stand before this namespace: the proof was not refused';
   return { proven: false, why, isOpen: true };
 }
+
+const NO_LIVE_LOCK = 'the guard knows of no live lock of this token';
 
 interface Way<C extends Asked> {
   readonly cluster: C;

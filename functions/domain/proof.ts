@@ -8,7 +8,7 @@ const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
 /** What the guard's refusal of a proof says of the lock that it read live, as JSON in a cause of reason WEBHOOK.locked. */
 export const proofSchema = z.object({
-  /** Left out where the lock proves nothing: it is past its time, was ended, or is of another version. */
+  /** Left out where the lock proves nothing: it is past its time, was ended, or is of another version; or the guard withholds it. */
   token: z.string().min(1).optional(),
   expiresAt: z.iso.datetime({ offset: true }),
   migrations: shortList(
@@ -26,8 +26,18 @@ export const proofSchema = z.object({
   skip: z.literal(true).optional(),
   /** The incumbent is installed: what it was found by. */
   incumbent: z.string().min(1).optional(),
+  /** The lock lives, but the guard cannot vouch for it now: why. */
+  withheld: z.string().min(1).optional(),
 });
 export type ProvenLock = z.infer<typeof proofSchema>;
+
+/** What the guard knows of the incumbent, for one namespace. */
+export type IncumbentState =
+  | { readonly kind: 'absent' }
+  /** `message`: what it was found by, and what to do. */
+  | { readonly kind: 'present'; readonly message: string }
+  /** It may be there: nothing may be raised. */
+  | { readonly kind: 'unknown'; readonly why: string };
 
 export interface ProofInput {
   readonly lock: Lock;
@@ -35,7 +45,7 @@ export interface ProofInput {
   readonly namespace: Namespace;
   /** The API server's clock at that read, milliseconds. */
   readonly now: number;
-  readonly incumbent: string | undefined;
+  readonly incumbent: IncumbentState;
 }
 
 /** What the guard says of this lock. */
@@ -43,7 +53,7 @@ export function proofOf({ lock, namespace, now, incumbent }: ProofInput): Proven
   // Without a time (0, NaN) nothing proves anything.
   const proves = now > 0 && lock.v === LOCK_VERSION && !isExpired(lock, now);
   return {
-    ...(proves ? { token: lock.token } : {}),
+    ...(proves ? tokenOr(incumbent, lock) : {}),
     expiresAt: lock.expiresAt,
     migrations: lock.migrations.map(({ name, uid, vmi, lacks, receives }) => ({
       ...{ name, uid, vmi },
@@ -56,9 +66,12 @@ export function proofOf({ lock, namespace, now, incumbent }: ProofInput): Proven
     })),
     vmmrqs: [...lock.vmmrqs],
     ...(namespace.metadata.annotations?.[ANNOTATION.skip] === 'true' ? { skip: true as const } : {}),
-    ...(incumbent === undefined ? {} : { incumbent }),
+    ...(incumbent.kind === 'present' ? { incumbent: incumbent.message } : {}),
   };
 }
+
+const tokenOr = (incumbent: IncumbentState, { token }: Lock): Pick<ProvenLock, 'token' | 'withheld'> =>
+  incumbent.kind === 'unknown' ? { withheld: incumbent.why } : { token };
 
 /** The lock in a refusal's text; undefined: the text is none of the guard's. */
 export function proofIn(text: string): ProvenLock | undefined {

@@ -75,7 +75,7 @@ function answered(answer: Answers[string] | undefined, { lock, namespace, model 
   const { now } = model.clock;
   if (answer === 'open') return Promise.resolve({ object: {}, date: new Date(now) }) as Promise<never>;
   if (answer !== 'proves') return Promise.reject(new Unreachable('no answer'));
-  const message = JSON.stringify(proofOf({ lock, namespace, now, incumbent: undefined }));
+  const message = JSON.stringify(proofOf({ lock, namespace, now, incumbent: { kind: 'absent' } }));
   const status = { code: 403, details: { causes: [{ reason: WEBHOOK.locked, message }] } };
   return Promise.reject(new ApiError('POST', status, new Date(now)));
 }

@@ -86,7 +86,9 @@ export class Guard {
   review(request: AdmissionRequest): Promise<AdmissionResponse> {
     const { network } = this.#parts;
     const life = this.#life;
-    if (this.since === undefined) return Promise.reject(new Error('the guard cannot be reached'));
+    const watch = this.#watch;
+    if (this.since === undefined || watch === undefined)
+      return Promise.reject(new Error('the guard cannot be reached'));
     const who = `${this.#name}.${String(this.#starts)} review`;
     // No faults of its own: those of the API server hit its GET all the same, by their site.
     const cluster = new Client({ who, site: 'review', user: USER, life }, network);
@@ -101,10 +103,7 @@ export class Guard {
         resolve(response);
       };
       network.schedule.time.after(REVIEW_MS, () => answer(unavailable(request)));
-      newReview(
-        cluster,
-        KUBEVIRT,
-      )(request).then(
+      newReview(cluster, KUBEVIRT, (namespace) => watch.incumbentFor(namespace))(request).then(
         (decision) => answer(toResponse(request.uid, decision)),
         () => answer(unavailable(request)),
       );

@@ -1,6 +1,7 @@
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { orGone } from '../../functions/cluster/snapshot.ts';
+import type { IncumbentState } from '../../functions/domain/proof.ts';
 import type { GuardSettings } from '../../functions/runtime/settings.ts';
 import type { AdmissionRequest, Decision } from './admission.ts';
 import { isAboutKeys, review } from './review.ts';
@@ -10,14 +11,11 @@ type Reviewing = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER
 /** RFC 1123 label. Anything else is no namespace, and the path of the GET would be of something else: no name, of the list. */
 const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/**
- * What is in the namespace now decides, not what a cache says: one live GET a review. `incumbentOf` says what the incumbent was
- * found by, if it is known to be installed.
- */
+/** What is in the namespace now decides, not what a cache says: one live GET a review. */
 export function newReview(
   cluster: Cluster,
   settings: Reviewing,
-  incumbentOf: (namespace: string) => string | undefined = () => undefined,
+  incumbentOf: (namespace: string) => IncumbentState,
 ): (request: AdmissionRequest) => Promise<Decision> {
   return async (request) => {
     const { namespace: name = '' } = request;

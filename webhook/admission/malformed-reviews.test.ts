@@ -40,7 +40,8 @@ const settings = { KUBEVIRT_NAMESPACE: 'kubevirt', KUBEVIRT_CONTROLLER: 'kubevir
 beforeAll(async () => {
   process.stdout.write(`malformed reviews: FUZZ_SEED=${SEED}\n`);
   const cluster = { get: (_: unknown, { name }: { name: string }) => read(name) } as unknown as Cluster;
-  server = createServer(reviewApp({ review: newReview(cluster, settings), log: () => undefined }));
+  const review = newReview(cluster, settings, () => ({ kind: 'absent' }));
+  server = createServer(reviewApp({ review, log: () => undefined }));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });

@@ -26,19 +26,20 @@ import {
   WEBHOOK,
 } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace } from '../../functions/domain/objects.ts';
-import { proofIn, type ProvenLock } from '../../functions/domain/proof.ts';
+import { proofIn, type IncumbentState, type ProvenLock } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
 import { isAboutKeys, review } from './review.ts';
 import { breakGlassCommand } from './words.ts';
 
 /** The API server's clock. */
 const NOW = Date.parse(seconds(0));
+const ABSENT: IncumbentState = { kind: 'absent' };
 const CONTROLLER = userOf('kubevirt-controller', 'kubevirt');
 
 const decided = (
   request: AdmissionRequest,
   namespace: Namespace | undefined,
-  { now = NOW, incumbent = undefined as string | undefined } = {},
+  { now = NOW, incumbent = ABSENT }: { readonly now?: number; readonly incumbent?: IncumbentState } = {},
 ): Decision =>
   review({
     ...{ request, namespace, now, incumbent },
@@ -184,7 +185,7 @@ describe('KubeVirt elsewhere', () => {
       request: aRequest({ ...target('uid-of-mig0'), ...by(userOf('virt', 'virtual')) }),
       namespace: held,
       now: NOW,
-      incumbent: undefined,
+      incumbent: ABSENT,
     };
     const allowed = (kubevirtNamespace: string, kubevirtController: string): boolean =>
       review({ ...input, kubevirtNamespace, kubevirtController }).allowed;
@@ -238,12 +239,20 @@ describe('the proof', () => {
   });
 
   test('it says what keeps us away', () => {
-    expect(proven(held, { incumbent: 'the CRD of MTQ' })).toMatchObject({
+    expect(proven(held, { incumbent: { kind: 'present', message: 'the CRD of MTQ' } })).toMatchObject({
       token: 'token-1',
       incumbent: 'the CRD of MTQ',
     });
     expect(proven(annotated(ANNOTATION.skip, 'true')(held))).toMatchObject({ token: 'token-1', skip: true });
     expect(proven(annotated(ANNOTATION.skip, 'false')(held))).not.toHaveProperty('skip');
+  });
+
+  test('it has no token while the incumbent is not known, and says why', () => {
+    const incumbent = { kind: 'unknown', why: 'mtqs are not listed' } as const;
+    const lock = proven(held, { incumbent });
+    expect(lock).toMatchObject({ withheld: 'mtqs are not listed', migrations: [{ uid: 'uid-of-mig0' }] });
+    expect(lock).not.toHaveProperty('token');
+    expect(proven(held, { incumbent, now: NOW + 25_000 })).not.toHaveProperty('withheld');
   });
 
   test.each(['', 'token-1', '{', '[]', '{"token":"t"}'])('%j is no proof', (text) => {

@@ -1,7 +1,7 @@
 import { isLockedFor, lockOf, type LockState } from '../../functions/domain/lock.ts';
 import { OUR_KEYS, OUR_USERS, userOf, WEBHOOK } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
-import { proofOf } from '../../functions/domain/proof.ts';
+import { proofOf, type IncumbentState } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
 import { changedKeys, changedNamespaceKeys } from './changed-keys.ts';
 import { breakGlassToken, keysRefusedWords } from './words.ts';
@@ -12,8 +12,7 @@ export interface ReviewInput {
   readonly namespace: Namespace | undefined;
   /** The API server's clock at that read, milliseconds. */
   readonly now: number;
-  /** What the incumbent was found by; undefined: it is not installed. */
-  readonly incumbent: string | undefined;
+  readonly incumbent: IncumbentState;
   readonly kubevirtNamespace: string;
   readonly kubevirtController: string;
 }

@@ -7,7 +7,7 @@ import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
 import { viewSchema } from '../../functions/domain/view.ts';
-import { ApiError } from '../../functions/kubernetes/errors.ts';
+import { ApiError, describeError } from '../../functions/kubernetes/errors.ts';
 import {
   KUBEVIRTS,
   MIGRATIONS,
@@ -23,6 +23,7 @@ let cluster: WatchedCluster;
 let view: ClusterView;
 let watches: Watches;
 let ended: string[];
+let logged: string[];
 let readies: number;
 let stop: AbortController;
 let running: Promise<void>;
@@ -34,12 +35,13 @@ beforeEach(() => {
   cluster = new WatchedCluster();
   view = new ClusterView(cluster.asCluster());
   ended = [];
+  logged = [];
   readies = 0;
   stop = new AbortController();
   watches = new Watches(view, {
     cluster: cluster.asCluster(),
     clock: systemClock,
-    log: () => undefined,
+    log: (_level, message) => void logged.push(message),
     kubevirtNamespace: 'kubevirt',
     onEnded: (uid) => ended.push(uid),
     onReady: () => void (readies += 1),
@@ -263,25 +265,26 @@ describe('a migration has ended', () => {
 });
 
 describe('the incumbent', () => {
+  const THEIRS = 'ValidatingWebhookConfiguration';
+  const forbidden = new ApiError(
+    'list',
+    { code: 403, reason: 'Forbidden', message: 'no rights' },
+    new Date(),
+  );
+  const missing = new ApiError('list', { code: 404, reason: 'NotFound' }, new Date());
+
   test.each<[string, () => void, RegExp | undefined]>([
     ['is not there', (): void => undefined, undefined],
+    ['is not even a kind that is known here', (): void => cluster.failLists(MTQS, missing), undefined],
     ['is installed', (): void => cluster.put(MTQS, clusterScoped('MTQ', 'mtq')), /MTQ object mtq/],
     [
       'holds this namespace',
-      (): void =>
-        cluster.put(
-          WEBHOOK_CONFIGURATIONS,
-          clusterScoped('ValidatingWebhookConfiguration', 'lock.tenant.com'),
-        ),
+      (): void => cluster.put(WEBHOOK_CONFIGURATIONS, clusterScoped(THEIRS, 'lock.tenant.com')),
       /lock\.tenant\.com/,
     ],
     [
       'holds another namespace',
-      (): void =>
-        cluster.put(
-          WEBHOOK_CONFIGURATIONS,
-          clusterScoped('ValidatingWebhookConfiguration', 'lock.other.com'),
-        ),
+      (): void => cluster.put(WEBHOOK_CONFIGURATIONS, clusterScoped(THEIRS, 'lock.other.com')),
       undefined,
     ],
   ])('%s', async (_, put, want) => {
@@ -289,7 +292,54 @@ describe('the incumbent', () => {
     start();
     await settle();
     const { incumbent } = view.viewOf('tenant');
-    if (want === undefined) expect(incumbent).toBeUndefined();
-    else expect(incumbent).toMatch(want);
+    if (want === undefined) {
+      expect(incumbent).toBeUndefined();
+      expect(watches.incumbentFor('tenant')).toEqual({ kind: 'absent' });
+    } else {
+      expect(incumbent).toMatch(want);
+      expect(watches.incumbentFor('tenant')).toEqual({ kind: 'present', message: incumbent });
+    }
+  });
+
+  test('is not known before its kinds have been listed', async () => {
+    expect(watches.incumbentFor('tenant')).toEqual({
+      kind: 'unknown',
+      why: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs, validatingwebhookconfigurations',
+    });
+    start();
+    await settle();
+    expect(watches.incumbentFor('tenant')).toEqual({ kind: 'absent' });
+  });
+
+  test.each([MTQS, WEBHOOK_CONFIGURATIONS])('is not known while $plural may not be listed', async (type) => {
+    cluster.failLists(type, forbidden);
+    start();
+    await settle(60_000);
+    expect(watches.incumbentFor('tenant')).toEqual({
+      kind: 'unknown',
+      why:
+        `the guard does not know yet whether the incumbent is there: it has not listed ${type.plural} ` +
+        `(${describeError(forbidden)})`,
+    });
+    expect(logged).toContain(`watching ${type.plural} again: ${describeError(forbidden)}`);
+    cluster.mend(type);
+    await settle(10_000);
+    expect(watches.incumbentFor('tenant')).toEqual({ kind: 'absent' });
+  });
+
+  test('is known though other kinds may not be listed', async () => {
+    cluster.failLists(VMMRQS, forbidden);
+    start();
+    await settle();
+    expect([watches.isReady, watches.incumbentFor('tenant')]).toEqual([false, { kind: 'absent' }]);
+  });
+
+  test('is known to be there by one of its kinds', async () => {
+    cluster.failLists(MTQS, forbidden);
+    cluster.put(WEBHOOK_CONFIGURATIONS, clusterScoped(THEIRS, 'lock.tenant.com'));
+    start();
+    await settle();
+    expect(watches.incumbentFor('tenant')).toMatchObject({ kind: 'present' });
+    expect(watches.incumbentFor('other')).toMatchObject({ kind: 'unknown' });
   });
 });

@@ -81,7 +81,10 @@ export class ClusterView {
     };
   }
 
-  /** What to do about the incumbent (kubevirt/managed-tenant-quota); undefined: it is not there. Both at once would undo each other. */
+  /**
+   * What to do about the incumbent (kubevirt/managed-tenant-quota); undefined: it has not been seen. Both at once would undo each
+   * other.
+   */
   incumbentFor(namespace: string): string | undefined {
     const [mtq] = this.incumbents.values();
     if (mtq !== undefined) {

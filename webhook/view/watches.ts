@@ -1,5 +1,6 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { IncumbentState } from '../../functions/domain/proof.ts';
 import { LISTED_MIGRATIONS_TO_COME, LISTED_STATES_OF_VMMRQS, named } from '../../functions/cluster/listed.ts';
 import type { Cluster, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -24,6 +25,8 @@ export class Watches {
   readonly #view: ClusterView;
   readonly #tools: WatchTools;
   readonly #listed = new Set<string>();
+  /** By plural: why the last list or watch broke. */
+  readonly #problems = new Map<string, string>();
 
   constructor(view: ClusterView, tools: WatchTools) {
     this.#view = view;
@@ -33,6 +36,23 @@ export class Watches {
   /** Every kind has been listed: the view is whole. */
   get isReady(): boolean {
     return this.#listed.size === KINDS;
+  }
+
+  /**
+   * The incumbent may be there until its kinds have been listed: a guard that has just started does not know them yet, and one
+   * without the right to list them never does. An MTQ kind that is not installed counts as listed.
+   */
+  incumbentFor(namespace: string): IncumbentState {
+    const message = this.#view.incumbentFor(namespace);
+    if (message !== undefined) return { kind: 'present', message };
+    const missing = INCUMBENT_KINDS.filter(({ plural }) => !this.#listed.has(plural));
+    if (missing.length === 0) return { kind: 'absent' };
+    const names = missing.map(({ plural }) => {
+      const problem = this.#problems.get(plural);
+      return problem === undefined ? plural : `${plural} (${problem})`;
+    });
+    const why = `the guard does not know yet whether the incumbent is there: it has not listed ${names.join(', ')}`;
+    return { kind: 'unknown', why };
   }
 
   /** Runs until `signal` aborts. */
@@ -106,13 +126,18 @@ export class Watches {
         },
         onChange,
         onGone,
-        onError: (error) => log('warn', `watching ${type.plural} again: ${describeError(error)}`),
+        onError: (error) => {
+          const problem = describeError(error);
+          this.#problems.set(type.plural, problem);
+          log('warn', `watching ${type.plural} again: ${problem}`);
+        },
       },
     );
   }
 }
 
 const KINDS = 5;
+const INCUMBENT_KINDS = [MTQS, WEBHOOK_CONFIGURATIONS] as const;
 
 type Changes<T> = Pick<Follower<T>, 'onList' | 'onChange' | 'onGone'>;
 

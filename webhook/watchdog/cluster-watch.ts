@@ -1,3 +1,4 @@
+import type { IncumbentState } from '../../functions/domain/proof.ts';
 import type { View } from '../../functions/domain/view.ts';
 import type { Watched } from '../observability/metrics.ts';
 import { ClusterView } from '../view/cluster-view.ts';
@@ -64,8 +65,8 @@ export class ClusterWatch implements ViewSource {
     return this.#isReady ? this.#view.viewOf(namespace) : undefined;
   }
 
-  incumbentFor(namespace: string): string | undefined {
-    return this.#view.incumbentFor(namespace);
+  incumbentFor(namespace: string): IncumbentState {
+    return this.#watches.incumbentFor(namespace);
   }
 
   watched(): Watched {

@@ -49,13 +49,20 @@ const PLATFORM_TEAM = 'quotas are made by the platform team';
 const OTHERS = 'somebody-elses-policy';
 const ROLE_OF_RAISE = { verb: 'create', resource: 'resourcequotas' };
 
-async function setVerbs(change: (verbs: readonly string[]) => readonly string[]): Promise<void> {
-  const { object } = await lab.admin.get(CLUSTER_ROLES, { name: `${CLUSTER_PREFIX}raise` });
+async function setVerbs(
+  { step, resource }: { step: string; resource: string },
+  change: (verbs: readonly string[]) => readonly string[],
+): Promise<void> {
+  const { object } = await lab.admin.get(CLUSTER_ROLES, { name: `${CLUSTER_PREFIX}${step}` });
   const rules = object.rules.map((rule) =>
-    rule.resources?.includes('resourcequotas') === true ? { ...rule, verbs: change(rule.verbs) } : rule,
+    rule.resources?.includes(resource) === true ? { ...rule, verbs: change(rule.verbs) } : rule,
   );
   await lab.admin.replace(CLUSTER_ROLES, { ...object, rules });
 }
+
+const RIGHT_OF_RAISE = { step: 'raise', resource: 'resourcequotas' };
+const RIGHT_OF_GUARD = { step: 'guard', resource: 'mtqs' };
+const LISTS_INCUMBENT = { verb: 'list', group: 'mtq.kubevirt.io', resource: 'mtqs' };
 
 const ANSWERS: Readonly<Record<string, Answer>> = {
   'a 403 without any token': byLiar(
@@ -103,14 +110,24 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   },
   'a missing permission': {
     arrange: async () => {
-      await setVerbs((verbs) => verbs.filter((verb) => verb !== 'create'));
+      await setVerbs(RIGHT_OF_RAISE, (verbs) => verbs.filter((verb) => verb !== 'create'));
       await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.raise), { ...ROLE_OF_RAISE, allowed: false });
     },
     putRight: async () => {
-      await setVerbs((verbs) => [...verbs, 'create']);
+      await setVerbs(RIGHT_OF_RAISE, (verbs) => [...verbs, 'create']);
       await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.raise), { ...ROLE_OF_RAISE, allowed: true });
     },
     told: 'cannot create resource "resourcequotas"',
+  },
+  'a guard that was restarted and may not list the incumbent': {
+    arrange: async () => {
+      await setVerbs(RIGHT_OF_GUARD, (verbs) => verbs.filter((verb) => verb !== 'list'));
+      await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.guard), { ...LISTS_INCUMBENT, allowed: false });
+      await lab.cluster.killGuard();
+      await lab.cluster.startGuard();
+    },
+    putRight: () => setVerbs(RIGHT_OF_GUARD, (verbs) => [...verbs, 'list']),
+    told: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs',
   },
   'no refusal at all': {
     arrange: () => webhooks.remove(),

@@ -40,7 +40,7 @@ export const judge = (request: AdmissionRequest, namespace: Namespace | undefine
     request,
     namespace,
     now: Date.now(),
-    incumbent: undefined,
+    incumbent: { kind: 'absent' },
     kubevirtNamespace: 'kubevirt',
     kubevirtController: 'kubevirt-controller',
   });
