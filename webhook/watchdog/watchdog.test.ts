@@ -350,6 +350,37 @@ describe('the step that a lock waits for', () => {
     expect(await kennel.stationsIn(1_000)).toEqual([EVENT.quotaLowered]);
   });
 
+  describe('of two quotas, and the raise died between them', () => {
+    const quotas = ['q1', 'q2'].map((name) => ({ name, uid: `uid-of-${name}`, need: { pods: '1' } }));
+    const raisedAs = (name: string): ResourceQuota => named(name)(raised);
+
+    beforeEach(() => {
+      kennel.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ quotas }))));
+      kennel.cluster.put(RESOURCE_QUOTAS, raisedAs('q1'));
+    });
+
+    test('the raise is said again, at most three times', async () => {
+      expect(await kennel.stationsIn(1_999)).toEqual([]);
+      expect(await kennel.stationsIn(1)).toEqual([EVENT.namespaceLocked]);
+      expect(await kennel.stationsIn(2_999)).toEqual([]);
+      expect(await kennel.stationsIn(1)).toEqual([EVENT.namespaceLocked]);
+      expect(await kennel.stationsIn(20_000)).toEqual([EVENT.namespaceLocked]);
+    });
+
+    test('once the other is raised no more is said', async () => {
+      expect(await kennel.stationsIn(2_000)).toEqual([EVENT.namespaceLocked]);
+      kennel.cluster.put(RESOURCE_QUOTAS, raisedAs('q2'));
+      expect(await kennel.stationsIn(20_000)).toEqual([]);
+    });
+
+    test('the other is lowered before: it is not raised again', async () => {
+      kennel.cluster.put(RESOURCE_QUOTAS, raisedAs('q2'));
+      await kennel.during(1_000);
+      kennel.cluster.put(RESOURCE_QUOTAS, loweredBy()(raisedAs('q2')));
+      expect(await kennel.stationsIn(20_000)).toEqual([]);
+    });
+  });
+
   test.each<[string, MetaChange]>([
     ['ended early: only its end is due', lockedBy(aLock({ ended: { reason: 'NoProof', message: '' } }))],
     ['a lock that cannot be read has none', lockedUnreadably()],

@@ -1,6 +1,6 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
-import { grantOf } from '../../functions/domain/quota/grant.ts';
+import { grantBy, grantOf } from '../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
@@ -22,9 +22,10 @@ import {
   QUOTA_CHAIN,
   tokenOf,
   watchedLock,
+  withRaised,
   type WatchedLock,
 } from './watched-lock.ts';
-import { missingEvent } from './station.ts';
+import { isHalfRaised, missingEvent } from './station.ts';
 
 export interface WatchdogSettings {
   readonly STALL_SECONDS: number;
@@ -155,7 +156,7 @@ export class Watchdog {
     const known = this.#locks.get(name);
     this.#forget(name);
     this.#tools.onUnlocked?.(name);
-    if (known?.lock === undefined || known.wasRaised) return;
+    if (known?.lock === undefined || known.wasRaised.size > 0) return;
     const { cluster, log } = this.#tools;
     const { lock } = known;
     fenceRemoved(cluster, name, lock).catch((error: unknown) => {
@@ -186,10 +187,10 @@ export class Watchdog {
     const known = this.#locks.get(name);
     if (known?.identity === identity) return;
     const token = tokenOf(state);
-    const isRaised = this.#raisedBy(name, token).length > 0;
+    const raised = this.#raisedBy(name, token).map(({ metadata }) => metadata.uid);
     this.#forget(name);
     const now = this.#tools.clock.elapsed();
-    const watched = watchedLock(state, known, { now, isRaised });
+    const watched = watchedLock(state, known, { now, raised });
     this.#locks.set(name, watched);
     this.#timers.start(`${lockKey(name)}station`, () => this.#sayAgain(name), {
       firstMs: STATION_MS.first,
@@ -209,18 +210,21 @@ export class Watchdog {
 
   /** Of this token. */
   #raisedBy(namespace: string, token: string | undefined): ResourceQuota[] {
-    return [...this.#raised.values()].filter((quota) => {
-      const state = grantOf(quota);
-      return quota.metadata.namespace === namespace && state.kind === 'held' && state.grant.token === token;
-    });
+    const own = [...this.#raised.values()].filter(({ metadata }) => metadata.namespace === namespace);
+    return own.filter((quota) => token !== undefined && grantBy(quota, token) !== undefined);
   }
 
   async #sayAgain(namespace: string): Promise<void> {
     const known = this.#locks.get(namespace);
     if (known?.lock === undefined || known.lock.ended !== undefined) return;
-    const { lock, wasRaised } = known;
-    const event = missingEvent({ namespace, lock, wasRaised, raised: this.#raisedBy(namespace, lock.token) });
-    if (event !== undefined) await this.#post(event);
+    const { lock } = known;
+    const seen = { namespace, ...known, lock, raised: this.#raisedBy(namespace, lock.token) };
+    const event = missingEvent(seen);
+    if (event === undefined) return;
+    if (event.type === EVENT.namespaceLocked && isHalfRaised(seen)) {
+      this.#locks.set(namespace, { ...known, asksForRest: known.asksForRest + 1 });
+    }
+    await this.#post(event);
   }
 
   #onRaised(quota: ResourceQuota): void {
@@ -228,11 +232,11 @@ export class Watchdog {
     this.#raised.set(uid, quota);
     const key = quotaKey(quota.metadata);
     const state = grantOf(quota);
+    const known = this.#locks.get(namespace);
+    if (known !== undefined) this.#locks.set(namespace, withRaised(known, quota));
     const isStanding = state.kind === 'held' && !isUndone(quota, state.grant);
     if (isStanding) {
       const { token } = state.grant;
-      const known = this.#locks.get(namespace);
-      if (known?.token === token) this.#locks.set(namespace, { ...known, wasRaised: true });
       const stalled: OurEvent = { type: EVENT.lockStalled, from: 'guard', namespace, token };
       this.#timers.start(`${key}stalled`, () => this.#post(stalled), {
         firstMs: this.#settings.STALL_SECONDS * 1_000,

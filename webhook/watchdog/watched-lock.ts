@@ -2,6 +2,8 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { fingerprint } from '../../functions/domain/fingerprint.ts';
 import type { Lock, LockState } from '../../functions/domain/lock.ts';
 import { EVENT } from '../../functions/domain/names.ts';
+import type { ResourceQuota } from '../../functions/domain/objects.ts';
+import { grantBy } from '../../functions/domain/quota/grant.ts';
 import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 
 /** What the watchdog knows of a locked namespace. */
@@ -14,8 +16,10 @@ export interface WatchedLock {
   readonly since: number;
   /** undefined: it cannot be read. */
   readonly lock: Lock | undefined;
-  /** A quota of its grant has been seen with the raised label. */
-  readonly wasRaised: boolean;
+  /** UIDs of the quotas that have been seen with its grant and the raised label. */
+  readonly wasRaised: ReadonlySet<string>;
+  /** How often the raise of the quotas that a raise left out has been asked for. */
+  readonly asksForRest: number;
 }
 
 /** The same token with an end of its own is another lock to wait for: a raise may end its lock early. */
@@ -32,12 +36,12 @@ export const tokenOf = (state: LockState): string | undefined =>
 /**
  * What is known of a lock from now on: what was known of the same token counts on.
  *
- * @param seen now: the clock's `elapsed`; isRaised: a quota with this token's grant is known
+ * @param seen now: the clock's `elapsed`; raised: UIDs of the quotas that hold this token's grant now
  */
 export function watchedLock(
   state: Exclude<LockState, { kind: 'none' }>,
   known: WatchedLock | undefined,
-  { now, isRaised }: { now: number; isRaised: boolean },
+  { now, raised }: { now: number; raised: readonly string[] },
 ): WatchedLock {
   const token = tokenOf(state);
   const before = known?.token === token ? known : undefined;
@@ -46,9 +50,16 @@ export function watchedLock(
     token,
     lock: state.kind === 'held' ? state.lock : undefined,
     since: before?.since ?? now,
-    wasRaised: before?.wasRaised === true || isRaised,
+    wasRaised: new Set([...(before?.wasRaised ?? []), ...raised]),
+    asksForRest: before?.asksForRest ?? 0,
   };
 }
+
+/** The same after this quota has been seen with the raised label. */
+export const withRaised = (known: WatchedLock, quota: ResourceQuota): WatchedLock =>
+  known.token === undefined || grantBy(quota, known.token) === undefined
+    ? known
+    : { ...known, wasRaised: new Set([...known.wasRaised, quota.metadata.uid]) };
 
 /** Milliseconds; by the lock's own two times, so no clock has to agree with another. */
 function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {

@@ -1,0 +1,69 @@
+import { describe, expect, test } from '@jest/globals';
+import { aLock } from '../../test/support/builders/namespace.ts';
+import { named } from '../../test/support/builders/object.ts';
+import { aGrant, aQuota, enforced, holding, used } from '../../test/support/builders/quota.ts';
+import { EVENT } from '../../functions/domain/names.ts';
+import type { ResourceQuota } from '../../functions/domain/objects.ts';
+import { MAX_ASKS_FOR_REST, missingEvent, type Seen } from './station.ts';
+
+const QUOTAS = ['q1', 'q2'].map((name) => ({ name, uid: `uid-of-${name}`, need: { 'requests.cpu': '1' } }));
+const LOCK = aLock({ quotas: QUOTAS });
+
+/** The quota with the raised label: a recount has undone its raise. */
+const undone = (name: string): ResourceQuota => aQuota(named(name), holding(aGrant({ quotas: QUOTAS })));
+const raised = (name: string): ResourceQuota => {
+  const quota = undone(name);
+  return enforced({ ...quota.spec.hard, 'requests.cpu': '2605m' })(quota);
+};
+const charged = (name: string): ResourceQuota => used({ 'requests.cpu': '2010m' })(raised(name));
+
+const said = (
+  quotas: readonly ResourceQuota[],
+  { wasRaised = [], asksForRest = 0 }: { wasRaised?: string[]; asksForRest?: number } = {},
+): ReturnType<typeof missingEvent> => {
+  const uids = new Set([...quotas.map(({ metadata }) => metadata.uid), ...wasRaised]);
+  const seen: Seen = { namespace: 'tenant', lock: LOCK, raised: quotas, wasRaised: uids, asksForRest };
+  return missingEvent(seen);
+};
+
+describe('a lock of two quotas', () => {
+  test.each<[string, ResourceQuota[], string | undefined]>([
+    ['none is raised: the raise', [], EVENT.namespaceLocked],
+    ['one is raised: the raise of the other', [raised('q1')], EVENT.namespaceLocked],
+    ['both are raised: nothing, its pods are due', [raised('q1'), raised('q2')], undefined],
+    [
+      'one is charged, and the other had the room: that the quotas are raised',
+      [charged('q1')],
+      EVENT.quotaRaised,
+    ],
+    ['one is charged, the other raised: nothing', [charged('q1'), raised('q2')], undefined],
+    ['both are charged: that they are raised', [charged('q1'), charged('q2')], EVENT.quotaRaised],
+    ['one is undone: that, which raises the other as well', [undone('q1')], EVENT.quotaUndone],
+  ])('%s', (_, quotas, want) => {
+    expect(said(quotas)?.type).toBe(want);
+  });
+
+  test('the raise of the other names both: raise leaves alone what is raised', () => {
+    expect(said([raised('q1')])).toEqual({
+      type: EVENT.namespaceLocked,
+      from: 'guard',
+      namespace: 'tenant',
+      token: 'token-1',
+      quotas: ['q1', 'q2'],
+      vmmrqs: ['vmmrq'],
+    });
+  });
+
+  test('the other may have the room by now: its raise is asked for only a few times', () => {
+    expect(said([raised('q1')], { asksForRest: MAX_ASKS_FOR_REST - 1 })?.type).toBe(EVENT.namespaceLocked);
+    expect(said([raised('q1')], { asksForRest: MAX_ASKS_FOR_REST })).toBeUndefined();
+  });
+
+  test('the other was raised and is lowered already: it is not raised again', () => {
+    expect(said([raised('q1')], { wasRaised: ['uid-of-q2'] })).toBeUndefined();
+  });
+
+  test('both were raised and are lowered: that it can be unlocked', () => {
+    expect(said([], { wasRaised: ['uid-of-q1', 'uid-of-q2'] })?.type).toBe(EVENT.quotaLowered);
+  });
+});
