@@ -455,6 +455,51 @@ describe('a lock that is gone, and nothing of it was raised', () => {
   });
 });
 
+describe('a lock of two quotas that is gone', () => {
+  const quotas = ['q1', 'q2'].map((name) => ({ name, uid: `uid-of-${name}` }));
+  const BOTH = aNamespace(lockedBy(aLock({ quotas })));
+  const raisedAs = (name: string): ResourceQuota => raisedBy(aVmmrq())(aQuota(named(name)));
+  const releases = (): (string | undefined)[] =>
+    kennel.cluster.all(RESOURCE_QUOTAS).map(({ metadata }) => metadata.annotations?.[ANNOTATION.lastRelease]);
+  const reads = (): string[] => kennel.cluster.asked.filter((asked) => asked.startsWith('get'));
+
+  const removed = async (one: ResourceQuota, other: ResourceQuota): Promise<void> => {
+    kennel.cluster.put(NAMESPACES, BOTH);
+    kennel.cluster.put(RESOURCE_QUOTAS, one);
+    kennel.cluster.put(RESOURCE_QUOTAS, other);
+    await kennel.during(0);
+    kennel.cluster.put(NAMESPACES, aNamespace());
+    await kennel.during(0);
+  };
+
+  test.each<[string, ResourceQuota, string | undefined]>([
+    ['one is raised: the other is fenced', aQuota(named('q2')), 'removed-token-1 failed'],
+    [
+      'one is raised, and the other was released: left alone',
+      loweredBy()(aQuota(named('q2'))),
+      'token-1 admitted',
+    ],
+  ])('%s', async (_, other, want) => {
+    await removed(raisedAs('q1'), other);
+    expect(releases()).toEqual([undefined, want]);
+  });
+
+  test('both are raised: lower puts them back, and the guard reads nothing for it', async () => {
+    await removed(raisedAs('q1'), raisedAs('q2'));
+    expect(releases()).toEqual([undefined, undefined]);
+    expect(reads()).toEqual([]);
+  });
+
+  test('both were raised and are lowered: the guard reads nothing', async () => {
+    kennel.cluster.put(NAMESPACES, BOTH);
+    for (const { name } of quotas) kennel.cluster.put(RESOURCE_QUOTAS, raisedAs(name));
+    await kennel.during(0);
+    await removed(loweredBy()(raisedAs('q1')), loweredBy()(raisedAs('q2')));
+    expect(releases()).toEqual(['token-1 admitted', 'token-1 admitted']);
+    expect(reads()).toEqual([]);
+  });
+});
+
 describe('a raised quota in a namespace that nobody holds', () => {
   test('is given two seconds, then said and repaired, until it is gone', async () => {
     kennel.cluster.put(RESOURCE_QUOTAS, RAISED);

@@ -25,7 +25,7 @@ import {
   withRaised,
   type WatchedLock,
 } from './watched-lock.ts';
-import { isHalfRaised, missingEvent } from './station.ts';
+import { isAllRaised, isHalfRaised, missingEvent } from './station.ts';
 
 export interface WatchdogSettings {
   readonly STALL_SECONDS: number;
@@ -151,12 +151,12 @@ export class Watchdog {
     for (const quota of quotas) this.#onRaised(quota);
   }
 
-  /** Its end is as it must be where its quotas were lowered before; where nothing was, a raise may still be on its way. */
+  /** A quota of it that was raised is lowered, now or before; a raise of any other may still be on its way. */
   #onUnlocked(name: string): void {
     const known = this.#locks.get(name);
     this.#forget(name);
     this.#tools.onUnlocked?.(name);
-    if (known?.lock === undefined || known.wasRaised.size > 0) return;
+    if (known?.lock === undefined || isAllRaised(known.lock, known.wasRaised)) return;
     const { cluster, log } = this.#tools;
     const { lock } = known;
     fenceRemoved(cluster, name, lock).catch((error: unknown) => {
