@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, aVmi, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
-import { beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
+import { annotated, beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
@@ -256,6 +256,47 @@ describe('a migration has ended', () => {
     expect(view.state().migrations).toHaveLength(1);
   });
 
+  const patched = (times: number, ...changes: Parameters<typeof aMigration>): void => {
+    for (let time = 0; time < times; time += 1)
+      cluster.put(MIGRATIONS, aMigration(annotated('patch', String(time)), ...changes));
+  };
+  const relist = (change: () => void): void => {
+    cluster.break(MIGRATIONS, new Error('away'));
+    change();
+    cluster.forget();
+    cluster.mend(MIGRATIONS);
+  };
+
+  test('it is cancelled, and patched again and again: said once, and once more when it is gone', async () => {
+    patched(5, beingDeleted());
+    await settle();
+    expect(ended).toEqual(['uid-of-mig0']);
+    cluster.remove(MIGRATIONS, aMigration());
+    await settle();
+    expect(ended).toEqual(['uid-of-mig0', 'uid-of-mig0']);
+  });
+
+  test('it is cancelled while the watch is away: said once', async () => {
+    relist(() => cluster.put(MIGRATIONS, aMigration(beingDeleted())));
+    await settle(2_000);
+    patched(5, beingDeleted());
+    await settle();
+    expect(ended).toEqual(['uid-of-mig0']);
+  });
+
+  test('it has ended, and is patched and deleted later: said once', async () => {
+    patched(5, inPhase('Succeeded'));
+    cluster.remove(MIGRATIONS, aMigration());
+    await settle();
+    expect(ended).toEqual(['uid-of-mig0']);
+  });
+
+  test('another one was made and cancelled while the watch was away: said once', async () => {
+    relist(() => cluster.put(MIGRATIONS, aMigration(named('mig1'), beingDeleted())));
+    await settle(2_000);
+    expect(ended).toEqual(['uid-of-mig1']);
+  });
+
   test('it only changes: not said', async () => {
     cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
     await settle();
@@ -342,4 +383,13 @@ describe('the incumbent', () => {
     expect(watches.incumbentFor('tenant')).toMatchObject({ kind: 'present' });
     expect(watches.incumbentFor('other')).toMatchObject({ kind: 'unknown' });
   });
+});
+
+test('a migration that was cancelled before the guard started: said once', async () => {
+  cluster.put(MIGRATIONS, aMigration(beingDeleted()));
+  start();
+  await settle();
+  cluster.put(MIGRATIONS, aMigration(beingDeleted(), annotated('patch', '1')));
+  await settle();
+  expect(ended).toEqual(['uid-of-mig0']);
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { KubernetesObject, Migration } from '../../functions/domain/objects.ts';
 import type { IncumbentState } from '../../functions/domain/proof.ts';
 import { LISTED_MIGRATIONS_TO_COME, LISTED_STATES_OF_VMMRQS, named } from '../../functions/cluster/listed.ts';
 import type { Cluster, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
@@ -14,7 +14,7 @@ export interface WatchTools {
   readonly clock: Clock;
   readonly log: Log;
   readonly kubevirtNamespace: string;
-  /** A migration has ended, is cancelled, or is gone; of one that is cancelled it may be called again. */
+  /** Once when a migration is cancelled, and once when it has ended or is gone. */
   readonly onEnded: (uid: string) => void;
   /** Once: every kind has been listed. */
   readonly onReady: () => void;
@@ -70,7 +70,16 @@ export class Watches {
   async #followMigrations(signal: AbortSignal): Promise<void> {
     const view = this.#view;
     const { onEnded } = this.#tools;
+    const take = (migration: Migration): void => {
+      const { uid } = migration.metadata;
+      const before = view.migrations.get(uid);
+      view.takeMigration(migration);
+      // With KubeVirt away its finalizer may keep it for long, and any number of patches come.
+      if (isCancelled(migration) && !(before !== undefined && isCancelled(before))) onEnded(uid);
+    };
+    // One that has ended stays in the cluster, and each of its later patches and its deletion come as well.
     const gone = (uid: string): void => {
+      if (!view.migrations.has(uid)) return;
       view.dropMigration(uid);
       onEnded(uid);
     };
@@ -80,13 +89,9 @@ export class Watches {
         onList: (migrations) => {
           const present = new Set(migrations.map(({ metadata }) => metadata.uid));
           for (const uid of [...view.migrations.keys()]) if (!present.has(uid)) gone(uid);
-          for (const migration of migrations) view.takeMigration(migration);
+          for (const migration of migrations) take(migration);
         },
-        onChange: (migration) => {
-          view.takeMigration(migration);
-          // Cancelled: with KubeVirt away its finalizer may keep it for long.
-          if (migration.metadata.deletionTimestamp !== undefined) onEnded(migration.metadata.uid);
-        },
+        onChange: take,
         onGone: ({ metadata }) => gone(metadata.uid),
       },
       { signal, isOptional: true },
@@ -140,6 +145,8 @@ const KINDS = 5;
 const INCUMBENT_KINDS = [MTQS, WEBHOOK_CONFIGURATIONS] as const;
 
 type Changes<T> = Pick<Follower<T>, 'onList' | 'onChange' | 'onGone'>;
+
+const isCancelled = ({ metadata }: Migration): boolean => metadata.deletionTimestamp !== undefined;
 
 const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
 const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;
