@@ -44,7 +44,9 @@ async function raiseIn(world: World): Promise<Seen> {
     proofs += 1;
     const date = new Date(clock.now);
     if (proof === 'none') return Promise.resolve({ object: {}, date });
-    const lock = JSON.stringify(proofOf({ lock: LOCK, namespace, now: clock.now, incumbent: undefined }));
+    const lock = JSON.stringify(
+      proofOf({ lock: LOCK, namespace, now: clock.now, incumbent: { kind: 'absent' } }),
+    );
     return Promise.reject(
       new ApiError('POST', proof === 'guard' ? guardRefusal(lock) : POLICY_REFUSAL, date),
     );

@@ -61,9 +61,7 @@ test('the VMMRQ gives too little for it: nothing is locked, the amount is told; 
   await lab.admin.patch<Vmmrq>(VMMRQS, { namespace: tenant.name, name: 'more' }, { merge });
   await tenant.untilThrough();
   expect(lockedFor(tenant)).toEqual(['attachment']);
-  expect(history.latest(VMMRQS)?.status?.conditions).toContainEqual(
-    expect.objectContaining({ type: 'NotEnough', status: 'False' }),
-  );
+  await history.until('the status says that it is enough', () => notEnough(tenant) === undefined);
   await expectAsBefore(lab.admin, tenant);
 });
 
