@@ -118,6 +118,14 @@ describe('withLock and withoutLock', () => {
     expect(lockOf(before).kind).toBe('none');
   });
 
+  test('both remove break-glass: a second break-glass is newly set again', () => {
+    const broken = annotated(ANNOTATION.breakGlass, 'unreadable')(before);
+    const without = { [ANNOTATION.breakGlass]: 'unreadable' };
+    expect(withLock(broken, aLock()).metadata.annotations).not.toMatchObject(without);
+    expect(withoutLock(broken, undefined).metadata.annotations).toEqual({ team: 'blue' });
+    expect(broken.metadata.annotations).toMatchObject(without);
+  });
+
   test('there and back is the namespace as it was', () => {
     expect(withoutLock(withLock(before, aLock()), undefined)).toEqual(before);
   });

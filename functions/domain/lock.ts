@@ -159,15 +159,19 @@ export function liveLock(namespace: Namespace, now: number): Lock | undefined {
 /** What a lock consists of on its namespace: set together, removed together. */
 const OF_LOCK = [ANNOTATION.lock, ANNOTATION.token, ANNOTATION.migrations, ANNOTATION.breakGlass] as const;
 
-/** The namespace with the lock and its label; token and pods beside it as flat annotations, which CEL policies read. */
+/**
+ * The namespace with the lock and its label; token and pods beside it as flat annotations, which CEL policies read.
+ * An old break-glass goes: the API server honours only a value that a write newly sets.
+ */
 export function withLock(namespace: Namespace, lock: Lock): Namespace {
   const { metadata } = namespace;
+  const { [ANNOTATION.breakGlass]: _breakGlass, ...annotations } = metadata.annotations ?? {};
   return {
     ...namespace,
     metadata: {
       ...metadata,
       annotations: {
-        ...metadata.annotations,
+        ...annotations,
         [ANNOTATION.lock]: JSON.stringify(lock),
         [ANNOTATION.token]: lock.token,
         [ANNOTATION.migrations]: podIdentities(lock.migrations),
