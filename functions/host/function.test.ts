@@ -1,7 +1,7 @@
 import { CloudEvent } from 'cloudevents';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { aStep, newLines, NOTHING, onlyLog } from '../../test/support/function-host.ts';
-import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { OurEvent } from '../domain/events.ts';
 import type { Wake } from '../eventing/wake.ts';
 import type { Outcome, Step } from './step.ts';
@@ -102,6 +102,41 @@ describe('in turn', () => {
     expect(await answers[1]).toMatchObject({ type: EVENT.namespaceLocked });
     expect(await answers[2]).toBeUndefined();
     expect(runs).toHaveLength(2);
+  });
+
+  const ended = (uid: string, name = 'mig'): CloudEvent<unknown> => {
+    const { kind } = KIND.migration;
+    const data = { kind, metadata: { name, namespace: 'tenant', uid } };
+    return about(SOURCE_EVENT.delete, kind).cloneWith({ data });
+  };
+  const naming = (names: object): CloudEvent<unknown> =>
+    feasible.cloneWith({ data: { namespace: 'tenant', token: 'token-1', ...names } });
+
+  test.each<[string, CloudEvent<unknown>, CloudEvent<unknown>]>([
+    ['object', ended('uid-of-other'), ended('uid-of-the-lock')],
+    ['name', ended('uid', 'other'), ended('uid', 'of-the-lock')],
+    ['kind', about(SOURCE_EVENT.delete, KIND.quota.kind), about(SOURCE_EVENT.delete, KIND.migration.kind)],
+    ['quota', naming({ quotas: ['a'] }), naming({ quotas: ['b'] })],
+    ['VMMRQ', naming({ vmmrqs: ['a'] }), naming({ vmmrqs: ['b'] })],
+    ['list', naming({ quotas: ['a'] }), naming({ vmmrqs: ['a'] })],
+  ])('a wake about another %s does not share the run of one that waits', async (_, one, other) => {
+    const runs: PromiseWithResolvers<Outcome>[] = [];
+    const step = aStep(
+      () => {
+        const run = Promise.withResolvers<Outcome>();
+        runs.push(run);
+        return run.promise;
+      },
+      { inTurn: true, wakesOn: [one, other].map(({ type }) => ({ type })) },
+    );
+    const handle = newFunction([step], onlyLog(newLines().log));
+    const answers = [one, one, other, other].map((event) => handle({}, event));
+    for (const index of [0, 1, 2]) {
+      runs[index]?.resolve({ ...NOTHING, reply });
+      expect(await answers[index]).toMatchObject({ type: EVENT.namespaceLocked });
+    }
+    expect(await answers[3]).toBeUndefined();
+    expect(runs).toHaveLength(3);
   });
 
   test('what shares a run that fails is tried again too', async () => {

@@ -74,8 +74,9 @@ async function runInTurn(
   return isShared ? silent : result;
 }
 
-/** Wakes that ask for the very same. */
-const whyOf = ({ type, token = '' }: Wake): string => `${type} ${token}`;
+/** Key of the wakes that share one run: each field that a step may take its decision from, except the event's id. */
+const whyOf = ({ type, kind, token, told, quotas, vmmrqs }: Wake): string =>
+  JSON.stringify([type, kind, token, told?.metadata.name, told?.metadata.uid, quotas, vmmrqs]);
 
 /** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
 export const isEvent = (value: unknown): value is CloudEvent<unknown> =>
