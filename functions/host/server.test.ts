@@ -86,6 +86,37 @@ describe('what the Broker needs to hear', () => {
   });
 });
 
+describe('an answer that no header can carry', () => {
+  const structured = (id: string): Sent => ({
+    headers: { 'content-type': 'application/cloudevents+json' },
+    body: JSON.stringify({
+      ...{ specversion: '1.0', id, source: '/x', type: EVENT.migrationFeasible },
+      data: { namespace: 'tenant' },
+    }),
+  });
+  const repeating = ({ id }: Wake): Outcome => ({
+    ...NOTHING,
+    reply: { type: EVENT.migrationInfeasible, from: 'lock', namespace: 'tenant', cause: id },
+  });
+
+  test.each([
+    ['a line break in the id', 'a\nb'],
+    ['a character beyond Latin-1 in the id', 'a→b'],
+  ])('%s: 500 at once, without the headers that it can carry', async (_, id) => {
+    const { send, lines } = await hostOf(repeating);
+    const { status, headers, body } = await send(structured(id));
+    expect([status, body]).toEqual([500, '']);
+    expect(Object.keys(headers).filter((name) => name.startsWith('ce-'))).toEqual([]);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 'error', message: expect.stringContaining('the answer was lost') }),
+    );
+    expect((await send(structured('a'))).headers).toHaveProperty(
+      'ce-id',
+      'lock/migration.infeasible/tenant/a',
+    );
+  });
+});
+
 describe('events that nobody can use: dropped, logged, and no step runs', () => {
   const structured = (event: object | string): Sent => ({
     headers: { 'content-type': 'application/cloudevents+json' },

@@ -34,7 +34,11 @@ export function newServer(handle: Handle, log: Log): Server {
         if (result.status === 400 || result.status === 413) log('warn', result.body ?? '');
         send(response, result);
       })
-      .catch((error: unknown) => log('error', `the answer was lost: ${describeError(error)}`));
+      .catch((error: unknown) => {
+        log('error', `the answer was lost: ${describeError(error)}`);
+        // A forged event's id may hold a character that no header can: without an answer the connection would stay open.
+        if (!response.headersSent) send(response, { status: 500 });
+      });
   });
   return server;
 }
@@ -72,10 +76,8 @@ function toHttp(result: Awaited<ReturnType<Handle>>): HttpAnswer {
 }
 
 function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
-  for (const [name, value] of Object.entries(headers ?? {})) {
-    if (value !== undefined) response.setHeader(name, value);
-  }
-  response.statusCode = status;
+  // All headers or none: writeHead checks each of them before it keeps any.
+  response.writeHead(status, headers);
   response.end(body);
 }
 
