@@ -30,15 +30,21 @@ async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
   return { reason: REASON.lostRace, message: 'others kept writing: whoever won goes on' };
 }
 
-/** What a cache that has not heard of the newest objects yet would say, too: looked at again as it is. */
-const MAY_BE_STALE: readonly Reason[] = [REASON.nothingBlocked, REASON.noVmmrq, REASON.vmiGone];
+/** Reasons that come from the namespace alone, which is always read live. */
+const OF_NAMESPACE: readonly Reason[] = [
+  REASON.lockExpired,
+  REASON.reservedNamespace,
+  REASON.namespaceTerminating,
+];
+
+/** A no that remembered lists may have caused. It ends the chain of events, so live lists must confirm it. */
+const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
+  (kind === 'leave' || kind === 'repair') && !OF_NAMESPACE.includes(reason);
 
 /** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
 async function attempt(wake: Wake, tools: Tools): Promise<Outcome | undefined> {
   let decision = await look(wake, remembered(tools.cluster), tools);
-  if (decision?.kind === 'leave' && MAY_BE_STALE.includes(decision.reason)) {
-    decision = await look(wake, tools.cluster, tools);
-  }
+  if (decision !== undefined && mayBeStale(decision)) decision = await look(wake, tools.cluster, tools);
   if (decision === undefined) return GONE;
   return decision.kind === 'take' ? take(decision, tools) : answer(wake, decision);
 }
