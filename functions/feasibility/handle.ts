@@ -1,6 +1,6 @@
 import { assess, type Assessment } from '../domain/verdict/assessment.ts';
 import type { Wake } from '../eventing/wake.ts';
-import { blockedAmong, isPending, overlaps } from '../domain/migration.ts';
+import { isPending } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
@@ -9,18 +9,20 @@ import { nudge } from '../cluster/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
 import { watchForChange } from '../cluster/wait.ts';
+import { pause } from '../runtime/clock.ts';
 import type { Outcome, Step, Tools } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
 import { decide } from './decide.ts';
 import { isClosed, settledBy } from './closed.ts';
 import { isIdle, mayHaveBeenRefused } from './idle.ts';
 import { passOn } from './pass-on.ts';
+import { roomDueWithin } from './room.ts';
 import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
 
-/** How long room that is about to come back is waited for: a source pod that is ending, a quota being recounted. */
-const ROOM_MS = { overlap: 8_000, recount: 1_000 };
+/** Least time between two looks of a run that waits: a look is about eight requests, and a busy quota changes often. */
+const LOOK_MS = 250;
 
 /** Gathers the namespace and gives each blocked migration its verdict. */
 export const feasibility: Step = {
@@ -83,23 +85,33 @@ interface Seen {
   readonly assessment: Assessment;
 }
 
-/** Looks at everything anew where waiting a moment may bring room. */
+/** One look; where room may come back in a moment, more of them. */
 async function gather(
   { namespace: name }: Wake,
   tools: Tools,
   listed?: readonly Migration[],
 ): Promise<Seen | undefined> {
-  let seen = await look(name, tools, listed);
-  const started = tools.clock.elapsed();
-  while (seen !== undefined && mayGetRoom(seen)) {
-    const { migrations, pods, quotas } = seen.snapshot;
-    const within = overlaps(pods, blockedAmong(migrations, pods)) ? ROOM_MS.overlap : ROOM_MS.recount;
-    const left = Math.floor(started + within - tools.clock.elapsed());
-    if (left <= 0 || !(await watchForChange(tools, quotas, left))) break;
+  const first = await look(name, tools, listed);
+  if (first === undefined || dueWithin(first) === 0) return first;
+  // The other runs of the namespace answer at once: a tenant's many events must not take every place of this process.
+  return tools.exclusively(`room of ${name}`, () => lookUntilRoom(name, first, tools), first);
+}
+
+async function lookUntilRoom(name: string, first: Seen, tools: Tools): Promise<Seen | undefined> {
+  const { clock } = tools;
+  const started = clock.elapsed();
+  let seen: Seen | undefined = first;
+  while (seen !== undefined) {
+    const lookedAt = clock.elapsed();
+    const left = Math.floor(started + dueWithin(seen) - lookedAt);
+    if (left <= 0 || !(await watchForChange(tools, seen.snapshot.quotas, left))) break;
+    await pause(clock, Math.max(0, lookedAt + LOOK_MS - clock.elapsed()));
     seen = await look(name, tools);
   }
   return seen;
 }
+
+const dueWithin = ({ snapshot, assessment }: Seen): number => roomDueWithin(snapshot, assessment);
 
 async function look(
   name: string,
@@ -110,17 +122,4 @@ async function look(
   const known = listed === undefined ? {} : { listed };
   const snapshot = await readSnapshot(cluster, { name, rules, view, ...known });
   return snapshot === undefined ? undefined : { snapshot, assessment: assess(snapshot, rules) };
-}
-
-/**
- * What no event of ours announces: a quota is being recounted; or a migration is through, its source pod ends a moment
- * later, and only the quota's `used` tells. While the others are still under way, their own events will come.
- */
-function mayGetRoom({ snapshot, assessment }: Seen): boolean {
-  const short = assessment.verdicts.some(
-    ({ verdict, reason }) => verdict === 'NoFit' || reason === REASON.afterOthers,
-  );
-  const lately = snapshot.migrations.some(({ status }) => status?.phase === 'Succeeded');
-  const unknown = assessment.verdicts.some(({ reason }) => reason === REASON.statusUnknown);
-  return assessment.migrations.length === 0 && ((short && lately) || unknown);
 }

@@ -8,6 +8,7 @@ import type { View } from '../domain/view.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Settings, StepName } from '../runtime/settings.ts';
+import type { Exclusively } from './exclusive.ts';
 
 /** Everything a step may use. No state: each event starts from the API server. */
 export interface Tools {
@@ -27,6 +28,8 @@ export interface Tools {
   readonly view: (namespace: string) => Promise<View | undefined>;
   /** Milliseconds since this process was first asked about it, as far as it remembers; 0: now. A courtesy, never a state. */
   readonly sinceFirst: (what: string) => number;
+  /** Runs `work` unless this process is running other work under the same key: then `otherwise`, at once. */
+  readonly exclusively: Exclusively;
   /** Work that nobody waits for: reports. Finished before the process ends. */
   readonly afterwards: (work: () => Promise<void>) => void;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../runtime/clock.ts';
+import { newExclusively } from './exclusive.ts';
 import { firstTimes } from './first-times.ts';
 import { postEvent, wakeAll } from '../eventing/post.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
@@ -50,6 +51,7 @@ export function newTools({ cluster, settings, log }: Equipment): Toolbox {
     view: async (namespace) =>
       settings.VIEW_URL === undefined ? undefined : readView(settings.VIEW_URL, namespace),
     sinceFirst: firstTimes(systemClock),
+    exclusively: newExclusively(),
   };
   return {
     tools,

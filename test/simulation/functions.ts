@@ -1,3 +1,4 @@
+import { newExclusively } from '../../functions/host/exclusive.ts';
 import { firstTimes } from '../../functions/host/first-times.ts';
 import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
 import { newFunction } from '../../functions/host/function.ts';
@@ -55,6 +56,7 @@ export function toolsOf(
         schedule.park(who, () => resolve(life.isAlive ? view(namespace) : undefined));
       }),
     sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
+    exclusively: newExclusively(),
     afterwards: (work) => {
       work().catch((error: unknown) => trace.tell(who, () => `could not report: ${describeError(error)}`));
     },

@@ -2,8 +2,8 @@ import type { Wake } from '../../functions/eventing/wake.ts';
 import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import { toldBy } from '../../functions/eventing/told.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { newExclusively } from '../../functions/host/exclusive.ts';
 import type { Outcome, Step, Tools } from '../../functions/host/step.ts';
-import type { View } from '../../functions/domain/view.ts';
 import { aView } from '../support/builders/snapshot.ts';
 import { aModel, type Model } from './model/model.ts';
 import type { ApiServerParts } from './model/api-server.ts';
@@ -43,8 +43,7 @@ export interface Reached {
   readonly clock: Model['clock'];
   /** Others than the usual. */
   readonly settings?: Partial<Tools['settings']>;
-  /** What the guard answers; undefined: nothing. */
-  readonly view?: View | undefined;
+  readonly tools?: Partial<Tools>;
 }
 
 /** The step's answer; left out: to the source's event about the refused migration. */
@@ -59,7 +58,7 @@ function refusedNow(): Wake {
 
 const DEADLINE_MS = 5_000;
 
-const toolsOn = ({ server, clock, settings = {}, ...reached }: Reached): Tools => ({
+const toolsOn = ({ server, clock, settings = {}, tools = {} }: Reached): Tools => ({
   cluster: server.as('system:serviceaccount:mtq-system:mtq'),
   clock: {
     elapsed: () => clock.now,
@@ -85,9 +84,11 @@ const toolsOn = ({ server, clock, settings = {}, ...reached }: Reached): Tools =
   newToken: () => 'token',
   post: () => Promise.resolve(),
   wakeLaterSteps: () => Promise.resolve(),
-  view: () => Promise.resolve('view' in reached ? reached.view : aView()),
+  view: () => Promise.resolve(aView()),
   sinceFirst: () => Infinity,
+  exclusively: newExclusively(),
   afterwards: () => undefined,
+  ...tools,
 });
 
 /** A VMMRQ that gives enough for it. */

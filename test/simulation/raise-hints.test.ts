@@ -33,7 +33,8 @@ interface Seen {
 }
 
 async function raiseIn(world: World): Promise<Seen> {
-  const { hints = {}, isLocked = true, proof = 'guard', view } = world;
+  const { hints = {}, isLocked = true, proof = 'guard' } = world;
+  const view = 'view' in world ? world.view : aView();
   const model = aBlockedTenant();
   const { store, clock } = model;
   store.put<Vmmrq>(vmmrq('more', 'uid-of-more', { ...GIVES, raisePolicy: 'Fixed' }));
@@ -53,7 +54,7 @@ async function raiseIn(world: World): Promise<Seen> {
   };
   const as = (user: string): Cluster => Object.assign(model.server.as(user), { create });
   const wake = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: LOCK.token, ...hints };
-  const reached = { server: { as }, clock, view: 'view' in world ? view : aView() };
+  const reached = { server: { as }, clock, tools: { view: () => Promise.resolve(view) } };
   const outcome = await wakeUp(raise, reached, wake);
   const quota = store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
   return { outcome, cpu: quota?.status?.hard?.['requests.cpu'], proofs };

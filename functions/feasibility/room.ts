@@ -1,0 +1,41 @@
+import type { Assessment } from '../domain/verdict/assessment.ts';
+import { blockedAmong, overlaps } from '../domain/migration.ts';
+import { KIND, REASON } from '../domain/names.ts';
+import type { Migration, Pod } from '../domain/objects.ts';
+import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+
+/** How long feasibility waits for room: until a source pod has ended, or until a quota is recounted. */
+const ROOM_MS = { overlap: 8_000, recount: 1_000 } as const;
+
+/** How long ago a success counts as recent, and how far virt-controller's clock may be ahead; milliseconds. */
+const RECENT_MS = { ahead: 2_000, old: 10_000 } as const;
+
+/**
+ * How long a look at a namespace may wait for room that no event of its own announces, milliseconds; 0: not at all. A quota is
+ * being recounted; or a migration has just succeeded, and its source pod ends a moment later. Each wait takes a place among
+ * feasibility's requests, so a tenant's old migrations, or a namespace without a VMMRQ, get none.
+ */
+export function roomDueWithin(snapshot: NamespaceSnapshot, { verdicts, migrations }: Assessment): number {
+  if (snapshot.vmmrqs.length === 0 || migrations.length > 0) return 0;
+  const isShort = verdicts.some(
+    ({ verdict, reason }) => verdict === 'NoFit' || reason === REASON.afterOthers,
+  );
+  const { pods } = snapshot;
+  const recent = isShort ? snapshot.migrations.filter((each) => hasJustSucceeded(each, snapshot.now)) : [];
+  const blocked = blockedAmong(snapshot.migrations, pods);
+  if (recent.some((migration) => overlaps(launchersOf(migration, pods), blocked))) return ROOM_MS.overlap;
+  const isUncounted = verdicts.some(({ reason }) => reason === REASON.statusUnknown);
+  return recent.length > 0 || isUncounted ? ROOM_MS.recount : 0;
+}
+
+function hasJustSucceeded({ status }: Migration, now: number): boolean {
+  if (status?.phase !== 'Succeeded') return false;
+  const entered = status.phaseTransitionTimestamps?.findLast(({ phase }) => phase === 'Succeeded');
+  const age = now - Date.parse(entered?.phaseTransitionTimestamp ?? '');
+  return age >= -RECENT_MS.ahead && age <= RECENT_MS.old;
+}
+
+const launchersOf = ({ spec }: Migration, pods: readonly Pod[]): Pod[] =>
+  pods.filter(({ metadata }) =>
+    metadata.ownerReferences?.some(({ kind, name }) => kind === KIND.vmi.kind && name === spec.vmiName),
+  );

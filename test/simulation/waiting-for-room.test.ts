@@ -1,0 +1,172 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import type { Wake } from '../../functions/eventing/wake.ts';
+import { KIND, REASON, SOURCE_EVENT } from '../../functions/domain/names.ts';
+import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
+import { feasibility } from '../../functions/feasibility/handle.ts';
+import { newExclusively } from '../../functions/host/exclusive.ts';
+import type { Outcome } from '../../functions/host/step.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { NOW, seconds } from '../support/builders/object.ts';
+import type { Model } from './model/model.ts';
+import { LAUNCHER, launcherPod, migration, quota, refused, running, TENANT, vmi, vmmrq } from './objects.ts';
+import { aBlockedTenant, FULL, wakeUp } from './one-step.ts';
+import { Time } from './time.ts';
+
+/** One process of feasibility gets many events of one namespace, whose room may come back at any moment. */
+
+const OTHER = 'other';
+const LITTLE = { additionalMigrationResources: { 'requests.cpu': '1m' } };
+
+/** One for each namespace that was asked for, each time feasibility reads all of it. */
+let looks: string[];
+let model: Model;
+let time: Time;
+let process: Parameters<typeof wakeUp>[1];
+
+/** As much as happens without the clock. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function pass(ms: number): Promise<void> {
+  const until = time.now + ms;
+  await settled();
+  for (let work = time.take(until); work !== undefined; work = time.take(until)) {
+    work();
+    await settled();
+  }
+  time.now = until;
+}
+
+/** The tenant's other VM has migrated so many seconds ago, and both of its pods are there. */
+function succeeded(ago: number): void {
+  const vm = vmi('vm1', 'uid-of-vm1');
+  const { metadata, ...rest } = refused(migration('mig1', 'vm1'), 'uid-of-mig1');
+  const at = { phase: 'Succeeded', phaseTransitionTimestamp: seconds(-ago) };
+  const ended = { ...rest, metadata, status: { phase: 'Succeeded', phaseTransitionTimestamps: [at] } };
+  const target = launcherPod(vm, { migration: ended, takes: LAUNCHER });
+  target.metadata = { ...target.metadata, name: 'target', uid: 'uid-of-target' };
+  for (const object of [vm, ended, running(launcherPod(vm, { takes: LAUNCHER })), running(target)]) {
+    model.store.put(object);
+  }
+}
+
+/** The same in another namespace. */
+function copy(): void {
+  const kinds = [KIND.migration.kind, KIND.vmi.kind, KIND.vmmrq.kind, 'Pod', 'ResourceQuota'];
+  const own = kinds.flatMap((kind) => model.store.list<KubernetesObject>(kind, TENANT));
+  for (const object of own) {
+    model.store.put({ ...object, metadata: { ...object.metadata, namespace: OTHER } });
+  }
+  const namespace = model.store.get({ kind: NAMESPACES.kind, name: TENANT });
+  if (namespace !== undefined) {
+    model.store.put({ ...namespace, metadata: { ...namespace.metadata, name: OTHER, uid: 'uid-of-other' } });
+  }
+}
+
+let count = 0;
+
+/** The amount in use changes: every run that waits sees it. */
+function recount(): void {
+  const used = { ...FULL, 'requests.memory': `${String((count += 1))}Mi` };
+  const recounted: ResourceQuota = { ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used } };
+  model.store.put(recounted);
+}
+
+const wake = (namespace: string): Wake => ({
+  type: SOURCE_EVENT.update,
+  id: 'wake',
+  namespace,
+  kind: KIND.migration.kind,
+});
+
+/** The event's outcome, once there is one. */
+function send(namespace: string): { outcome?: Outcome } {
+  const sent: { outcome?: Outcome } = {};
+  void wakeUp(feasibility, process, wake(namespace)).then((outcome) => (sent.outcome = outcome));
+  return sent;
+}
+
+const sendMany = (namespace: string, events = 20): { outcome?: Outcome }[] =>
+  Array.from({ length: events }, () => send(namespace));
+
+const stillRunning = (sent: readonly { outcome?: Outcome }[]): number =>
+  sent.filter(({ outcome }) => outcome === undefined).length;
+
+beforeEach(() => {
+  looks = [];
+  time = new Time();
+  time.now = NOW;
+  model = aBlockedTenant({
+    pace: ({ verb, kind, name = '', phase }) => {
+      if (verb === 'get' && kind === NAMESPACES.kind && phase === 'arrive') looks.push(name);
+      return Promise.resolve();
+    },
+  });
+  const clock = {
+    elapsed: () => time.now,
+    now: () => new Date(time.now),
+    after: (ms: number, work: () => void) => time.after(ms, work),
+  };
+  process = { ...model, tools: { clock, exclusively: newExclusively() } };
+});
+
+test('one run of a namespace waits; all others answer at once, and another namespace waits by itself', async () => {
+  model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
+  succeeded(1);
+  copy();
+  const sent = sendMany(TENANT);
+  await pass(0);
+  expect(stillRunning(sent)).toBe(1);
+  expect(sent[1]?.outcome).toMatchObject({ reason: REASON.afterOthers });
+  const other = sendMany(OTHER);
+  await pass(0);
+  expect(stillRunning(other)).toBe(1);
+  await pass(8_000);
+  expect(stillRunning([...sent, ...other])).toBe(0);
+  const again = sendMany(TENANT);
+  await pass(0);
+  expect(stillRunning(again)).toBe(1);
+});
+
+test('the run that waits looks at most every 250 ms, however often the quota changes', async () => {
+  model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
+  succeeded(1);
+  const sent = send(TENANT);
+  for (let change = 0; change < 100; change += 1) {
+    await pass(10);
+    recount();
+  }
+  await pass(0);
+  expect(looks.length).toBeGreaterThan(2);
+  expect(looks.length).toBeLessThanOrEqual(5);
+  expect(sent.outcome).toBeUndefined();
+});
+
+test('the room that comes back is seen at once', async () => {
+  model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
+  succeeded(1);
+  const sent = send(TENANT);
+  await pass(1_000);
+  const free = { 'requests.cpu': '0', 'requests.memory': '0' };
+  model.store.put({ ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used: free } });
+  await pass(0);
+  expect(sent.outcome).toMatchObject({ reason: REASON.fits });
+});
+
+test.each<[string, () => void]>([
+  ['the success is an hour old', () => succeeded(3_600)],
+  ['nothing has succeeded', () => undefined],
+])('where %s, no run waits', async (_, prepare) => {
+  model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
+  prepare();
+  const sent = sendMany(TENANT);
+  await pass(0);
+  expect(stillRunning(sent)).toBe(0);
+  expect(looks).toHaveLength(20);
+});
+
+test('where the namespace has no VMMRQ, no run waits', async () => {
+  succeeded(1);
+  const sent = sendMany(TENANT);
+  await pass(0);
+  expect(stillRunning(sent)).toBe(0);
+});
