@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { MUTATIONS } from './mutations.ts';
+import { invariantOf } from './checker/invariant.ts';
+import { MUTATIONS, type Mutation } from './mutations.ts';
 import { simulate } from './pool.ts';
 
 const FILE = new URL('killing-seeds.json', import.meta.url);
@@ -23,15 +24,25 @@ interface Found {
 /** Searches each mutation's first seed. */
 export async function findSeeds(onFound: (line: string) => void): Promise<Found> {
   const seeds: Record<string, number> = {};
-  for (const { name: mutation } of MUTATIONS) {
-    const { breaches, runs } = await simulate({ from: 1, count: MAX_RUNS, mutation });
-    const [first] = breaches;
-    if (first !== undefined) seeds[mutation] = first.seed;
-    onFound(
-      `${mutation}: ${first === undefined ? `lived through ${String(runs)} runs` : `seed ${String(first.seed)}`}`,
-    );
+  for (const mutation of MUTATIONS) {
+    const seed = await firstSeed(mutation);
+    if (seed !== undefined) seeds[mutation.name] = seed;
+    onFound(`${mutation.name}: ${seed === undefined ? 'not caught' : `seed ${String(seed)}`}`);
   }
   return { seeds, missing: MUTATIONS.map(({ name }) => name).filter((name) => !(name in seeds)) };
+}
+
+/** The first seed whose run breaks an invariant that the mutation names. */
+async function firstSeed({ name, breaks }: Mutation): Promise<number | undefined> {
+  let from = 1;
+  while (from <= MAX_RUNS) {
+    const { breaches } = await simulate({ from, count: MAX_RUNS + 1 - from, mutation: name });
+    const [first] = breaches;
+    if (first === undefined) return undefined;
+    if (breaks.includes(invariantOf(first.breach))) return first.seed;
+    from = first.seed + 1;
+  }
+  return undefined;
 }
 
 /** Stores what was found, for the tests of `npm test`. */

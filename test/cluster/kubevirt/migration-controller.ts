@@ -4,6 +4,7 @@ import {
   decideMigration,
   isFinal,
   isRunning,
+  stateOf,
   type Decision,
   type MigrationView,
 } from './migration-phases.ts';
@@ -46,7 +47,11 @@ export class MigrationController {
       clock: world.clock,
       log: world.log,
     });
-    world.migrations.onChange(({ object }) => this.#queue.add(keyOf(object)));
+    world.migrations.onChange(({ object }) => {
+      this.#queue.add(keyOf(object));
+      // Another one of its VM may wait for its end.
+      if (isFinal(object)) this.#enqueueOf({ ...object.metadata, name: object.spec.vmiName ?? '' });
+    });
     world.vmis.onChange(({ object }) => this.#enqueueOf(object.metadata));
     world.pods.onChange(({ object }) => this.#enqueueOfPod(object));
     // Update and delete of any quota, nothing filtered: what a quota manager relies on (facts/kubevirt.md §1.4).
@@ -89,13 +94,17 @@ export class MigrationController {
     const vmi = this.#world.vmis.get(`${namespace}/${migration.spec.vmiName ?? ''}`);
     const launchers = vmi === undefined ? [] : launchersOf(vmi, pods);
     const target = targetOf(migration, launchers);
+    const others = this.#world.migrations
+      .inNamespace(namespace)
+      .filter(({ metadata }) => metadata.uid !== migration.metadata.uid);
     return {
       migration,
       vmi,
       source: vmi === undefined ? undefined : currentOf(vmi, launchers),
       target,
       attachment: target === undefined ? undefined : attachmentsOf(target, pods)[0],
-      otherFirst: this.#world.migrations.inNamespace(namespace).some((other) => wasFirst(other, migration)),
+      otherFirst: others.some((other) => wasFirst(other, migration)),
+      otherMoves: others.some((other) => !isFinal(other) && stateOf({ migration: other, vmi }) !== undefined),
       now: toTime(this.#world.clock.now()),
     };
   }
@@ -116,7 +125,6 @@ function priorityOf(migration: Vmim | undefined): number {
 
 /** Another migration of the same VMI that is not over and was accepted or created before this one. */
 function wasFirst(other: Vmim, migration: Vmim): boolean {
-  if (other.metadata.uid === migration.metadata.uid) return false;
   if (other.spec.vmiName !== migration.spec.vmiName || isFinal(other)) return false;
   const accepted = (other.status?.phase ?? '') !== '';
   return accepted || other.metadata.creationTimestamp < migration.metadata.creationTimestamp;

@@ -16,6 +16,8 @@ export interface MigrationView {
   readonly attachment: LauncherPod | undefined;
   /** Another migration of the same VMI is not over, and was first. */
   readonly otherFirst: boolean;
+  /** Another migration of the same VMI was handed over, and is not over. */
+  readonly otherMoves: boolean;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -193,9 +195,10 @@ const IN_PHASE: Partial<Record<VmimPhase, Rule>> = {
     }
     return target !== undefined && isReady(target) ? next(view, 'Scheduled') : WAIT;
   },
-  // What comes next is up to the other cluster, and none is played here.
+  // What comes next is up to the other cluster, and none is played here. virt-api admits one migration of a VM at a time; where
+  // the simulation makes two, the second waits for the first, or that one would never hear of its end.
   Scheduled: (view) =>
-    isReceiving(view.migration)
+    isReceiving(view.migration) || view.otherMoves
       ? WAIT
       : stateOf(view) === undefined
         ? { do: 'hand-over' }

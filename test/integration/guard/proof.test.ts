@@ -71,8 +71,8 @@ test('the guard answers, with the lock as it is now', async () => {
   expect(error?.code).toBe(403);
   const state = await live();
   if (state.kind !== 'held') throw new Error('it is not locked');
-  const { token, expiresAt, migrations, quotas } = state.lock;
-  expect(proofIn(causeOf(error))).toEqual({ token, expiresAt, migrations, quotas });
+  const { token, expiresAt, migrations, quotas, vmmrqs } = state.lock;
+  expect(proofIn(causeOf(error))).toEqual({ token, expiresAt, migrations, quotas, vmmrqs });
 });
 
 test('the proof of another lock does not come to the guard', async () => {
