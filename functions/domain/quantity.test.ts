@@ -179,7 +179,7 @@ describe('formatQuantity', () => {
     );
   });
 
-  test('any amount of billionths comes back', () => {
+  test('any amount of billionths comes back (F28)', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 100n), max: 2n ** 100n }), (amount) => {
         expect(parseQuantity(formatQuantity(amount))).toBe(amount);

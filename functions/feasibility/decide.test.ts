@@ -182,7 +182,7 @@ describe('Events', () => {
   });
 });
 
-test('a VMMRQ’s status is the report of what was read', () => {
+test('a VMMRQ’s status is the report of what was read (F7)', () => {
   const snapshot = aSnapshot({ vmmrqs: TOO_LITTLE });
   const assessment = assess(snapshot, RULES);
   const vmmrq = aVmmrq();

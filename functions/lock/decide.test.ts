@@ -42,13 +42,13 @@ describe('nothing is taken', () => {
     ['it gives too little by now', { vmmrqs: [aVmmrq(giving({ pods: 1 }))] }, REASON.notEnough],
     ['the namespace is the cluster’s', { namespace: aNamespace(named('default')) }, REASON.reservedNamespace],
     ['the VM is gone', { vmis: new Map() }, REASON.vmiGone],
-  ])('%s: left alone', (_, different, reason) => {
+  ])('%s: left alone (F11)', (_, different, reason) => {
     expect(decided(different)).toEqual({ kind: 'leave', reason, message: expect.any(String) });
   });
 });
 
 describe('a lock that is there', () => {
-  test('alive: it goes on, for the token that is found', () => {
+  test('alive: it goes on, for the token that is found (F14)', () => {
     expect(decided({ namespace: aNamespace(lockedBy(aLock())) })).toMatchObject({
       kind: 'goOn',
       lock: aLock(),

@@ -80,10 +80,10 @@ describe('lowered: early costs one attempt, late costs the tenant', () => {
       { targets: [aTarget(aMigration(), podPhase('Failed'))] },
       REASON.admitted,
     ],
-    ['the migration failed', { migrations: [aMigration(inPhase('Failed'))] }, REASON.ended],
+    ['the migration failed (F33)', { migrations: [aMigration(inPhase('Failed'))] }, REASON.ended],
     ['it succeeded', { migrations: [aMigration(inPhase('Succeeded'))] }, REASON.ended],
     ['it is cancelled', { migrations: [aMigration(beingDeleted())] }, REASON.ended],
-    ['it is gone', { migrations: [] }, REASON.ended],
+    ['it is gone (F35)', { migrations: [] }, REASON.ended],
     [
       'another of its name is there: the uid counts',
       { migrations: [aMigration(withUid('new'))] },
@@ -290,7 +290,7 @@ describe('nothing came of it', () => {
     expect(decided({ ...at(7.999), ...nudged(0), stallSeconds: 4 }).kind).toBe('wait');
   });
 
-  test('nudged twice as long ago: lowered', () => {
+  test('nudged twice as long ago: lowered (F34)', () => {
     expect(decided({ ...at(8), ...nudged(0), stallSeconds: 4 }).kind).toBe('lower');
     expect(lowered({ ...at(5), ...nudged(-1) })).toMatchObject({
       reason: REASON.raisedButNotAdmitted,

@@ -46,7 +46,7 @@ const RAISED = raisedBy(aVmmrq())(aQuota());
 const receives = [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', receives: true as const }];
 const allowing: Vmmrq = { ...aVmmrq(), spec: { ...aVmmrq().spec, allowReceive: true } };
 
-describe('raised', () => {
+describe('raised (F6)', () => {
   test('status.hard, label and grant in one object; spec and what is used as they were', () => {
     const [quota] = written();
     expect(quota?.spec).toEqual(aQuota().spec);
@@ -126,7 +126,7 @@ describe('raised again after a recount', () => {
   });
 });
 
-describe('the lock ends, never silently', () => {
+describe('the lock ends, never silently (F6)', () => {
   const other = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota' }], migrations: receives });
   test.each<[string, Partial<RaiseSnapshot>, string]>([
     ['released by this token already', { quotas: [aQuota(releasedBy('token-1'))] }, REASON.fenced],
@@ -148,7 +148,7 @@ describe('the lock ends, never silently', () => {
     ['the incumbent is there', { lock: { ...aLock(), incumbent: 'remove it' } }, REASON.incumbentPresent],
     ['it may not receive any more', { lock: other }, REASON.receiveNotAllowed],
     ['the quota is being counted', { quotas: [aQuota(uncounted())] }, REASON.statusUnknown],
-    ['nothing is given any more', { vmmrqs: [] }, REASON.notEnough],
+    ['nothing is given any more (F11)', { vmmrqs: [] }, REASON.notEnough],
     [
       'nothing is given for this quota',
       { vmmrqs: [aVmmrq(giving({ 'limits.cpu': '1' }))] },

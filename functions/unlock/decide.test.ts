@@ -79,7 +79,7 @@ describe('freed', () => {
   });
 
   test.each<[string, Partial<UnlockSnapshot>]>([
-    ['its quotas are gone', { quotas: [] }],
+    ['its quotas are gone (F20)', { quotas: [] }],
     [
       'an edit of its owner that the quota controller has not followed',
       { quotas: [aQuota(releasedBy('token-1'), uncounted())] },

@@ -15,7 +15,7 @@ test.each([
   { ...SLOW_VALIDATING, order: FEW },
   { ...PAUSED, order: FEW },
   { ...TWO_API_SERVERS, order: FEW },
-])('$name: nobody steals', async ({ order, ...run }) => {
+])('$name: nobody steals (F43)', async ({ order, ...run }) => {
   await attacked(run, order, async (adversary) => {
     expectNobodyStole(adversary);
     expectPaused(adversary);

@@ -53,7 +53,7 @@ describe('the guard', () => {
     expect(labels).toMatchObject({ 'app.kubernetes.io/name': 'mtq-guard' });
   });
 
-  test('spreads where it can, and runs on one node all the same', () => {
+  test('spreads where it can, and runs on one node all the same (F18)', () => {
     const { affinity, topologySpreadConstraints, ...spec } = guardPod().spec;
     expect(Object.keys(affinity.podAntiAffinity)).toEqual([
       'preferredDuringSchedulingIgnoredDuringExecution',

@@ -363,7 +363,7 @@ describe('our keys on a namespace', () => {
   });
 });
 
-test('a pod of a lock for several migrations is looked up by its uid', () => {
+test('a pod of a lock for several migrations is looked up by its uid (F40)', () => {
   const migrations = [
     { name: 'mig0', uid: 'a', vmi: 'uid-of-vm0' },
     { name: 'mig1', uid: 'b', vmi: 'uid-of-vm0' },

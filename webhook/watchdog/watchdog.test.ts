@@ -422,7 +422,7 @@ describe('a lock that is gone, and nothing of it was raised', () => {
     ['fenced: its raise may be on the way', aQuota(), 'removed-token-1 failed'],
     ['released by it: left alone', loweredBy()(aQuota()), 'token-1 admitted'],
     [
-      'another quota of that name: left alone',
+      'another quota of that name: left alone (F21)',
       aQuota((quota) => ({ ...quota, metadata: { ...quota.metadata, uid: 'new' } })),
       undefined,
     ],

@@ -68,7 +68,7 @@ describe('allowanceFrom', () => {
   });
 });
 
-describe('by how much', () => {
+describe('by how much (F29)', () => {
   const QUOTA = aQuota(
     hard({ pods: '10', 'requests.cpu': '4', 'limits.cpu': '8' }),
     used({ pods: '1', 'requests.cpu': '3500m', 'limits.cpu': '2' }),

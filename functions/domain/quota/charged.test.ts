@@ -18,7 +18,7 @@ test.each([
   expect(canonicalKey(key)).toBe(want);
 });
 
-describe('isChargedByPods', () => {
+describe('isChargedByPods (F25)', () => {
   test.each([
     ...['pods', 'count/pods', 'cpu', 'memory', 'ephemeral-storage'],
     ...['requests.cpu', 'requests.memory', 'requests.ephemeral-storage'],

@@ -23,7 +23,7 @@ const lowered = (quota: ResourceQuota): ResourceQuota => loweredQuota(quota, REL
 const RAISED = raisedBy(aVmmrq())(aQuota(annotated('team', 'blue'), labelled('env', 'test')));
 
 describe('loweredQuota', () => {
-  test('is one write: status.hard as spec.hard says, the record gone, the fence set', () => {
+  test('is one write: status.hard as spec.hard says, the record gone, the fence set (F5)', () => {
     const back = lowered(RAISED);
     expect(back.status).toEqual({ hard: RAISED.spec.hard, used: RAISED.status?.used });
     expect(back.metadata.labels).toEqual({ env: 'test' });
@@ -36,7 +36,7 @@ describe('loweredQuota', () => {
     expect(isReleasedBy(back, 'token-10')).toBe(false);
   });
 
-  test('whatever its owners write meanwhile stands (I4), and what is used is sent as it was read', () => {
+  test('whatever its owners write meanwhile stands (I4), and what is used is sent as it was read (F22)', () => {
     fc.assert(
       fc.property(aHardList, (list) => {
         const edited = specHard(list)(used({ pods: '3' })(RAISED));
@@ -48,7 +48,7 @@ describe('loweredQuota', () => {
     );
   });
 
-  test('raise and lower give status.hard back byte for byte, for any quota and any VMMRQs', () => {
+  test('raise and lower give status.hard back byte for byte, for any quota and any VMMRQs (F28)', () => {
     fc.assert(
       fc.property(aHardList, aVmmrqList, (list, gives) => {
         const quota = aQuota(hard(list));
@@ -69,7 +69,7 @@ describe('loweredQuota', () => {
     expect(lowered(added).status?.hard).toEqual(RAISED.spec.hard);
   });
 
-  test('a record that cannot be read: status.hard as spec.hard says, all the same', () => {
+  test('a record that cannot be read: status.hard as spec.hard says, all the same (F4)', () => {
     const unreadable = hard({ pods: '5' })(aQuota(holdingUnreadably()));
     expect(
       lowered({ ...unreadable, status: { ...unreadable.status, hard: { pods: '9' } } }).status?.hard,

@@ -20,7 +20,7 @@ const order = (different: Partial<RaiseOrder> = {}): RaiseOrder => ({
 const hardOf = (quota: ResourceQuota | undefined): object | undefined => quota?.status?.hard;
 
 describe('raisedQuota', () => {
-  test('raises, and writes the way back in the same object', () => {
+  test('raises, and writes the way back in the same object (F2)', () => {
     const raised = raisedQuota(aQuota(), order());
     expect(hardOf(raised)).toMatchObject({ 'requests.cpu': '2605m' });
     expect(raised?.spec).toEqual(aQuota().spec);
@@ -31,7 +31,7 @@ describe('raisedQuota', () => {
     ]);
   });
 
-  test('several VMMRQs add up', () => {
+  test('several VMMRQs add up (F10)', () => {
     const vmmrqs = [aVmmrq(giving({ cpu: '1' })), aVmmrq(giving({ 'requests.cpu': '500m' }))];
     expect(hardOf(raisedQuota(aQuota(), order({ vmmrqs })))).toMatchObject({ 'requests.cpu': '2905m' });
   });
@@ -41,7 +41,7 @@ describe('raisedQuota', () => {
     expect(raisedQuota(quota, order())).toBeUndefined();
   });
 
-  test('I5: no key is raised by more than the VMMRQs give for it, no key is added, dropped or lowered', () => {
+  test('I5: no key is raised by more than the VMMRQs give for it, no key is added, dropped or lowered (F12)', () => {
     fc.assert(
       fc.property(aHardList, aVmmrqList, (list, gives) => {
         const quota = aQuota(hard(list), used({}));

@@ -16,7 +16,7 @@ const REAL =
   'Error creating pod: pods "virt-launcher-vm1-x7k2p" is forbidden: exceeded quota: default-gmp6p, ' +
   'requested: limits.memory=17405661185, used: limits.memory=52216983555, limited: limits.memory=64Gi';
 
-describe('parseRefusal', () => {
+describe('parseRefusal (F34)', () => {
   test.each([REAL, `(combined from similar events): ${REAL}`])('%s', (message) => {
     expect(parseRefusal(message)).toEqual({
       kind: 'exceeded',

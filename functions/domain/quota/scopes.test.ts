@@ -41,7 +41,7 @@ const byClass = (operator: ScopeSelectorTerm['operator'], ...values: string[]): 
 
 const ACROSS: ResourceQuota['spec'] = { scopes: ['CrossNamespacePodAffinity'] };
 
-describe('quotaCoversPod', () => {
+describe('quotaCoversPod (F24)', () => {
   test.each<[string, [ResourceQuota['spec'], Pod], boolean]>([
     ['no scope at all', [{}, POD.plain], true],
     ['empty scopes', [{ scopes: [], scopeSelector: {} }, POD.plain], true],

@@ -12,7 +12,7 @@ const full = (limits: ResourceList): string =>
     quotas: [aQuota(hard(limits), used(limits))],
   });
 
-describe('claimShortfall', () => {
+describe('claimShortfall (F26)', () => {
   test.each<[ResourceList, string]>([
     [{ persistentvolumeclaims: '1' }, 'quota lacks persistentvolumeclaims=1'],
     [{ 'count/persistentvolumeclaims': '3' }, 'quota lacks count/persistentvolumeclaims=1'],

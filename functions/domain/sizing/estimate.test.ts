@@ -227,7 +227,7 @@ const running = ({
   return { ...vmi, metadata: { ...aVmi().metadata, ...vmi.metadata }, spec, status };
 };
 
-describe('against what the KubeVirt stand-in renders', () => {
+describe('against what the KubeVirt stand-in renders (F38)', () => {
   const LIMITS = [aQuota(hard({ 'limits.cpu': '99', 'limits.memory': '99Gi' }))];
 
   test('nothing changed, or only that a quota got limits: exactly what is charged', () => {

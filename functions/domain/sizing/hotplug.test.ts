@@ -129,7 +129,7 @@ describe('a target that waits for its attachment pod', () => {
   });
 });
 
-describe('a target that will need an attachment pod', () => {
+describe('a target that will need an attachment pod (F36)', () => {
   const before: Partial<NamespaceSnapshot> = {
     migrations: [aMigration()],
     pods: [source, anAttachment(source)],

@@ -133,7 +133,7 @@ function readHistory(name: string): Line[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
 }
 
-describe('what the real quota admission charged (test/recorded)', () => {
+describe('what the real quota admission charged (test/recorded) (F38)', () => {
   test('there is something to hold it against', () => {
     expect(HISTORIES).toHaveLength(4);
   });

@@ -102,7 +102,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'fits with a raise': {
     want: [['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks requests.cpu=605m, requests.memory=']],
   },
-  'the VM has grown since: it is told how much stays': {
+  'the VM has grown since: it is told how much stays (F37)': {
     with: { events: [aFailure(exceeded('quota', 'requests.cpu=1505m'))] },
     want: [
       [
@@ -161,7 +161,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683263' }))] },
     want: [['NoFit', REASON.notEnough, 'requests.memory=1 more']],
   },
-  'several VMMRQs add up': {
+  'several VMMRQs add up (F10)': {
     with: {
       vmmrqs: [
         aVmmrq(giving({ 'requests.cpu': '605m' })),
@@ -170,7 +170,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'a quota and a VMMRQ that name it otherwise': {
+  'a quota and a VMMRQ that name it otherwise (F25)': {
     with: {
       quotas: [aQuota(hard({ cpu: '1405m' }), used({ cpu: '1005m' }))],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m' }))],
@@ -243,7 +243,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { pods: [aLauncher('vm0', podPhase('Succeeded'))] },
     want: [['Waiting', REASON.noSourcePod]],
   },
-  'it receives a VM: its pod stays for good': {
+  'it receives a VM: its pod stays for good (F42)': {
     with: {
       migrations: [aMigration(receiving('abc'))],
       events: [aFailure(exceeded('quota', 'requests.cpu=1005m'))],
@@ -292,7 +292,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['NoFit', REASON.notEnough, 'requests.cpu=1m more']],
   },
-  'a quota that is not of the namespace refuses it': {
+  'a quota that is not of the namespace refuses it (F27)': {
     with: { events: [aFailure(exceeded('of-the-cluster', 'pods=1'))] },
     want: [['Unsupported', REASON.clusterQuota, 'of-the-cluster']],
   },
@@ -365,7 +365,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'a volume for the VM’s state is refused before the pod': {
+  'a volume for the VM’s state is refused before the pod (F26)': {
     with: {
       vmis: new Map([['vm0', keepingState()]]),
       claims: [aClaim()],
@@ -427,11 +427,11 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['Waiting', REASON.grantWithoutLock]],
   },
 
-  'the namespace is the cluster’s': {
+  'the namespace is the cluster’s (F19)': {
     with: { namespace: aNamespace(named('kube-system')) },
     want: [['Unsupported', REASON.reservedNamespace, 'kube-system']],
   },
-  'the namespace is ours': {
+  'the namespace is ours (F19)': {
     with: { namespace: aNamespace(named('mtq-system')) },
     want: [['Unsupported', REASON.reservedNamespace]],
   },
@@ -613,7 +613,7 @@ describe('assess', () => {
     expect(again({ now: aSnapshot().now + 20_000 })).toMatchObject({ verdict: 'FitsWithRaise' });
   });
 
-  test('priority goes before age', () => {
+  test('priority goes before age (F39)', () => {
     const migrations: Migration[] = [
       aMigration(createdAt(-60)),
       aMigration(named('mig1'), ofVm('vm1'), createdAt(-30), withPriority('system-critical')),
@@ -623,7 +623,7 @@ describe('assess', () => {
     expect(first.map(({ name }) => name)).toEqual(['mig1']);
   });
 
-  test('no starvation: who is passed over goes next, however many smaller ones keep coming', () => {
+  test('no starvation: who is passed over goes next, however many smaller ones keep coming (F39)', () => {
     const size = (vm: string): string => (vm === 'large' ? '900m' : '200m');
     const started = (vm: string): Pod =>
       aLauncher(vm, podSpec({ containers: [aContainer({ cpu: size(vm) })] }));

@@ -212,7 +212,7 @@ interface Trial {
   readonly sized: string;
 }
 
-test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % of any 10 minutes', () => {
+test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % of any 10 minutes (F33)', () => {
   /** Seconds since the last unlock, how the attempt goes, for how long it locks, and whether something changed. */
   const attemptOf = (lockSeconds: number): fc.Arbitrary<Trial> =>
     fc.record({

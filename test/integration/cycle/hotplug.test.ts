@@ -29,7 +29,7 @@ const THREE_PODS = { quota: { pods: '3' } };
 const lockedFor = ({ history }: Tenant): (string | undefined)[] =>
   history.locks().flatMap(({ migrations }) => migrations.map(({ lacks }) => lacks));
 
-test('a VM with hotplugged volumes: a lock for its target, and one of its own for the attachment pod', async () => {
+test('a VM with hotplugged volumes: a lock for its target, and one of its own for the attachment pod (F36)', async () => {
   const tenant = await started({ name: 'both' });
   await tenant.untilThrough();
   expect(lockedFor(tenant)).toEqual([undefined, 'attachment']);
@@ -48,7 +48,7 @@ const notEnough = ({ history }: Tenant): string | undefined =>
     .latest(VMMRQS)
     ?.status?.conditions?.find(({ type, status }) => type === 'NotEnough' && status === 'True')?.message;
 
-test('the VMMRQ gives too little for it: nothing is locked, the amount is told; through once more is given', async () => {
+test('the VMMRQ gives too little for it: nothing is locked, the amount is told; through once more is given (F36)', async () => {
   const tenant = await started({ name: 'little', quotas: THREE_PODS, gives: { 'requests.cpu': '1' } });
   const { history } = tenant;
   await history.until('the amount is told', () => notEnough(tenant) !== undefined);

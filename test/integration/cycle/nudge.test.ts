@@ -20,7 +20,7 @@ afterAll(async () => {
 const nudged = (tenant: Tenant): string | undefined =>
   tenant.migration()?.metadata.annotations?.[ANNOTATION.nudged];
 
-test('something else refuses the pod of a raised migration: one nudge, then lowered, unlocked, and told why', async () => {
+test('something else refuses the pod of a raised migration: one nudge, then lowered, unlocked, and told why (F34)', async () => {
   const tenant = await newTenant(lab, { name: 'refused-otherwise' });
   await refuseTargets(lab, tenant);
   await tenant.history.until('it is nudged for its lock', () => {

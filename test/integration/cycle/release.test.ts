@@ -44,7 +44,7 @@ const reasonsOn = (history: History, kind: string): Set<string | undefined> =>
       .map(({ reason }) => reason),
   );
 
-test('one quota, one VM: through, told on the migration and the VMMRQ, and all as it was', async () => {
+test('one quota, one VM: through, told on the migration and the VMMRQ, and all as it was (F7, F45)', async () => {
   const tenant = await newTenant(lab, { name: 'one-vm' });
   const { history } = tenant;
   await tenant.migrate();
@@ -94,7 +94,7 @@ test("a VMMRQ's status says what the incumbent's does, and is at rest afterwards
   await expectAsBefore(lab.admin, tenant);
 });
 
-test('several quotas: those that refuse are raised, the others are never touched', async () => {
+test('several quotas: those that refuse are raised, the others are never touched (F29)', async () => {
   const { pods, 'requests.cpu': cpu, 'requests.memory': memory } = fullFor(1) as Record<string, string>;
   const quotas = {
     cpu: { 'requests.cpu': cpu ?? '' },
@@ -114,7 +114,7 @@ test('several quotas: those that refuse are raised, the others are never touched
   await expectAsBefore(lab.admin, tenant);
 });
 
-test('two VMs, and enough given for one: one after the other', async () => {
+test('two VMs, and enough given for one: one after the other (F40)', async () => {
   const tenant = await newTenant(lab, { name: 'two-vms-room-for-one', vms: 2 });
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
   await untilThrough(tenant, [0, 1]);
@@ -123,7 +123,7 @@ test('two VMs, and enough given for one: one after the other', async () => {
   await expectAsBefore(lab.admin, tenant);
 });
 
-test('two VMs, and enough given for both', async () => {
+test('two VMs, and enough given for both (F40)', async () => {
   const tenant = await newTenant(lab, { name: 'two-vms', vms: 2, gives: roomFor(2) });
   const release = lab.hold(tenant.name, 'mtq-lock');
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
@@ -136,7 +136,7 @@ test('two VMs, and enough given for both', async () => {
   await expectAsBefore(lab.admin, tenant);
 });
 
-test('three namespaces at once', async () => {
+test('three namespaces at once (F8)', async () => {
   const names = ['at-once-a', 'at-once-b', 'at-once-c'];
   const tenants = await Promise.all(names.map((name) => newTenant(lab, { name })));
   await Promise.all(tenants.map((tenant) => tenant.migrate()));
@@ -165,7 +165,7 @@ test('what cannot fit is not tried, and says what is missing', async () => {
   await expectAsBefore(lab.admin, tenant);
 });
 
-test('cancelled while raised: put back at once', async () => {
+test('cancelled while raised: put back at once (F32)', async () => {
   const tenant = await newTenant(lab, { name: 'cancelled' });
   const { history } = tenant;
   await refuseTargets(lab, tenant);

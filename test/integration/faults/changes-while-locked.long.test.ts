@@ -131,7 +131,7 @@ async function tenantOf(name: string): Promise<Tenant> {
   return tenant;
 }
 
-test.each([...works.keys()])('%s', async (name) => {
+test.each([...works.keys()])('%s (F9, F10, F11, F12, F32, F35)', async (name) => {
   await tenantOf(name);
 });
 

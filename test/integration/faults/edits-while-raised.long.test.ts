@@ -156,12 +156,12 @@ async function expectInTheEnd(what: string, want: ResourceList | undefined): Pro
 }
 
 describe('an admin edits a raised quota', () => {
-  test.each(Object.entries(PASSES))('%s: the edit wins', async (what, { want }) => {
+  test.each(Object.entries(PASSES))('%s: the edit wins (F20, F22, F23)', async (what, { want }) => {
     await expectInTheEnd(what, want);
   });
 
   test.each(Object.entries(REFUSED))(
-    '%s: refused until the namespace is unlocked',
+    '%s: refused until the namespace is unlocked (F21)',
     async (what, { edit, want }) => {
       const { raised, answer } = attempts.get(what) ?? {};
       if (raised === undefined) throw new Error(`${what}: nobody tried`);

@@ -257,7 +257,7 @@ describe('no guard at all', () => {
   });
 });
 
-describe("the cluster's own namespaces", () => {
+describe("the cluster's own namespaces (F19)", () => {
   /** There is neither an OpenShift nor a Knative here. */
   const MADE = ['openshift-monitoring', 'knative-serving', 'knative-eventing'];
   const VMMRQ = { metadata: { name: 'more' }, spec: { additionalMigrationResources: { cpu: '1' } } };

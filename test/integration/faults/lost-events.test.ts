@@ -74,7 +74,7 @@ test('namespace.unlocked is lost: whoever is left is found all the same', async 
 });
 
 test.each(['raise', 'lower', 'unlock'])(
-  '%s is killed right after the lock, and again right after the raise',
+  '%s is killed right after the lock, and again right after the raise (F2, F4, F5)',
   async (service) => {
     const tenant = await newTenant(lab, { name: `${service}-killed` });
     const { history } = tenant;
@@ -89,20 +89,20 @@ test.each(['raise', 'lower', 'unlock'])(
   },
 );
 
-test('the Broker delivers nothing after the raise: the watchdog alone puts everything back', async () => {
+test('the Broker delivers nothing after the raise: the watchdog alone puts everything back (F3)', async () => {
   await expectEndInTime(raised);
   expect(wasRaised(raised.history)).toBe(true);
   await raised.untilThrough();
   await expectAsBefore(lab.admin, raised);
 });
 
-test('the Broker delivers nothing after the lock: unlocked, and never raised', async () => {
+test('the Broker delivers nothing after the lock: unlocked, and never raised (F1, F9)', async () => {
   await expectEndInTime(locked);
   expect(wasRaised(locked.history)).toBe(false);
   await expectAsBefore(lab.admin, locked, { failed: true });
 });
 
-test('the guard and the API server are gone for a moment while a quota is raised', async () => {
+test('the guard and the API server are gone for a moment while a quota is raised (F5)', async () => {
   const tenant = await newTenant(lab, { name: 'all-gone' });
   lost.set(tenant.name, WHAT_ENDS_A_LOCK);
   await tenant.migrate();

@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 /** Nothing else happens in the whole cluster yet. */
-describe('a wake that finds nothing to do', () => {
+describe('a wake that finds nothing to do (F39)', () => {
   const source = (kind: { apiVersion: string; kind: string }, type: string): SourceEvent => ({
     ...kind,
     type,
@@ -133,7 +133,7 @@ describe('one release', () => {
     );
   });
 
-  test('every request is one that config/rbac gives that very account', () => {
+  test('every request is one that config/rbac gives that very account (F15)', () => {
     const refused = byUs(release).filter((request) => {
       const account = accountOf(request) ?? '';
       return !isGranted(grantsOf(lab.cluster.objects, account), request);

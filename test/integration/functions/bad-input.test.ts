@@ -60,7 +60,7 @@ async function expectLeftAlone(tenant: Tenant): Promise<void> {
   await expectAsBefore(lab.admin, tenant);
 }
 
-test('no VMMRQ: told on the migration and the VMI what to create', async () => {
+test('no VMMRQ: told on the migration and the VMI what to create (F45)', async () => {
   const tenant = await newTenant(lab, { name: 'no-vmmrq', gives: null });
   await tenant.migrate();
   await untilVerdict(tenant, 'NoFit', 'NoVirtualMachineMigrationResourceQuota');
@@ -178,7 +178,7 @@ test.each([
   expect(wasRaised(tenant.history)).toBe(false);
 });
 
-test("somebody's policy refuses our writes to the quotas: told, unlocked at once, and nothing is raised", async () => {
+test("somebody's policy refuses our writes to the quotas: told, unlocked at once, and nothing is raised (F23)", async () => {
   const liar = await startLiar();
   lab.atEnd(() => liar.stop());
   liar.says({ allowed: false, status: { code: 403, message: 'quotas belong to the platform team' } });
@@ -255,7 +255,7 @@ test('a namespace that is being deleted: Unsupported, and not locked', async () 
   }
 });
 
-test('events about objects that are not there: answered, and nothing is written', async () => {
+test('events about objects that are not there: answered, and nothing is written (F8)', async () => {
   const since = (await auditLog(lab.cluster.controlPlane, lab.admin)).length;
   const kinds = [
     ['kubevirt.io/v1', 'VirtualMachineInstanceMigration'],
@@ -361,7 +361,7 @@ test.each([
 });
 
 /** The last test: the KubeVirt stand-in, which would end such a migration at once, is stopped. */
-test('a migration whose VMI is gone: NotBlocked, and nothing is locked', async () => {
+test('a migration whose VMI is gone: NotBlocked, and nothing is locked (F35)', async () => {
   const tenant = await newTenant(lab, { name: 'no-vmi' });
   const { name, history } = tenant;
   await lab.cluster.stopKubeVirt();

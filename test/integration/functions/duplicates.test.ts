@@ -59,7 +59,7 @@ function raisesAndRestores(history: History): { raises: number; restores: number
 }
 
 describe('one release', () => {
-  test('every event of every step twice at the same time: one lock, one raise, one restore', async () => {
+  test('every event of every step twice at the same time: one lock, one raise, one restore (F14)', async () => {
     const { broker } = lab.cluster.eventing;
     broker.deliverTwice(() => true);
     const tenant = await newTenant(lab, { name: 'twice' });

@@ -29,7 +29,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const SINK = 'http://127.0.0.1:9/';
 
-describe('with a wrong configuration a process does not start', () => {
+describe('with a wrong configuration a process does not start (F8)', () => {
   type Environment = Readonly<Record<string, string>>;
   const tell = (most: number, least: number, is: string): string =>
     `must be a whole number from ${String(least)} to ${String(most)}, is '${is}'`;

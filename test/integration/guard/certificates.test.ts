@@ -129,7 +129,7 @@ describe('a refusal by the guard, as a client of the API server sees it', () => 
   });
 });
 
-describe('ensureCertificate', () => {
+describe('ensureCertificate (F16)', () => {
   test('two at once end with one Secret, and serve the same', async () => {
     const together = meetingBeforeWrite(admin, 2);
     const [one, other] = await Promise.all(
@@ -213,7 +213,7 @@ describe('ensureCertificate', () => {
   });
 });
 
-describe('ensureCaBundle', () => {
+describe('ensureCaBundle (F16)', () => {
   const lasting = (days: number): string => {
     const [notBefore, notAfter] = [Date.now() - 9 * DAY_MS, Date.now() + days * DAY_MS];
     return issueAuthority({ notBefore: new Date(notBefore), notAfter: new Date(notAfter) }).cert;

@@ -142,7 +142,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 };
 
 test.each(Object.entries(ANSWERS))(
-  'the webhook’s proof is answered by %s: no raise',
+  'the webhook’s proof is answered by %s: no raise (F13, F31)',
   async (what, answer) => {
     await expectNoRaise(lab, nameOf(what), answer);
   },

@@ -103,7 +103,7 @@ async function lockedTenant(name: string): Promise<{ tenant: Tenant; release: ()
   return { tenant, release };
 }
 
-describe('while a namespace is locked', () => {
+describe('while a namespace is locked (F9)', () => {
   const name = 'locked';
   let tenant: Tenant;
   let release: () => void;
@@ -165,12 +165,12 @@ describe('while a namespace is locked', () => {
     ],
     ["a quota's end", { method: 'DELETE', path: inNamespace(name, 'resourcequotas/quota?dryRun=All') }],
     ["all quotas' end", { method: 'DELETE', path: inNamespace(name, 'resourcequotas?dryRun=All') }],
-  ])('%s passes although the namespace is locked', async (_what, request) => {
+  ])('%s passes although the namespace is locked (F20)', async (_what, request) => {
     expect(await asTenant(request)).toMatchObject({ code: 200 });
   });
 
   test.each(Object.entries(AS_TENANT))(
-    '%s is refused to the tenant, who is told why and for how long',
+    '%s is refused to the tenant, who is told why and for how long (F21, F43)',
     async (_what, request) => {
       const { code, body } = await asTenant(request);
       expect(code).toBe(403);
@@ -178,7 +178,7 @@ describe('while a namespace is locked', () => {
     },
   );
 
-  test("a pod that says it is the migration's is refused to whoever is not KubeVirt", async () => {
+  test("a pod that says it is the migration's is refused to whoever is not KubeVirt (F43)", async () => {
     const [vmi] = (await lab.admin.list(VMIS, { namespace: name })).items;
     const labels = {
       [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher,
@@ -285,7 +285,7 @@ describe('while a namespace is locked', () => {
   });
 });
 
-test('break-glass: the lock is taken off by hand, and the quota is put back all the same', async () => {
+test('break-glass: the lock is taken off by hand, and the quota is put back all the same (F13)', async () => {
   const { tenant, release } = await lockedTenant('break-glass');
   const { history, name, before } = tenant;
   await bindRole(lab.admin, { role: 'managed-tenant-quota-break-glass', user: CLUSTER_ADMIN.name });
@@ -326,7 +326,7 @@ test('break-glass: the lock is taken off by hand, and the quota is put back all 
   expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
 });
 
-test('a locked namespace can be deleted, and is gone', async () => {
+test('a locked namespace can be deleted, and is gone (F9)', async () => {
   await deleted.history.until(
     'the namespace is gone, and its quota',
     (history) => history.isGone(NAMESPACES) && history.isGone(RESOURCE_QUOTAS),

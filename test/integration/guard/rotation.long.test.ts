@@ -127,7 +127,7 @@ function report(what: string, { refusals, handshakes }: Asked, since: number): v
   process.stdout.write(`${what}: ${refusals} refusals, ${handshakes} handshakes in ${seconds} s\n`);
 }
 
-describe('certificates that live for seconds', () => {
+describe('certificates that live for seconds (F16)', () => {
   test.each([
     ['two replicas', (): Promise<void> => rotations(ROTATIONS)],
     [

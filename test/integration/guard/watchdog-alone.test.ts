@@ -16,7 +16,7 @@ afterAll(async () => {
   await lab.stop();
 });
 
-test('no function and no quota controller: the watchdog puts the status back by itself, and unlocks', async () => {
+test('no function and no quota controller: the watchdog puts the status back by itself, and unlocks (F3)', async () => {
   const tenant = await newTenant(lab, { name: 'alone' });
   const { controlPlane } = lab.cluster;
   const again = lab.hold(tenant.name, 'mtq-lower', 'mtq-unlock');

@@ -232,7 +232,7 @@ describe('status', () => {
 });
 
 describe('kubectl', () => {
-  test('get shows what is given, who waits, and why', async () => {
+  test('get shows what is given, who waits, and why (F45)', async () => {
     const { object } = await admin.create(VMMRQS, {
       ...vmmrq('shown', { additionalMigrationResources: { pods: 1, 'requests.memory': '5Gi' } }),
     } as Vmmrq);

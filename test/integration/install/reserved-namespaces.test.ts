@@ -29,7 +29,7 @@ afterAll(async () => {
   await lab.stop();
 });
 
-test('a blocked migration and a VMMRQ that would do: told, never locked, whatever anybody forges', async () => {
+test('a blocked migration and a VMMRQ that would do: told, never locked, whatever anybody forges (F19)', async () => {
   const tenant = await newTenant(lab, { name: 'openshift-vms' });
   const { name: namespace, history } = tenant;
   const { metadata } = await tenant.migrate();

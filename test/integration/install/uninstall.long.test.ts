@@ -54,7 +54,7 @@ async function marked(): Promise<string[]> {
   return [...namespaces.items, ...quotas.items].map(({ metadata }) => metadata.name);
 }
 
-describe('somebody removes everything in the middle of a release', () => {
+describe('somebody removes everything in the middle of a release (F17)', () => {
   let tenant: Tenant;
   let left: ResourceQuota | undefined;
 
@@ -119,7 +119,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   'kubectl delete -k config/default': () => tearOut(lab),
 };
 
-describe('the documented way, in the middle of releases', () => {
+describe('the documented way, in the middle of releases (F17)', () => {
   let raised: Tenant;
   let locked: Tenant;
   let blocked: Tenant;

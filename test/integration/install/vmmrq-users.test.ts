@@ -71,7 +71,7 @@ afterAll(async () => {
 });
 
 test.each(['view', 'edit', 'admin'] as const)(
-  "a namespace's %s sees its VMMRQs, and gives, changes and takes none",
+  "a namespace's %s sees its VMMRQs, and gives, changes and takes none (F44)",
   async (role) => {
     const person = people[role];
     const { items } = await person.list(VMMRQS, { namespace: HERE });
@@ -87,13 +87,13 @@ test.each(['view', 'edit', 'admin'] as const)(
   },
 );
 
-test("a namespace's admin cannot give that right away, not even to themselves", async () => {
+test("a namespace's admin cannot give that right away, not even to themselves (F37)", async () => {
   expect(await refused(bind(people.admin, 'managed-tenant-quota-vmmrq-edit', USERS.admin))).toBe(true);
   // The same act with a role that they hold is none of our business.
   await bind(people.admin, 'view', USERS.edit);
 });
 
-test('who is bound to managed-tenant-quota-vmmrq-edit in a namespace gives there, nowhere else, and never writes a status', async () => {
+test('who is bound to managed-tenant-quota-vmmrq-edit in a namespace gives there, nowhere else, and never writes a status (F44)', async () => {
   await bind(admin, 'managed-tenant-quota-vmmrq-edit', USERS.admin);
   await untilAllowed(admin, USERS.admin.name, {
     verb: 'create',

@@ -89,7 +89,7 @@ describe(POLICY.raisedQuotas, () => {
     }
   });
 
-  test('a new quota brings none of them along, but the last release of the one it is a copy of', async () => {
+  test('a new quota brings none of them along, but the last release of the one it is a copy of (F44)', async () => {
     for (const [what, metadata] of forged) {
       const by = what === 'a last release' ? 'nobody' : raisedQuotas;
       expect([what, await world.ask('editor', newQuota(FREE, metadata))]).toMatchObject([what, { by }]);

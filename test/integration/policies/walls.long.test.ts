@@ -119,7 +119,7 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
     release();
   });
 
-  test('the lock is taken off by hand, and no guard is there to see it: still nothing gets in', async () => {
+  test('the lock is taken off by hand, and no guard is there to see it: still nothing gets in (F13)', async () => {
     const { tenant, release } = await raised('label-stolen');
     const { name, history } = tenant;
     await lab.cluster.killGuard();

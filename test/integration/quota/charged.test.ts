@@ -111,7 +111,7 @@ async function tryToCreate(
 const usedOf = ({ status }: ResourceQuota, key: string): bigint => parseQuantity(status?.used?.[key] ?? '0');
 
 test.each(Object.entries(QUOTAS).map(([name, spec], index) => [name, { spec, index }] as const))(
-  '%s: charged as we say, for every shape of pod',
+  '%s: charged as we say, for every shape of pod (F24, F25)',
   async (_, { spec, index }) => {
     const namespace = namespaceOf(index);
     await createNamespace(admin, namespace);

@@ -55,13 +55,13 @@ afterAll(async () => {
 test.each([
   ['stopped while raised', (): Tenant => raised, 0],
   ['stopped before the lock', (): Tenant => blocked, 1],
-])('kube-controller-manager %s: raised, back and free without it', async (_, tenant, index) => {
+])('kube-controller-manager %s: raised, back and free without it (F30)', async (_, tenant, index) => {
   expect(wasRaised(tenant().history)).toBe(true);
   expect(stillStopped[index]).toEqual({ unlocked: true, enforced: true });
   await expectAsBefore(lab.admin, tenant());
 });
 
-test('no unlock before status.hard is the original, in the order of the audit log', () => {
+test('no unlock before status.hard is the original, in the order of the audit log (F30)', () => {
   const isLowers = (request: Audited): boolean =>
     request.user.username === userOf(SERVICE_ACCOUNT.lower) &&
     whatOf(request) === 'update resourcequotas/status';
