@@ -9,7 +9,7 @@ const TESTS = ['**/*.test.ts', 'test/**/*.ts'];
 
 const onlyIn = (folder, name) => ({
   name,
-  message: `Only ${folder} may import ${name} (CONTRIBUTING.md#where-things-are).`,
+  message: `Only ${folder} may import ${name} (docs/development.md#where-things-are).`,
 });
 const CLIENT_NODE = onlyIn('functions/kubernetes', '@kubernetes/client-node');
 const CLOUDEVENTS = onlyIn('functions/eventing', 'cloudevents');

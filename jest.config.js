@@ -7,7 +7,7 @@ const base = {
 };
 
 const SECOND = 1_000;
-/** Tests of the tiers above `npm test` (CONTRIBUTING.md). */
+/** Tests of the tiers above `npm test` (docs/development.md). */
 const HIGHER = '\\.(long|soak)\\.test\\.ts$';
 
 const project = (displayName, ...testMatch) => ({

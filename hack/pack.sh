@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # npm run pack: what a release consists of, into out/release or the folder given. IMAGE is the pushed image
-# (docs/image.md), best by digest.
+# (docs/development.md), best by digest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-out/release}

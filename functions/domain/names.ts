@@ -17,9 +17,9 @@ export const ANNOTATION = {
   lock: 'mtq.kubevirt.io/lock',
   /** Namespace: the lock's token alone, for CEL policies; set and removed with the lock. */
   token: 'mtq.kubevirt.io/token',
-  /** Namespace: the same word newly set lets a user who may override take the lock off (docs/operations.md). */
+  /** Namespace: a user with the right to override sets the token here to remove the lock (docs/operations.md). */
   breakGlass: 'mtq.kubevirt.io/break-glass',
-  /** ResourceQuota that is only ever asked for dry: the token of the lock that it is to prove (cluster/proof.ts). */
+  /** ResourceQuota of a dry run: the token of the lock to prove (cluster/proof.ts). */
   proof: 'mtq.kubevirt.io/proof',
   /** Namespace: how the last attempt ended, for the back-off (JSON, see attempt.ts). */
   lastAttempt: 'mtq.kubevirt.io/last-attempt',
@@ -27,11 +27,11 @@ export const ANNOTATION = {
   grant: 'mtq.kubevirt.io/grant',
   /** Namespace and ResourceQuota: the pods of the lock, by migration and VMI, comma-separated, for CEL policies (see lock.ts). */
   migrations: 'mtq.kubevirt.io/migrations',
-  /** ResourceQuota: token of the last lock that released it, and how that ended; fences every later writer of that lock. */
+  /** ResourceQuota: token of the last lock that ended on it, and how; fences every later writer of that lock. */
   lastRelease: 'mtq.kubevirt.io/last-release',
   /** VirtualMachineInstanceMigration: touched so that virt-controller looks again; the value says for what. */
   nudged: 'mtq.kubevirt.io/nudged',
-  /** Namespace or ResourceQuota: "true" keeps us away from it. */
+  /** Namespace or ResourceQuota: "true" opts it out. */
   skip: 'mtq.kubevirt.io/skip',
 } as const;
 
@@ -112,7 +112,7 @@ export const EVENT = {
   quotaUndone: 'io.kubevirt.mtq.quota.undone',
   /** The quotas are back: unlock. */
   quotaLowered: 'io.kubevirt.mtq.quota.lowered',
-  /** The namespace is free: look at whoever is left. */
+  /** The namespace is unlocked: evaluate the migrations that are left. */
   namespaceUnlocked: 'io.kubevirt.mtq.namespace.unlocked',
   /** A lock is past its time, or a grant has no lock: lower. */
   lockExpired: 'io.kubevirt.mtq.lock.expired',
@@ -159,7 +159,7 @@ export const CONDITION = {
   notEnough: 'NotEnough',
   /** True: the last raise did not get its migration through. */
   raisedButNotAdmitted: 'RaisedButNotAdmitted',
-  /** True: somebody else's change stands in the way. */
+  /** True: a change by others, or a missing proof, prevents the raise. */
   conflict: 'Conflict',
 } as const;
 
@@ -179,7 +179,7 @@ export const REASON = {
   lockBudgetSpent: 'LockBudgetSpent',
   /** The namespace is locked already. */
   alreadyLocked: 'AlreadyLocked',
-  /** Others of the namespace go first; the room comes back when they are through. */
+  /** Other migrations of the namespace go first; the headroom returns when they are through. */
   afterOthers: 'AfterOthers',
   /** The quota controller has not computed status.hard yet. */
   statusUnknown: 'QuotaStatusUnknown',
@@ -213,15 +213,15 @@ export const REASON = {
   incumbentPresent: 'IncumbentPresent',
   /** The namespace is being deleted. */
   namespaceTerminating: 'NamespaceTerminating',
-  /** There is room: virt-controller only has to look again. */
+  /** There is headroom: virt-controller only has to look again. */
   fits: 'Fits',
-  /** There is room with the raise. */
+  /** There is headroom with the raise. */
   fitsWithRaise: 'FitsWithRaise',
-  /** A quota holds a grant that no lock stands for: repaired first. */
+  /** A quota holds a grant without a lock: repaired first. */
   grantWithoutLock: 'GrantWithoutLock',
   /** The lock was taken. */
   locked: 'Locked',
-  /** Another writer was first; what it did stands. */
+  /** Another writer was first; its write counts. */
   lostRace: 'LostRace',
   /** The namespace is not locked, or by another token. */
   notOurLock: 'NotOurLock',
@@ -229,7 +229,7 @@ export const REASON = {
   lockExpired: 'LockExpired',
   /** The guard did not refuse as it must: no proof, no raise. */
   noProof: 'NoProof',
-  /** The lock was let go of already: this writer comes too late. */
+  /** The lock is fenced already: this writer comes too late. */
   fenced: 'Fenced',
   /** The quotas are raised. */
   raised: 'Raised',
@@ -311,7 +311,7 @@ export const POLICY = {
   raisedQuotas: 'raised-quotas.mtq.kubevirt.io',
   /** Nobody else writes what we keep on a Namespace, as the webhook says. */
   lockKeys: 'lock-keys.mtq.kubevirt.io',
-  /** Our own accounts write nothing but what the steps write; it gives way where it cannot judge. */
+  /** Our own accounts write nothing but what the steps write; a failure to evaluate admits the write. */
   ownWrites: 'own-writes.mtq.kubevirt.io',
   /** While a Namespace is locked, only its migrations' pods get in; where there is no webhook its refusal is the proof. */
   locked: 'locked.mtq.kubevirt.io',

@@ -31,7 +31,7 @@ const minor = (preset: string): z.ZodDefault<z.ZodString> =>
     .regex(/^\d+\.\d+$/, "must be a minor version such as '1.30'")
     .default(preset);
 
-/** What every process of ours reads from its environment (CONTRIBUTING.md#against-another-cluster). */
+/** What every process of ours reads from its environment (docs/reference.md#environment-variables). */
 const shared = {
   PORT: whole(0, 65_535, 8080),
   K_SINK: url.optional(),

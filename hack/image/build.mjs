@@ -1,5 +1,5 @@
 /**
- * npm run image: builds hack/image/Dockerfile by the first container engine that works (docs/image.md). Plain JavaScript
+ * npm run image: builds hack/image/Dockerfile by the first container engine that works (docs/development.md). Plain JavaScript
  * without dependencies: any Node runs it, since the build itself happens in a container.
  */
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** npm run outside: all our processes on this machine, against the cluster of KUBECONFIG (CONTRIBUTING.md). */
+/** npm run outside: all our processes on this machine, against the cluster of KUBECONFIG (docs/development.md). */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';

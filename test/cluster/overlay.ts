@@ -8,7 +8,7 @@ import { PLACEHOLDER, type Image } from './image.ts';
 
 const here = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The ways to install that differ in what stands before a raised quota (docs/operations.md); all but the first are a component too. */
+/** The ways to install that differ in what stands before a raised quota (docs/security.md); all but the first are a component too. */
 export const OVERLAYS = ['default', 'policy-only'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
 

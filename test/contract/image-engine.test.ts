@@ -7,7 +7,7 @@ import { temporaryFolder, type TemporaryFolder } from '../cluster/controlplane/e
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The engines are scripts that note how they are called: no real one runs here (docs/image.md). */
+/** The engines are scripts that note how they are called: no real one runs here (docs/development.md). */
 describe('npm run image', () => {
   let engines: TemporaryFolder;
   let calls: string;

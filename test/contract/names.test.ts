@@ -19,6 +19,8 @@ const DOCUMENTED = [
   ['POLICY', 'ValidatingAdmissionPolicies'],
 ] as const;
 const METRICS = 'Metrics of the guard';
+const VARIABLES = 'Environment variables';
+const QUOTAS = 'Which quotas are understood';
 
 describe('functions/domain/names.ts ⇄ docs/reference.md', () => {
   const registry = read('functions/domain/names.ts');
@@ -39,7 +41,7 @@ describe('functions/domain/names.ts ⇄ docs/reference.md', () => {
 
   test('the docs have no other heading', () => {
     const headings = [...reference.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
-    expect(headings).toEqual([...DOCUMENTED.map(([, heading]) => heading), METRICS]);
+    expect(headings).toEqual([...DOCUMENTED.map(([, heading]) => heading), METRICS, VARIABLES, QUOTAS]);
   });
 });
 
@@ -86,7 +88,7 @@ describe('no name is dead', () => {
   });
 });
 
-describe('functions/runtime/settings.ts ⇄ CONTRIBUTING.md ⇄ manifests', () => {
+describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', () => {
   const SINK = 'http://broker.test/';
   const variables = [...read('functions/runtime/settings.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(
     ([, name = '']) => name,
@@ -97,7 +99,7 @@ describe('functions/runtime/settings.ts ⇄ CONTRIBUTING.md ⇄ manifests', () =
     environments = environmentsIn(await render('config/base'));
   });
 
-  test('every variable has a row, and every row is a variable', () => {
+  test('every variable has an entry, and every entry is a variable', () => {
     expect(
       settingsRows()
         .map(({ name }) => name)
@@ -111,7 +113,7 @@ describe('functions/runtime/settings.ts ⇄ CONTRIBUTING.md ⇄ manifests', () =
     const documented = Object.fromEntries(settingsRows().map(({ name, preset }) => [name, preset]));
     for (const [name, preset] of Object.entries(told)) {
       const text = Array.isArray(preset) ? 'none' : String(preset);
-      expect([name, documented[name]?.split(' ')[0]]).toEqual([name, text]);
+      expect([name, documented[name]]).toEqual([name, text]);
     }
   });
 
@@ -153,26 +155,21 @@ function sentencesOf(source: string, constant: string): string[][] {
   ]);
 }
 
-/** [`name` without its backticks, sentence] of each row of the table under a heading. */
+/** [`name` without its backticks, sentence] of each entry "- `name`: sentence" under a heading. */
 function rowsUnder(markdown: string, heading: string): string[][] {
-  const section = markdown.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
-  return [...section.matchAll(/^\| `(.*?)` +\| (.*?) +\|$/gm)].map(([, name = '', sentence = '']) => [
-    name,
-    sentence,
-  ]);
+  return [...sectionOf(markdown, heading).matchAll(/^- `(.*?)`: (.*)$/gm)].map(
+    ([, name = '', sentence = '']) => [name, sentence],
+  );
 }
 
-/** Rows of CONTRIBUTING.md's table of variables; a row may be about several. */
+/** Entries "- `NAME` (process; default): what" of the environment variables. */
 function settingsRows(): { name: string; preset: string }[] {
-  const table = read('CONTRIBUTING.md').split('| variable ')[1] ?? '';
-  const rows = table.split('\n').filter((line) => line.startsWith('| `'));
-  return rows.flatMap((row) => {
-    const [, variables = '', , presets = ''] = row.split('|').map((cell) => cell.trim());
-    const each = presets.split(', ');
-    return variables
-      .split(', ')
-      .map((name, index) => ({ name: name.replaceAll('`', ''), preset: each[index] ?? '' }));
-  });
+  const entries = sectionOf(read('docs/reference.md'), VARIABLES).matchAll(/^- `(.*?)` \(.*?; (.*?)\): /gm);
+  return [...entries].map(([, name = '', preset = '']) => ({ name, preset }));
+}
+
+function sectionOf(markdown: string, heading: string): string {
+  return markdown.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
 }
 
 function sourcesIn(folder: string): string[] {

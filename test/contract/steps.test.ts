@@ -128,8 +128,8 @@ describe('the data of our events', () => {
   );
 });
 
-describe('README.md', () => {
-  test.each(STEPS)('$name: is woken by and replies with what the table of the steps says', (step) => {
+describe('README.md and docs/architecture.md', () => {
+  test.each(STEPS)('$name: is woken by and replies with what they say', (step) => {
     const { wokenBy, replies } = rowOf(step.name);
     expect(wokenBy).toEqual(inWords(step));
     const posted = (POSTED[step.name] ?? []).map((type) => `(posts ${quoted(type)})`);
@@ -190,11 +190,15 @@ function inWords({ wakesOn }: Step): string {
     .join(' · ');
 }
 
+/** README.md says what a step replies, docs/architecture.md what triggers it. */
 function rowOf(step: string): { wokenBy: string; replies: string } {
+  const [, wokenBy] =
+    new RegExp(`^- \`${step}\`: ((?:.+\n?)+?)(?:- |\n)`, 'm').exec(source('docs/architecture.md')) ?? [];
+  if (wokenBy === undefined) throw new Error(`docs/architecture.md has no entry - \`${step}\`: …`);
   const row = source('README.md')
     .split('\n')
     .find((line) => line.startsWith(`| \`${step}\``));
   if (row === undefined) throw new Error(`README.md has no row that starts with | \`${step}\``);
-  const [, , wokenBy = '', , replies = ''] = row.split('|').map((cell) => cell.trim());
-  return { wokenBy, replies };
+  const [, , , replies = ''] = row.split('|').map((cell) => cell.trim());
+  return { wokenBy: wokenBy.replaceAll(/\s+/g, ' ').trim(), replies };
 }

@@ -1,4 +1,4 @@
-/** npm run test:e2e: the scenarios against the cluster of KUBECONFIG (docs/end-to-end.md). */
+/** npm run test:e2e: the scenarios against the cluster of KUBECONFIG (docs/installing.md#see-that-it-works). */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { connect } from '../../functions/kubernetes/client.ts';

@@ -25,7 +25,7 @@ export interface Scenario {
   readonly settleMs: number;
   /**
    * How late an API server's cache of namespaces may be at most, milliseconds: not later than SETTLE_MS where servers are
-   * hidden (docs/simulation.md says why).
+   * hidden (docs/development.md#what-the-simulation-assumes says why).
    */
   readonly lagMs: number;
   readonly guards: number;

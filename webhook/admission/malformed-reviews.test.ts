@@ -106,7 +106,7 @@ function at(value: unknown, ...path: string[]): unknown {
   );
 }
 
-/** Whether the rules let this review pass (docs/architecture.md#two-walls), read off the document as it was sent. */
+/** Whether the rules let this review pass (docs/architecture.md#webhooks-and-policies), read off the document as it was sent. */
 function mayPass(document: unknown): boolean {
   const request = at(document, 'request');
   const isAboutKeys = at(request, 'resource', 'resource') === 'namespaces';

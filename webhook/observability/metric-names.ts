@@ -22,7 +22,7 @@ export const METRIC = {
   repairs: {
     name: 'mtq_repairs_total',
     type: 'counter',
-    help: 'Repairs by the guard itself, by outcome: done (something was put back), none (nothing was due) or failed (it tries again).',
+    help: 'Repairs by the guard itself, by outcome: done (something was restored), none (nothing was due) or failed (it tries again).',
   },
   deadLetters: {
     name: 'mtq_dead_letters_total',
