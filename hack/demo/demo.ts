@@ -12,6 +12,7 @@ import { happeningsIn, untilAtRest, type Stage } from './stage.ts';
 import { storyOf } from './story.ts';
 import { headline, table, tell, tellStop, type Look } from './teller.ts';
 import { settle, type Before } from './tenant.ts';
+import type { Line } from './timeline.ts';
 import { Traces } from './traces.ts';
 import { now, Watching } from './watching.ts';
 
@@ -27,6 +28,8 @@ export interface DemoOptions {
   readonly idleMs?: number;
   /** Tells details too: Events, conditions, nudges. */
   readonly verbose?: boolean;
+  /** Receives the timeline of each scenario that got to its end. */
+  readonly onTimeline?: (lines: readonly Line[]) => void;
   /** On top of what the manifests say, for functions and guard. */
   readonly env?: LocalClusterOptions['env'];
 }
@@ -153,8 +156,12 @@ class Demo {
     audit.read();
     const happenings = happeningsIn(stage, namespaces, since);
     const verbose = this.#options.verbose === true;
-    this.#print(tell(storyOf({ namespaces, since, happenings, traces, audit, verbose }), this.#look));
-    if (isOver) return { scenario: name };
+    const story = storyOf({ namespaces, since, happenings, traces, audit, verbose });
+    this.#print(tell(story, this.#look));
+    if (isOver) {
+      this.#options.onTimeline?.(story.lines);
+      return { scenario: name };
+    }
     const missingReports = tenants.flatMap((tenant) => missingReportsOf(tenant, stage.watching, direction));
     const stop = stopOf({ way: direction.way, namespaces, happenings, since, traces, missingReports });
     this.#print(tellStop(stop, this.#look));

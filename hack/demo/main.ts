@@ -1,4 +1,6 @@
-/** npm run demo: see DemoOptions; `--scenario NAME` (more than once) and `--verbose`. */
+/** npm run demo: see DemoOptions; `--scenario NAME` (more than once), `--verbose`, and `--picture FOLDER`. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundle } from '../build.ts';
 import { ensureBinaries } from '../../test/cluster/controlplane/binaries/ensure.ts';
@@ -6,19 +8,24 @@ import { reportProgress } from '../../test/cluster/controlplane/binaries/report.
 import { runProgram } from '../../test/cluster/run-program.ts';
 import { runDemo } from './demo.ts';
 import { paletteFor } from './paint.ts';
-import { SCENARIOS } from './scenarios.ts';
+import { renderPicture, THEMES } from './picture.ts';
+import { SCENARIOS, type Scenario } from './scenarios.ts';
+import type { Line } from './timeline.ts';
 
 const NAMES = SCENARIOS.map(({ name }) => name);
-const USAGE = `usage: npm run demo -- [--scenario ${NAMES.join('|')}]… [--verbose]`;
+const USAGE = `usage: npm run demo -- [--scenario ${NAMES.join('|')}]… [--verbose] [--picture FOLDER]`;
 
 async function main(): Promise<void> {
-  const { scenario = NAMES, verbose = false } = readArguments();
+  const { scenario = NAMES, verbose = false, picture } = readArguments();
   const { hear, end } = reportProgress();
   await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
   await bundle();
-  const scenarios = SCENARIOS.filter(({ name }) => scenario.includes(name));
+  const scenarios =
+    picture === undefined ? SCENARIOS.filter(({ name }) => scenario.includes(name)) : pictureScenarios();
+  const timelines: (readonly Line[])[] = [];
   const out = process.stdout;
-  const { ok } = await runDemo({ out, scenarios, verbose });
+  const { ok } = await runDemo({ out, scenarios, verbose, onTimeline: (lines) => timelines.push(lines) });
+  if (ok && picture !== undefined) writePictures(picture, timelines.at(-1) ?? []);
   const { good, bad, dim } = paletteFor(out);
   out.write(ok ? good('\nEvery check holds.\n') : bad('\nNot every check holds: see above.\n'));
   out.write(
@@ -27,9 +34,26 @@ async function main(): Promise<void> {
   if (!ok) process.exitCode = 1;
 }
 
-function readArguments(): { scenario?: string[]; verbose?: boolean } {
+/** The simplest scenario twice: the first run starts the functions, the second one is drawn. */
+function pictureScenarios(): Scenario[] {
+  return SCENARIOS.slice(0, 1).flatMap((first) => {
+    const tenants = first.tenants.map((tenant) => ({ ...tenant, namespace: `${tenant.namespace}-again` }));
+    return [first, { ...first, title: `${first.title}, again`, tenants }];
+  });
+}
+
+/** cycle-light.svg and cycle-dark.svg, for the README. */
+function writePictures(folder: string, lines: readonly Line[]): void {
+  for (const theme of THEMES) writeFileSync(join(folder, `cycle-${theme}.svg`), renderPicture(lines, theme));
+}
+
+function readArguments(): { scenario?: string[]; verbose?: boolean; picture?: string } {
   const { values } = parseArgs({
-    options: { scenario: { type: 'string', multiple: true }, verbose: { type: 'boolean' } },
+    options: {
+      scenario: { type: 'string', multiple: true },
+      verbose: { type: 'boolean' },
+      picture: { type: 'string' },
+    },
   });
   const unknown = values.scenario?.find((name) => !NAMES.includes(name));
   if (unknown !== undefined) throw new TypeError(`there is no scenario ${unknown}`);
