@@ -6,7 +6,7 @@ import { describeError } from './kubernetes/errors.ts';
 import { newLog } from './runtime/log.ts';
 import { readSettings } from './runtime/settings.ts';
 import { STEPS } from './steps.ts';
-import { newTools } from './host/tools.ts';
+import { newStepContext } from './host/step-context.ts';
 
 /** How long a step under way may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
 const LONGEST_STEP_MS = 20_000;
@@ -15,16 +15,16 @@ const LONGEST_STEP_MS = 20_000;
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: settings.STEP ?? 'functions' });
-  const { tools, settle } = newTools({ cluster: await reachApiServer(settings), settings, log });
+  const { context, drain } = newStepContext({ cluster: await reachApiServer(settings), settings, log });
   const steps = STEPS.filter(({ name }) => settings.STEP === undefined || name === settings.STEP);
-  const server = newServer(newFunction(steps, tools), log);
+  const server = newServer(newFunction(steps, context), log);
   const close = drainable(server, LONGEST_STEP_MS);
   const port = await listen(server, settings.PORT);
   log('info', 'serving', { port, steps: steps.map(({ name }) => name) });
 
   const stop = async (): Promise<void> => {
     await close();
-    await settle();
+    await drain();
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());

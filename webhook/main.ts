@@ -4,7 +4,7 @@ import type { ApiServer } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
 import { newLog } from '../functions/runtime/log.ts';
 import { readGuardSettings, type GuardSettings } from '../functions/runtime/settings.ts';
-import { newTools } from '../functions/host/tools.ts';
+import { newStepContext } from '../functions/host/step-context.ts';
 import { newDeadLetters, type DeadLetters } from './observability/dead-letter.ts';
 import { healthApp } from './observability/health-app.ts';
 import { warnOfStranger } from './observability/installed.ts';
@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   const cluster = await reachApiServer(settings);
   const deadLetters = newDeadLetters(log);
   const metrics = new Metrics(() => deadLetters.counts());
-  const { watch, settle } = newClusterWatch({ cluster, settings, log, metrics });
+  const { watch, drain } = newClusterWatch({ cluster, settings, log, metrics });
   const guard: Process = { cluster, settings, log, deadLetters, metrics, watch };
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
     await server.close(settings.SHUTDOWN_DELAY_MS);
     stopping.abort();
     await running;
-    await settle();
+    await drain();
     process.exit(0);
   };
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => void stop());
@@ -62,20 +62,20 @@ interface Process {
 /** `settle` resolves when its reports are written. */
 function newClusterWatch({ cluster, settings, log, metrics }: Omit<Process, 'deadLetters' | 'watch'>): {
   readonly watch: ClusterWatch;
-  readonly settle: () => Promise<void>;
+  readonly drain: () => Promise<void>;
 } {
   // The guard never locks, raises or wakes: what those need is off.
   const off = { SETTLE_MS: 0, WAKE_URLS: [] };
-  const { tools, settle } = newTools({ cluster, settings: { ...settings, ...off }, log });
+  const { context, drain } = newStepContext({ cluster, settings: { ...settings, ...off }, log });
   const mend = metrics.repairing((namespace: string, token: string | undefined) =>
-    repair(namespace, token, tools),
+    repair(namespace, token, context),
   );
-  const { clock, post } = tools;
+  const { clock, post } = context;
   const watch = new ClusterWatch({
     ...{ cluster, clock, log, post, repair: mend, settings, random: Math.random },
   });
   metrics.watching(() => watch.watched());
-  return { watch, settle };
+  return { watch, drain };
 }
 
 interface Serving {

@@ -10,7 +10,7 @@ import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
 import { watchForChange } from '../cluster/wait.ts';
 import { pause } from '../runtime/clock.ts';
-import type { Outcome, Step, Tools } from '../host/step.ts';
+import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
 import { decide } from './decide.ts';
 import { isClosed, settledBy } from './closed.ts';
@@ -43,35 +43,37 @@ export const feasibility: Step = {
   handle,
 };
 
-async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
-  const passed = await passOn(wake, tools);
+async function handle(wake: Wake, context: StepContext): Promise<Outcome> {
+  const passed = await passOn(wake, context);
   if (passed !== undefined) return passed;
-  const seen = await lookIfNeeded(wake, tools);
-  return seen === undefined ? NOTHING : tell(seen, wake, tools);
+  const seen = await lookIfNeeded(wake, context);
+  return seen === undefined ? NOTHING : tell(seen, wake, context);
 }
 
 /** Where the event tells of nothing that is refused, the guard's view or one read shows whether there is anything to do. */
-async function lookIfNeeded(wake: Wake, tools: Tools): Promise<Seen | undefined> {
+async function lookIfNeeded(wake: Wake, context: StepContext): Promise<Seen | undefined> {
   const settled = settledBy(wake);
   if (settled !== undefined) {
-    const view = await tools.view(wake.namespace);
+    const view = await context.view(wake.namespace);
     if (view !== undefined && isClosed(view, settled)) return undefined;
   }
-  const { items } = await tools.cluster.list(LISTED_MIGRATIONS, { namespace: wake.namespace });
+  const { items } = await context.cluster.list(LISTED_MIGRATIONS, { namespace: wake.namespace });
   // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
-  return isReportDue(wake) || items.some(isPending) ? gather(wake, tools, items) : undefined;
+  return isReportDue(wake) || items.some(isPending) ? gather(wake, context, items) : undefined;
 }
 
 /** Says what is the matter; and has it gone on with, unless lock has just said no to that. */
-async function tell({ snapshot, assessment }: Seen, wake: Wake, tools: Tools): Promise<Outcome> {
+async function tell({ snapshot, assessment }: Seen, wake: Wake, context: StepContext): Promise<Outcome> {
   const decision = decide(snapshot, assessment);
-  logVerdicts(wake, assessment, tools);
+  logVerdicts(wake, assessment, context);
 
-  await Promise.all(decision.nudges.map(({ migration, value }) => nudge(tools.cluster, [migration], value)));
+  await Promise.all(
+    decision.nudges.map(({ migration, value }) => nudge(context.cluster, [migration], value)),
+  );
   const isOnlyTold = wake.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
   const reply = isOnlyTold ? undefined : decision.reply;
-  tools.afterwards(() => report(snapshot, { ...decision, reply }, tools));
-  if (reply?.type === EVENT.migrationFeasible) await tools.wakeLaterSteps();
+  context.inBackground(() => report(snapshot, { ...decision, reply }, context));
+  if (reply?.type === EVENT.migrationFeasible) await context.wakeLaterSteps();
   const { reason, message } = decision;
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
 }
@@ -88,25 +90,25 @@ interface Seen {
 /** One look; where room may come back in a moment, more of them. */
 async function gather(
   { namespace: name }: Wake,
-  tools: Tools,
+  context: StepContext,
   listed?: readonly Migration[],
 ): Promise<Seen | undefined> {
-  const first = await look(name, tools, listed);
+  const first = await look(name, context, listed);
   if (first === undefined || dueWithin(first) === 0) return first;
   // The other runs of the namespace answer at once: a tenant's many events must not take every place of this process.
-  return tools.exclusively(`room of ${name}`, () => lookUntilRoom(name, first, tools), first);
+  return context.exclusively(`room of ${name}`, () => lookUntilRoom(name, first, context), first);
 }
 
-async function lookUntilRoom(name: string, first: Seen, tools: Tools): Promise<Seen | undefined> {
-  const { clock } = tools;
+async function lookUntilRoom(name: string, first: Seen, context: StepContext): Promise<Seen | undefined> {
+  const { clock } = context;
   const started = clock.elapsed();
   let seen: Seen | undefined = first;
   while (seen !== undefined) {
     const lookedAt = clock.elapsed();
     const left = Math.floor(started + dueWithin(seen) - lookedAt);
-    if (left <= 0 || !(await watchForChange(tools, seen.snapshot.quotas, left))) break;
+    if (left <= 0 || !(await watchForChange(context, seen.snapshot.quotas, left))) break;
     await pause(clock, Math.max(0, lookedAt + LOOK_MS - clock.elapsed()));
-    seen = await look(name, tools);
+    seen = await look(name, context);
   }
   return seen;
 }
@@ -115,7 +117,7 @@ const dueWithin = ({ snapshot, assessment }: Seen): number => roomDueWithin(snap
 
 async function look(
   name: string,
-  { cluster, settings, view }: Tools,
+  { cluster, settings, view }: StepContext,
   listed?: readonly Migration[],
 ): Promise<Seen | undefined> {
   const rules = rulesOf(settings);

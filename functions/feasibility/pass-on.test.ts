@@ -8,7 +8,7 @@ import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { View } from '../domain/view.ts';
 import { toldBy } from '../eventing/told.ts';
-import type { Tools } from '../host/step.ts';
+import type { StepContext } from '../host/step.ts';
 import { VMMRQS } from '../kubernetes/resources.ts';
 import { passOn } from './pass-on.ts';
 
@@ -20,7 +20,7 @@ let seen: Map<string, number>;
 /** What the guard answers; undefined: nothing. */
 let view: View | undefined;
 
-const tools = (): Tools =>
+const context = (): StepContext =>
   ({
     cluster: cluster.asCluster(),
     clock: { now: () => new Date(now) },
@@ -30,12 +30,12 @@ const tools = (): Tools =>
       return first === undefined ? 0 : Math.max(1, now - first);
     },
     view: () => Promise.resolve(view),
-    afterwards: (work: () => Promise<void>) => void work(),
+    inBackground: (work: () => Promise<void>) => void work(),
     wakeLaterSteps: () => {
       prewarmed += 1;
       return Promise.resolve();
     },
-  }) as unknown as Tools;
+  }) as unknown as StepContext;
 
 const about = (migration: Migration, type: string = SOURCE_EVENT.update): Wake => {
   const { namespace = '' } = migration.metadata;
@@ -56,7 +56,7 @@ beforeEach(() => {
 
 describe('a refusal of a moment ago', () => {
   test('goes to lock, and the later steps are started beside it', async () => {
-    expect(await passOn(about(FRESH), tools())).toEqual({
+    expect(await passOn(about(FRESH), context())).toEqual({
       reason: REASON.freshRefusal,
       message: 'mig0 was refused by a quota a moment ago: lock decides',
       migrations: ['mig0'],
@@ -73,9 +73,9 @@ describe('a refusal of a moment ago', () => {
   });
 
   test('once for each migration: its twin of the same moment is answered without a look', async () => {
-    await passOn(about(FRESH), tools());
+    await passOn(about(FRESH), context());
     now += 999;
-    expect(await passOn(about(FRESH), tools())).toEqual({
+    expect(await passOn(about(FRESH), context())).toEqual({
       reason: REASON.freshRefusal,
       message: 'its refusal was looked at a moment ago',
     });
@@ -83,9 +83,9 @@ describe('a refusal of a moment ago', () => {
   });
 
   test('a second later an event gets the full look', async () => {
-    await passOn(about(FRESH), tools());
+    await passOn(about(FRESH), context());
     now += 1_000;
-    expect(await passOn(about(FRESH), tools())).toBeUndefined();
+    expect(await passOn(about(FRESH), context())).toBeUndefined();
     expect(cluster.asked).toHaveLength(1);
   });
 
@@ -93,14 +93,14 @@ describe('a refusal of a moment ago', () => {
     'the guard’s view says whether there is a VMMRQ (%s): no request',
     async (served) => {
       view = aView({ served });
-      expect((await passOn(about(FRESH), tools())) !== undefined).toBe(served);
+      expect((await passOn(about(FRESH), context())) !== undefined).toBe(served);
       expect(cluster.asked).toEqual([]);
     },
   );
 
   test('needs a VMMRQ in its namespace', async () => {
     cluster.remove(VMMRQS, aVmmrq());
-    expect(await passOn(about(FRESH), tools())).toBeUndefined();
+    expect(await passOn(about(FRESH), context())).toBeUndefined();
     expect(prewarmed).toBe(0);
   });
 });
@@ -117,7 +117,7 @@ describe('what gets the full look, without a request', () => {
     ['an event that the migration is gone', about(FRESH, SOURCE_EVENT.delete)],
     ['an event without an object', { type: EVENT.sweepRequested, id: 'event-1', namespace: 'tenant' }],
   ])('%s', async (_, wake) => {
-    expect(await passOn(wake, tools())).toBeUndefined();
+    expect(await passOn(wake, context())).toBeUndefined();
     expect(cluster.asked).toEqual([]);
   });
 });
@@ -127,5 +127,5 @@ test.each([
   [-10, true],
   [2, true],
 ])('the limits of what is fresh belong to it: %s s', async (after, want) => {
-  expect((await passOn(about(aMigration(refusedAt(after))), tools())) !== undefined).toBe(want);
+  expect((await passOn(about(aMigration(refusedAt(after))), context())) !== undefined).toBe(want);
 });

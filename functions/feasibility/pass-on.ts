@@ -2,14 +2,14 @@ import type { Wake } from '../eventing/wake.ts';
 import { isFreshlyRejected } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
-import type { Outcome, Tools } from '../host/step.ts';
+import type { Outcome, StepContext } from '../host/step.ts';
 
 /** virt-controller writes a refusal's condition and its Event's count by two updates of one moment (test/recorded). */
 const TWINS_MS = 1_000;
 const TWIN: Outcome = { reason: REASON.freshRefusal, message: 'its refusal was looked at a moment ago' };
 
 /** The namespace has a VMMRQ: by the guard's view, which costs no request; else by a list that may be remembered. */
-async function isServed(namespace: string, { view, cluster }: Tools): Promise<boolean> {
+async function isServed(namespace: string, { view, cluster }: StepContext): Promise<boolean> {
   const seen = await view(namespace);
   if (seen !== undefined) return seen.served;
   const { items } = await cluster.list(LISTED_VMMRQS, { namespace }, { resourceVersion: '0' });
@@ -22,16 +22,16 @@ async function isServed(namespace: string, { view, cluster }: Tools): Promise<bo
  * for each migration, so that one that is refused for long gets the full look (docs/adr/0026). The function's own clock is good enough:
  * where it is wrong, the full look is taken, or lock finds the same. undefined: it is not that.
  */
-export async function passOn(wake: Wake, tools: Tools): Promise<Outcome | undefined> {
+export async function passOn(wake: Wake, context: StepContext): Promise<Outcome | undefined> {
   const { told, type, namespace, id } = wake;
   if (type !== SOURCE_EVENT.update || told?.kind !== KIND.migration.kind) return undefined;
   const { name, uid } = told.metadata;
-  if (name === undefined || uid === undefined || !isFreshlyRejected(told, tools.clock.now().getTime()))
+  if (name === undefined || uid === undefined || !isFreshlyRejected(told, context.clock.now().getTime()))
     return undefined;
-  const sinceMs = tools.sinceFirst(uid);
+  const sinceMs = context.sinceFirst(uid);
   if (sinceMs > 0) return sinceMs < TWINS_MS ? TWIN : undefined;
-  if (!(await isServed(namespace, tools))) return undefined;
-  tools.afterwards(tools.wakeLaterSteps);
+  if (!(await isServed(namespace, context))) return undefined;
+  context.inBackground(context.wakeLaterSteps);
   return {
     reason: REASON.freshRefusal,
     message: `${name} was refused by a quota a moment ago: lock decides`,

@@ -3,11 +3,11 @@ import type { Wake } from '../eventing/wake.ts';
 import { EVENT } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { writeEvents, writeVmmrqStatus } from '../cluster/report.ts';
-import type { Tools } from '../host/step.ts';
+import type { StepContext } from '../host/step.ts';
 import type { FeasibilityDecision } from './decide.ts';
 
 /** One line for each decision about a migration. */
-export function logVerdicts({ namespace }: Wake, { verdicts }: Assessment, { log }: Tools): void {
+export function logVerdicts({ namespace }: Wake, { verdicts }: Assessment, { log }: StepContext): void {
   for (const { migration, verdict, reason, message } of verdicts) {
     log('info', message, { step: 'feasibility', namespace, migration: migration.name, verdict, reason });
   }
@@ -25,11 +25,11 @@ type Reported = Pick<FeasibilityDecision, 'events' | 'statusOf'> & {
 export async function report(
   snapshot: NamespaceSnapshot,
   { events, statusOf, reply }: Reported,
-  tools: Tools,
+  context: StepContext,
 ): Promise<void> {
   const vmmrqs = reply?.type === EVENT.migrationFeasible ? [] : snapshot.vmmrqs;
   await Promise.all([
-    writeEvents(tools, events),
-    ...vmmrqs.map((vmmrq) => writeVmmrqStatus(tools, vmmrq, statusOf)),
+    writeEvents(context, events),
+    ...vmmrqs.map((vmmrq) => writeVmmrqStatus(context, vmmrq, statusOf)),
   ]);
 }

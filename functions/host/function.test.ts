@@ -61,10 +61,10 @@ describe('one process for all steps: an event that wakes two', () => {
       posted.push(event);
       return Promise.resolve();
     };
-    const tools = { ...onlyLog(newLines().log), post };
+    const context = { ...onlyLog(newLines().log), post };
     const steps = [replying('feasibility', EVENT.migrationFeasible), replying('lower', EVENT.quotaLowered)];
 
-    const answer = await newFunction(steps, tools)(
+    const answer = await newFunction(steps, context)(
       {},
       about(SOURCE_EVENT.update, 'VirtualMachineInstanceMigration'),
     );

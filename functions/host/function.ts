@@ -3,7 +3,7 @@ import type { Wake } from '../eventing/wake.ts';
 import { REASON, type Reason } from '../domain/names.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
-import type { Outcome, Step, Tools } from './step.ts';
+import type { Outcome, Step, StepContext } from './step.ts';
 import { Turns } from '../runtime/turns.ts';
 import { BadEvent, toCloudEvent, toWake } from '../eventing/cloud-events.ts';
 
@@ -21,11 +21,11 @@ const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
  * 400 for an event that no step can use (dropped, or to the dead letter sink); 503 for everything that may pass if it
  * is tried again.
  */
-export function newFunction(steps: readonly Step[], tools: Tools): Handle {
-  const turns = new Turns<Outcome>(tools.clock);
+export function newFunction(steps: readonly Step[], context: StepContext): Handle {
+  const turns = new Turns<Outcome>(context.clock);
   const run: Run = async (step, wake) => {
-    const outcome = step.idle?.(wake) ?? (await runInTurn(step, wake, { turns, tools }));
-    logOutcome(tools.log, { step, wake, outcome });
+    const outcome = step.idle?.(wake) ?? (await runInTurn(step, wake, { turns, context }));
+    logOutcome(context.log, { step, wake, outcome });
     return outcome;
   };
   return async function handle(_context, event) {
@@ -34,10 +34,10 @@ export function newFunction(steps: readonly Step[], tools: Tools): Handle {
       const wake = toWake(event);
       const [step, ...others] = stepsFor(steps, wake);
       const outcome = others.length === 0 ? await run(step, wake) : undefined;
-      if (outcome === undefined) await runEach([step, ...others], wake, { run, tools });
+      if (outcome === undefined) await runEach([step, ...others], wake, { run, context });
       return outcome?.reply === undefined ? undefined : toCloudEvent(outcome.reply);
     } catch (error) {
-      return answerError(error, tools, event);
+      return answerError(error, context, event);
     }
   };
 }
@@ -46,12 +46,12 @@ export function newFunction(steps: readonly Step[], tools: Tools): Handle {
 async function runEach(
   steps: readonly Step[],
   wake: Wake,
-  { run, tools }: { readonly run: Run; readonly tools: Tools },
+  { run, context }: { readonly run: Run; readonly context: StepContext },
 ): Promise<void> {
   await Promise.all(
     steps.map(async (step) => {
       const { reply } = await run(step, wake);
-      if (reply !== undefined) await tools.post(reply);
+      if (reply !== undefined) await context.post(reply);
     }),
   );
 }
@@ -61,9 +61,9 @@ type Run = (step: Step, wake: Wake) => Promise<Outcome>;
 async function runInTurn(
   step: Step,
   wake: Wake,
-  { turns, tools }: { readonly turns: Turns<Outcome>; readonly tools: Tools },
+  { turns, context }: { readonly turns: Turns<Outcome>; readonly context: StepContext },
 ): Promise<Outcome> {
-  const work = (): Promise<Outcome> => withDeadline(step, wake, tools);
+  const work = (): Promise<Outcome> => withDeadline(step, wake, context);
   if (step.inTurn !== true) return work();
   const { result, isShared } = await turns.take(
     { who: `${step.name} ${wake.namespace}`, why: whyOf(wake) },
@@ -97,14 +97,14 @@ function stepsFor(steps: readonly Step[], wake: Wake): [Step, ...Step[]] {
   throw new BadEvent(`${wake.type} ${wake.kind ?? ''} wakes none of: ${names}`);
 }
 
-async function withDeadline(step: Step, wake: Wake, tools: Tools): Promise<Outcome> {
+async function withDeadline(step: Step, wake: Wake, context: StepContext): Promise<Outcome> {
   const ms = step.name === 'feasibility' ? DEADLINE_MS.feasibility : DEADLINE_MS.other;
   const late = Promise.withResolvers<never>();
-  const cancel = tools.clock.after(ms, () =>
+  const cancel = context.clock.after(ms, () =>
     late.reject(new Error(`${step.name} took longer than ${String(ms)} ms`)),
   );
   try {
-    return await Promise.race([step.handle(wake, tools), late.promise]);
+    return await Promise.race([step.handle(wake, context), late.promise]);
   } finally {
     cancel();
   }
@@ -138,7 +138,7 @@ function logOutcome(log: Log, { step, wake, outcome }: Done): void {
   });
 }
 
-function answerError(error: unknown, { log }: Tools, event: CloudEvent<unknown> | undefined): Answer {
+function answerError(error: unknown, { log }: StepContext, event: CloudEvent<unknown> | undefined): Answer {
   const fields = { event: event?.type, eventId: event?.id, subject: event?.subject };
   if (error instanceof BadEvent) {
     log('warn', error.message, fields);

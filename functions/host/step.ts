@@ -11,7 +11,7 @@ import type { Settings, StepName } from '../runtime/settings.ts';
 import type { Exclusively } from './exclusive.ts';
 
 /** Everything a step may use. No state: each event starts from the API server. */
-export interface Tools {
+export interface StepContext {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly settings: Pick<
@@ -31,7 +31,7 @@ export interface Tools {
   /** Runs `work` unless this process is running other work under the same key: then `otherwise`, at once. */
   readonly exclusively: Exclusively;
   /** Work that nobody waits for: reports. Finished before the process ends. */
-  readonly afterwards: (work: () => Promise<void>) => void;
+  readonly inBackground: (work: () => Promise<void>) => void;
 }
 
 /** How a step ended: the next step's event, or nothing more to say; always with a reason. */
@@ -54,7 +54,7 @@ export interface Step {
   readonly inTurn?: boolean;
   /** What it replies with. */
   readonly replies: readonly EventType[];
-  readonly handle: (wake: Wake, tools: Tools) => Promise<Outcome>;
+  readonly handle: (wake: Wake, context: StepContext) => Promise<Outcome>;
 }
 
 /** An event type, and for the source's events the kind of object. */
@@ -66,7 +66,7 @@ export interface WakesOn {
 }
 
 /** The part of the settings that verdicts are made with. */
-export const rulesOf = (settings: Tools['settings']): Rules => ({
+export const rulesOf = (settings: StepContext['settings']): Rules => ({
   kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
   lockSeconds: Math.min(settings.LOCK_SECONDS, LONGEST_TAKEN_SECONDS),
 });

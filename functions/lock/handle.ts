@@ -7,7 +7,7 @@ import { remembered, type Reader } from '../kubernetes/cluster.ts';
 import { isConflict, Unreachable } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { orGone, readSnapshot } from '../cluster/snapshot.ts';
-import { rulesOf, type Outcome, type Step, type Tools } from '../host/step.ts';
+import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
 import { decide, goOn, type LockDecision, type Take } from './decide.ts';
 
 /** How often a lost race is run again before the event is left to whoever won. */
@@ -22,9 +22,9 @@ export const lock: Step = {
   handle,
 };
 
-async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
+async function handle(wake: Wake, context: StepContext): Promise<Outcome> {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(wake, tools);
+    const outcome = await attempt(wake, context);
     if (outcome !== undefined) return outcome;
   }
   return { reason: REASON.lostRace, message: 'others kept writing: whoever won goes on' };
@@ -42,28 +42,28 @@ const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
   (kind === 'leave' || kind === 'repair') && !OF_NAMESPACE.includes(reason);
 
 /** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
-async function attempt(wake: Wake, tools: Tools): Promise<Outcome | undefined> {
-  let decision = await look(wake, remembered(tools.cluster), tools);
-  if (decision !== undefined && mayBeStale(decision)) decision = await look(wake, tools.cluster, tools);
+async function attempt(wake: Wake, context: StepContext): Promise<Outcome | undefined> {
+  let decision = await look(wake, remembered(context.cluster), context);
+  if (decision !== undefined && mayBeStale(decision)) decision = await look(wake, context.cluster, context);
   if (decision === undefined) return GONE;
-  return decision.kind === 'take' ? take(decision, tools) : answer(wake, decision);
+  return decision.kind === 'take' ? take(decision, context) : answer(wake, decision);
 }
 
 /** The namespace as it is, beside lists as the reader gives them: what is stale there, the raise finds. */
-async function look(wake: Wake, reader: Reader, tools: Tools): Promise<LockDecision | undefined> {
+async function look(wake: Wake, reader: Reader, context: StepContext): Promise<LockDecision | undefined> {
   const { namespace: name } = wake;
-  const rules = rulesOf(tools.settings);
-  const known = await orGone(tools.cluster.get(NAMESPACES, { name }));
+  const rules = rulesOf(context.settings);
+  const known = await orGone(context.cluster.get(NAMESPACES, { name }));
   if (known === undefined) return undefined;
   // One read is enough where somebody was first: a release's events come in twos and threes.
   const live = liveLock(known.object, known.date.getTime());
   if (live !== undefined) return goOn(live);
-  const snapshot = await readSnapshot(reader, { name, rules, known, view: tools.view });
+  const snapshot = await readSnapshot(reader, { name, rules, known, view: context.view });
   if (snapshot === undefined) return undefined;
   return decide(snapshot, assess(snapshot, rules), {
     lockSeconds: rules.lockSeconds,
     // Another one in each round: the write of the last may have happened, and somebody have taken that lock off (I6).
-    token: tools.newToken(),
+    token: context.newToken(),
   });
 }
 
@@ -102,10 +102,10 @@ const lockedEvent = (namespace: string, { token, migrations, quotas, vmmrqs }: L
 
 async function take(
   { namespace, lock: taken, reason, message }: Take,
-  tools: Tools,
+  context: StepContext,
 ): Promise<Outcome | undefined> {
   try {
-    await tools.cluster.replace(NAMESPACES, namespace);
+    await context.cluster.replace(NAMESPACES, namespace);
   } catch (error) {
     if (isConflict(error) || error instanceof Unreachable) return undefined;
     throw error;

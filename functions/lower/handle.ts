@@ -3,7 +3,7 @@ import { isRefusedByPolicy } from '../domain/lock.ts';
 import type { Wake } from '../eventing/wake.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { nudge } from '../cluster/nudge.ts';
-import type { Outcome, Step, Tools } from '../host/step.ts';
+import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Lower } from './decide.ts';
 import { decideSeen, isForAttachment } from './decide-seen.ts';
 import { isIdle } from './idle.ts';
@@ -37,17 +37,17 @@ export const lower: Step = {
   handle,
 };
 
-async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
+async function handle(wake: Wake, context: StepContext): Promise<Outcome> {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = (await attemptSeen(wake, tools)) ?? (await attemptLocked(wake, tools));
+    const outcome = (await attemptSeen(wake, context)) ?? (await attemptLocked(wake, context));
     if (outcome !== 'lostRace') return outcome;
   }
   throw new Error(`the quotas of ${wake.namespace} kept changing while they were to be put back`);
 }
 
 /** By what the raised quotas show alone; undefined: only the namespace's lock tells. */
-async function attemptSeen(wake: Wake, tools: Tools): Promise<Outcome | 'lostRace' | undefined> {
-  const seen = await readSeen(wake, tools);
+async function attemptSeen(wake: Wake, context: StepContext): Promise<Outcome | 'lostRace' | undefined> {
+  const seen = await readSeen(wake, context);
   if (seen === undefined || seen === 'over') return seen === 'over' ? NOT_LOCKED : undefined;
   const decision = decideSeen(seen);
   const { token } = seen.grant;
@@ -69,14 +69,14 @@ async function attemptSeen(wake: Wake, tools: Tools): Promise<Outcome | 'lostRac
     }
     case 'lower': {
       const due: Due = { token, outcome: decision.outcome, lock: undefined, mayTakeOthers: false };
-      return lowerAll(wake, { ...seen, ...decision, due }, tools);
+      return lowerAll(wake, { ...seen, ...decision, due }, context);
     }
   }
 }
 
 /** By the namespace's lock, which is read before its quotas. */
-async function attemptLocked(wake: Wake, tools: Tools): Promise<Outcome | 'lostRace'> {
-  const snapshot = await readLocked(wake, tools);
+async function attemptLocked(wake: Wake, context: StepContext): Promise<Outcome | 'lostRace'> {
+  const snapshot = await readLocked(wake, context);
   if (snapshot === undefined) return NOT_LOCKED;
   const decision = decide(snapshot);
   const { reason, message } = decision;
@@ -85,23 +85,27 @@ async function attemptLocked(wake: Wake, tools: Tools): Promise<Outcome | 'lostR
     case 'wait':
       return { reason, message };
     case 'nudge':
-      await nudge(tools.cluster, decision.migrations, decision.value);
+      await nudge(context.cluster, decision.migrations, decision.value);
       return { reason, message };
     case 'lower': {
       const others = heldByOthers(snapshot.quotas, decision.token);
-      const mayTakeOthers = others.length > 0 && (await isStillSo(snapshot.namespace, tools));
-      return lowerAll(wake, { ...snapshot, ...decision, due: { ...dueOf(decision), mayTakeOthers } }, tools);
+      const mayTakeOthers = others.length > 0 && (await isStillSo(snapshot.namespace, context));
+      return lowerAll(
+        wake,
+        { ...snapshot, ...decision, due: { ...dueOf(decision), mayTakeOthers } },
+        context,
+      );
     }
   }
 }
 
 const dueOf = ({ token, outcome, lock }: Lower): Omit<Due, 'mayTakeOthers'> => ({ token, outcome, lock });
 
-async function lowerAll(wake: Wake, lowering: Lowering, tools: Tools): Promise<Outcome | 'lostRace'> {
+async function lowerAll(wake: Wake, lowering: Lowering, context: StepContext): Promise<Outcome | 'lostRace'> {
   const { due, quotas, reason, message } = lowering;
-  const written = await writeBack(quotas, due, tools.cluster);
+  const written = await writeBack(quotas, due, context.cluster);
   if (written.quotas.length > 0 || isRefusedByPolicy(due.lock)) {
-    tools.afterwards(() => report({ ...lowering, quotas: written.quotas }, wake.namespace, tools));
+    context.inBackground(() => report({ ...lowering, quotas: written.quotas }, wake.namespace, context));
   }
   if (written.lostRace) return 'lostRace';
   const token = due.token === undefined ? {} : { token: due.token };

@@ -9,7 +9,7 @@ import { orGone, readRefusals, readTargets } from '../cluster/snapshot.ts';
 import { remembered } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, TooMuch, Unreachable } from '../kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import type { Tools } from '../host/step.ts';
+import type { StepContext } from '../host/step.ts';
 import { isOver, type LowerSnapshot } from './decide.ts';
 import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts';
 
@@ -25,11 +25,11 @@ export interface Found {
  * The quotas that the event names and those of their grant's lock, and its pods. undefined: they do not tell, look at the namespace;
  * 'over': they hold no grant any more.
  */
-export async function readSeen(wake: Wake, tools: Tools): Promise<SeenSnapshot | 'over' | undefined> {
+export async function readSeen(wake: Wake, context: StepContext): Promise<SeenSnapshot | 'over' | undefined> {
   const names = namesIn(wake);
   if (names === undefined) return undefined;
   const { namespace } = wake;
-  const { cluster } = tools;
+  const { cluster } = context;
   const [first = '', ...others] = names;
   const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name: first }));
   if (read === undefined) return undefined;
@@ -39,7 +39,7 @@ export async function readSeen(wake: Wake, tools: Tools): Promise<SeenSnapshot |
   if (wake.token !== undefined && wake.token !== grant.token) return undefined;
   const more = grant.quotas.filter(({ uid }) => uid !== read.object.metadata.uid);
   const [rest, targets] = await Promise.all([
-    readQuotas(namespace, more, tools),
+    readQuotas(namespace, more, context),
     readTargets(remembered(cluster), namespace, podsToLookFor(wake, read.object, grant)),
   ]);
   return { grant, quotas: [read.object, ...rest], targets: targets.items, now: read.date.getTime() };
@@ -68,7 +68,7 @@ const migrationOf = (identity: string): { uid: string } => ({ uid: identity.spli
 async function readQuotas(
   namespace: string,
   references: readonly { readonly name: string; readonly uid: string }[],
-  { cluster }: Pick<Tools, 'cluster'>,
+  { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<ResourceQuota[]> {
   const reads = references.map(async ({ name, uid }) => {
     const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
@@ -78,13 +78,13 @@ async function readQuotas(
 }
 
 /** Where no lock says which it is about. */
-async function readAllQuotas(namespace: string, { cluster }: Tools): Promise<ResourceQuota[]> {
+async function readAllQuotas(namespace: string, { cluster }: StepContext): Promise<ResourceQuota[]> {
   return (await cluster.list(RESOURCE_QUOTAS, { namespace })).items;
 }
 
 /** The namespace before its quotas. undefined after the one read that shows that there is nothing to do. */
-export async function readLocked(wake: Wake, tools: Tools): Promise<LowerSnapshot | undefined> {
-  const { cluster, settings } = tools;
+export async function readLocked(wake: Wake, context: StepContext): Promise<LowerSnapshot | undefined> {
+  const { cluster, settings } = context;
   const { namespace: name, overdueToken } = wake;
   const read = await orGone(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
@@ -97,11 +97,11 @@ export async function readLocked(wake: Wake, tools: Tools): Promise<LowerSnapsho
   };
   if (state.kind !== 'held') {
     if (state.kind === 'none' && !mayHoldGrants(wake)) return undefined;
-    const quotas = await readAllQuotas(name, tools);
+    const quotas = await readAllQuotas(name, context);
     return { ...base, quotas, migrations: [], targets: [], refusals: undefined };
   }
   return concerns(wake, state.lock)
-    ? { ...base, ...(await readOfLock(state, { ...base, type: wake.type }, tools)) }
+    ? { ...base, ...(await readOfLock(state, { ...base, type: wake.type }, context)) }
     : undefined;
 }
 
@@ -111,15 +111,15 @@ type OfLock = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'refusal
 async function readOfLock(
   state: LockState & { readonly kind: 'held' },
   base: Pick<LowerSnapshot, 'now' | 'overdueToken' | 'namespace'> & Pick<Wake, 'type'>,
-  tools: Tools,
+  context: StepContext,
 ): Promise<OfLock> {
   const { lock } = state;
   const { name } = base.namespace.metadata;
   const isDue = isOver(state, base);
-  const pods = readTargets(tools.cluster, name, lock.migrations).then(({ items }) => items);
+  const pods = readTargets(context.cluster, name, lock.migrations).then(({ items }) => items);
   const [quotas, targets] = await Promise.all([
-    lock.v === LOCK_VERSION ? readQuotas(name, lock.quotas, tools) : readAllQuotas(name, tools),
-    isDue ? orElse(pods, [], tools) : pods,
+    lock.v === LOCK_VERSION ? readQuotas(name, lock.quotas, context) : readAllQuotas(name, context),
+    isDue ? orElse(pods, [], context) : pods,
   ]);
   // Who has the pod is waited for no more, whatever else is said of it; and nobody is when the time is over.
   if (isDue || gotThrough(lock.migrations, targets)) {
@@ -128,8 +128,8 @@ async function readOfLock(
   // Only says that a lock is past its time; the guard, which is woken by it, may not read these.
   if (base.type === EVENT.lockExpired) return { quotas, targets, migrations: undefined, refusals: undefined };
   const [migrations, refusals] = await Promise.all([
-    readMigrations(name, lock.migrations, tools),
-    lock.others === true ? refusalsSaid(name, tools) : undefined,
+    readMigrations(name, lock.migrations, context),
+    lock.others === true ? refusalsSaid(name, context) : undefined,
   ]);
   return { quotas, targets, migrations, refusals };
 }
@@ -149,24 +149,28 @@ function concerns({ token, kind, told, type }: Wake, lock: Lock): boolean {
 async function readMigrations(
   namespace: string,
   migrations: readonly Admitted[],
-  tools: Tools,
+  context: StepContext,
 ): Promise<readonly Migration[] | undefined> {
   const reads = migrations.map(async ({ name, uid }) => {
-    const read = await orGone(tools.cluster.get(MIGRATIONS, { namespace, name }));
+    const read = await orGone(context.cluster.get(MIGRATIONS, { namespace, name }));
     return read?.object.metadata.uid === uid ? [read.object] : [];
   });
   return orElse(
     Promise.all(reads).then((found) => found.flat()),
     undefined,
-    tools,
+    context,
   );
 }
 
-const refusalsSaid = (namespace: string, tools: Tools): Promise<KubernetesEvent[] | undefined> =>
-  orElse(readRefusals(tools.cluster, namespace), undefined, tools);
+const refusalsSaid = (namespace: string, context: StepContext): Promise<KubernetesEvent[] | undefined> =>
+  orElse(readRefusals(context.cluster, namespace), undefined, context);
 
 /** What only explains how it went keeps nobody from a repair. */
-async function orElse<T, U>(read: Promise<T>, otherwise: U, { log }: Pick<Tools, 'log'>): Promise<T | U> {
+async function orElse<T, U>(
+  read: Promise<T>,
+  otherwise: U,
+  { log }: Pick<StepContext, 'log'>,
+): Promise<T | U> {
   try {
     return await read;
   } catch (error) {
@@ -179,7 +183,7 @@ async function orElse<T, U>(read: Promise<T>, otherwise: U, { log }: Pick<Tools,
 /** The namespace's lock is the very one that was read before its quotas were, or there is still none. */
 export async function isStillSo(
   { metadata }: Namespace,
-  { cluster }: Pick<Tools, 'cluster'>,
+  { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<boolean> {
   const read = await orGone(cluster.get(NAMESPACES, { name: metadata.name }));
   return read?.object.metadata.annotations?.[ANNOTATION.lock] === metadata.annotations?.[ANNOTATION.lock];

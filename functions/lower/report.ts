@@ -5,7 +5,7 @@ import type { ResourceQuota } from '../domain/objects.ts';
 import { aboutMigration, aboutVmmrq, type EventReport, type Subject } from '../domain/verdict/report.ts';
 import { writeEvents } from '../cluster/report.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
-import type { Tools } from '../host/step.ts';
+import type { StepContext } from '../host/step.ts';
 import { grantShownBy, identitiesOf } from './decide-seen.ts';
 import type { Lowering } from './write.ts';
 
@@ -13,10 +13,10 @@ import type { Lowering } from './write.ts';
  * One Event on each migration and one on each VMMRQ: who, which quotas, from what to what, for how long; or why nothing came of
  * it. `quotas`: as they were before they were written back.
  */
-export async function report(lowering: Lowering, namespace: string, tools: Tools): Promise<void> {
+export async function report(lowering: Lowering, namespace: string, context: StepContext): Promise<void> {
   const { due, reason, message } = lowering;
   const migrations = migrationsOf(lowering);
-  const vmmrqs = await vmmrqsOf(lowering, namespace, tools);
+  const vmmrqs = await vmmrqsOf(lowering, namespace, context);
   const raised = lowering.quotas.flatMap((quota) => describeRaise(quota, lowering.now) ?? []);
   // Nothing was raised because the migrations simply ended: nothing is said of it.
   if (raised.length === 0 && reason === REASON.ended) return;
@@ -47,7 +47,7 @@ export async function report(lowering: Lowering, namespace: string, tools: Tools
     message: `for ${names === '' ? 'no migration that is known' : names}: ${quotas}: ${message}`,
     key,
   }));
-  await writeEvents(tools, [...onMigrations, ...onVmmrqs]);
+  await writeEvents(context, [...onMigrations, ...onVmmrqs]);
 }
 
 /** "quota requests.cpu 1405m → 2605m for 0.8 s"; undefined: it was only fenced. `now`: milliseconds. */
@@ -80,7 +80,11 @@ const unique = (references: readonly Reference[]): readonly Reference[] => [
 ];
 
 /** The VMMRQs that the grants name; where none does (nothing was raised, say), those that are there. */
-async function vmmrqsOf({ quotas }: Lowering, namespace: string, { cluster }: Tools): Promise<Subject[]> {
+async function vmmrqsOf(
+  { quotas }: Lowering,
+  namespace: string,
+  { cluster }: StepContext,
+): Promise<Subject[]> {
   const named = unique(quotas.flatMap((quota) => grantShownBy(quota)?.vmmrqs ?? []));
   if (named.length > 0) return named.map(({ name, uid }) => ({ ...KIND.vmmrq, namespace, name, uid }));
   const { items } = await cluster.list(LISTED_VMMRQS, { namespace }, { resourceVersion: '0' });

@@ -3,7 +3,7 @@ import { EVENT, REASON, type Reason } from '../domain/names.ts';
 import { isConflict } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { orGone } from '../cluster/snapshot.ts';
-import type { Outcome, Tools } from '../host/step.ts';
+import type { Outcome, StepContext } from '../host/step.ts';
 
 /** Why a lock is ended early, and whose. */
 export interface Ending {
@@ -19,7 +19,7 @@ export interface Ending {
  */
 export async function endLock(
   { namespace, token, reason, message }: Ending,
-  { cluster }: Pick<Tools, 'cluster'>,
+  { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<Outcome | undefined> {
   const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
   const state = read === undefined ? undefined : lockOf(read.object);

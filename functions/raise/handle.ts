@@ -10,7 +10,7 @@ import { proveAtEach, type Proof } from '../cluster/proof.ts';
 import type { Read } from '../kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { orGone } from '../cluster/snapshot.ts';
-import type { Outcome, Step, Tools } from '../host/step.ts';
+import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
 import { endLock, type Ending } from './end-lock.ts';
 import { writeAll } from './write.ts';
@@ -27,15 +27,15 @@ export const raise: Step = {
   handle,
 };
 
-async function handle({ namespace, token = '', ...wake }: Wake, tools: Tools): Promise<Outcome> {
-  const { clock, settings } = tools;
+async function handle({ namespace, token = '', ...wake }: Wake, context: StepContext): Promise<Outcome> {
+  const { clock, settings } = context;
   const servers: Servers = { areSettled: settings.SETTLE_MS === 0, unreachable: new Set() };
   let hint: Hint | undefined = wake;
   for (let round = 1; round <= ROUNDS; round += 1) {
     // What an event names is only a hint: where it names nothing, or something else than the lock does, the lock is asked.
-    const names: Names | undefined = isComplete(hint) ? hint : await readNames(namespace, token, tools);
+    const names: Names | undefined = isComplete(hint) ? hint : await readNames(namespace, token, context);
     if (names === undefined) return NOT_OURS;
-    const outcome = await attempt({ namespace, token, names, servers }, tools);
+    const outcome = await attempt({ namespace, token, names, servers }, context);
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'settle') {
       await pause(clock, settings.SETTLE_MS);
@@ -72,7 +72,11 @@ const isComplete = (hint: Hint | undefined): hint is Names =>
 
 const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked by this token' };
 
-async function readNames(namespace: string, token: string, { cluster }: Tools): Promise<Names | undefined> {
+async function readNames(
+  namespace: string,
+  token: string,
+  { cluster }: StepContext,
+): Promise<Names | undefined> {
   const lock = heldBy(token, await orGone(cluster.get(NAMESPACES, { name: namespace })));
   return lock && { quotas: lock.quotas.map(({ name }) => name), vmmrqs: lock.vmmrqs };
 }
@@ -93,16 +97,16 @@ interface Attempt extends Subject {
   readonly servers: Servers;
 }
 
-async function attempt(subject: Attempt, tools: Tools): Promise<Outcome | Retry> {
+async function attempt(subject: Attempt, context: StepContext): Promise<Outcome | Retry> {
   const { namespace, token, names } = subject;
-  const gathered = await gather(subject, tools);
+  const gathered = await gather(subject, context);
   if (typeof gathered === 'string' || 'reason' in gathered) return gathered;
   const why = { namespace, token };
   const decision = decide(gathered);
-  if (decision.kind === 'end') return end({ ...why, ...decision }, tools);
-  const written = await writeAll(decision.writes, gathered, tools);
+  if (decision.kind === 'end') return end({ ...why, ...decision }, context);
+  const written = await writeAll(decision.writes, gathered, context);
   if (written.kind === 'refused') {
-    return end({ ...why, reason: REASON.refusedByPolicy, message: written.why }, tools);
+    return end({ ...why, reason: REASON.refusedByPolicy, message: written.why }, context);
   }
   if (written.kind === 'again') return 'again';
   return {
@@ -116,16 +120,16 @@ async function attempt(subject: Attempt, tools: Tools): Promise<Outcome | Retry>
 /** Reads by the writers' rule: the quotas and VMMRQs first, then the proof. */
 async function gather(
   { namespace, token, names, servers }: Attempt,
-  tools: Tools,
+  context: StepContext,
 ): Promise<RaiseSnapshot | Outcome | Retry> {
-  const { cluster, settings } = tools;
+  const { cluster, settings } = context;
   const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas, (name) => cluster.get(RESOURCE_QUOTAS, { namespace, name })),
-    readVmmrqs(namespace, names.vmmrqs, tools),
-    readApiServers(tools, { unreachable: servers.unreachable, needsLeases: !servers.areSettled }),
+    readVmmrqs(namespace, names.vmmrqs, context),
+    readApiServers(context, { unreachable: servers.unreachable, needsLeases: !servers.areSettled }),
   ]);
   if (isRaisedAlready(quotas, token)) return raisedAlready({ namespace, token, names });
-  const proven = await prove({ namespace, token, names, servers }, apiServers, tools);
+  const proven = await prove({ namespace, token, names, servers }, apiServers, context);
   if (typeof proven === 'string' || 'reason' in proven) return proven;
   const { lock, now } = proven;
   const known = new Map(quotas.map((quota) => [quota.metadata.name, quota]));
@@ -144,33 +148,34 @@ async function gather(
 async function prove(
   { namespace, token, servers }: Attempt,
   apiServers: ApiServers | string,
-  tools: Tools,
+  context: StepContext,
 ): Promise<Pick<RaiseSnapshot, 'lock' | 'now'> | Outcome | Retry> {
   const why = { namespace, token };
   const noProof = (message: string): Promise<Outcome | Retry> =>
-    end({ ...why, reason: REASON.noProof, message }, tools);
+    end({ ...why, reason: REASON.noProof, message }, context);
   if (typeof apiServers === 'string') return noProof(apiServers);
   if (apiServers.mayHide && !servers.areSettled) return 'settle';
   const isHeld = (): Promise<boolean> =>
-    readNames(namespace, token, tools).then((held) => held !== undefined);
-  const proof = await proveAtEach(tools, apiServers, { ...why, isHeld });
+    readNames(namespace, token, context).then((held) => held !== undefined);
+  const proof = await proveAtEach(context, apiServers, { ...why, isHeld });
   if (!proof.proven) {
     // A pod can reach every API server. A process outside the cluster may not.
-    if (tools.settings.KUBECONFIG === undefined || proof.unreachable === undefined) return noProof(proof.why);
+    if (context.settings.KUBECONFIG === undefined || proof.unreachable === undefined)
+      return noProof(proof.why);
     for (const address of proof.unreachable) servers.unreachable.add(address);
     return 'settle';
   }
-  const lock = await lockOfProof(proof, why, tools);
+  const lock = await lockOfProof(proof, why, context);
   if (lock === 'no view') return noProof(NO_VIEW);
-  if (lock === undefined) return end({ ...why, reason: REASON.lockExpired, message: LATE }, tools);
+  if (lock === undefined) return end({ ...why, reason: REASON.lockExpired, message: LATE }, context);
   return { lock, now: proof.now };
 }
 
 const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
   one.every((name) => other.includes(name)) && other.every((name) => one.includes(name));
 
-const end = async (ending: Ending, tools: Tools): Promise<Outcome | Retry> =>
-  (await endLock(ending, tools)) ?? 'again';
+const end = async (ending: Ending, context: StepContext): Promise<Outcome | Retry> =>
+  (await endLock(ending, context)) ?? 'again';
 
 const LATE = 'the lock is past its time';
 const NO_VIEW = 'the guard does not answer, so kubevirt/managed-tenant-quota may be installed too';
@@ -189,7 +194,7 @@ const raisedAlready = ({ namespace, token, names }: Subject): Outcome => ({
 async function lockOfProof(
   proof: Extract<Proof, { proven: true }>,
   { namespace, token }: Pick<Subject, 'namespace' | 'token'>,
-  { cluster, view: viewOf }: Tools,
+  { cluster, view: viewOf }: StepContext,
 ): Promise<ProvenLock | 'no view' | undefined> {
   if (proof.lock !== undefined) return proof.lock;
   const [read, view] = await Promise.all([
@@ -210,7 +215,7 @@ const FEW = 3;
 async function readVmmrqs(
   namespace: string,
   names: readonly string[],
-  { cluster }: Tools,
+  { cluster }: StepContext,
 ): Promise<readonly Vmmrq[]> {
   if (names.length === 0 || names.length > FEW) return (await cluster.list(VMMRQS, { namespace })).items;
   return readEach(names, (name) => cluster.get(VMMRQS, { namespace, name }));

@@ -3,7 +3,7 @@ import type { ResourceQuota } from '../domain/objects.ts';
 import { isConflict, isNotFound, isRefused } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { orGone } from '../cluster/snapshot.ts';
-import type { Tools } from '../host/step.ts';
+import type { StepContext } from '../host/step.ts';
 import { raiseOf, type RaiseSnapshot } from './decide.ts';
 
 /** How often one quota is tried again where only its amounts changed: every pod that comes or ends writes its `used`. */
@@ -19,7 +19,7 @@ export type Written =
 export async function writeAll(
   writes: readonly ResourceQuota[],
   snapshot: RaiseSnapshot,
-  { cluster }: Pick<Tools, 'cluster'>,
+  { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<Written> {
   const results = await Promise.allSettled(writes.map((quota) => write(quota, snapshot, cluster)));
   const failures = results.flatMap((result) =>
@@ -43,7 +43,7 @@ export async function writeAll(
 async function write(
   first: ResourceQuota,
   snapshot: RaiseSnapshot,
-  cluster: Tools['cluster'],
+  cluster: StepContext['cluster'],
 ): Promise<boolean> {
   const { name, namespace = '', uid } = first.metadata;
   const before = snapshot.quotas.find(({ metadata }) => metadata.uid === uid);

@@ -5,7 +5,7 @@ import type { ResourceQuota } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { orGone } from '../cluster/snapshot.ts';
-import type { Outcome, Step, Tools } from '../host/step.ts';
+import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 
 /** Others may label or annotate a namespace at any time: lost races are run again this often, then by the Broker. */
@@ -20,17 +20,17 @@ export const unlock: Step = {
   handle,
 };
 
-async function handle(wake: Wake, tools: Tools): Promise<Outcome> {
+async function handle(wake: Wake, context: StepContext): Promise<Outcome> {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(wake, tools);
+    const outcome = await attempt(wake, context);
     if (outcome !== undefined) return outcome;
   }
   throw new Error(`namespace ${wake.namespace} kept changing while it was to be unlocked`);
 }
 
 /** undefined: somebody else wrote to the namespace first (perhaps another unlock): look again. */
-async function attempt(wake: Wake, tools: Tools): Promise<Outcome | undefined> {
-  const snapshot = await gather(wake, tools);
+async function attempt(wake: Wake, context: StepContext): Promise<Outcome | undefined> {
+  const snapshot = await gather(wake, context);
   if (snapshot === undefined) return NOT_OURS;
   const decision = decide(snapshot);
   const { kind, reason, message } = decision;
@@ -46,26 +46,26 @@ async function attempt(wake: Wake, tools: Tools): Promise<Outcome | undefined> {
       return { reason, message, reply: { type: EVENT.lockExpired, from: 'unlock', namespace, ...of } };
     }
     case 'unlock':
-      return write(decision, tools);
+      return write(decision, context);
   }
 }
 
 const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked by this token' };
 
-async function write(decision: Unlock, tools: Tools): Promise<Outcome | undefined> {
+async function write(decision: Unlock, context: StepContext): Promise<Outcome | undefined> {
   try {
-    await tools.cluster.replace(NAMESPACES, decision.namespace);
+    await context.cluster.replace(NAMESPACES, decision.namespace);
   } catch (error) {
     if (isConflict(error) || isNotFound(error)) return undefined;
     throw error;
   }
-  tools.afterwards(() => tellNext(decision, tools));
+  context.inBackground(() => tellNext(decision, context));
   const { reason, message, lock } = decision;
   return { reason, message, migrations: lock?.migrations.map(({ name }) => name) ?? [] };
 }
 
 /** The namespace before its quotas. undefined after the one read that shows that there is nothing to do. */
-async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | undefined> {
+async function gather(wake: Wake, { cluster }: StepContext): Promise<UnlockSnapshot | undefined> {
   const name = wake.namespace;
   const read = await orGone(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
@@ -91,7 +91,7 @@ async function gather(wake: Wake, { cluster }: Tools): Promise<UnlockSnapshot | 
 }
 
 /** Posted fresh: a chain of replies would die of its TTL. When it is lost, the guard looks again. */
-async function tellNext({ lock, namespace, outcome }: Unlock, { post, log }: Tools): Promise<void> {
+async function tellNext({ lock, namespace, outcome }: Unlock, { post, log }: StepContext): Promise<void> {
   const name = namespace.metadata.name;
   const of =
     lock === undefined

@@ -1,7 +1,7 @@
 import { EVENT, REASON } from '../../functions/domain/names.ts';
 import { newFunction, type Handle } from '../../functions/host/function.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
-import type { Step, Tools } from '../../functions/host/step.ts';
+import type { Step, StepContext } from '../../functions/host/step.ts';
 
 /** Stands in for `lock`, without an API server: it always takes the namespace. */
 const lock: Step = {
@@ -26,4 +26,4 @@ const lock: Step = {
 export const handle: Handle = newFunction([lock], {
   log: () => undefined,
   clock: systemClock,
-} as unknown as Tools);
+} as unknown as StepContext);

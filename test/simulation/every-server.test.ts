@@ -5,7 +5,7 @@ import type { KubernetesObject, Namespace, ResourceQuota } from '../../functions
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, Unreachable } from '../../functions/kubernetes/errors.ts';
 import { ENDPOINT_SLICES, LEASES } from '../../functions/kubernetes/resources.ts';
-import type { Outcome, Tools } from '../../functions/host/step.ts';
+import type { Outcome, StepContext } from '../../functions/host/step.ts';
 import { raise } from '../../functions/raise/handle.ts';
 import { aLock, lockedBy } from '../support/builders/namespace.ts';
 import type { Model } from './model/model.ts';
@@ -30,7 +30,7 @@ interface World {
   readonly hosts: readonly string[];
   readonly servers: number;
   readonly answers: Answers;
-  readonly settings?: Partial<Tools['settings']>;
+  readonly settings?: Partial<StepContext['settings']>;
   /** The role does not allow to list this kind. */
   readonly forbidden?: ResourceType;
 }

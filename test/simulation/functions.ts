@@ -6,14 +6,14 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import type { Step, Tools } from '../../functions/host/step.ts';
+import type { Step, StepContext } from '../../functions/host/step.ts';
 import type { Event, Reply } from './broker.ts';
 import { Client, type Network } from './client.ts';
 import { Life } from './life.ts';
 
 export interface ProcessParts {
   readonly network: Network;
-  readonly settings: Tools['settings'];
+  readonly settings: StepContext['settings'];
   readonly newToken: () => string;
   /** To the Broker's ingress; throws when it is away. */
   readonly publish: (event: Event) => void;
@@ -23,10 +23,10 @@ export interface ProcessParts {
 
 /** What a process remembers of what it was asked. */
 /** What a process of ours works with, for as long as it lives. */
-export function toolsOf(
+export function contextOf(
   { network, settings, newToken, publish, view }: ProcessParts,
   { who, site, user, life }: { who: string; site: string; user: string; life: Life },
-): Tools {
+): StepContext {
   const { schedule, trace } = network;
   return {
     cluster: new Client({ who, site, user, life }, network),
@@ -57,7 +57,7 @@ export function toolsOf(
       }),
     sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
     exclusively: newExclusively(),
-    afterwards: (work) => {
+    inBackground: (work) => {
       work().catch((error: unknown) => trace.tell(who, () => `could not report: ${describeError(error)}`));
     },
   };
@@ -79,7 +79,7 @@ export class Functions {
     const user = userOf(SERVICE_ACCOUNT[step.name]);
     const { trace } = this.#parts.network;
     trace.tell(who, () => `is woken by ${event.type} ${nameIn(event)}`);
-    const handle = newFunction([step], toolsOf(this.#parts, { who, site: step.name, user, life }));
+    const handle = newFunction([step], contextOf(this.#parts, { who, site: step.name, user, life }));
     return new Promise((resolve) => {
       life.onEnd(() => resolve('broken'));
       void handle({}, event).then((answer) => {

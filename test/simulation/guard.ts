@@ -9,7 +9,7 @@ import { repair } from '../../webhook/watchdog/repair.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { ClusterWatch } from '../../webhook/watchdog/cluster-watch.ts';
 import { Client } from './client.ts';
-import { toolsOf, type ProcessParts } from './functions.ts';
+import { contextOf, type ProcessParts } from './functions.ts';
 import { Life } from './life.ts';
 import type { Random } from './random.ts';
 
@@ -60,11 +60,11 @@ export class Guard {
     const who = `${this.#name}.${String(this.#starts)}`;
     trace.tell(who, () => 'starts');
     life.onEnd(() => this.#onEnd(who));
-    const tools = toolsOf(this.#parts, { who, site: 'guard', user: USER, life });
-    const { cluster, clock, log, post } = tools;
+    const context = contextOf(this.#parts, { who, site: 'guard', user: USER, life });
+    const { cluster, clock, log, post } = context;
     const mend = (namespace: string, token: string | undefined): Promise<unknown> => {
       trace.tell(who, () => `repairs ${namespace} ${token ?? '(no token)'}`);
-      return repair(namespace, token, tools);
+      return repair(namespace, token, context);
     };
     this.#watch = new ClusterWatch({
       ...{ cluster, clock, log, post, repair: mend, random: () => random.next() },

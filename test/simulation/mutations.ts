@@ -76,13 +76,13 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'functions/raise/handle.ts',
         find: `  const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas`,
-        replace: `  const early = await prove({ namespace, token, names, servers }, { addresses: [], mayHide: false }, tools);
+        replace: `  const early = await prove({ namespace, token, names, servers }, { addresses: [], mayHide: false }, context);
   const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas`,
       },
       {
         file: 'functions/raise/handle.ts',
-        find: `  const proven = await prove({ namespace, token, names, servers }, apiServers, tools);`,
+        find: `  const proven = await prove({ namespace, token, names, servers }, apiServers, context);`,
         replace: `  const proven = early;
   void apiServers;`,
       },
@@ -392,7 +392,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lower/read.ts',
-        find: '    isDue ? orElse(pods, [], tools) : pods,',
+        find: '    isDue ? orElse(pods, [], context) : pods,',
         replace: '    pods,',
       },
     ],

@@ -3,7 +3,7 @@ import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import { toldBy } from '../../functions/eventing/told.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { newExclusively } from '../../functions/host/exclusive.ts';
-import type { Outcome, Step, Tools } from '../../functions/host/step.ts';
+import type { Outcome, Step, StepContext } from '../../functions/host/step.ts';
 import { aView } from '../support/builders/snapshot.ts';
 import { aModel, type Model } from './model/model.ts';
 import type { ApiServerParts } from './model/api-server.ts';
@@ -42,13 +42,13 @@ export interface Reached {
   readonly server: { as(user: string): Cluster };
   readonly clock: Model['clock'];
   /** Others than the usual. */
-  readonly settings?: Partial<Tools['settings']>;
-  readonly tools?: Partial<Tools>;
+  readonly settings?: Partial<StepContext['settings']>;
+  readonly context?: Partial<StepContext>;
 }
 
 /** The step's answer; left out: to the source's event about the refused migration. */
 export const wakeUp = (step: Step, model: Reached, wake: Wake = refusedNow()): Promise<Outcome> =>
-  step.handle(wake, toolsOn(model));
+  step.handle(wake, contextOn(model));
 
 function refusedNow(): Wake {
   const told = toldBy(BLOCKED, { kind: KIND.migration.kind, namespace: TENANT });
@@ -58,7 +58,7 @@ function refusedNow(): Wake {
 
 const DEADLINE_MS = 5_000;
 
-const toolsOn = ({ server, clock, settings = {}, tools = {} }: Reached): Tools => ({
+const contextOn = ({ server, clock, settings = {}, context = {} }: Reached): StepContext => ({
   cluster: server.as('system:serviceaccount:mtq-system:mtq'),
   clock: {
     elapsed: () => clock.now,
@@ -87,8 +87,8 @@ const toolsOn = ({ server, clock, settings = {}, tools = {} }: Reached): Tools =
   view: () => Promise.resolve(aView()),
   sinceFirst: () => Infinity,
   exclusively: newExclusively(),
-  afterwards: () => undefined,
-  ...tools,
+  inBackground: () => undefined,
+  ...context,
 });
 
 /** A VMMRQ that gives enough for it. */

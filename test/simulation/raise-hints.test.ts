@@ -54,7 +54,7 @@ async function raiseIn(world: World): Promise<Seen> {
   };
   const as = (user: string): Cluster => Object.assign(model.server.as(user), { create });
   const wake = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: LOCK.token, ...hints };
-  const reached = { server: { as }, clock, tools: { view: () => Promise.resolve(view) } };
+  const reached = { server: { as }, clock, context: { view: () => Promise.resolve(view) } };
   const outcome = await wakeUp(raise, reached, wake);
   const quota = store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
   return { outcome, cpu: quota?.status?.hard?.['requests.cpu'], proofs };

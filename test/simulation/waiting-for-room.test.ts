@@ -106,7 +106,7 @@ beforeEach(() => {
     now: () => new Date(time.now),
     after: (ms: number, work: () => void) => time.after(ms, work),
   };
-  process = { ...model, tools: { clock, exclusively: newExclusively() } };
+  process = { ...model, context: { clock, exclusively: newExclusively() } };
 });
 
 test('one run of a namespace waits; all others answer at once, and another namespace waits by itself', async () => {

@@ -6,7 +6,7 @@ import { newFunction } from '../../functions/host/function.ts';
 import { listen, newServer } from '../../functions/host/server.ts';
 import type { Fields, Level } from '../../functions/runtime/log.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
-import type { Outcome, Step, Tools } from '../../functions/host/step.ts';
+import type { Outcome, Step, StepContext } from '../../functions/host/step.ts';
 
 export interface Line extends Fields {
   readonly level: Level;
@@ -14,13 +14,14 @@ export interface Line extends Fields {
 }
 
 /** A log that is kept. */
-export function newLines(): { lines: Line[]; log: Tools['log'] } {
+export function newLines(): { lines: Line[]; log: StepContext['log'] } {
   const lines: Line[] = [];
   return { lines, log: (level, message, fields) => void lines.push({ level, message, ...fields }) };
 }
 
 /** Tools for steps that need none but the log and the clock. */
-export const onlyLog = (log: Tools['log']): Tools => ({ log, clock: systemClock }) as unknown as Tools;
+export const onlyLog = (log: StepContext['log']): StepContext =>
+  ({ log, clock: systemClock }) as unknown as StepContext;
 
 /** How a step ends that has nothing to say. */
 export const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'nothing to do' };

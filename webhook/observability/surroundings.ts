@@ -8,7 +8,7 @@ import type { Log } from '../../functions/runtime/log.ts';
 import { judge, type Expected, type Judgement, type Surroundings } from './compatibility.ts';
 import { SERVICE_ACCOUNTS } from '../tls/resources.ts';
 
-export interface SurroundingsTools {
+export interface SurroundingsOptions {
   readonly cluster: ApiServer;
   readonly log: Log;
   readonly clock?: Clock;
@@ -24,12 +24,12 @@ const AGAIN_MS = 60_000;
  */
 export class SurroundingsCheck {
   readonly #expected: Expected;
-  readonly #tools: SurroundingsTools;
+  readonly #options: SurroundingsOptions;
   #judgement: Judgement | undefined;
 
-  constructor(expected: Expected, tools: SurroundingsTools) {
+  constructor(expected: Expected, options: SurroundingsOptions) {
     this.#expected = expected;
-    this.#tools = tools;
+    this.#options = options;
   }
 
   /** Why we cannot work here; undefined: nothing is known that stands in the way. */
@@ -41,7 +41,7 @@ export class SurroundingsCheck {
 
   /** Runs until all is known and in order, or `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { cluster, log, clock = systemClock } = this.#tools;
+    const { cluster, log, clock = systemClock } = this.#options;
     while (!signal.aborted) {
       const found = await look(cluster, this.#expected, (what, error) => {
         log('warn', `${what} cannot be read, and counts as good: ${describeError(error)}`);
@@ -58,9 +58,9 @@ export class SurroundingsCheck {
   #tell({ problems, unknown }: Judgement, { kubernetes, serving, eventing, kubevirts }: Surroundings): void {
     const before = this.#judgement;
     const added = problems.filter((problem) => before?.problems.includes(problem) !== true);
-    for (const problem of added) this.#tools.log('error', `not ready: ${problem}`);
+    for (const problem of added) this.#options.log('error', `not ready: ${problem}`);
     if (problems.length > 0 || (before !== undefined && before.unknown.join() === unknown.join())) return;
-    this.#tools.log('info', 'this cluster', {
+    this.#options.log('info', 'this cluster', {
       kubernetes,
       serving,
       eventing,

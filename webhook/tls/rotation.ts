@@ -32,7 +32,7 @@ export interface RotationSettings extends Lifetimes {
   readonly CA_LEAD_MS: number;
 }
 
-export interface RotationTools {
+export interface RotationOptions {
   readonly cluster: Cluster;
   readonly log: Log;
   /** New connections get this one from now on. */
@@ -58,7 +58,7 @@ const BREATH_MS = 50;
  */
 export class Rotation {
   readonly #settings: RotationSettings;
-  readonly #tools: RotationTools;
+  readonly #options: RotationOptions;
   readonly #clock: Clock;
   #serving: ServingCertificate | undefined;
   /** Since when this replica has seen an authority in the bundle, by fingerprint (the clock's elapsed). */
@@ -70,10 +70,10 @@ export class Rotation {
   #failure: string | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(settings: RotationSettings, tools: RotationTools) {
+  constructor(settings: RotationSettings, options: RotationOptions) {
     this.#settings = settings;
-    this.#tools = tools;
-    this.#clock = tools.clock ?? systemClock;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
   }
 
   /** Why the API server could not call us now; undefined: it can. */
@@ -92,7 +92,7 @@ export class Rotation {
 
   /** Runs until `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { cluster, log } = this.#tools;
+    const { cluster, log } = this.#options;
     const clock = this.#clock;
     const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
     const named = (name: string): { fieldSelector: string } => ({ fieldSelector: `metadata.name=${name}` });
@@ -140,14 +140,14 @@ export class Rotation {
       return true;
     } catch (error) {
       const failure = error instanceof MissingWebhooks ? error.message : describeError(error);
-      if (failure !== this.#failure) this.#tools.log('error', failure);
+      if (failure !== this.#failure) this.#options.log('error', failure);
       this.#failure = failure;
       return false;
     }
   }
 
   async #rotate(): Promise<void> {
-    const { cluster, log, onConfiguration } = this.#tools;
+    const { cluster, log, onConfiguration } = this.#options;
     const now = this.#clock.now();
     // Without a Secret to read, what we have still has to be trusted.
     const [wanted] = await Promise.allSettled([
@@ -184,10 +184,13 @@ export class Rotation {
   }
 
   #serve(certificate: ServingCertificate): void {
-    this.#tools.serve(certificate);
+    this.#options.serve(certificate);
     this.#serving = certificate;
     const authorities = [...fingerprintsOf(certificate.ca ?? '')].map((print) => print.slice(0, 11));
-    this.#tools.log('info', 'serving by this certificate', { managedBy: certificate.managedBy, authorities });
+    this.#options.log('info', 'serving by this certificate', {
+      managedBy: certificate.managedBy,
+      authorities,
+    });
   }
 
   /** Whether it is another than the one we serve, and there is no better time to change. */

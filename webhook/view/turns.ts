@@ -6,7 +6,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import { whoseTurn, type ClusterState } from './slots.ts';
 
-export interface TurnTools {
+export interface TurnOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
@@ -31,18 +31,18 @@ interface Next {
  * Every waiting namespace gets its wakes before one gets more: the first in line may be unable to go.
  */
 export class Turns {
-  readonly #tools: TurnTools;
+  readonly #options: TurnOptions;
   readonly #tries = new Map<string, number>();
   #cancel: (() => void) | undefined;
   #count = 0;
 
-  constructor(tools: TurnTools) {
-    this.#tools = tools;
+  constructor(options: TurnOptions) {
+    this.#options = options;
   }
 
   /** A migration has ended, or a lock is gone. */
   freed(): void {
-    const state = this.#tools.state();
+    const state = this.#options.state();
     if (state === undefined) return;
     if (this.#next(state)?.round !== 1) this.#tries.clear();
     this.#wake();
@@ -55,7 +55,7 @@ export class Turns {
 
   #wake(): void {
     this.stop();
-    const state = this.#tools.state();
+    const state = this.#options.state();
     if (state === undefined) return;
     this.#forget(state);
     const now = this.#next(state);
@@ -64,7 +64,7 @@ export class Turns {
     const next = this.#next(state);
     if (next === undefined) return;
     const ms = next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS;
-    this.#cancel = this.#tools.clock.after(ms, () => this.#wake());
+    this.#cancel = this.#options.clock.after(ms, () => this.#wake());
   }
 
   #next(state: ClusterState): Next | undefined {
@@ -82,10 +82,10 @@ export class Turns {
   }
 
   async #ask(namespace: string): Promise<void> {
-    const { post, log } = this.#tools;
+    const { post, log } = this.#options;
     this.#tries.set(namespace, (this.#tries.get(namespace) ?? 0) + 1);
     this.#count += 1;
-    const cause = `slot-${String(this.#tools.clock.now().getTime())}-${String(this.#count)}`;
+    const cause = `slot-${String(this.#options.clock.now().getTime())}-${String(this.#count)}`;
     try {
       await post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
     } catch (error) {

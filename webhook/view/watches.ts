@@ -9,7 +9,7 @@ import { KUBEVIRTS, MTQS, WEBHOOK_CONFIGURATIONS } from '../../functions/kuberne
 import type { Log } from '../../functions/runtime/log.ts';
 import type { ClusterView } from './cluster-view.ts';
 
-export interface WatchTools {
+export interface WatchesOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Log;
@@ -23,14 +23,14 @@ export interface WatchTools {
 /** Keeps a cluster view up to date by a watch for each kind; nothing is listed in a loop. */
 export class Watches {
   readonly #view: ClusterView;
-  readonly #tools: WatchTools;
+  readonly #options: WatchesOptions;
   readonly #listed = new Set<string>();
   /** By plural: why the last list or watch broke. */
   readonly #problems = new Map<string, string>();
 
-  constructor(view: ClusterView, tools: WatchTools) {
+  constructor(view: ClusterView, options: WatchesOptions) {
     this.#view = view;
-    this.#tools = tools;
+    this.#options = options;
   }
 
   /** Every kind has been listed: the view is whole. */
@@ -69,7 +69,7 @@ export class Watches {
 
   async #followMigrations(signal: AbortSignal): Promise<void> {
     const view = this.#view;
-    const { onEnded } = this.#tools;
+    const { onEnded } = this.#options;
     const take = (migration: Migration): void => {
       const { uid } = migration.metadata;
       const before = view.migrations.get(uid);
@@ -101,13 +101,13 @@ export class Watches {
   #hasListed({ plural }: { readonly plural: string }): void {
     const before = this.#listed.size;
     this.#listed.add(plural);
-    if (before < KINDS && this.#listed.size === KINDS) this.#tools.onReady();
+    if (before < KINDS && this.#listed.size === KINDS) this.#options.onReady();
   }
 
   #ofKubeVirt(): Changes<NonNullable<ClusterView['kubevirt']>> {
     const view = this.#view;
     const isOurs = ({ metadata }: KubernetesObject): boolean =>
-      metadata.namespace === this.#tools.kubevirtNamespace;
+      metadata.namespace === this.#options.kubevirtNamespace;
     return {
       onList: (all) => void (view.kubevirt = all.find(isOurs)),
       onChange: (one) => void (view.kubevirt = isOurs(one) ? one : view.kubevirt),
@@ -120,7 +120,7 @@ export class Watches {
     { onList, onChange, onGone }: Changes<T>,
     how: { readonly signal: AbortSignal; readonly isOptional?: boolean },
   ): Promise<void> {
-    const { cluster, clock, log } = this.#tools;
+    const { cluster, clock, log } = this.#options;
     await follow<T>(
       cluster,
       { type, where: {}, clock, ...how },

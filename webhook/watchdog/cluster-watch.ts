@@ -5,10 +5,10 @@ import { ClusterView } from '../view/cluster-view.ts';
 import { Turns } from '../view/turns.ts';
 import type { ViewSource } from '../view/view-route.ts';
 import { Watches } from '../view/watches.ts';
-import { sweep, type SeenObjects, type SweepTools } from './sweep.ts';
+import { sweep, type SeenObjects, type SweepOptions } from './sweep.ts';
 import { Watchdog, type WatchdogSettings } from './watchdog.ts';
 
-export interface ClusterWatchTools extends Omit<SweepTools, 'seen'> {
+export interface ClusterWatchOptions extends Omit<SweepOptions, 'seen'> {
   readonly settings: WatchdogSettings & {
     readonly SWEEP_SECONDS: number;
     readonly KUBEVIRT_NAMESPACE: string;
@@ -17,19 +17,19 @@ export interface ClusterWatchTools extends Omit<SweepTools, 'seen'> {
 
 /** What the guard does beside admission, on one set of watches: the cluster view, whose turn it is, the watchdog and the sweeps. */
 export class ClusterWatch implements ViewSource {
-  readonly #tools: ClusterWatchTools;
+  readonly #options: ClusterWatchOptions;
   readonly #view: ClusterView;
   readonly #watches: Watches;
   readonly #watchdog: Watchdog;
   readonly #turns: Turns;
 
-  constructor(tools: ClusterWatchTools) {
-    this.#tools = tools;
-    const { settings, cluster, clock, log, post } = tools;
+  constructor(options: ClusterWatchOptions) {
+    this.#options = options;
+    const { settings, cluster, clock, log, post } = options;
     const view = new ClusterView(cluster);
     const turns = new Turns({ clock, log, post, state: () => (this.#isReady ? view.state() : undefined) });
     const watchdog = new Watchdog(settings, {
-      ...tools,
+      ...options,
       onLock: (namespace) => view.takeLock(namespace),
       onUnlocked: (name) => {
         view.held.delete(name);
@@ -52,11 +52,11 @@ export class ClusterWatch implements ViewSource {
 
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { settings, ...tools } = this.#tools;
+    const { settings, ...options } = this.#options;
     await Promise.all([
       this.#watchdog.run(signal),
       this.#watches.run(signal),
-      sweep(settings.SWEEP_SECONDS, { ...tools, seen: () => this.#seen() }, signal),
+      sweep(settings.SWEEP_SECONDS, { ...options, seen: () => this.#seen() }, signal),
     ]);
     this.#turns.stop();
   }

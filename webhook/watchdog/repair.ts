@@ -1,6 +1,6 @@
 import { EVENT, REASON } from '../../functions/domain/names.ts';
 import { lower } from '../../functions/lower/handle.ts';
-import type { Tools } from '../../functions/host/step.ts';
+import type { StepContext } from '../../functions/host/step.ts';
 import { unlock } from '../../functions/unlock/handle.ts';
 
 /**
@@ -8,16 +8,20 @@ import { unlock } from '../../functions/unlock/handle.ts';
  * `token`: the watchdog has watched this lock for its whole life. Whether it freed the namespace, or put back a grant that
  * had no lock. Rejects when it could not be done now.
  */
-export async function repair(namespace: string, token: string | undefined, tools: Tools): Promise<boolean> {
+export async function repair(
+  namespace: string,
+  token: string | undefined,
+  context: StepContext,
+): Promise<boolean> {
   const id = `repair/${namespace}`;
   const overdue = token === undefined ? {} : { overdueToken: token };
-  const lowered = await lower.handle({ type: EVENT.lockExpired, id, namespace, ...overdue }, tools);
-  tools.log('info', lowered.message, { step: 'lower', repair: true, namespace, reason: lowered.reason });
+  const lowered = await lower.handle({ type: EVENT.lockExpired, id, namespace, ...overdue }, context);
+  context.log('info', lowered.message, { step: 'lower', repair: true, namespace, reason: lowered.reason });
   const { reply } = lowered;
   // Without a lock there is nothing to free: it ends with the quotas.
   if (reply === undefined) return lowered.reason === REASON.grantWithoutLock;
   const released = reply.token === undefined ? {} : { token: reply.token };
-  const unlocked = await unlock.handle({ type: reply.type, id, namespace, ...released }, tools);
-  tools.log('info', unlocked.message, { step: 'unlock', repair: true, namespace, reason: unlocked.reason });
+  const unlocked = await unlock.handle({ type: reply.type, id, namespace, ...released }, context);
+  context.log('info', unlocked.message, { step: 'unlock', repair: true, namespace, reason: unlocked.reason });
   return unlocked.reason === REASON.unlocked;
 }

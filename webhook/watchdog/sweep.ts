@@ -9,7 +9,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { LISTED_HIDDEN_GRANTS } from '../../functions/cluster/listed.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 
-export interface SweepTools {
+export interface SweepOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Log;
@@ -44,34 +44,34 @@ interface Known {
  * Looks for what events lost: at start and every `seconds` the Pending migrations of namespaces with a VMMRQ, at start
  * and every hour quotas that hold a grant without the label. Runs until `signal` aborts.
  */
-export async function sweep(seconds: number, tools: SweepTools, signal: AbortSignal): Promise<void> {
+export async function sweep(seconds: number, options: SweepOptions, signal: AbortSignal): Promise<void> {
   let known: ReadonlyMap<string, Known> = new Map();
   let grantsAt = 0;
-  const failed = (error: unknown): void => tools.log('warn', `a sweep failed: ${describeError(error)}`);
+  const failed = (error: unknown): void => options.log('warn', `a sweep failed: ${describeError(error)}`);
   while (!signal.aborted) {
     // Each for itself: a Broker that is down keeps nobody from the repair.
-    await sweepMigrations(tools, known).then((next) => (known = next), failed);
-    if (tools.clock.elapsed() >= grantsAt) {
-      const next = tools.clock.elapsed() + GRANTS_EVERY_MS;
-      await sweepGrants(tools).then(() => (grantsAt = next), failed);
+    await sweepMigrations(options, known).then((next) => (known = next), failed);
+    if (options.clock.elapsed() >= grantsAt) {
+      const next = options.clock.elapsed() + GRANTS_EVERY_MS;
+      await sweepGrants(options).then(() => (grantsAt = next), failed);
     }
-    const betweenMs = seconds * 1_000 * (0.8 + 0.4 * tools.random());
-    await pause(tools.clock, tools.seen() === undefined ? LISTING_MS : betweenMs, signal);
+    const betweenMs = seconds * 1_000 * (0.8 + 0.4 * options.random());
+    await pause(options.clock, options.seen() === undefined ? LISTING_MS : betweenMs, signal);
   }
 }
 
 async function sweepMigrations(
-  tools: SweepTools,
+  options: SweepOptions,
   known: ReadonlyMap<string, Known>,
 ): Promise<ReadonlyMap<string, Known>> {
-  const seen = tools.seen();
+  const seen = options.seen();
   if (seen === undefined) return known;
   const next = new Map<string, Known>();
   for (const [namespace, found] of concerned(seen.vmmrqs, seen.migrations)) {
     const of = fingerprint(found.toSorted().join());
     const before = known.get(namespace);
     const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
-    next.set(namespace, await ask(tools, namespace, { ...now, seen: now.seen + 1 }));
+    next.set(namespace, await ask(options, namespace, { ...now, seen: now.seen + 1 }));
   }
   return next;
 }
@@ -106,15 +106,15 @@ function saysBusy({ status }: Vmmrq): boolean {
   return (status?.conditions ?? []).some(({ type, status: is }) => passing.includes(type) && is === 'True');
 }
 
-async function ask(tools: SweepTools, namespace: string, known: Known): Promise<Known> {
+async function ask(options: SweepOptions, namespace: string, known: Known): Promise<Known> {
   if (known.seen < known.nextAt) return known;
   const cause = `${known.of}-${String(known.seen)}`;
-  await tools.post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
+  await options.post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
   return { ...known, nextAt: known.seen + Math.min(known.seen, MOST_SWEEPS_APART) };
 }
 
 /** Nobody of ours leaves one: somebody took the label off. */
-async function sweepGrants({ cluster, repair, log }: SweepTools): Promise<void> {
+async function sweepGrants({ cluster, repair, log }: SweepOptions): Promise<void> {
   const { items } = await cluster.list(LISTED_HIDDEN_GRANTS, {});
   const repairs = [...new Set(items.map(namespaceOf))].map((namespace) => {
     log('warn', 'a quota holds a grant without the label', { namespace });

@@ -32,7 +32,7 @@ export interface WatchdogSettings {
   readonly OVERDUE_SECONDS: number;
 }
 
-export interface WatchdogTools {
+export interface WatchdogOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Log;
@@ -59,22 +59,22 @@ const ORPHAN_MS = 2_000;
  */
 export class Watchdog {
   readonly #settings: WatchdogSettings;
-  readonly #tools: WatchdogTools;
+  readonly #options: WatchdogOptions;
   readonly #timers: Timers;
   /** What was last seen of each locked namespace. */
   readonly #locks = new Map<string, WatchedLock>();
   /** Quotas with the raised label, by uid. */
   readonly #raised = new Map<string, ResourceQuota>();
 
-  constructor(settings: WatchdogSettings, tools: WatchdogTools) {
+  constructor(settings: WatchdogSettings, options: WatchdogOptions) {
     this.#settings = settings;
-    this.#tools = tools;
-    this.#timers = new Timers(tools.clock);
+    this.#options = options;
+    this.#timers = new Timers(options.clock);
   }
 
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { cluster, clock, log } = this.#tools;
+    const { cluster, clock, log } = this.#options;
     const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
     const locked = {
       type: NAMESPACES,
@@ -109,7 +109,7 @@ export class Watchdog {
 
   /** What is there now, for the metrics. */
   watched(): Watched {
-    const now = this.#tools.clock.elapsed();
+    const now = this.#options.clock.elapsed();
     const ages = [...this.#locks.values()].map(({ since }) => (now - since) / 1_000);
     return {
       lockedNamespaces: ages.length,
@@ -155,9 +155,9 @@ export class Watchdog {
   #onUnlocked(name: string): void {
     const known = this.#locks.get(name);
     this.#forget(name);
-    this.#tools.onUnlocked?.(name);
+    this.#options.onUnlocked?.(name);
     if (known?.lock === undefined || isAllRaised(known.lock, known.wasRaised)) return;
-    const { cluster, log } = this.#tools;
+    const { cluster, log } = this.#options;
     const { lock } = known;
     fenceRemoved(cluster, name, lock).catch((error: unknown) => {
       log('warn', `a lock that is gone was not fenced: ${describeError(error)}`, { namespace: name });
@@ -182,14 +182,14 @@ export class Watchdog {
       this.#onUnlocked(name);
       return;
     }
-    this.#tools.onLock?.(namespace);
+    this.#options.onLock?.(namespace);
     const identity = identityOf(state);
     const known = this.#locks.get(name);
     if (known?.identity === identity) return;
     const token = tokenOf(state);
     const raised = this.#raisedBy(name, token).map(({ metadata }) => metadata.uid);
     this.#forget(name);
-    const now = this.#tools.clock.elapsed();
+    const now = this.#options.clock.elapsed();
     const watched = watchedLock(state, known, { now, raised });
     this.#locks.set(name, watched);
     this.#timers.start(`${lockKey(name)}station`, () => this.#sayAgain(name), {
@@ -264,25 +264,25 @@ export class Watchdog {
       type: EVENT.sweepRequested,
       from: 'guard',
       namespace,
-      cause: `orphan-${String(this.#tools.clock.now().getTime())}`,
+      cause: `orphan-${String(this.#options.clock.now().getTime())}`,
     });
   }
 
   async #post(event: OurEvent): Promise<void> {
     const { type, namespace, token } = event;
     try {
-      await this.#tools.post(event);
-      this.#tools.log('info', 'posted', { event: type, namespace, token });
+      await this.#options.post(event);
+      this.#options.log('info', 'posted', { event: type, namespace, token });
     } catch (error) {
-      this.#tools.log('warn', `not posted: ${describeError(error)}`, { event: type, namespace, token });
+      this.#options.log('warn', `not posted: ${describeError(error)}`, { event: type, namespace, token });
     }
   }
 
   async #repair(namespace: string, token: string | undefined): Promise<void> {
     try {
-      await this.#tools.repair(namespace, token);
+      await this.#options.repair(namespace, token);
     } catch (error) {
-      this.#tools.log('error', `not repaired yet: ${describeError(error)}`, { namespace, token });
+      this.#options.log('error', `not repaired yet: ${describeError(error)}`, { namespace, token });
     }
   }
 }

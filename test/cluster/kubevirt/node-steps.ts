@@ -55,7 +55,7 @@ export function vmiStep({ metadata, status }: Vmi, launchers: readonly LauncherP
   if (status?.phase === 'Scheduled') return 'start-guest';
   const state = status?.migrationState;
   if (state?.targetNode === undefined) return undefined;
-  return state.completed === true ? afterwards(state, launchers) : duringMigration(state, launchers);
+  return state.completed === true ? inBackground(state, launchers) : duringMigration(state, launchers);
 }
 
 function duringMigration(state: MigrationState, launchers: readonly LauncherPod[]): VmiStep {
@@ -65,7 +65,7 @@ function duringMigration(state: MigrationState, launchers: readonly LauncherPod[
   return state.startTimestamp === undefined ? 'start' : 'finish';
 }
 
-function afterwards(state: MigrationState, launchers: readonly LauncherPod[]): VmiStep | undefined {
+function inBackground(state: MigrationState, launchers: readonly LauncherPod[]): VmiStep | undefined {
   const source = launchers.find(({ metadata }) => metadata.name === state.sourcePod);
   return state.failed === true || source === undefined || isOver(source) ? undefined : 'leave-source';
 }

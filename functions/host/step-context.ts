@@ -8,41 +8,41 @@ import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Settings } from '../runtime/settings.ts';
 import { readView } from '../cluster/view.ts';
-import type { Tools } from './step.ts';
+import type { StepContext } from './step.ts';
 
 /** Long enough for a cold start, short enough for feasibility to answer in time. */
 const WAKE_MS = 15_000;
 
-export interface Toolbox {
-  readonly tools: Tools;
+export interface StepRuntime {
+  readonly context: StepContext;
   /** Resolves when all work that nobody waited for is done. */
-  readonly settle: () => Promise<void>;
+  readonly drain: () => Promise<void>;
 }
 
-export interface Equipment {
+export interface StepContextOptions {
   readonly cluster: Cluster;
-  readonly settings: Tools['settings'] &
+  readonly settings: StepContext['settings'] &
     Pick<Settings, 'K_SINK'> &
     Partial<Pick<Settings, 'K_SINK_TOKEN' | 'VIEW_URL'>>;
   readonly log: Log;
 }
 
 /** The tools of a real process: the one place where steps meet the clock, randomness, the Broker and work in the background. */
-export function newTools({ cluster, settings, log }: Equipment): Toolbox {
+export function newStepContext({ cluster, settings, log }: StepContextOptions): StepRuntime {
   const underWay = new Set<Promise<void>>();
-  const afterwards = (work: () => Promise<void>): void => {
+  const inBackground = (work: () => Promise<void>): void => {
     const done = work()
       .catch((error: unknown) => log('warn', `a report failed: ${describeError(error)}`))
       .finally(() => underWay.delete(done));
     underWay.add(done);
   };
-  const tools: Tools = {
+  const context: StepContext = {
     cluster,
     clock: systemClock,
     settings,
     log,
     newToken: randomUUID,
-    afterwards,
+    inBackground,
     post: async (event) => {
       if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
       await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
@@ -54,8 +54,8 @@ export function newTools({ cluster, settings, log }: Equipment): Toolbox {
     exclusively: newExclusively(),
   };
   return {
-    tools,
-    settle: async () => {
+    context,
+    drain: async () => {
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };
