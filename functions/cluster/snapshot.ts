@@ -55,7 +55,7 @@ export async function readSnapshot(
 ): Promise<NamespaceSnapshot | undefined> {
   const { name, rules, known, listed } = subject;
   const [namespace, view, migrations, quotas, vmmrqs, pods] = await Promise.all([
-    known ?? orGone(cluster.get(NAMESPACES, { name })),
+    known ?? ignoreNotFound(cluster.get(NAMESPACES, { name })),
     subject.view(name),
     listed ?? cluster.list(LISTED_MIGRATIONS, { namespace: name }).then(({ items }) => items),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
@@ -126,7 +126,7 @@ export async function readRefusals(cluster: Reader, namespace: string): Promise<
 }
 
 /** undefined for an object that is not there. */
-export async function orGone<T>(read: Promise<T>): Promise<T | undefined> {
+export async function ignoreNotFound<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
   } catch (error) {
@@ -146,7 +146,7 @@ export interface Listed<T> {
 export const NOT_READ: Listed<never> = { items: [] };
 
 /** A list that only says how it went: whoever stores more than a process takes keeps nobody from a repair. */
-export async function orNothing<T>(list: Promise<Listed<T>>, log: Log): Promise<Listed<T>> {
+export async function bestEffort<T>(list: Promise<Listed<T>>, log: Log): Promise<Listed<T>> {
   try {
     return await list;
   } catch (error) {
@@ -176,7 +176,8 @@ async function readVmis(
   migrations: readonly Migration[],
 ): Promise<Map<string, VirtualMachineInstance>> {
   const reads = migrations.map(async ({ metadata: { namespace = '' }, spec: { vmiName = '' } }) => {
-    const read = vmiName === '' ? undefined : await orGone(cluster.get(VMIS, { namespace, name: vmiName }));
+    const read =
+      vmiName === '' ? undefined : await ignoreNotFound(cluster.get(VMIS, { namespace, name: vmiName }));
     return read === undefined ? [] : [[vmiName, read.object] as const];
   });
   return new Map((await Promise.all(reads)).flat());

@@ -117,7 +117,7 @@ export interface Cluster {
 export type Reader = Pick<Cluster, 'get' | 'list'>;
 
 /** The same, its lists as the API server remembers them: good for a guess that somebody checks before anything is written. */
-export const remembered = (cluster: Cluster): Reader => ({
+export const fromWatchCache = (cluster: Cluster): Reader => ({
   get: (type, at) => cluster.get(type, at),
   list: (type, where) => cluster.list(type, where, { resourceVersion: '0' }),
 });

@@ -3,10 +3,10 @@ import type { OurEvent } from '../domain/events.ts';
 import type { Wake } from '../eventing/wake.ts';
 import { liveLock, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
-import { remembered, type Reader } from '../kubernetes/cluster.ts';
+import { fromWatchCache, type Reader } from '../kubernetes/cluster.ts';
 import { isConflict, Unreachable } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { orGone, readSnapshot } from '../cluster/snapshot.ts';
+import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
 import { decide, goOn, type LockDecision, type Take } from './decide.ts';
 
@@ -43,7 +43,7 @@ const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
 
 /** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
 async function attempt(wake: Wake, context: StepContext): Promise<Outcome | undefined> {
-  let decision = await look(wake, remembered(context.cluster), context);
+  let decision = await look(wake, fromWatchCache(context.cluster), context);
   if (decision !== undefined && mayBeStale(decision)) decision = await look(wake, context.cluster, context);
   if (decision === undefined) return GONE;
   return decision.kind === 'take' ? take(decision, context) : answer(wake, decision);
@@ -53,7 +53,7 @@ async function attempt(wake: Wake, context: StepContext): Promise<Outcome | unde
 async function look(wake: Wake, reader: Reader, context: StepContext): Promise<LockDecision | undefined> {
   const { namespace: name } = wake;
   const rules = rulesOf(context.settings);
-  const known = await orGone(context.cluster.get(NAMESPACES, { name }));
+  const known = await ignoreNotFound(context.cluster.get(NAMESPACES, { name }));
   if (known === undefined) return undefined;
   // One read is enough where somebody was first: a release's events come in twos and threes.
   const live = liveLock(known.object, known.date.getTime());

@@ -5,8 +5,8 @@ import { lockOf, LOCK_VERSION, type Admitted, type Lock, type LockState } from '
 import { gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
-import { orGone, readRefusals, readTargets } from '../cluster/snapshot.ts';
-import { remembered } from '../kubernetes/cluster.ts';
+import { ignoreNotFound, readRefusals, readTargets } from '../cluster/snapshot.ts';
+import { fromWatchCache } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, TooMuch, Unreachable } from '../kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { StepContext } from '../host/step.ts';
@@ -31,7 +31,7 @@ export async function readSeen(wake: Wake, context: StepContext): Promise<SeenSn
   const { namespace } = wake;
   const { cluster } = context;
   const [first = '', ...others] = names;
-  const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name: first }));
+  const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name: first }));
   if (read === undefined) return undefined;
   const grant = grantShownBy(read.object);
   const isOpen = read.object.metadata.labels?.[LABEL.raised] !== undefined;
@@ -40,7 +40,7 @@ export async function readSeen(wake: Wake, context: StepContext): Promise<SeenSn
   const more = grant.quotas.filter(({ uid }) => uid !== read.object.metadata.uid);
   const [rest, targets] = await Promise.all([
     readQuotas(namespace, more, context),
-    readTargets(remembered(cluster), namespace, podsToLookFor(wake, read.object, grant)),
+    readTargets(fromWatchCache(cluster), namespace, podsToLookFor(wake, read.object, grant)),
   ]);
   return { grant, quotas: [read.object, ...rest], targets: targets.items, now: read.date.getTime() };
 }
@@ -71,7 +71,7 @@ async function readQuotas(
   { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<ResourceQuota[]> {
   const reads = references.map(async ({ name, uid }) => {
-    const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
+    const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
     return read?.object.metadata.uid === uid ? [read.object] : [];
   });
   return (await Promise.all(reads)).flat();
@@ -86,7 +86,7 @@ async function readAllQuotas(namespace: string, { cluster }: StepContext): Promi
 export async function readLocked(wake: Wake, context: StepContext): Promise<LowerSnapshot | undefined> {
   const { cluster, settings } = context;
   const { namespace: name, overdueToken } = wake;
-  const read = await orGone(cluster.get(NAMESPACES, { name }));
+  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
   const state = lockOf(read.object);
   const base = {
@@ -152,7 +152,7 @@ async function readMigrations(
   context: StepContext,
 ): Promise<readonly Migration[] | undefined> {
   const reads = migrations.map(async ({ name, uid }) => {
-    const read = await orGone(context.cluster.get(MIGRATIONS, { namespace, name }));
+    const read = await ignoreNotFound(context.cluster.get(MIGRATIONS, { namespace, name }));
     return read?.object.metadata.uid === uid ? [read.object] : [];
   });
   return orElse(
@@ -185,6 +185,6 @@ export async function isStillSo(
   { metadata }: Namespace,
   { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<boolean> {
-  const read = await orGone(cluster.get(NAMESPACES, { name: metadata.name }));
+  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: metadata.name }));
   return read?.object.metadata.annotations?.[ANNOTATION.lock] === metadata.annotations?.[ANNOTATION.lock];
 }

@@ -2,7 +2,7 @@ import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
 import { isConflict } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { orGone } from '../cluster/snapshot.ts';
+import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
 
 /** Why a lock is ended early, and whose. */
@@ -21,7 +21,7 @@ export async function endLock(
   { namespace, token, reason, message }: Ending,
   { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<Outcome | undefined> {
-  const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
+  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
   const state = read === undefined ? undefined : lockOf(read.object);
   const isOurs = state?.kind === 'held' && state.lock.token === token && state.lock.v === LOCK_VERSION;
   if (read === undefined || !isOurs) {

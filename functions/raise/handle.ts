@@ -9,7 +9,7 @@ import { readApiServers } from '../cluster/api-servers.ts';
 import { proveAtEach, type Proof } from '../cluster/proof.ts';
 import type { Read } from '../kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import { orGone } from '../cluster/snapshot.ts';
+import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
 import { endLock, type Ending } from './end-lock.ts';
@@ -77,7 +77,7 @@ async function readNames(
   token: string,
   { cluster }: StepContext,
 ): Promise<Names | undefined> {
-  const lock = heldBy(token, await orGone(cluster.get(NAMESPACES, { name: namespace })));
+  const lock = heldBy(token, await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace })));
   return lock && { quotas: lock.quotas.map(({ name }) => name), vmmrqs: lock.vmmrqs };
 }
 
@@ -198,7 +198,7 @@ async function lockOfProof(
 ): Promise<ProvenLock | 'no view' | undefined> {
   if (proof.lock !== undefined) return proof.lock;
   const [read, view] = await Promise.all([
-    orGone(cluster.get(NAMESPACES, { name: namespace })),
+    ignoreNotFound(cluster.get(NAMESPACES, { name: namespace })),
     viewOf(namespace),
   ]);
   const lock = heldBy(token, read);
@@ -225,6 +225,6 @@ async function readEach<T>(
   names: readonly string[],
   read: (name: string) => Promise<{ readonly object: T }>,
 ): Promise<T[]> {
-  const found = await Promise.all([...new Set(names)].map((name) => orGone(read(name))));
+  const found = await Promise.all([...new Set(names)].map((name) => ignoreNotFound(read(name))));
   return found.flatMap((each) => (each === undefined ? [] : [each.object]));
 }

@@ -2,7 +2,7 @@ import { ANNOTATION } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { isConflict, isNotFound, isRefused } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import { orGone } from '../cluster/snapshot.ts';
+import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { StepContext } from '../host/step.ts';
 import { raiseOf, type RaiseSnapshot } from './decide.ts';
 
@@ -56,7 +56,7 @@ async function write(
       if (isNotFound(error)) return false;
       if (!isConflict(error)) throw error;
     }
-    const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
+    const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
     if (read === undefined || before === undefined || !isSameTurn(before, read.object)) return false;
     next = raiseOf(read.object, snapshot).write;
   }

@@ -4,7 +4,7 @@ import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import { orGone } from '../cluster/snapshot.ts';
+import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 
@@ -67,7 +67,7 @@ async function write(decision: Unlock, context: StepContext): Promise<Outcome | 
 /** The namespace before its quotas. undefined after the one read that shows that there is nothing to do. */
 async function gather(wake: Wake, { cluster }: StepContext): Promise<UnlockSnapshot | undefined> {
   const name = wake.namespace;
-  const read = await orGone(cluster.get(NAMESPACES, { name }));
+  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
   const state = lockOf(read.object);
   if (state.kind === 'none') return undefined;
@@ -80,7 +80,7 @@ async function gather(wake: Wake, { cluster }: StepContext): Promise<UnlockSnaps
     return { now, namespace: read.object, quotas: items, token };
   }
   const reads = state.lock.quotas.map(async ({ name: quota, uid }) => {
-    const found = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace: name, name: quota }));
+    const found = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace: name, name: quota }));
     return found?.object.metadata.uid === uid ? [found] : [];
   });
   const found = (await Promise.all(reads)).flat();

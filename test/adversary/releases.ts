@@ -1,6 +1,6 @@
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { FULL_MIGRATIONS } from '../cluster/kubevirt/objects.ts';
 import { migrate } from '../support/kubevirt/rig.ts';
 import type { History } from '../support/history.ts';
@@ -78,7 +78,9 @@ function isOver(history: History, migration: string): boolean {
 async function tidyUp(admin: Cluster, namespace: string, migration: string): Promise<void> {
   const { items } = await admin.list(PODS, { namespace, fieldSelector: 'status.phase=Succeeded' });
   const ended = items.map(({ metadata }) => admin.delete(PODS, { namespace, name: metadata.name }, AT_ONCE));
-  await Promise.all([...ended, admin.delete(FULL_MIGRATIONS, { namespace, name: migration })].map(orGone));
+  await Promise.all(
+    [...ended, admin.delete(FULL_MIGRATIONS, { namespace, name: migration })].map(ignoreNotFound),
+  );
 }
 
 const AT_ONCE = { gracePeriodSeconds: 0 };

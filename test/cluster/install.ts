@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Address, Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { guessPlural } from './eventing/source.ts';
 import { untilServed } from './served.ts';
 
@@ -48,13 +48,13 @@ export async function install(
  */
 export async function uninstall(admin: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
   const ours = objects.filter((each) => !isPlayed(each));
-  for (const object of ours) await orGone(admin.delete(typeOf(object), addressOf(object)));
+  for (const object of ours) await ignoreNotFound(admin.delete(typeOf(object), addressOf(object)));
   for (const object of ours) await untilGone(admin, object);
 }
 
 async function untilGone(admin: Cluster, object: KubernetesObject): Promise<void> {
   const until = performance.now() + GONE_WITHIN_MS;
-  while ((await orGone(admin.get(typeOf(object), addressOf(object)))) !== undefined) {
+  while ((await ignoreNotFound(admin.get(typeOf(object), addressOf(object)))) !== undefined) {
     if (performance.now() > until)
       throw new Error(`${object.kind ?? ''} ${object.metadata.name} is not gone`);
     await delay(LOOK_EVERY_MS);

@@ -1,7 +1,7 @@
 import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
 import type { Cluster, New } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { typeOf } from '../cluster/install.ts';
 import { FULL_VMIS } from '../cluster/kubevirt/objects.ts';
 import { History } from '../support/history.ts';
@@ -78,10 +78,10 @@ const uncounted = (quota: ResourceQuota | undefined): string =>
 export async function close(scenario: Scenario, world: World): Promise<void> {
   const { cluster, options } = world;
   const name = namespaceOf(scenario, world);
-  await orGone(cluster.delete(NAMESPACES, { name }));
+  await ignoreNotFound(cluster.delete(NAMESPACES, { name }));
   const wait = { what: `${name} is gone`, seconds: options.seconds.E2E_GONE_SECONDS, signal: NEVER };
   await until(wait, async () => {
-    const read = await orGone(cluster.get(NAMESPACES, { name }));
+    const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
     return read === undefined
       ? ''
       : `its deletion: ${JSON.stringify((read.object as { status?: unknown }).status)}`;

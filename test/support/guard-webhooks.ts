@@ -1,7 +1,7 @@
 import { ANNOTATION, POLICY, WEBHOOK } from '../../functions/domain/names.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { policiesInForce, POLICY_BINDINGS } from '../cluster/policies-in-force.ts';
 import {
   VALIDATING_WEBHOOK_CONFIGURATIONS,
@@ -86,7 +86,7 @@ const WRITE_NAMESPACES = [{ apiGroups: [''], resources: ['namespaces'], verbs: [
 
 /** It would answer the probe before anybody is asked, in the guard's own words. */
 async function silenceKeysPolicy(admin: Cluster): Promise<void> {
-  await orGone(admin.delete(POLICY_BINDINGS, { name: POLICY.lockKeys }));
+  await ignoreNotFound(admin.delete(POLICY_BINDINGS, { name: POLICY.lockKeys }));
   await (
     await policiesInForce(admin)
   )();

@@ -1,7 +1,7 @@
 import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Address, Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../cluster/kubevirt/objects.ts';
 import type { Vmim } from '../cluster/kubevirt/types.ts';
 import { createNamespace, migrate, runVmi } from './kubevirt/rig.ts';
@@ -115,7 +115,7 @@ export async function readBack(
   { name, history }: Pick<Tenant, 'name' | 'history'>,
 ): Promise<{ readonly namespace: Namespace | undefined; readonly quotas: readonly ResourceQuota[] }> {
   const [read, { items: quotas }] = await Promise.all([
-    orGone(admin.get(NAMESPACES, { name })),
+    ignoreNotFound(admin.get(NAMESPACES, { name })),
     admin.list(RESOURCE_QUOTAS, { namespace: name }),
   ]);
   const namespace = read?.object;

@@ -1,6 +1,6 @@
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { IncumbentState } from '../../functions/domain/proof.ts';
 import type { GuardSettings } from '../../functions/runtime/settings.ts';
 import type { AdmissionRequest, Decision } from './admission.ts';
@@ -20,7 +20,7 @@ export function newReview(
   return async (request) => {
     const { namespace: name = '' } = request;
     const isRead = !isAboutKeys(request) && NAMESPACE_NAME.test(name);
-    const read = isRead ? await orGone(cluster.get(NAMESPACES, { name })) : undefined;
+    const read = isRead ? await ignoreNotFound(cluster.get(NAMESPACES, { name })) : undefined;
     return review({
       request,
       namespace: read?.object,

@@ -3,7 +3,7 @@ import type { KubeVirt } from '../../functions/domain/objects.ts';
 import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { KUBEVIRTS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import { judge, type Expected, type Judgement, type Surroundings } from './compatibility.ts';
 import { SERVICE_ACCOUNTS } from '../tls/resources.ts';
@@ -101,12 +101,12 @@ async function look(cluster: ApiServer, expected: Expected, onFailure: OnFailure
 
 /** Of a namespace that is not there, or does not say: undefined. */
 async function versionOf(cluster: ApiServer, name: string): Promise<string | undefined> {
-  const read = await orGone(cluster.get(NAMESPACES, { name }));
+  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
   return read?.object.metadata.labels?.[VERSION_LABEL];
 }
 
 async function kubevirtsOf(cluster: ApiServer): Promise<NonNullable<Surroundings['kubevirts']>> {
-  const list = await orGone(cluster.list(KUBEVIRTS, {}));
+  const list = await ignoreNotFound(cluster.list(KUBEVIRTS, {}));
   return (list?.items ?? []).map(({ metadata, status }: KubeVirt) => ({
     name: metadata.name,
     namespace: metadata.namespace ?? '',
@@ -118,4 +118,4 @@ const exists = async (
   cluster: ApiServer,
   type: ResourceType,
   at: { namespace: string; name: string },
-): Promise<boolean> => (await orGone(cluster.get(type, at))) !== undefined;
+): Promise<boolean> => (await ignoreNotFound(cluster.get(type, at))) !== undefined;

@@ -13,7 +13,7 @@ import type {
 import type { View } from '../../functions/domain/view.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { othersWait, slotsLeft, type ClusterState, type HeldNamespace } from './slots.ts';
 
 /** KubeVirt's defaults (MigrationConfiguration). */
@@ -134,7 +134,7 @@ export class ClusterView {
     if (this.#nodes.has(uid) || vmiName === '') return;
     this.#nodes.set(uid, '');
     try {
-      const read = await orGone(this.#cluster.get(VMIS, { namespace, name: vmiName }));
+      const read = await ignoreNotFound(this.#cluster.get(VMIS, { namespace, name: vmiName }));
       const node = read?.object.status?.nodeName;
       if (node !== undefined && this.migrations.has(uid)) this.#nodes.set(uid, node);
     } catch {

@@ -6,14 +6,14 @@ import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { orGone } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 
 /**
  * Fences the quotas of a lock that is gone though they were not released by it: somebody took it off by hand, and a raise of it may
  * still be on its way. A quota that was raised already is an orphan, which is put back. Rejects when it could not be done now.
  */
 export async function fenceRemoved(cluster: Cluster, namespace: string, lock: Lock): Promise<void> {
-  const read = await orGone(cluster.get(NAMESPACES, { name: namespace }));
+  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
   if (read === undefined) return;
   const state = lockOf(read.object);
   if (state.kind === 'held' && state.lock.token === lock.token) return;
@@ -28,7 +28,7 @@ interface Fenced {
 
 async function fence(cluster: Cluster, namespace: string, fenced: Fenced): Promise<void> {
   for (;;) {
-    const read = await orGone(cluster.get(RESOURCE_QUOTAS, { namespace, name: fenced.name }));
+    const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name: fenced.name }));
     if (read === undefined || !isOpen(read.object, fenced)) return;
     const release = { token: markOf(fenced), outcome: LOCK_OUTCOME.failed };
     try {

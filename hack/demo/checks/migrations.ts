@@ -1,5 +1,5 @@
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
-import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { FULL_MIGRATIONS, LAUNCHER_PODS } from '../../../test/cluster/kubevirt/objects.ts';
 import { migrationOf } from '../tenant.ts';
 import { unless, type Case } from './finding.ts';
@@ -14,7 +14,7 @@ export async function migrationsCheck({ tenant, course, admin }: Case): Promise<
   const found = await Promise.all(
     vms.map(async (vm) => {
       const name = migrationOf(vm);
-      return { name, read: await orGone(admin.get(FULL_MIGRATIONS, { namespace, name })) };
+      return { name, read: await ignoreNotFound(admin.get(FULL_MIGRATIONS, { namespace, name })) };
     }),
   );
   return found.flatMap(({ name, read }) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { KIND } from '../../../functions/domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { ApiError, isConflict } from '../../../functions/kubernetes/errors.ts';
@@ -57,7 +57,7 @@ const replaced: Edit['edit'] = async ({ metadata }) => {
 /** As `kubectl create` does, after a deletion: the marks of the raised quota are in the copy. */
 const copied: Edit['edit'] = async ({ metadata, spec }) => {
   const { name, namespace = '', annotations = {}, labels = {} } = metadata;
-  await orGone(lab.admin.delete(RESOURCE_QUOTAS, { namespace, name }));
+  await ignoreNotFound(lab.admin.delete(RESOURCE_QUOTAS, { namespace, name }));
   const copy = { metadata: { namespace, name, annotations, labels }, spec };
   return [(await lab.admin.create(RESOURCE_QUOTAS, copy)).object];
 };

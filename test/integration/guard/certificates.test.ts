@@ -6,7 +6,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import type { AdmissionRequest, Decision } from '../../../webhook/admission/admission.ts';
@@ -53,8 +53,8 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  await orGone(admin.delete(SECRETS, SECRET_AT));
-  await orGone(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration }));
+  await ignoreNotFound(admin.delete(SECRETS, SECRET_AT));
+  await ignoreNotFound(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration }));
 });
 
 describe('a refusal by the guard, as a client of the API server sees it', () => {
@@ -70,7 +70,7 @@ describe('a refusal by the guard, as a client of the API server sees it', () => 
       port: 0,
       certificate,
     });
-    await orGone(admin.delete(SERVICES, { namespace: SYSTEM_NAMESPACE, name: 'mtq-guard' }));
+    await ignoreNotFound(admin.delete(SERVICES, { namespace: SYSTEM_NAMESPACE, name: 'mtq-guard' }));
     await admin.create(SERVICES, {
       metadata: { namespace: SYSTEM_NAMESPACE, name: 'mtq-guard' },
       spec: { type: 'ExternalName', externalName: 'localhost' },

@@ -6,7 +6,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { Unreachable } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
@@ -56,8 +56,8 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const replica of stopping.splice(0)) replica.abort();
   await Promise.all(running.splice(0));
-  await orGone(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, CONFIGURATION));
-  await orGone(admin.delete(SECRETS, SECRET));
+  await ignoreNotFound(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, CONFIGURATION));
+  await ignoreNotFound(admin.delete(SECRETS, SECRET));
 });
 
 interface Replica {

@@ -4,7 +4,7 @@ import { LOCK_VERSION, withLock, type Lock } from '../../../functions/domain/loc
 import { EVENT, REASON, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { writeByHand } from '../../support/by-hand.ts';
@@ -20,7 +20,9 @@ let lab: Lab;
 /** With a VMMRQ of before the policy: what it gives must not count. */
 beforeAll(async () => {
   lab = await startLab({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
-  await orGone(lab.admin.delete(POLICY_BINDINGS, { name: 'managed-tenant-quota-reserved-namespaces' }));
+  await ignoreNotFound(
+    lab.admin.delete(POLICY_BINDINGS, { name: 'managed-tenant-quota-reserved-namespaces' }),
+  );
   const itCounts = await policiesInForce(lab.admin);
   await itCounts();
 });

@@ -64,7 +64,7 @@ export class ApiServer {
       server: name,
       pace,
       date: () => dateHeader(now()),
-      remembered: () => Math.max(1, store.revision - behind()),
+      cachedRevision: () => Math.max(1, store.revision - behind()),
     });
   }
 

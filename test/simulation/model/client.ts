@@ -43,7 +43,7 @@ export interface ClientParts {
   readonly pace: Pace;
   readonly date: () => Date;
   /** The revision of which a list of resourceVersion 0 tells: each list of its own. */
-  readonly remembered: () => number;
+  readonly cachedRevision: () => number;
 }
 
 interface Options extends Omit<WriteOptions, 'subresource'> {
@@ -83,8 +83,8 @@ export class Client implements ModelCluster {
     const { trim: _, ...whole } = type;
     const request = this.#request('list', whole, { namespace });
     await request.park('arrive');
-    const { store, date, remembered } = this.#parts;
-    const revision = resourceVersion === '0' ? remembered() : store.revision;
+    const { store, date, cachedRevision } = this.#parts;
+    const revision = resourceVersion === '0' ? cachedRevision() : store.revision;
     const items = store.list<T>(type.kind, namespace, revision).filter(selects(type.kind, selection));
     await request.park('answer');
     return { items: asListed(type, items), resourceVersion: String(revision), date: date() };

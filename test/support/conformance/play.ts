@@ -6,7 +6,7 @@ import {
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { Normaliser } from './normalise.ts';
 import type { Side } from './side.ts';
 import type { Scene, Step } from './steps.ts';
@@ -46,7 +46,7 @@ async function everything(side: Side): Promise<readonly unknown[]> {
   const { namespace } = side;
   const cluster = side.as('tenant');
   const lists = await Promise.all(KINDS.map(async (type) => (await cluster.list(type, { namespace })).items));
-  const own = await orGone(cluster.get(NAMESPACES, { name: namespace }));
+  const own = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
   return [...(own === undefined ? [] : [own.object]), ...lists.flat()].map((object) =>
     withoutVersion(normal.object(object)),
   );

@@ -5,7 +5,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { follow } from '../../../functions/kubernetes/follow.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { orGone } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import { freshControlPlane } from '../control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
@@ -58,7 +58,7 @@ export async function startReal(): Promise<Real> {
     asked.push({ webhook: webhookOf(path), request });
     if (mode === 'unreachable') return 500;
     const name = request.namespace ?? '';
-    const read = await orGone(admin.get<Namespace>(NAMESPACES, { name }));
+    const read = await ignoreNotFound(admin.get<Namespace>(NAMESPACES, { name }));
     return toResponse(request.uid, judge(request, read?.object));
   });
   return {
@@ -209,7 +209,7 @@ class Caches {
 
   async seeAll(namespace: string): Promise<void> {
     const [own, quotas, pods] = await Promise.all([
-      orGone(this.#admin.get(NAMESPACES, { name: namespace })),
+      ignoreNotFound(this.#admin.get(NAMESPACES, { name: namespace })),
       this.#admin.list(RESOURCE_QUOTAS, { namespace }),
       this.#admin.list(PODS, { namespace }),
     ]);

@@ -67,8 +67,8 @@ describe('lock reads the live lists where the remembered ones say no', () => {
       vmmrq('more', 'uid-of-more', TOO_LITTLE),
       vmmrq('more', 'uid-of-more', GIVES),
     ],
-  ])('%s: it locks', async (_, remembered, live) => {
-    const { outcome } = await lockAfter([remembered, live]);
+  ])('%s: it locks', async (_, cachedRevision, live) => {
+    const { outcome } = await lockAfter([cachedRevision, live]);
     expect(outcome.reply).toMatchObject({ type: EVENT.namespaceLocked, token: 'token' });
   });
 
