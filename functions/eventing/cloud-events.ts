@@ -5,7 +5,7 @@ import { EVENT_DATA, MOST_TEXT, type OurEvent } from '../domain/events.ts';
 import type { Wake } from './wake.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, sourceOf, type EventType } from '../domain/names.ts';
-import { toldBy } from './told.ts';
+import { parseEventObject } from './event-object.ts';
 
 /** An event that no step of ours can use: the sender must not try again. */
 export class BadEvent extends Error {
@@ -58,8 +58,8 @@ export function toWake(event: CloudEvent<unknown>): Wake {
   if (!parsed.success) throw new BadEvent(`event ${event.type}: ${z.prettifyError(parsed.error)}`);
   const { id, type, namespace, kind } = parsed.data;
   if (kind === undefined) return { type, id, namespace };
-  const told = toldBy(event.data, { kind, namespace });
-  return { type, id, namespace, kind, ...(told === undefined ? {} : { told }) };
+  const eventObject = parseEventObject(event.data, { kind, namespace });
+  return { type, id, namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) };
 }
 
 function ourWake(event: CloudEvent<unknown>, type: EventType): Wake {

@@ -4,7 +4,7 @@ import { recordedRequest } from '../../test/cluster/eventing/recorded.ts';
 import { aStep, NOTHING, startHost, type Host, type Sent } from '../../test/support/function-host.ts';
 import type { Wake } from './wake.ts';
 import { KIND, SOURCE_EVENT } from '../domain/names.ts';
-import { toldBy } from './told.ts';
+import { parseEventObject } from './event-object.ts';
 
 /** Every request that the real adapter and the real Broker sent. */
 const NAMES = readdirSync(new URL('../../test/recorded', import.meta.url))
@@ -86,9 +86,11 @@ function recorded(name: string): Request {
 function wakeOf({ headers, body }: Request): Wake {
   const { 'ce-type': type = '', 'ce-id': id = '', 'ce-namespace': namespace = '' } = headers;
   const kind = headers['ce-kind'] ?? '';
-  const told = toldBy(JSON.parse(body), { kind, namespace });
-  expect(told?.kind).toBe(Object.values(KIND).some((watched) => watched.kind === kind) ? kind : undefined);
-  return { type, id, namespace, kind, ...(told === undefined ? {} : { told }) };
+  const eventObject = parseEventObject(JSON.parse(body), { kind, namespace });
+  expect(eventObject?.kind).toBe(
+    Object.values(KIND).some((watched) => watched.kind === kind) ? kind : undefined,
+  );
+  return { type, id, namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) };
 }
 
 function structured({ headers, body }: Request): Request {

@@ -1,4 +1,4 @@
-import type { Told } from './told.ts';
+import type { EventObject } from './event-object.ts';
 
 /** What woke a step: only a hint where to look. */
 export interface Wake {
@@ -17,7 +17,7 @@ export interface Wake {
   /** The kind of the object that an ApiServerSource's event is about. */
   readonly kind?: string;
   /** That object as the event has it: a hint, either to do nothing (docs/adr/0015) or to go on at once (docs/adr/0026). */
-  readonly told?: Told;
+  readonly eventObject?: EventObject;
   /**
    * Only from the watchdog, never from an event: it has watched this token for the lock's whole lifetime on its own
    * clock, so the lock is over whatever the API servers' clocks say of each other.

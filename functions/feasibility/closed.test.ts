@@ -5,13 +5,13 @@ import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Migration } from '../domain/objects.ts';
 import type { Wake } from '../eventing/wake.ts';
-import { toldBy } from '../eventing/told.ts';
+import { parseEventObject } from '../eventing/event-object.ts';
 import { isClosed, settledBy } from './closed.ts';
 
 const about = (object: KubernetesObject, type: string): Wake => {
   const { namespace = '' } = object.metadata;
-  const told = toldBy(object, { kind: object.kind ?? '', namespace });
-  return { type, id: '', namespace, ...(told === undefined ? {} : { told }) };
+  const eventObject = parseEventObject(object, { kind: object.kind ?? '', namespace });
+  return { type, id: '', namespace, ...(eventObject === undefined ? {} : { eventObject }) };
 };
 const ofMigration = (type: string, ...changes: Change<Migration>[]): Wake =>
   about(aMigration(...changes), type);

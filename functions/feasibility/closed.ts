@@ -7,12 +7,17 @@ import type { Wake } from '../eventing/wake.ts';
  * UIDs of the migrations that the event settles: one that is over, gone or not refused any more, or those of a lock which all got
  * through. undefined: it settles none.
  */
-export function settledBy({ type, reason, migrations = [], told }: Wake): readonly string[] | undefined {
+export function settledBy({
+  type,
+  reason,
+  migrations = [],
+  eventObject,
+}: Wake): readonly string[] | undefined {
   if (type === EVENT.namespaceUnlocked && reason === REASON.admitted) return migrations.map(({ uid }) => uid);
-  if (told?.kind !== KIND.migration.kind || told.metadata.uid === undefined) return undefined;
+  if (eventObject?.kind !== KIND.migration.kind || eventObject.metadata.uid === undefined) return undefined;
   const isSettled =
-    type === SOURCE_EVENT.delete || (type === SOURCE_EVENT.update && !isRejectedByQuota(told));
-  return isSettled ? [told.metadata.uid] : undefined;
+    type === SOURCE_EVENT.delete || (type === SOURCE_EVENT.update && !isRejectedByQuota(eventObject));
+  return isSettled ? [eventObject.metadata.uid] : undefined;
 }
 
 /**

@@ -132,7 +132,7 @@ describe('nudges', () => {
 });
 
 describe('Events', () => {
-  const toldOf = (different: Partial<NamespaceSnapshot>): string[] =>
+  const verdictsOf = (different: Partial<NamespaceSnapshot>): string[] =>
     decided(different).events.map(({ on, type, reason }) => `${type} ${reason} on ${on.kind} ${on.name}`);
   const MIGRATION = 'VirtualMachineInstanceMigration mig0';
   const VMMRQ = 'VirtualMachineMigrationResourceQuota vmmrq';
@@ -163,7 +163,7 @@ describe('Events', () => {
     ['it is in hand: the lock', { namespace: aNamespace(lockedBy(aLock())) }, []],
     ['it is in hand: the repair', { quotas: [aQuota(holding(aGrant()))] }, []],
   ])('%s', (_, different, want) => {
-    expect(toldOf(different)).toEqual(want);
+    expect(verdictsOf(different)).toEqual(want);
   });
 
   test('say which resource, how much, and what would help', () => {

@@ -35,28 +35,28 @@ export interface FeasibilityDecision {
 /** From the verdicts of a namespace to the answer, the nudges and the reports. */
 export function decide(snapshot: NamespaceSnapshot, assessment: Assessment): FeasibilityDecision {
   const { verdicts, migrations } = assessment;
-  const told = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
+  const blocked = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
   return {
-    ...summaryOf(told),
-    ...replyOf(snapshot, told, migrations),
-    nudges: nudgesOf(snapshot, told),
-    events: told.flatMap((verdict) => eventsOf(snapshot, verdict)),
+    ...summaryOf(blocked),
+    ...replyOf(snapshot, blocked, migrations),
+    nudges: nudgesOf(snapshot, blocked),
+    events: blocked.flatMap((verdict) => eventsOf(snapshot, verdict)),
     statusOf: (vmmrq) => statusReport(vmmrq, snapshot, verdicts),
   };
 }
 
-function summaryOf(told: readonly Verdict[]): Pick<FeasibilityDecision, 'reason' | 'message'> {
-  const leading = told.find(({ verdict }) => verdict === 'FitsWithRaise') ?? told[0];
+function summaryOf(blocked: readonly Verdict[]): Pick<FeasibilityDecision, 'reason' | 'message'> {
+  const leading = blocked.find(({ verdict }) => verdict === 'FitsWithRaise') ?? blocked[0];
   if (leading === undefined) {
     return { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
   }
-  const lines = told.map(({ migration, verdict, message }) => `${migration.name}: ${verdict}, ${message}`);
+  const lines = blocked.map(({ migration, verdict, message }) => `${migration.name}: ${verdict}, ${message}`);
   return { reason: leading.reason, message: lines.join('; ') };
 }
 
 function replyOf(
   snapshot: NamespaceSnapshot,
-  told: readonly Verdict[],
+  blocked: readonly Verdict[],
   feasible: Assessment['migrations'],
 ): Pick<FeasibilityDecision, 'reply'> {
   const { namespace } = snapshot;
@@ -68,12 +68,12 @@ function replyOf(
   if (feasible.length > 0) {
     return { reply: { ...common, type: EVENT.migrationFeasible, migrations: feasible } };
   }
-  if (told.length > 0 && isLeftOver(snapshot)) {
+  if (blocked.length > 0 && isLeftOver(snapshot)) {
     const state = lockOf(namespace);
     const token = state.kind === 'held' ? { token: state.lock.token } : {};
     return { reply: { ...common, type: EVENT.lockExpired, ...token } };
   }
-  const infeasible = told.filter(({ verdict }) => verdict === 'NoFit' || verdict === 'Unsupported');
+  const infeasible = blocked.filter(({ verdict }) => verdict === 'NoFit' || verdict === 'Unsupported');
   const [first] = infeasible;
   if (first === undefined) return {};
   const { reason, message } = first;
@@ -88,10 +88,10 @@ function isLeftOver({ namespace, quotas, now }: NamespaceSnapshot): boolean {
 }
 
 /** Once for each migration and state of the quotas: virt-controller may sleep for minutes though there is room. */
-function nudgesOf({ migrations, quotas }: NamespaceSnapshot, told: readonly Verdict[]): Nudge[] {
+function nudgesOf({ migrations, quotas }: NamespaceSnapshot, blocked: readonly Verdict[]): Nudge[] {
   const versions = quotas.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
   const value = `room ${fingerprint(versions.toSorted().join())}`;
-  const fitting = new Set(told.filter(isWorthATry).map(({ migration }) => migration.uid));
+  const fitting = new Set(blocked.filter(isWorthATry).map(({ migration }) => migration.uid));
   return migrations
     .filter(({ metadata }) => fitting.has(metadata.uid))
     .filter(({ metadata }) => metadata.annotations?.[ANNOTATION.nudged] !== value)

@@ -70,8 +70,8 @@ async function tell({ snapshot, assessment }: Seen, wake: Wake, context: StepCon
   await Promise.all(
     decision.nudges.map(({ migration, value }) => nudge(context.cluster, [migration], value)),
   );
-  const isOnlyTold = wake.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
-  const reply = isOnlyTold ? undefined : decision.reply;
+  const isReportOnly = wake.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
+  const reply = isReportOnly ? undefined : decision.reply;
   context.inBackground(() => report(snapshot, { ...decision, reply }, context));
   if (reply?.type === EVENT.migrationFeasible) await context.wakeLaterSteps();
   const { reason, message } = decision;
@@ -79,8 +79,8 @@ async function tell({ snapshot, assessment }: Seen, wake: Wake, context: StepCon
 }
 
 /** Where nobody is blocked: the VMMRQs' status may have to say so; not for a migration that no quota ever refused. */
-const isReportDue = ({ type, kind, told }: Wake): boolean =>
-  kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(told));
+const isReportDue = ({ type, kind, eventObject }: Wake): boolean =>
+  kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(eventObject));
 
 interface Seen {
   readonly snapshot: NamespaceSnapshot;

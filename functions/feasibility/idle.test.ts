@@ -5,7 +5,7 @@ import { aQuota } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { CONDITION, EVENT, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Vmmrq } from '../domain/objects.ts';
-import { toldBy } from '../eventing/told.ts';
+import { parseEventObject } from '../eventing/event-object.ts';
 import { isIdle } from './idle.ts';
 
 const { add, update, delete: deleted } = SOURCE_EVENT;
@@ -13,8 +13,8 @@ const { add, update, delete: deleted } = SOURCE_EVENT;
 /** As an event of the source about this object. */
 const isIdleBy = (type: string, object: KubernetesObject): boolean => {
   const [kind, namespace] = [object.kind ?? '', object.metadata.namespace ?? ''];
-  const told = toldBy(object, { kind, namespace });
-  return isIdle({ type, id: '', namespace, kind, ...(told === undefined ? {} : { told }) });
+  const eventObject = parseEventObject(object, { kind, namespace });
+  return isIdle({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
 };
 
 describe('an event by which feasibility looks at nothing', () => {
@@ -74,7 +74,7 @@ describe('what is told', () => {
   const about = { kind: KIND.migration.kind, namespace: 'tenant' };
 
   test('of an object in this namespace', () => {
-    expect(toldBy(aMigration(), about)).toMatchObject({ kind: about.kind });
+    expect(parseEventObject(aMigration(), about)).toMatchObject({ kind: about.kind });
   });
 
   test.each<[string, unknown]>([
@@ -85,6 +85,6 @@ describe('what is told', () => {
     ['by a reference', { kind: about.kind, name: 'mig0', namespace: 'tenant' }],
     ['what no API server writes', { ...aMigration(), status: { phase: 7 } }],
   ])('%s: is as good as nothing', (_, data) => {
-    expect(toldBy(data, about)).toBeUndefined();
+    expect(parseEventObject(data, about)).toBeUndefined();
   });
 });

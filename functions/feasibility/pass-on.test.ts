@@ -7,7 +7,7 @@ import type { Wake } from '../eventing/wake.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { View } from '../domain/view.ts';
-import { toldBy } from '../eventing/told.ts';
+import { parseEventObject } from '../eventing/event-object.ts';
 import type { StepContext } from '../host/step.ts';
 import { VMMRQS } from '../kubernetes/resources.ts';
 import { passOn } from './pass-on.ts';
@@ -39,8 +39,8 @@ const context = (): StepContext =>
 
 const about = (migration: Migration, type: string = SOURCE_EVENT.update): Wake => {
   const { namespace = '' } = migration.metadata;
-  const told = toldBy(migration, { kind: migration.kind ?? '', namespace });
-  return { type, id: 'event-1', namespace, ...(told === undefined ? {} : { told }) };
+  const eventObject = parseEventObject(migration, { kind: migration.kind ?? '', namespace });
+  return { type, id: 'event-1', namespace, ...(eventObject === undefined ? {} : { eventObject }) };
 };
 
 const FRESH = aMigration(refusedAt(-1));

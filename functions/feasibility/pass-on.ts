@@ -23,10 +23,14 @@ async function isServed(namespace: string, { view, cluster }: StepContext): Prom
  * where it is wrong, the full look is taken, or lock finds the same. undefined: it is not that.
  */
 export async function passOn(wake: Wake, context: StepContext): Promise<Outcome | undefined> {
-  const { told, type, namespace, id } = wake;
-  if (type !== SOURCE_EVENT.update || told?.kind !== KIND.migration.kind) return undefined;
-  const { name, uid } = told.metadata;
-  if (name === undefined || uid === undefined || !isFreshlyRejected(told, context.clock.now().getTime()))
+  const { eventObject, type, namespace, id } = wake;
+  if (type !== SOURCE_EVENT.update || eventObject?.kind !== KIND.migration.kind) return undefined;
+  const { name, uid } = eventObject.metadata;
+  if (
+    name === undefined ||
+    uid === undefined ||
+    !isFreshlyRejected(eventObject, context.clock.now().getTime())
+  )
     return undefined;
   const sinceMs = context.sinceFirst(uid);
   if (sinceMs > 0) return sinceMs < TWINS_MS ? TWIN : undefined;

@@ -75,8 +75,8 @@ async function runInTurn(
 }
 
 /** Key of the wakes that share one run: each field that a step may take its decision from, except the event's id. */
-const whyOf = ({ type, kind, token, told, quotas, vmmrqs }: Wake): string =>
-  JSON.stringify([type, kind, token, told?.metadata.name, told?.metadata.uid, quotas, vmmrqs]);
+const whyOf = ({ type, kind, token, eventObject, quotas, vmmrqs }: Wake): string =>
+  JSON.stringify([type, kind, token, eventObject?.metadata.name, eventObject?.metadata.uid, quotas, vmmrqs]);
 
 /** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
 export const isEvent = (value: unknown): value is CloudEvent<unknown> =>

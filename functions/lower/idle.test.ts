@@ -14,13 +14,13 @@ import { raisedQuota } from '../domain/quota/raise.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, ResourceQuota } from '../domain/objects.ts';
-import { toldBy } from '../eventing/told.ts';
+import { parseEventObject } from '../eventing/event-object.ts';
 import { isIdle } from './idle.ts';
 
 const isIdleBy = (object: KubernetesObject, type: string = SOURCE_EVENT.update): boolean => {
   const [kind, namespace] = [object.kind ?? '', object.metadata.namespace ?? ''];
-  const told = toldBy(object, { kind, namespace });
-  return isIdle({ type, id: '', namespace, kind, ...(told === undefined ? {} : { told }) });
+  const eventObject = parseEventObject(object, { kind, namespace });
+  return isIdle({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
 };
 
 test('a migration that is gone is looked for', () => {

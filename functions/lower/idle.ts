@@ -3,33 +3,33 @@ import { grantIn, type Grant } from '../domain/quota/grant.ts';
 import { isCharged, isUndone } from '../domain/quota/raise.ts';
 import { ANNOTATION, EVENT, KIND, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import type { ToldOf } from '../eventing/told.ts';
+import type { EventObjectOf } from '../eventing/event-object.ts';
 import { isForAttachment } from './decide-seen.ts';
 
 /**
  * Whether the event itself shows that there is nothing to lower: `raise` has just raised, or the quota's object shows a standing
  * raise that is not fully charged. A later event of the quota says more. If that is lost, the guard repeats it.
  */
-export function isIdle({ type, source, told }: Wake): boolean {
+export function isIdle({ type, source, eventObject }: Wake): boolean {
   if (type === EVENT.quotaRaised) return source === BY_RAISE;
-  if (type === SOURCE_EVENT.delete || told?.kind !== KIND.quota.kind) return false;
-  const grant = grantTold(told);
-  const status = statusTold(told);
-  if (grant === undefined || isForAttachment(told)) return false;
+  if (type === SOURCE_EVENT.delete || eventObject?.kind !== KIND.quota.kind) return false;
+  const grant = grantOfEvent(eventObject);
+  const status = statusOfEvent(eventObject);
+  if (grant === undefined || isForAttachment(eventObject)) return false;
   return !isUndone({ status }, grant) && !isCharged({ status }, grant);
 }
 
 const BY_RAISE = sourceOf('raise');
 
-type ToldQuota = ToldOf<typeof KIND.quota.kind>;
+type QuotaObject = EventObjectOf<typeof KIND.quota.kind>;
 
-function grantTold({ metadata }: ToldQuota): Grant | undefined {
+function grantOfEvent({ metadata }: QuotaObject): Grant | undefined {
   const text = metadata.annotations?.[ANNOTATION.grant];
   const state = text === undefined ? undefined : grantIn(text);
   return state?.kind === 'held' ? state.grant : undefined;
 }
 
-const statusTold = ({ status }: ToldQuota): NonNullable<ResourceQuota['status']> => ({
+const statusOfEvent = ({ status }: QuotaObject): NonNullable<ResourceQuota['status']> => ({
   hard: status?.hard ?? {},
   used: status?.used ?? {},
 });

@@ -46,9 +46,9 @@ export async function readSeen(wake: Wake, context: StepContext): Promise<SeenSn
 }
 
 /** Names of quotas that an event is about, and that may show all that there is to know. */
-function namesIn({ type, kind, told, quotas }: Wake): readonly string[] | undefined {
+function namesIn({ type, kind, eventObject, quotas }: Wake): readonly string[] | undefined {
   if (kind === KIND.quota.kind) {
-    const name = told?.kind === KIND.quota.kind ? told.metadata.name : undefined;
+    const name = eventObject?.kind === KIND.quota.kind ? eventObject.metadata.name : undefined;
     return name === undefined ? undefined : [name];
   }
   return type === EVENT.quotaRaised && quotas !== undefined && quotas.length > 0 ? quotas : undefined;
@@ -139,10 +139,10 @@ const mayHoldGrants = ({ type, kind }: Wake): boolean =>
   type === EVENT.lockExpired || (kind === KIND.quota.kind && type !== SOURCE_EVENT.delete);
 
 /** Whether it can be about this lock: not by another token, and not the end of a migration that it is not for. */
-function concerns({ token, kind, told, type }: Wake, lock: Lock): boolean {
+function concerns({ token, kind, eventObject, type }: Wake, lock: Lock): boolean {
   if (token !== undefined && token !== lock.token && type !== EVENT.lockExpired) return false;
-  if (kind !== KIND.migration.kind || told?.kind !== KIND.migration.kind) return true;
-  return lock.migrations.some(({ uid }) => uid === told.metadata.uid);
+  if (kind !== KIND.migration.kind || eventObject?.kind !== KIND.migration.kind) return true;
+  return lock.migrations.some(({ uid }) => uid === eventObject.metadata.uid);
 }
 
 /** Those of the lock that are still there; undefined: nobody can say (half of our roles applied, say). */

@@ -27,13 +27,13 @@ test('a pause ends when its signal aborts, before or meanwhile, and leaves no ti
 });
 
 test('work is told when its time is over', async () => {
-  const told = within(
+  const result = within(
     systemClock,
     100,
     (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('over'))),
   );
   await jest.advanceTimersByTimeAsync(100);
-  await expect(told).resolves.toBe('over');
+  await expect(result).resolves.toBe('over');
 });
 
 test('work that ends in time leaves no timer, however it ends', async () => {

@@ -22,12 +22,12 @@ const YOUNG_MS = 300;
 /** Tells what happens from now on, of all namespaces, until the result is called. */
 export function tellLive(options: LiveOptions): () => void {
   const { watching, traces, audit, look, out } = options;
-  const toldVerdicts = new Map<string, string>();
-  let told = now();
+  const shownVerdicts = new Map<string, string>();
+  let shownUntil = now();
   const timer = setInterval(() => {
-    const [from, to] = [told, now() - YOUNG_MS];
+    const [from, to] = [shownUntil, now() - YOUNG_MS];
     if (to <= from) return;
-    told = to;
+    shownUntil = to;
     const isNew = ({ at }: { readonly at: number }): boolean => from < at && at <= to;
     audit.read();
     const lines = timelineOf({
@@ -35,7 +35,7 @@ export function tellLive(options: LiveOptions): () => void {
       decisions: traces.decisions.filter(isNew),
       starts: traces.starts.filter(isNew),
       traces,
-      toldVerdicts,
+      shownVerdicts,
       writerOf: (happening) => writerOf(happening, audit),
     });
     for (const line of lines.filter(({ isDetail }) => !isDetail)) {

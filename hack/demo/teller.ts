@@ -33,7 +33,7 @@ export function tell(story: Story, look: Look): string {
   const zero = blockedAt ?? lines[0]?.at ?? 0;
   const rails = new Rails(namespaces);
   const longest = Math.max(...namespaces.map((name) => name.length));
-  const told = lines.map((line) => {
+  const rows = lines.map((line) => {
     const ms = String(Math.round(line.at - zero)).padStart(7);
     const where = namespaces.length > 1 ? `${line.namespace.padEnd(longest)}  ` : '';
     return describe(line, { ...look, before: `${ms}  ${rails.next(line)}  ${where}` });
@@ -42,7 +42,7 @@ export function tell(story: Story, look: Look): string {
   return [
     '',
     paint.dim(`     ${since}`),
-    ...told,
+    ...rows,
     ...(quiet === 0 ? [] : [paint.dim(`         + ${String(quiet)} wake-ups that found nothing to do`)]),
     '',
     ...bars(story, zero, paint),

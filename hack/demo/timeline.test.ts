@@ -91,12 +91,14 @@ test('the lock window is a bar, and colours are for terminals', () => {
   const story = { namespaces: ['red'], lines, windows, blockedAt: 0, endedAt: 200, quiet: 2 };
   const out = { isTTY: false, write: () => undefined };
 
-  const told = tell(story, { paint: paletteFor(out), width: 100 });
+  const output = tell(story, { paint: paletteFor(out), width: 100 });
 
   expect(windows).toEqual([{ namespace: 'red', from: 25, to: 100, raised: { from: 50, to: 75 } }]);
-  expect(told).toContain(`${'·'.repeat(6)}${'▒'.repeat(6)}${'█'.repeat(6)}${'▒'.repeat(6)}${'·'.repeat(24)}`);
-  expect(told).toContain('locked 75 ms (25 → 100), █ raised 25');
-  expect(told).toContain('+ 2 wake-ups that found nothing to do');
-  expect(told).not.toContain('\u001B');
+  expect(output).toContain(
+    `${'·'.repeat(6)}${'▒'.repeat(6)}${'█'.repeat(6)}${'▒'.repeat(6)}${'·'.repeat(24)}`,
+  );
+  expect(output).toContain('locked 75 ms (25 → 100), █ raised 25');
+  expect(output).toContain('+ 2 wake-ups that found nothing to do');
+  expect(output).not.toContain('\u001B');
   expect(tell(story, { paint: paletteFor({ ...out, isTTY: true }, {}), width: 100 })).toContain('\u001B[36m');
 });

@@ -24,7 +24,7 @@ export interface Material {
   /** Who made the write that a happening is (audit.ts); undefined: not known. */
   readonly writerOf: (happening: Happening) => string | undefined;
   /** The last verdict that was told of each namespace, kept here from one call to the next; left out: none was. */
-  readonly toldVerdicts?: Map<string, string>;
+  readonly shownVerdicts?: Map<string, string>;
 }
 
 /** The story as lines, in the order in which it happened. */
@@ -32,7 +32,7 @@ export function timelineOf(material: Material): Line[] {
   const { happenings, decisions, starts, traces } = material;
   return [
     ...inOrder(happenings).map((happening) => lineOf(happening, material)),
-    ...newVerdicts(decisions, material.toldVerdicts ?? new Map<string, string>()).map((decision) =>
+    ...newVerdicts(decisions, material.shownVerdicts ?? new Map<string, string>()).map((decision) =>
       verdictLine(decision, traces),
     ),
     ...startLines(starts),
@@ -66,11 +66,11 @@ const withRun = (line: Line, run: Run | undefined): Line => (run === undefined ?
 const NO_NEWS: readonly string[] = [REASON.nothingBlocked, REASON.alreadyLocked, REASON.grantWithoutLock];
 
 /** What feasibility found: it writes nothing that could be watched. The same verdict is told once. */
-function newVerdicts(decisions: readonly Decision[], told: Map<string, string>): Decision[] {
+function newVerdicts(decisions: readonly Decision[], shown: Map<string, string>): Decision[] {
   const ofRuns = decisions.filter(({ verdict }) => verdict === undefined);
   return ofRuns.filter(({ step, namespace = '', reason = '', message }) => {
-    if (step !== 'feasibility' || NO_NEWS.includes(reason) || told.get(namespace) === message) return false;
-    told.set(namespace, message);
+    if (step !== 'feasibility' || NO_NEWS.includes(reason) || shown.get(namespace) === message) return false;
+    shown.set(namespace, message);
     return true;
   });
 }
@@ -108,8 +108,8 @@ function startLines(starts: readonly Start[]): Line[] {
 
 /** How many runs of functions no line tells of: they found nothing to do, or somebody else was faster. */
 export function quietRuns(lines: readonly Line[], runs: readonly Run[]): number {
-  const told = new Set(lines.map(({ run }) => run));
-  return runs.filter((run) => run.eventType !== undefined && !told.has(run)).length;
+  const shownRuns = new Set(lines.map(({ run }) => run));
+  return runs.filter((run) => run.eventType !== undefined && !shownRuns.has(run)).length;
 }
 
 /** From one time to another, milliseconds since 1970. */

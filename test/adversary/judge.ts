@@ -78,8 +78,8 @@ function proofsIn(entries: readonly Entry[]): Map<string, string> {
  */
 function doneBy(asked: readonly Entry[]): Map<string, Entry> {
   const real = asked.filter(({ requestURI }) => !requestURI.includes('dryRun'));
-  const isTold = ({ responseStatus }: Entry): boolean => responseStatus.code < 300;
-  const inOrder = [...real.filter((entry) => !isTold(entry)), ...real.filter(isTold)];
+  const isSuccess = ({ responseStatus }: Entry): boolean => responseStatus.code < 300;
+  const inOrder = [...real.filter((entry) => !isSuccess(entry)), ...real.filter(isSuccess)];
   return new Map(inOrder.map((entry) => [madeBy(entry), entry]));
 }
 
@@ -177,13 +177,13 @@ const exceeds = (amounts: ResourceList | undefined, original: ResourceList): boo
   Object.entries(original).some(([key, text]) => parseQuantity(amounts?.[key] ?? '0') > parseQuantity(text));
 
 /** What the audit logs tell. */
-interface Told {
+interface Evidence {
   readonly entries: readonly Entry[];
   readonly proofs: ReadonlyMap<string, string>;
 }
 
 /** From the request that raised status.hard to the answer of the one that put it back, quota by quota. */
-function windowsIn(versions: readonly Version[], { entries, proofs }: Told): Window[] {
+function windowsIn(versions: readonly Version[], { entries, proofs }: Evidence): Window[] {
   const writes = new Map(
     entries
       .filter(

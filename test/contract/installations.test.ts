@@ -136,8 +136,8 @@ describe('the image', () => {
     });
 
     test('is refused, and names the file that says the image', async () => {
-      const told = /config\/image\/the-image-to-install\.env: no such file/;
-      await expect(render(join(clone, 'config', overlay))).rejects.toThrow(told);
+      const message = /config\/image\/the-image-to-install\.env: no such file/;
+      await expect(render(join(clone, 'config', overlay))).rejects.toThrow(message);
     });
 
     test('is refused when that file does not say it', async () => {

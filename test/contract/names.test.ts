@@ -65,9 +65,9 @@ describe('webhook/observability/metric-names.ts ⇄ docs', () => {
 
   test('docs/operations.md speaks of no other', () => {
     const known: string[] = metrics.map(({ name }) => name);
-    const told = read('docs/operations.md').match(/\bmtq_[a-z_]+/g) ?? [];
-    expect(told.length).toBeGreaterThan(0);
-    expect(told.filter((name) => !known.includes(name))).toEqual([]);
+    const mentioned = read('docs/operations.md').match(/\bmtq_[a-z_]+/g) ?? [];
+    expect(mentioned.length).toBeGreaterThan(0);
+    expect(mentioned.filter((name) => !known.includes(name))).toEqual([]);
   });
 });
 
@@ -109,9 +109,9 @@ describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', ()
 
   test('a default that the docs tell is the one that is used', () => {
     const presets = { ...readSettings({ K_SINK: SINK }), ...readGuardSettings({ K_SINK: SINK }) };
-    const { K_SINK: _required, ...told } = presets;
+    const { K_SINK: _required, ...mentioned } = presets;
     const documented = Object.fromEntries(settingsRows().map(({ name, preset }) => [name, preset]));
-    for (const [name, preset] of Object.entries(told)) {
+    for (const [name, preset] of Object.entries(mentioned)) {
       const text = Array.isArray(preset) ? 'none' : String(preset);
       expect([name, documented[name]]).toEqual([name, text]);
     }

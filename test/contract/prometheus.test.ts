@@ -100,8 +100,8 @@ describe.each(OVERLAYS)('%s with prometheus', (overlay: Overlay) => {
       expect(asked.filter((name) => !known.includes(name))).toEqual([]);
     }
     const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-    const told = [...docs.matchAll(/^### `(MTQ\w+)`/gm)].map(([, name]) => name);
-    expect(told).toEqual(rules.map(({ alert }) => alert));
+    const mentioned = [...docs.matchAll(/^### `(MTQ\w+)`/gm)].map(([, name]) => name);
+    expect(mentioned).toEqual(rules.map(({ alert }) => alert));
   });
 });
 

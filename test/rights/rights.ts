@@ -86,6 +86,6 @@ function asAudited({
   return { verb, objectRef };
 }
 
-type Told = Pick<UsedRight, 'account' | 'verb' | 'apiGroup' | 'resource'> & { readonly name?: string };
-const textOf = ({ account, verb, apiGroup, resource, name }: Told): string =>
+type RightName = Pick<UsedRight, 'account' | 'verb' | 'apiGroup' | 'resource'> & { readonly name?: string };
+const textOf = ({ account, verb, apiGroup, resource, name }: RightName): string =>
   `${account} ${verb} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}${name === undefined ? '' : ` (${name})`}`;

@@ -194,12 +194,12 @@ describe('raise ends the lock and names the API server', () => {
       { ...BOTH, forbidden: ENDPOINT_SLICES, answers: { any: 'proves' } },
       'cannot be read: ApiError: LIST: no rights',
     ],
-  ])('%s', async (_, world, told) => {
+  ])('%s', async (_, world, want) => {
     const { outcome, isRaised } = await raiseIn(world);
     expect(isRaised).toBe(false);
     expect(outcome).toMatchObject({
       reason: REASON.noProof,
-      message: expect.stringContaining(told),
+      message: expect.stringContaining(want),
       reply: { type: EVENT.lockExpired },
     });
   });

@@ -1,6 +1,6 @@
 import type { Wake } from '../../functions/eventing/wake.ts';
 import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
-import { toldBy } from '../../functions/eventing/told.ts';
+import { parseEventObject } from '../../functions/eventing/event-object.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { newExclusively } from '../../functions/host/exclusive.ts';
 import type { Outcome, Step, StepContext } from '../../functions/host/step.ts';
@@ -51,9 +51,9 @@ export const wakeUp = (step: Step, model: Reached, wake: Wake = refusedNow()): P
   step.handle(wake, contextOn(model));
 
 function refusedNow(): Wake {
-  const told = toldBy(BLOCKED, { kind: KIND.migration.kind, namespace: TENANT });
+  const eventObject = parseEventObject(BLOCKED, { kind: KIND.migration.kind, namespace: TENANT });
   const about = { id: 'wake', namespace: TENANT, kind: KIND.migration.kind };
-  return { type: SOURCE_EVENT.update, ...about, ...(told === undefined ? {} : { told }) };
+  return { type: SOURCE_EVENT.update, ...about, ...(eventObject === undefined ? {} : { eventObject }) };
 }
 
 const DEADLINE_MS = 5_000;

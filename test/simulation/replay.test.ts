@@ -4,19 +4,19 @@ import { scenarioOf } from './scenario.ts';
 
 const SEEDS = [1, 7, 42, 4_711];
 
-const told = ({ trace, happened, breach }: RunResult): unknown => ({ trace, happened, breach });
+const observed = ({ trace, happened, breach }: RunResult): unknown => ({ trace, happened, breach });
 
 describe('a seed replays exactly', () => {
   test.each(SEEDS)('seed %d, twice: the same run, line by line', async (seed) => {
     const [first, second] = [await runSeed(seed, { trace: true }), await runSeed(seed, { trace: true })];
     expect(first.trace.length).toBeGreaterThan(50);
-    expect(told(second)).toEqual(told(first));
+    expect(observed(second)).toEqual(observed(first));
   });
 
   test.each(SEEDS)('seed %d: the faults that happened, as a plan, give the same run', async (seed) => {
     const first = await runSeed(seed, { trace: true });
     const planned = await run(scenarioOf(seed), { trace: true, plan: first.happened });
-    expect(told(planned)).toEqual(told(first));
+    expect(observed(planned)).toEqual(observed(first));
   });
 
   test('another seed is another run', async () => {

@@ -1,6 +1,6 @@
 /** Far longer than anything here takes, an attempt that a slow machine let fail and its back-off included. */
 const WITHIN_MS = 90_000;
-const TOLD = 12;
+const MAX_SHOWN = 12;
 
 /** What has happened so far, in order, and can be waited on: nobody polls, nobody sleeps. */
 export class Recorded<T> {
@@ -24,7 +24,7 @@ export class Recorded<T> {
       if (holds()) resolve(undefined);
     };
     const giveUp = (): void => {
-      const last = this.items.slice(-TOLD).map((item) => `  ${this.#describe(item)}`);
+      const last = this.items.slice(-MAX_SHOWN).map((item) => `  ${this.#describe(item)}`);
       reject(new Error(`not within ${withinMs} ms: ${what}. What was seen last:\n${last.join('\n')}`));
     };
     const timer = setTimeout(giveUp, withinMs);

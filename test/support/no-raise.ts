@@ -12,7 +12,7 @@ export interface Answer {
   readonly arrange: () => Promise<void>;
   readonly putRight: () => Promise<void>;
   /** What is told about it. */
-  readonly told: string;
+  readonly reason: string;
 }
 
 /** A namespace's name for one case of a table. */
@@ -44,7 +44,7 @@ export async function expectNoRaise(lab: Lab, name: string, answer: Answer): Pro
     history
       .of(EVENTS)
       .some(({ involvedObject, message }) =>
-        [involvedObject.name === 'mig0', message?.includes(answer.told)].every(Boolean),
+        [involvedObject.name === 'mig0', message?.includes(answer.reason)].every(Boolean),
       ),
   );
   // It was no fault of the migration's: it is tried again soon.

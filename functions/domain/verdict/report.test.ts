@@ -172,10 +172,10 @@ describe('statusReport', () => {
 
   test('why the pod of the last raise was refused, where an Event told', () => {
     const why = forbidden('violates PodSecurity "restricted:latest": runAsNonRoot');
-    const told = (events: NamespaceSnapshot['events']): string =>
+    const messageFor = (events: NamespaceSnapshot['events']): string =>
       messageOf(reportOf({ namespace: failed, events }), CONDITION.raisedButNotAdmitted);
-    expect(told([aFailure(why)])).toContain(`\nmig0: ${why}`);
-    expect(told([])).not.toContain('\n');
+    expect(messageFor([aFailure(why)])).toContain(`\nmig0: ${why}`);
+    expect(messageFor([])).not.toContain('\n');
   });
 
   test('one of several', () => {

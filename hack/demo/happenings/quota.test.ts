@@ -47,8 +47,8 @@ const WAY: readonly [ResourceQuota, string | undefined][] = [
 ];
 
 test('each version of a quota on its way is one happening, and says which version it replaced', () => {
-  const told = WAY.slice(1).flatMap(([after], index) => ofQuota({ before: WAY[index]?.[0], after }));
+  const events = WAY.slice(1).flatMap(([after], index) => ofQuota({ before: WAY[index]?.[0], after }));
 
-  expect(told.map(({ what, text }) => `${what}: ${text}`)).toEqual(WAY.flatMap(([, want]) => want ?? []));
-  expect(told.map(({ replaced }) => replaced?.resourceVersion)).toEqual(['1', '2', '4']);
+  expect(events.map(({ what, text }) => `${what}: ${text}`)).toEqual(WAY.flatMap(([, want]) => want ?? []));
+  expect(events.map(({ replaced }) => replaced?.resourceVersion)).toEqual(['1', '2', '4']);
 });

@@ -140,7 +140,7 @@ export class Subscription {
     return [...passedOn, ['Kn-Namespace', this.#around.namespace]];
   }
 
-  #trace(event: CloudEvent, attempt: Attempt<Judgement | Answer>, what: Told): void {
+  #trace(event: CloudEvent, attempt: Attempt<Judgement | Answer>, what: HopDetails): void {
     const { at, ms, number, result } = attempt;
     const { type = '', id = '', subject = '', namespace } = event.attributes;
     this.#around.onHop({
@@ -159,7 +159,7 @@ export class Subscription {
   }
 }
 
-interface Told {
+interface HopDetails {
   readonly outcome: Outcome;
   readonly subscriber?: string;
 }

@@ -43,8 +43,8 @@ test("a freeze loop: whatever changes after each failure, by the API server's ti
 
   const locked = lockedMs(await auditLog(lab.cluster.controlPlane, lab.admin), name);
   const sum = locked.reduce((total, each) => total + each, 0);
-  const told = locked.map((each) => (each / 1_000).toFixed(1)).join(' + ');
-  process.stdout.write(`locked for ${told} = ${(sum / 1_000).toFixed(1)} s, then left alone\n`);
+  const summary = locked.map((each) => (each / 1_000).toFixed(1)).join(' + ');
+  process.stdout.write(`locked for ${summary} = ${(sum / 1_000).toFixed(1)} s, then left alone\n`);
   expect(locked.length).toBeGreaterThan(1);
   expect(sum).toBeLessThanOrEqual(LOCK_BUDGET_MS);
   await expectAtRest(lab.admin, tenant);

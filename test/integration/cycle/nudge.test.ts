@@ -45,13 +45,13 @@ test('a LimitRange that comes under the lock refuses the pod: lowered, and the c
   });
   raise();
   await tenant.untilUnlocked();
-  const told = (): string | undefined =>
+  const message = (): string | undefined =>
     history
       .latest(VMMRQS)
       ?.status?.conditions?.find(({ type, status }) => type === 'RaisedButNotAdmitted' && status === 'True')
       ?.message;
-  await history.until('the reason is told', () => told()?.includes('cpu') === true);
-  expect(told()).toMatch(/\nmig0: .*minimum cpu usage per Container is 99/);
+  await history.until('the reason is told', () => message()?.includes('cpu') === true);
+  expect(message()).toMatch(/\nmig0: .*minimum cpu usage per Container is 99/);
   expect(history.locks()).toHaveLength(1);
 });
 

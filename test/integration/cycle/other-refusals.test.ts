@@ -115,10 +115,10 @@ test.each(Object.entries(CASES))(
     await history.until('KubeVirt says what refuses it now', isSaid);
 
     await give(lab.admin, { namespace: name, name: 'more' }, roomFor(1));
-    const told = (): { reason?: string; message?: string } | undefined =>
+    const condition = (): { reason?: string; message?: string } | undefined =>
       history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking');
-    await history.until('it is told', () => told()?.reason !== undefined);
-    expect(told()).toMatchObject({ reason: each.reason, message: expect.stringContaining(each.words) });
+    await history.until('it is told', () => condition()?.reason !== undefined);
+    expect(condition()).toMatchObject({ reason: each.reason, message: expect.stringContaining(each.words) });
     await lab.cluster.eventing.broker.idle();
     expect(history.locks()).toEqual([]);
     await expectAsBefore(lab.admin, tenant);

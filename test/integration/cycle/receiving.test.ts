@@ -30,7 +30,7 @@ async function receiving(name: string): Promise<Tenant> {
   return tenant;
 }
 
-const isToldWhy = (history: History): boolean =>
+const hasReason = (history: History): boolean =>
   (history.latest(VMMRQS)?.status?.conditions ?? []).some(
     ({ type, status, reason }) =>
       type === 'Blocking' && status === 'True' && reason === REASON.receiveNotAllowed,
@@ -39,7 +39,7 @@ const isToldWhy = (history: History): boolean =>
 test('a VM from another cluster is raised for only once the VMMRQ says that it may stay', async () => {
   const tenant = await receiving('receiving');
   const { history, name } = tenant;
-  await history.until('the VMMRQ says why it waits', isToldWhy);
+  await history.until('the VMMRQ says why it waits', hasReason);
   expect(history.locks()).toEqual([]);
 
   const merge = { spec: { allowReceive: true, raisePolicy: 'Exact' } };

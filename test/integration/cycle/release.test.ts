@@ -13,7 +13,7 @@ import type { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { fullFor, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
-import { conditionsOf, isToldToTheEnd } from '../../support/told.ts';
+import { conditionsOf, isReportedToTheEnd } from '../../support/conditions.ts';
 
 let lab: Lab;
 
@@ -29,7 +29,9 @@ afterAll(async () => {
 /** Everything about it has been said and done. */
 const untilThrough = async (tenant: Tenant, vms: readonly number[] = [0]): Promise<void> => {
   await tenant.history.until(`the migrations of ${tenant.name} are through`, (history) =>
-    [vms.every((vm) => tenant.isThrough(vm)), !history.isLocked(), isToldToTheEnd(history)].every(Boolean),
+    [vms.every((vm) => tenant.isThrough(vm)), !history.isLocked(), isReportedToTheEnd(history)].every(
+      Boolean,
+    ),
   );
 };
 
@@ -50,11 +52,11 @@ test('one quota, one VM: through, told on the migration and the VMMRQ, and all a
   await tenant.migrate();
   await untilThrough(tenant);
 
-  const told = {
+  const messages = {
     VirtualMachineInstanceMigration: [EVENT_REASON.migrationAdmitted],
     VirtualMachineMigrationResourceQuota: [EVENT_REASON.quotaLowered],
   };
-  for (const [kind, reasons] of Object.entries(told)) {
+  for (const [kind, reasons] of Object.entries(messages)) {
     await history.until(`it is told on the ${kind}`, () =>
       reasons.every((reason) => reasonsOn(history, kind).has(reason)),
     );

@@ -11,7 +11,7 @@ import { grantsOf, isGranted } from '../../support/granted.ts';
 import { startLab, type Lab, type SourceEvent } from '../../support/lab.ts';
 import { bindRole, untilAllowed } from '../../support/roles.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
-import { isToldToTheEnd } from '../../support/told.ts';
+import { isReportedToTheEnd } from '../../support/conditions.ts';
 
 const OURS = /^system:serviceaccount:mtq-system:(mtq-[a-z]+)$/;
 const QUIET = 'quiet';
@@ -110,7 +110,7 @@ describe('one release', () => {
     const before = (await auditLog(controlPlane, person)).length;
     await person.create(FULL_MIGRATIONS, newMigration({ namespace: tenant.name, name: 'mig0', vmi: 'vm0' }));
     await tenant.untilThrough();
-    await tenant.history.until('all is told', isToldToTheEnd);
+    await tenant.history.until('all is told', isReportedToTheEnd);
     await eventing.broker.idle();
     release = (await auditLog(controlPlane, person)).slice(before);
   });

@@ -41,7 +41,7 @@ const untilVerdict = (tenant: Tenant, verdict: string, reason: string): Promise<
 const isOf = (line: Line, namespace: string, reason: string): boolean =>
   line.namespace === namespace && line.reason === reason;
 
-const untilTold = (tenant: Tenant, about: string, text: string): Promise<void> =>
+const untilReported = (tenant: Tenant, about: string, text: string): Promise<void> =>
   tenant.history.until(`an Event about ${about} says: ${text}`, (history) =>
     history
       .of(EVENTS)
@@ -65,7 +65,7 @@ test('no VMMRQ: told on the migration and the VMI what to create (F45)', async (
   await tenant.migrate();
   await untilVerdict(tenant, 'NoFit', 'NoVirtualMachineMigrationResourceQuota');
   for (const about of ['mig0', 'vm0']) {
-    await untilTold(tenant, about, 'create a VirtualMachineMigrationResourceQuota in this namespace');
+    await untilReported(tenant, about, 'create a VirtualMachineMigrationResourceQuota in this namespace');
   }
   await expectLeftAlone(tenant);
 });
@@ -75,7 +75,7 @@ test('a VMMRQ that gives what the quotas do not count: told what is missing', as
   const tenant = await newTenant(lab, { name: 'keys-the-quotas-lack', gives });
   await tenant.migrate();
   await untilVerdict(tenant, 'NoFit', 'NotEnough');
-  for (const about of ['mig0', 'vm0', 'more']) await untilTold(tenant, about, 'requests.cpu=605m');
+  for (const about of ['mig0', 'vm0', 'more']) await untilReported(tenant, about, 'requests.cpu=605m');
   await tenant.history.until('the VMMRQ says so', (history) =>
     (history.latest(VMMRQS)?.status?.conditions ?? []).some(
       ({ type, status }) => type === 'NotEnough' && status === 'True',
@@ -97,8 +97,8 @@ test('a volume for the state of the VM finds no room before the pod: told which 
   await lab.admin.patch(VMIS, { namespace, name: 'vm0' }, { merge: { spec: { domain } } });
   await tenant.migrate();
   await untilVerdict(tenant, 'Unsupported', 'VolumeQuotaExceeded');
-  const told = lab.lines.items.find((line) => isOf(line, namespace, 'VolumeQuotaExceeded'));
-  expect(told?.message).toContain('volumes lacks persistentvolumeclaims=1');
+  const line = lab.lines.items.find((line) => isOf(line, namespace, 'VolumeQuotaExceeded'));
+  expect(line?.message).toContain('volumes lacks persistentvolumeclaims=1');
   // lock looks for itself, whatever it is told.
   await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, cause: 'x' });
   expect(tenant.history.locks()).toEqual([]);

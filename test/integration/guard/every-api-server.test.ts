@@ -60,6 +60,6 @@ test('raise waits for an API server that does not know the lock, and names it (F
       controlPlane.lagNamespaces(0);
       return Promise.resolve();
     },
-    told: `at API server https://${ownAddress()}:${late.port}`,
+    reason: `at API server https://${ownAddress()}:${late.port}`,
   });
 });

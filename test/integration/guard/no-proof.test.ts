@@ -25,13 +25,13 @@ afterAll(async () => {
   await lab.stop();
 });
 
-const byLiar = (lie: Parameters<Liar['says']>[0], told: string): Answer => ({
+const byLiar = (lie: Parameters<Liar['says']>[0], reason: string): Answer => ({
   arrange: async () => {
     liar.says(lie);
-    await webhooks.pointTo(liar, told);
+    await webhooks.pointTo(liar, reason);
   },
   putRight: () => webhooks.putBack(),
-  told,
+  reason,
 });
 
 /** The very form of the guard's refusal, with this in the place of the token. */
@@ -106,7 +106,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: OTHERS });
       await webhooks.putBack();
     },
-    told: PLATFORM_TEAM,
+    reason: PLATFORM_TEAM,
   },
   'a missing permission': {
     arrange: async () => {
@@ -117,7 +117,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       await setVerbs(RIGHT_OF_RAISE, (verbs) => [...verbs, 'create']);
       await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.raise), { ...ROLE_OF_RAISE, allowed: true });
     },
-    told: 'cannot create resource "resourcequotas"',
+    reason: 'cannot create resource "resourcequotas"',
   },
   'a guard that was restarted and may not list the incumbent': {
     arrange: async () => {
@@ -127,17 +127,17 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       await lab.cluster.startGuard();
     },
     putRight: () => setVerbs(RIGHT_OF_GUARD, (verbs) => [...verbs, 'list']),
-    told: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs',
+    reason: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs',
   },
   'no refusal at all': {
     arrange: () => webhooks.remove(),
     putRight: () => webhooks.putBack(),
-    told: 'the guard does not stand before this namespace',
+    reason: 'the guard does not stand before this namespace',
   },
   'nobody, since the guard is down': {
     arrange: () => lab.cluster.killGuard(),
     putRight: () => lab.cluster.startGuard(),
-    told: 'failed calling webhook',
+    reason: 'failed calling webhook',
   },
 };
 

@@ -59,21 +59,23 @@ function find<T>(objects: readonly KubernetesObject[], kind: string, name: strin
 }
 
 test('the manifests as they are: the same scenario gets to its end, and every check holds', async () => {
-  const { out, told } = paper();
+  const { out, output } = paper();
 
   const result = await runDemo({ out, scenarios: ONE, deadlineMs: 4 * DEADLINE_MS, idleMs: 500 });
 
-  expect({ ...result, wrong: result.findings.flatMap(({ wrong }) => wrong), told: told() }).toMatchObject({
-    ok: true,
-    scenarios: ONE.map(({ name }) => ({ scenario: name })),
-    wrong: [],
-    running: [],
-  });
+  expect({ ...result, wrong: result.findings.flatMap(({ wrong }) => wrong), output: output() }).toMatchObject(
+    {
+      ok: true,
+      scenarios: ONE.map(({ name }) => ({ scenario: name })),
+      wrong: [],
+      running: [],
+    },
+  );
 });
 
 test.each(Object.entries(BREAKAGES))('%s: the demo fails at exactly that step', async (_name, breakage) => {
   const { change, wantStep, wantMessage } = breakage;
-  const { out, told } = paper();
+  const { out, output } = paper();
 
   const result = await runDemo({
     out,
@@ -88,11 +90,11 @@ test.each(Object.entries(BREAKAGES))('%s: the demo fails at exactly that step', 
     ok: false,
     scenarios: [{ stop: { station: wantStep, message: expect.stringMatching(wantMessage) } }],
   });
-  expect(told()).toContain(`stopped at ${wantStep} in namespace one-quota`);
+  expect(output()).toContain(`stopped at ${wantStep} in namespace one-quota`);
 });
 
 /** Takes down what the demo tells. */
-function paper(): { out: { write(text: string): void }; told: () => string } {
+function paper(): { out: { write(text: string): void }; output: () => string } {
   const pieces: string[] = [];
-  return { out: { write: (text) => void pieces.push(text) }, told: () => pieces.join('') };
+  return { out: { write: (text) => void pieces.push(text) }, output: () => pieces.join('') };
 }

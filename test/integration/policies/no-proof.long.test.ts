@@ -106,12 +106,12 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'no refusal, the policy being gone': {
     arrange: () => remove(POLICIES),
     putRight: putBack,
-    told: 'the guard does not stand before this namespace',
+    reason: 'the guard does not stand before this namespace',
   },
   'no refusal, the binding being gone': {
     arrange: () => remove(POLICY_BINDINGS),
     putRight: putBack,
-    told: 'the guard does not stand before this namespace',
+    reason: 'the guard does not stand before this namespace',
   },
   'another policy in the words of ours': {
     arrange: async () => {
@@ -122,7 +122,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       await allowQuotas();
       await putBack();
     },
-    told: `ValidatingAdmissionPolicy '${THEIRS}'`,
+    reason: `ValidatingAdmissionPolicy '${THEIRS}'`,
   },
   [IMITATION]: {
     arrange: imitate,
@@ -130,7 +130,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: THEIRS });
       await putBack();
     },
-    told: `admission webhook "${THEIRS}" denied the request`,
+    reason: `admission webhook "${THEIRS}" denied the request`,
   },
 };
 

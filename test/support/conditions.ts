@@ -10,7 +10,7 @@ export const conditionsOf = (history: History): Record<string, string> =>
  * The VMMRQ says that nothing is locked, raised or blocked. Written after the unlock, so it may come later than the migration's end
  * and a Broker that is idle.
  */
-export function isToldToTheEnd(history: History): boolean {
+export function isReportedToTheEnd(history: History): boolean {
   const { Blocking, Locked, Raised } = conditionsOf(history);
   return [Blocking, Locked, Raised].every((status) => status === 'False');
 }

@@ -21,7 +21,7 @@ const metadata = z.object({
   annotations: textRecord().optional(),
 });
 
-const toldSchema = z.discriminatedUnion('kind', [
+const eventObjectSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal(KIND.migration.kind),
     metadata,
@@ -44,15 +44,15 @@ const toldSchema = z.discriminatedUnion('kind', [
  * An object as an event tells of it. It may be old, and anybody may have made it up: good for nothing but to see that
  * there is nothing to look at (docs/adr/0015).
  */
-export type Told = z.infer<typeof toldSchema>;
-export type ToldOf<K extends Told['kind']> = Extract<Told, { kind: K }>;
+export type EventObject = z.infer<typeof eventObjectSchema>;
+export type EventObjectOf<K extends EventObject['kind']> = Extract<EventObject, { kind: K }>;
 
 /** undefined: the event tells nothing that can be read, or not of an object of this kind in this namespace. */
-export function toldBy(
+export function parseEventObject(
   data: unknown,
   about: { readonly kind: string; readonly namespace: string },
-): Told | undefined {
-  const parsed = toldSchema.safeParse(data);
+): EventObject | undefined {
+  const parsed = eventObjectSchema.safeParse(data);
   if (!parsed.success) return undefined;
   const { kind, metadata: of } = parsed.data;
   return kind === about.kind && of.namespace === about.namespace ? parsed.data : undefined;
