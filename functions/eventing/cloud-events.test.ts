@@ -2,7 +2,7 @@ import { CloudEvent } from 'cloudevents';
 import { describe, expect, test } from '@jest/globals';
 import { EVENT_DATA, type OurEvent } from '../domain/events.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
-import { BadEvent, toCloudEvent, toWake } from './cloud-events.ts';
+import { BadEvent, toCloudEvent, toStepRequest } from './cloud-events.ts';
 
 const locked: OurEvent = {
   type: EVENT.namespaceLocked,
@@ -48,7 +48,7 @@ describe('our events', () => {
     expect(EVENT_DATA[type].parse(event.data)).toEqual(event.data);
     const { id, source } = event;
     const { migrations, reason } = locked;
-    expect(toWake(event)).toEqual({
+    expect(toStepRequest(event)).toEqual({
       type,
       id,
       source,
@@ -100,7 +100,7 @@ describe('an event of the source', () => {
   };
 
   test('says where to look by its attributes, never by its data', () => {
-    expect(toWake(new CloudEvent<unknown>(update))).toEqual({
+    expect(toStepRequest(new CloudEvent<unknown>(update))).toEqual({
       type: SOURCE_EVENT.update,
       id: 'id-1',
       namespace: 'tenant',
@@ -110,13 +110,13 @@ describe('an event of the source', () => {
 
   test('cannot say that a lock is overdue: only the watchdog can', () => {
     const forged = new CloudEvent<unknown>({ ...update, overduetoken: 'token-1', mtqtoken: 'token-1' });
-    expect(toWake(forged)).not.toHaveProperty('overdueToken');
+    expect(toStepRequest(forged)).not.toHaveProperty('overdueToken');
     const ours = {
       ...update,
       type: EVENT.lockExpired,
       data: { namespace: 'tenant', overdueToken: 'token-1' },
     };
-    expect(toWake(new CloudEvent<unknown>(ours))).toEqual({
+    expect(toStepRequest(new CloudEvent<unknown>(ours))).toEqual({
       type: EVENT.lockExpired,
       id: 'id-1',
       source: 'https://127.0.0.1',
@@ -130,6 +130,8 @@ describe('an event of the source', () => {
     ['a type that is not the source’s', { type: 'dev.knative.apiserver.ref.update' }],
     ['a type that every object has', { type: 'toString' }],
   ])('%s: nobody can use it', (_, different) => {
-    expect(() => toWake(new CloudEvent<unknown>({ ...update, ...different }, false))).toThrow(BadEvent);
+    expect(() => toStepRequest(new CloudEvent<unknown>({ ...update, ...different }, false))).toThrow(
+      BadEvent,
+    );
   });
 });

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { CloudEvent, HTTP } from 'cloudevents';
 import * as z from 'zod';
 import { EVENT_DATA, MOST_TEXT, type OurEvent } from '../domain/events.ts';
-import type { Wake } from './wake.ts';
+import type { StepRequest } from './step-request.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, sourceOf, type EventType } from '../domain/names.ts';
 import { parseEventObject } from './event-object.ts';
@@ -52,8 +52,8 @@ const isOurs = (type: string): type is EventType => Object.hasOwn(EVENT_DATA, ty
  * Reads what woke us. Where to look is said by an event's attributes, never by its data: that may only say that there is
  * nothing to look at. Throws BadEvent.
  */
-export function toWake(event: CloudEvent<unknown>): Wake {
-  if (isOurs(event.type)) return ourWake(event, event.type);
+export function toStepRequest(event: CloudEvent<unknown>): StepRequest {
+  if (isOurs(event.type)) return ownStepRequest(event, event.type);
   const parsed = sourceEvent.safeParse(event);
   if (!parsed.success) throw new BadEvent(`event ${event.type}: ${z.prettifyError(parsed.error)}`);
   const { id, type, namespace, kind } = parsed.data;
@@ -62,7 +62,7 @@ export function toWake(event: CloudEvent<unknown>): Wake {
   return { type, id, namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) };
 }
 
-function ourWake(event: CloudEvent<unknown>, type: EventType): Wake {
+function ownStepRequest(event: CloudEvent<unknown>, type: EventType): StepRequest {
   const parsed = EVENT_DATA[type].safeParse(event.data);
   if (!parsed.success) throw new BadEvent(`data of ${type}: ${z.prettifyError(parsed.error)}`);
   const { namespace, token, migrations, quotas, vmmrqs, reason } = parsed.data;

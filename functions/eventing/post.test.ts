@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { OurEvent } from '../domain/events.ts';
 import { EVENT } from '../domain/names.ts';
-import { postEvent, wakeAll } from './post.ts';
+import { postEvent, prewarmAll } from './post.ts';
 
 const unlocked: OurEvent = {
   type: EVENT.namespaceUnlocked,
@@ -107,7 +107,7 @@ describe('postEvent', () => {
   });
 });
 
-describe('wakeAll', () => {
+describe('prewarmAll', () => {
   const SOON_MS = 50;
   const LONG_MS = 60_000;
 
@@ -115,7 +115,7 @@ describe('wakeAll', () => {
     const release = Promise.withResolvers<undefined>();
     const late = await answering(200, release.promise.then());
     const refusing = await answering(503);
-    const waking = wakeAll([late.url, refusing.url, await nobody()], LONG_MS);
+    const waking = prewarmAll([late.url, refusing.url, await nobody()], LONG_MS);
     let awake = false;
     void waking.then(() => (awake = true));
     while (refusing.requests.length === 0 || late.requests.length === 0) await new Promise(setImmediate);
@@ -127,10 +127,10 @@ describe('wakeAll', () => {
 
   test('waits no longer than it is told', async () => {
     const { url } = await answering(undefined);
-    await wakeAll([url], SOON_MS);
+    await prewarmAll([url], SOON_MS);
   });
 
   test('has nothing to do without a URL', async () => {
-    await wakeAll([], LONG_MS);
+    await prewarmAll([], LONG_MS);
   });
 });

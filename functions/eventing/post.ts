@@ -24,7 +24,7 @@ export async function postEvent({ url, tokenFile }: Sink, event: OurEvent): Prom
 }
 
 /** GETs every URL at once and resolves when all have answered, whatever they answered, or `withinMs` has passed. */
-export async function wakeAll(urls: readonly string[], withinMs: number): Promise<void> {
+export async function prewarmAll(urls: readonly string[], withinMs: number): Promise<void> {
   const signal = AbortSignal.timeout(withinMs);
   await Promise.allSettled(urls.map((url) => request(url, { method: 'GET', signal, timeout: withinMs })));
 }

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { recordedRequest } from '../../test/cluster/eventing/recorded.ts';
 import { aStep, NOTHING, startHost, type Host, type Sent } from '../../test/support/function-host.ts';
-import type { Wake } from './wake.ts';
+import type { StepRequest } from './step-request.ts';
 import { KIND, SOURCE_EVENT } from '../domain/names.ts';
 import { parseEventObject } from './event-object.ts';
 
@@ -25,21 +25,21 @@ const NOT_FOR_US = [
 const FOR_US = NAMES.filter((name) => !NOT_FOR_US.includes(name));
 
 let host: Host;
-let woken: Wake[];
+let requests: StepRequest[];
 
 beforeAll(async () => {
-  const wakesOn = Object.values(SOURCE_EVENT).map((type) => ({ type }));
+  const triggers = Object.values(SOURCE_EVENT).map((type) => ({ type }));
   const step = aStep(
-    (wake) => {
-      woken.push(wake);
+    (request) => {
+      requests.push(request);
       return NOTHING;
     },
-    { wakesOn },
+    { triggers },
   );
   host = await startHost([step]);
 });
 beforeEach(() => {
-  woken = [];
+  requests = [];
 });
 afterAll(() => host.close());
 
@@ -54,19 +54,19 @@ describe('recorded requests', () => {
     async (name) => {
       const request = recorded(name);
       expect(await host.send(request)).toMatchObject({ status: 204, body: '' });
-      expect(woken).toEqual([wakeOf(request)]);
+      expect(requests).toEqual([stepRequestOf(request)]);
     },
   );
 
   test.each(FOR_US)('%s: means the same in structured form', async (name) => {
     const request = recorded(name);
     expect(await host.send(structured(request))).toMatchObject({ status: 204 });
-    expect(woken).toEqual([wakeOf(request)]);
+    expect(requests).toEqual([stepRequestOf(request)]);
   });
 
   test.each(NOT_FOR_US)('%s: wakes nobody', async (name) => {
     expect(await host.send(recorded(name))).toMatchObject({ status: 400 });
-    expect(woken).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 
@@ -83,7 +83,7 @@ function recorded(name: string): Request {
 }
 
 /** By its attributes; the object itself only where it is of a kind that is watched. */
-function wakeOf({ headers, body }: Request): Wake {
+function stepRequestOf({ headers, body }: Request): StepRequest {
   const { 'ce-type': type = '', 'ce-id': id = '', 'ce-namespace': namespace = '' } = headers;
   const kind = headers['ce-kind'] ?? '';
   const eventObject = parseEventObject(JSON.parse(body), { kind, namespace });

@@ -4,18 +4,18 @@ import type { Change } from '../../test/support/builders/object.ts';
 import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Migration } from '../domain/objects.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
 import { isClosed, settledBy } from './closed.ts';
 
-const about = (object: KubernetesObject, type: string): Wake => {
+const about = (object: KubernetesObject, type: string): StepRequest => {
   const { namespace = '' } = object.metadata;
   const eventObject = parseEventObject(object, { kind: object.kind ?? '', namespace });
   return { type, id: '', namespace, ...(eventObject === undefined ? {} : { eventObject }) };
 };
-const ofMigration = (type: string, ...changes: Change<Migration>[]): Wake =>
+const ofMigration = (type: string, ...changes: Change<Migration>[]): StepRequest =>
   about(aMigration(...changes), type);
-const unlocked = (reason?: string): Wake => ({
+const unlocked = (reason?: string): StepRequest => ({
   type: EVENT.namespaceUnlocked,
   id: '',
   namespace: 'tenant',
@@ -25,7 +25,7 @@ const unlocked = (reason?: string): Wake => ({
 
 describe('what an event settles', () => {
   const { update, delete: deleted, add } = SOURCE_EVENT;
-  test.each<[string, Wake, readonly string[] | undefined]>([
+  test.each<[string, StepRequest, readonly string[] | undefined]>([
     ['a migration that succeeded', ofMigration(update, inPhase('Succeeded')), ['uid-of-mig0']],
     ['a migration that goes on', ofMigration(update, inPhase('Scheduling')), ['uid-of-mig0']],
     ['a migration that is deleted, refused as it was', ofMigration(deleted), ['uid-of-mig0']],
@@ -35,8 +35,8 @@ describe('what an event settles', () => {
     ['a lock whose migrations got through', unlocked(REASON.admitted), ['uid-of-mig0']],
     ['a lock that ended otherwise: nothing', unlocked(), undefined],
     ['a sweep: nothing', { type: EVENT.sweepRequested, id: '', namespace: 'tenant' }, undefined],
-  ])('%s', (_, wake, want) => {
-    expect(settledBy(wake)).toEqual(want);
+  ])('%s', (_, request, want) => {
+    expect(settledBy(request)).toEqual(want);
   });
 });
 

@@ -1,7 +1,7 @@
 import { isRejectedByQuota } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { View } from '../domain/view.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 
 /**
  * UIDs of the migrations that the event settles: one that is over, gone or not refused any more, or those of a lock which all got
@@ -12,7 +12,7 @@ export function settledBy({
   reason,
   migrations = [],
   eventObject,
-}: Wake): readonly string[] | undefined {
+}: StepRequest): readonly string[] | undefined {
   if (type === EVENT.namespaceUnlocked && reason === REASON.admitted) return migrations.map(({ uid }) => uid);
   if (eventObject?.kind !== KIND.migration.kind || eventObject.metadata.uid === undefined) return undefined;
   const isSettled =

@@ -1,5 +1,5 @@
 import { assess, type Assessment } from '../domain/verdict/assessment.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { isPending } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
@@ -27,7 +27,7 @@ const LOOK_MS = 250;
 /** Gathers the namespace and gives each blocked migration its verdict. */
 export const feasibility: Step = {
   name: 'feasibility',
-  wakesOn: [
+  triggers: [
     { type: SOURCE_EVENT.add, kind: MIGRATIONS.kind },
     { type: SOURCE_EVENT.update, kind: MIGRATIONS.kind },
     { type: SOURCE_EVENT.delete, kind: MIGRATIONS.kind },
@@ -38,48 +38,53 @@ export const feasibility: Step = {
     // Its own are for others.
     { type: EVENT.migrationInfeasible, source: sourceOf('lock') },
   ],
-  idle: (wake) => (isIdle(wake) ? NOTHING : undefined),
+  idle: (request) => (isIdle(request) ? NOTHING : undefined),
   replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.lockExpired],
   handle,
 };
 
-async function handle(wake: Wake, context: StepContext): Promise<Outcome> {
-  const passed = await passOn(wake, context);
+async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
+  const passed = await passOn(request, context);
   if (passed !== undefined) return passed;
-  const seen = await lookIfNeeded(wake, context);
-  return seen === undefined ? NOTHING : tell(seen, wake, context);
+  const seen = await lookIfNeeded(request, context);
+  return seen === undefined ? NOTHING : tell(seen, request, context);
 }
 
 /** Where the event tells of nothing that is refused, the guard's view or one read shows whether there is anything to do. */
-async function lookIfNeeded(wake: Wake, context: StepContext): Promise<Seen | undefined> {
-  const settled = settledBy(wake);
+async function lookIfNeeded(request: StepRequest, context: StepContext): Promise<Seen | undefined> {
+  const settled = settledBy(request);
   if (settled !== undefined) {
-    const view = await context.view(wake.namespace);
+    const view = await context.view(request.namespace);
     if (view !== undefined && isClosed(view, settled)) return undefined;
   }
-  const { items } = await context.cluster.list(LISTED_MIGRATIONS, { namespace: wake.namespace });
+  const { items } = await context.cluster.list(LISTED_MIGRATIONS, { namespace: request.namespace });
   // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
-  return isReportDue(wake) || items.some(isPending) ? gather(wake, context, items) : undefined;
+  return isReportDue(request) || items.some(isPending) ? gather(request, context, items) : undefined;
 }
 
 /** Says what is the matter; and has it gone on with, unless lock has just said no to that. */
-async function tell({ snapshot, assessment }: Seen, wake: Wake, context: StepContext): Promise<Outcome> {
+async function tell(
+  { snapshot, assessment }: Seen,
+  request: StepRequest,
+  context: StepContext,
+): Promise<Outcome> {
   const decision = decide(snapshot, assessment);
-  logVerdicts(wake, assessment, context);
+  logVerdicts(request, assessment, context);
 
   await Promise.all(
     decision.nudges.map(({ migration, value }) => nudge(context.cluster, [migration], value)),
   );
-  const isReportOnly = wake.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
+  const isReportOnly =
+    request.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
   const reply = isReportOnly ? undefined : decision.reply;
   context.inBackground(() => report(snapshot, { ...decision, reply }, context));
-  if (reply?.type === EVENT.migrationFeasible) await context.wakeLaterSteps();
+  if (reply?.type === EVENT.migrationFeasible) await context.prewarmNextSteps();
   const { reason, message } = decision;
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
 }
 
 /** Where nobody is blocked: the VMMRQs' status may have to say so; not for a migration that no quota ever refused. */
-const isReportDue = ({ type, kind, eventObject }: Wake): boolean =>
+const isReportDue = ({ type, kind, eventObject }: StepRequest): boolean =>
   kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(eventObject));
 
 interface Seen {
@@ -89,7 +94,7 @@ interface Seen {
 
 /** One look; where room may come back in a moment, more of them. */
 async function gather(
-  { namespace: name }: Wake,
+  { namespace: name }: StepRequest,
   context: StepContext,
   listed?: readonly Migration[],
 ): Promise<Seen | undefined> {

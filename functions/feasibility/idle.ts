@@ -1,4 +1,4 @@
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { isUnderWay, wasRejectedByQuota } from '../domain/migration.ts';
 import { CONDITION, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import type { EventObject, EventObjectOf } from '../eventing/event-object.ts';
@@ -10,7 +10,7 @@ type MigrationObject = EventObjectOf<typeof KIND.migration.kind>;
  * VMMRQ of which only our own report changed. Where that is not so any more, a later event says it; where that is lost,
  * the guard's sweep. A migration's end is always looked at: its room is somebody's.
  */
-export function isIdle({ type, eventObject }: Wake): boolean {
+export function isIdle({ type, eventObject }: StepRequest): boolean {
   if (eventObject?.kind === KIND.migration.kind)
     return type !== SOURCE_EVENT.delete && goesOn(type, eventObject);
   return eventObject?.kind === KIND.vmmrq.kind && type === SOURCE_EVENT.update && isReported(eventObject);

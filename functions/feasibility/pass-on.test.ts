@@ -3,7 +3,7 @@ import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, inPhase, refusedAt, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { beingDeleted, NOW } from '../../test/support/builders/object.ts';
 import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { View } from '../domain/view.ts';
@@ -31,13 +31,13 @@ const context = (): StepContext =>
     },
     view: () => Promise.resolve(view),
     inBackground: (work: () => Promise<void>) => void work(),
-    wakeLaterSteps: () => {
+    prewarmNextSteps: () => {
       prewarmed += 1;
       return Promise.resolve();
     },
   }) as unknown as StepContext;
 
-const about = (migration: Migration, type: string = SOURCE_EVENT.update): Wake => {
+const about = (migration: Migration, type: string = SOURCE_EVENT.update): StepRequest => {
   const { namespace = '' } = migration.metadata;
   const eventObject = parseEventObject(migration, { kind: migration.kind ?? '', namespace });
   return { type, id: 'event-1', namespace, ...(eventObject === undefined ? {} : { eventObject }) };
@@ -106,7 +106,7 @@ describe('a refusal of a moment ago', () => {
 });
 
 describe('what gets the full look, without a request', () => {
-  test.each<[string, Wake]>([
+  test.each<[string, StepRequest]>([
     ['a refusal of 11 s ago', about(aMigration(refusedAt(-11)))],
     ['a refusal 3 s in the future', about(aMigration(refusedAt(3)))],
     ['a refusal without a time', about(aMigration())],
@@ -116,8 +116,8 @@ describe('what gets the full look, without a request', () => {
     ['an event that the migration was added', about(FRESH, SOURCE_EVENT.add)],
     ['an event that the migration is gone', about(FRESH, SOURCE_EVENT.delete)],
     ['an event without an object', { type: EVENT.sweepRequested, id: 'event-1', namespace: 'tenant' }],
-  ])('%s', async (_, wake) => {
-    expect(await passOn(wake, context())).toBeUndefined();
+  ])('%s', async (_, request) => {
+    expect(await passOn(request, context())).toBeUndefined();
     expect(cluster.asked).toEqual([]);
   });
 });

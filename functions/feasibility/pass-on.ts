@@ -1,4 +1,4 @@
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { isFreshlyRejected } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
@@ -22,8 +22,8 @@ async function isServed(namespace: string, { view, cluster }: StepContext): Prom
  * for each migration, so that one that is refused for long gets the full look (docs/adr/0026). The function's own clock is good enough:
  * where it is wrong, the full look is taken, or lock finds the same. undefined: it is not that.
  */
-export async function passOn(wake: Wake, context: StepContext): Promise<Outcome | undefined> {
-  const { eventObject, type, namespace, id } = wake;
+export async function passOn(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
+  const { eventObject, type, namespace, id } = request;
   if (type !== SOURCE_EVENT.update || eventObject?.kind !== KIND.migration.kind) return undefined;
   const { name, uid } = eventObject.metadata;
   if (
@@ -35,7 +35,7 @@ export async function passOn(wake: Wake, context: StepContext): Promise<Outcome 
   const sinceMs = context.sinceFirst(uid);
   if (sinceMs > 0) return sinceMs < TWINS_MS ? TWIN : undefined;
   if (!(await isServed(namespace, context))) return undefined;
-  context.inBackground(context.wakeLaterSteps);
+  context.inBackground(context.prewarmNextSteps);
   return {
     reason: REASON.freshRefusal,
     message: `${name} was refused by a quota a moment ago: lock decides`,

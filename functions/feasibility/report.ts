@@ -1,5 +1,5 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { writeEvents, writeVmmrqStatus } from '../cluster/report.ts';
@@ -7,7 +7,11 @@ import type { StepContext } from '../host/step.ts';
 import type { FeasibilityDecision } from './decide.ts';
 
 /** One line for each decision about a migration. */
-export function logVerdicts({ namespace }: Wake, { verdicts }: Assessment, { log }: StepContext): void {
+export function logVerdicts(
+  { namespace }: StepRequest,
+  { verdicts }: Assessment,
+  { log }: StepContext,
+): void {
   for (const { migration, verdict, reason, message } of verdicts) {
     log('info', message, { step: 'feasibility', namespace, migration: migration.name, verdict, reason });
   }

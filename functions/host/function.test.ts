@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { aStep, newLines, NOTHING, onlyLog } from '../../test/support/function-host.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { OurEvent } from '../domain/events.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import type { Outcome, Step } from './step.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { newFunction } from './function.ts';
@@ -19,21 +19,21 @@ const about = (type: string, kind: string): CloudEvent<unknown> =>
   new CloudEvent<unknown>({ id: 'id-2', type, source: 'https://127.0.0.1', kind, namespace: 'tenant' });
 
 describe('which step an event wakes', () => {
-  const woken: string[] = [];
-  const named = (name: Step['name'], wakesOn: Step['wakesOn']): Step =>
+  const handled: string[] = [];
+  const named = (name: Step['name'], triggers: Step['triggers']): Step =>
     aStep(
       () => {
-        woken.push(name);
+        handled.push(name);
         return NOTHING;
       },
-      { name, wakesOn },
+      { name, triggers },
     );
   const steps = [
     named('feasibility', [{ type: SOURCE_EVENT.update, kind: 'VirtualMachineInstanceMigration' }]),
     named('lock', [{ type: EVENT.migrationFeasible }]),
     named('lower', [{ type: SOURCE_EVENT.update, kind: 'ResourceQuota' }]),
   ];
-  beforeEach(() => void woken.splice(0));
+  beforeEach(() => void handled.splice(0));
 
   test.each<[string, CloudEvent<unknown>, string[]]>([
     ['ours, by its type', feasible, ['lock']],
@@ -42,7 +42,7 @@ describe('which step an event wakes', () => {
     ['a type of that kind that nobody waits for', about(SOURCE_EVENT.add, 'ResourceQuota'), []],
   ])('%s', async (_, event, want) => {
     const answer = await newFunction(steps, onlyLog(newLines().log))({}, event);
-    expect(woken).toEqual(want);
+    expect(handled).toEqual(want);
     expect(answer).toEqual(want.length > 0 ? undefined : { statusCode: 400, body: expect.any(String) });
   });
 });
@@ -52,7 +52,7 @@ describe('one process for all steps: an event that wakes two', () => {
   const replying = (name: Step['name'], type: OurEvent['type']): Step =>
     aStep(() => ({ ...NOTHING, reply: { type, from: name, namespace: 'tenant' } }), {
       name,
-      wakesOn: migrationUpdate,
+      triggers: migrationUpdate,
     });
 
   test('runs both, and posts what each replies: an answer holds only one event', async () => {
@@ -127,7 +127,7 @@ describe('in turn', () => {
         runs.push(run);
         return run.promise;
       },
-      { inTurn: true, wakesOn: [one, other].map(({ type }) => ({ type })) },
+      { inTurn: true, triggers: [one, other].map(({ type }) => ({ type })) },
     );
     const handle = newFunction([step], onlyLog(newLines().log));
     const answers = [one, one, other, other].map((event) => handle({}, event));
@@ -209,9 +209,9 @@ describe('the deadline', () => {
 describe('the log', () => {
   test('has one line for each decision', async () => {
     const { lines, log } = newLines();
-    const seen: Wake[] = [];
-    const step = aStep((wake) => {
-      seen.push(wake);
+    const seen: StepRequest[] = [];
+    const step = aStep((request) => {
+      seen.push(request);
       return { reason: REASON.locked, message: 'locked for mig0', migrations: ['mig0'] };
     });
     await newFunction([step], onlyLog(log))({}, feasible);

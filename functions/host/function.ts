@@ -1,11 +1,11 @@
 import type { CloudEvent } from 'cloudevents';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { REASON, type Reason } from '../domain/names.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Outcome, Step, StepContext } from './step.ts';
 import { Turns } from '../runtime/turns.ts';
-import { BadEvent, toCloudEvent, toWake } from '../eventing/cloud-events.ts';
+import { BadEvent, toCloudEvent, toStepRequest } from '../eventing/cloud-events.ts';
 
 /** What a Knative function may return: the next event, nothing, or a status (facts/knative.md §3.2). */
 export type Answer = CloudEvent<Record<string, unknown>> | { statusCode: number; body: string } | undefined;
@@ -23,18 +23,18 @@ const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
  */
 export function newFunction(steps: readonly Step[], context: StepContext): Handle {
   const turns = new Turns<Outcome>(context.clock);
-  const run: Run = async (step, wake) => {
-    const outcome = step.idle?.(wake) ?? (await runInTurn(step, wake, { turns, context }));
-    logOutcome(context.log, { step, wake, outcome });
+  const run: Run = async (step, request) => {
+    const outcome = step.idle?.(request) ?? (await runInTurn(step, request, { turns, context }));
+    logOutcome(context.log, { step, request, outcome });
     return outcome;
   };
   return async function handle(_context, event) {
     try {
       if (!isEvent(event)) throw new BadEvent('the request carries no CloudEvent');
-      const wake = toWake(event);
-      const [step, ...others] = stepsFor(steps, wake);
-      const outcome = others.length === 0 ? await run(step, wake) : undefined;
-      if (outcome === undefined) await runEach([step, ...others], wake, { run, context });
+      const request = toStepRequest(event);
+      const [step, ...others] = stepsFor(steps, request);
+      const outcome = others.length === 0 ? await run(step, request) : undefined;
+      if (outcome === undefined) await runEach([step, ...others], request, { run, context });
       return outcome?.reply === undefined ? undefined : toCloudEvent(outcome.reply);
     } catch (error) {
       return answerError(error, context, event);
@@ -45,28 +45,28 @@ export function newFunction(steps: readonly Step[], context: StepContext): Handl
 /** One process for all steps: an event may wake two of them, and an answer holds one event. So each posts its own. */
 async function runEach(
   steps: readonly Step[],
-  wake: Wake,
+  request: StepRequest,
   { run, context }: { readonly run: Run; readonly context: StepContext },
 ): Promise<void> {
   await Promise.all(
     steps.map(async (step) => {
-      const { reply } = await run(step, wake);
+      const { reply } = await run(step, request);
       if (reply !== undefined) await context.post(reply);
     }),
   );
 }
 
-type Run = (step: Step, wake: Wake) => Promise<Outcome>;
+type Run = (step: Step, request: StepRequest) => Promise<Outcome>;
 
 async function runInTurn(
   step: Step,
-  wake: Wake,
+  request: StepRequest,
   { turns, context }: { readonly turns: Turns<Outcome>; readonly context: StepContext },
 ): Promise<Outcome> {
-  const work = (): Promise<Outcome> => withDeadline(step, wake, context);
+  const work = (): Promise<Outcome> => withDeadline(step, request, context);
   if (step.inTurn !== true) return work();
   const { result, isShared } = await turns.take(
-    { who: `${step.name} ${wake.namespace}`, why: whyOf(wake) },
+    { who: `${step.name} ${request.namespace}`, why: whyOf(request) },
     work,
   );
   const { reply: _reply, ...silent } = result;
@@ -75,7 +75,7 @@ async function runInTurn(
 }
 
 /** Key of the wakes that share one run: each field that a step may take its decision from, except the event's id. */
-const whyOf = ({ type, kind, token, eventObject, quotas, vmmrqs }: Wake): string =>
+const whyOf = ({ type, kind, token, eventObject, quotas, vmmrqs }: StepRequest): string =>
   JSON.stringify([type, kind, token, eventObject?.metadata.name, eventObject?.metadata.uid, quotas, vmmrqs]);
 
 /** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
@@ -83,28 +83,28 @@ export const isEvent = (value: unknown): value is CloudEvent<unknown> =>
   typeof value === 'object' && value !== null && 'specversion' in value;
 
 /** At least one. Throws BadEvent. */
-function stepsFor(steps: readonly Step[], wake: Wake): [Step, ...Step[]] {
-  const [first, ...others] = steps.filter(({ wakesOn }) =>
-    wakesOn.some(
+function stepsFor(steps: readonly Step[], request: StepRequest): [Step, ...Step[]] {
+  const [first, ...others] = steps.filter(({ triggers }) =>
+    triggers.some(
       ({ type, kind, source }) =>
-        type === wake.type &&
-        (kind === undefined || kind === wake.kind) &&
-        (source === undefined || source === wake.source),
+        type === request.type &&
+        (kind === undefined || kind === request.kind) &&
+        (source === undefined || source === request.source),
     ),
   );
   if (first !== undefined) return [first, ...others];
   const names = steps.map(({ name }) => name).join(', ');
-  throw new BadEvent(`${wake.type} ${wake.kind ?? ''} wakes none of: ${names}`);
+  throw new BadEvent(`${request.type} ${request.kind ?? ''} wakes none of: ${names}`);
 }
 
-async function withDeadline(step: Step, wake: Wake, context: StepContext): Promise<Outcome> {
+async function withDeadline(step: Step, request: StepRequest, context: StepContext): Promise<Outcome> {
   const ms = step.name === 'feasibility' ? DEADLINE_MS.feasibility : DEADLINE_MS.other;
   const late = Promise.withResolvers<never>();
   const cancel = context.clock.after(ms, () =>
     late.reject(new Error(`${step.name} took longer than ${String(ms)} ms`)),
   );
   try {
-    return await Promise.race([step.handle(wake, context), late.promise]);
+    return await Promise.race([step.handle(request, context), late.promise]);
   } finally {
     cancel();
   }
@@ -112,7 +112,7 @@ async function withDeadline(step: Step, wake: Wake, context: StepContext): Promi
 
 interface Done {
   readonly step: Step;
-  readonly wake: Wake;
+  readonly request: StepRequest;
   readonly outcome: Outcome;
 }
 
@@ -124,14 +124,14 @@ const QUIET: readonly Reason[] = [
   REASON.stillWaiting,
 ];
 
-function logOutcome(log: Log, { step, wake, outcome }: Done): void {
+function logOutcome(log: Log, { step, request, outcome }: Done): void {
   const isQuiet = outcome.reply === undefined && QUIET.includes(outcome.reason);
   log(isQuiet ? 'debug' : 'info', outcome.message, {
     step: step.name,
-    event: wake.type,
-    eventId: wake.id,
-    namespace: wake.namespace,
-    token: outcome.token ?? wake.token,
+    event: request.type,
+    eventId: request.id,
+    namespace: request.namespace,
+    token: outcome.token ?? request.token,
     reason: outcome.reason,
     migrations: outcome.migrations ?? outcome.reply?.migrations?.map(({ name }) => name),
     reply: outcome.reply?.type,

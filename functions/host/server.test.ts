@@ -8,7 +8,7 @@ import {
   type Sent,
 } from '../../test/support/function-host.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { ApiError, Unreachable } from '../kubernetes/errors.ts';
 import type { Outcome } from './step.ts';
 
@@ -19,9 +19,9 @@ afterEach(async () => {
 });
 
 /** A host with one step that wakes on one of our events and on all of the source's. */
-async function hostOf(handle: (wake: Wake) => Outcome | Promise<Outcome>): Promise<Host> {
-  const wakesOn = [EVENT.migrationFeasible, ...Object.values(SOURCE_EVENT)].map((type) => ({ type }));
-  host = await startHost([aStep(handle, { wakesOn })]);
+async function hostOf(handle: (request: StepRequest) => Outcome | Promise<Outcome>): Promise<Host> {
+  const triggers = [EVENT.migrationFeasible, ...Object.values(SOURCE_EVENT)].map((type) => ({ type }));
+  host = await startHost([aStep(handle, { triggers })]);
   return host;
 }
 
@@ -38,7 +38,7 @@ describe('what the Broker needs to hear', () => {
     reply: { type: EVENT.namespaceLocked, from: 'lock', namespace: 'tenant', token: 'token-1' },
   });
 
-  test.each<[string, (wake: Wake) => Outcome, number]>([
+  test.each<[string, (request: StepRequest) => Outcome, number]>([
     ['the next event', replying, 200],
     ['nothing more to say', () => NOTHING, 204],
     ['a lost race', throwing(apiError(409, 'Conflict')), 204],
@@ -94,7 +94,7 @@ describe('an answer that no header can carry', () => {
       data: { namespace: 'tenant' },
     }),
   });
-  const repeating = ({ id }: Wake): Outcome => ({
+  const repeating = ({ id }: StepRequest): Outcome => ({
     ...NOTHING,
     reply: { type: EVENT.migrationInfeasible, from: 'lock', namespace: 'tenant', cause: id },
   });
@@ -156,9 +156,9 @@ describe('events that nobody can use: dropped, logged, and no step runs', () => 
       },
     ],
   ])('%s', async (_, sent) => {
-    const seen: Wake[] = [];
-    const { send, lines } = await hostOf((wake) => {
-      seen.push(wake);
+    const seen: StepRequest[] = [];
+    const { send, lines } = await hostOf((request) => {
+      seen.push(request);
       return NOTHING;
     });
     const { status, headers } = await send(sent);

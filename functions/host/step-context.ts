@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../runtime/clock.ts';
 import { newExclusively } from './exclusive.ts';
 import { firstTimes } from './first-times.ts';
-import { postEvent, wakeAll } from '../eventing/post.ts';
+import { postEvent, prewarmAll } from '../eventing/post.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
@@ -11,7 +11,7 @@ import { readView } from '../cluster/view.ts';
 import type { StepContext } from './step.ts';
 
 /** Long enough for a cold start, short enough for feasibility to answer in time. */
-const WAKE_MS = 15_000;
+const PREWARM_MS = 15_000;
 
 export interface StepRuntime {
   readonly context: StepContext;
@@ -47,7 +47,7 @@ export function newStepContext({ cluster, settings, log }: StepContextOptions): 
       if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
       await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
     },
-    wakeLaterSteps: () => wakeAll(settings.WAKE_URLS, WAKE_MS),
+    prewarmNextSteps: () => prewarmAll(settings.WAKE_URLS, PREWARM_MS),
     view: async (namespace) =>
       settings.VIEW_URL === undefined ? undefined : readView(settings.VIEW_URL, namespace),
     sinceFirst: firstTimes(systemClock),

@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 import { LONGEST_TAKEN_SECONDS } from '../domain/verdict/attempt.ts';
 import type { OurEvent } from '../domain/events.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import type { EventType, Reason } from '../domain/names.ts';
 import type { Rules } from '../domain/snapshot.ts';
 import type { View } from '../domain/view.ts';
@@ -23,7 +23,7 @@ export interface StepContext {
   /** Sends a fresh event to the Broker (a reply would carry on the TTL of what woke us). */
   readonly post: (event: OurEvent) => Promise<void>;
   /** Resolves when the later steps answer, or when it is no use waiting longer. */
-  readonly wakeLaterSteps: () => Promise<void>;
+  readonly prewarmNextSteps: () => Promise<void>;
   /** The cluster as the guard sees it, for a namespace; undefined: it did not answer within half a second. Never rejects. */
   readonly view: (namespace: string) => Promise<View | undefined>;
   /** Milliseconds since this process was first asked about it, as far as it remembers; 0: now. A courtesy, never a state. */
@@ -47,18 +47,18 @@ export interface Outcome {
 export interface Step {
   readonly name: StepName;
   /** What wakes it, as its Triggers filter. */
-  readonly wakesOn: readonly WakesOn[];
+  readonly triggers: readonly StepTrigger[];
   /** Where the event itself shows that there is nothing to do (docs/adr/0015): nothing is read, nobody is waited for. */
-  readonly idle?: (wake: Wake) => Outcome | undefined;
+  readonly idle?: (request: StepRequest) => Outcome | undefined;
   /** Within a process one run for a namespace at a time (turns.ts); not where a run may wait for long. */
   readonly inTurn?: boolean;
   /** What it replies with. */
   readonly replies: readonly EventType[];
-  readonly handle: (wake: Wake, context: StepContext) => Promise<Outcome>;
+  readonly handle: (request: StepRequest, context: StepContext) => Promise<Outcome>;
 }
 
 /** An event type, and for the source's events the kind of object. */
-export interface WakesOn {
+export interface StepTrigger {
   readonly type: string;
   readonly kind?: string;
   /** The event's own `source`; left out: any. */

@@ -1,6 +1,6 @@
 import { assess } from '../domain/verdict/assessment.ts';
 import type { OurEvent } from '../domain/events.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { liveLock, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
 import { fromWatchCache, type Reader } from '../kubernetes/cluster.ts';
@@ -16,15 +16,15 @@ const ROUNDS = 3;
 /** Takes the namespace for the migrations that fit with a raise. */
 export const lock: Step = {
   name: 'lock',
-  wakesOn: [{ type: EVENT.migrationFeasible }],
+  triggers: [{ type: EVENT.migrationFeasible }],
   replies: [EVENT.namespaceLocked, EVENT.migrationInfeasible, EVENT.lockExpired],
   inTurn: true,
   handle,
 };
 
-async function handle(wake: Wake, context: StepContext): Promise<Outcome> {
+async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(wake, context);
+    const outcome = await attempt(request, context);
     if (outcome !== undefined) return outcome;
   }
   return { reason: REASON.lostRace, message: 'others kept writing: whoever won goes on' };
@@ -42,16 +42,21 @@ const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
   (kind === 'leave' || kind === 'repair') && !OF_NAMESPACE.includes(reason);
 
 /** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
-async function attempt(wake: Wake, context: StepContext): Promise<Outcome | undefined> {
-  let decision = await look(wake, fromWatchCache(context.cluster), context);
-  if (decision !== undefined && mayBeStale(decision)) decision = await look(wake, context.cluster, context);
+async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
+  let decision = await look(request, fromWatchCache(context.cluster), context);
+  if (decision !== undefined && mayBeStale(decision))
+    decision = await look(request, context.cluster, context);
   if (decision === undefined) return GONE;
-  return decision.kind === 'take' ? take(decision, context) : answer(wake, decision);
+  return decision.kind === 'take' ? take(decision, context) : answer(request, decision);
 }
 
 /** The namespace as it is, beside lists as the reader gives them: what is stale there, the raise finds. */
-async function look(wake: Wake, reader: Reader, context: StepContext): Promise<LockDecision | undefined> {
-  const { namespace: name } = wake;
+async function look(
+  request: StepRequest,
+  reader: Reader,
+  context: StepContext,
+): Promise<LockDecision | undefined> {
+  const { namespace: name } = request;
   const rules = rulesOf(context.settings);
   const known = await ignoreNotFound(context.cluster.get(NAMESPACES, { name }));
   if (known === undefined) return undefined;
@@ -69,7 +74,7 @@ async function look(wake: Wake, reader: Reader, context: StepContext): Promise<L
 
 const GONE: Outcome = { reason: REASON.nothingBlocked, message: 'the namespace is gone' };
 
-function answer({ namespace, id }: Wake, decision: Exclude<LockDecision, Take>): Outcome {
+function answer({ namespace, id }: StepRequest, decision: Exclude<LockDecision, Take>): Outcome {
   const { kind, reason, message } = decision;
   const about = { from: 'lock', namespace } as const;
   switch (kind) {

@@ -1,6 +1,6 @@
 import type { OurEvent } from '../domain/events.ts';
 import { isRefusedByPolicy } from '../domain/lock.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { nudge } from '../cluster/nudge.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
@@ -22,7 +22,7 @@ const ROUNDS = 5;
 /** Puts the quotas back once every migration of the lock is settled, or nothing came of it, or its time is over. */
 export const lower: Step = {
   name: 'lower',
-  wakesOn: [
+  triggers: [
     { type: SOURCE_EVENT.add, kind: KIND.quota.kind },
     { type: SOURCE_EVENT.update, kind: KIND.quota.kind },
     { type: SOURCE_EVENT.delete, kind: KIND.migration.kind },
@@ -31,27 +31,30 @@ export const lower: Step = {
     { type: EVENT.lockExpired },
     { type: EVENT.migrationEnded },
   ],
-  idle: (wake) => (isIdle(wake) ? STILL_WAITING : undefined),
+  idle: (request) => (isIdle(request) ? STILL_WAITING : undefined),
   replies: [EVENT.quotaLowered, EVENT.quotaUndone],
   inTurn: true,
   handle,
 };
 
-async function handle(wake: Wake, context: StepContext): Promise<Outcome> {
+async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = (await attemptSeen(wake, context)) ?? (await attemptLocked(wake, context));
+    const outcome = (await attemptSeen(request, context)) ?? (await attemptLocked(request, context));
     if (outcome !== 'lostRace') return outcome;
   }
-  throw new Error(`the quotas of ${wake.namespace} kept changing while they were to be put back`);
+  throw new Error(`the quotas of ${request.namespace} kept changing while they were to be put back`);
 }
 
 /** By what the raised quotas show alone; undefined: only the namespace's lock tells. */
-async function attemptSeen(wake: Wake, context: StepContext): Promise<Outcome | 'lostRace' | undefined> {
-  const seen = await readSeen(wake, context);
+async function attemptSeen(
+  request: StepRequest,
+  context: StepContext,
+): Promise<Outcome | 'lostRace' | undefined> {
+  const seen = await readSeen(request, context);
   if (seen === undefined || seen === 'over') return seen === 'over' ? NOT_LOCKED : undefined;
   const decision = decideSeen(seen);
   const { token } = seen.grant;
-  const { namespace } = wake;
+  const { namespace } = request;
   switch (decision.kind) {
     case 'lookFurther':
       return undefined;
@@ -69,14 +72,14 @@ async function attemptSeen(wake: Wake, context: StepContext): Promise<Outcome | 
     }
     case 'lower': {
       const due: Due = { token, outcome: decision.outcome, lock: undefined, mayTakeOthers: false };
-      return lowerAll(wake, { ...seen, ...decision, due }, context);
+      return lowerAll(request, { ...seen, ...decision, due }, context);
     }
   }
 }
 
 /** By the namespace's lock, which is read before its quotas. */
-async function attemptLocked(wake: Wake, context: StepContext): Promise<Outcome | 'lostRace'> {
-  const snapshot = await readLocked(wake, context);
+async function attemptLocked(request: StepRequest, context: StepContext): Promise<Outcome | 'lostRace'> {
+  const snapshot = await readLocked(request, context);
   if (snapshot === undefined) return NOT_LOCKED;
   const decision = decide(snapshot);
   const { reason, message } = decision;
@@ -91,7 +94,7 @@ async function attemptLocked(wake: Wake, context: StepContext): Promise<Outcome 
       const others = heldByOthers(snapshot.quotas, decision.token);
       const mayTakeOthers = others.length > 0 && (await isStillSo(snapshot.namespace, context));
       return lowerAll(
-        wake,
+        request,
         { ...snapshot, ...decision, due: { ...dueOf(decision), mayTakeOthers } },
         context,
       );
@@ -101,17 +104,26 @@ async function attemptLocked(wake: Wake, context: StepContext): Promise<Outcome 
 
 const dueOf = ({ token, outcome, lock }: Lower): Omit<Due, 'mayTakeOthers'> => ({ token, outcome, lock });
 
-async function lowerAll(wake: Wake, lowering: Lowering, context: StepContext): Promise<Outcome | 'lostRace'> {
+async function lowerAll(
+  request: StepRequest,
+  lowering: Lowering,
+  context: StepContext,
+): Promise<Outcome | 'lostRace'> {
   const { due, quotas, reason, message } = lowering;
   const written = await writeBack(quotas, due, context.cluster);
   if (written.quotas.length > 0 || isRefusedByPolicy(due.lock)) {
-    context.inBackground(() => report({ ...lowering, quotas: written.quotas }, wake.namespace, context));
+    context.inBackground(() => report({ ...lowering, quotas: written.quotas }, request.namespace, context));
   }
   if (written.lostRace) return 'lostRace';
   const token = due.token === undefined ? {} : { token: due.token };
   // Without a lock there is nothing to unlock. What was back already was said by whoever wrote it; ours are asked to say it again.
-  const isSaid = due.token === undefined || (written.quotas.length === 0 && wake.kind !== undefined);
-  return { reason, message, ...token, ...(isSaid ? {} : { reply: loweredEvent(wake.namespace, lowering) }) };
+  const isSaid = due.token === undefined || (written.quotas.length === 0 && request.kind !== undefined);
+  return {
+    reason,
+    message,
+    ...token,
+    ...(isSaid ? {} : { reply: loweredEvent(request.namespace, lowering) }),
+  };
 }
 
 const loweredEvent = (namespace: string, { due: { token }, reason, message }: Lowering): OurEvent => ({

@@ -1,4 +1,4 @@
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { grantIn, type Grant } from '../domain/quota/grant.ts';
 import { isCharged, isUndone } from '../domain/quota/raise.ts';
 import { ANNOTATION, EVENT, KIND, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
@@ -10,7 +10,7 @@ import { isForAttachment } from './decide-seen.ts';
  * Whether the event itself shows that there is nothing to lower: `raise` has just raised, or the quota's object shows a standing
  * raise that is not fully charged. A later event of the quota says more. If that is lost, the guard repeats it.
  */
-export function isIdle({ type, source, eventObject }: Wake): boolean {
+export function isIdle({ type, source, eventObject }: StepRequest): boolean {
   if (type === EVENT.quotaRaised) return source === BY_RAISE;
   if (type === SOURCE_EVENT.delete || eventObject?.kind !== KIND.quota.kind) return false;
   const grant = grantOfEvent(eventObject);

@@ -1,4 +1,4 @@
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import type { Grant } from '../domain/quota/grant.ts';
 import { isCharged } from '../domain/quota/raise.ts';
 import { lockOf, LOCK_VERSION, type Admitted, type Lock, type LockState } from '../domain/lock.ts';
@@ -25,10 +25,13 @@ export interface Found {
  * The quotas that the event names and those of their grant's lock, and its pods. undefined: they do not tell, look at the namespace;
  * 'over': they hold no grant any more.
  */
-export async function readSeen(wake: Wake, context: StepContext): Promise<SeenSnapshot | 'over' | undefined> {
-  const names = namesIn(wake);
+export async function readSeen(
+  request: StepRequest,
+  context: StepContext,
+): Promise<SeenSnapshot | 'over' | undefined> {
+  const names = namesIn(request);
   if (names === undefined) return undefined;
-  const { namespace } = wake;
+  const { namespace } = request;
   const { cluster } = context;
   const [first = '', ...others] = names;
   const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name: first }));
@@ -36,17 +39,17 @@ export async function readSeen(wake: Wake, context: StepContext): Promise<SeenSn
   const grant = grantShownBy(read.object);
   const isOpen = read.object.metadata.labels?.[LABEL.raised] !== undefined;
   if (grant === undefined) return isOpen || others.length > 0 ? undefined : 'over';
-  if (wake.token !== undefined && wake.token !== grant.token) return undefined;
+  if (request.token !== undefined && request.token !== grant.token) return undefined;
   const more = grant.quotas.filter(({ uid }) => uid !== read.object.metadata.uid);
   const [rest, targets] = await Promise.all([
     readQuotas(namespace, more, context),
-    readTargets(fromWatchCache(cluster), namespace, podsToLookFor(wake, read.object, grant)),
+    readTargets(fromWatchCache(cluster), namespace, podsToLookFor(request, read.object, grant)),
   ]);
   return { grant, quotas: [read.object, ...rest], targets: targets.items, now: read.date.getTime() };
 }
 
 /** Names of quotas that an event is about, and that may show all that there is to know. */
-function namesIn({ type, kind, eventObject, quotas }: Wake): readonly string[] | undefined {
+function namesIn({ type, kind, eventObject, quotas }: StepRequest): readonly string[] | undefined {
   if (kind === KIND.quota.kind) {
     const name = eventObject?.kind === KIND.quota.kind ? eventObject.metadata.name : undefined;
     return name === undefined ? undefined : [name];
@@ -56,7 +59,7 @@ function namesIn({ type, kind, eventObject, quotas }: Wake): readonly string[] |
 
 /** Right after the raise `used` says whether the pods can be there; the quota's own events come when it rises. */
 const podsToLookFor = (
-  { type }: Wake,
+  { type }: StepRequest,
   quota: ResourceQuota,
   grant: Grant,
 ): readonly { readonly uid: string }[] =>
@@ -83,9 +86,12 @@ async function readAllQuotas(namespace: string, { cluster }: StepContext): Promi
 }
 
 /** The namespace before its quotas. undefined after the one read that shows that there is nothing to do. */
-export async function readLocked(wake: Wake, context: StepContext): Promise<LowerSnapshot | undefined> {
+export async function readLocked(
+  request: StepRequest,
+  context: StepContext,
+): Promise<LowerSnapshot | undefined> {
   const { cluster, settings } = context;
-  const { namespace: name, overdueToken } = wake;
+  const { namespace: name, overdueToken } = request;
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
   const state = lockOf(read.object);
@@ -96,12 +102,12 @@ export async function readLocked(wake: Wake, context: StepContext): Promise<Lowe
     overdueToken,
   };
   if (state.kind !== 'held') {
-    if (state.kind === 'none' && !mayHoldGrants(wake)) return undefined;
+    if (state.kind === 'none' && !mayHoldGrants(request)) return undefined;
     const quotas = await readAllQuotas(name, context);
     return { ...base, quotas, migrations: [], targets: [], refusals: undefined };
   }
-  return concerns(wake, state.lock)
-    ? { ...base, ...(await readOfLock(state, { ...base, type: wake.type }, context)) }
+  return concerns(request, state.lock)
+    ? { ...base, ...(await readOfLock(state, { ...base, type: request.type }, context)) }
     : undefined;
 }
 
@@ -110,7 +116,7 @@ type OfLock = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'refusal
 /** What a lock that can be read is about. */
 async function readOfLock(
   state: LockState & { readonly kind: 'held' },
-  base: Pick<LowerSnapshot, 'now' | 'overdueToken' | 'namespace'> & Pick<Wake, 'type'>,
+  base: Pick<LowerSnapshot, 'now' | 'overdueToken' | 'namespace'> & Pick<StepRequest, 'type'>,
   context: StepContext,
 ): Promise<OfLock> {
   const { lock } = state;
@@ -135,11 +141,11 @@ async function readOfLock(
 }
 
 /** A namespace that nobody holds may still have a quota with a grant: of a lock that was taken off by hand. */
-const mayHoldGrants = ({ type, kind }: Wake): boolean =>
+const mayHoldGrants = ({ type, kind }: StepRequest): boolean =>
   type === EVENT.lockExpired || (kind === KIND.quota.kind && type !== SOURCE_EVENT.delete);
 
 /** Whether it can be about this lock: not by another token, and not the end of a migration that it is not for. */
-function concerns({ token, kind, eventObject, type }: Wake, lock: Lock): boolean {
+function concerns({ token, kind, eventObject, type }: StepRequest, lock: Lock): boolean {
   if (token !== undefined && token !== lock.token && type !== EVENT.lockExpired) return false;
   if (kind !== KIND.migration.kind || eventObject?.kind !== KIND.migration.kind) return true;
   return lock.migrations.some(({ uid }) => uid === eventObject.metadata.uid);

@@ -1,5 +1,5 @@
 import { pause } from '../runtime/clock.ts';
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import type { ApiServers } from '../domain/api-servers.ts';
 import { liveLock, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
@@ -21,16 +21,19 @@ const ROUNDS = 5;
 /** Raises the lock's quotas, only while the lock is held and proven; again where a recount undid that. */
 export const raise: Step = {
   name: 'raise',
-  wakesOn: [{ type: EVENT.namespaceLocked }, { type: EVENT.quotaUndone }],
+  triggers: [{ type: EVENT.namespaceLocked }, { type: EVENT.quotaUndone }],
   replies: [EVENT.quotaRaised, EVENT.lockExpired],
   inTurn: true,
   handle,
 };
 
-async function handle({ namespace, token = '', ...wake }: Wake, context: StepContext): Promise<Outcome> {
+async function handle(
+  { namespace, token = '', ...request }: StepRequest,
+  context: StepContext,
+): Promise<Outcome> {
   const { clock, settings } = context;
   const servers: Servers = { areSettled: settings.SETTLE_MS === 0, unreachable: new Set() };
-  let hint: Hint | undefined = wake;
+  let hint: Hint | undefined = request;
   for (let round = 1; round <= ROUNDS; round += 1) {
     // What an event names is only a hint: where it names nothing, or something else than the lock does, the lock is asked.
     const names: Names | undefined = isComplete(hint) ? hint : await readNames(namespace, token, context);
@@ -59,7 +62,7 @@ interface Servers {
   readonly unreachable: Set<string>;
 }
 
-type Hint = Pick<Wake, 'quotas' | 'vmmrqs'>;
+type Hint = Pick<StepRequest, 'quotas' | 'vmmrqs'>;
 type Names = Required<Hint>;
 
 /** Each name of an event is a request: with more of them, the lock is asked first. */

@@ -24,12 +24,12 @@ export const systemClock: Clock = {
 export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return;
   const { promise, resolve } = Promise.withResolvers<undefined>();
-  const wake = (): void => resolve(undefined);
-  const cancel = clock.after(ms, wake);
-  signal?.addEventListener('abort', wake, { once: true });
+  const resume = (): void => resolve(undefined);
+  const cancel = clock.after(ms, resume);
+  signal?.addEventListener('abort', resume, { once: true });
   await promise;
   cancel();
-  signal?.removeEventListener('abort', wake);
+  signal?.removeEventListener('abort', resume);
 }
 
 /** What `work` comes to; the signal that it gets aborts after `ms` milliseconds. */

@@ -1,4 +1,4 @@
-import type { Wake } from '../eventing/wake.ts';
+import type { StepRequest } from '../eventing/step-request.ts';
 import { lockOf, LOCK_VERSION } from '../domain/lock.ts';
 import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
@@ -14,23 +14,23 @@ const ROUNDS = 5;
 /** Frees the namespace when every quota of its lock is released, and records the attempt. */
 export const unlock: Step = {
   name: 'unlock',
-  wakesOn: [{ type: EVENT.quotaLowered }],
+  triggers: [{ type: EVENT.quotaLowered }],
   replies: [EVENT.lockExpired],
   inTurn: true,
   handle,
 };
 
-async function handle(wake: Wake, context: StepContext): Promise<Outcome> {
+async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(wake, context);
+    const outcome = await attempt(request, context);
     if (outcome !== undefined) return outcome;
   }
-  throw new Error(`namespace ${wake.namespace} kept changing while it was to be unlocked`);
+  throw new Error(`namespace ${request.namespace} kept changing while it was to be unlocked`);
 }
 
 /** undefined: somebody else wrote to the namespace first (perhaps another unlock): look again. */
-async function attempt(wake: Wake, context: StepContext): Promise<Outcome | undefined> {
-  const snapshot = await gather(wake, context);
+async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
+  const snapshot = await gather(request, context);
   if (snapshot === undefined) return NOT_OURS;
   const decision = decide(snapshot);
   const { kind, reason, message } = decision;
@@ -38,7 +38,7 @@ async function attempt(wake: Wake, context: StepContext): Promise<Outcome | unde
     case 'leave':
       return { reason, message };
     case 'lowerFirst': {
-      const { namespace } = wake;
+      const { namespace } = request;
       const of =
         decision.token === undefined
           ? { cause: snapshot.namespace.metadata.resourceVersion }
@@ -65,15 +65,16 @@ async function write(decision: Unlock, context: StepContext): Promise<Outcome | 
 }
 
 /** The namespace before its quotas. undefined after the one read that shows that there is nothing to do. */
-async function gather(wake: Wake, { cluster }: StepContext): Promise<UnlockSnapshot | undefined> {
-  const name = wake.namespace;
+async function gather(request: StepRequest, { cluster }: StepContext): Promise<UnlockSnapshot | undefined> {
+  const name = request.namespace;
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
   const state = lockOf(read.object);
   if (state.kind === 'none') return undefined;
-  if (state.kind === 'held' && wake.token !== undefined && state.lock.token !== wake.token) return undefined;
+  if (state.kind === 'held' && request.token !== undefined && state.lock.token !== request.token)
+    return undefined;
   const now = read.date.getTime();
-  const { token } = wake;
+  const { token } = request;
   // Which quotas it is about, only a lock of this version says.
   if (state.kind === 'malformed' || state.lock.v !== LOCK_VERSION) {
     const { items } = await cluster.list(RESOURCE_QUOTAS, { namespace: name });

@@ -1,7 +1,7 @@
 import { EVENT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { StepName } from '../../functions/runtime/settings.ts';
 import { STEPS } from '../../functions/steps.ts';
-import type { WakesOn } from '../../functions/host/step.ts';
+import type { StepTrigger } from '../../functions/host/step.ts';
 import type { Hop } from '../../test/cluster/eventing/broker.ts';
 import type { Happening, What } from './happenings/happening.ts';
 import type { Traces } from './traces.ts';
@@ -70,12 +70,12 @@ function whyMissing(
 ): string {
   const step = STEPS.find(({ name }) => name === station);
   if (step === undefined) return OTHERS[station] ?? '';
-  const wakes = step.wakesOn.map(textOf).join(', ');
+  const triggers = step.triggers.map(textOf).join(', ');
   const host = `http://${step.name}.${SYSTEM_NAMESPACE}.svc.`;
   const hops = traces.hops.filter(
     ({ at, subscriber, ...hop }) => at >= since && subscriber.startsWith(host) && hop.namespace === namespace,
   );
-  const wanted = `It is woken by ${wakes}, through Trigger mtq-${step.name} and Service ${step.name}.`;
+  const wanted = `It is woken by ${triggers}, through Trigger mtq-${step.name} and Service ${step.name}.`;
   return `${wanted} ${whatCame(hops, traces.lastWords(step.name))}`;
 }
 
@@ -87,7 +87,7 @@ const OTHERS: Partial<Record<Station, string>> = {
 };
 
 /** "VirtualMachineInstanceMigration update" for a source's event, the type for one of ours. */
-function textOf({ type, kind }: WakesOn): string {
+function textOf({ type, kind }: StepTrigger): string {
   const isOurs = (Object.values(EVENT) as string[]).includes(type);
   return isOurs ? type : `${kind ?? ''} ${type.split('.').at(-1) ?? ''}`;
 }

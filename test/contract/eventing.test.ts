@@ -25,9 +25,9 @@ describe('the Triggers', () => {
     expect(names.sort()).toEqual(STEP_NAMES.map((step) => `mtq-${step}`).sort());
   });
 
-  test.each(STEPS)('$name: is woken by what its code says, and by nothing else', ({ name, wakesOn }) => {
+  test.each(STEPS)('$name: is woken by what its code says, and by nothing else', ({ name, triggers }) => {
     const { filters, filter, broker, subscriber } = triggerOf(name).spec;
-    const wanted = wakesOn.map((wake) => ({ exact: { ...wake } }));
+    const wanted = triggers.map((event) => ({ exact: { ...event } }));
     expect(filters).toEqual([{ any: expect.arrayContaining(wanted) }]);
     expect(filters?.[0]?.['any']).toHaveLength(wanted.length);
     expect(filter).toBeUndefined();
@@ -46,8 +46,8 @@ describe('the Triggers', () => {
   });
 
   test('every event of ours wakes a step', () => {
-    const woken = new Set(STEPS.flatMap(({ wakesOn }) => wakesOn.map(({ type }) => type)));
-    const nobody = Object.values(EVENT).filter((type) => !woken.has(type));
+    const triggered = new Set(STEPS.flatMap(({ triggers }) => triggers.map(({ type }) => type)));
+    const nobody = Object.values(EVENT).filter((type) => !triggered.has(type));
     expect(nobody).toEqual([]);
   });
 });
@@ -57,7 +57,7 @@ describe('the source', () => {
 
   test('watches the kinds that wake somebody, in all namespaces, as they are', () => {
     const [{ spec }] = knative.sources as [(typeof knative.sources)[number]];
-    const kinds = new Set(STEPS.flatMap(({ wakesOn }) => wakesOn.flatMap(({ kind }) => kind ?? [])));
+    const kinds = new Set(STEPS.flatMap(({ triggers }) => triggers.flatMap(({ kind }) => kind ?? [])));
     expect(spec).toMatchObject({ mode: 'Resource', namespaceSelector: {} });
     expect(spec.resources.map(({ kind }) => kind).sort()).toEqual([...kinds].sort());
     expect(spec.sink).toEqual({

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { EVENT, SOURCE_EVENT } from '../../functions/domain/names.ts';
-import type { WakesOn } from '../../functions/host/step.ts';
+import type { StepTrigger } from '../../functions/host/step.ts';
 import { STEPS } from '../../functions/steps.ts';
 import { bundle } from '../../hack/build.ts';
 import { freePort } from '../cluster/controlplane/ports.ts';
@@ -13,9 +13,9 @@ import { kubeconfigOf, startServingIn } from '../support/serving-process.ts';
 /** Knative's own runtime for Node functions, as `func` starts it: a process, since it sets signal handlers at import. */
 const RUNTIME = createRequire(import.meta.url).resolve('faas-js-runtime/bin/cli.js');
 
-const isOurs = ({ type }: WakesOn): boolean => Object.values<string>(EVENT).includes(type);
+const isOurs = ({ type }: StepTrigger): boolean => Object.values<string>(EVENT).includes(type);
 
-const headersOf = ({ type, kind, source = '/test' }: WakesOn): Record<string, string> => ({
+const headersOf = ({ type, kind, source = '/test' }: StepTrigger): Record<string, string> => ({
   'ce-specversion': '1.0',
   'ce-id': 'id-1',
   'ce-source': source,
@@ -24,7 +24,7 @@ const headersOf = ({ type, kind, source = '/test' }: WakesOn): Record<string, st
   ...(kind === undefined ? {} : { 'ce-kind': kind }),
 });
 
-const dataOf = ({ kind }: WakesOn): unknown =>
+const dataOf = ({ kind }: StepTrigger): unknown =>
   kind === undefined ? { namespace: 'tenant', token: 'token-1' } : { kind, metadata: { name: 'x' } };
 
 let folder: string;
@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-describe.each(STEPS)('$name under faas-js-runtime', ({ name, wakesOn }) => {
+describe.each(STEPS)('$name under faas-js-runtime', ({ name, triggers }) => {
   let runtime: Runtime;
   beforeAll(async () => {
     runtime = await start('function', { STEP: name, KUBECONFIG: kubeconfig, K_SINK: 'http://127.0.0.1:9/' });
@@ -53,17 +53,17 @@ describe.each(STEPS)('$name under faas-js-runtime', ({ name, wakesOn }) => {
   });
 
   test('an event that it is for, while the API server is out of reach: the Broker tries again', async () => {
-    for (const wake of wakesOn) {
-      const { status, body } = await runtime.post(headersOf(wake), dataOf(wake));
-      expect([wake, status, body]).toEqual([wake, 503, '']);
+    for (const trigger of triggers) {
+      const { status, body } = await runtime.post(headersOf(trigger), dataOf(trigger));
+      expect([trigger, status, body]).toEqual([trigger, 503, '']);
     }
   });
 
   // Only our own events have data that is looked at; every step wakes on one of them.
-  const ours = wakesOn.find(isOurs) as WakesOn;
-  const foreign = STEPS.flatMap((step) => step.wakesOn).find(
-    (wake) => isOurs(wake) && !wakesOn.some(({ type }) => type === wake.type),
-  ) as WakesOn;
+  const ours = triggers.find(isOurs) as StepTrigger;
+  const foreign = STEPS.flatMap((step) => step.triggers).find(
+    (trigger) => isOurs(trigger) && !triggers.some(({ type }) => type === trigger.type),
+  ) as StepTrigger;
 
   test.each<[string, Record<string, string>, unknown]>([
     ['an event of another step', headersOf(foreign), dataOf(foreign)],
@@ -81,8 +81,8 @@ describe.each(STEPS)('$name under faas-js-runtime', ({ name, wakesOn }) => {
 test('a reply is a CloudEvent in binary form, as the Broker takes it', async () => {
   const runtime = await start('replying', {});
   try {
-    const wake = { type: EVENT.migrationFeasible };
-    const { status, headers, body } = await runtime.post(headersOf(wake), { namespace: 'tenant' });
+    const trigger = { type: EVENT.migrationFeasible };
+    const { status, headers, body } = await runtime.post(headersOf(trigger), { namespace: 'tenant' });
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       'ce-specversion': '1.0',

@@ -165,7 +165,7 @@ describe('minimal', () => {
   test('one function, woken by all that wakes a step', async () => {
     const { services, triggers } = knativeObjects(await rendered('default', ['minimal']));
     expect(services.map(({ metadata }) => metadata.name)).toEqual(['steps']);
-    const wakes = STEPS.flatMap(({ wakesOn }) => wakesOn.map(({ type, kind }) => `${type} ${kind ?? ''}`));
+    const wakes = STEPS.flatMap(({ triggers }) => triggers.map(({ type, kind }) => `${type} ${kind ?? ''}`));
     const filters = triggers.map(({ spec }) => spec.filters);
     expect(filters).toHaveLength(1);
     const any = filters[0]?.[0]?.['any'] as { exact: { type: string; kind?: string } }[];

@@ -6,7 +6,7 @@ import type { Step, StepContext } from '../../functions/host/step.ts';
 /** Stands in for `lock`, without an API server: it always takes the namespace. */
 const lock: Step = {
   name: 'lock',
-  wakesOn: [{ type: EVENT.migrationFeasible }],
+  triggers: [{ type: EVENT.migrationFeasible }],
   replies: [EVENT.namespaceLocked],
   handle: ({ namespace }) =>
     Promise.resolve({

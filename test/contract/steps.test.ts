@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { EVENT_DATA } from '../../functions/domain/events.ts';
 import { EVENT, KIND, SOURCE_EVENT, type EventType } from '../../functions/domain/names.ts';
 import { STEP_NAMES } from '../../functions/runtime/settings.ts';
-import type { Step, WakesOn } from '../../functions/host/step.ts';
+import type { Step, StepTrigger } from '../../functions/host/step.ts';
 import { STEPS } from '../../functions/steps.ts';
 import { render } from '../cluster/controlplane/kustomize.ts';
 import type { CloudEvent } from '../cluster/eventing/cloudevent.ts';
@@ -14,7 +14,7 @@ const root = new URL('../../', import.meta.url);
 
 /** Every event there can be at the Broker: ours, and the source's of each kind that we know, and one that we do not. */
 const KINDS = [...Object.values(KIND).map(({ kind }) => kind), 'Pod'];
-const ALL: readonly WakesOn[] = [
+const ALL: readonly StepTrigger[] = [
   ...Object.values(EVENT).map((type) => ({ type })),
   ...Object.values(SOURCE_EVENT).flatMap((type) => [{ type }, ...KINDS.map((kind) => ({ type, kind }))]),
   { type: EVENT.migrationInfeasible, source: '/mtq/lock' },
@@ -22,10 +22,10 @@ const ALL: readonly WakesOn[] = [
   { type: 'dev.knative.apiserver.ref.update', kind: KIND.migration.kind },
 ];
 
-let triggers: readonly Trigger[];
+let manifests: readonly Trigger[];
 
 beforeAll(async () => {
-  ({ triggers } = knativeObjects(await render('config/base')));
+  ({ triggers: manifests } = knativeObjects(await render('config/base')));
 });
 
 /** What a step posts on top of its replies. */
@@ -36,12 +36,15 @@ describe('steps ⇄ Triggers', () => {
     expect(STEPS.map(({ name }) => name)).toEqual(STEP_NAMES);
   });
 
-  test.each(STEPS)('$name: its Trigger lets through what wakes it, and nothing else', ({ name, wakesOn }) => {
-    const mine = triggers.filter(({ spec }) => spec.subscriber.ref?.name === name);
-    const passes = mine.map(({ spec }) => compileFilter(spec));
-    const through = ALL.filter((wake) => passes.some((wants) => wants(asEvent(wake))));
-    expect(lines(through)).toEqual(lines(wakesOn));
-  });
+  test.each(STEPS)(
+    '$name: its Trigger lets through what wakes it, and nothing else',
+    ({ name, triggers }) => {
+      const mine = manifests.filter(({ spec }) => spec.subscriber.ref?.name === name);
+      const passes = mine.map(({ spec }) => compileFilter(spec));
+      const through = ALL.filter((event) => passes.some((wants) => wants(asEvent(event))));
+      expect(lines(through)).toEqual(lines(triggers));
+    },
+  );
 
   test('what a step replies wakes exactly one other', () => {
     const consumers = Object.fromEntries(
@@ -130,8 +133,8 @@ describe('the data of our events', () => {
 
 describe('README.md and docs/architecture.md', () => {
   test.each(STEPS)('$name: is woken by and replies with what they say', (step) => {
-    const { wokenBy, replies } = rowOf(step.name);
-    expect(wokenBy).toEqual(inWords(step));
+    const { triggeredBy, replies } = rowOf(step.name);
+    expect(triggeredBy).toEqual(inWords(step));
     const posted = (POSTED[step.name] ?? []).map((type) => `(posts ${quoted(type)})`);
     expect(replies).toBe([step.replies.map(quoted).join(', '), ...posted].join(' ').trim());
   });
@@ -154,7 +157,7 @@ function eventsMadeIn(folder: string): EventType[] {
   return [...new Set(made)].map((key) => EVENT[key as keyof typeof EVENT]).sort();
 }
 
-const asEvent = ({ type, kind, source: from }: WakesOn): CloudEvent => ({
+const asEvent = ({ type, kind, source: from }: StepTrigger): CloudEvent => ({
   attributes: {
     type,
     ...(kind === undefined ? {} : { kind }),
@@ -163,11 +166,11 @@ const asEvent = ({ type, kind, source: from }: WakesOn): CloudEvent => ({
   data: Buffer.alloc(0),
 });
 
-const lines = (wakes: readonly WakesOn[]): string[] =>
+const lines = (wakes: readonly StepTrigger[]): string[] =>
   wakes.map(({ type, kind, source: from }) => [type, kind, from].join(' ')).sort();
 
 const consumersOf = (type: string): string[] =>
-  STEPS.filter(({ wakesOn }) => wakesOn.some((wake) => wake.type === type)).map(({ name }) => name);
+  STEPS.filter(({ triggers }) => triggers.some((event) => event.type === type)).map(({ name }) => name);
 
 const short = (type: string): string => type.replace('io.kubevirt.mtq.', '');
 const quoted = (type: string): string => `\`${short(type)}\``;
@@ -179,11 +182,11 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** "migration add, update · `sweep.requested`". */
-function inWords({ wakesOn }: Step): string {
-  const kinds = [...new Set(wakesOn.map(({ kind }) => kind))];
+function inWords({ triggers }: Step): string {
+  const kinds = [...new Set(triggers.map(({ kind }) => kind))];
   return kinds
     .flatMap((kind) => {
-      const types = wakesOn.filter((wake) => wake.kind === kind).map(({ type }) => type);
+      const types = triggers.filter((event) => event.kind === kind).map(({ type }) => type);
       if (kind === undefined) return types.map(quoted);
       return `${WORDS[kind] ?? kind} ${types.map((type) => type.split('.').at(-1)).join(', ')}`;
     })
@@ -191,14 +194,14 @@ function inWords({ wakesOn }: Step): string {
 }
 
 /** README.md says what a step replies, docs/architecture.md what triggers it. */
-function rowOf(step: string): { wokenBy: string; replies: string } {
-  const [, wokenBy] =
+function rowOf(step: string): { triggeredBy: string; replies: string } {
+  const [, triggeredBy] =
     new RegExp(`^- \`${step}\`: ((?:.+\n?)+?)(?:- |\n)`, 'm').exec(source('docs/architecture.md')) ?? [];
-  if (wokenBy === undefined) throw new Error(`docs/architecture.md has no entry - \`${step}\`: …`);
+  if (triggeredBy === undefined) throw new Error(`docs/architecture.md has no entry - \`${step}\`: …`);
   const row = source('README.md')
     .split('\n')
     .find((line) => line.startsWith(`| \`${step}\``));
   if (row === undefined) throw new Error(`README.md has no row that starts with | \`${step}\``);
   const [, , , replies = ''] = row.split('|').map((cell) => cell.trim());
-  return { wokenBy: wokenBy.replaceAll(/\s+/g, ' ').trim(), replies };
+  return { triggeredBy: triggeredBy.replaceAll(/\s+/g, ' ').trim(), replies };
 }

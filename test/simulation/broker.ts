@@ -44,7 +44,7 @@ export class Broker {
   /** Every Trigger whose filter it passes gets it. */
   publish(event: Event): void {
     if (this.isDown) return;
-    for (const step of STEPS.filter(({ wakesOn }) => wakesOn.some((filter) => passes(filter, event)))) {
+    for (const step of STEPS.filter(({ triggers }) => triggers.some((filter) => passes(filter, event)))) {
       this.#send(step, event);
     }
   }
@@ -89,5 +89,5 @@ export class Broker {
   }
 }
 
-const passes = ({ type, kind }: Step['wakesOn'][number], event: Event): boolean =>
+const passes = ({ type, kind }: Step['triggers'][number], event: Event): boolean =>
   type === event.type && (kind === undefined || kind === event['kind']);

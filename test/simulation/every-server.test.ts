@@ -10,7 +10,7 @@ import { raise } from '../../functions/raise/handle.ts';
 import { aLock, lockedBy } from '../support/builders/namespace.ts';
 import type { Model } from './model/model.ts';
 import { addressOf, published, TENANT, tenantNamespace } from './objects.ts';
-import { aBlockedTenant, give, wakeUp } from './one-step.ts';
+import { aBlockedTenant, give, runStep } from './one-step.ts';
 
 const NEED = { 'requests.cpu': '1', 'requests.memory': '1Gi' };
 
@@ -58,8 +58,8 @@ async function raiseIn({ hosts, servers, answers, settings = {}, forbidden }: Wo
   };
   const server = { as: (user: string) => reaching(model.server.as(user), prove, forbidden) };
   const begun = model.clock.now;
-  const wake = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: lock.token };
-  const outcome = await wakeUp(raise, { server, clock: model.clock, settings }, wake);
+  const request = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: lock.token };
+  const outcome = await runStep(raise, { server, clock: model.clock, settings }, request);
   const quota = model.store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
   const isRaised = quota?.status?.hard?.['requests.cpu'] === '2';
   return { outcome, asked, isRaised, waited: model.clock.now - begun };

@@ -50,7 +50,7 @@ export function contextOf(
           }
         });
       }),
-    wakeLaterSteps: () => Promise.resolve(),
+    prewarmNextSteps: () => Promise.resolve(),
     view: (namespace) =>
       new Promise((resolve) => {
         schedule.park(who, () => resolve(life.isAlive ? view(namespace) : undefined));

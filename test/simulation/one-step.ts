@@ -1,4 +1,4 @@
-import type { Wake } from '../../functions/eventing/wake.ts';
+import type { StepRequest } from '../../functions/eventing/step-request.ts';
 import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import { parseEventObject } from '../../functions/eventing/event-object.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
@@ -47,10 +47,10 @@ export interface Reached {
 }
 
 /** The step's answer; left out: to the source's event about the refused migration. */
-export const wakeUp = (step: Step, model: Reached, wake: Wake = refusedNow()): Promise<Outcome> =>
-  step.handle(wake, contextOn(model));
+export const runStep = (step: Step, model: Reached, request: StepRequest = refusedNow()): Promise<Outcome> =>
+  step.handle(request, contextOn(model));
 
-function refusedNow(): Wake {
+function refusedNow(): StepRequest {
   const eventObject = parseEventObject(BLOCKED, { kind: KIND.migration.kind, namespace: TENANT });
   const about = { id: 'wake', namespace: TENANT, kind: KIND.migration.kind };
   return { type: SOURCE_EVENT.update, ...about, ...(eventObject === undefined ? {} : { eventObject }) };
@@ -83,7 +83,7 @@ const contextOn = ({ server, clock, settings = {}, context = {} }: Reached): Ste
   log: () => undefined,
   newToken: () => 'token',
   post: () => Promise.resolve(),
-  wakeLaterSteps: () => Promise.resolve(),
+  prewarmNextSteps: () => Promise.resolve(),
   view: () => Promise.resolve(aView()),
   sinceFirst: () => Infinity,
   exclusively: newExclusively(),

@@ -3,7 +3,7 @@ import { EVENT, POLICY, PROOF_QUOTA, PROOF_WORDS, REASON, WEBHOOK } from '../../
 import { proofOf } from '../../functions/domain/proof.ts';
 import type { ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
-import type { Wake } from '../../functions/eventing/wake.ts';
+import type { StepRequest } from '../../functions/eventing/step-request.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import type { Outcome } from '../../functions/host/step.ts';
@@ -11,7 +11,7 @@ import { raise } from '../../functions/raise/handle.ts';
 import { aLock, lockedBy } from '../support/builders/namespace.ts';
 import { aView } from '../support/builders/snapshot.ts';
 import { TENANT, tenantNamespace, vmmrq } from './objects.ts';
-import { aBlockedTenant, GIVES, wakeUp } from './one-step.ts';
+import { aBlockedTenant, GIVES, runStep } from './one-step.ts';
 
 const LOCK = aLock({
   migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
@@ -20,7 +20,7 @@ const LOCK = aLock({
 });
 
 interface World {
-  readonly hints?: Pick<Wake, 'quotas' | 'vmmrqs'>;
+  readonly hints?: Pick<StepRequest, 'quotas' | 'vmmrqs'>;
   readonly isLocked?: boolean;
   readonly proof?: 'guard' | 'policy' | 'none';
   readonly view?: View | undefined;
@@ -53,9 +53,9 @@ async function raiseIn(world: World): Promise<Seen> {
     );
   };
   const as = (user: string): Cluster => Object.assign(model.server.as(user), { create });
-  const wake = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: LOCK.token, ...hints };
+  const request = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: LOCK.token, ...hints };
   const reached = { server: { as }, clock, context: { view: () => Promise.resolve(view) } };
-  const outcome = await wakeUp(raise, reached, wake);
+  const outcome = await runStep(raise, reached, request);
   const quota = store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
   return { outcome, cpu: quota?.status?.hard?.['requests.cpu'], proofs };
 }

@@ -20,7 +20,7 @@ import { labelled, named, withUid } from '../support/builders/object.ts';
 import { raisedBy } from '../support/builders/quota.ts';
 import type { Model } from './model/model.ts';
 import { LAUNCHER, launcherPod, TENANT, tenantNamespace, vmi, vmmrq } from './objects.ts';
-import { aBlockedTenant, FULL, GIVES, wakeUp } from './one-step.ts';
+import { aBlockedTenant, FULL, GIVES, runStep } from './one-step.ts';
 
 /** A tenant stores more pods, migrations or VMMRQs than a process of ours takes into its memory. */
 
@@ -68,13 +68,17 @@ function admitted({ store }: Model): void {
 
 const ofMigration = labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0');
 
-interface Woken {
+interface OversizedRequest {
   readonly type: string;
   readonly isStuffed: Stuffed;
 }
 
-const wake = (step: Step, model: Model, { type, isStuffed }: Woken): ReturnType<typeof wakeUp> =>
-  wakeUp(
+const runWith = (
+  step: Step,
+  model: Model,
+  { type, isStuffed }: OversizedRequest,
+): ReturnType<typeof runStep> =>
+  runStep(
     step,
     { ...model, server: { as: (user) => reaching(model.server.as(user), isStuffed) } },
     { type, id: 'wake', namespace: TENANT, token: 'token-1' },
@@ -85,7 +89,7 @@ describe('nobody keeps a namespace locked, or a quota raised, by what they store
     const model = raised(anExpiredLock());
     const isStuffed = everything;
     expect(quotaIn(model).status?.hard).not.toEqual(FULL);
-    expect(await wake(lower, model, { type: EVENT.lockExpired, isStuffed })).toMatchObject({
+    expect(await runWith(lower, model, { type: EVENT.lockExpired, isStuffed })).toMatchObject({
       reason: 'LockExpired',
       reply: { type: EVENT.quotaLowered, token: 'token-1' },
     });
@@ -102,13 +106,16 @@ describe('nobody keeps a namespace locked, or a quota raised, by what they store
       type.kind === kind;
 
   test('a live one is looked at again where there are too many target pods, until it is over', async () => {
-    const woken = wake(lower, raised(aLock()), { type: EVENT.lockStalled, isStuffed: tooMany(PODS) });
-    await expect(woken).rejects.toThrow(TooMuch);
+    const outcome = runWith(lower, raised(aLock()), { type: EVENT.lockStalled, isStuffed: tooMany(PODS) });
+    await expect(outcome).rejects.toThrow(TooMuch);
   });
 
   test('too many migrations only leave it unexplained', async () => {
-    const woken = wake(lower, raised(aLock()), { type: EVENT.lockStalled, isStuffed: tooMany(MIGRATIONS) });
-    expect(await woken).toMatchObject({ reason: 'RaisedButNotAdmitted' });
+    const outcome = runWith(lower, raised(aLock()), {
+      type: EVENT.lockStalled,
+      isStuffed: tooMany(MIGRATIONS),
+    });
+    expect(await outcome).toMatchObject({ reason: 'RaisedButNotAdmitted' });
   });
 
   test.each([
@@ -117,8 +124,8 @@ describe('nobody keeps a namespace locked, or a quota raised, by what they store
   ])('the namespace is freed: %s', async (_what, isStuffed, attempt) => {
     const model = raised(anExpiredLock());
     admitted(model);
-    await wake(lower, model, { type: EVENT.lockExpired, isStuffed });
-    expect(await wake(unlock, model, { type: EVENT.quotaLowered, isStuffed })).toMatchObject({
+    await runWith(lower, model, { type: EVENT.lockExpired, isStuffed });
+    expect(await runWith(unlock, model, { type: EVENT.quotaLowered, isStuffed })).toMatchObject({
       reason: 'Unlocked',
     });
     const namespace = model.store.get<Namespace>({ kind: NAMESPACES.kind, name: TENANT });

@@ -7,7 +7,7 @@ import { lock } from '../../functions/lock/handle.ts';
 import { lower } from '../../functions/lower/handle.ts';
 import { unlock } from '../../functions/unlock/handle.ts';
 import { TENANT } from './objects.ts';
-import { aBlockedTenant, give, wakeUp } from './one-step.ts';
+import { aBlockedTenant, give, runStep } from './one-step.ts';
 
 /** As the simulation found it (seed 4061223 of its day): unlock read the namespace, its process stood still, and it wrote much later. */
 test('what unlock records of a failed lock is how long it lasted, though unlock stood still between its reads', async () => {
@@ -19,12 +19,12 @@ test('what unlock records of a failed lock is how long it lasted, though unlock 
     },
   });
   give(model);
-  expect((await wakeUp(lock, model)).reply?.type).toBe(EVENT.namespaceLocked);
+  expect((await runStep(lock, model)).reply?.type).toBe(EVENT.namespaceLocked);
   model.clock.now += 31_000;
   const about = { id: 'wake', namespace: TENANT, token: 'token' };
-  await wakeUp(lower, model, { type: EVENT.lockExpired, ...about });
+  await runStep(lower, model, { type: EVENT.lockExpired, ...about });
   still.ms = 10_000;
-  await wakeUp(unlock, model, { type: EVENT.quotaLowered, ...about });
+  await runStep(unlock, model, { type: EVENT.quotaLowered, ...about });
 
   const namespace = model.store.get<Namespace>({ kind: 'Namespace', name: TENANT });
   expect(namespace?.metadata.labels).not.toHaveProperty('mtq.kubevirt.io/locked');

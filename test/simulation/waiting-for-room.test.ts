@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Wake } from '../../functions/eventing/wake.ts';
+import type { StepRequest } from '../../functions/eventing/step-request.ts';
 import { KIND, REASON, SOURCE_EVENT } from '../../functions/domain/names.ts';
 import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
 import { feasibility } from '../../functions/feasibility/handle.ts';
@@ -9,7 +9,7 @@ import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { NOW, seconds } from '../support/builders/object.ts';
 import type { Model } from './model/model.ts';
 import { LAUNCHER, launcherPod, migration, quota, refused, running, TENANT, vmi, vmmrq } from './objects.ts';
-import { aBlockedTenant, FULL, wakeUp } from './one-step.ts';
+import { aBlockedTenant, FULL, runStep } from './one-step.ts';
 import { Time } from './time.ts';
 
 /** One process of feasibility gets many events of one namespace, whose room may come back at any moment. */
@@ -21,7 +21,7 @@ const LITTLE = { additionalMigrationResources: { 'requests.cpu': '1m' } };
 let looks: string[];
 let model: Model;
 let time: Time;
-let process: Parameters<typeof wakeUp>[1];
+let process: Parameters<typeof runStep>[1];
 
 /** As much as happens without the clock. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -71,7 +71,7 @@ function recount(): void {
   model.store.put(recounted);
 }
 
-const wake = (namespace: string): Wake => ({
+const wake = (namespace: string): StepRequest => ({
   type: SOURCE_EVENT.update,
   id: 'wake',
   namespace,
@@ -81,7 +81,7 @@ const wake = (namespace: string): Wake => ({
 /** The event's outcome, once there is one. */
 function send(namespace: string): { outcome?: Outcome } {
   const sent: { outcome?: Outcome } = {};
-  void wakeUp(feasibility, process, wake(namespace)).then((outcome) => (sent.outcome = outcome));
+  void runStep(feasibility, process, wake(namespace)).then((outcome) => (sent.outcome = outcome));
   return sent;
 }
 

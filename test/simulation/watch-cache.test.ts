@@ -7,19 +7,19 @@ import { lock } from '../../functions/lock/handle.ts';
 import { anExpiredLock, lockedBy } from '../support/builders/namespace.ts';
 import { aGrant, holding } from '../support/builders/quota.ts';
 import { quota, TENANT, tenantNamespace, vmmrq } from './objects.ts';
-import { aBlockedTenant, FULL, give, GIVES, wakeUp } from './one-step.ts';
+import { aBlockedTenant, FULL, give, GIVES, runStep } from './one-step.ts';
 
 test('a no that an API server only remembers is not believed', async () => {
   const model = aBlockedTenant({ behind: () => 1 });
   give(model);
-  const { reply } = await wakeUp(feasibility, model);
+  const { reply } = await runStep(feasibility, model);
   expect(reply?.type).toBe(EVENT.migrationFeasible);
 });
 
 test('what an API server remembers may lack the migration that the event is about', async () => {
   const model = aBlockedTenant({ behind: () => 100 });
   give(model);
-  const { reply } = await wakeUp(feasibility, model);
+  const { reply } = await runStep(feasibility, model);
   expect(reply?.type).toBe(EVENT.migrationFeasible);
 });
 
@@ -49,7 +49,7 @@ async function lockAfter(objects: readonly KubernetesObject[]): Promise<Seen> {
   });
   give(model);
   for (const object of objects) model.store.put(object);
-  const outcome = await wakeUp(lock, model, {
+  const outcome = await runStep(lock, model, {
     type: EVENT.migrationFeasible,
     id: 'wake',
     namespace: TENANT,

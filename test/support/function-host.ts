@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
-import type { Wake } from '../../functions/eventing/wake.ts';
+import type { StepRequest } from '../../functions/eventing/step-request.ts';
 import { REASON } from '../../functions/domain/names.ts';
 import { newFunction } from '../../functions/host/function.ts';
 import { listen, newServer } from '../../functions/host/server.ts';
@@ -28,13 +28,13 @@ export const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'nothi
 
 /** A step that does this, and is otherwise `lock`. */
 export const aStep = (
-  handle: (wake: Wake) => Outcome | Promise<Outcome>,
+  handle: (request: StepRequest) => Outcome | Promise<Outcome>,
   different: Partial<Step> = {},
 ): Step => ({
   name: 'lock',
-  wakesOn: [{ type: 'io.kubevirt.mtq.migration.feasible' }],
+  triggers: [{ type: 'io.kubevirt.mtq.migration.feasible' }],
   replies: [],
-  handle: async (wake) => handle(wake),
+  handle: async (request) => handle(request),
   ...different,
 });
 

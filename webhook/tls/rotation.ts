@@ -68,7 +68,7 @@ export class Rotation {
   /** Before then the API servers know other replicas better (the clock's elapsed); undefined: not looked yet. */
   #knownAt: number | undefined;
   #failure: string | undefined;
-  #wake: () => void = () => undefined;
+  #resume: () => void = () => undefined;
 
   constructor(settings: RotationSettings, options: RotationOptions) {
     this.#settings = settings;
@@ -96,10 +96,10 @@ export class Rotation {
     const clock = this.#clock;
     const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
     const named = (name: string): { fieldSelector: string } => ({ fieldSelector: `metadata.name=${name}` });
-    const wake = (): void => this.#wake();
+    const resume = (): void => this.#resume();
     const saw = (configuration?: ValidatingWebhookConfiguration): void => {
       this.#see(configuration === undefined ? new Set() : trustedAt(configuration));
-      wake();
+      resume();
     };
     const secret = { namespace: SYSTEM_NAMESPACE, ...named(CERTIFICATES_SECRET) };
     await Promise.all([
@@ -111,7 +111,7 @@ export class Rotation {
       follow(
         cluster,
         { type: SECRETS, where: secret, signal, clock },
-        { onList: wake, onChange: wake, onGone: wake, onError },
+        { onList: resume, onChange: resume, onGone: resume, onError },
       ),
       this.#loop(signal),
     ]);
@@ -121,12 +121,12 @@ export class Rotation {
     let failures = 0;
     while (!signal.aborted) {
       // Armed before the look: what changes meanwhile is looked at again.
-      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      const resumed = new Promise<void>((resolve) => (this.#resume = resolve));
       failures = (await this.#look()) ? 0 : failures + 1;
       const waitMs = failures === 0 ? this.#nextLookMs() : doubling(MOST_FAILED_MS)(failures);
       const over = new AbortController();
       const waiting = AbortSignal.any([signal, over.signal]);
-      await Promise.race([woken, pause(this.#clock, waitMs, waiting)]);
+      await Promise.race([resumed, pause(this.#clock, waitMs, waiting)]);
       over.abort();
       await pause(this.#clock, BREATH_MS, signal);
     }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EVENT, SOURCE_EVENT } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import type { WakesOn } from '../../../functions/host/step.ts';
+import type { StepTrigger } from '../../../functions/host/step.ts';
 import { STEPS } from '../../../functions/steps.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
@@ -86,7 +86,7 @@ const infeasible: Course = async (tenant) => {
   await give(lab.admin, { namespace, name: 'more', by: {} }, roomFor(1));
 };
 
-const nameOf = ({ type, kind = '' }: WakesOn): string =>
+const nameOf = ({ type, kind = '' }: StepTrigger): string =>
   `${kind} ${type.split('.').slice(-2).join('.')}`.trim();
 
 /** Where no plain release brings such an event about. */
@@ -102,10 +102,10 @@ const COURSES: Readonly<Record<string, Course>> = {
 
 /** All that wakes any step. */
 const KINDS = [
-  ...new Map(STEPS.flatMap(({ wakesOn }) => wakesOn).map((kind) => [nameOf(kind), kind] as const)),
+  ...new Map(STEPS.flatMap(({ triggers }) => triggers).map((kind) => [nameOf(kind), kind] as const)),
 ];
 
-async function run(index: number, what: string, { type, kind }: WakesOn): Promise<void> {
+async function run(index: number, what: string, { type, kind }: StepTrigger): Promise<void> {
   const name = `kind-${index}`;
   let count = 0;
   let end: number | undefined;

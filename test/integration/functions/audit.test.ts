@@ -70,7 +70,7 @@ describe('a wake that finds nothing to do (F39)', () => {
     token: randomUUID(),
   });
 
-  const WAKES: Readonly<Record<string, [account: string, wake: (lab: Lab) => Promise<void>]>> = {
+  const REQUESTS: Readonly<Record<string, [account: string, post: (lab: Lab) => Promise<void>]>> = {
     'feasibility, by a migration': [
       'mtq-feasibility',
       ({ forgeSource }) => forgeSource(source(KIND.migration, SOURCE_EVENT.update)),
@@ -85,10 +85,10 @@ describe('a wake that finds nothing to do (F39)', () => {
     'unlock, by quota.lowered': ['mtq-unlock', ({ forge }) => forge(ours(EVENT.quotaLowered))],
   };
 
-  test.each(Object.entries(WAKES))('%s, costs one read', async (_what, [account, wake]) => {
+  test.each(Object.entries(REQUESTS))('%s, costs one read', async (_what, [account, post]) => {
     const { controlPlane } = lab.cluster;
     const before = (await auditLog(controlPlane, person)).length;
-    await wake(lab);
+    await post(lab);
     const requests = (await auditLog(controlPlane, person)).slice(before);
     expect(requests.filter((one) => accountOf(one) === account)).toHaveLength(1);
   });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { EVENT } from '../../../functions/domain/names.ts';
-import type { WakesOn } from '../../../functions/host/step.ts';
+import type { StepTrigger } from '../../../functions/host/step.ts';
 import { STEPS } from '../../../functions/steps.ts';
 import { bundle } from '../../../hack/build.ts';
 import { freePort } from '../../cluster/controlplane/ports.ts';
@@ -95,7 +95,8 @@ describe('with a wrong configuration a process does not start (F8)', () => {
 });
 
 /** Of ours, by whomever it is said. */
-const isOurs = ({ type, source }: WakesOn): boolean => type.startsWith('io.kubevirt') && source === undefined;
+const isOurs = ({ type, source }: StepTrigger): boolean =>
+  type.startsWith('io.kubevirt') && source === undefined;
 
 describe('which steps a process serves', () => {
   test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
@@ -108,7 +109,7 @@ describe('which steps a process serves', () => {
   ])('%s', async (_, env, served) => {
     const { process: running, port } = await serve(env);
     try {
-      const types = STEPS.map(({ name, wakesOn }) => [name, wakesOn.findLast(isOurs)?.type ?? ''] as const);
+      const types = STEPS.map(({ name, triggers }) => [name, triggers.findLast(isOurs)?.type ?? ''] as const);
       const answers = await Promise.all(
         types.map(async ([name, type]) => {
           const data = { namespace: 'tenant', token: 'token-1' };

@@ -51,7 +51,7 @@ export async function recordHistory(cluster: Cluster, namespace: string): Promis
     for await (const event of cluster.watch(type, { namespace, resourceVersion }, stopped.signal)) {
       if (event.type === 'BOOKMARK') continue;
       versions.push({ kind: type.kind, watch: event.type, object: event.object });
-      for (const wake of waiting) wake();
+      for (const resume of waiting) resume();
     }
   };
   const watches: Promise<void>[] = [];

@@ -1,7 +1,7 @@
 import type { EventObject } from './event-object.ts';
 
 /** What woke a step: only a hint where to look. */
-export interface Wake {
+export interface StepRequest {
   readonly type: string;
   readonly id: string;
   readonly namespace: string;
