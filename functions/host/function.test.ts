@@ -90,7 +90,7 @@ describe('in turn', () => {
         runs.push(run);
         return run.promise;
       },
-      { inTurn: true },
+      { isSerialized: true },
     );
     const handle = newFunction([step], onlyLog(newLines().log));
     const answers = [handle({}, feasible), handle({}, feasible), handle({}, feasible)];
@@ -127,7 +127,7 @@ describe('in turn', () => {
         runs.push(run);
         return run.promise;
       },
-      { inTurn: true, triggers: [one, other].map(({ type }) => ({ type })) },
+      { isSerialized: true, triggers: [one, other].map(({ type }) => ({ type })) },
     );
     const handle = newFunction([step], onlyLog(newLines().log));
     const answers = [one, one, other, other].map((event) => handle({}, event));
@@ -140,7 +140,7 @@ describe('in turn', () => {
   });
 
   test('what shares a run that fails is tried again too', async () => {
-    const failing = aStep(() => Promise.reject(new Error('not now')), { inTurn: true });
+    const failing = aStep(() => Promise.reject(new Error('not now')), { isSerialized: true });
     const handle = newFunction([failing], onlyLog(newLines().log));
     const answers = await Promise.all([1, 2, 3].map(() => handle({}, feasible)));
     expect(answers).toEqual([1, 2, 3].map(() => ({ statusCode: 503, body: '' })));
@@ -148,7 +148,7 @@ describe('in turn', () => {
 
   test('an idle wake waits for nobody, and runs nothing', async () => {
     const step = aStep(() => new Promise<never>(() => undefined), {
-      inTurn: true,
+      isSerialized: true,
       idle: ({ id }) => (id === 'idle' ? NOTHING : undefined),
     });
     const { log, lines } = newLines();

@@ -4,7 +4,7 @@ import { REASON, type Reason } from '../domain/names.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Outcome, Step, StepContext } from './step.ts';
-import { Turns } from '../runtime/turns.ts';
+import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { BadEvent, toCloudEvent, toStepRequest } from '../eventing/cloud-events.ts';
 
 /** What a Knative function may return: the next event, nothing, or a status (facts/knative.md §3.2). */
@@ -22,9 +22,9 @@ const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
  * is tried again.
  */
 export function newFunction(steps: readonly Step[], context: StepContext): Handle {
-  const turns = new Turns<Outcome>(context.clock);
+  const serializer = new KeyedSerializer<Outcome>(context.clock);
   const run: Run = async (step, request) => {
-    const outcome = step.idle?.(request) ?? (await runInTurn(step, request, { turns, context }));
+    const outcome = step.idle?.(request) ?? (await runSerialized(step, request, { serializer, context }));
     logOutcome(context.log, { step, request, outcome });
     return outcome;
   };
@@ -58,15 +58,15 @@ async function runEach(
 
 type Run = (step: Step, request: StepRequest) => Promise<Outcome>;
 
-async function runInTurn(
+async function runSerialized(
   step: Step,
   request: StepRequest,
-  { turns, context }: { readonly turns: Turns<Outcome>; readonly context: StepContext },
+  { serializer, context }: { readonly serializer: KeyedSerializer<Outcome>; readonly context: StepContext },
 ): Promise<Outcome> {
   const work = (): Promise<Outcome> => withDeadline(step, request, context);
-  if (step.inTurn !== true) return work();
-  const { result, isShared } = await turns.take(
-    { who: `${step.name} ${request.namespace}`, why: whyOf(request) },
+  if (step.isSerialized !== true) return work();
+  const { result, isShared } = await serializer.serialize(
+    { key: `${step.name} ${request.namespace}`, dedupeKey: dedupeKeyOf(request) },
     work,
   );
   const { reply: _reply, ...silent } = result;
@@ -75,7 +75,7 @@ async function runInTurn(
 }
 
 /** Key of the wakes that share one run: each field that a step may take its decision from, except the event's id. */
-const whyOf = ({ type, kind, token, eventObject, quotas, vmmrqs }: StepRequest): string =>
+const dedupeKeyOf = ({ type, kind, token, eventObject, quotas, vmmrqs }: StepRequest): string =>
   JSON.stringify([type, kind, token, eventObject?.metadata.name, eventObject?.metadata.uid, quotas, vmmrqs]);
 
 /** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */

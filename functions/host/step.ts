@@ -50,8 +50,8 @@ export interface Step {
   readonly triggers: readonly StepTrigger[];
   /** Where the event itself shows that there is nothing to do (docs/adr/0015): nothing is read, nobody is waited for. */
   readonly idle?: (request: StepRequest) => Outcome | undefined;
-  /** Within a process one run for a namespace at a time (turns.ts); not where a run may wait for long. */
-  readonly inTurn?: boolean;
+  /** Within a process one run for a namespace at a time (keyed-serializer.ts); not where a run may wait for long. */
+  readonly isSerialized?: boolean;
   /** What it replies with. */
   readonly replies: readonly EventType[];
   readonly handle: (request: StepRequest, context: StepContext) => Promise<Outcome>;

@@ -18,7 +18,7 @@ export const lock: Step = {
   name: 'lock',
   triggers: [{ type: EVENT.migrationFeasible }],
   replies: [EVENT.namespaceLocked, EVENT.migrationInfeasible, EVENT.lockExpired],
-  inTurn: true,
+  isSerialized: true,
   handle,
 };
 

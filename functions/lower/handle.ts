@@ -33,7 +33,7 @@ export const lower: Step = {
   ],
   idle: (request) => (isIdle(request) ? STILL_WAITING : undefined),
   replies: [EVENT.quotaLowered, EVENT.quotaUndone],
-  inTurn: true,
+  isSerialized: true,
   handle,
 };
 

@@ -23,7 +23,7 @@ export const raise: Step = {
   name: 'raise',
   triggers: [{ type: EVENT.namespaceLocked }, { type: EVENT.quotaUndone }],
   replies: [EVENT.quotaRaised, EVENT.lockExpired],
-  inTurn: true,
+  isSerialized: true,
   handle,
 };
 

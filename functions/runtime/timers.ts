@@ -22,12 +22,14 @@ export class Timers {
     this.#arm(key, { work, nextMs: waits.nextMs, waitMs: waits.firstMs, run: 1 });
   }
 
-  #arm(key: string, turn: Turn): void {
-    const armed: Armed = { cancel: this.#clock.after(turn.waitMs, () => void this.#fire(key, armed, turn)) };
+  #arm(key: string, chainRun: ChainRun): void {
+    const armed: Armed = {
+      cancel: this.#clock.after(chainRun.waitMs, () => void this.#fire(key, armed, chainRun)),
+    };
     this.#pending.set(key, armed);
   }
 
-  async #fire(key: string, armed: Armed, { work, nextMs, run }: Turn): Promise<void> {
+  async #fire(key: string, armed: Armed, { work, nextMs, run }: ChainRun): Promise<void> {
     await work();
     // Cleared, or started anew, while it ran.
     if (this.#pending.get(key) !== armed) return;
@@ -54,7 +56,7 @@ interface Armed {
   readonly cancel: () => void;
 }
 
-interface Turn {
+interface ChainRun {
   readonly work: () => Promise<void>;
   readonly nextMs: (run: number) => number;
   readonly waitMs: number;

@@ -16,7 +16,7 @@ export const unlock: Step = {
   name: 'unlock',
   triggers: [{ type: EVENT.quotaLowered }],
   replies: [EVENT.lockExpired],
-  inTurn: true,
+  isSerialized: true,
   handle,
 };
 

@@ -76,7 +76,7 @@ async function run(clusters: Clusters): Promise<FuzzNamespace[]> {
     atOnce = AT_ONCE,
   ): Promise<void> => {
     const started = performance.now();
-    await inTurn(namespaces, act, atOnce);
+    await isSerialized(namespaces, act, atOnce);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     process.stdout.write(`${seconds.padStart(6)} s  ${what}\n`);
   };
@@ -96,7 +96,7 @@ async function run(clusters: Clusters): Promise<FuzzNamespace[]> {
   return namespaces;
 }
 
-async function inTurn<T>(
+async function isSerialized<T>(
   items: readonly T[],
   act: (item: T) => Promise<void>,
   atOnce: number,

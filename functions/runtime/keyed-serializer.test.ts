@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Clock } from './clock.ts';
-import { Turns, type Taken, type Turn } from './turns.ts';
+import { KeyedSerializer, type Serialized, type SerializationKey } from './keyed-serializer.ts';
 
 /** Time passes when the test says so. */
 function aClock(): Clock & { pass: () => void } {
@@ -39,17 +39,19 @@ function aWork(name: string): Work {
 /** All that can happen by itself has happened. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const own = (result: string): Taken<string> => ({ result, isShared: false });
+const own = (result: string): Serialized<string> => ({ result, isShared: false });
 
 const hasBegun = async ({ begun }: Work): Promise<boolean> =>
   Promise.race([begun.then(() => true), settled().then(() => false)]);
 
-const anEnd = (why: string): Turn => ({ who: 'lower tenant', why });
+const anEnd = (dedupeKey: string): SerializationKey => ({ key: 'lower tenant', dedupeKey });
 
 test('for the same one begins when the one before has ended, however it ended', async () => {
-  const turns = new Turns<string>(aClock());
+  const serializer = new KeyedSerializer<string>(aClock());
   const [first, second, third] = [aWork('1'), aWork('2'), aWork('3')];
-  const results = [first, second, third].map(({ work }, index) => turns.take(anEnd(`why ${index}`), work));
+  const results = [first, second, third].map(({ work }, index) =>
+    serializer.serialize(anEnd(`why ${index}`), work),
+  );
   const failed = expect(results[1]).rejects.toThrow('lost');
   expect([await hasBegun(first), await hasBegun(second)]).toEqual([true, false]);
   first.end();
@@ -62,11 +64,11 @@ test('for the same one begins when the one before has ended, however it ended', 
 });
 
 test('who asks for what still waits for its turn shares it; who asks for what has begun does not', async () => {
-  const turns = new Turns<string>(aClock());
+  const serializer = new KeyedSerializer<string>(aClock());
   const [first, second, third] = [aWork('1'), aWork('2'), aWork('3')];
-  const begun = turns.take(anEnd('update'), first.work);
-  const waits = turns.take(anEnd('update'), second.work);
-  const shares = turns.take(anEnd('update'), third.work);
+  const begun = serializer.serialize(anEnd('update'), first.work);
+  const waits = serializer.serialize(anEnd('update'), second.work);
+  const shares = serializer.serialize(anEnd('update'), third.work);
   first.end();
   expect([await begun, await hasBegun(second)]).toEqual([own('1'), true]);
   second.end();
@@ -75,23 +77,23 @@ test('who asks for what still waits for its turn shares it; who asks for what ha
 });
 
 test('who shares what fails fails too, and the next begins anew', async () => {
-  const turns = new Turns<string>(aClock());
+  const serializer = new KeyedSerializer<string>(aClock());
   const [first, second, third, fourth] = [aWork('1'), aWork('2'), aWork('3'), aWork('4')];
-  const results = [first, second, third].map(({ work }) => turns.take(anEnd('update'), work));
+  const results = [first, second, third].map(({ work }) => serializer.serialize(anEnd('update'), work));
   const failed = [1, 2].map((index) => expect(results[index]).rejects.toThrow('lost'));
   first.end();
   second.end(new Error('lost'));
   await Promise.all(failed);
   fourth.end();
-  expect(await turns.take(anEnd('update'), fourth.work)).toEqual(own('4'));
+  expect(await serializer.serialize(anEnd('update'), fourth.work)).toEqual(own('4'));
 });
 
 test('nobody waits for another', async () => {
-  const turns = new Turns<string>(aClock());
+  const serializer = new KeyedSerializer<string>(aClock());
   const [one, other] = [aWork('one'), aWork('other')];
   const results = [
-    turns.take({ who: 'lower a', why: 'update' }, one.work),
-    turns.take({ who: 'lower b', why: 'update' }, other.work),
+    serializer.serialize({ key: 'lower a', dedupeKey: 'update' }, one.work),
+    serializer.serialize({ key: 'lower b', dedupeKey: 'update' }, other.work),
   ];
   expect([await hasBegun(one), await hasBegun(other)]).toEqual([true, true]);
   one.end();
@@ -101,10 +103,10 @@ test('nobody waits for another', async () => {
 
 test('what hangs is waited for only so long', async () => {
   const clock = aClock();
-  const turns = new Turns<string>(clock);
+  const serializer = new KeyedSerializer<string>(clock);
   const [hanging, next] = [aWork('hanging'), aWork('next')];
-  void turns.take(anEnd('update'), hanging.work);
-  const result = turns.take(anEnd('update'), next.work);
+  void serializer.serialize(anEnd('update'), hanging.work);
+  const result = serializer.serialize(anEnd('update'), next.work);
   expect(await hasBegun(next)).toBe(false);
   clock.pass();
   expect(await hasBegun(next)).toBe(true);

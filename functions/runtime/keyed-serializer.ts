@@ -4,12 +4,12 @@ import { pause, type Clock } from './clock.ts';
 const MOST_WAIT_MS = 1_000;
 
 /** Whose turn it is, and what for. */
-export interface Turn {
-  readonly who: string;
-  readonly why: string;
+export interface SerializationKey {
+  readonly key: string;
+  readonly dedupeKey: string;
 }
 
-export interface Taken<T> {
+export interface Serialized<T> {
   readonly result: T;
   /** It came of somebody else's work for the same, that had not begun yet. */
   readonly isShared: boolean;
@@ -21,7 +21,7 @@ export interface Taken<T> {
  * writes, and mostly nothing to do, where both at once would only get into each other's way. Only a courtesy within one
  * process, for as long as MOST_WAIT_MS: what may be written, the API server decides.
  */
-export class Turns<T> {
+export class KeyedSerializer<T> {
   readonly #clock: Clock;
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #waiting = new Map<string, Promise<T>>();
@@ -31,31 +31,31 @@ export class Turns<T> {
   }
 
   /** What `work` comes to, or work that was waiting for the same; rejects as that does. */
-  async take({ who, why }: Turn, work: () => Promise<T>): Promise<Taken<T>> {
-    const key = `${who} ${why}`;
-    const waiting = this.#waiting.get(key);
+  async serialize({ key, dedupeKey }: SerializationKey, work: () => Promise<T>): Promise<Serialized<T>> {
+    const pairKey = `${key} ${dedupeKey}`;
+    const waiting = this.#waiting.get(pairKey);
     if (waiting !== undefined) return { result: await waiting, isShared: true };
-    const turn = this.#queue(who, key, work);
-    return { result: await turn, isShared: false };
+    const run = this.#queue(key, pairKey, work);
+    return { result: await run, isShared: false };
   }
 
-  #queue(who: string, key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(who);
-    const turn = before === undefined ? work() : this.#after(before, key, work);
-    if (before !== undefined) this.#waiting.set(key, turn);
+  #queue(key: string, pairKey: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key);
+    const run = before === undefined ? work() : this.#after(before, pairKey, work);
+    if (before !== undefined) this.#waiting.set(pairKey, run);
     const forget = (): void => {
-      if (this.#last.get(who) === ended) this.#last.delete(who);
+      if (this.#last.get(key) === ended) this.#last.delete(key);
     };
-    const ended: Promise<void> = turn.then(forget, forget);
-    this.#last.set(who, ended);
-    return turn;
+    const ended: Promise<void> = run.then(forget, forget);
+    this.#last.set(key, ended);
+    return run;
   }
 
-  async #after(before: Promise<unknown>, key: string, work: () => Promise<T>): Promise<T> {
+  async #after(before: Promise<unknown>, pairKey: string, work: () => Promise<T>): Promise<T> {
     const enough = new AbortController();
     await Promise.race([before, pause(this.#clock, MOST_WAIT_MS, enough.signal)]);
     enough.abort();
-    this.#waiting.delete(key);
+    this.#waiting.delete(pairKey);
     return work();
   }
 }
