@@ -5,7 +5,7 @@
 export const PURE = [
   'functions/*/decide.ts',
   'functions/lower/decide-seen.ts',
-  'functions/*/idle.ts',
+  'functions/*/can-skip.ts',
   'functions/domain/**/*.ts',
   'functions/runtime/limits.ts',
   'webhook/admission/{changed-keys,review,words}.ts',

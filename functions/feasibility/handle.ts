@@ -14,7 +14,7 @@ import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
 import { decide } from './decide.ts';
 import { isClosed, settledBy } from './closed.ts';
-import { isIdle, mayHaveBeenRefused } from './idle.ts';
+import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
 import { passOn } from './pass-on.ts';
 import { roomDueWithin } from './room.ts';
 import { logVerdicts, report } from './report.ts';
@@ -38,7 +38,7 @@ export const feasibility: Step = {
     // Its own are for others.
     { type: EVENT.migrationInfeasible, source: sourceOf('lock') },
   ],
-  idle: (request) => (isIdle(request) ? NOTHING : undefined),
+  skipOutcome: (request) => (canSkip(request) ? NOTHING : undefined),
   replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.lockExpired],
   handle,
 };

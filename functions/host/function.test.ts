@@ -149,7 +149,7 @@ describe('in turn', () => {
   test('an idle wake waits for nobody, and runs nothing', async () => {
     const step = aStep(() => new Promise<never>(() => undefined), {
       isSerialized: true,
-      idle: ({ id }) => (id === 'idle' ? NOTHING : undefined),
+      skipOutcome: ({ id }) => (id === 'idle' ? NOTHING : undefined),
     });
     const { log, lines } = newLines();
     const handle = newFunction([step], {

@@ -24,7 +24,8 @@ const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
 export function newFunction(steps: readonly Step[], context: StepContext): Handle {
   const serializer = new KeyedSerializer<Outcome>(context.clock);
   const run: Run = async (step, request) => {
-    const outcome = step.idle?.(request) ?? (await runSerialized(step, request, { serializer, context }));
+    const outcome =
+      step.skipOutcome?.(request) ?? (await runSerialized(step, request, { serializer, context }));
     logOutcome(context.log, { step, request, outcome });
     return outcome;
   };

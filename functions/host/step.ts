@@ -49,7 +49,7 @@ export interface Step {
   /** What wakes it, as its Triggers filter. */
   readonly triggers: readonly StepTrigger[];
   /** Where the event itself shows that there is nothing to do (docs/adr/0015): nothing is read, nobody is waited for. */
-  readonly idle?: (request: StepRequest) => Outcome | undefined;
+  readonly skipOutcome?: (request: StepRequest) => Outcome | undefined;
   /** Within a process one run for a namespace at a time (keyed-serializer.ts); not where a run may wait for long. */
   readonly isSerialized?: boolean;
   /** What it replies with. */

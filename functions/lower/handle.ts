@@ -6,7 +6,7 @@ import { nudge } from '../cluster/nudge.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Lower } from './decide.ts';
 import { decideSeen, isForAttachment } from './decide-seen.ts';
-import { isIdle } from './idle.ts';
+import { canSkip } from './can-skip.ts';
 import { isStillSo, readLocked, readSeen } from './read.ts';
 import { report } from './report.ts';
 import { heldByOthers, writeBack, type Due, type Lowering } from './write.ts';
@@ -31,7 +31,7 @@ export const lower: Step = {
     { type: EVENT.lockExpired },
     { type: EVENT.migrationEnded },
   ],
-  idle: (request) => (isIdle(request) ? STILL_WAITING : undefined),
+  skipOutcome: (request) => (canSkip(request) ? STILL_WAITING : undefined),
   replies: [EVENT.quotaLowered, EVENT.quotaUndone],
   isSerialized: true,
   handle,

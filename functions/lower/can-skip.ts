@@ -10,7 +10,7 @@ import { isForAttachment } from './decide-seen.ts';
  * Whether the event itself shows that there is nothing to lower: `raise` has just raised, or the quota's object shows a standing
  * raise that is not fully charged. A later event of the quota says more. If that is lost, the guard repeats it.
  */
-export function isIdle({ type, source, eventObject }: StepRequest): boolean {
+export function canSkip({ type, source, eventObject }: StepRequest): boolean {
   if (type === EVENT.quotaRaised) return source === BY_RAISE;
   if (type === SOURCE_EVENT.delete || eventObject?.kind !== KIND.quota.kind) return false;
   const grant = grantOfEvent(eventObject);

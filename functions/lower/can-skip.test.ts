@@ -15,16 +15,16 @@ import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, ResourceQuota } from '../domain/objects.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
-import { isIdle } from './idle.ts';
+import { canSkip } from './can-skip.ts';
 
-const isIdleBy = (object: KubernetesObject, type: string = SOURCE_EVENT.update): boolean => {
+const canSkipWith = (object: KubernetesObject, type: string = SOURCE_EVENT.update): boolean => {
   const [kind, namespace] = [object.kind ?? '', object.metadata.namespace ?? ''];
   const eventObject = parseEventObject(object, { kind, namespace });
-  return isIdle({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
+  return canSkip({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
 };
 
 test('a migration that is gone is looked for', () => {
-  expect(isIdleBy(aMigration(), SOURCE_EVENT.delete)).toBe(false);
+  expect(canSkipWith(aMigration(), SOURCE_EVENT.delete)).toBe(false);
 });
 
 describe('a quota by which lower looks at nothing', () => {
@@ -55,23 +55,23 @@ describe('a quota by which lower looks at nothing', () => {
     ['raised for an attachment pod, which needs a nudge', aQuota(raisedForAttachment), false],
     ['put back', aQuota(raised, loweredBy()), false],
     ['nothing of ours', aQuota(), false],
-  ])('%s', (_, quota, idle) => {
-    expect(isIdleBy(quota)).toBe(idle);
-    expect(isIdleBy(quota, SOURCE_EVENT.add)).toBe(idle);
+  ])('%s', (_, quota, want) => {
+    expect(canSkipWith(quota)).toBe(want);
+    expect(canSkipWith(quota, SOURCE_EVENT.add)).toBe(want);
   });
 
   test('the last event of a release is looked at: it repeats a reply that was lost', () => {
-    expect(isIdleBy(aQuota(raised), SOURCE_EVENT.delete)).toBe(false);
+    expect(canSkipWith(aQuota(raised), SOURCE_EVENT.delete)).toBe(false);
   });
 
   test.each([EVENT.lockStalled, EVENT.lockExpired])('%s never is', (type) => {
-    expect(isIdle({ type, id: '', namespace: 'tenant' })).toBe(false);
+    expect(canSkip({ type, id: '', namespace: 'tenant' })).toBe(false);
   });
 
   test.each<[string, string, boolean]>([
     ['raise, which just wrote the quotas', '/mtq/raise', true],
     ['the guard, which saw them charged', '/mtq/guard', false],
-  ])('quota.raised by %s', (_, source, idle) => {
-    expect(isIdle({ type: EVENT.quotaRaised, source, id: '', namespace: 'tenant' })).toBe(idle);
+  ])('quota.raised by %s', (_, source, want) => {
+    expect(canSkip({ type: EVENT.quotaRaised, source, id: '', namespace: 'tenant' })).toBe(want);
   });
 });

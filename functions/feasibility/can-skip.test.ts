@@ -6,15 +6,15 @@ import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { CONDITION, EVENT, KIND, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Vmmrq } from '../domain/objects.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
-import { isIdle } from './idle.ts';
+import { canSkip } from './can-skip.ts';
 
 const { add, update, delete: deleted } = SOURCE_EVENT;
 
 /** As an event of the source about this object. */
-const isIdleBy = (type: string, object: KubernetesObject): boolean => {
+const canSkipWith = (type: string, object: KubernetesObject): boolean => {
   const [kind, namespace] = [object.kind ?? '', object.metadata.namespace ?? ''];
   const eventObject = parseEventObject(object, { kind, namespace });
-  return isIdle({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
+  return canSkip({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
 };
 
 describe('an event by which feasibility looks at nothing', () => {
@@ -26,8 +26,8 @@ describe('an event by which feasibility looks at nothing', () => {
     ['adapter-vmim-update-scheduling', update, false],
     ['adapter-vmim-update-succeeded', update, false],
     ['adapter-vmim-delete', deleted, false],
-  ])('as recorded, %s', (name, type, idle) => {
-    expect(isIdleBy(type, recordedRequest(name).body as KubernetesObject)).toBe(idle);
+  ])('as recorded, %s', (name, type, want) => {
+    expect(canSkipWith(type, recordedRequest(name).body as KubernetesObject)).toBe(want);
   });
 
   const free = withCondition();
@@ -42,12 +42,12 @@ describe('an event by which feasibility looks at nothing', () => {
     ['a migration changed of which nothing is told', [update, newborn], false],
     ['a migration that runs is deleted', [deleted, aMigration(free, inPhase('Running'))], false],
     ['a quota, which never wakes it', [update, aQuota()], false],
-  ])('%s', (_, [type, object], idle) => {
-    expect(isIdleBy(type, object)).toBe(idle);
+  ])('%s', (_, [type, object], want) => {
+    expect(canSkipWith(type, object)).toBe(want);
   });
 
   test('one of ours never is', () => {
-    expect(isIdle({ type: EVENT.sweepRequested, id: '', namespace: 'tenant' })).toBe(false);
+    expect(canSkip({ type: EVENT.sweepRequested, id: '', namespace: 'tenant' })).toBe(false);
   });
 });
 
@@ -65,8 +65,8 @@ describe('a VMMRQ', () => {
     ['nothing was ever reported', [update, aVmmrq()], false],
     ['a report that says not of what', [update, reported(2)], false],
     ['it is new to the source', [add, reported(2, 2)], false],
-  ])('%s', (_, [type, vmmrq], idle) => {
-    expect(isIdleBy(type, vmmrq)).toBe(idle);
+  ])('%s', (_, [type, vmmrq], want) => {
+    expect(canSkipWith(type, vmmrq)).toBe(want);
   });
 });
 

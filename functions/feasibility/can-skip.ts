@@ -10,7 +10,7 @@ type MigrationObject = EventObjectOf<typeof KIND.migration.kind>;
  * VMMRQ of which only our own report changed. Where that is not so any more, a later event says it; where that is lost,
  * the guard's sweep. A migration's end is always looked at: its room is somebody's.
  */
-export function isIdle({ type, eventObject }: StepRequest): boolean {
+export function canSkip({ type, eventObject }: StepRequest): boolean {
   if (eventObject?.kind === KIND.migration.kind)
     return type !== SOURCE_EVENT.delete && goesOn(type, eventObject);
   return eventObject?.kind === KIND.vmmrq.kind && type === SOURCE_EVENT.update && isReported(eventObject);
