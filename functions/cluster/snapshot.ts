@@ -14,7 +14,7 @@ import type {
 import { parseQuantity } from '../domain/quantity.ts';
 import { parseRefusal } from '../domain/quota/refusal.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
-import { vetoOf } from '../domain/verdict/veto.ts';
+import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Read, Reader } from '../kubernetes/cluster.ts';
@@ -72,8 +72,10 @@ export async function readSnapshot(
     vmmrqs: vmmrqs.items,
     pods: pods.items,
   };
-  const isVetoed = vetoOf(outer, rules) !== undefined;
-  const blocked = isVetoed ? [] : blockedAmong(migrations, pods.items).map(({ migration }) => migration);
+  const isNamespaceBlocked = namespaceBlocker(outer, rules) !== undefined;
+  const blocked = isNamespaceBlocked
+    ? []
+    : blockedAmong(migrations, pods.items).map(({ migration }) => migration);
   if (blocked.length === 0) return { ...outer, ...UNUSED };
   return { ...outer, ...(await readCloser(cluster, blocked, outer)) };
 }

@@ -108,11 +108,11 @@ const isWorthATry = ({ verdict, reason }: Verdict): boolean =>
   verdict === 'Fits' || (verdict === 'Unsupported' && LAST_SAID.includes(reason));
 
 /** What we are at work on speaks for itself by what comes of it. */
-const IN_HAND: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock, REASON.fitsWithRaise];
+const IN_PROGRESS: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock, REASON.fitsWithRaise];
 
 /** On the migration and on what should give more; what is not enough also on the VMI, where KubeVirt's FailedCreate is. */
 function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] {
-  if (verdict.verdict === 'Fits' || IN_HAND.includes(verdict.reason)) return [];
+  if (verdict.verdict === 'Fits' || IN_PROGRESS.includes(verdict.reason)) return [];
   const notEnough = verdict.verdict === 'NoFit';
   const { migration, message } = verdict;
   const report = {

@@ -52,8 +52,8 @@ export const isRaisedAlready = (quotas: readonly ResourceQuota[], token: string)
 /** Raises what the proven lock is for; everything that stands in the way ends the lock. */
 export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   const found = snapshot.quotas.map((quota) => ({ quota, ...raiseOf(quota, snapshot) }));
-  const obstacle = obstacleOf(snapshot) ?? found.find(({ ended }) => ended !== undefined)?.ended;
-  if (obstacle !== undefined) return obstacle;
+  const blocker = blockerOf(snapshot) ?? found.find(({ ended }) => ended !== undefined)?.ended;
+  if (blocker !== undefined) return blocker;
   const raised = found.filter(({ write, stands }) => write !== undefined || stands === true);
   if (raised.length === 0) {
     return found.length === 0
@@ -70,7 +70,7 @@ export function decide(snapshot: RaiseSnapshot): RaiseDecision {
 }
 
 /** What no quota of the lock would fare better with. */
-function obstacleOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot): End | undefined {
+function blockerOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot): End | undefined {
   // Whoever locked it was not us: the guard would not even be asked there.
   if (isReserved(namespace, kubevirtNamespace)) {
     return end(REASON.reservedNamespace, `namespace ${namespace} belongs to the cluster`);

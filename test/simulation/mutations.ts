@@ -432,7 +432,7 @@ export const MUTATIONS: readonly Mutation[] = [
         replace: '',
       },
       {
-        file: 'functions/domain/verdict/veto.ts',
+        file: 'functions/domain/verdict/namespace-precondition.ts',
         find: "  if (lockOf(namespace).kind !== 'none') {",
         replace: "  if (lockOf(namespace).kind === 'malformed') {",
       },

@@ -14,14 +14,14 @@ import {
 import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
 import type { VirtualMachineInstance } from '../objects.ts';
-import { obstacleOf } from './obstacle.ts';
+import { blockerOf } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
 import { judgeRaise, lacked, type Turn } from './raise-verdict.ts';
 import { isStatusKnown, take } from '../quota/room.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
 import { finding, type Finding, type Verdict } from './verdict.ts';
-import { vetoOf } from './veto.ts';
+import { namespaceBlocker } from './namespace-precondition.ts';
 
 /** The verdicts of a namespace, and what the next lock would be about. */
 export interface Assessment {
@@ -41,9 +41,9 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
     quotas: snapshot.quotas,
     vmmrqs: snapshot.vmmrqs,
   });
-  const veto = vetoOf(snapshot, rules);
-  if (veto !== undefined) {
-    const verdicts = blocked.map((each) => verdictOf(each, veto));
+  const blocker = namespaceBlocker(snapshot, rules);
+  if (blocker !== undefined) {
+    const verdicts = blocked.map((each) => verdictOf(each, blocker));
     return { verdicts, migrations: [], quotas: [], fingerprint };
   }
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
@@ -169,8 +169,8 @@ function judgeRoom(missing: MissingPod, turn: Turn): Finding {
     const why = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
     return finding('Waiting', REASON.statusUnknown, why);
   }
-  const obstacle = obstacleOf({ ...missing, pod, covering, snapshot });
-  if (obstacle !== undefined) return { verdict: 'Unsupported', ...obstacle };
+  const blocker = blockerOf({ ...missing, pod, covering, snapshot });
+  if (blocker !== undefined) return { verdict: 'Unsupported', ...blocker };
   const blocking = lacked([size], snapshot, taken);
   const result =
     blocking.length === 0 ? fits() : { ...judgeRaise(missing, { size, blocking }, turn), blocking };

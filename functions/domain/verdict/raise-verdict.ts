@@ -62,7 +62,7 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, turn: 
   // Who could never have the pod that follows is not let in to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, turn.taken);
   const what = describeBlocking(blocking, 'lacks');
-  const unwanted = unwantedBecause(missing.blocked, all, snapshot);
+  const unwanted = skippedBecause(missing.blocked, all, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
   if (snapshot.vmmrqs.length === 0) {
     const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
@@ -88,7 +88,7 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, turn: 
 }
 
 /** Somebody does not want it raised. */
-function unwantedBecause(
+function skippedBecause(
   { migration }: Blocked,
   blocking: readonly Blocking[],
   { quotas, vmmrqs }: NamespaceSnapshot,

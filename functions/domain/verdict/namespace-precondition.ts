@@ -6,7 +6,7 @@ import type { Rules } from '../snapshot.ts';
 import type { View } from '../view.ts';
 import { finding, type Finding } from './verdict.ts';
 
-export interface VetoInput {
+export interface PreconditionInput {
   readonly namespace: Namespace;
   readonly quotas: readonly ResourceQuota[];
   /** The API server's clock, milliseconds. */
@@ -15,11 +15,11 @@ export interface VetoInput {
 }
 
 /** What holds for every migration of the namespace, whatever size it has; undefined: each is judged by itself. */
-export const vetoOf = (input: VetoInput, rules: Rules): Finding | undefined =>
-  unwanted(input, rules) ?? inHand(input);
+export const namespaceBlocker = (input: PreconditionInput, rules: Rules): Finding | undefined =>
+  optedOut(input, rules) ?? inProgress(input);
 
 /** It is not ours to help. */
-function unwanted({ namespace, view }: VetoInput, rules: Rules): Finding | undefined {
+function optedOut({ namespace, view }: PreconditionInput, rules: Rules): Finding | undefined {
   const { name, deletionTimestamp, annotations } = namespace.metadata;
   if (isReserved(name, rules.kubevirtNamespace)) {
     const why = `namespace ${name} belongs to the cluster and is never locked`;
@@ -38,7 +38,7 @@ function unwanted({ namespace, view }: VetoInput, rules: Rules): Finding | undef
 }
 
 /** Something is under way, or left over. */
-function inHand({ namespace, quotas, now }: VetoInput): Finding | undefined {
+function inProgress({ namespace, quotas, now }: PreconditionInput): Finding | undefined {
   if (lockOf(namespace).kind !== 'none') {
     const live = liveLock(namespace, now);
     const names = live?.migrations.map(({ name: migration }) => migration).join(', ');

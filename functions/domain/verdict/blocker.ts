@@ -6,12 +6,12 @@ import type { Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
 import type { Refusal } from '../quota/refusal.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
-export interface Obstacle {
+export interface Blocker {
   readonly reason: Reason;
   readonly message: string;
 }
 
-export interface ObstacleInput {
+export interface BlockerInput {
   readonly blocked: Blocked;
   readonly vmi: VirtualMachineInstance;
   /** The pod that it waits for, as estimated, and the quotas that will count it. */
@@ -26,7 +26,7 @@ export interface ObstacleInput {
  * What no raise of a quota helps against: then the namespace is not locked. First what comes before the pod, then what
  * the API server said last, then what it will say.
  */
-export function obstacleOf(input: ObstacleInput): Obstacle | undefined {
+export function blockerOf(input: BlockerInput): Blocker | undefined {
   const { vmi, snapshot, refusals } = input;
   const { migration, waiting } = input.blocked;
   const claim = waiting.lacks === undefined ? claimShortfall(migration, vmi, snapshot) : '';
@@ -35,15 +35,18 @@ export function obstacleOf(input: ObstacleInput): Obstacle | undefined {
     return { reason: REASON.volumeQuota, message };
   }
   const [newest] = refusals;
-  if (newest === undefined) return foreseen(input);
+  if (newest === undefined) return predictedBlocker(input);
   // Of a pod that comes from another cluster nobody knows what it says.
   // Only a pod that says all that every quota wants is refused for an amount: the estimate knows no better.
   const isUnknown = newest.kind === 'exceeded' || isReceiving(migration);
-  return saidBy(newest, snapshot) ?? (isUnknown ? undefined : foreseen(input));
+  return blockerOfRejection(newest, snapshot) ?? (isUnknown ? undefined : predictedBlocker(input));
 }
 
 /** undefined: it is about amounts, or is over since (the object that it names is gone). */
-function saidBy(refusal: Refusal, { quotas, limitRanges }: NamespaceSnapshot): Obstacle | undefined {
+function blockerOfRejection(
+  refusal: Refusal,
+  { quotas, limitRanges }: NamespaceSnapshot,
+): Blocker | undefined {
   const { kind, text } = refusal;
   if (kind === 'statusUnknown') return undefined;
   if (kind === 'exceeded') {
@@ -54,10 +57,10 @@ function saidBy(refusal: Refusal, { quotas, limitRanges }: NamespaceSnapshot): O
     return demanding ? { reason: REASON.mustSpecify, message: text } : undefined;
   }
   if (kind === 'limitRange' && limitRanges.length === 0) return undefined;
-  return { reason: REASON_OF[kind], message: text };
+  return { reason: REASON_BY_KIND[kind], message: text };
 }
 
-const REASON_OF = {
+const REASON_BY_KIND = {
   uncovered: REASON.noCoveringQuota,
   limitRange: REASON.limitRange,
   podSecurity: REASON.podSecurity,
@@ -69,7 +72,7 @@ const isNamed =
   ({ metadata }: ResourceQuota): boolean =>
     metadata.name === name;
 
-const clusterQuota = (name: string, text: string): Obstacle => ({
+const clusterQuota = (name: string, text: string): Blocker => ({
   reason: REASON.clusterQuota,
   message: `the quota ${name} is not of this namespace (a ClusterResourceQuota?): ${text}`,
 });
@@ -77,7 +80,7 @@ const clusterQuota = (name: string, text: string): Obstacle => ({
 const stillDemands = ({ status }: ResourceQuota, text: string): boolean =>
   Object.keys(status?.hard ?? {}).some((key) => text.includes(` ${key} for: `));
 
-function foreseen({ pod, covering }: ObstacleInput): Obstacle | undefined {
+function predictedBlocker({ pod, covering }: BlockerInput): Blocker | undefined {
   for (const quota of covering) {
     const missing = mustSpecify(quota, pod);
     if (missing === undefined) continue;
