@@ -1,5 +1,5 @@
 import { keepsState } from '../domain/sizing/claims.ts';
-import { asksForClaims, asksForLimitRanges } from '../domain/sizing/closer-look.ts';
+import { needsVolumeClaims, needsLimitRanges } from '../domain/sizing/optional-reads.ts';
 import { amountOf } from '../domain/sizing/growth.ts';
 import type { Reference } from '../domain/lock.ts';
 import { blockedAmong, isPending } from '../domain/migration.ts';
@@ -76,8 +76,8 @@ export async function readSnapshot(
   const blocked = isNamespaceBlocked
     ? []
     : blockedAmong(migrations, pods.items).map(({ migration }) => migration);
-  if (blocked.length === 0) return { ...outer, ...UNUSED };
-  return { ...outer, ...(await readCloser(cluster, blocked, outer)) };
+  if (blocked.length === 0) return { ...outer, ...NO_OPTIONAL_READS };
+  return { ...outer, ...(await readOptional(cluster, blocked, outer)) };
 }
 
 /** Where none is Pending, none can be blocked. */
@@ -96,14 +96,14 @@ const viewed = (
   autoLimits: view?.kubevirt.autoLimits ?? true,
 });
 
-type Closer = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims'>;
+type OptionalReads = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims'>;
 
 /** What the target pods of blocked migrations are sized by, and what else may refuse them. */
-async function readCloser(
+async function readOptional(
   cluster: Reader,
   blocked: readonly Migration[],
   { namespace: { metadata }, quotas, pods }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods'>,
-): Promise<Closer> {
+): Promise<OptionalReads> {
   const namespace = metadata.name;
   const [vmis, events] = await Promise.all([
     readBlockedVmis(cluster, blocked, namespace),
@@ -113,8 +113,8 @@ async function readCloser(
     ({ message = '' }) => parseRefusal(message) ?? parseRefusal(message, 'attachment') ?? [],
   );
   const [limitRanges, claims] = await Promise.all([
-    asksForLimitRanges(pods, quotas, refusals) ? cluster.list(LISTED_LIMIT_RANGES, { namespace }) : NOT_READ,
-    asksForClaims(quotas) && [...vmis.values()].some(keepsState)
+    needsLimitRanges(pods, quotas, refusals) ? cluster.list(LISTED_LIMIT_RANGES, { namespace }) : NOT_READ,
+    needsVolumeClaims(quotas) && [...vmis.values()].some(keepsState)
       ? cluster.list(LISTED_CLAIMS, { namespace })
       : NOT_READ,
   ]);
@@ -186,7 +186,7 @@ async function readVmis(
 }
 
 /** No size is about to be judged. */
-const UNUSED: Closer = { vmis: new Map(), limitRanges: [], events: [], claims: [] };
+const NO_OPTIONAL_READS: OptionalReads = { vmis: new Map(), limitRanges: [], events: [], claims: [] };
 
 /** The target launchers of these migrations, and their attachment pods. */
 export async function readTargets(

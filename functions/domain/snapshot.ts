@@ -27,7 +27,7 @@ export interface NamespaceSnapshot {
   readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;
   /** The cluster around it, as the guard sees it; undefined: it did not answer. */
   readonly view: View | undefined;
-  /** Empty too where they can make no difference (closer-look.ts). */
+  /** Empty too where they can make no difference (optional-reads.ts). */
   readonly limitRanges: readonly LimitRange[];
   /** Why pods of VMIs were refused: virt-controller's own Events. */
   readonly events: readonly KubernetesEvent[];

@@ -3,7 +3,7 @@ import { aContainer, aLauncher, anInit, podSpec } from '../../../test/support/bu
 import { annotated } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped } from '../../../test/support/builders/quota.ts';
 import { exceeded, forbidden } from '../../../test/support/builders/refusal.ts';
-import { asksForClaims, asksForLimitRanges } from './closer-look.ts';
+import { needsVolumeClaims, needsLimitRanges } from './optional-reads.ts';
 import { LIMIT_RANGER } from './limit-ranges.ts';
 import type { Pod, ResourceQuota } from '../objects.ts';
 import { parseRefusal } from '../quota/refusal.ts';
@@ -14,9 +14,9 @@ const refusal = (text: string): NonNullable<ReturnType<typeof parseRefusal>> => 
   return parsed;
 };
 
-describe('asksForLimitRanges', () => {
+describe('needsLimitRanges', () => {
   const needed = (quota: ResourceQuota, pod: Pod = aLauncher()): boolean =>
-    asksForLimitRanges([pod], [quota], []);
+    needsLimitRanges([pod], [quota], []);
 
   test.each<[string, ResourceQuota]>([
     ['of what the launcher says itself', aQuota(hard({ 'requests.cpu': '1', memory: '1Gi', pods: '3' }))],
@@ -62,8 +62,8 @@ describe('asksForLimitRanges', () => {
   test('yes, where a LimitRange refused the pod; not for a refusal of a quota', () => {
     const quotas = [aQuota()];
     const maximum = refusal(forbidden('maximum cpu usage per Container is 1m, but limit is 2m'));
-    expect(asksForLimitRanges([aLauncher()], quotas, [maximum])).toBe(true);
-    expect(asksForLimitRanges([aLauncher()], quotas, [refusal(exceeded('quota', 'pods=1'))])).toBe(false);
+    expect(needsLimitRanges([aLauncher()], quotas, [maximum])).toBe(true);
+    expect(needsLimitRanges([aLauncher()], quotas, [refusal(exceeded('quota', 'pods=1'))])).toBe(false);
   });
 });
 
@@ -76,6 +76,6 @@ test.each<[string, boolean]>([
   ['requests.ephemeral-storage', false],
   ['count/pods', false],
   ['requests.memory', false],
-])('asksForClaims, a quota of %s: %s', (key, want) => {
-  expect(asksForClaims([aQuota(hard({ [key]: '1' }))])).toBe(want);
+])('needsVolumeClaims, a quota of %s: %s', (key, want) => {
+  expect(needsVolumeClaims([aQuota(hard({ [key]: '1' }))])).toBe(want);
 });

@@ -8,28 +8,28 @@ import type { Refusal } from '../quota/refusal.ts';
  * Whether a LimitRange can make a difference: it fills in what a container does not say, and some quota asks for just
  * that; or it is what refused a pod. Else nobody needs to read the LimitRanges of the namespace.
  */
-export function asksForLimitRanges(
+export function needsLimitRanges(
   pods: readonly Pod[],
   quotas: readonly ResourceQuota[],
   refusals: readonly Refusal[],
 ): boolean {
   if (refusals.some(({ kind }) => kind === 'limitRange')) return true;
-  const asked = quotas.flatMap(askedBy);
+  const fields = quotas.flatMap(fieldsOf);
   return pods.map(withoutDefaults).some(({ spec: { containers, initContainers = [] } }) => {
     const all = [...containers, ...initContainers];
-    return asked.some((where) => all.some((container) => isOpen(container, where)));
+    return fields.some((field) => all.some((container) => isOpen(container, field)));
   });
 }
 
-type Where = readonly ['requests' | 'limits', string];
+type ResourceField = readonly ['requests' | 'limits', string];
 
 /** Where containers say what the quota looks at; a scope of BestEffort looks at their requests and limits. */
-function askedBy({ spec }: ResourceQuota): Where[] {
+function fieldsOf({ spec }: ResourceQuota): ResourceField[] {
   const scopes = [
     ...(spec.scopes ?? []),
     ...(spec.scopeSelector?.matchExpressions ?? []).map(({ scopeName }) => scopeName),
   ];
-  const byQuality: readonly Where[] = scopes.some((scope) => scope.endsWith('BestEffort'))
+  const byQuality: readonly ResourceField[] = scopes.some((scope) => scope.endsWith('BestEffort'))
     ? [
         ['requests', 'cpu'],
         ['requests', 'memory'],
@@ -37,16 +37,16 @@ function askedBy({ spec }: ResourceQuota): Where[] {
     : [];
   const byKeys = Object.keys(spec.hard ?? {})
     .filter(isChargedByPods)
-    .flatMap((key): Where[] => {
+    .flatMap((key): ResourceField[] => {
       const [, kind, resource] = /^(requests|limits)\.(.+)$/.exec(canonicalKey(key)) ?? [];
       return (kind === 'requests' || kind === 'limits') && resource !== undefined ? [[kind, resource]] : [];
     });
   return [...byQuality, ...byKeys];
 }
 
-const isOpen = ({ resources }: Container, [kind, resource]: Where): boolean =>
+const isOpen = ({ resources }: Container, [kind, resource]: ResourceField): boolean =>
   resources?.[kind]?.[resource] === undefined;
 
 /** Whether some quota counts volume claims at all. */
-export const asksForClaims = (quotas: readonly ResourceQuota[]): boolean =>
+export const needsVolumeClaims = (quotas: readonly ResourceQuota[]): boolean =>
   quotas.some(({ spec }) => Object.keys(spec.hard ?? {}).some(isClaimed));
