@@ -23,7 +23,7 @@ const decided = (different: Partial<NamespaceSnapshot> = {}): FeasibilityDecisio
   return decide(snapshot, assess(snapshot, RULES));
 };
 
-const ROOMY = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
+const WITH_HEADROOM = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
 const TOO_LITTLE = [aVmmrq(giving({ 'requests.cpu': '1m', 'requests.memory': '2Gi' }))];
 /** mig0 fits with a raise; mig1 does not: its VM is larger than what is given. */
 const MIXED: Partial<NamespaceSnapshot> = {
@@ -93,7 +93,7 @@ describe('the reply', () => {
   });
 
   test.each<[string, Partial<NamespaceSnapshot>]>([
-    ['there is room', { quotas: [aQuota(ROOMY)] }],
+    ['there is room', { quotas: [aQuota(WITH_HEADROOM)] }],
     ['the namespace is locked', { namespace: aNamespace(lockedBy(aLock())) }],
     ['the quota is not counted yet', { quotas: [aQuota(uncounted())] }],
     ['KubeVirt’s limits', { view: aView({ left: { cluster: 0, node: 0, nodes: {} } }) }],
@@ -103,22 +103,22 @@ describe('the reply', () => {
 });
 
 describe('nudges', () => {
-  const roomy = (...changes: Parameters<typeof aQuota>): Partial<NamespaceSnapshot> => ({
-    quotas: [aQuota(ROOMY, ...changes)],
+  const withHeadroom = (...changes: Parameters<typeof aQuota>): Partial<NamespaceSnapshot> => ({
+    quotas: [aQuota(WITH_HEADROOM, ...changes)],
   });
   const valueOf = (different: Partial<NamespaceSnapshot>): string =>
     decided(different).nudges[0]?.value ?? '';
 
   test('there is room: once for this state of the quotas', () => {
-    const { nudges } = decided(roomy());
+    const { nudges } = decided(withHeadroom());
     expect(nudges.map(({ migration }) => migration.metadata.name)).toEqual(['mig0']);
-    const nudged = aMigration(annotated(ANNOTATION.nudged, valueOf(roomy())));
-    expect(decided({ ...roomy(), migrations: [nudged] }).nudges).toEqual([]);
-    expect(decided({ ...roomy(atVersion('101')), migrations: [nudged] }).nudges).toHaveLength(1);
+    const nudged = aMigration(annotated(ANNOTATION.nudged, valueOf(withHeadroom())));
+    expect(decided({ ...withHeadroom(), migrations: [nudged] }).nudges).toEqual([]);
+    expect(decided({ ...withHeadroom(atVersion('101')), migrations: [nudged] }).nudges).toHaveLength(1);
   });
 
   test('the order of the quotas does not matter', () => {
-    const two = [aQuota(ROOMY), aQuota(named('other'), ROOMY)];
+    const two = [aQuota(WITH_HEADROOM), aQuota(named('other'), WITH_HEADROOM)];
     expect(valueOf({ quotas: two })).toBe(valueOf({ quotas: two.toReversed() }));
   });
 
@@ -159,7 +159,7 @@ describe('Events', () => {
         'Warning QuotaNotEnough on VirtualMachineInstance vm0',
       ],
     ],
-    ['there is room: it is nudged, nobody is told', { quotas: [aQuota(ROOMY)] }, []],
+    ['there is room: it is nudged, nobody is told', { quotas: [aQuota(WITH_HEADROOM)] }, []],
     ['it is in hand: the lock', { namespace: aNamespace(lockedBy(aLock())) }, []],
     ['it is in hand: the repair', { quotas: [aQuota(holding(aGrant()))] }, []],
   ])('%s', (_, different, want) => {

@@ -5,7 +5,7 @@ import type { Migration, Pod } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 
 /** How long feasibility waits for room: until a source pod has ended, or until a quota is recounted. */
-const ROOM_MS = { overlap: 8_000, recount: 1_000 } as const;
+const HEADROOM_WAIT_MS = { overlap: 8_000, recount: 1_000 } as const;
 
 /** How long ago a success counts as recent, and how far virt-controller's clock may be ahead; milliseconds. */
 const RECENT_MS = { ahead: 2_000, old: 10_000 } as const;
@@ -23,9 +23,10 @@ export function roomDueWithin(snapshot: NamespaceSnapshot, { verdicts, migration
   const { pods } = snapshot;
   const recent = isShort ? snapshot.migrations.filter((each) => hasJustSucceeded(each, snapshot.now)) : [];
   const blocked = blockedAmong(snapshot.migrations, pods);
-  if (recent.some((migration) => overlaps(launchersOf(migration, pods), blocked))) return ROOM_MS.overlap;
+  if (recent.some((migration) => overlaps(launchersOf(migration, pods), blocked)))
+    return HEADROOM_WAIT_MS.overlap;
   const isUncounted = verdicts.some(({ reason }) => reason === REASON.statusUnknown);
-  return recent.length > 0 || isUncounted ? ROOM_MS.recount : 0;
+  return recent.length > 0 || isUncounted ? HEADROOM_WAIT_MS.recount : 0;
 }
 
 function hasJustSucceeded({ status }: Migration, now: number): boolean {

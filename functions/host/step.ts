@@ -1,5 +1,5 @@
 import type { Clock } from '../runtime/clock.ts';
-import { LONGEST_TAKEN_SECONDS } from '../domain/verdict/attempt.ts';
+import { MAX_ACQUIRED_SECONDS } from '../domain/verdict/attempt.ts';
 import type { OurEvent } from '../domain/events.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { EventType, Reason } from '../domain/names.ts';
@@ -68,5 +68,5 @@ export interface StepTrigger {
 /** The part of the settings that verdicts are made with. */
 export const rulesOf = (settings: StepContext['settings']): Rules => ({
   kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
-  lockSeconds: Math.min(settings.LOCK_SECONDS, LONGEST_TAKEN_SECONDS),
+  lockSeconds: Math.min(settings.LOCK_SECONDS, MAX_ACQUIRED_SECONDS),
 });

@@ -148,7 +148,7 @@ class Following<T extends KubernetesObject> {
         if (signal.aborted) return;
         cancel();
         cancel = listen();
-        this.#take(event);
+        this.#apply(event);
       }
     } catch (error) {
       if (signal.reason !== SILENT) throw error;
@@ -158,7 +158,7 @@ class Following<T extends KubernetesObject> {
     }
   }
 
-  #take({ type, object }: WatchEvent<T>): void {
+  #apply({ type, object }: WatchEvent<T>): void {
     const { resourceVersion } = object.metadata;
     if (isLater(resourceVersion, this.#version ?? '')) this.#version = resourceVersion;
     if (type === 'BOOKMARK' || !isLater(resourceVersion, this.#listed)) return;

@@ -139,9 +139,9 @@ export async function readWithin(
 }
 
 /** Until `take` says false; then the connection is given up. */
-async function eachChunk(message: IncomingMessage, take: (chunk: Buffer) => boolean): Promise<boolean> {
+async function eachChunk(message: IncomingMessage, accept: (chunk: Buffer) => boolean): Promise<boolean> {
   try {
-    for await (const chunk of message as AsyncIterable<Buffer>) if (!take(chunk)) return false;
+    for await (const chunk of message as AsyncIterable<Buffer>) if (!accept(chunk)) return false;
   } catch (cause) {
     throw new Unreachable('the answer of the API server broke off', { cause });
   }

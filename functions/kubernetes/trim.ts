@@ -39,70 +39,70 @@ export function trimmed<T extends KubernetesObject>(
   whole: T,
   most: number = MOST_KEPT,
 ): Trimmed<T> {
-  const room = new Room(most);
+  const budget = new ByteBudget(most);
   const { metadata, ...parts } = keep as Parts & { metadata: Parts };
   const { annotations = false, ...first } = metadata;
   const controller = whole.metadata.ownerReferences?.find((owner) => owner.controller === true);
   const owned = { ...whole.metadata, ownerReferences: controller && [controller] };
-  const object = copyParts({ metadata: first, ...parts }, { ...whole, metadata: owned }, room) as T;
-  Object.assign(object.metadata, copyParts({ annotations }, whole.metadata, room));
-  return { object, size: room.taken };
+  const object = copyParts({ metadata: first, ...parts }, { ...whole, metadata: owned }, budget) as T;
+  Object.assign(object.metadata, copyParts({ annotations }, whole.metadata, budget));
+  return { object, size: budget.spent };
 }
 
-class Room {
-  taken = 0;
+class ByteBudget {
+  spent = 0;
   readonly #most: number;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  take(bytes: number): boolean {
-    if (this.taken + bytes > this.#most) return false;
-    this.taken += bytes;
+  spend(bytes: number): boolean {
+    if (this.spent + bytes > this.#most) return false;
+    this.spent += bytes;
     return true;
   }
 }
 
 /** undefined: there is nothing, or it does not fit. */
-function copy(keep: AnyKeep, value: unknown, room: Room): unknown {
+function copy(keep: AnyKeep, value: unknown, budget: ByteBudget): unknown {
   if (keep === false) return undefined;
-  if (typeof value !== 'object' || value === null) return copyLeaf(value, room);
-  if (Array.isArray(value)) return copyElements(isArray(keep) ? keep[0] : true, value, room);
-  return keep === true || isArray(keep) ? copyAll(value, room) : copyParts(keep, value, room);
+  if (typeof value !== 'object' || value === null) return copyLeaf(value, budget);
+  if (Array.isArray(value)) return copyElements(isArray(keep) ? keep[0] : true, value, budget);
+  return keep === true || isArray(keep) ? copyAll(value, budget) : copyParts(keep, value, budget);
 }
 
-function copyLeaf(value: unknown, room: Room): unknown {
+function copyLeaf(value: unknown, budget: ByteBudget): unknown {
   if (value === undefined) return undefined;
-  return room.take(EACH + (typeof value === 'string' ? value.length : 0)) ? value : undefined;
+  return budget.spend(EACH + (typeof value === 'string' ? value.length : 0)) ? value : undefined;
 }
 
-function copyParts(keep: Parts, whole: object, room: Room): object {
+function copyParts(keep: Parts, whole: object, budget: ByteBudget): object {
   const kept: Record<string, unknown> = {};
   for (const [key, part] of Object.entries(keep)) {
-    const copied = copy(part, (whole as Record<string, unknown>)[key], room);
+    const copied = copy(part, (whole as Record<string, unknown>)[key], budget);
     if (copied !== undefined) kept[key] = copied;
   }
   return kept;
 }
 
 /** Whoever stores it says how many parts it has. */
-function copyAll(whole: object, room: Room): object {
+function copyAll(whole: object, budget: ByteBudget): object {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(whole)) {
-    if (!room.take(EACH + key.length)) break;
-    const copied = copy(true, value, room);
+    if (!budget.spend(EACH + key.length)) break;
+    const copied = copy(true, value, budget);
     if (copied !== undefined) kept[key] = copied;
   }
   return kept;
 }
 
-function copyElements(keep: AnyKeep, values: readonly unknown[], room: Room): unknown[] {
+function copyElements(keep: AnyKeep, values: readonly unknown[], budget: ByteBudget): unknown[] {
   const kept: unknown[] = [];
   for (const value of values) {
     // Even one of which nothing is kept takes its place.
-    if (keep === false || !room.take(EACH)) break;
-    const copied = copy(keep, value, room);
+    if (keep === false || !budget.spend(EACH)) break;
+    const copied = copy(keep, value, budget);
     if (copied !== undefined) kept.push(copied);
   }
   return kept;

@@ -21,16 +21,16 @@ import { assess } from '../domain/verdict/assessment.ts';
 import { lockOf } from '../domain/lock.ts';
 import { ANNOTATION, LABEL, REASON } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import { decide, type LockDecision, type Take } from './decide.ts';
+import { decide, type LockDecision, type AcquireDecision } from './decide.ts';
 
 const decided = (different: Partial<NamespaceSnapshot> = {}, lockSeconds = 30): LockDecision => {
   const snapshot = aSnapshot(different);
   return decide(snapshot, assess(snapshot, RULES), { lockSeconds, token: 'mine' });
 };
 
-function taken(different: Partial<NamespaceSnapshot> = {}, lockSeconds?: number): Take {
+function acquired(different: Partial<NamespaceSnapshot> = {}, lockSeconds?: number): AcquireDecision {
   const decision = decided(different, lockSeconds);
-  if (decision.kind !== 'take') throw new Error(decision.kind);
+  if (decision.kind !== 'acquire') throw new Error(decision.kind);
   return decision;
 }
 
@@ -98,7 +98,7 @@ test.each([
 
 describe('the lock that is taken', () => {
   test('says who, for which migrations and quotas, and until when', () => {
-    expect(taken().lock).toEqual({
+    expect(acquired().lock).toEqual({
       v: 1,
       token: 'mine',
       acquiredAt: seconds(0),
@@ -114,18 +114,20 @@ describe('the lock that is taken', () => {
       vmmrqs: ['vmmrq'],
       of: expect.stringMatching(/^[0-9a-f]{16}$/),
     });
-    expect(taken({}, 5).lock.expiresAt).toBe(seconds(5));
+    expect(acquired({}, 5).lock.expiresAt).toBe(seconds(5));
   });
 
   test('says whether others wait for a slot', () => {
-    expect(taken({ view: aView({ others: true }) }).lock.others).toBe(true);
-    expect(taken({ view: undefined, migrations: [aMigration(refusedAt(0))] }).lock).not.toHaveProperty(
+    expect(acquired({ view: aView({ others: true }) }).lock.others).toBe(true);
+    expect(acquired({ view: undefined, migrations: [aMigration(refusedAt(0))] }).lock).not.toHaveProperty(
       'others',
     );
   });
 
   test('is one write: annotations and label, on the version that was read', () => {
-    const { namespace, lock } = taken({ namespace: aNamespace(atVersion('42'), annotated('team', 'blue')) });
+    const { namespace, lock } = acquired({
+      namespace: aNamespace(atVersion('42'), annotated('team', 'blue')),
+    });
     expect(lockOf(namespace)).toEqual({ kind: 'held', lock, labelled: true });
     expect(namespace.metadata).toMatchObject({ resourceVersion: '42', annotations: { team: 'blue' } });
   });
@@ -136,11 +138,11 @@ describe('the lock that is taken', () => {
       aQuota(named('roomy'), hard({ 'requests.cpu': '99' })),
       aQuota(named('other'), scoped({ scopes: ['Terminating'] })),
     ];
-    expect(taken({ quotas }).lock.quotas.map(({ name }) => name)).toEqual(['quota']);
+    expect(acquired({ quotas }).lock.quotas.map(({ name }) => name)).toEqual(['quota']);
   });
 
   test('is for all that get through together', () => {
-    const { lock } = taken({
+    const { lock } = acquired({
       migrations: [aMigration(), aMigration(named('mig1'), ofVm('vm1'))],
       pods: [aLauncher(), aLauncher('vm1')],
       vmis: new Map([

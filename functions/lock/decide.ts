@@ -12,7 +12,7 @@ export type LockDecision =
   | { readonly kind: 'repair'; readonly token?: string; readonly reason: Reason; readonly message: string }
   | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string }
   | {
-      readonly kind: 'take';
+      readonly kind: 'acquire';
       readonly lock: Lock;
       /** The namespace with the lock: the one write, with the resourceVersion that was read. */
       readonly namespace: Namespace;
@@ -21,7 +21,7 @@ export type LockDecision =
     };
 
 /** The decision to take the namespace. */
-export type Take = Extract<LockDecision, { kind: 'take' }>;
+export type AcquireDecision = Extract<LockDecision, { kind: 'acquire' }>;
 
 /** Decides on what is there now: the event that woke us may be forged, or hours old. */
 export function decide(
@@ -50,7 +50,7 @@ export function decide(
     ...(snapshot.view?.others === true ? { others: true } : {}),
   };
   return {
-    kind: 'take',
+    kind: 'acquire',
     lock,
     namespace: withLock(snapshot.namespace, lock),
     reason: REASON.locked,

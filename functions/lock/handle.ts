@@ -8,7 +8,7 @@ import { isConflict, Unreachable } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
-import { decide, goOn, type LockDecision, type Take } from './decide.ts';
+import { decide, goOn, type LockDecision, type AcquireDecision } from './decide.ts';
 
 /** How often a lost race is run again before the event is left to whoever won. */
 const ROUNDS = 3;
@@ -47,7 +47,7 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   if (decision !== undefined && mayBeStale(decision))
     decision = await look(request, context.cluster, context);
   if (decision === undefined) return GONE;
-  return decision.kind === 'take' ? take(decision, context) : answer(request, decision);
+  return decision.kind === 'acquire' ? acquire(decision, context) : answer(request, decision);
 }
 
 /** The namespace as it is, beside lists as the reader gives them: what is stale there, the raise finds. */
@@ -74,7 +74,7 @@ async function look(
 
 const GONE: Outcome = { reason: REASON.nothingBlocked, message: 'the namespace is gone' };
 
-function answer({ namespace, id }: StepRequest, decision: Exclude<LockDecision, Take>): Outcome {
+function answer({ namespace, id }: StepRequest, decision: Exclude<LockDecision, AcquireDecision>): Outcome {
   const { kind, reason, message } = decision;
   const about = { from: 'lock', namespace } as const;
   switch (kind) {
@@ -105,8 +105,8 @@ const lockedEvent = (namespace: string, { token, migrations, quotas, vmmrqs }: L
   vmmrqs,
 });
 
-async function take(
-  { namespace, lock: taken, reason, message }: Take,
+async function acquire(
+  { namespace, lock: acquired, reason, message }: AcquireDecision,
   context: StepContext,
 ): Promise<Outcome | undefined> {
   try {
@@ -115,5 +115,5 @@ async function take(
     if (isConflict(error) || error instanceof Unreachable) return undefined;
     throw error;
   }
-  return { reason, message, token: taken.token, reply: lockedEvent(namespace.metadata.name, taken) };
+  return { reason, message, token: acquired.token, reply: lockedEvent(namespace.metadata.name, acquired) };
 }

@@ -71,7 +71,7 @@ async function attemptSeen(
       return { reason, message, reply: { type: EVENT.quotaUndone, from: 'lower', cause, ...about } };
     }
     case 'lower': {
-      const due: Due = { token, outcome: decision.outcome, lock: undefined, mayTakeOthers: false };
+      const due: Due = { token, outcome: decision.outcome, lock: undefined, mayLowerOthers: false };
       return lowerAll(request, { ...seen, ...decision, due }, context);
     }
   }
@@ -92,17 +92,17 @@ async function attemptLocked(request: StepRequest, context: StepContext): Promis
       return { reason, message };
     case 'lower': {
       const others = heldByOthers(snapshot.quotas, decision.token);
-      const mayTakeOthers = others.length > 0 && (await isStillSo(snapshot.namespace, context));
+      const mayLowerOthers = others.length > 0 && (await isStillSo(snapshot.namespace, context));
       return lowerAll(
         request,
-        { ...snapshot, ...decision, due: { ...dueOf(decision), mayTakeOthers } },
+        { ...snapshot, ...decision, due: { ...dueOf(decision), mayLowerOthers } },
         context,
       );
     }
   }
 }
 
-const dueOf = ({ token, outcome, lock }: Lower): Omit<Due, 'mayTakeOthers'> => ({ token, outcome, lock });
+const dueOf = ({ token, outcome, lock }: Lower): Omit<Due, 'mayLowerOthers'> => ({ token, outcome, lock });
 
 async function lowerAll(
   request: StepRequest,

@@ -16,7 +16,7 @@ export interface Due {
   readonly outcome: LockOutcome;
   readonly lock: Lock | undefined;
   /** Grants of other tokens are nobody's any more: the namespace said the same before and after they were read. */
-  readonly mayTakeOthers: boolean;
+  readonly mayLowerOthers: boolean;
 }
 
 /** What is lowered and why, however that was found. */
@@ -63,14 +63,14 @@ async function writeOne(
 }
 
 /** Whose release a quota is written with; undefined: nothing is to be written. */
-function releaseFor(quota: ResourceQuota, { token, outcome, mayTakeOthers }: Due): Release | undefined {
+function releaseFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: Due): Release | undefined {
   const state = grantOf(quota);
   if (state.kind === 'none') {
     return token === undefined || isReleasedBy(quota, token) ? undefined : { token, outcome };
   }
   const of = state.kind === 'held' ? state.grant.token : UNREADABLE;
   if (of === token) return { token, outcome };
-  return mayTakeOthers ? { token: token ?? of, outcome } : undefined;
+  return mayLowerOthers ? { token: token ?? of, outcome } : undefined;
 }
 
 /** Stands for the token of a grant that cannot be read. */

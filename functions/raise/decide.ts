@@ -1,7 +1,7 @@
 import { grantBy, grantOf } from '../domain/quota/grant.ts';
 import { isReleasedBy } from '../domain/quota/lower.ts';
 import { isUndone, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
-import { isStatusKnown } from '../domain/quota/room.ts';
+import { isStatusKnown } from '../domain/quota/headroom.ts';
 import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
@@ -116,8 +116,8 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): Found {
   if (!isStatusKnown(quota)) {
     return { ended: end(REASON.statusUnknown, `the quota controller is counting ${name}`) };
   }
-  const isRoomy = givesSomething(quota, order);
-  return writeOr(raisedQuota(quota, order), isRoomy ? undefined : notEnough(name));
+  const hasHeadroom = givesSomething(quota, order);
+  return writeOr(raisedQuota(quota, order), hasHeadroom ? undefined : notEnough(name));
 }
 
 const orderOf = (

@@ -38,11 +38,11 @@ export async function measureBursts(
   const figures = [...blocked].flatMap(([name, ms]) => {
     const group = `burst: ${name}`;
     const samples = [ms];
-    const withRoom = [ample.get(name) ?? NaN];
+    const withHeadroom = [ample.get(name) ?? NaN];
     return [
       { group, name: 'blocked: until the last is through', unit: 'ms', samples },
-      { group, name: 'with room: until the last is through', unit: 'ms', samples: withRoom },
-      { group, name: 'the one in the other', unit: '×', samples: ratios(samples, withRoom), atMost: 1.1 },
+      { group, name: 'with room: until the last is through', unit: 'ms', samples: withHeadroom },
+      { group, name: 'the one in the other', unit: '×', samples: ratios(samples, withHeadroom), atMost: 1.1 },
     ] as const;
   });
   return { figures };

@@ -30,7 +30,7 @@ export class AuditLog {
 
   /** Takes in what was written since the last time. */
   read(): void {
-    for (const line of this.#log.read()) this.#take(line);
+    for (const line of this.#log.read()) this.#parse(line);
   }
 
   /** Who replaced this version with the next, by a PUT; undefined: it is not on record. */
@@ -38,7 +38,7 @@ export class AuditLog {
     return this.#writers.get(keyOf(replaced));
   }
 
-  #take(line: string): void {
+  #parse(line: string): void {
     if (!line.includes('"verb":"update"')) return;
     const { user, requestURI, objectRef, responseStatus } = JSON.parse(line) as Entry;
     const failed = (responseStatus?.code ?? 500) >= 300;

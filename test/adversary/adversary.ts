@@ -12,7 +12,7 @@ import { askUntil } from '../support/eventually.ts';
 import { startLab, type Lab } from '../support/lab.ts';
 import { unlimitMigrations } from '../support/limits.ts';
 import { publish } from '../support/published.ts';
-import { newTenant, roomFor, type Tenant } from '../support/tenant.ts';
+import { newTenant, headroomFor, type Tenant } from '../support/tenant.ts';
 import { readEvidence, type Entry } from './evidence.ts';
 import { judge, type Findings } from './judge.ts';
 import { pauseAtTargets } from './pauses.ts';
@@ -184,7 +184,7 @@ async function settle(
   { kind, name }: { readonly kind: Kind; readonly name: string },
 ): Promise<Tenant> {
   const gives = run.gives ?? (kind === 'admin' ? 1 : 3);
-  const launcher = roomFor(1);
+  const launcher = headroomFor(1);
   const cpu = `${Number.parseInt(launcher['requests.cpu'] ?? '') + 50}m`;
   const memory = String(Number(launcher['requests.memory']) + BALLAST_MEMORY);
   const quotas = {
@@ -192,7 +192,7 @@ async function settle(
     [COUNTED]: COUNTED_HARD,
   };
   const [pods, by] = gives === 1 ? ['1', {}] : ['200', { raisePolicy: 'Fixed' } as const];
-  const tenant = await newTenant(lab, { name, quotas, gives: { pods, ...roomFor(gives) }, by });
+  const tenant = await newTenant(lab, { name, quotas, gives: { pods, ...headroomFor(gives) }, by });
   const requests = { cpu: '50m', memory: String(BALLAST_MEMORY) };
   const ballast = {
     metadata: { namespace: name, name: BALLAST },

@@ -70,7 +70,7 @@ export class Schedule {
   /** Time passes by so many milliseconds. */
   async pass(ms: number): Promise<void> {
     const until = this.time.now + ms;
-    for (let work = this.time.take(until); work !== undefined; work = this.time.take(until)) {
+    for (let work = this.time.popDue(until); work !== undefined; work = this.time.popDue(until)) {
       work();
       await drained();
     }

@@ -32,7 +32,7 @@ export class Time {
   }
 
   /** Takes the next alarm that is due by `until`, and goes on to its time. */
-  take(until: number): (() => void) | undefined {
+  popDue(until: number): (() => void) | undefined {
     const at = this.next();
     if (at === undefined || at > until) return undefined;
     this.now = Math.max(this.now, at);

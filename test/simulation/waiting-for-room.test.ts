@@ -29,7 +29,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 async function pass(ms: number): Promise<void> {
   const until = time.now + ms;
   await settled();
-  for (let work = time.take(until); work !== undefined; work = time.take(until)) {
+  for (let work = time.popDue(until); work !== undefined; work = time.popDue(until)) {
     work();
     await settled();
   }

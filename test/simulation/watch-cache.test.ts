@@ -28,7 +28,7 @@ const aQuota = (hard: ResourceList, status: ResourceQuota['status']): ResourceQu
   ...(status === undefined ? {} : { status }),
 });
 const FULL_QUOTA = aQuota(FULL, { hard: FULL, used: FULL });
-const ROOMY = { 'requests.cpu': '4', 'requests.memory': '8Gi' };
+const WITH_HEADROOM = { 'requests.cpu': '4', 'requests.memory': '8Gi' };
 const TOO_LITTLE = { additionalMigrationResources: { 'requests.cpu': '1m' } };
 
 interface Seen {
@@ -60,7 +60,7 @@ async function lockAfter(objects: readonly KubernetesObject[]): Promise<Seen> {
 describe('lock reads the live lists where the remembered ones say no', () => {
   test.each<[string, KubernetesObject, KubernetesObject]>([
     ['the quota still holds a grant there', holding(aGrant())(FULL_QUOTA), FULL_QUOTA],
-    ['the quota has room there', aQuota(ROOMY, { hard: ROOMY, used: FULL }), FULL_QUOTA],
+    ['the quota has room there', aQuota(WITH_HEADROOM, { hard: WITH_HEADROOM, used: FULL }), FULL_QUOTA],
     ['the quota has no status there', aQuota(FULL, undefined), FULL_QUOTA],
     [
       'the VMMRQ gives too little there',

@@ -80,7 +80,7 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
     if (upstream === undefined) throw new Error(`nobody is known as ${account}`);
     const body = await bodyOf(request);
     const fault =
-      request.method === 'GET' ? undefined : take({ account, method: request.method, path, body });
+      request.method === 'GET' ? undefined : matchFault({ account, method: request.method, path, body });
     if (fault?.when !== 'before') {
       const response = await forward({ request, path, body, upstream }).catch((error: unknown) => {
         // It never got there (an idle connection had ended): the next try is the write that is meant.
@@ -101,7 +101,7 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
     } else request.socket.destroy();
   }
 
-  function take({ account, method = '', path, body }: Raw): Armed | undefined {
+  function matchFault({ account, method = '', path, body }: Raw): Armed | undefined {
     const [place = '', query = ''] = path.split('?');
     if (query.includes('dryRun')) return undefined;
     const object = body.length === 0 ? undefined : (JSON.parse(body.toString('utf8')) as KubernetesObject);

@@ -52,13 +52,13 @@ export const fullFor = (vms: number): ResourceList => ({
 });
 
 /** What so many launchers more take: what a VMMRQ gives for so many migrations at once. */
-export const roomFor = (launchers: number): ResourceList => ({
+export const headroomFor = (launchers: number): ResourceList => ({
   'requests.cpu': `${launchers * LAUNCHER.milliCpu}m`,
   'requests.memory': String(launchers * LAUNCHER.bytes),
 });
 
 export async function newTenant(lab: Pick<Lab, 'admin' | 'watch'>, wish: TenantWish): Promise<Tenant> {
-  const { name, vms = 1, hotplug = [], quotas = { quota: fullFor(vms) }, gives = roomFor(1), by } = wish;
+  const { name, vms = 1, hotplug = [], quotas = { quota: fullFor(vms) }, gives = headroomFor(1), by } = wish;
   const { admin } = lab;
   await createNamespace(admin, name);
   const history = await lab.watch(name);

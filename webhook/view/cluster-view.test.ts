@@ -195,10 +195,10 @@ describe('the view', () => {
     cluster.put(MIGRATIONS, aMigration());
     start();
     await settle();
-    view.takeLock(aNamespace(lockedBy(aLock())));
+    view.setLock(aNamespace(lockedBy(aLock())));
     expect(view.viewOf('other')).toMatchObject({ left: { cluster: 4 }, others: true });
     expect(view.viewOf('tenant')).toMatchObject({ left: { cluster: 5 }, others: false });
-    view.takeLock(aNamespace());
+    view.setLock(aNamespace());
     expect(view.viewOf('other').left.cluster).toBe(5);
   });
 
@@ -217,7 +217,7 @@ describe('the view', () => {
     cluster.put(MIGRATIONS, aMigration(named('mig1'), inNamespace('secret')));
     start();
     await settle();
-    view.takeLock(aNamespace(named('secret'), lockedBy(aLock())));
+    view.setLock(aNamespace(named('secret'), lockedBy(aLock())));
     expect(JSON.stringify(view.viewOf('tenant'))).not.toContain('secret');
   });
 });

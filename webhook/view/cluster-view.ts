@@ -95,7 +95,7 @@ export class ClusterView {
     return `the incumbent holds this namespace (ValidatingWebhookConfiguration ${name}): remove it`;
   }
 
-  takeLock(namespace: Namespace): void {
+  setLock(namespace: Namespace): void {
     const { name } = namespace.metadata;
     const state = lockOf(namespace);
     if (state.kind !== 'held') {
@@ -107,7 +107,7 @@ export class ClusterView {
     this.held.set(name, { namespace: name, token, launchers });
   }
 
-  takeMigration(migration: Migration): void {
+  setMigration(migration: Migration): void {
     const { uid } = migration.metadata;
     this.migrations.set(uid, migration);
     const node = migration.status?.migrationState?.sourceNode;

@@ -25,22 +25,22 @@ export interface ClusterState {
 
 /** Slots that are left for a namespace, as KubeVirt counts: those that run, and those that other namespaces are locked for. */
 export function slotsLeft(state: ClusterState, namespace: string): View['left'] {
-  const taken = takenBy(state, namespace);
+  const inUse = slotsInUse(state, namespace);
   const outbound = new Map<string, number>();
-  for (const { metadata } of taken) {
+  for (const { metadata } of inUse) {
     const node = state.nodes.get(metadata.uid);
     if (node !== undefined && node !== '') outbound.set(node, (outbound.get(node) ?? 0) + 1);
   }
   const { cluster, node: perNode } = state.limits;
   return {
-    cluster: Math.max(0, cluster - taken.length),
+    cluster: Math.max(0, cluster - inUse.length),
     node: perNode,
     nodes: Object.fromEntries([...outbound].map(([node, used]) => [node, Math.max(0, perNode - used)])),
   };
 }
 
 /** Migrations that have a slot, or will have the next one. */
-export function takenBy({ migrations, held }: ClusterState, namespace: string): Migration[] {
+export function slotsInUse({ migrations, held }: ClusterState, namespace: string): Migration[] {
   const awaited = new Set(
     held.filter((each) => each.namespace !== namespace).flatMap(({ launchers }) => launchers),
   );

@@ -70,10 +70,10 @@ export class Watches {
   async #followMigrations(signal: AbortSignal): Promise<void> {
     const view = this.#view;
     const { onEnded } = this.#options;
-    const take = (migration: Migration): void => {
+    const apply = (migration: Migration): void => {
       const { uid } = migration.metadata;
       const before = view.migrations.get(uid);
-      view.takeMigration(migration);
+      view.setMigration(migration);
       // With KubeVirt away its finalizer may keep it for long, and any number of patches come.
       if (isCancelled(migration) && !(before !== undefined && isCancelled(before))) onEnded(uid);
     };
@@ -89,9 +89,9 @@ export class Watches {
         onList: (migrations) => {
           const present = new Set(migrations.map(({ metadata }) => metadata.uid));
           for (const uid of [...view.migrations.keys()]) if (!present.has(uid)) gone(uid);
-          for (const migration of migrations) take(migration);
+          for (const migration of migrations) apply(migration);
         },
-        onChange: take,
+        onChange: apply,
         onGone: ({ metadata }) => gone(metadata.uid),
       },
       { signal, isOptional: true },

@@ -30,7 +30,7 @@ export class ClusterWatch implements ViewSource {
     const turns = new Turns({ clock, log, post, state: () => (this.#isReady ? view.state() : undefined) });
     const watchdog = new Watchdog(settings, {
       ...options,
-      onLock: (namespace) => view.takeLock(namespace),
+      onLock: (namespace) => view.setLock(namespace),
       onUnlocked: (name) => {
         view.held.delete(name);
         turns.freed();

@@ -10,7 +10,7 @@ import { raisedQuota } from './raise.ts';
 import { aLock } from '../../../test/support/builders/namespace.ts';
 import type { ResourceList, Vmmrq } from '../objects.ts';
 import { formatQuantity } from '../quantity.ts';
-import { missingOf } from './room.ts';
+import { missingOf } from './headroom.ts';
 
 const allowed = (list: ResourceList, key: string, ...vmmrqs: Vmmrq[]): Record<string, string> => {
   const { fixed, most } = allowanceFrom(vmmrqs)(aQuota(hard(list)), key);

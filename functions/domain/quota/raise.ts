@@ -1,7 +1,7 @@
 import { allowanceFrom, raiseBy } from './allowance.ts';
 import { canonicalKey } from './charged.ts';
 import { GRANT_VERSION, orderFor, withGrant, type Grant } from './grant.ts';
-import { missingOf } from './room.ts';
+import { missingOf } from './headroom.ts';
 import type { Lock } from '../lock.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from '../objects.ts';
 import { formatQuantity, isMore, parseQuantity } from '../quantity.ts';

@@ -77,7 +77,7 @@ const TWO: Partial<NamespaceSnapshot> = {
   ],
 };
 
-const ROOMY = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
+const WITH_HEADROOM = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
 const skipping = annotated(ANNOTATION.skip, 'true');
 
 const TOO_LARGE = forbidden('maximum memory usage per Container is 1Gi, but limit is 2Gi');
@@ -119,7 +119,7 @@ const CASES: Readonly<Record<string, Case>> = {
     ],
   },
   'there is room by now': {
-    with: { quotas: [aQuota(ROOMY)] },
+    with: { quotas: [aQuota(WITH_HEADROOM)] },
     want: [['Fits', REASON.fits, 'look again']],
   },
   'no quota at all: KubeVirt’s condition is stale': {
@@ -457,7 +457,7 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['Unsupported', REASON.skipped, 'ResourceQuota quota']],
   },
   'another quota asks, with room enough': {
-    with: { quotas: [aQuota(), aQuota(named('other'), ROOMY, skipping)] },
+    with: { quotas: [aQuota(), aQuota(named('other'), WITH_HEADROOM, skipping)] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
 
@@ -472,7 +472,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a hold does not matter where there is room': {
     with: {
       namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))),
-      quotas: [aQuota(ROOMY)],
+      quotas: [aQuota(WITH_HEADROOM)],
     },
     want: [['Fits', REASON.fits]],
   },

@@ -17,7 +17,7 @@ import type { VirtualMachineInstance } from '../objects.ts';
 import { blockerOf } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
 import { judgeRaise, lacked, type Turn } from './raise-verdict.ts';
-import { isStatusKnown, take } from '../quota/room.ts';
+import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
 import { finding, type Finding, type Verdict } from './verdict.ts';
@@ -71,8 +71,8 @@ function judgeInTurn(
     snapshot,
     hold,
     allowance: allowanceFrom(snapshot.vmmrqs),
-    roomComesBack: overlaps(snapshot.pods, blocked),
-    taken: new Map(),
+    headroomReturns: overlaps(snapshot.pods, blocked),
+    reserved: new Map(),
     raisedFor: new Map(),
     admitted: [],
     raising: [],
@@ -131,7 +131,7 @@ function judge(blocked: Blocked, turn: Turn): Finding {
   const missing = missingPodOf(blocked, vmi, snapshot);
   if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
   const hold = hasTarget(blocked) ? undefined : slotHold(blocked, vmi.status?.nodeName, turn);
-  return hold ?? judgeRoom(missing, turn);
+  return hold ?? judgeHeadroom(missing, turn);
 }
 
 /** Whether KubeVirt has a slot for it now. Its own limit decides: this only keeps a namespace from being locked in vain. */
@@ -158,8 +158,8 @@ function slotHold({ migration }: Blocked, node: string | undefined, turn: Turn):
 const nodeOf = (blocked: Blocked, snapshot: NamespaceSnapshot): string | undefined =>
   vmiOf(blocked, snapshot)?.status?.nodeName;
 
-function judgeRoom(missing: MissingPod, turn: Turn): Finding {
-  const { snapshot, taken } = turn;
+function judgeHeadroom(missing: MissingPod, turn: Turn): Finding {
+  const { snapshot, reserved } = turn;
   const { blocked } = missing;
   const size = sizeOf(missing, snapshot);
   const { pod, need } = size;
@@ -171,14 +171,14 @@ function judgeRoom(missing: MissingPod, turn: Turn): Finding {
   }
   const blocker = blockerOf({ ...missing, pod, covering, snapshot });
   if (blocker !== undefined) return { verdict: 'Unsupported', ...blocker };
-  const blocking = lacked([size], snapshot, taken);
+  const blocking = lacked([size], snapshot, reserved);
   const result =
     blocking.length === 0 ? fits() : { ...judgeRaise(missing, { size, blocking }, turn), blocking };
   if (goesNow(result)) turn.admitted.push(blocked.waiting);
   if (result.verdict === 'FitsWithRaise') turn.raising.push(blocked.waiting);
   for (const quota of covering) {
-    if (goesNow(result) || isPassedOver(result, turn)) take(taken, quota, need);
-    if (result.verdict === 'FitsWithRaise') take(turn.raisedFor, quota, need);
+    if (goesNow(result) || isPassedOver(result, turn)) reserve(reserved, quota, need);
+    if (result.verdict === 'FitsWithRaise') reserve(turn.raisedFor, quota, need);
   }
   return result;
 }
@@ -186,8 +186,8 @@ function judgeRoom(missing: MissingPod, turn: Turn): Finding {
 const goesNow = ({ verdict }: Finding): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
 
 /** The room that comes back is kept for it, or smaller ones that came later could go first for ever. */
-const isPassedOver = ({ reason }: Finding, { roomComesBack }: Turn): boolean =>
-  reason === REASON.afterOthers && roomComesBack;
+const isPassedOver = ({ reason }: Finding, { headroomReturns }: Turn): boolean =>
+  reason === REASON.afterOthers && headroomReturns;
 
 const fits = (): Finding =>
   finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');

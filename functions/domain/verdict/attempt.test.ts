@@ -13,7 +13,7 @@ import {
   holdOf,
   lastAttemptOf,
   LOCK_BUDGET_MS,
-  LONGEST_TAKEN_SECONDS,
+  MAX_ACQUIRED_SECONDS,
   REPAIR_MS,
   sizesOf,
   WINDOW_MS,
@@ -222,7 +222,7 @@ test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % o
       of: fc.constantFrom('one', 'other'),
       sized: fc.constantFrom('less', 'more'),
     });
-  const runs = fc.constantFrom(5, 30, LONGEST_TAKEN_SECONDS).chain((lockSeconds) =>
+  const runs = fc.constantFrom(5, 30, MAX_ACQUIRED_SECONDS).chain((lockSeconds) =>
     fc.record({
       lockSeconds: fc.constant(lockSeconds),
       attempts: fc.array(attemptOf(lockSeconds), { maxLength: 60 }),

@@ -35,7 +35,7 @@ export const REPAIR_MS = 15_000;
  * The longest that a lock is taken for, whatever the configuration says: with its repair just the lock budget, so that a
  * single lock that nobody lets go of keeps within I7 (docs/adr/0005).
  */
-export const LONGEST_TAKEN_SECONDS = (LOCK_BUDGET_MS - REPAIR_MS) / 1_000;
+export const MAX_ACQUIRED_SECONDS = (LOCK_BUDGET_MS - REPAIR_MS) / 1_000;
 
 /**
  * The last attempt of this namespace; one that cannot be read counts as none. One in the future was written by a clock ahead of

@@ -15,7 +15,7 @@ import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.t
 import { ANNOTATION, REASON } from '../names.ts';
 import type { Amount } from '../quantity.ts';
 import { mayReceive } from '../sizing/receiving.ts';
-import { blockingOf, type Taken } from '../quota/room.ts';
+import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { finding, type Finding } from './verdict.ts';
@@ -26,9 +26,9 @@ export interface Turn {
   readonly hold: Hold | undefined;
   readonly allowance: AllowanceOf;
   /** Others are on their way: their second pod is charged until they are through. */
-  readonly roomComesBack: boolean;
+  readonly headroomReturns: boolean;
   /** What those before need of each quota, by quota uid and canonical key. */
-  readonly taken: Map<string, Map<string, Amount>>;
+  readonly reserved: Map<string, Map<string, Amount>>;
   /** The same, of those that need a raise. */
   readonly raisedFor: Map<string, Map<string, Amount>>;
   /** Those before that get through now, and of them those that need a raise. */
@@ -42,11 +42,11 @@ export interface Turn {
 export const lacked = (
   pods: readonly Estimate[],
   { quotas }: Pick<NamespaceSnapshot, 'quotas'>,
-  taken: Taken,
+  reserved: Reserved,
 ): Blocking[] =>
   quotas.flatMap((quota) => {
     const counted = pods.filter(({ pod }) => quotaCoversPod(quota, pod));
-    return blockingOf(quota, sumOf(counted.map(({ need }) => need)), taken);
+    return blockingOf(quota, sumOf(counted.map(({ need }) => need)), reserved);
   });
 
 /** What the pod needs, and what it lacks of which quotas. */
@@ -60,7 +60,7 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, turn: 
   const { snapshot, hold, raising } = turn;
   const next = sizeOfNext(missing, snapshot);
   // Who could never have the pod that follows is not let in to wait for it.
-  const all = next === undefined ? blocking : lacked([size, next], snapshot, turn.taken);
+  const all = next === undefined ? blocking : lacked([size, next], snapshot, turn.reserved);
   const what = describeBlocking(blocking, 'lacks');
   const unwanted = skippedBecause(missing.blocked, all, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
@@ -112,8 +112,8 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
     .map(({ quota, shortfalls }) => `${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
-function tooLittle({ roomComesBack, admitted }: Turn, what: string, beyond: string): Finding {
-  if (roomComesBack || admitted.length > 0) {
+function tooLittle({ headroomReturns, admitted }: Turn, what: string, beyond: string): Finding {
+  if (headroomReturns || admitted.length > 0) {
     const why = `others of this namespace go first, the room comes back when they are through; ${what}`;
     return finding('Waiting', REASON.afterOthers, why);
   }
@@ -136,7 +136,7 @@ function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Tur
 
 /** By how much the quotas stay exceeded when this migration is over; '' where they do not, or others are under way. */
 function describeGrowth(missing: MissingPod, { pod, need }: Estimate, turn: Turn): string {
-  if (turn.roomComesBack || isReceiving(missing.blocked.migration)) return '';
+  if (turn.headroomReturns || isReceiving(missing.blocked.migration)) return '';
   const growth = growthOver(missing, need);
   const staying = lacked([{ pod, need: growth }], turn.snapshot, new Map()).map((each) =>
     capped(each, growth),

@@ -51,7 +51,7 @@ const unlocked = (): object => ({
 });
 
 /** Only where the lock is there: a test in the patch. */
-const takenOff =
+const removed =
   (map: 'labels' | 'annotations', key: string): Tried =>
   ({ namespace }) => ({
     shape: `namespace: ${key} off, where it is there`,
@@ -75,8 +75,8 @@ const applied: Tried = (sight) => ({
 });
 
 const TRIED: readonly Tried[] = [
-  takenOff('labels', LABEL.locked),
-  takenOff('annotations', ANNOTATION.lock),
+  removed('labels', LABEL.locked),
+  removed('annotations', ANNOTATION.lock),
   merge('as if locked', '', locked),
   merge('as if locked', '/status', locked),
   finalize('as if locked', locked),

@@ -280,8 +280,8 @@ async function onAFreePort(start: (port: number) => Promise<void>): Promise<numb
       await start(port);
       return port;
     } catch (error) {
-      const taken = error instanceof Error && error.message.includes('address already in use');
-      if (!taken || attempt === PORT_TRIES) throw error;
+      const inUse = error instanceof Error && error.message.includes('address already in use');
+      if (!inUse || attempt === PORT_TRIES) throw error;
     }
   }
 }

@@ -153,8 +153,8 @@ export class Nodes {
     );
     if (owner?.spec.nodeName !== undefined) return owner.spec.nodeName;
     const guest = metadata.labels?.[LABELS.createdBy];
-    const taken = living.filter((pod) => pod.metadata.labels?.[LABELS.createdBy] === guest);
-    const isFree = (name: string | undefined): boolean => !taken.some(({ spec }) => spec.nodeName === name);
+    const busy = living.filter((pod) => pod.metadata.labels?.[LABELS.createdBy] === guest);
+    const isFree = (name: string | undefined): boolean => !busy.some(({ spec }) => spec.nodeName === name);
     const turns = names.map((_, index) => names[(this.#turn + index) % names.length]);
     const name = turns.find(isFree);
     this.#turn += 1;

@@ -6,7 +6,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { grantIn } from '../../support/moment.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
-import { fullFor, give, newTenant, roomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
+import { fullFor, give, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
 
 let lab: Lab;
 
@@ -22,7 +22,7 @@ const EXACT = { raisePolicy: 'Exact' } as const;
 const FIXED = { raisePolicy: 'Fixed' } as const;
 
 /** More than enough: what is given and not needed must not be granted. */
-const PLENTY = { ...roomFor(4), pods: '7', 'limits.cpu': '9' };
+const PLENTY = { ...headroomFor(4), pods: '7', 'limits.cpu': '9' };
 
 /** Migrates all of a tenant's VMs, in one window. */
 async function released(wish: TenantWish, prepare?: (tenant: Tenant) => Promise<void>): Promise<Tenant> {

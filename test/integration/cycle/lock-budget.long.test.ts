@@ -6,7 +6,7 @@ import { attemptOf, expectAtRest } from '../../support/at-rest.ts';
 import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
-import { newTenant, roomFor } from '../../support/tenant.ts';
+import { newTenant, headroomFor } from '../../support/tenant.ts';
 
 jest.setTimeout(300_000);
 
@@ -35,7 +35,7 @@ test("a freeze loop: whatever changes after each failure, by the API server's ti
       60_000,
     );
     // The back-off is over: something is another than it was.
-    const merge = { spec: { additionalMigrationResources: { ...roomFor(2), pods: String(attempt) } } };
+    const merge = { spec: { additionalMigrationResources: { ...headroomFor(2), pods: String(attempt) } } };
     await lab.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
     await lab.lines.until('feasibility looked again', () => [isSpent(), history.isLocked()].some(Boolean));
   }
@@ -61,13 +61,13 @@ function lockedMs(audited: Awaited<ReturnType<typeof auditLog>>, namespace: stri
   );
   const isBy = (account: string, { user }: (typeof writes)[number]): boolean =>
     user.username === userOf(account);
-  return writes.flatMap((taken, index) => {
-    if (!isBy(SERVICE_ACCOUNT.lock, taken)) return [];
+  return writes.flatMap((acquired, index) => {
+    if (!isBy(SERVICE_ACCOUNT.lock, acquired)) return [];
     const freed = writes
       .slice(index)
       .find((write) => isBy(SERVICE_ACCOUNT.unlock, write) || isBy(SERVICE_ACCOUNT.guard, write));
     return freed === undefined
       ? [Infinity]
-      : [Date.parse(freed.stageTimestamp) - Date.parse(taken.stageTimestamp)];
+      : [Date.parse(freed.stageTimestamp) - Date.parse(acquired.stageTimestamp)];
   });
 }

@@ -62,18 +62,18 @@ test('there is room by now, and virt-controller does not look: it is nudged, and
   await tenant.migrate();
   await tenant.untilBlocked();
   await lab.cluster.stopKubeVirt();
-  const room = fullFor(3);
+  const headroom = fullFor(3);
   await lab.admin.patch(
     RESOURCE_QUOTAS,
     { namespace: name, name: 'quota' },
-    { merge: { spec: { hard: room } } },
+    { merge: { spec: { hard: headroom } } },
   );
   await history.until('the room is there', () => {
     const quota = history.latest(RESOURCE_QUOTAS);
     return (
       quota !== undefined &&
       isEnforced(quota) &&
-      quota.status?.hard?.['requests.cpu'] === room['requests.cpu']
+      quota.status?.hard?.['requests.cpu'] === headroom['requests.cpu']
     );
   });
   look();

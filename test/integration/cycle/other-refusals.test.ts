@@ -6,7 +6,7 @@ import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
-import { give, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 
 let lab: Lab;
 
@@ -114,7 +114,7 @@ test.each(Object.entries(CASES))(
     await each.refuses(tenant);
     await history.until('KubeVirt says what refuses it now', isSaid);
 
-    await give(lab.admin, { namespace: name, name: 'more' }, roomFor(1));
+    await give(lab.admin, { namespace: name, name: 'more' }, headroomFor(1));
     const condition = (): { reason?: string; message?: string } | undefined =>
       history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking');
     await history.until('it is told', () => condition()?.reason !== undefined);

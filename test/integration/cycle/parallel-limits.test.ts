@@ -6,7 +6,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
-import { give, newTenant, roomFor } from '../../support/tenant.ts';
+import { give, newTenant, headroomFor } from '../../support/tenant.ts';
 
 let lab: Lab;
 
@@ -34,7 +34,7 @@ test("KubeVirt's limit is reached: nothing is locked; told at once when another 
   await running.migrate();
   await running.history.until('it runs', () => running.migration()?.status?.phase === 'Running');
 
-  await give(lab.admin, { namespace: blocked.name, name: 'more' }, roomFor(1));
+  await give(lab.admin, { namespace: blocked.name, name: 'more' }, headroomFor(1));
   const { history } = blocked;
   await history.until('it is told that it waits', () => reasonOf(history) === REASON.parallelLimit);
   await lab.cluster.eventing.broker.idle();

@@ -8,7 +8,7 @@ import { migrate } from '../../support/kubevirt/rig.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
-import { fullFor, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 
 let lab: Lab;
 
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 /** vm0 runs in another cluster still, and mig0 brings it here, where the quota refuses its pod. */
 async function receiving(name: string): Promise<Tenant> {
-  const tenant = await newTenant(lab, { name, vms: 0, quotas: { quota: fullFor(0) }, gives: roomFor(1) });
+  const tenant = await newTenant(lab, { name, vms: 0, quotas: { quota: fullFor(0) }, gives: headroomFor(1) });
   const vm = { namespace: name, name: 'vm0' };
   await lab.admin.create(FULL_VMIS, newVirtualMachineInstance({ ...vm, isReceived: true }));
   await migrate(lab.admin, { namespace: name, name: 'mig0', vmi: 'vm0', receives: 'from-elsewhere' });

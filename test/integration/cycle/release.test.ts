@@ -12,7 +12,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
-import { fullFor, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 import { conditionsOf, isReportedToTheEnd } from '../../support/conditions.ts';
 
 let lab: Lab;
@@ -101,7 +101,7 @@ test('several quotas: those that refuse are raised, the others are never touched
   const quotas = {
     cpu: { 'requests.cpu': cpu ?? '' },
     memory: { 'requests.memory': memory ?? '', 'services.loadbalancers': '0' },
-    roomy: { pods: pods ?? '', 'requests.cpu': '40' },
+    withHeadroom: { pods: pods ?? '', 'requests.cpu': '40' },
     storage: { 'requests.storage': '1Ti' },
   };
   const tenant = await newTenant(lab, { name: 'several-quotas', quotas });
@@ -126,7 +126,7 @@ test('two VMs, and enough given for one: one after the other (F40)', async () =>
 });
 
 test('two VMs, and enough given for both (F40)', async () => {
-  const tenant = await newTenant(lab, { name: 'two-vms', vms: 2, gives: roomFor(2) });
+  const tenant = await newTenant(lab, { name: 'two-vms', vms: 2, gives: headroomFor(2) });
   const release = lab.hold(tenant.name, 'mtq-lock');
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
   await Promise.all([tenant.untilBlocked(0), tenant.untilBlocked(1)]);

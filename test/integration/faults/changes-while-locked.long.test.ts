@@ -9,7 +9,7 @@ import { unlimitMigrations } from '../../support/limits.ts';
 import { losses, to } from '../../support/losses.ts';
 import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
-import { give, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 
 const LOCK_SECONDS = 8;
 const ENV = {
@@ -43,9 +43,9 @@ type Act = (tenant: Tenant) => Promise<void>;
 const OF_VMMRQ: Readonly<Record<string, Act>> = {
   'its VMMRQ is deleted': ({ name }) => lab.admin.delete(VMMRQS, { namespace: name, name: 'more' }),
   'its VMMRQ gives less': (tenant) => change(tenant, { 'requests.cpu': '1m', 'requests.memory': '1' }),
-  'its VMMRQ gives more': (tenant) => change(tenant, roomFor(3)),
+  'its VMMRQ gives more': (tenant) => change(tenant, headroomFor(3)),
   'a second VMMRQ is there': ({ name }) =>
-    give(lab.admin, { namespace: name, name: 'even-more' }, roomFor(1)),
+    give(lab.admin, { namespace: name, name: 'even-more' }, headroomFor(1)),
 };
 
 const WHILE_LOCKED: Readonly<Record<string, Act>> = {

@@ -12,7 +12,7 @@ import { unlimitMigrations } from '../../support/limits.ts';
 import { losses } from '../../support/losses.ts';
 import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
-import { give, newTenant, retire, roomFor, type Tenant } from '../../support/tenant.ts';
+import { give, newTenant, retire, headroomFor, type Tenant } from '../../support/tenant.ts';
 
 const LOCK_SECONDS = 5;
 const ENV = {
@@ -83,7 +83,7 @@ const infeasible: Course = async (tenant) => {
   await lab.admin.delete(VMMRQS, { namespace, name: 'more' });
   go();
   await until('lock was asked', 'mtq-lock');
-  await give(lab.admin, { namespace, name: 'more', by: {} }, roomFor(1));
+  await give(lab.admin, { namespace, name: 'more', by: {} }, headroomFor(1));
 };
 
 const nameOf = ({ type, kind = '' }: StepTrigger): string =>

@@ -87,7 +87,7 @@ const nothingComesOfIt: Course = {
 };
 
 /** There is room, and virt-controller is not asked for it: something else refuses the pod. */
-const roomIsThere: Course = {
+const addHeadroom: Course = {
   writes: { "feasibility's nudge": by(SERVICE_ACCOUNT.feasibility, 'PATCH', MIGRATIONS.plural) },
   run: async (tenant) => {
     const { name, history } = tenant;
@@ -111,7 +111,7 @@ const COURSES: Readonly<Record<string, Course>> = {
   'a release': release,
   'a lock that can raise nothing': nothingToRaise,
   'a raise of which nothing comes': nothingComesOfIt,
-  'room that nobody sees': roomIsThere,
+  'room that nobody sees': addHeadroom,
 };
 
 let tenants = 0;

@@ -18,7 +18,7 @@ import { wasRaised } from '../../support/invariants.ts';
 import { markByHand, writeByHand } from '../../support/by-hand.ts';
 import { startLab, type Lab, type Line } from '../../support/lab.ts';
 import { startLiar } from '../../support/liar.ts';
-import { fullFor, newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 
 let lab: Lab;
 
@@ -106,7 +106,7 @@ test('a volume for the state of the VM finds no room before the pod: told which 
 
 test('a quota without the keys that are given: only what it has is raised, no key is added', async () => {
   const quotas = { quota: { 'requests.cpu': fullFor(1)['requests.cpu'] ?? '' } };
-  const gives = { ...roomFor(1), pods: '5', 'limits.cpu': '4' };
+  const gives = { ...headroomFor(1), pods: '5', 'limits.cpu': '4' };
   const tenant = await newTenant(lab, { name: 'quota-lacks-keys', quotas, gives });
   await tenant.migrate();
   await tenant.untilThrough();

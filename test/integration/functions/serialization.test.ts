@@ -3,7 +3,7 @@ import { migrate } from '../../support/kubevirt/rig.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
-import { newTenant, roomFor, type Tenant } from '../../support/tenant.ts';
+import { newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 
 let lab: Lab;
 
@@ -35,7 +35,7 @@ const areThrough = (tenant: Tenant, vms: number): boolean =>
   Array.from({ length: vms }, (_, vm) => tenant.migration(vm)?.status?.phase === 'Succeeded').every(Boolean);
 
 test('the more important go first, as many in one window as fit together; the others in the next', async () => {
-  const tenant = await newTenant(lab, { name: 'turns', vms: 4, gives: roomFor(2) });
+  const tenant = await newTenant(lab, { name: 'turns', vms: 4, gives: headroomFor(2) });
   await allBlocked(tenant, ['', 'system-maintenance', 'user-triggered', 'system-critical']);
   await tenant.history.until('all are through, and nothing is locked', (history) =>
     [areThrough(tenant, 4), !history.isLocked()].every(Boolean),

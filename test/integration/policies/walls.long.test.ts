@@ -79,7 +79,7 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
     await expectAsBefore(lab.admin, tenant);
   });
 
-  const takeLockOff = async ({ name, history }: Tenant): Promise<void> => {
+  const removeLock = async ({ name, history }: Tenant): Promise<void> => {
     await breakGlassOf(lab.admin, name);
     await history.until('the lock is off', () => !history.isLocked());
   };
@@ -111,7 +111,7 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
   test('the lock is taken off by hand: the guard puts the quota back within seconds', async () => {
     const { tenant, release } = await raised('taken-off');
     const since = performance.now();
-    await takeLockOff(tenant);
+    await removeLock(tenant);
     await tenant.history.until('the guard has put it back', () => isPutBack(tenant));
     const seconds = (performance.now() - since) / 1_000;
     process.stdout.write(`${wall}: put back ${seconds.toFixed(1)} s after the lock was taken off\n`);
@@ -124,7 +124,7 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
     const { name, history } = tenant;
     await lab.cluster.killGuard();
     try {
-      await takeLockOff(tenant);
+      await removeLock(tenant);
       const answers = await askUntil(
         'the API server has heard of it',
         () => refusals(tenant),

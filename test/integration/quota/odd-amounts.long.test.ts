@@ -4,7 +4,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { breaches } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { grantIn } from '../../support/moment.ts';
-import { fullFor, newTenant, roomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
+import { fullFor, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
 
 /** Amounts that the API server takes and changes, or takes and keeps though nobody would write them. */
 let lab: Lab;
@@ -25,7 +25,7 @@ async function released(wish: TenantWish): Promise<Tenant> {
 }
 
 test('finer than a thousandth: no more is given than will be stored, and the original comes back', async () => {
-  const { 'requests.cpu': _, ...memory } = roomFor(1);
+  const { 'requests.cpu': _, ...memory } = headroomFor(1);
   const gives = { ...memory, 'requests.cpu': '1500.5m' };
   const tenant = await released({ name: 'finer', gives, by: { raisePolicy: 'Fixed' } });
   const [grant] = tenant.history.of(RESOURCE_QUOTAS).flatMap((quota) => grantIn(quota) ?? []);

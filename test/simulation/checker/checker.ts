@@ -108,8 +108,8 @@ export class Checker {
 
   #seeNamespace({ object }: Change, by: Writing): void {
     const namespace = object as Namespace;
-    const isTaken = this.locks.see(namespace, by, (uid) => this.admissions.isThrough(uid));
-    if (!isTaken) return;
+    const isLockHeld = this.locks.see(namespace, by, (uid) => this.admissions.isThrough(uid));
+    if (!isLockHeld) return;
     this.#raises.begin(this.#vmmrqs());
     this.#checkLockedFor();
     for (const { quota, name } of this.ledgers.values()) {
@@ -135,8 +135,8 @@ export class Checker {
     else if (ledger === undefined) this.ledgers.set(uid, new QuotaLedger(quota));
     else if (isOurs(user)) {
       this.#raises.seeOurWrite(ledger, before as ResourceQuota, quota);
-      ledger.take(quota);
-    } else ledger.takeForeign(quota);
+      ledger.record(quota);
+    } else ledger.applyForeign(quota);
   }
 
   /** After each change of a quota or of the lock. */

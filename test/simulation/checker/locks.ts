@@ -73,7 +73,7 @@ export class Locks {
     if (was === is) return false;
     if (was !== undefined) this.#end(was, { by, replacedBy: is, through });
     this.lock = undefined;
-    if (state.kind === 'held') this.#take(state.lock);
+    if (state.kind === 'held') this.#observe(state.lock);
     return state.kind === 'held';
   }
 
@@ -86,7 +86,7 @@ export class Locks {
     if (token !== undefined && this.ended.has(token)) this.#report(`I6: token ${token} came back`);
   }
 
-  #take(lock: Lock): void {
+  #observe(lock: Lock): void {
     this.lock = lock;
     this.since = this.#time.now;
     this.#byToken.set(lock.token, lock);

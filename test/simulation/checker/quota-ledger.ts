@@ -35,13 +35,13 @@ export class QuotaLedger {
   }
 
   /** Somebody else wrote it: what its spec says is what is wanted now. */
-  takeForeign(quota: ResourceQuota): void {
+  applyForeign(quota: ResourceQuota): void {
     this.intended.clear();
     for (const [key, text] of Object.entries(quota.spec.hard ?? {})) this.intended.set(key, text);
-    this.take(quota);
+    this.record(quota);
   }
 
-  take(quota: ResourceQuota): void {
+  record(quota: ResourceQuota): void {
     this.quota = quota;
     this.#settle();
   }

@@ -24,9 +24,9 @@ export function spentOf({ keys }: QuotaOf, need: Amounts, of: FuzzCase): Spent {
     const wanted = need.get(canonicalKey(key)) ?? 0n;
     const size = wanted > 0n ? wanted : 10n * unit;
     const spent = 2n * size;
-    const room = isChargedByPods(key) ? roomOf(vaguely(slack, key, of), size, { part, unit }) : 0n;
+    const headroom = isChargedByPods(key) ? headroomOf(vaguely(slack, key, of), size, { part, unit }) : 0n;
     used[key] = formatQuantity(spent);
-    hard[key] = formatQuantity(spent + room);
+    hard[key] = formatQuantity(spent + headroom);
   }
   return { hard, used };
 }
@@ -36,7 +36,7 @@ function vaguely(slack: Slack, key: string, of: FuzzCase): Slack {
   return slack === 'roomy' || slack === 'exact' ? 'roomy' : 'none';
 }
 
-function roomOf(slack: Slack, size: Amount, { part, unit }: { part: number; unit: Amount }): Amount {
+function headroomOf(slack: Slack, size: Amount, { part, unit }: { part: number; unit: Amount }): Amount {
   const some = (((size * BigInt(part)) / 100n + unit) / unit) * unit;
   switch (slack) {
     case 'roomy':

@@ -20,15 +20,15 @@ export function isStatusKnown(quota: ResourceQuota): boolean {
 }
 
 /** What is taken already, by quota uid and canonical key. */
-export type Taken = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
+export type Reserved = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
 
 /** What this quota lacks for `need`, after what others take; empty: it has the room. */
-export function blockingOf(quota: ResourceQuota, need: Amounts, taken: Taken): Blocking[] {
-  const before = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
+export function blockingOf(quota: ResourceQuota, need: Amounts, reserved: Reserved): Blocking[] {
+  const before = reserved.get(quota.metadata.uid) ?? new Map<string, Amount>();
   const shortfalls = Object.keys(quota.status?.hard ?? {}).flatMap((key): Shortfall[] => {
     const canonical = canonicalKey(key);
     const wanted = need.get(canonical) ?? 0n;
-    const missing = wanted + (before.get(canonical) ?? 0n) - roomOf(quota, key);
+    const missing = wanted + (before.get(canonical) ?? 0n) - headroomOf(quota, key);
     return wanted > 0n && missing > 0n ? [{ key, missing }] : [];
   });
   const reference = { name: quota.metadata.name, uid: quota.metadata.uid };
@@ -36,7 +36,7 @@ export function blockingOf(quota: ResourceQuota, need: Amounts, taken: Taken): B
 }
 
 /** Enforced minus used; negative when a quota was lowered below what runs. */
-const roomOf = ({ status }: ResourceQuota, key: string): Amount =>
+const headroomOf = ({ status }: ResourceQuota, key: string): Amount =>
   parseQuantity(status?.hard?.[key] ?? '0') - parseQuantity(status?.used?.[key] ?? '0');
 
 /** What a key lacks for `need` (texts, by canonical key); 0n: nothing. undefined: what is used is not counted yet. */
@@ -54,8 +54,12 @@ export function missingOf(
 }
 
 /** Adds `need` to what is taken of this quota. */
-export function take(taken: Map<string, Map<string, Amount>>, quota: ResourceQuota, need: Amounts): void {
-  const sum = taken.get(quota.metadata.uid) ?? new Map<string, Amount>();
+export function reserve(
+  reserved: Map<string, Map<string, Amount>>,
+  quota: ResourceQuota,
+  need: Amounts,
+): void {
+  const sum = reserved.get(quota.metadata.uid) ?? new Map<string, Amount>();
   for (const [key, amount] of need) sum.set(key, (sum.get(key) ?? 0n) + amount);
-  taken.set(quota.metadata.uid, sum);
+  reserved.set(quota.metadata.uid, sum);
 }
