@@ -24,7 +24,7 @@ import {
 } from '../../test/support/builders/object.ts';
 import {
   blockedAmong,
-  byTurn,
+  byPriority,
   gotThrough,
   isFinal,
   isReceiving,
@@ -183,9 +183,9 @@ describe('with hotplugged volumes', () => {
   });
 });
 
-describe('byTurn', () => {
+describe('byPriority', () => {
   test('priority, then age, then name', () => {
-    const turns = [
+    const pairs = [
       aMigration(named('d'), createdAt(3), withPriority('system-critical')),
       aMigration(named('c'), createdAt(3), withPriority('user-triggered')),
       aMigration(named('b'), createdAt(3), withPriority('system-maintenance')),
@@ -193,8 +193,8 @@ describe('byTurn', () => {
       aMigration(named('a'), createdAt(2)),
       aMigration(named('e'), createdAt(2), withPriority('of tomorrow')),
     ];
-    for (const order of [turns, turns.toReversed()]) {
-      expect(order.toSorted(byTurn).map(({ metadata }) => metadata.name)).toEqual([
+    for (const order of [pairs, pairs.toReversed()]) {
+      expect(order.toSorted(byPriority).map(({ metadata }) => metadata.name)).toEqual([
         'd',
         'c',
         'b',

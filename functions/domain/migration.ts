@@ -134,7 +134,7 @@ export function waitingOf(migration: Migration, pods: readonly Pod[]): Waiting |
  * already, and go before all others, as in KubeVirt's own queue (facts/kubevirt.md §1.5).
  */
 export function blockedAmong(migrations: readonly Migration[], pods: readonly Pod[]): Blocked[] {
-  const blocked = migrations.toSorted(byTurn).flatMap((migration) => {
+  const blocked = migrations.toSorted(byPriority).flatMap((migration) => {
     const waiting = waitingOf(migration, pods);
     return waiting === undefined ? [] : [{ migration, waiting }];
   });
@@ -182,7 +182,7 @@ const PRIORITY: Readonly<Record<string, number>> = {
 };
 
 /** KubeVirt's priority, then age, then name: who goes first. */
-export function byTurn(one: Migration, other: Migration): number {
+export function byPriority(one: Migration, other: Migration): number {
   const rank = ({ spec }: Migration): number => PRIORITY[spec.priority ?? ''] ?? 0;
   const ahead = rank(other) - rank(one);
   if (ahead !== 0) return ahead;

@@ -1,4 +1,4 @@
-import { byTurn, isPending, isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
+import { byPriority, isPending, isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
 
@@ -63,7 +63,7 @@ export function whoseTurn(state: ClusterState, isTried: (namespace: string) => b
   const left = slotsLeft(state, '');
   const perNode = new Map(Object.entries(left.nodes));
   const turns = new Set<string>();
-  for (const { metadata } of state.migrations.filter(isRejectedByQuota).toSorted(byTurn)) {
+  for (const { metadata } of state.migrations.filter(isRejectedByQuota).toSorted(byPriority)) {
     const { namespace = '', uid } = metadata;
     if (turns.size >= left.cluster) break;
     if (turns.has(namespace) || !mayGo(namespace)) continue;

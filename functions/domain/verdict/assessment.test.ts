@@ -539,7 +539,7 @@ describe('assess', () => {
     expect(verdicts.map(({ verdict, reason }) => [verdict, reason])).toEqual(
       each.want.map(([verdict, reason]) => [verdict, reason]),
     );
-    each.want.forEach(([, , words = ''], turn) => expect(verdicts[turn]?.message).toContain(words));
+    each.want.forEach(([, , words = ''], index) => expect(verdicts[index]?.message).toContain(words));
   });
 
   test.each(Object.entries(CASES))('%s: only what fits with a raise is locked for', (_, each) => {

@@ -16,7 +16,7 @@ import { REASON } from '../names.ts';
 import type { VirtualMachineInstance } from '../objects.ts';
 import { blockerOf } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
-import { judgeRaise, lacked, type Turn } from './raise-verdict.ts';
+import { judgeRaise, lacked, type Allocation } from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
@@ -67,18 +67,18 @@ function judgeInTurn(
   blocked: readonly Blocked[],
   hold: Hold | undefined,
 ): Omit<Assessment, 'fingerprint'> {
-  const turn: Turn = {
+  const allocation: Allocation = {
     snapshot,
     hold,
     allowance: allowanceFrom(snapshot.vmmrqs),
     headroomReturns: overlaps(snapshot.pods, blocked),
     reserved: new Map(),
     raisedFor: new Map(),
-    admitted: [],
+    accepted: [],
     raising: [],
     withTarget: blocked.filter(hasTarget),
   };
-  const verdicts = blocked.map((each) => verdictOf(each, judge(each, turn)));
+  const verdicts = blocked.map((each) => verdictOf(each, judge(each, allocation)));
   const raising = verdicts.filter(isRaised);
   const migrations = blocked.flatMap((each, index) =>
     isRaised(verdicts[index]) ? admittedOf(each, snapshot) : [],
@@ -86,7 +86,7 @@ function judgeInTurn(
   const quotas = new Map(
     raising
       .flatMap(({ blocking }) => blocking)
-      .map(({ quota }) => [quota.uid, { ...quota, need: needOf(quota, turn) }] as const),
+      .map(({ quota }) => [quota.uid, { ...quota, need: needOf(quota, allocation) }] as const),
   );
   return { verdicts, migrations, quotas: [...quotas.values()] };
 }
@@ -109,15 +109,15 @@ const lockedFor = ({ migration, waiting }: Blocked, { metadata }: VirtualMachine
 });
 
 /** Of the keys that the quota has: what the raise is computed from again, when it is made. */
-function needOf({ uid }: Reference, { snapshot, raisedFor }: Turn): Record<string, string> {
+function needOf({ uid }: Reference, { snapshot, raisedFor }: Allocation): Record<string, string> {
   const hard = snapshot.quotas.find(({ metadata }) => metadata.uid === uid)?.spec.hard ?? {};
   const keys = new Set(Object.keys(hard).map(canonicalKey));
   const need = [...(raisedFor.get(uid) ?? [])].filter(([key]) => keys.has(key));
   return Object.fromEntries(need.map(([key, amount]) => [key, formatQuantity(amount)]));
 }
 
-function judge(blocked: Blocked, turn: Turn): Finding {
-  const { snapshot } = turn;
+function judge(blocked: Blocked, allocation: Allocation): Finding {
+  const { snapshot } = allocation;
   const { migration } = blocked;
   const vmi = vmiOf(blocked, snapshot);
   if (vmi === undefined) {
@@ -130,23 +130,27 @@ function judge(blocked: Blocked, turn: Turn): Finding {
   }
   const missing = missingPodOf(blocked, vmi, snapshot);
   if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
-  const hold = hasTarget(blocked) ? undefined : slotHold(blocked, vmi.status?.nodeName, turn);
-  return hold ?? judgeHeadroom(missing, turn);
+  const hold = hasTarget(blocked) ? undefined : slotHold(blocked, vmi.status?.nodeName, allocation);
+  return hold ?? judgeHeadroom(missing, allocation);
 }
 
 /** Whether KubeVirt has a slot for it now. Its own limit decides: this only keeps a namespace from being locked in vain. */
-function slotHold({ migration }: Blocked, node: string | undefined, turn: Turn): Finding | undefined {
-  const { view, now } = turn.snapshot;
+function slotHold(
+  { migration }: Blocked,
+  node: string | undefined,
+  allocation: Allocation,
+): Finding | undefined {
+  const { view, now } = allocation.snapshot;
   if (view === undefined) {
     // KubeVirt asks its limits before it creates the pod: who was refused a moment ago had a slot.
     if (isFreshlyRejected(migration, now)) return undefined;
     const why = 'the guard does not say whether KubeVirt has a slot for it: it is looked at again';
     return finding('Waiting', REASON.viewUnavailable, why);
   }
-  const before = turn.admitted.filter(({ lacks }) => lacks === undefined).length;
-  const leaving = turn.withTarget.filter((each) => nodeOf(each, turn.snapshot) === node).length;
+  const before = allocation.accepted.filter(({ lacks }) => lacks === undefined).length;
+  const leaving = allocation.withTarget.filter((each) => nodeOf(each, allocation.snapshot) === node).length;
   const onNode = (node === undefined ? undefined : view.left.nodes[node]) ?? view.left.node;
-  const inCluster = view.left.cluster - turn.withTarget.length - before;
+  const inCluster = view.left.cluster - allocation.withTarget.length - before;
   if (inCluster > 0 && onNode - leaving - before > 0) return undefined;
   const { cluster, node: perNode } = view.limits;
   const why =
@@ -158,8 +162,8 @@ function slotHold({ migration }: Blocked, node: string | undefined, turn: Turn):
 const nodeOf = (blocked: Blocked, snapshot: NamespaceSnapshot): string | undefined =>
   vmiOf(blocked, snapshot)?.status?.nodeName;
 
-function judgeHeadroom(missing: MissingPod, turn: Turn): Finding {
-  const { snapshot, reserved } = turn;
+function judgeHeadroom(missing: MissingPod, allocation: Allocation): Finding {
+  const { snapshot, reserved } = allocation;
   const { blocked } = missing;
   const size = sizeOf(missing, snapshot);
   const { pod, need } = size;
@@ -173,12 +177,12 @@ function judgeHeadroom(missing: MissingPod, turn: Turn): Finding {
   if (blocker !== undefined) return { verdict: 'Unsupported', ...blocker };
   const blocking = lacked([size], snapshot, reserved);
   const result =
-    blocking.length === 0 ? fits() : { ...judgeRaise(missing, { size, blocking }, turn), blocking };
-  if (goesNow(result)) turn.admitted.push(blocked.waiting);
-  if (result.verdict === 'FitsWithRaise') turn.raising.push(blocked.waiting);
+    blocking.length === 0 ? fits() : { ...judgeRaise(missing, { size, blocking }, allocation), blocking };
+  if (goesNow(result)) allocation.accepted.push(blocked.waiting);
+  if (result.verdict === 'FitsWithRaise') allocation.raising.push(blocked.waiting);
   for (const quota of covering) {
-    if (goesNow(result) || isPassedOver(result, turn)) reserve(reserved, quota, need);
-    if (result.verdict === 'FitsWithRaise') reserve(turn.raisedFor, quota, need);
+    if (goesNow(result) || isPassedOver(result, allocation)) reserve(reserved, quota, need);
+    if (result.verdict === 'FitsWithRaise') reserve(allocation.raisedFor, quota, need);
   }
   return result;
 }
@@ -186,7 +190,7 @@ function judgeHeadroom(missing: MissingPod, turn: Turn): Finding {
 const goesNow = ({ verdict }: Finding): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
 
 /** The room that comes back is kept for it, or smaller ones that came later could go first for ever. */
-const isPassedOver = ({ reason }: Finding, { headroomReturns }: Turn): boolean =>
+const isPassedOver = ({ reason }: Finding, { headroomReturns }: Allocation): boolean =>
   reason === REASON.afterOthers && headroomReturns;
 
 const fits = (): Finding =>

@@ -21,7 +21,7 @@ import type { NamespaceSnapshot } from '../snapshot.ts';
 import { finding, type Finding } from './verdict.ts';
 
 /** Going through the blocked migrations in their turn: what those before have left. */
-export interface Turn {
+export interface Allocation {
   readonly snapshot: NamespaceSnapshot;
   readonly hold: Hold | undefined;
   readonly allowance: AllowanceOf;
@@ -32,7 +32,7 @@ export interface Turn {
   /** The same, of those that need a raise. */
   readonly raisedFor: Map<string, Map<string, Amount>>;
   /** Those before that get through now, and of them those that need a raise. */
-  readonly admitted: Waiting[];
+  readonly accepted: Waiting[];
   readonly raising: Waiting[];
   /** They have their targets, and wait for more: KubeVirt counts them among its parallel ones. */
   readonly withTarget: readonly Blocked[];
@@ -56,11 +56,11 @@ export interface Lack {
 }
 
 /** Whether a raise of the quotas that block a migration is ours to make, and is made now. */
-export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, turn: Turn): Finding {
-  const { snapshot, hold, raising } = turn;
+export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, allocation: Allocation): Finding {
+  const { snapshot, hold, raising } = allocation;
   const next = sizeOfNext(missing, snapshot);
   // Who could never have the pod that follows is not let in to wait for it.
-  const all = next === undefined ? blocking : lacked([size, next], snapshot, turn.reserved);
+  const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const what = describeBlocking(blocking, 'lacks');
   const unwanted = skippedBecause(missing.blocked, all, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
@@ -68,10 +68,10 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, turn: 
     const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
     return finding('NoFit', REASON.noVmmrq, why);
   }
-  const beyond = describeShortfalls(beyondGiven(all, turn));
+  const beyond = describeShortfalls(beyondGiven(all, allocation));
   if (beyond !== '') {
     const both = `${describeBlocking(all, 'lacks')} for it and the pod that attaches its hotplugged volumes`;
-    return tooLittle(turn, next === undefined ? what : both, beyond);
+    return tooLittle(allocation, next === undefined ? what : both, beyond);
   }
   if (hold !== undefined) {
     const until = new Date(hold.until).toISOString();
@@ -84,7 +84,11 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, turn: 
       `others of this namespace have their targets already; ${what}`,
     );
   }
-  return finding('FitsWithRaise', REASON.fitsWithRaise, `${what}${describeGrowth(missing, size, turn)}`);
+  return finding(
+    'FitsWithRaise',
+    REASON.fitsWithRaise,
+    `${what}${describeGrowth(missing, size, allocation)}`,
+  );
 }
 
 /** Somebody does not want it raised. */
@@ -112,8 +116,8 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
     .map(({ quota, shortfalls }) => `${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
-function tooLittle({ headroomReturns, admitted }: Turn, what: string, beyond: string): Finding {
-  if (headroomReturns || admitted.length > 0) {
+function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyond: string): Finding {
+  if (headroomReturns || accepted.length > 0) {
     const why = `others of this namespace go first, the room comes back when they are through; ${what}`;
     return finding('Waiting', REASON.afterOthers, why);
   }
@@ -121,7 +125,7 @@ function tooLittle({ headroomReturns, admitted }: Turn, what: string, beyond: st
 }
 
 /** What is missing beyond what the VMMRQs give, the most of any quota for each key. */
-function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Turn): Shortfall[] {
+function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Allocation): Shortfall[] {
   const most = new Map<string, Shortfall>();
   for (const { quota: of, shortfalls } of blocking) {
     const quota = snapshot.quotas.find(({ metadata }) => metadata.uid === of.uid);
@@ -135,10 +139,10 @@ function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Tur
 }
 
 /** By how much the quotas stay exceeded when this migration is over; '' where they do not, or others are under way. */
-function describeGrowth(missing: MissingPod, { pod, need }: Estimate, turn: Turn): string {
-  if (turn.headroomReturns || isReceiving(missing.blocked.migration)) return '';
+function describeGrowth(missing: MissingPod, { pod, need }: Estimate, allocation: Allocation): string {
+  if (allocation.headroomReturns || isReceiving(missing.blocked.migration)) return '';
   const growth = growthOver(missing, need);
-  const staying = lacked([{ pod, need: growth }], turn.snapshot, new Map()).map((each) =>
+  const staying = lacked([{ pod, need: growth }], allocation.snapshot, new Map()).map((each) =>
     capped(each, growth),
   );
   const text = describeBlocking(staying, 'stays exceeded by');
