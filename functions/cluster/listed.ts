@@ -1,6 +1,6 @@
 import { LIMIT_RANGER } from '../domain/sizing/limit-ranges.ts';
 import { isFinal } from '../domain/migration.ts';
-import { ANNOTATION, KUBEVIRT, LABEL, WHOSE_POD } from '../domain/names.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, POD_IDENTITY_LABELS } from '../domain/names.ts';
 import type {
   KubernetesEvent,
   KubernetesObject,
@@ -69,7 +69,7 @@ function listed<T extends KubernetesObject>(
 
 /** Only pods are asked whose they are. */
 const OWNER = [{ uid: true, controller: true, kind: true, name: true, apiVersion: false }] as const;
-const POD_LABELS: Names = Object.fromEntries(WHOSE_POD.map((label) => [label, true]));
+const POD_LABELS: Names = Object.fromEntries(POD_IDENTITY_LABELS.map((label) => [label, true]));
 /** In lists of the whole cluster: which it is. */
 const NAMED = {
   name: true,

@@ -2,7 +2,7 @@ import { keepsState } from '../domain/sizing/claims.ts';
 import { needsVolumeClaims, needsLimitRanges } from '../domain/sizing/optional-reads.ts';
 import { amountOf } from '../domain/sizing/growth.ts';
 import type { Reference } from '../domain/lock.ts';
-import { blockedAmong, isPending } from '../domain/migration.ts';
+import { candidatesAmong, isPending } from '../domain/migration.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type {
   KubernetesEvent,
@@ -75,7 +75,7 @@ export async function readSnapshot(
   const isNamespaceBlocked = namespaceBlocker(outer, rules) !== undefined;
   const blocked = isNamespaceBlocked
     ? []
-    : blockedAmong(migrations, pods.items).map(({ migration }) => migration);
+    : candidatesAmong(migrations, pods.items).map(({ migration }) => migration);
   if (blocked.length === 0) return { ...outer, ...NO_OPTIONAL_READS };
   return { ...outer, ...(await readOptional(cluster, blocked, outer)) };
 }

@@ -11,32 +11,32 @@ const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 export type Reference = z.infer<typeof reference>;
 
 /** A migration, and which of its pods a quota keeps out: its target launcher, where nothing is said that we know. */
-const waiting = reference.extend({ lacks: z.literal('attachment').optional().catch(undefined) });
-export type Waiting = z.infer<typeof waiting>;
+const blockedMigration = reference.extend({ lacks: z.literal('attachment').optional().catch(undefined) });
+export type BlockedMigration = z.infer<typeof blockedMigration>;
 
 /**
  * One that is locked for, and the UID of its VMI: a launcher copies every label of its own VMI, so the migration's UID alone
  * could be anybody's (docs/adr/0019).
  */
-const admitted = waiting.extend({
+const lockedMigration = blockedMigration.extend({
   vmi: z.string().min(1),
   /** It receives a VM from another cluster: raised for only while every VMMRQ allows that. */
   receives: z.literal(true).optional().catch(undefined),
 });
-export type Admitted = z.infer<typeof admitted>;
+export type LockedMigration = z.infer<typeof lockedMigration>;
 
 /** As much of an Admitted as says which pod it is. */
-type Identified = Pick<Admitted, 'uid' | 'vmi' | 'lacks'>;
+type IdentityFields = Pick<LockedMigration, 'uid' | 'vmi' | 'lacks'>;
 
 /**
  * The pod that it is locked for, in one word: the UIDs of its migration and of its VMI. An attachment pod has no label of its
  * VM, and none that a tenant chose.
  */
-export const podIdentity = ({ uid, vmi, lacks }: Identified): string =>
+export const podIdentity = ({ uid, vmi, lacks }: IdentityFields): string =>
   `${uid}/${lacks === 'attachment' ? KUBEVIRT.attachment : vmi}`;
 
 /** The same of several, as CEL policies read it. */
-export const podIdentities = (migrations: readonly Identified[]): string =>
+export const podIdentities = (migrations: readonly IdentityFields[]): string =>
   migrations.map(podIdentity).join(',');
 
 /** The identity of a pod as KubeVirt labels it; undefined: it is no migration's. */
@@ -63,7 +63,7 @@ const lockSchema = z.looseObject({
   token: z.string().min(1),
   acquiredAt: time,
   expiresAt: time,
-  migrations: shortList(admitted),
+  migrations: shortList(lockedMigration),
   quotas: shortList(quotaToRaise),
   /** Names of the VMMRQs that gave when it was decided on. */
   vmmrqs: shortList(z.string()).catch([]),
@@ -85,7 +85,7 @@ const otherVersionSchema = z
     token: z.string().min(1),
     acquiredAt: time.optional().catch(undefined),
     expiresAt: time,
-    migrations: shortList(admitted).catch([]),
+    migrations: shortList(lockedMigration).catch([]),
     quotas: shortList(quotaToRaise).catch([]),
     vmmrqs: lockSchema.shape.vmmrqs,
     of: lockSchema.shape.of,
@@ -124,7 +124,7 @@ export function lockOf(namespace: Namespace): LockState {
 }
 
 /** Whom it is locked for. */
-export const migrationsOf = (state: LockState): readonly Admitted[] =>
+export const migrationsOf = (state: LockState): readonly LockedMigration[] =>
   state.kind === 'held' ? state.lock.migrations : [];
 
 /** What stands for the token of a lock that cannot be read: the very version of the namespace that has it. */

@@ -23,7 +23,7 @@ import {
   type Change,
 } from '../../test/support/builders/object.ts';
 import {
-  blockedAmong,
+  candidatesAmong,
   byPriority,
   gotThrough,
   isFinal,
@@ -35,7 +35,7 @@ import {
   sourceAttachmentOf,
   sourcePodOf,
   targetPodOf,
-  waitingOf,
+  blockedMigrationOf,
 } from './migration.ts';
 import { KUBEVIRT } from './names.ts';
 import type { Condition, ContainerStatus, Migration, Pod } from './objects.ts';
@@ -87,18 +87,18 @@ describe('targetPodOf', () => {
     ],
   ])('%s', (_, pods, want) => {
     expect(targetPodOf(referenceOf(aMigration()), pods) !== undefined).toBe(want);
-    expect(waitingOf(aMigration(), pods)).toEqual(want ? undefined : referenceOf(aMigration()));
+    expect(blockedMigrationOf(aMigration(), pods)).toEqual(want ? undefined : referenceOf(aMigration()));
   });
 });
 
 /** A launcher has every label of its VMI: whoever may make a VMI may give it the UID of somebody's migration. */
 test('the launcher of another VM with the migration’s label is not what it waits for', () => {
   const forged = labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0')(aLauncher('vm9'));
-  const waiting = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
-  expect(gotThrough([waiting], [aLauncher(), forged])).toBe(false);
-  expect(gotThrough([waiting], [aLauncher(), forged, aTarget()])).toBe(true);
-  expect(waitingOf(aMigration(), [aLauncher(), forged])).toEqual(referenceOf(aMigration()));
-  expect(waitingOf(aMigration(), [aLauncher(), forged, aTarget()])).toBeUndefined();
+  const locked = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
+  expect(gotThrough([locked], [aLauncher(), forged])).toBe(false);
+  expect(gotThrough([locked], [aLauncher(), forged, aTarget()])).toBe(true);
+  expect(blockedMigrationOf(aMigration(), [aLauncher(), forged])).toEqual(referenceOf(aMigration()));
+  expect(blockedMigrationOf(aMigration(), [aLauncher(), forged, aTarget()])).toBeUndefined();
 });
 
 describe('with hotplugged volumes', () => {
@@ -137,25 +137,25 @@ describe('with hotplugged volumes', () => {
     ['the source’s is done', [source, podPhase('Succeeded')(ours), target], false],
     ['that of another VM', [source, anAttachment(aLauncher('vm1', withUid('other'))), target], false],
   ])('%s', (_, pods, want) => {
-    const waiting = want ? { ...referenceOf(notRefused), lacks: 'attachment' } : undefined;
-    expect(waitingOf(notRefused, pods)).toEqual(waiting);
+    const locked = want ? { ...referenceOf(notRefused), lacks: 'attachment' } : undefined;
+    expect(blockedMigrationOf(notRefused, pods)).toEqual(locked);
     // The condition outlives the refusal of the target.
-    expect(waitingOf(aMigration(), pods)).toEqual(waiting);
+    expect(blockedMigrationOf(aMigration(), pods)).toEqual(locked);
   });
 
   test('only while Pending, and not cancelled', () => {
     const pods = [source, ours, target];
-    expect(waitingOf(aMigration(inPhase('Scheduling')), pods)).toBeUndefined();
-    expect(waitingOf(aMigration(beingDeleted()), pods)).toBeUndefined();
+    expect(blockedMigrationOf(aMigration(inPhase('Scheduling')), pods)).toBeUndefined();
+    expect(blockedMigrationOf(aMigration(beingDeleted()), pods)).toBeUndefined();
   });
 
   test('who waits for it is not through with a target alone, and who does not, is', () => {
-    const waiting = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
-    expect(gotThrough([waiting], [target])).toBe(true);
-    expect(gotThrough([waiting], [its])).toBe(false);
-    expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [its])).toBe(false);
-    expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [target])).toBe(false);
-    expect(gotThrough([{ ...waiting, lacks: 'attachment' }], [target, its])).toBe(true);
+    const locked = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
+    expect(gotThrough([locked], [target])).toBe(true);
+    expect(gotThrough([locked], [its])).toBe(false);
+    expect(gotThrough([{ ...locked, lacks: 'attachment' }], [its])).toBe(false);
+    expect(gotThrough([{ ...locked, lacks: 'attachment' }], [target])).toBe(false);
+    expect(gotThrough([{ ...locked, lacks: 'attachment' }], [target, its])).toBe(true);
   });
 
   test('the newest of the source’s has all volumes', () => {
@@ -166,7 +166,7 @@ describe('with hotplugged volumes', () => {
 
   test('who has its target goes first, then priority', () => {
     const urgent = aMigration(named('mig1'), ofVm('vm1'), withPriority('system-critical'));
-    const names = blockedAmong([urgent, notRefused], [source, ours, target, aLauncher('vm1')]).map(
+    const names = candidatesAmong([urgent, notRefused], [source, ours, target, aLauncher('vm1')]).map(
       ({ migration }) => migration.metadata.name,
     );
     expect(names).toEqual(['mig0', 'mig1']);
@@ -174,12 +174,14 @@ describe('with hotplugged volumes', () => {
 
   test('its second launcher is no room that comes back by itself', () => {
     const migration = aMigration();
-    const waiting = { ...referenceOf(migration), lacks: 'attachment' } as const;
+    const locked = { ...referenceOf(migration), lacks: 'attachment' } as const;
     const pods = [source, ours, target];
     expect(overlaps(pods)).toBe(true);
-    expect(overlaps(pods, [{ migration, waiting }])).toBe(false);
+    expect(overlaps(pods, [{ migration, blocked: locked }])).toBe(false);
     const other = aMigration(named('mig1'), ofVm('vm1'));
-    expect(overlaps([...pods, aLauncher('vm1'), aTarget(other)], [{ migration, waiting }])).toBe(true);
+    expect(overlaps([...pods, aLauncher('vm1'), aTarget(other)], [{ migration, blocked: locked }])).toBe(
+      true,
+    );
   });
 });
 

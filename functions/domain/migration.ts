@@ -1,4 +1,4 @@
-import type { Admitted, Reference, Waiting } from './lock.ts';
+import type { LockedMigration, Reference, BlockedMigration } from './lock.ts';
 import { KIND, KUBEVIRT } from './names.ts';
 import type { Migration, Pod } from './objects.ts';
 
@@ -13,8 +13,8 @@ export const isFinal = ({ status }: Migration): boolean =>
 
 /** KubeVirt's own IsRunning (types.go): past Pending, not yet final. */
 export function isRunning({ status }: Migration): boolean {
-  const waiting = ['', 'Pending', 'WaitingForSync', 'Synchronizing', 'Failed', 'Succeeded'];
-  return !waiting.includes(status?.phase ?? '');
+  const running = ['', 'Pending', 'WaitingForSync', 'Synchronizing', 'Failed', 'Succeeded'];
+  return !running.includes(status?.phase ?? '');
 }
 
 /**
@@ -49,20 +49,20 @@ const isAttachment = ({ metadata }: Pod): boolean =>
  * The target launcher that KubeVirt would take for it: of its own VMI by the labels, whatever its owner is
  * (facts/kubevirt.md §1.2).
  */
-const ownTargetOf = ({ vmi, ...reference }: Admitted, pods: readonly Pod[]): Pod | undefined =>
+const ownTargetOf = ({ vmi, ...reference }: LockedMigration, pods: readonly Pod[]): Pod | undefined =>
   targetPodOf(
     reference,
     pods.filter((pod) => vmOf(pod) === vmi),
   );
 
 /** The pod that it waits for, once it is admitted. Asked before each lock too: or a pod could be its target only in one. */
-export function admittedPodOf(waiting: Admitted, pods: readonly Pod[]): Pod | undefined {
-  const target = ownTargetOf(waiting, pods);
-  return waiting.lacks === 'attachment' ? attachmentPodOf(target, pods) : target;
+export function admittedPodOf(migration: LockedMigration, pods: readonly Pod[]): Pod | undefined {
+  const target = ownTargetOf(migration, pods);
+  return migration.lacks === 'attachment' ? attachmentPodOf(target, pods) : target;
 }
 
 /** Each of these has the pod that it waits for. */
-export const gotThrough = (migrations: readonly Admitted[], pods: readonly Pod[]): boolean =>
+export const gotThrough = (migrations: readonly LockedMigration[], pods: readonly Pod[]): boolean =>
   migrations.every((migration) => admittedPodOf(migration, pods) !== undefined);
 
 /** As much of a migration as says whether a quota refused it. */
@@ -115,7 +115,7 @@ export const isPending = ({ metadata, status }: Refusable): boolean =>
  * alone is stale once that is there. Or with one that is ready, and without the attachment pod that the VM's launcher
  * has: no condition reports that refusal (facts/kubevirt.md §1.3), and a pod that nothing refuses comes within the moment.
  */
-export function waitingOf(migration: Migration, pods: readonly Pod[]): Waiting | undefined {
+export function blockedMigrationOf(migration: Migration, pods: readonly Pod[]): BlockedMigration | undefined {
   const reference = referenceOf(migration);
   const target = targetPodOf(
     reference,
@@ -133,20 +133,20 @@ export function waitingOf(migration: Migration, pods: readonly Pod[]): Waiting |
  * Every migration that a quota may be keeping out, who goes first first. Those that have their target are charged twice
  * already, and go before all others, as in KubeVirt's own queue (facts/kubevirt.md §1.5).
  */
-export function blockedAmong(migrations: readonly Migration[], pods: readonly Pod[]): Blocked[] {
+export function candidatesAmong(migrations: readonly Migration[], pods: readonly Pod[]): Candidate[] {
   const blocked = migrations.toSorted(byPriority).flatMap((migration) => {
-    const waiting = waitingOf(migration, pods);
-    return waiting === undefined ? [] : [{ migration, waiting }];
+    const blocked = blockedMigrationOf(migration, pods);
+    return blocked === undefined ? [] : [{ migration, blocked }];
   });
   return blocked.toSorted((one, other) => Number(hasTarget(other)) - Number(hasTarget(one)));
 }
 
 /** KubeVirt counts it among those that run. */
-export const hasTarget = ({ waiting }: Blocked): boolean => waiting.lacks !== undefined;
+export const hasTarget = ({ blocked }: Candidate): boolean => blocked.lacks !== undefined;
 
-export interface Blocked {
+export interface Candidate {
   readonly migration: Migration;
-  readonly waiting: Waiting;
+  readonly blocked: BlockedMigration;
 }
 
 /**
@@ -218,8 +218,8 @@ const vmOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[KUBEVI
  * migration is under way, and for the moment between its success and the end of the source pod; not of one that is
  * itself blocked, for want of its attachment pod.
  */
-export function overlaps(pods: readonly Pod[], blocked: readonly Blocked[] = []): boolean {
-  const stuck = blocked.flatMap(({ waiting }) => targetPodOf(waiting, pods) ?? []).map(vmOf);
+export function overlaps(pods: readonly Pod[], candidates: readonly Candidate[] = []): boolean {
+  const stuck = candidates.flatMap(({ blocked }) => targetPodOf(blocked, pods) ?? []).map(vmOf);
   const vms = pods
     .filter((pod) => !isDone(pod) && !isAttachment(pod))
     .map(vmOf)

@@ -88,7 +88,11 @@ export const KUBEVIRT = {
 } as const;
 
 /** The labels that say whose pod it is: which of its pods, of which VMI, of which migration (lock.ts). */
-export const WHOSE_POD = [KUBEVIRT.launcherLabel, KUBEVIRT.createdBy, KUBEVIRT.migrationJobUID] as const;
+export const POD_IDENTITY_LABELS = [
+  KUBEVIRT.launcherLabel,
+  KUBEVIRT.createdBy,
+  KUBEVIRT.migrationJobUID,
+] as const;
 
 /** The kinds of object that we watch and report on. */
 export const KIND = {

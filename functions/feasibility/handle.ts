@@ -15,7 +15,7 @@ import { rulesOf } from '../host/step.ts';
 import { decide } from './decide.ts';
 import { isClosed, settledBy } from './closed.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
-import { passOn } from './pass-on.ts';
+import { forwardRejection } from './forward-rejection.ts';
 import { roomDueWithin } from './room.ts';
 import { logVerdicts, report } from './report.ts';
 
@@ -44,8 +44,8 @@ export const feasibility: Step = {
 };
 
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
-  const passed = await passOn(request, context);
-  if (passed !== undefined) return passed;
+  const forwarded = await forwardRejection(request, context);
+  if (forwarded !== undefined) return forwarded;
   const seen = await lookIfNeeded(request, context);
   return seen === undefined ? NOTHING : tell(seen, request, context);
 }

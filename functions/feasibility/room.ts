@@ -1,5 +1,5 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
-import { blockedAmong, overlaps } from '../domain/migration.ts';
+import { candidatesAmong, overlaps } from '../domain/migration.ts';
 import { KIND, REASON } from '../domain/names.ts';
 import type { Migration, Pod } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
@@ -22,7 +22,7 @@ export function roomDueWithin(snapshot: NamespaceSnapshot, { verdicts, migration
   );
   const { pods } = snapshot;
   const recent = isShort ? snapshot.migrations.filter((each) => hasJustSucceeded(each, snapshot.now)) : [];
-  const blocked = blockedAmong(snapshot.migrations, pods);
+  const blocked = candidatesAmong(snapshot.migrations, pods);
   if (recent.some((migration) => overlaps(launchersOf(migration, pods), blocked)))
     return HEADROOM_WAIT_MS.overlap;
   const isUncounted = verdicts.some(({ reason }) => reason === REASON.statusUnknown);

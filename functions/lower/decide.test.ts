@@ -198,11 +198,11 @@ describe('left alone', () => {
 });
 
 describe('locked for an attachment pod', () => {
-  const waiting = { name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' } as const;
+  const locked = { name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' } as const;
   const target = aTarget(aMigration(), ready);
   const forAttachment = (different: Partial<LowerSnapshot> = {}): LowerDecision =>
     decided({
-      namespace: aNamespace(lockedBy(aLock({ migrations: [waiting] }))),
+      namespace: aNamespace(lockedBy(aLock({ migrations: [locked] }))),
       targets: [target],
       ...different,
     });

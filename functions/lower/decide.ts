@@ -5,7 +5,7 @@ import {
   lockOf,
   LOCK_VERSION,
   unreadableToken,
-  type Admitted,
+  type LockedMigration,
   type Lock,
   type LockState,
 } from '../domain/lock.ts';
@@ -145,15 +145,15 @@ const stillWaiting = (
   lock: Lock,
 ): Migration[] =>
   migrations.filter((migration) => {
-    const waiting = lock.migrations.find(({ uid }) => uid === migration.metadata.uid);
-    return waiting !== undefined && isWaiting(waiting, migration, targets);
+    const locked = lock.migrations.find(({ uid }) => uid === migration.metadata.uid);
+    return locked !== undefined && isStillBlocked(locked, migration, targets);
   });
 
-function isWaiting(waiting: Admitted, migration: Migration, targets: readonly Pod[]): boolean {
+function isStillBlocked(locked: LockedMigration, migration: Migration, targets: readonly Pod[]): boolean {
   if (isFinal(migration) || migration.metadata.deletionTimestamp !== undefined) return false;
   // Its volumes may have been unplugged meanwhile: then it goes on without.
-  if (waiting.lacks === 'attachment' && !isPending(migration)) return false;
-  return admittedPodOf(waiting, targets) === undefined;
+  if (locked.lacks === 'attachment' && !isPending(migration)) return false;
+  return admittedPodOf(locked, targets) === undefined;
 }
 
 /** None waits any more; those that got no pod have ended, are gone, or go on without: nobody failed. */

@@ -1,7 +1,7 @@
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { Grant } from '../domain/quota/grant.ts';
 import { isCharged } from '../domain/quota/raise.ts';
-import { lockOf, LOCK_VERSION, type Admitted, type Lock, type LockState } from '../domain/lock.ts';
+import { lockOf, LOCK_VERSION, type LockedMigration, type Lock, type LockState } from '../domain/lock.ts';
 import { gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
@@ -154,7 +154,7 @@ function concerns({ token, kind, eventObject, type }: StepRequest, lock: Lock): 
 /** Those of the lock that are still there; undefined: nobody can say (half of our roles applied, say). */
 async function readMigrations(
   namespace: string,
-  migrations: readonly Admitted[],
+  migrations: readonly LockedMigration[],
   context: StepContext,
 ): Promise<readonly Migration[] | undefined> {
   const reads = migrations.map(async ({ name, uid }) => {

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { expectSameObjects } from '../support/as-before.ts';
 import { breaches } from '../support/invariants.ts';
 import type { Adversary, Attacked } from './adversary.ts';
-import type { Admitted, Window } from './judge.ts';
+import type { AdmittedPod, Window } from './judge.ts';
 
 /** Nobody got in while locked who had asked after the proof; nothing was done that must never be; and they tried. */
 export function expectNobodyStole(adversary: Adversary): void {
@@ -26,11 +26,11 @@ export function expectNothingStolen(adversary: Adversary): void {
   expectTried(adversary);
 }
 
-const wasUnderWay = ({ received, token }: Admitted, windows: readonly Window[]): boolean =>
+const wasUnderWay = ({ received, token }: AdmittedPod, windows: readonly Window[]): boolean =>
   windows.some((window) => window.token === token && Date.parse(received) < window.from + HEARS_WITHIN_MS);
 
 /** Who had asked after the proof and got in all the same. */
-export const lateOf = ({ result: { attacked } }: Adversary): Admitted[] =>
+export const lateOf = ({ result: { attacked } }: Adversary): AdmittedPod[] =>
   attacked.flatMap(({ findings }) => findings.late);
 
 function expectTried({ result: { attacked, report } }: Adversary): void {

@@ -7,7 +7,7 @@ import { provenBy, type Entry } from './evidence.ts';
 import { BALLAST, BALLAST_MEMORY, resizer } from './tenants/pods.ts';
 
 /** A pod, or the resize of one, that got in while a namespace was locked, or above an original. */
-export interface Admitted {
+export interface AdmittedPod {
   readonly what: string;
   readonly revision: number;
   readonly received: string;
@@ -30,9 +30,9 @@ export interface Window {
 
 export interface Findings {
   /** Admitted though the request was received after the proof was answered: what must not be. */
-  readonly late: readonly Admitted[];
+  readonly late: readonly AdmittedPod[];
   /** Admitted, and received before: nobody can stop them. */
-  readonly strangers: readonly Admitted[];
+  readonly strangers: readonly AdmittedPod[];
   /** While status.hard was above an original. */
   readonly windows: readonly Window[];
   /** The tenant's requests for pods and their growth that were received in those windows. */
@@ -47,9 +47,9 @@ export function judge(versions: readonly Version[], entries: readonly Entry[], u
   );
   const asked = theirs.filter(({ verb }) => verb !== 'delete');
   const proofs = proofsIn(entries);
-  const admitted = admittedIn(versions, { proofs, done: doneBy(asked) });
+  const admitted = admittedPodsIn(versions, { proofs, done: doneBy(asked) });
   const windows = windowsIn(versions, { entries, proofs });
-  const isLate = ({ proven, received }: Admitted): boolean => proven !== undefined && received > proven;
+  const isLate = ({ proven, received }: AdmittedPod): boolean => proven !== undefined && received > proven;
   return {
     late: admitted.filter(isLate),
     strangers: admitted.filter((one) => !isLate(one)),
@@ -94,7 +94,7 @@ interface Known {
 }
 
 /** The versions in their order: each new pod and each resize, and what was locked and raised then. */
-function admittedIn(versions: readonly Version[], { proofs, done }: Known): Admitted[] {
+function admittedPodsIn(versions: readonly Version[], { proofs, done }: Known): AdmittedPod[] {
   const state = new State();
   return versions.flatMap((version) => {
     state.goOn(version);

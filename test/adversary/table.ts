@@ -34,7 +34,7 @@ export function tableOf({ run, wall, attacked, report, pauses, seconds }: Result
     ...(run.pauseMs === undefined ? [] : [`kube-controller-manager stood still for ${pauses} target pods`]),
     `${total} attempts in ${seconds.toFixed(1)} s: ${(total / seconds).toFixed(0)} a second`,
     aligned([HEADINGS, ...attacked.map(rowOf)]),
-    ...attacked.flatMap(admittedOf),
+    ...attacked.flatMap(lockedMigrationsOf),
     '',
   ].join('\n');
 }
@@ -76,7 +76,7 @@ function rowOf({ kind, tenant, releases, findings }: Attacked): string[] {
 const MOST = 10;
 
 /** Who got in, and when it had asked; the first of them. */
-function admittedOf({ tenant, findings: { late, strangers } }: Attacked): string[] {
+function lockedMigrationsOf({ tenant, findings: { late, strangers } }: Attacked): string[] {
   const lines = [
     ...late.map((one) => ['LATE', one] as const),
     ...strangers.map((one) => ['stranger', one] as const),

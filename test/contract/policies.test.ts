@@ -11,7 +11,7 @@ import {
   SERVICE_ACCOUNT,
   userOf,
   WEBHOOK,
-  WHOSE_POD,
+  POD_IDENTITY_LABELS,
 } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { readGuardSettings } from '../../functions/runtime/settings.ts';
@@ -238,7 +238,7 @@ test('of updates all three judge the same', () => {
   const locked = webhooks().find(({ name }) => name === WEBHOOK.locked);
   const judged = ({ matchConditions }: Policy['spec']): string | undefined =>
     matchConditions?.find(({ name }) => name === 'not-a-harmless-update')?.expression;
-  for (const word of ['activeDeadlineSeconds', ...WHOSE_POD]) {
+  for (const word of ['activeDeadlineSeconds', ...POD_IDENTITY_LABELS]) {
     expect(locked && judged(locked)).toContain(`'${word}'`);
   }
   for (const name of [POLICY.raisedPods, POLICY.locked]) {

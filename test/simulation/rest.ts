@@ -1,6 +1,6 @@
 import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 import { REPAIR_MS } from '../../functions/domain/verdict/attempt.ts';
-import { isFinal, referenceOf, targetPodOf, waitingOf } from '../../functions/domain/migration.ts';
+import { isFinal, referenceOf, targetPodOf, blockedMigrationOf } from '../../functions/domain/migration.ts';
 import { CONDITION } from '../../functions/domain/names.ts';
 import type { Migration, Pod, Vmmrq } from '../../functions/domain/objects.ts';
 import { MIGRATIONS, PODS, VMMRQS } from '../../functions/kubernetes/resources.ts';
@@ -33,7 +33,7 @@ export function unreported({ store }: World): string[] {
   return open
     .filter((migration) => {
       if (targetPodOf(referenceOf(migration), pods) !== undefined) return true;
-      if (waitingOf(migration, pods) === undefined) return true;
+      if (blockedMigrationOf(migration, pods) === undefined) return true;
       return !vmmrqs.every((vmmrq) => saysBlocked(vmmrq, migration.metadata.name));
     })
     .map(

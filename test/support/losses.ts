@@ -15,6 +15,6 @@ export const WHAT_ENDS_A_LOCK = to('mtq-lower', 'mtq-unlock');
 /** Which events the Broker loses, by the tenant's namespace: each test has its own. */
 export function losses({ cluster }: Lab): Map<string, Chosen> {
   const lost = new Map<string, Chosen>();
-  cluster.eventing.broker.lose((passage) => lost.get(namespaceOf(passage.event))?.(passage) === true);
+  cluster.eventing.broker.lose((delivery) => lost.get(namespaceOf(delivery.event))?.(delivery) === true);
   return lost;
 }

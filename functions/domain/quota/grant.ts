@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { shortList, textRecord } from '../bounded.ts';
-import { parseJson, podIdentities, type Admitted, type QuotaToRaise } from '../lock.ts';
+import { parseJson, podIdentities, type LockedMigration, type QuotaToRaise } from '../lock.ts';
 import { ANNOTATION, LABEL } from '../names.ts';
 import type { ResourceList, ResourceQuota } from '../objects.ts';
 import { isHardQuantity } from '../quantity.ts';
@@ -71,7 +71,7 @@ export function grantBy(quota: ResourceQuota, token: string): Grant | undefined 
 export function withGrant(
   quota: ResourceQuota,
   grant: Grant,
-  migrations: readonly Pick<Admitted, 'uid' | 'vmi' | 'lacks'>[],
+  migrations: readonly Pick<LockedMigration, 'uid' | 'vmi' | 'lacks'>[],
 ): ResourceQuota {
   const { metadata, status } = quota;
   const hard: ResourceList = { ...status?.hard, ...grant.raised };

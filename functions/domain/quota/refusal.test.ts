@@ -115,19 +115,19 @@ describe('parseRefusal (F34)', () => {
   });
 });
 
-const aBlocked = (): Parameters<typeof refusalsOf>[0] => ({
+const aCandidate = (): Parameters<typeof refusalsOf>[0] => ({
   migration: aMigration(),
-  waiting: referenceOf(aMigration()),
+  blocked: referenceOf(aMigration()),
 });
 
 test('refusalsOf: of an attachment pod, where that is what is waited for', () => {
-  const { migration, waiting } = aBlocked();
+  const { migration, blocked: waiting } = aCandidate();
   const events = [
     aFailure(exceeded('launcher', 'pods=1'), -2),
     { ...aFailure(''), message: `Error creating attachment pod: ${exceeded('attachment', 'pods=1')}` },
   ];
   const quotasOf = (lacks?: 'attachment'): (string | undefined)[] =>
-    refusalsOf({ migration, waiting: { ...waiting, lacks } }, aVmi(), events).map((each) =>
+    refusalsOf({ migration, blocked: { ...waiting, lacks } }, aVmi(), events).map((each) =>
       'quota' in each ? each.quota : undefined,
     );
   expect(quotasOf('attachment')).toEqual(['attachment']);
@@ -140,7 +140,7 @@ test('refusalsOf: of one second the one that was written last comes first', () =
     return { ...event, metadata: { ...event.metadata, resourceVersion } };
   };
   const events = [written('first', '99'), written('last', '1000'), written('between', '101')];
-  const quotas = refusalsOf(aBlocked(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
+  const quotas = refusalsOf(aCandidate(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
   expect(quotas).toEqual(['last', 'between', 'first']);
 });
 
@@ -154,6 +154,6 @@ test('refusalsOf: of this VM, since the migration began, the newest first, and o
     { ...aFailure(exceeded('another-reason', 'pods=1')), reason: 'SuccessfulCreate' },
     aFailure('who knows', -1),
   ];
-  const quotas = refusalsOf(aBlocked(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
+  const quotas = refusalsOf(aCandidate(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
   expect(quotas).toEqual(['last', 'first', 'at-once']);
 });

@@ -1,6 +1,6 @@
 import { canonicalKey, type Amounts } from './charged.ts';
 import { KUBEVIRT, POLICY, WEBHOOK } from '../names.ts';
-import type { Blocked } from '../migration.ts';
+import type { Candidate } from '../migration.ts';
 import type { KubernetesEvent, VirtualMachineInstance } from '../objects.ts';
 import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
@@ -104,7 +104,7 @@ export function saidOf(refusals: readonly Refusal[]): Amounts {
 
 /** How the API server refused the pod that this migration waits for so far, the newest first. */
 export function refusalsOf(
-  { migration, waiting: { lacks } }: Blocked,
+  { migration, blocked: { lacks } }: Candidate,
   { metadata: { uid } }: VirtualMachineInstance,
   events: readonly KubernetesEvent[],
 ): Refusal[] {

@@ -1,6 +1,6 @@
 import type { Amounts } from '../quota/charged.ts';
 import { estimate, estimateAttachment, type Estimate } from './estimate.ts';
-import { isReceiving, sourceAttachmentOf, sourcePodOf, type Blocked } from '../migration.ts';
+import { isReceiving, sourceAttachmentOf, sourcePodOf, type Candidate } from '../migration.ts';
 import type { Migration, Pod, VirtualMachineInstance } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { receivedPod } from './receiving.ts';
@@ -9,7 +9,7 @@ import type { NamespaceSnapshot } from '../snapshot.ts';
 
 /** The pod that a blocked migration waits for, and what its size is taken from. */
 export interface MissingPod {
-  readonly blocked: Blocked;
+  readonly candidate: Candidate;
   readonly vmi: VirtualMachineInstance;
   /** The pod that it will be like: the source launcher, or that one's attachment pod. */
   readonly source: Pod;
@@ -19,17 +19,17 @@ export interface MissingPod {
 
 /** undefined: nothing tells yet how large it is. */
 export function missingPodOf(
-  blocked: Blocked,
+  candidate: Candidate,
   vmi: VirtualMachineInstance,
   { pods, events }: NamespaceSnapshot,
 ): MissingPod | undefined {
-  const { migration, waiting } = blocked;
-  const refusals = refusalsOf(blocked, vmi, events);
+  const { migration, blocked } = candidate;
+  const refusals = refusalsOf(candidate, vmi, events);
   const node = vmi.status?.nodeName;
   const launcher = (): Pod | undefined =>
     isReceiving(migration) ? receivedPodOf(vmi, refusals) : sourcePodOf(migration, pods, node);
-  const source = waiting.lacks === undefined ? launcher() : sourceAttachmentOf(migration, pods, node);
-  return source === undefined ? undefined : { blocked, vmi, source, refusals };
+  const source = blocked.lacks === undefined ? launcher() : sourceAttachmentOf(migration, pods, node);
+  return source === undefined ? undefined : { candidate, vmi, source, refusals };
 }
 
 /** Not before a refusal says something of its size: a guess that is too low would lock in vain. */
@@ -43,17 +43,17 @@ export const unsized = (migration: Migration): string =>
     : 'the VMI has no running pod of this kind to take the size from';
 
 /** How large it will be. */
-export const sizeOf = ({ blocked, ...like }: MissingPod, snapshot: NamespaceSnapshot): Estimate =>
-  blocked.waiting.lacks === undefined
+export const sizeOf = ({ candidate, ...like }: MissingPod, snapshot: NamespaceSnapshot): Estimate =>
+  candidate.blocked.lacks === undefined
     ? estimate({ ...snapshot, ...like })
     : estimateAttachment({ ...snapshot, ...like });
 
 /** With hotplugged volumes the target launcher needs an attachment pod later; undefined: no pod follows this one. */
 export function sizeOfNext(
-  { blocked: { migration, waiting }, vmi }: MissingPod,
+  { candidate: { migration, blocked }, vmi }: MissingPod,
   snapshot: NamespaceSnapshot,
 ): Estimate | undefined {
-  if (waiting.lacks !== undefined) return undefined;
+  if (blocked.lacks !== undefined) return undefined;
   const source = sourceAttachmentOf(migration, snapshot.pods, vmi.status?.nodeName);
   return source === undefined ? undefined : estimateAttachment({ ...snapshot, source, refusals: [] });
 }

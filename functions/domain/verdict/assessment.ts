@@ -1,15 +1,15 @@
 import { fingerprintOf, holdOf, lastAttemptOf, sizesOf, type Hold } from './attempt.ts';
 import { allowanceFrom } from '../quota/allowance.ts';
 import { canonicalKey } from '../quota/charged.ts';
-import type { Admitted, QuotaToRaise, Reference } from '../lock.ts';
+import type { LockedMigration, QuotaToRaise, Reference } from '../lock.ts';
 import {
   admittedPodOf,
-  blockedAmong,
+  candidatesAmong,
   hasTarget,
   isFreshlyRejected,
   isReceiving,
   overlaps,
-  type Blocked,
+  type Candidate,
 } from '../migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
@@ -28,60 +28,60 @@ export interface Assessment {
   /** One for each migration that a quota refuses, as far as KubeVirt's condition or its pods tell; who goes first first. */
   readonly verdicts: readonly Verdict[];
   /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
-  readonly migrations: readonly Admitted[];
+  readonly migrations: readonly LockedMigration[];
   readonly quotas: readonly QuotaToRaise[];
   readonly fingerprint: string;
 }
 
 /** Decides for the whole namespace at once; pure, and the same for feasibility and lock. */
 export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
-  const blocked = blockedAmong(snapshot.migrations, snapshot.pods);
+  const candidates = candidatesAmong(snapshot.migrations, snapshot.pods);
   const fingerprint = fingerprintOf({
-    migrations: blocked.map(({ waiting }) => waiting),
+    migrations: candidates.map(({ blocked }) => blocked),
     quotas: snapshot.quotas,
     vmmrqs: snapshot.vmmrqs,
   });
   const blocker = namespaceBlocker(snapshot, rules);
   if (blocker !== undefined) {
-    const verdicts = blocked.map((each) => verdictOf(each, blocker));
+    const verdicts = candidates.map((each) => verdictOf(each, blocker));
     return { verdicts, migrations: [], quotas: [], fingerprint };
   }
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
-  const free = judgeInTurn(snapshot, blocked, undefined);
+  const free = judgeInTurn(snapshot, candidates, undefined);
   const { lockSeconds } = rules;
   const hold = holdOf(last, { now: snapshot.now, lockSeconds, fingerprint, sized: sizesOf(free.quotas) });
-  return { ...(hold === undefined ? free : judgeInTurn(snapshot, blocked, hold)), fingerprint };
+  return { ...(hold === undefined ? free : judgeInTurn(snapshot, candidates, hold)), fingerprint };
 }
 
-const verdictOf = ({ waiting }: Blocked, finding: Finding): Verdict => ({
-  migration: waiting,
+const verdictOf = ({ blocked }: Candidate, finding: Finding): Verdict => ({
+  migration: blocked,
   blocking: [],
   ...finding,
-  message: waiting.lacks === undefined ? finding.message : `${OF_ATTACHMENT}: ${finding.message}`,
+  message: blocked.lacks === undefined ? finding.message : `${OF_ATTACHMENT}: ${finding.message}`,
 });
 
 const OF_ATTACHMENT = 'its target is ready, and waits for the pod that attaches the hotplugged volumes';
 
 function judgeInTurn(
   snapshot: NamespaceSnapshot,
-  blocked: readonly Blocked[],
+  candidates: readonly Candidate[],
   hold: Hold | undefined,
 ): Omit<Assessment, 'fingerprint'> {
   const allocation: Allocation = {
     snapshot,
     hold,
     allowance: allowanceFrom(snapshot.vmmrqs),
-    headroomReturns: overlaps(snapshot.pods, blocked),
+    headroomReturns: overlaps(snapshot.pods, candidates),
     reserved: new Map(),
     raisedFor: new Map(),
     accepted: [],
     raising: [],
-    withTarget: blocked.filter(hasTarget),
+    withTarget: candidates.filter(hasTarget),
   };
-  const verdicts = blocked.map((each) => verdictOf(each, judge(each, allocation)));
+  const verdicts = candidates.map((each) => verdictOf(each, judge(each, allocation)));
   const raising = verdicts.filter(isRaised);
-  const migrations = blocked.flatMap((each, index) =>
-    isRaised(verdicts[index]) ? admittedOf(each, snapshot) : [],
+  const migrations = candidates.flatMap((each, index) =>
+    isRaised(verdicts[index]) ? lockedMigrationsOf(each, snapshot) : [],
   );
   const quotas = new Map(
     raising
@@ -93,17 +93,20 @@ function judgeInTurn(
 
 const isRaised = (verdict: Verdict | undefined): boolean => verdict?.verdict === 'FitsWithRaise';
 
-const vmiOf = ({ migration }: Blocked, { vmis }: NamespaceSnapshot): VirtualMachineInstance | undefined =>
+const vmiOf = ({ migration }: Candidate, { vmis }: NamespaceSnapshot): VirtualMachineInstance | undefined =>
   vmis.get(migration.spec.vmiName ?? '');
 
 /** Without its VMI nothing is raised for it. */
-function admittedOf(blocked: Blocked, snapshot: NamespaceSnapshot): Admitted[] {
-  const vmi = vmiOf(blocked, snapshot);
-  return vmi === undefined ? [] : [lockedFor(blocked, vmi)];
+function lockedMigrationsOf(candidate: Candidate, snapshot: NamespaceSnapshot): LockedMigration[] {
+  const vmi = vmiOf(candidate, snapshot);
+  return vmi === undefined ? [] : [lockedMigrationOf(candidate, vmi)];
 }
 
-const lockedFor = ({ migration, waiting }: Blocked, { metadata }: VirtualMachineInstance): Admitted => ({
-  ...waiting,
+const lockedMigrationOf = (
+  { migration, blocked }: Candidate,
+  { metadata }: VirtualMachineInstance,
+): LockedMigration => ({
+  ...blocked,
   vmi: metadata.uid,
   ...(isReceiving(migration) ? { receives: true } : {}),
 });
@@ -116,27 +119,27 @@ function needOf({ uid }: Reference, { snapshot, raisedFor }: Allocation): Record
   return Object.fromEntries(need.map(([key, amount]) => [key, formatQuantity(amount)]));
 }
 
-function judge(blocked: Blocked, allocation: Allocation): Finding {
+function judge(candidate: Candidate, allocation: Allocation): Finding {
   const { snapshot } = allocation;
-  const { migration } = blocked;
-  const vmi = vmiOf(blocked, snapshot);
+  const { migration } = candidate;
+  const vmi = vmiOf(candidate, snapshot);
   if (vmi === undefined) {
     return finding('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
   }
-  const pod = admittedPodOf(lockedFor(blocked, vmi), snapshot.pods);
+  const pod = admittedPodOf(lockedMigrationOf(candidate, vmi), snapshot.pods);
   if (pod !== undefined) {
     const { name } = pod.metadata;
     return finding('NotBlocked', REASON.admitted, `KubeVirt takes ${name} for the pod that it waits for`);
   }
-  const missing = missingPodOf(blocked, vmi, snapshot);
+  const missing = missingPodOf(candidate, vmi, snapshot);
   if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
-  const hold = hasTarget(blocked) ? undefined : slotHold(blocked, vmi.status?.nodeName, allocation);
+  const hold = hasTarget(candidate) ? undefined : slotHold(candidate, vmi.status?.nodeName, allocation);
   return hold ?? judgeHeadroom(missing, allocation);
 }
 
 /** Whether KubeVirt has a slot for it now. Its own limit decides: this only keeps a namespace from being locked in vain. */
 function slotHold(
-  { migration }: Blocked,
+  { migration }: Candidate,
   node: string | undefined,
   allocation: Allocation,
 ): Finding | undefined {
@@ -159,12 +162,12 @@ function slotHold(
   return finding('Waiting', REASON.parallelLimit, why);
 }
 
-const nodeOf = (blocked: Blocked, snapshot: NamespaceSnapshot): string | undefined =>
-  vmiOf(blocked, snapshot)?.status?.nodeName;
+const nodeOf = (candidate: Candidate, snapshot: NamespaceSnapshot): string | undefined =>
+  vmiOf(candidate, snapshot)?.status?.nodeName;
 
 function judgeHeadroom(missing: MissingPod, allocation: Allocation): Finding {
   const { snapshot, reserved } = allocation;
-  const { blocked } = missing;
+  const { candidate } = missing;
   const size = sizeOf(missing, snapshot);
   const { pod, need } = size;
   const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
@@ -178,8 +181,8 @@ function judgeHeadroom(missing: MissingPod, allocation: Allocation): Finding {
   const blocking = lacked([size], snapshot, reserved);
   const result =
     blocking.length === 0 ? fits() : { ...judgeRaise(missing, { size, blocking }, allocation), blocking };
-  if (goesNow(result)) allocation.accepted.push(blocked.waiting);
-  if (result.verdict === 'FitsWithRaise') allocation.raising.push(blocked.waiting);
+  if (goesNow(result)) allocation.accepted.push(candidate.blocked);
+  if (result.verdict === 'FitsWithRaise') allocation.raising.push(candidate.blocked);
   for (const quota of covering) {
     if (goesNow(result) || isPassedOver(result, allocation)) reserve(reserved, quota, need);
     if (result.verdict === 'FitsWithRaise') reserve(allocation.raisedFor, quota, need);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { fingerprint } from '../fingerprint.ts';
-import { parseJson, type QuotaToRaise, type Waiting } from '../lock.ts';
+import { parseJson, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 
@@ -152,7 +152,7 @@ export function afterSuccess(last: Attempt | undefined, now: number): Attempt | 
 }
 
 export interface AttemptSubject {
-  readonly migrations: readonly Waiting[];
+  readonly migrations: readonly BlockedMigration[];
   readonly quotas: readonly ResourceQuota[];
   readonly vmmrqs: readonly Vmmrq[];
 }

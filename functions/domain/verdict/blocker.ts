@@ -1,5 +1,5 @@
 import { claimShortfall } from '../sizing/claims.ts';
-import { isReceiving, type Blocked } from '../migration.ts';
+import { isReceiving, type Candidate } from '../migration.ts';
 import { mustSpecify } from '../sizing/must-specify.ts';
 import { REASON, type Reason } from '../names.ts';
 import type { Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
@@ -12,7 +12,7 @@ export interface Blocker {
 }
 
 export interface BlockerInput {
-  readonly blocked: Blocked;
+  readonly candidate: Candidate;
   readonly vmi: VirtualMachineInstance;
   /** The pod that it waits for, as estimated, and the quotas that will count it. */
   readonly pod: Pod;
@@ -28,8 +28,8 @@ export interface BlockerInput {
  */
 export function blockerOf(input: BlockerInput): Blocker | undefined {
   const { vmi, snapshot, refusals } = input;
-  const { migration, waiting } = input.blocked;
-  const claim = waiting.lacks === undefined ? claimShortfall(migration, vmi, snapshot) : '';
+  const { migration, blocked } = input.candidate;
+  const claim = blocked.lacks === undefined ? claimShortfall(migration, vmi, snapshot) : '';
   if (claim !== '') {
     const message = `a volume claim for the target comes before its pod, and pods are not charged for it: ${claim}`;
     return { reason: REASON.volumeQuota, message };

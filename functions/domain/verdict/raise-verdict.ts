@@ -9,8 +9,8 @@ import {
   type Shortfall,
 } from '../quota/charged.ts';
 import type { Estimate } from '../sizing/estimate.ts';
-import type { Reference, Waiting } from '../lock.ts';
-import { isReceiving, hasTarget, type Blocked } from '../migration.ts';
+import type { Reference, BlockedMigration } from '../lock.ts';
+import { isReceiving, hasTarget, type Candidate } from '../migration.ts';
 import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.ts';
 import { ANNOTATION, REASON } from '../names.ts';
 import type { Amount } from '../quantity.ts';
@@ -32,10 +32,10 @@ export interface Allocation {
   /** The same, of those that need a raise. */
   readonly raisedFor: Map<string, Map<string, Amount>>;
   /** Those before that get through now, and of them those that need a raise. */
-  readonly accepted: Waiting[];
-  readonly raising: Waiting[];
+  readonly accepted: BlockedMigration[];
+  readonly raising: BlockedMigration[];
   /** They have their targets, and wait for more: KubeVirt counts them among its parallel ones. */
-  readonly withTarget: readonly Blocked[];
+  readonly withTarget: readonly Candidate[];
 }
 
 /** What these pods together lack of the quotas that count them, after what others take. */
@@ -62,7 +62,7 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, alloca
   // Who could never have the pod that follows is not let in to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const what = describeBlocking(blocking, 'lacks');
-  const unwanted = skippedBecause(missing.blocked, all, snapshot);
+  const unwanted = skippedBecause(missing.candidate, all, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
   if (snapshot.vmmrqs.length === 0) {
     const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
@@ -77,7 +77,7 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, alloca
     const until = new Date(hold.until).toISOString();
     return finding('Waiting', hold.reason, `${hold.message} until ${until}; ${what}`);
   }
-  if (!hasTarget(missing.blocked) && raising.some(({ lacks }) => lacks !== undefined)) {
+  if (!hasTarget(missing.candidate) && raising.some(({ lacks }) => lacks !== undefined)) {
     return finding(
       'Waiting',
       REASON.afterOthers,
@@ -93,7 +93,7 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, alloca
 
 /** Somebody does not want it raised. */
 function skippedBecause(
-  { migration }: Blocked,
+  { migration }: Candidate,
   blocking: readonly Blocking[],
   { quotas, vmmrqs }: NamespaceSnapshot,
 ): Finding | undefined {
@@ -140,7 +140,7 @@ function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: All
 
 /** By how much the quotas stay exceeded when this migration is over; '' where they do not, or others are under way. */
 function describeGrowth(missing: MissingPod, { pod, need }: Estimate, allocation: Allocation): string {
-  if (allocation.headroomReturns || isReceiving(missing.blocked.migration)) return '';
+  if (allocation.headroomReturns || isReceiving(missing.candidate.migration)) return '';
   const growth = growthOver(missing, need);
   const staying = lacked([{ pod, need: growth }], allocation.snapshot, new Map()).map((each) =>
     capped(each, growth),

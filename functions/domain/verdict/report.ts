@@ -3,7 +3,7 @@ import { lastAttemptOf } from './attempt.ts';
 import { unusableKeys } from '../quota/charged.ts';
 import { grantOf } from '../quota/grant.ts';
 import { lockOf, type Reference } from '../lock.ts';
-import { blockedAmong } from '../migration.ts';
+import { candidatesAmong } from '../migration.ts';
 import { CONDITION, KIND, REASON, type EventReason } from '../names.ts';
 import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../objects.ts';
 import { refusalsOf } from '../quota/refusal.ts';
@@ -81,7 +81,7 @@ export function statusReport(
 ): VmmrqStatus {
   const blocked = verdicts.filter(({ blocking }) => blocking.length > 0);
   const notEnough = verdicts.find(({ verdict }) => verdict === 'NoFit');
-  const waiting = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
+  const blockedVerdicts = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
   return {
     ...vmmrq.status,
     creationTime: vmmrq.metadata.creationTimestamp,
@@ -94,7 +94,7 @@ export function statusReport(
       vmmrq.status?.conditions ?? [],
       [
         readyCondition(vmmrq, snapshot.vmmrqs.length),
-        blockingCondition(waiting),
+        blockingCondition(blockedVerdicts),
         ...(isQuiet(snapshot) ? AT_REST : []),
         ...attemptConditions(vmmrq, snapshot),
         notEnough === undefined
@@ -132,7 +132,7 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
 
 /** What the API server said last of each target pod that is still missing, one line each. */
 const lastRefusals = ({ migrations, pods, vmis, events }: NamespaceSnapshot): string[] =>
-  blockedAmong(migrations, pods).flatMap((blocked) => {
+  candidatesAmong(migrations, pods).flatMap((blocked) => {
     const { spec, metadata } = blocked.migration;
     const vmi = vmis.get(spec.vmiName ?? '');
     const [newest] = vmi === undefined ? [] : refusalsOf(blocked, vmi, events);
@@ -167,12 +167,12 @@ function readiness(vmmrq: Vmmrq, count: number): ConditionChange {
 
 const about = ({ migration, message }: Verdict): string => `${migration.name}: ${message}`;
 
-function blockingCondition(waiting: readonly Verdict[]): ConditionChange {
-  const [first] = waiting;
+function blockingCondition(blockedVerdicts: readonly Verdict[]): ConditionChange {
+  const [first] = blockedVerdicts;
   if (first === undefined) {
     return condition(CONDITION.blocking, 'False', REASON.nothingBlocked, 'no migration waits for a quota');
   }
-  return condition(CONDITION.blocking, 'True', first.reason, waiting.map(about).join('\n'));
+  return condition(CONDITION.blocking, 'True', first.reason, blockedVerdicts.map(about).join('\n'));
 }
 
 /** One condition change, its arguments in the order people read them. */

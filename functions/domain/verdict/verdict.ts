@@ -1,5 +1,5 @@
 import type { Blocking } from '../quota/charged.ts';
-import type { Waiting } from '../lock.ts';
+import type { BlockedMigration } from '../lock.ts';
 import type { Reason } from '../names.ts';
 
 /** What can be done for one migration, from nothing to most. Only the last one leads to a lock. */
@@ -20,7 +20,7 @@ export const VERDICTS = [
 export type VerdictName = (typeof VERDICTS)[number];
 
 export interface Verdict {
-  readonly migration: Waiting;
+  readonly migration: BlockedMigration;
   readonly verdict: VerdictName;
   readonly reason: Reason;
   /** For people: what is the matter, and what would help. */

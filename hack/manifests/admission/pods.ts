@@ -1,4 +1,4 @@
-import { ANNOTATION, KUBEVIRT, WHOSE_POD } from '../../../functions/domain/names.ts';
+import { ANNOTATION, KUBEVIRT, POD_IDENTITY_LABELS } from '../../../functions/domain/names.ts';
 import { annotation, label, list, text } from './cel.ts';
 import { IS_CONTROLLER } from './users.ts';
 import type { Condition, Rule, Variable } from './manifest.ts';
@@ -34,7 +34,7 @@ export const CLAIM_RULE: Rule = {
 const differs = (field: (of: string) => string): string => `${field('object')} != ${field('oldObject')}`;
 const OWNERS = differs((of) => `${of}.metadata[?'ownerReferences']`);
 const DEADLINE = differs((of) => `${of}.spec[?'activeDeadlineSeconds'].hasValue()`);
-const WHOSE = `${list(WHOSE_POD)}.exists(label, ${differs((of) => `${of}.metadata[?'labels'][?label]`)})`;
+const LABEL_KEYS = `${list(POD_IDENTITY_LABELS)}.exists(label, ${differs((of) => `${of}.metadata[?'labels'][?label]`)})`;
 const OF_A_POD = differs((of) => annotation(of, 'resource.kubernetes.io/extended-resource-claim'));
 
 /**
@@ -45,7 +45,7 @@ export const NOT_A_HARMLESS_UPDATE: Condition = {
   name: 'not-a-harmless-update',
   expression: `request.operation != 'UPDATE' || request.?subResource.orValue('') != ''
     || (request.resource.resource == 'pods'
-    ? ${DEADLINE} || ${WHOSE} || ${label('object', KUBEVIRT.launcherLabel)}.hasValue() && ${OWNERS}
+    ? ${DEADLINE} || ${LABEL_KEYS} || ${label('object', KUBEVIRT.launcherLabel)}.hasValue() && ${OWNERS}
     : request.resource.resource != 'resourceclaims' || ${OF_A_POD} || ${OWNERS})`,
 };
 

@@ -21,12 +21,12 @@ export interface BrokerOptions {
 }
 
 /** One event on its way to one Trigger's subscriber. */
-export interface Passage {
+export interface PendingDelivery {
   readonly event: CloudEvent;
   readonly trigger: string;
 }
 
-export type Chosen = (passage: Passage) => boolean;
+export type Chosen = (delivery: PendingDelivery) => boolean;
 
 /** What can go wrong between an event's acceptance and its subscriber, on demand. */
 export interface Faults {
@@ -127,7 +127,7 @@ class Ingress {
     const ttl = timeToLive(event);
     if (missingAttribute(event) !== undefined || ttl <= 0) return 400;
     const arrived = withAttributes(event, { knativearrivaltime: nowRfc3339Nano(), [TTL]: String(ttl) });
-    const dispatched = this.#track(this.#dispatch(arrived, passedOn(request)));
+    const dispatched = this.#track(this.#dispatch(arrived, forwarded(request)));
     return this.#isAsync || (await dispatched) ? 202 : 500;
   }
 
@@ -139,13 +139,13 @@ class Ingress {
   }
 
   async #pass(to: Subscription, event: CloudEvent, headers: HeaderLines): Promise<boolean> {
-    const passage = { event, trigger: to.name };
-    if (this.#lost?.(passage) === true) {
+    const delivery = { event, trigger: to.name };
+    if (this.#lost?.(delivery) === true) {
       to.lose(event);
       return true;
     }
-    for (const [chosen, released] of this.#held) if (chosen(passage)) await released;
-    const copies = this.#twice?.(passage) === true ? 2 : 1;
+    for (const [chosen, released] of this.#held) if (chosen(delivery)) await released;
+    const copies = this.#twice?.(delivery) === true ? 2 : 1;
     const done = await Promise.all(Array.from({ length: copies }, () => to.deliver(event, headers)));
     return done.every(Boolean);
   }
@@ -194,11 +194,11 @@ function timeToLive({ attributes }: CloudEvent): number {
   return brought === undefined || !/^-?\d+$/.test(brought) ? MAX_TTL : Number(brought) - 1;
 }
 
-const PASSED_ON = /^(x-request-id|knative-.*)$/;
+const FORWARDED = /^(x-request-id|knative-.*)$/;
 
 /** The few headers besides the event that reach the subscriber. */
-function passedOn({ headers }: IncomingMessage): HeaderLines {
+function forwarded({ headers }: IncomingMessage): HeaderLines {
   return Object.entries(headers).flatMap(([name, value]) =>
-    PASSED_ON.test(name) && typeof value === 'string' ? [[name, value] as const] : [],
+    FORWARDED.test(name) && typeof value === 'string' ? [[name, value] as const] : [],
   );
 }

@@ -73,16 +73,16 @@ export class Subscription {
   }
 
   /** True: acknowledged, replied or in the dead letter sink. False: nobody has it. */
-  async deliver(event: CloudEvent, passedOn: HeaderLines): Promise<boolean> {
+  async deliver(event: CloudEvent, forwarded: HeaderLines): Promise<boolean> {
     const seen = withoutAttribute(event, TTL);
-    const more = [...this.#ownHeaders(passedOn), ['Prefer', 'reply'] as const];
+    const more = [...this.#ownHeaders(forwarded), ['Prefer', 'reply'] as const];
     const last = await this.#send(seen, { url: this.#subscriber, more, judge: judgeAnswer });
     const { result } = last;
     if (result instanceof NoAnswer || !isSuccess(result.status)) {
-      return this.#fail(event, { destination: this.#subscriber, last, passedOn });
+      return this.#fail(event, { destination: this.#subscriber, last, forwarded });
     }
     this.#trace(event, last, { outcome: result.reply === undefined ? 'ack' : 'reply' });
-    return result.reply === undefined || this.#publish(event, result.reply, passedOn);
+    return result.reply === undefined || this.#publish(event, result.reply, forwarded);
   }
 
   lose(event: CloudEvent): void {
@@ -92,13 +92,13 @@ export class Subscription {
   }
 
   /** The reply goes back in with the time to live of its cause; what is retried is the publishing, not the subscriber. */
-  async #publish(cause: CloudEvent, reply: CloudEvent, passedOn: HeaderLines): Promise<boolean> {
+  async #publish(cause: CloudEvent, reply: CloudEvent, forwarded: HeaderLines): Promise<boolean> {
     const next = withAttributes(reply, { [TTL]: cause.attributes[TTL] ?? '' });
     const { ingress } = this.#around;
-    const more = this.#ownHeaders(passedOn);
+    const more = this.#ownHeaders(forwarded);
     const last = await this.#send(next, { url: ingress, more, judge: (answer) => answer });
     if (!(last.result instanceof NoAnswer) && isSuccess(last.result.status)) return true;
-    return this.#fail(cause, { destination: ingress, last, passedOn });
+    return this.#fail(cause, { destination: ingress, last, forwarded });
   }
 
   async #fail(event: CloudEvent, failed: Failed): Promise<boolean> {
@@ -112,7 +112,7 @@ export class Subscription {
   async #bury(event: CloudEvent, failed: Failed): Promise<boolean> {
     const letter = withAttributes(event, attributesOf(failed, failed.destination === this.#subscriber));
     const url = this.#deadLetterSink ?? '';
-    const more = this.#ownHeaders(failed.passedOn);
+    const more = this.#ownHeaders(failed.forwarded);
     const { result } = await this.#send(letter, { url, more, judge: (answer) => answer });
     return !(result instanceof NoAnswer) && isSuccess(result.status);
   }
@@ -136,8 +136,8 @@ export class Subscription {
     });
   }
 
-  #ownHeaders(passedOn: HeaderLines): HeaderLines {
-    return [...passedOn, ['Kn-Namespace', this.#around.namespace]];
+  #ownHeaders(forwarded: HeaderLines): HeaderLines {
+    return [...forwarded, ['Kn-Namespace', this.#around.namespace]];
   }
 
   #trace(event: CloudEvent, attempt: Attempt<Judgement | Answer>, what: HopDetails): void {
@@ -173,7 +173,7 @@ interface Target<T> {
 interface Failed {
   readonly destination: string;
   readonly last: Attempt<Judgement | Answer>;
-  readonly passedOn: HeaderLines;
+  readonly forwarded: HeaderLines;
 }
 
 /** Nothing is told of an answer that was no event, nor of a subscriber that was too slow (facts/knative.md §0). */

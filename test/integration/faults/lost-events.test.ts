@@ -31,10 +31,10 @@ beforeAll(async () => {
     newTenant(lab, { name: 'nothing-after-raise' }),
     newTenant(lab, { name: 'nothing-after-lock' }),
   ]);
-  lost.set(raised.name, (passage) => WHAT_ENDS_A_LOCK(passage) || wasRaised(raised.history));
+  lost.set(raised.name, (delivery) => WHAT_ENDS_A_LOCK(delivery) || wasRaised(raised.history));
   const afterLock = to('mtq-raise', 'mtq-lower', 'mtq-unlock');
   // Nor is it locked once more, when its back-off is over before somebody looks at it.
-  lost.set(locked.name, (passage) => afterLock(passage) || locked.history.locks().length > 0);
+  lost.set(locked.name, (delivery) => afterLock(delivery) || locked.history.locks().length > 0);
   await Promise.all([raised.migrate(), locked.migrate()]);
 });
 

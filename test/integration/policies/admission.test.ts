@@ -7,7 +7,7 @@ import {
   SERVICE_ACCOUNT,
   SYSTEM_NAMESPACE,
   WEBHOOK,
-  WHOSE_POD,
+  POD_IDENTITY_LABELS,
 } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
@@ -119,7 +119,10 @@ describe(WEBHOOK.locked, () => {
     ['a pod', createPod(LOCKED)],
     ['a pod that grows', changePod(LOCKED, '/resize')],
     ['a pod that gets a deadline', giveDeadline(LOCKED)],
-    ...WHOSE_POD.map((key): [string, ApiRequest] => [`a pod’s other ${key}`, relabelPod(LOCKED, key)]),
+    ...POD_IDENTITY_LABELS.map((key): [string, ApiRequest] => [
+      `a pod’s other ${key}`,
+      relabelPod(LOCKED, key),
+    ]),
     ['a device that is claimed', createClaim(LOCKED)],
     ['a claim that is its pod’s no more', changeClaim(LOCKED, OF_ITS_POD)],
     ['a new quota', createQuota(LOCKED)],
@@ -148,7 +151,7 @@ describe(WEBHOOK.locked, () => {
     expect(await ask('editor', labelQuota(FREE))).toBe('passes');
     expect(await ask('editor', createClaim(FREE))).toBe('passes');
     expect(await ask('editor', giveDeadline(FREE))).toBe('passes');
-    for (const key of WHOSE_POD) expect(await ask('editor', relabelPod(FREE, key))).toBe('passes');
+    for (const key of POD_IDENTITY_LABELS) expect(await ask('editor', relabelPod(FREE, key))).toBe('passes');
   });
 
   test.each(RESERVED)('not about %s, whatever label somebody puts there', async (namespace) => {

@@ -8,7 +8,7 @@ import {
   SERVICE_ACCOUNT,
   SYSTEM_NAMESPACE,
   UNREADABLE_TOKEN,
-  WHOSE_POD,
+  POD_IDENTITY_LABELS,
 } from '../../../functions/domain/names.ts';
 import { renderWall, WALLS } from '../../cluster/walls.ts';
 import {
@@ -193,7 +193,10 @@ describe.each(WALLS)(`${locked}, installed with %s`, (wall) => {
     ['a pod that says it is the migration’s', podOf(LOCKED, ONE)],
     ['a pod that grows', changePod(LOCKED, '/resize')],
     ['a pod that gets a deadline', giveDeadline(LOCKED)],
-    ...WHOSE_POD.map((key): [string, ApiRequest] => [`a pod’s other ${key}`, relabelPod(LOCKED, key)]),
+    ...POD_IDENTITY_LABELS.map((key): [string, ApiRequest] => [
+      `a pod’s other ${key}`,
+      relabelPod(LOCKED, key),
+    ]),
     ...Object.keys(OF_KUBEVIRT).map((pod): [string, ApiRequest] => [
       `${pod} of another owner`,
       ownPod(LOCKED, pod),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { POLICY, SERVICE_ACCOUNT, WHOSE_POD } from '../../../functions/domain/names.ts';
+import { POLICY, SERVICE_ACCOUNT, POD_IDENTITY_LABELS } from '../../../functions/domain/names.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import {
   changeClaim,
@@ -153,7 +153,7 @@ describe(POLICY.raisedPods, () => {
 
   /** By it a migration would be taken for admitted, and the lock that did not help it for one that did. */
   test.each<[string, (namespace: string) => ApiRequest]>([
-    ...WHOSE_POD.map((key): [string, (namespace: string) => ApiRequest] => [
+    ...POD_IDENTITY_LABELS.map((key): [string, (namespace: string) => ApiRequest] => [
       `a pod’s other ${key}`,
       (namespace): ApiRequest => relabelPod(namespace, key),
     ]),

@@ -8,7 +8,7 @@ import type { Change } from '../model/store.ts';
 import type { Locks, Report } from './locks.ts';
 
 /** A write of a pod, from its admission on. */
-interface Admitted {
+interface AdmittedPod {
   readonly user: string;
   /** When its admission began, in the order of everything that happened. */
   readonly at: number;
@@ -30,7 +30,7 @@ export class Admissions {
   /** Pods of others whose admission had begun before the proof: nobody can stop those. */
   strangers = 0;
   readonly #parts: AdmissionParts;
-  readonly #admitted = new Map<string, Admitted>();
+  readonly #admitted = new Map<string, AdmittedPod>();
   readonly #through = new Set<string>();
 
   constructor(parts: AdmissionParts) {
@@ -81,7 +81,7 @@ export class Admissions {
   }
 
   /** Of the lock's own migrations, and KubeVirt's; or the lock was taken off by hand. */
-  #isWelcome(pod: Pod, { user }: Admitted, token: string): boolean {
+  #isWelcome(pod: Pod, { user }: AdmittedPod, token: string): boolean {
     const { locks } = this.#parts;
     if (locks.isBroken(token)) return true;
     const identity = podIdentityOf(pod);

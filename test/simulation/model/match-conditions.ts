@@ -5,7 +5,7 @@ import {
   KUBEVIRT,
   OUR_KEYS,
   OUR_USERS,
-  WHOSE_POD,
+  POD_IDENTITY_LABELS,
 } from '../../../functions/domain/names.ts';
 import type { Pod } from '../../../functions/domain/objects.ts';
 import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
@@ -37,7 +37,9 @@ const hasDeadline = (pod: AdmissionRequest['object']): boolean =>
 
 /** It may look like the pod that is waited for, and did not before. */
 const changesWhose = ({ object, oldObject }: AdmissionRequest): boolean =>
-  WHOSE_POD.some((label) => object?.metadata.labels?.[label] !== oldObject?.metadata.labels?.[label]) ||
+  POD_IDENTITY_LABELS.some(
+    (label) => object?.metadata.labels?.[label] !== oldObject?.metadata.labels?.[label],
+  ) ||
   (object?.metadata.labels?.[KUBEVIRT.launcherLabel] !== undefined &&
     !isDeepStrictEqual(object.metadata.ownerReferences, oldObject?.metadata.ownerReferences));
 

@@ -8,7 +8,7 @@ import {
   SERVICE_ACCOUNT,
   userOf,
   WEBHOOK,
-  WHOSE_POD,
+  POD_IDENTITY_LABELS,
 } from '../../../functions/domain/names.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { about, aRequest, by, fromTo } from '../../support/builders/admission.ts';
@@ -97,7 +97,7 @@ describe('the conditions, as the CEL says them', () => {
     expect(passes(locked, aRequest({ ...fromTo(null, without) }))).toBe(true);
   });
 
-  test.each(WHOSE_POD)(
+  test.each(POD_IDENTITY_LABELS)(
     'a pod is asked about when its label %s changes, by which it would be another one’s',
     (key) => {
       const [before, after] = [aLauncher(), labelled(key, 'x')(aLauncher())];

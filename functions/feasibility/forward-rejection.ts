@@ -5,8 +5,8 @@ import { LISTED_VMMRQS } from '../cluster/listed.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
 
 /** virt-controller writes a refusal's condition and its Event's count by two updates of one moment (test/recorded). */
-const TWINS_MS = 1_000;
-const TWIN: Outcome = { reason: REASON.freshRefusal, message: 'its refusal was looked at a moment ago' };
+const DUPLICATE_MS = 1_000;
+const DUPLICATE: Outcome = { reason: REASON.freshRefusal, message: 'its refusal was looked at a moment ago' };
 
 /** The namespace has a VMMRQ: by the guard's view, which costs no request; else by a list that may be remembered. */
 async function isServed(namespace: string, { view, cluster }: StepContext): Promise<boolean> {
@@ -22,7 +22,10 @@ async function isServed(namespace: string, { view, cluster }: StepContext): Prom
  * for each migration, so that one that is refused for long gets the full look (docs/adr/0026). The function's own clock is good enough:
  * where it is wrong, the full look is taken, or lock finds the same. undefined: it is not that.
  */
-export async function passOn(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
+export async function forwardRejection(
+  request: StepRequest,
+  context: StepContext,
+): Promise<Outcome | undefined> {
   const { eventObject, type, namespace, id } = request;
   if (type !== SOURCE_EVENT.update || eventObject?.kind !== KIND.migration.kind) return undefined;
   const { name, uid } = eventObject.metadata;
@@ -33,7 +36,7 @@ export async function passOn(request: StepRequest, context: StepContext): Promis
   )
     return undefined;
   const sinceMs = context.sinceFirst(uid);
-  if (sinceMs > 0) return sinceMs < TWINS_MS ? TWIN : undefined;
+  if (sinceMs > 0) return sinceMs < DUPLICATE_MS ? DUPLICATE : undefined;
   if (!(await isServed(namespace, context))) return undefined;
   context.inBackground(context.prewarmNextSteps);
   return {

@@ -10,7 +10,7 @@ import type { View } from '../domain/view.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
 import type { StepContext } from '../host/step.ts';
 import { VMMRQS } from '../kubernetes/resources.ts';
-import { passOn } from './pass-on.ts';
+import { forwardRejection } from './forward-rejection.ts';
 
 let cluster: WatchedCluster;
 let prewarmed: number;
@@ -56,7 +56,7 @@ beforeEach(() => {
 
 describe('a refusal of a moment ago', () => {
   test('goes to lock, and the later steps are started beside it', async () => {
-    expect(await passOn(about(FRESH), context())).toEqual({
+    expect(await forwardRejection(about(FRESH), context())).toEqual({
       reason: REASON.freshRefusal,
       message: 'mig0 was refused by a quota a moment ago: lock decides',
       migrations: ['mig0'],
@@ -73,9 +73,9 @@ describe('a refusal of a moment ago', () => {
   });
 
   test('once for each migration: its twin of the same moment is answered without a look', async () => {
-    await passOn(about(FRESH), context());
+    await forwardRejection(about(FRESH), context());
     now += 999;
-    expect(await passOn(about(FRESH), context())).toEqual({
+    expect(await forwardRejection(about(FRESH), context())).toEqual({
       reason: REASON.freshRefusal,
       message: 'its refusal was looked at a moment ago',
     });
@@ -83,9 +83,9 @@ describe('a refusal of a moment ago', () => {
   });
 
   test('a second later an event gets the full look', async () => {
-    await passOn(about(FRESH), context());
+    await forwardRejection(about(FRESH), context());
     now += 1_000;
-    expect(await passOn(about(FRESH), context())).toBeUndefined();
+    expect(await forwardRejection(about(FRESH), context())).toBeUndefined();
     expect(cluster.asked).toHaveLength(1);
   });
 
@@ -93,14 +93,14 @@ describe('a refusal of a moment ago', () => {
     'the guard’s view says whether there is a VMMRQ (%s): no request',
     async (served) => {
       view = aView({ served });
-      expect((await passOn(about(FRESH), context())) !== undefined).toBe(served);
+      expect((await forwardRejection(about(FRESH), context())) !== undefined).toBe(served);
       expect(cluster.asked).toEqual([]);
     },
   );
 
   test('needs a VMMRQ in its namespace', async () => {
     cluster.remove(VMMRQS, aVmmrq());
-    expect(await passOn(about(FRESH), context())).toBeUndefined();
+    expect(await forwardRejection(about(FRESH), context())).toBeUndefined();
     expect(prewarmed).toBe(0);
   });
 });
@@ -117,7 +117,7 @@ describe('what gets the full look, without a request', () => {
     ['an event that the migration is gone', about(FRESH, SOURCE_EVENT.delete)],
     ['an event without an object', { type: EVENT.sweepRequested, id: 'event-1', namespace: 'tenant' }],
   ])('%s', async (_, request) => {
-    expect(await passOn(request, context())).toBeUndefined();
+    expect(await forwardRejection(request, context())).toBeUndefined();
     expect(cluster.asked).toEqual([]);
   });
 });
@@ -127,5 +127,5 @@ test.each([
   [-10, true],
   [2, true],
 ])('the limits of what is fresh belong to it: %s s', async (after, want) => {
-  expect((await passOn(about(aMigration(refusedAt(after))), context())) !== undefined).toBe(want);
+  expect((await forwardRejection(about(aMigration(refusedAt(after))), context())) !== undefined).toBe(want);
 });
