@@ -234,9 +234,9 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'functions/domain/verdict/attempt.ts',
         find: `  if (last === undefined) return undefined;
-  return budgetHold`,
+  return budgetBackoff`,
         replace: `  if (last === undefined || last.failures > 0) return undefined;
-  return budgetHold`,
+  return budgetBackoff`,
       },
     ],
   },

@@ -1,4 +1,4 @@
-import { fingerprintOf, holdOf, lastAttemptOf, sizesOf, type Hold } from './attempt.ts';
+import { fingerprintOf, backoffOf, lastAttemptOf, sizesOf, type Backoff } from './attempt.ts';
 import { allowanceFrom } from '../quota/allowance.ts';
 import { canonicalKey } from '../quota/charged.ts';
 import type { LockedMigration, QuotaToRaise, Reference } from '../lock.ts';
@@ -49,8 +49,13 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
   const free = judgeInTurn(snapshot, candidates, undefined);
   const { lockSeconds } = rules;
-  const hold = holdOf(last, { now: snapshot.now, lockSeconds, fingerprint, sized: sizesOf(free.quotas) });
-  return { ...(hold === undefined ? free : judgeInTurn(snapshot, candidates, hold)), fingerprint };
+  const backoff = backoffOf(last, {
+    now: snapshot.now,
+    lockSeconds,
+    fingerprint,
+    sized: sizesOf(free.quotas),
+  });
+  return { ...(backoff === undefined ? free : judgeInTurn(snapshot, candidates, backoff)), fingerprint };
 }
 
 const verdictOf = ({ blocked }: Candidate, finding: Finding): Verdict => ({
@@ -65,11 +70,11 @@ const OF_ATTACHMENT = 'its target is ready, and waits for the pod that attaches 
 function judgeInTurn(
   snapshot: NamespaceSnapshot,
   candidates: readonly Candidate[],
-  hold: Hold | undefined,
+  backoff: Backoff | undefined,
 ): Omit<Assessment, 'fingerprint'> {
   const allocation: Allocation = {
     snapshot,
-    hold,
+    backoff,
     allowance: allowanceFrom(snapshot.vmmrqs),
     headroomReturns: overlaps(snapshot.pods, candidates),
     reserved: new Map(),
@@ -133,12 +138,14 @@ function judge(candidate: Candidate, allocation: Allocation): Finding {
   }
   const missing = missingPodOf(candidate, vmi, snapshot);
   if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
-  const hold = hasTarget(candidate) ? undefined : slotHold(candidate, vmi.status?.nodeName, allocation);
-  return hold ?? judgeHeadroom(missing, allocation);
+  const shortage = hasTarget(candidate)
+    ? undefined
+    : slotShortage(candidate, vmi.status?.nodeName, allocation);
+  return shortage ?? judgeHeadroom(missing, allocation);
 }
 
 /** Whether KubeVirt has a slot for it now. Its own limit decides: this only keeps a namespace from being locked in vain. */
-function slotHold(
+function slotShortage(
   { migration }: Candidate,
   node: string | undefined,
   allocation: Allocation,

@@ -10,16 +10,16 @@ import {
   afterUncounted,
   afterSuccess,
   fingerprintOf,
-  holdOf,
+  backoffOf,
   lastAttemptOf,
   LOCK_BUDGET_MS,
   MAX_ACQUIRED_SECONDS,
   REPAIR_MS,
   sizesOf,
   WINDOW_MS,
-  type Ahead,
+  type NextAttempt,
   type Attempt,
-  type AttemptSubject,
+  type AttemptScope,
 } from './attempt.ts';
 import { referenceOf } from '../migration.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON } from '../names.ts';
@@ -44,16 +44,16 @@ describe('lastAttemptOf', () => {
   });
 });
 
-const ahead = (after: number, fingerprint = 'something', lockSeconds = 30): Ahead => ({
+const next = (after: number, fingerprint = 'something', lockSeconds = 30): NextAttempt => ({
   now: NOW + after * 1_000,
   lockSeconds,
   fingerprint,
   sized: 'as before',
 });
 
-describe('holdOf', () => {
+describe('backoffOf', () => {
   test('no attempt, no wait', () => {
-    expect(holdOf(undefined, ahead(0))).toBeUndefined();
+    expect(backoffOf(undefined, next(0))).toBeUndefined();
   });
 
   test.each([
@@ -67,17 +67,17 @@ describe('holdOf', () => {
     [1_100, 600],
   ])('after %i failures the next one waits %i s, to the millisecond', (failures, wait) => {
     const last = anAttempt({ at: seconds(0), failures, lockedMs: 0 });
-    expect(holdOf(last, ahead(wait - 0.001))).toMatchObject({
+    expect(backoffOf(last, next(wait - 0.001))).toMatchObject({
       reason: REASON.backOff,
       until: NOW + wait * 1_000,
     });
-    expect(holdOf(last, ahead(wait))).toBeUndefined();
+    expect(backoffOf(last, next(wait))).toBeUndefined();
   });
 
   test('something changed: no back-off', () => {
     const last = anAttempt({ at: seconds(0), failures: 5, lockedMs: 4_000 });
-    expect(holdOf(last, ahead(1, 'something'))).toMatchObject({ reason: REASON.backOff });
-    expect(holdOf(last, ahead(1, 'something else'))).toBeUndefined();
+    expect(backoffOf(last, next(1, 'something'))).toMatchObject({ reason: REASON.backOff });
+    expect(backoffOf(last, next(1, 'something else'))).toBeUndefined();
   });
 
   test.each([
@@ -86,17 +86,17 @@ describe('holdOf', () => {
     ['and that failed too', { failures: 2, sized: 'less' }, true],
     ['a record that does not say', { failures: 1 }, true],
   ])('the pod is %s', (_, last, waits) => {
-    const hold = holdOf(anAttempt({ at: seconds(0), lockedMs: 0, ...last }), ahead(1));
-    expect(hold?.reason).toBe(waits ? REASON.backOff : undefined);
+    const backoff = backoffOf(anAttempt({ at: seconds(0), lockedMs: 0, ...last }), next(1));
+    expect(backoff?.reason).toBe(waits ? REASON.backOff : undefined);
   });
 
   test('the lock budget holds whatever the size is', () => {
     const last = anAttempt({ at: seconds(0), lockedMs: LOCK_BUDGET_MS, sized: 'less' });
-    expect(holdOf(last, ahead(1))).toMatchObject({ reason: REASON.lockBudgetSpent });
+    expect(backoffOf(last, next(1))).toMatchObject({ reason: REASON.lockBudgetSpent });
   });
 
   test('after a success: no back-off', () => {
-    expect(holdOf(anAttempt({ failures: 0, lockedMs: 0 }), ahead(0))).toBeUndefined();
+    expect(backoffOf(anAttempt({ failures: 0, lockedMs: 0 }), next(0))).toBeUndefined();
   });
 
   test.each([
@@ -105,20 +105,20 @@ describe('holdOf', () => {
     ['all of it', LOCK_BUDGET_MS, true],
   ])('locked by failures: %s', (_, lockedMs, isSpent) => {
     const last = anAttempt({ at: seconds(0), failures: 0, lockedMs });
-    const hold = holdOf(last, ahead(1, 'whatever changed'));
+    const backoff = backoffOf(last, next(1, 'whatever changed'));
     const spent = { reason: REASON.lockBudgetSpent, until: NOW + WINDOW_MS };
-    if (isSpent) expect(hold).toMatchObject(spent);
-    else expect(hold).toBeUndefined();
+    if (isSpent) expect(backoff).toMatchObject(spent);
+    else expect(backoff).toBeUndefined();
   });
 
   test('a spent budget is whole again when the namespace was left alone for the window', () => {
     const last = anAttempt({ at: seconds(0), failures: 0, lockedMs: LOCK_BUDGET_MS });
-    expect(holdOf(last, ahead(WINDOW_MS / 1_000 - 0.001))).toBeDefined();
-    expect(holdOf(last, ahead(WINDOW_MS / 1_000))).toBeUndefined();
+    expect(backoffOf(last, next(WINDOW_MS / 1_000 - 0.001))).toBeDefined();
+    expect(backoffOf(last, next(WINDOW_MS / 1_000))).toBeUndefined();
   });
 
   test('the first lock may be as long as it is set', () => {
-    expect(holdOf(anAttempt({ failures: 0, lockedMs: 0 }), ahead(0, '', 60))).toBeUndefined();
+    expect(backoffOf(anAttempt({ failures: 0, lockedMs: 0 }), next(0, '', 60))).toBeUndefined();
   });
 });
 
@@ -152,17 +152,17 @@ test.each<[string, number, string | undefined]>([
   ['of a clock that is ahead: counts as now', 5, seconds(0)],
   ['as far ahead as the window: counts as now', WINDOW_MS / 1_000, seconds(0)],
   ['further ahead: nobody wrote that, and it counts as none', WINDOW_MS / 1_000 + 1, undefined],
-])('a last attempt in the future, %s', (_, ahead, want) => {
-  const namespace = aNamespace(afterAttempt(anAttempt({ at: seconds(ahead) })));
+])('a last attempt in the future, %s', (_, next, want) => {
+  const namespace = aNamespace(afterAttempt(anAttempt({ at: seconds(next) })));
   expect(lastAttemptOf(namespace, NOW)?.at).toBe(want);
 });
 
 test('what was our own fault is tried again after five seconds, whatever it was about', () => {
   const ended = { now: NOW, lockedMs: 100, reason: REASON.noProof, fingerprint: 'f' };
   const last = afterUncounted(undefined, { ...ended, outcome: LOCK_OUTCOME.ourFault });
-  const ahead = { lockSeconds: 15, fingerprint: 'another', sized: 's' };
-  expect(holdOf(last, { ...ahead, now: NOW + 4_999 })?.reason).toBe(REASON.backOff);
-  expect(holdOf(last, { ...ahead, now: NOW + 5_000 })).toBeUndefined();
+  const next = { lockSeconds: 15, fingerprint: 'another', sized: 's' };
+  expect(backoffOf(last, { ...next, now: NOW + 4_999 })?.reason).toBe(REASON.backOff);
+  expect(backoffOf(last, { ...next, now: NOW + 5_000 })).toBeUndefined();
 });
 
 describe('afterUncounted', () => {
@@ -170,7 +170,7 @@ describe('afterUncounted', () => {
     ...{ now: NOW, lockedMs: 2_000, reason: REASON.charged, fingerprint: 'f', sized: 's' },
     outcome: LOCK_OUTCOME.charged,
   };
-  const ahead = { now: NOW, lockSeconds: 30, fingerprint: 'f', sized: 's' };
+  const next = { now: NOW, lockSeconds: 30, fingerprint: 'f', sized: 's' };
 
   test.each<[string, Attempt | undefined, Partial<Attempt>]>([
     ['the first attempt of all', undefined, { failures: 0, lockedMs: 2_000, since: seconds(0) }],
@@ -185,12 +185,12 @@ describe('afterUncounted', () => {
       of: '',
       ...want,
     });
-    expect(holdOf(record, ahead)).toBeUndefined();
+    expect(backoffOf(record, next)).toBeUndefined();
   });
 
   test('what it locked counts against the budget', () => {
     const record = afterUncounted(anAttempt({ lockedMs: 14_000 }), ended);
-    expect(holdOf(record, ahead)?.reason).toBe(REASON.lockBudgetSpent);
+    expect(backoffOf(record, next)?.reason).toBe(REASON.lockBudgetSpent);
   });
 });
 
@@ -235,11 +235,11 @@ test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % o
       const locked: { from: number; to: number }[] = [];
       for (const { pause, lockedMs, comesTo, of, sized } of attempts) {
         now += pause * 1_000;
-        const hold = holdOf(last, { now, lockSeconds, fingerprint: of, sized });
-        if (hold !== undefined) {
+        const backoff = backoffOf(last, { now, lockSeconds, fingerprint: of, sized });
+        if (backoff !== undefined) {
           // It comes back in the very millisecond in which it may.
-          now = hold.until;
-          if (holdOf(last, { now, lockSeconds, fingerprint: of, sized }) !== undefined) continue;
+          now = backoff.until;
+          if (backoffOf(last, { now, lockSeconds, fingerprint: of, sized }) !== undefined) continue;
         }
         const from = now;
         now += lockedMs;
@@ -263,37 +263,37 @@ test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % o
 });
 
 describe('fingerprintOf', () => {
-  const subject: AttemptSubject = {
+  const scope: AttemptScope = {
     migrations: [referenceOf(aMigration()), referenceOf(aMigration(named('mig1')))],
     quotas: [aQuota(), aQuota(named('other'), hard({ cpu: '1', memory: '2Gi' }))],
     vmmrqs: [aVmmrq(), aVmmrq(named('more'), giving({ cpu: '1', memory: '1Gi' }))],
   };
-  const with_ = (different: Partial<AttemptSubject>): string => fingerprintOf({ ...subject, ...different });
+  const with_ = (different: Partial<AttemptScope>): string => fingerprintOf({ ...scope, ...different });
 
   test('is the same in any order, of objects and of keys', () => {
     const reversed = {
-      migrations: subject.migrations.toReversed(),
+      migrations: scope.migrations.toReversed(),
       quotas: [aQuota(named('other'), hard({ memory: '2Gi', cpu: '1' })), aQuota()],
       vmmrqs: [aVmmrq(named('more'), giving({ memory: '1Gi', cpu: '1' })), aVmmrq()],
     };
-    expect(fingerprintOf(reversed)).toBe(fingerprintOf(subject));
+    expect(fingerprintOf(reversed)).toBe(fingerprintOf(scope));
   });
 
   test('does not change with what we write ourselves, or with what is used', () => {
-    const touched = [aQuota(atVersion('999'), releasedBy('token-1'), used({ pods: '9' })), subject.quotas[1]];
-    expect(with_({ quotas: touched.flatMap((quota) => quota ?? []) })).toBe(fingerprintOf(subject));
+    const touched = [aQuota(atVersion('999'), releasedBy('token-1'), used({ pods: '9' })), scope.quotas[1]];
+    expect(with_({ quotas: touched.flatMap((quota) => quota ?? []) })).toBe(fingerprintOf(scope));
   });
 
-  test.each<[string, Partial<AttemptSubject>]>([
-    ['a migration is gone', { migrations: subject.migrations.slice(1) }],
+  test.each<[string, Partial<AttemptScope>]>([
+    ['a migration is gone', { migrations: scope.migrations.slice(1) }],
     ['a migration is another one of the same name', { migrations: [{ name: 'mig0', uid: 'new' }] }],
-    ['a quota says something else', { quotas: [aQuota(hard({ cpu: '2' })), ...subject.quotas.slice(1)] }],
-    ['a quota was made anew', { quotas: [aQuota(withUid('new')), ...subject.quotas.slice(1)] }],
-    ['a quota is gone', { quotas: subject.quotas.slice(1) }],
-    ['a VMMRQ gives more', { vmmrqs: [aVmmrq(giving({ cpu: '9' })), ...subject.vmmrqs.slice(1)] }],
+    ['a quota says something else', { quotas: [aQuota(hard({ cpu: '2' })), ...scope.quotas.slice(1)] }],
+    ['a quota was made anew', { quotas: [aQuota(withUid('new')), ...scope.quotas.slice(1)] }],
+    ['a quota is gone', { quotas: scope.quotas.slice(1) }],
+    ['a VMMRQ gives more', { vmmrqs: [aVmmrq(giving({ cpu: '9' })), ...scope.vmmrqs.slice(1)] }],
     ['a VMMRQ is gone', { vmmrqs: [] }],
   ])('%s: it changes', (_, different) => {
-    expect(with_(different)).not.toBe(fingerprintOf(subject));
+    expect(with_(different)).not.toBe(fingerprintOf(scope));
   });
 
   test('a VMMRQ without amounts, as the incumbent may have stored it', () => {

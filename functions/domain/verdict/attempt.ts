@@ -46,19 +46,19 @@ export function lastAttemptOf(namespace: Namespace, now: number): Attempt | unde
   if (text === undefined) return undefined;
   const parsed = attemptSchema.safeParse(parseJson(text));
   if (!parsed.success) return undefined;
-  const ahead = Date.parse(parsed.data.at) - now;
-  if (ahead <= 0) return parsed.data;
-  return ahead > WINDOW_MS ? undefined : { ...parsed.data, at: new Date(now).toISOString() };
+  const aheadMs = Date.parse(parsed.data.at) - now;
+  if (aheadMs <= 0) return parsed.data;
+  return aheadMs > WINDOW_MS ? undefined : { ...parsed.data, at: new Date(now).toISOString() };
 }
 
-export interface Hold {
+export interface Backoff {
   readonly reason: Reason;
   readonly message: string;
   /** Milliseconds on the API server's clock. */
   readonly until: number;
 }
 
-export interface Ahead {
+export interface NextAttempt {
   readonly now: number;
   readonly lockSeconds: number;
   /** Of what the attempt is about (fingerprintOf). */
@@ -71,12 +71,12 @@ export interface Ahead {
  * Whether the next attempt must wait (I7). The lock budget holds whatever changed: a run of failures may lock for
  * LOCK_BUDGET_MS in all, then rests for WINDOW_MS, so no window of that length sees two runs.
  */
-export function holdOf(last: Attempt | undefined, ahead: Ahead): Hold | undefined {
+export function backoffOf(last: Attempt | undefined, next: NextAttempt): Backoff | undefined {
   if (last === undefined) return undefined;
-  return budgetHold(last, ahead) ?? faultHold(last, ahead) ?? backOffHold(last, ahead);
+  return budgetBackoff(last, next) ?? ownFailureBackoff(last, next) ?? failureBackoff(last, next);
 }
 
-function budgetHold(last: Attempt, { now, lockSeconds }: Ahead): Hold | undefined {
+function budgetBackoff(last: Attempt, { now, lockSeconds }: NextAttempt): Backoff | undefined {
   const lockedMs = lockedSoFar(last, now);
   if (lockedMs === 0 || lockedMs + lockSeconds * 1_000 + REPAIR_MS <= LOCK_BUDGET_MS) return undefined;
   return {
@@ -86,14 +86,14 @@ function budgetHold(last: Attempt, { now, lockSeconds }: Ahead): Hold | undefine
   };
 }
 
-function faultHold({ at, outcome, reason }: Attempt, { now }: Ahead): Hold | undefined {
+function ownFailureBackoff({ at, outcome, reason }: Attempt, { now }: NextAttempt): Backoff | undefined {
   const until = Date.parse(at) + OUR_FAULT_MS;
   if (outcome !== LOCK_OUTCOME.ourFault || now >= until) return undefined;
   const message = `the last attempt was given up (${reason}), through no fault of the migration: the next one waits`;
   return { reason: REASON.backOff, message, until };
 }
 
-function backOffHold(last: Attempt, { now, fingerprint: of, sized }: Ahead): Hold | undefined {
+function failureBackoff(last: Attempt, { now, fingerprint: of, sized }: NextAttempt): Backoff | undefined {
   if (last.failures === 0 || last.of !== of || isExtension(last, sized)) return undefined;
   const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.mostMs);
   if (now >= until) return undefined;
@@ -111,7 +111,7 @@ const isExtension = (last: Attempt, sized: string): boolean =>
 const lockedSoFar = (last: Attempt, now: number): number =>
   now >= Date.parse(last.at) + WINDOW_MS ? 0 : last.lockedMs;
 
-export interface Ended {
+export interface AttemptResult {
   readonly now: number;
   readonly lockedMs: number;
   readonly reason: Reason;
@@ -121,27 +121,27 @@ export interface Ended {
 }
 
 /** The record after an attempt that failed. */
-export function afterFailure(last: Attempt | undefined, ended: Ended): Attempt {
-  const at = new Date(ended.now).toISOString();
-  const before = last === undefined ? 0 : lockedSoFar(last, ended.now);
+export function afterFailure(last: Attempt | undefined, result: AttemptResult): Attempt {
+  const at = new Date(result.now).toISOString();
+  const before = last === undefined ? 0 : lockedSoFar(last, result.now);
   return {
     at,
     failures: (last?.failures ?? 0) + 1,
-    lockedMs: before + ended.lockedMs,
+    lockedMs: before + result.lockedMs,
     since: last !== undefined && before > 0 ? last.since : at,
-    reason: ended.reason,
+    reason: result.reason,
     outcome: LOCK_OUTCOME.failed,
-    of: ended.fingerprint,
-    ...(ended.sized === undefined ? {} : { sized: ended.sized }),
+    of: result.fingerprint,
+    ...(result.sized === undefined ? {} : { sized: result.sized }),
   };
 }
 
 /** The record after a lock that nothing came of, and that is no failure: what it locked counts all the same (I7). */
 export function afterUncounted(
   last: Attempt | undefined,
-  { outcome, ...ended }: Ended & Pick<Attempt, 'outcome'>,
+  { outcome, ...result }: AttemptResult & Pick<Attempt, 'outcome'>,
 ): Attempt {
-  const { sized: _sized, ...record } = afterFailure(last, ended);
+  const { sized: _sized, ...record } = afterFailure(last, result);
   return { ...record, outcome, failures: last?.failures ?? 0, of: '' };
 }
 
@@ -151,14 +151,14 @@ export function afterSuccess(last: Attempt | undefined, now: number): Attempt | 
   return { ...last, failures: 0 };
 }
 
-export interface AttemptSubject {
+export interface AttemptScope {
   readonly migrations: readonly BlockedMigration[];
   readonly quotas: readonly ResourceQuota[];
   readonly vmmrqs: readonly Vmmrq[];
 }
 
 /** Changes when the migrations or what they wait for, a quota's spec or what the VMMRQs give changes; independent of any order. */
-export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptSubject): string {
+export function fingerprintOf({ migrations, quotas, vmmrqs }: AttemptScope): string {
   const parts = [
     ...migrations.map(({ uid, lacks }) => `m ${uid}${lacks === undefined ? '' : ` ${lacks}`}`),
     ...quotas.map(({ metadata, spec }) => `q ${metadata.uid} ${sortedText(spec.hard ?? {})}`),

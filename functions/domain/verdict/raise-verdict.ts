@@ -1,5 +1,5 @@
 import type { AllowanceOf } from '../quota/allowance.ts';
-import type { Hold } from './attempt.ts';
+import type { Backoff } from './attempt.ts';
 import {
   canonicalKey,
   describeShortfalls,
@@ -23,7 +23,7 @@ import { finding, type Finding } from './verdict.ts';
 /** Going through the blocked migrations in their turn: what those before have left. */
 export interface Allocation {
   readonly snapshot: NamespaceSnapshot;
-  readonly hold: Hold | undefined;
+  readonly backoff: Backoff | undefined;
   readonly allowance: AllowanceOf;
   /** Others are on their way: their second pod is charged until they are through. */
   readonly headroomReturns: boolean;
@@ -57,7 +57,7 @@ export interface Lack {
 
 /** Whether a raise of the quotas that block a migration is ours to make, and is made now. */
 export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, allocation: Allocation): Finding {
-  const { snapshot, hold, raising } = allocation;
+  const { snapshot, backoff, raising } = allocation;
   const next = sizeOfNext(missing, snapshot);
   // Who could never have the pod that follows is not let in to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
@@ -73,9 +73,9 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, alloca
     const both = `${describeBlocking(all, 'lacks')} for it and the pod that attaches its hotplugged volumes`;
     return tooLittle(allocation, next === undefined ? what : both, beyond);
   }
-  if (hold !== undefined) {
-    const until = new Date(hold.until).toISOString();
-    return finding('Waiting', hold.reason, `${hold.message} until ${until}; ${what}`);
+  if (backoff !== undefined) {
+    const until = new Date(backoff.until).toISOString();
+    return finding('Waiting', backoff.reason, `${backoff.message} until ${until}; ${what}`);
   }
   if (!hasTarget(missing.candidate) && raising.some(({ lacks }) => lacks !== undefined)) {
     return finding(
