@@ -207,7 +207,7 @@ function asListed(snapshot: NamespaceSnapshot): NamespaceSnapshot {
 }
 
 /** The verdicts, and what they are made of: not every size makes another verdict. */
-function judged(snapshot: NamespaceSnapshot): unknown {
+function evaluated(snapshot: NamespaceSnapshot): unknown {
   const { migrations: listed, pods: listedPods, vmis: byName, claims } = snapshot;
   const { verdicts, migrations: chosen, quotas: raised } = assess(snapshot, RULES);
   const full = [aQuota(hard({ persistentvolumeclaims: '0' }))];
@@ -232,7 +232,7 @@ describe('what is kept of lists decides as the whole does', () => {
     fc.assert(
       fc.property(aNamespaceAsRead, (snapshot) => {
         for (const { reason } of assess(snapshot, RULES).verdicts) reasons.add(reason);
-        expect(judged(asListed(snapshot))).toEqual(judged(snapshot));
+        expect(evaluated(asListed(snapshot))).toEqual(evaluated(snapshot));
       }),
       { numRuns: 500 },
     );

@@ -53,7 +53,7 @@ export interface Lower {
   readonly message: string;
 }
 
-type Finding = Pick<Lower, 'outcome' | 'reason' | 'message'>;
+type LowerResult = Pick<Lower, 'outcome' | 'reason' | 'message'>;
 
 /** Lowering is the safe direction: early costs one attempt, late costs the tenant. */
 export function decide(snapshot: LowerSnapshot): LowerDecision {
@@ -74,7 +74,12 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
 
 const wait = (message: string): LowerDecision => ({ kind: 'wait', reason: REASON.stillWaiting, message });
 
-const lower = (lock: Lock, found: Finding): Lower => ({ kind: 'lower', token: lock.token, lock, ...found });
+const lower = (lock: Lock, found: LowerResult): Lower => ({
+  kind: 'lower',
+  token: lock.token,
+  lock,
+  ...found,
+});
 
 /** It is lowered, whatever the lock's migrations do. `now` is the API server's clock, milliseconds. */
 export const isOver = (
@@ -109,7 +114,7 @@ const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
   [REASON.fits]: LOCK_OUTCOME.gaveWay,
 };
 
-function over(snapshot: LowerSnapshot, lock: Lock): Finding {
+function over(snapshot: LowerSnapshot, lock: Lock): LowerResult {
   const isThrough = lock.migrations.length > 0 && gotThrough(lock.migrations, snapshot.targets);
   if (isThrough) return admitted(lock);
   const raised = raisedFor(snapshot, lock);
@@ -132,7 +137,7 @@ const raisedFor = ({ quotas }: LowerSnapshot, { token }: Lock): ResourceQuota[] 
 const isAllCharged = (raised: readonly ResourceQuota[], { token }: Lock): boolean =>
   raised.length > 0 && raised.every((quota) => isCharged(quota, grantBy(quota, token) ?? { target: {} }));
 
-const admitted = ({ migrations }: Lock): Finding => ({
+const admitted = ({ migrations }: Lock): LowerResult => ({
   outcome: LOCK_OUTCOME.admitted,
   reason: REASON.admitted,
   message: `${migrations.map(({ name }) => name).join(', ')} got the pod that was missing`,
@@ -157,7 +162,7 @@ function isStillBlocked(locked: LockedMigration, migration: Migration, targets: 
 }
 
 /** None waits any more; those that got no pod have ended, are gone, or go on without: nobody failed. */
-function settled({ targets }: LowerSnapshot, lock: Lock): Finding {
+function settled({ targets }: LowerSnapshot, lock: Lock): LowerResult {
   const through = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
   const names = through.map(({ name }) => name).join(', ');
   const message = 'every migration of the lock has ended, is gone, or goes on without';
@@ -201,7 +206,7 @@ function stalled(
 }
 
 /** A failure; but where others are after the same slots, and KubeVirt has not come to it, it gave way to them. */
-function nothingCame({ refusals }: LowerSnapshot, lock: Lock, still: readonly Migration[]): Finding {
+function nothingCame({ refusals }: LowerSnapshot, lock: Lock, still: readonly Migration[]): LowerResult {
   const vms = still.map(({ spec }) => spec.vmiName ?? '');
   const isPutOff =
     lock.others === true &&

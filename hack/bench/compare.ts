@@ -13,7 +13,7 @@ import {
   toZero,
   type Environment,
 } from './environment.ts';
-import { ratios, type Figure, type Findings, type MeasureOptions, type Unit } from './figures.ts';
+import { ratios, type Figure, type Measurements, type MeasureOptions, type Unit } from './figures.ts';
 import { coldStart, functionProgram, type Program } from './measure-cold-starts.ts';
 import { WARM_UP } from './measure-cycles.ts';
 
@@ -39,7 +39,7 @@ interface Round {
  * This tree and the commit `ref`, in turn, and in turn which one is first, so that a slow minute of the machine slows
  * both: each figure here, there, and their ratio pair by pair. Both use this tree's stand-ins.
  */
-export async function compare(ref: string, { releases, onProgress }: MeasureOptions): Promise<Findings> {
+export async function compare(ref: string, { releases, onProgress }: MeasureOptions): Promise<Measurements> {
   onProgress(`building ${ref}`);
   const checkout = await checkOut(ref);
   const sides: Side[] = [];

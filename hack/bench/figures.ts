@@ -20,7 +20,7 @@ export interface Detail {
   readonly lines: readonly string[];
 }
 
-export interface Findings {
+export interface Measurements {
   readonly figures: readonly Figure[];
   readonly details?: readonly Detail[];
 }

@@ -8,7 +8,7 @@ import { reportProgress } from '../../test/cluster/controlplane/binaries/report.
 import { runProgram } from '../../test/cluster/run-program.ts';
 import { compare } from './compare.ts';
 import { startEnvironment } from './environment.ts';
-import { summaryOf, type Findings, type MeasureOptions } from './figures.ts';
+import { summaryOf, type Measurements, type MeasureOptions } from './figures.ts';
 import { measureBursts } from './measure-bursts.ts';
 import { measureColdStarts } from './measure-cold-starts.ts';
 import { measureCycles } from './measure-cycles.ts';
@@ -41,9 +41,9 @@ async function main(): Promise<void> {
   const started = new Date();
   const loadBefore = load();
   const onProgress = (line: string): unknown => process.stderr.write(`· ${line}\n`);
-  const findings = await measure(wanted, { releases, onProgress });
-  const figures = findings.flatMap((each) => each.figures);
-  const details = findings.flatMap((each) => each.details ?? []);
+  const measurements = await measure(wanted, { releases, onProgress });
+  const figures = measurements.flatMap((each) => each.figures);
+  const details = measurements.flatMap((each) => each.details ?? []);
   const conditions = {
     started: started.toISOString(),
     seconds: Math.round((Date.now() - started.getTime()) / 1_000),
@@ -62,15 +62,18 @@ async function main(): Promise<void> {
   writeFileSync(json, `${JSON.stringify({ conditions, figures: summed, details }, undefined, 2)}\n`);
 }
 
-async function measure({ only, against, sizes }: Arguments, options: MeasureOptions): Promise<Findings[]> {
+async function measure(
+  { only, against, sizes }: Arguments,
+  options: MeasureOptions,
+): Promise<Measurements[]> {
   if (against !== undefined) return [await compare(against, options)];
   if (sizes.length > 0) return [await measureScale(sizes, options)];
   const environment = await startEnvironment(options);
   try {
-    const findings: Findings[] = [];
+    const measurements: Measurements[] = [];
     for (const name of NAMES.filter((each) => only.includes(each)))
-      findings.push(await PARTS[name](environment, options));
-    return findings;
+      measurements.push(await PARTS[name](environment, options));
+    return measurements;
   } finally {
     await environment.stop();
   }

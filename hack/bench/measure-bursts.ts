@@ -2,7 +2,7 @@ import type { Tenant } from '../demo/scenarios.ts';
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../test/cluster/kubevirt/objects.ts';
 import { migrateAll } from './cycle.ts';
 import { blockedTenant, addHeadroom, settleAll, type Environment } from './environment.ts';
-import { ratios, type Findings, type MeasureOptions } from './figures.ts';
+import { ratios, type Measurements, type MeasureOptions } from './figures.ts';
 
 /** KubeVirt's limits on parallel migrations. */
 interface Limits {
@@ -25,7 +25,7 @@ const BURSTS: readonly { name: string; tenants: readonly Tenant[] }[] = [
 export async function measureBursts(
   environment: Environment,
   { onProgress }: MeasureOptions,
-): Promise<Findings> {
+): Promise<Measurements> {
   onProgress('making 21 namespaces with 30 VMs');
   const tenants = BURSTS.flatMap((burst) => burst.tenants);
   await settleAll(environment, tenants);

@@ -8,7 +8,7 @@ import { killAtExit } from '../../test/cluster/controlplane/exit.ts';
 import { freePort } from '../../test/cluster/controlplane/ports.ts';
 import { podEnvironment } from '../../test/cluster/in-pod.ts';
 import type { Environment } from './environment.ts';
-import { ratios, type Findings, type MeasureOptions } from './figures.ts';
+import { ratios, type Measurements, type MeasureOptions } from './figures.ts';
 
 const HERE = fileURLToPath(new URL('../..', import.meta.url));
 const MINIMAL_SERVER: Program = {
@@ -20,7 +20,7 @@ const MINIMAL_SERVER: Program = {
 export async function measureColdStarts(
   environment: Environment,
   { releases, onProgress }: MeasureOptions,
-): Promise<Findings> {
+): Promise<Measurements> {
   const lower = await functionProgram(environment);
   const [minimal, image]: [number[], number[]] = [[], []];
   for (let index = 1; index <= releases; index += 1) {

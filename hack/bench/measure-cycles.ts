@@ -9,7 +9,7 @@ import {
 } from './cycle.ts';
 import { startBaseline } from './baseline.ts';
 import { blockedTenant, addHeadroom, settleAll, toZero, type Environment } from './environment.ts';
-import { ratios, type Figure, type Findings, type MeasureOptions } from './figures.ts';
+import { ratios, type Figure, type Measurements, type MeasureOptions } from './figures.ts';
 import { functionPids, residentMiB } from './processes.ts';
 import { detailsOf } from './profile.ts';
 import type { ApiRequest } from './requests.ts';
@@ -29,7 +29,7 @@ interface Round {
 export async function measureCycles(
   environment: Environment,
   { releases, onProgress }: MeasureOptions,
-): Promise<Findings> {
+): Promise<Measurements> {
   onProgress('making three namespaces with a VM each');
   await settleAll(
     environment,

@@ -12,7 +12,7 @@ import {
   untilQuiet,
   type Environment,
 } from './environment.ts';
-import type { Findings, MeasureOptions } from './figures.ts';
+import type { Measurements, MeasureOptions } from './figures.ts';
 
 const NAMESPACE = 'bench-guard';
 const MIGRATION = { namespace: NAMESPACE, name: 'for-the-guard' };
@@ -24,7 +24,7 @@ const WARM_UP = 50;
 export async function measureGuard(
   environment: Environment,
   { releases, onProgress }: MeasureOptions,
-): Promise<Findings> {
+): Promise<Measurements> {
   const count = releases * REVIEWS_PER_RELEASE;
   onProgress(`${count} reviews by the guard`);
   await settleAll(environment, [blockedTenant(NAMESPACE)]);

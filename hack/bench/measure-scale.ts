@@ -2,7 +2,7 @@ import type { Tenant } from '../demo/scenarios.ts';
 import { now } from '../demo/watching.ts';
 import { blockedToPod, migrateAll, runCycle, type Cycle } from './cycle.ts';
 import { blockedTenant, idleGuardMiB, settleAll, startEnvironment, type Environment } from './environment.ts';
-import type { Figure, Findings, MeasureOptions } from './figures.ts';
+import type { Figure, Measurements, MeasureOptions } from './figures.ts';
 import { DEFAULT_LIMITS, setLimits } from './measure-bursts.ts';
 import { openWatches } from './requests.ts';
 
@@ -13,7 +13,7 @@ const MAX_AT_ONCE = 100;
 export async function measureScale(
   sizes: readonly number[],
   { releases, onProgress }: MeasureOptions,
-): Promise<Findings> {
+): Promise<Measurements> {
   const environment = await startEnvironment({ onProgress });
   try {
     await setLimits(environment, DEFAULT_LIMITS);

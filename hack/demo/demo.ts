@@ -3,7 +3,7 @@ import { startLocalCluster, type LocalClusterOptions } from '../../test/cluster/
 import { isRunning } from '../../test/cluster/controlplane/children.ts';
 import { AuditLog } from './audit.ts';
 import { check } from './checks/check.ts';
-import type { Finding } from './checks/finding.ts';
+import type { CheckResult } from './checks/check-result.ts';
 import { DIRECTIONS, missingReportsOf } from './courses.ts';
 import { stopOf, type Stop } from './itinerary.ts';
 import { paletteFor, type Out } from './paint.ts';
@@ -45,7 +45,7 @@ export interface DemoResult {
   /** Those that were played. */
   readonly scenarios: readonly ScenarioResult[];
   /** Read back from the API server when everything was at rest; none when a scenario stopped. */
-  readonly findings: readonly Finding[];
+  readonly checkResults: readonly CheckResult[];
   /** Functions that still had a process at the end. */
   readonly running: readonly string[];
 }
@@ -95,7 +95,7 @@ class Demo {
       this.#print(headline(index + 1, scenario, this.#look));
       const result = await this.#play(scenario, stage);
       results.push(result);
-      if (result.stop !== undefined) return { ok: false, scenarios: results, findings: [], running: [] };
+      if (result.stop !== undefined) return { ok: false, scenarios: results, checkResults: [], running: [] };
     }
     return this.#conclude(scenarios, stage);
   }
@@ -173,27 +173,29 @@ class Demo {
     this.#print('\n');
     this.#note(`the functions scale to zero when they have been idle for ${String(this.#idleMs / 1_000)} s`);
     const running = await this.#untilZero(stage);
-    const findings = await this.#check(scenarios, stage);
+    const checkResults = await this.#check(scenarios, stage);
     const { bold, good, bad } = this.#look.paint;
     const zero =
       running.length === 0
         ? `${good('✓')} no function process is left, of ${String(this.#traces.starts.length)} that were started`
         : `${bad('✗')} still running: ${running.join(', ')}`;
-    this.#print(`\n${bold('Read back from the API server')}\n${table(findings, this.#look)}\n   ${zero}\n`);
-    const ok = running.length === 0 && findings.every(({ wrong }) => wrong.length === 0);
-    return { ok, scenarios: scenarios.map(({ name }) => ({ scenario: name })), findings, running };
+    this.#print(
+      `\n${bold('Read back from the API server')}\n${table(checkResults, this.#look)}\n   ${zero}\n`,
+    );
+    const ok = running.length === 0 && checkResults.every(({ wrong }) => wrong.length === 0);
+    return { ok, scenarios: scenarios.map(({ name }) => ({ scenario: name })), checkResults, running };
   }
 
-  async #check(scenarios: readonly Scenario[], { cluster }: Stage): Promise<Finding[]> {
-    const findings: Finding[] = [];
+  async #check(scenarios: readonly Scenario[], { cluster }: Stage): Promise<CheckResult[]> {
+    const checkResults: CheckResult[] = [];
     for (const { tenants, course } of scenarios) {
       for (const tenant of tenants) {
         const before = this.#befores.get(tenant);
         if (before === undefined) throw new Error(`${tenant.namespace} was never settled`);
-        findings.push(...(await check({ tenant, course, before, admin: cluster.admin })));
+        checkResults.push(...(await check({ tenant, course, before, admin: cluster.admin })));
       }
     }
-    return findings;
+    return checkResults;
   }
 
   /** Names of what has not scaled to zero in time. */

@@ -1,4 +1,4 @@
-import { CHECKS, type Finding } from './checks/finding.ts';
+import { CHECKS, type CheckResult } from './checks/check-result.ts';
 import type { Stop } from './itinerary.ts';
 import type { Palette } from './paint.ts';
 import type { Scenario } from './scenarios.ts';
@@ -129,7 +129,7 @@ function durations({ from, to, raised }: LockWindow, zero: number): string {
 }
 
 const COLUMN = 18;
-const TITLES: Readonly<Record<Finding['check'], string>> = {
+const TITLES: Readonly<Record<CheckResult['check'], string>> = {
   migrations: 'migrations',
   quotas: 'quotas as before',
   namespace: 'unlocked',
@@ -138,17 +138,17 @@ const TITLES: Readonly<Record<Finding['check'], string>> = {
 };
 
 /** A row for each namespace, a column for each check; what is wrong below. */
-export function table(findings: readonly Finding[], { paint }: Look): string {
-  const namespaces = [...new Set(findings.map(({ namespace }) => namespace))];
+export function table(checkResults: readonly CheckResult[], { paint }: Look): string {
+  const namespaces = [...new Set(checkResults.map(({ namespace }) => namespace))];
   const longest = Math.max(...namespaces.map((name) => name.length), 'namespace'.length);
   const cell = (namespace: string, check: string): string => {
-    const found = findings.find((one) => one.namespace === namespace && one.check === check);
+    const found = checkResults.find((one) => one.namespace === namespace && one.check === check);
     const mark = found?.wrong.length === 0 ? paint.good('✓') : paint.bad('✗');
     return mark + ' '.repeat(COLUMN - 1);
   };
   const row = (name: string): string =>
     `   ${name.padEnd(longest)}  ${CHECKS.map((check) => cell(name, check)).join('')}`.trimEnd();
-  const wrong = findings.flatMap(({ namespace, check, wrong: lines }) =>
+  const wrong = checkResults.flatMap(({ namespace, check, wrong: lines }) =>
     lines.map((line) => `   ${paint.bad('✗')} ${namespace}, ${TITLES[check]}: ${line}`),
   );
   const head = CHECKS.map((check) => TITLES[check].padEnd(COLUMN)).join('');

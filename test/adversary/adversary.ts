@@ -14,7 +14,7 @@ import { unlimitMigrations } from '../support/limits.ts';
 import { publish } from '../support/published.ts';
 import { newTenant, headroomFor, type Tenant } from '../support/tenant.ts';
 import { readEvidence, type Entry } from './evidence.ts';
-import { judge, type Findings } from './judge.ts';
+import { evaluate, type Evaluation } from './evaluate.ts';
 import { pauseAtTargets } from './pauses.ts';
 import { release, type Release } from './releases.ts';
 import { untilRest } from './rest.ts';
@@ -31,7 +31,7 @@ export interface Attacked {
   readonly kind: Kind;
   readonly tenant: Tenant;
   readonly releases: readonly Release[];
-  readonly findings: Findings;
+  readonly evaluation: Evaluation;
   readonly entries: readonly Entry[];
 }
 
@@ -143,8 +143,8 @@ async function attack(
   const evidence = await evidenceOf(lab);
   const attacked = tenants.map(({ kind, tenant }, index) => {
     const entries = evidence.get(tenant.name) ?? [];
-    const findings = judge(versions[index] ?? [], entries, userOfTenant(tenant.name).name);
-    return { kind, tenant, releases: done[index] ?? [], findings, entries };
+    const evaluation = evaluate(versions[index] ?? [], entries, userOfTenant(tenant.name).name);
+    return { kind, tenant, releases: done[index] ?? [], evaluation, entries };
   });
   return { run, wall, attacked, report, pauses: pauses?.count ?? 0, seconds };
 }

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { expectSameObjects } from '../support/as-before.ts';
 import { breaches } from '../support/invariants.ts';
 import type { Adversary, Attacked } from './adversary.ts';
-import type { AdmittedPod, Window } from './judge.ts';
+import type { AdmittedPod, Window } from './evaluate.ts';
 
 /** Nobody got in while locked who had asked after the proof; nothing was done that must never be; and they tried. */
 export function expectNobodyStole(adversary: Adversary): void {
@@ -19,7 +19,7 @@ const HEARS_WITHIN_MS = 1_000;
  * judged before and counted after. Nobody else gets into what was raised.
  */
 export function expectNothingStolen(adversary: Adversary): void {
-  const stolen = adversary.result.attacked.flatMap(({ findings: { late, windows } }) =>
+  const stolen = adversary.result.attacked.flatMap(({ evaluation: { late, windows } }) =>
     late.filter((one) => one.isAbove && !wasUnderWay(one, windows)),
   );
   expect(stolen).toEqual([]);
@@ -31,13 +31,13 @@ const wasUnderWay = ({ received, token }: AdmittedPod, windows: readonly Window[
 
 /** Who had asked after the proof and got in all the same. */
 export const lateOf = ({ result: { attacked } }: Adversary): AdmittedPod[] =>
-  attacked.flatMap(({ findings }) => findings.late);
+  attacked.flatMap(({ evaluation }) => evaluation.late);
 
 function expectTried({ result: { attacked, report } }: Adversary): void {
   expect(report.never).toEqual([]);
-  const windows = attacked.flatMap((one) => one.findings.windows);
+  const windows = attacked.flatMap((one) => one.evaluation.windows);
   expect(windows.filter(({ isProven }) => !isProven)).toEqual([]);
-  for (const { findings } of attacked.filter(isCounted)) expect(findings.inWindows).toBeGreaterThan(0);
+  for (const { evaluation } of attacked.filter(isCounted)) expect(evaluation.inWindows).toBeGreaterThan(0);
 }
 
 const isCounted = ({ kind }: Attacked): boolean => kind !== 'careless';
@@ -66,7 +66,7 @@ export function expectUnbroken({ result: { attacked } }: Adversary): void {
   expect(attacked.flatMap(breachesOf)).toEqual([]);
 }
 
-function breachesOf({ tenant, findings: { strangers, late } }: Attacked): string[] {
+function breachesOf({ tenant, evaluation: { strangers, late } }: Attacked): string[] {
   const known = [...strangers, ...late];
   return breaches(tenant.history).filter(
     (breach) => !known.some(({ what }) => breach.includes(` pod ${what} `)),

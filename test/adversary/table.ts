@@ -54,8 +54,8 @@ const HEADINGS = [
   'above',
 ];
 
-function rowOf({ kind, tenant, releases, findings }: Attacked): string[] {
-  const { windows, requests, inWindows, strangers, late } = findings;
+function rowOf({ kind, tenant, releases, evaluation }: Attacked): string[] {
+  const { windows, requests, inWindows, strangers, late } = evaluation;
   const raisedMs = sum(windows.map(({ from, until }) => until - from));
   const figures = [
     releases.length,
@@ -76,7 +76,7 @@ function rowOf({ kind, tenant, releases, findings }: Attacked): string[] {
 const MOST = 10;
 
 /** Who got in, and when it had asked; the first of them. */
-function lockedMigrationsOf({ tenant, findings: { late, strangers } }: Attacked): string[] {
+function lockedMigrationsOf({ tenant, evaluation: { late, strangers } }: Attacked): string[] {
   const lines = [
     ...late.map((one) => ['LATE', one] as const),
     ...strangers.map((one) => ['stranger', one] as const),

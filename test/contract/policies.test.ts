@@ -236,13 +236,13 @@ const webhooks = (): (Policy['spec'] & { name: string; rules: Rule[] })[] =>
 /** What is harmless at one wall is so at another. */
 test('of updates all three judge the same', () => {
   const locked = webhooks().find(({ name }) => name === WEBHOOK.locked);
-  const judged = ({ matchConditions }: Policy['spec']): string | undefined =>
+  const evaluated = ({ matchConditions }: Policy['spec']): string | undefined =>
     matchConditions?.find(({ name }) => name === 'not-a-harmless-update')?.expression;
   for (const word of ['activeDeadlineSeconds', ...POD_IDENTITY_LABELS]) {
-    expect(locked && judged(locked)).toContain(`'${word}'`);
+    expect(locked && evaluated(locked)).toContain(`'${word}'`);
   }
   for (const name of [POLICY.raisedPods, POLICY.locked]) {
-    expect(judged(policy(name).spec)).toBe(locked && judged(locked));
+    expect(evaluated(policy(name).spec)).toBe(locked && evaluated(locked));
   }
 });
 

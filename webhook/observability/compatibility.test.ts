@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { judge, type Expected, type Surroundings } from './compatibility.ts';
+import { evaluate, type Expected, type Surroundings } from './compatibility.ts';
 
 const EXPECTED: Expected = {
   KUBEVIRT_NAMESPACE: 'kubevirt',
@@ -19,7 +19,7 @@ const ELSEWHERE = 'but KubeVirt kubevirt-kubevirt-hyperconverged is in namespace
 
 describe('judge', () => {
   test('all is known and in order', () => {
-    expect(judge(GOOD, EXPECTED)).toEqual({ problems: [], unknown: [] });
+    expect(evaluate(GOOD, EXPECTED)).toEqual({ problems: [], unknown: [] });
   });
 
   test.each<[string, Surroundings, string | undefined]>([
@@ -38,19 +38,19 @@ describe('judge', () => {
       'namespace kubevirt has no such service account',
     ],
   ])('%s', (_what, change, want) => {
-    const { problems } = judge({ ...GOOD, ...change }, EXPECTED);
+    const { problems } = evaluate({ ...GOOD, ...change }, EXPECTED);
     expect(problems).toEqual(want === undefined ? [] : [expect.stringContaining(want)]);
   });
 
   test('each problem is told', () => {
     const found = { ...GOOD, kubernetes: 'v1.28.0', kubevirts: [OPENSHIFT] };
-    expect(judge(found, EXPECTED).problems).toHaveLength(2);
+    expect(evaluate(found, EXPECTED).problems).toHaveLength(2);
   });
 
   test('where no policies are installed an older Kubernetes will do', () => {
     const expected = { ...EXPECTED, OLDEST_KUBERNETES: '1.28' };
-    expect(judge({ ...GOOD, kubernetes: 'v1.28.15' }, expected).problems).toEqual([]);
-    expect(judge({ ...GOOD, kubernetes: 'v1.27.0' }, expected).problems).toHaveLength(1);
+    expect(evaluate({ ...GOOD, kubernetes: 'v1.28.15' }, expected).problems).toEqual([]);
+    expect(evaluate({ ...GOOD, kubernetes: 'v1.27.0' }, expected).problems).toHaveLength(1);
   });
 
   test.each<[string, Surroundings, string[]]>([
@@ -63,6 +63,6 @@ describe('judge', () => {
       ['KubeVirt'],
     ],
   ])('what is not known is no problem: %s', (_what, found, unknown) => {
-    expect(judge(found, EXPECTED)).toEqual({ problems: [], unknown });
+    expect(evaluate(found, EXPECTED)).toEqual({ problems: [], unknown });
   });
 });

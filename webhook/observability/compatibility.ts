@@ -25,7 +25,7 @@ export type Expected = Pick<
   'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER' | 'OLDEST_KUBERNETES'
 >;
 
-export interface Judgement {
+export interface CompatibilityResult {
   /** Each a sentence: what cannot work. Nothing is here that was not read. */
   readonly problems: readonly string[];
   /** What nobody could tell yet. */
@@ -33,7 +33,7 @@ export interface Judgement {
 }
 
 /** Whether we can work here. Pure. What is not known is no problem: who cannot read a version still guards and repairs. */
-export function judge(found: Surroundings, expected: Expected): Judgement {
+export function evaluate(found: Surroundings, expected: Expected): CompatibilityResult {
   const own = found.kubevirts?.find(({ namespace }) => namespace === expected.KUBEVIRT_NAMESPACE);
   const versions: readonly Version[] = [
     { of: 'Kubernetes', found: found.kubernetes, oldest: expected.OLDEST_KUBERNETES },

@@ -5,7 +5,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { KUBEVIRTS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { judge, type Expected, type Judgement, type Surroundings } from './compatibility.ts';
+import { evaluate, type Expected, type CompatibilityResult, type Surroundings } from './compatibility.ts';
 import { SERVICE_ACCOUNTS } from '../tls/resources.ts';
 
 export interface SurroundingsOptions {
@@ -25,7 +25,7 @@ const AGAIN_MS = 60_000;
 export class SurroundingsCheck {
   readonly #expected: Expected;
   readonly #options: SurroundingsOptions;
-  #judgement: Judgement | undefined;
+  #result: CompatibilityResult | undefined;
 
   constructor(expected: Expected, options: SurroundingsOptions) {
     this.#expected = expected;
@@ -34,8 +34,8 @@ export class SurroundingsCheck {
 
   /** Why we cannot work here; undefined: nothing is known that stands in the way. */
   problem(): string | undefined {
-    if (this.#judgement === undefined) return 'the versions of this cluster are being read';
-    const { problems } = this.#judgement;
+    if (this.#result === undefined) return 'the versions of this cluster are being read';
+    const { problems } = this.#result;
     return problems.length === 0 ? undefined : problems.join('; ');
   }
 
@@ -46,17 +46,20 @@ export class SurroundingsCheck {
       const found = await look(cluster, this.#expected, (what, error) => {
         log('warn', `${what} cannot be read, and counts as good: ${describeError(error)}`);
       });
-      const judgement = judge(found, this.#expected);
-      this.#tell(judgement, found);
-      this.#judgement = judgement;
-      if (judgement.problems.length + judgement.unknown.length === 0) return;
+      const result = evaluate(found, this.#expected);
+      this.#tell(result, found);
+      this.#result = result;
+      if (result.problems.length + result.unknown.length === 0) return;
       await pause(clock, AGAIN_MS, signal);
     }
   }
 
   /** Once for as long as it is so. */
-  #tell({ problems, unknown }: Judgement, { kubernetes, serving, eventing, kubevirts }: Surroundings): void {
-    const before = this.#judgement;
+  #tell(
+    { problems, unknown }: CompatibilityResult,
+    { kubernetes, serving, eventing, kubevirts }: Surroundings,
+  ): void {
+    const before = this.#result;
     const added = problems.filter((problem) => before?.problems.includes(problem) !== true);
     for (const problem of added) this.#options.log('error', `not ready: ${problem}`);
     if (problems.length > 0 || (before !== undefined && before.unknown.join() === unknown.join())) return;

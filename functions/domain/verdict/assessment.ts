@@ -16,11 +16,11 @@ import { REASON } from '../names.ts';
 import type { VirtualMachineInstance } from '../objects.ts';
 import { blockerOf } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
-import { judgeRaise, lacked, type Allocation } from './raise-verdict.ts';
+import { evaluateRaise, lacked, type Allocation } from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
-import { finding, type Finding, type Verdict } from './verdict.ts';
+import { verdictResult, type VerdictResult, type Verdict } from './verdict.ts';
 import { namespaceBlocker } from './namespace-precondition.ts';
 
 /** The verdicts of a namespace, and what the next lock would be about. */
@@ -47,7 +47,7 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
     return { verdicts, migrations: [], quotas: [], fingerprint };
   }
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
-  const free = judgeInTurn(snapshot, candidates, undefined);
+  const free = evaluateAll(snapshot, candidates, undefined);
   const { lockSeconds } = rules;
   const backoff = backoffOf(last, {
     now: snapshot.now,
@@ -55,19 +55,19 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
     fingerprint,
     sized: sizesOf(free.quotas),
   });
-  return { ...(backoff === undefined ? free : judgeInTurn(snapshot, candidates, backoff)), fingerprint };
+  return { ...(backoff === undefined ? free : evaluateAll(snapshot, candidates, backoff)), fingerprint };
 }
 
-const verdictOf = ({ blocked }: Candidate, finding: Finding): Verdict => ({
+const verdictOf = ({ blocked }: Candidate, result: VerdictResult): Verdict => ({
   migration: blocked,
   blocking: [],
-  ...finding,
-  message: blocked.lacks === undefined ? finding.message : `${OF_ATTACHMENT}: ${finding.message}`,
+  ...result,
+  message: blocked.lacks === undefined ? result.message : `${OF_ATTACHMENT}: ${result.message}`,
 });
 
 const OF_ATTACHMENT = 'its target is ready, and waits for the pod that attaches the hotplugged volumes';
 
-function judgeInTurn(
+function evaluateAll(
   snapshot: NamespaceSnapshot,
   candidates: readonly Candidate[],
   backoff: Backoff | undefined,
@@ -83,7 +83,7 @@ function judgeInTurn(
     raising: [],
     withTarget: candidates.filter(hasTarget),
   };
-  const verdicts = candidates.map((each) => verdictOf(each, judge(each, allocation)));
+  const verdicts = candidates.map((each) => verdictOf(each, evaluateMigration(each, allocation)));
   const raising = verdicts.filter(isRaised);
   const migrations = candidates.flatMap((each, index) =>
     isRaised(verdicts[index]) ? lockedMigrationsOf(each, snapshot) : [],
@@ -124,24 +124,28 @@ function needOf({ uid }: Reference, { snapshot, raisedFor }: Allocation): Record
   return Object.fromEntries(need.map(([key, amount]) => [key, formatQuantity(amount)]));
 }
 
-function judge(candidate: Candidate, allocation: Allocation): Finding {
+function evaluateMigration(candidate: Candidate, allocation: Allocation): VerdictResult {
   const { snapshot } = allocation;
   const { migration } = candidate;
   const vmi = vmiOf(candidate, snapshot);
   if (vmi === undefined) {
-    return finding('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
+    return verdictResult('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
   }
   const pod = admittedPodOf(lockedMigrationOf(candidate, vmi), snapshot.pods);
   if (pod !== undefined) {
     const { name } = pod.metadata;
-    return finding('NotBlocked', REASON.admitted, `KubeVirt takes ${name} for the pod that it waits for`);
+    return verdictResult(
+      'NotBlocked',
+      REASON.admitted,
+      `KubeVirt takes ${name} for the pod that it waits for`,
+    );
   }
   const missing = missingPodOf(candidate, vmi, snapshot);
-  if (missing === undefined) return finding('Waiting', REASON.noSourcePod, unsized(migration));
+  if (missing === undefined) return verdictResult('Waiting', REASON.noSourcePod, unsized(migration));
   const shortage = hasTarget(candidate)
     ? undefined
     : slotShortage(candidate, vmi.status?.nodeName, allocation);
-  return shortage ?? judgeHeadroom(missing, allocation);
+  return shortage ?? evaluateHeadroom(missing, allocation);
 }
 
 /** Whether KubeVirt has a slot for it now. Its own limit decides: this only keeps a namespace from being locked in vain. */
@@ -149,13 +153,13 @@ function slotShortage(
   { migration }: Candidate,
   node: string | undefined,
   allocation: Allocation,
-): Finding | undefined {
+): VerdictResult | undefined {
   const { view, now } = allocation.snapshot;
   if (view === undefined) {
     // KubeVirt asks its limits before it creates the pod: who was refused a moment ago had a slot.
     if (isFreshlyRejected(migration, now)) return undefined;
     const why = 'the guard does not say whether KubeVirt has a slot for it: it is looked at again';
-    return finding('Waiting', REASON.viewUnavailable, why);
+    return verdictResult('Waiting', REASON.viewUnavailable, why);
   }
   const before = allocation.accepted.filter(({ lacks }) => lacks === undefined).length;
   const leaving = allocation.withTarget.filter((each) => nodeOf(each, allocation.snapshot) === node).length;
@@ -166,13 +170,13 @@ function slotShortage(
   const why =
     `every slot of KubeVirt's is taken or somebody else's turn: it runs ${String(cluster)} migrations at once, ` +
     `${String(perNode)} from a node`;
-  return finding('Waiting', REASON.parallelLimit, why);
+  return verdictResult('Waiting', REASON.parallelLimit, why);
 }
 
 const nodeOf = (candidate: Candidate, snapshot: NamespaceSnapshot): string | undefined =>
   vmiOf(candidate, snapshot)?.status?.nodeName;
 
-function judgeHeadroom(missing: MissingPod, allocation: Allocation): Finding {
+function evaluateHeadroom(missing: MissingPod, allocation: Allocation): VerdictResult {
   const { snapshot, reserved } = allocation;
   const { candidate } = missing;
   const size = sizeOf(missing, snapshot);
@@ -181,13 +185,13 @@ function judgeHeadroom(missing: MissingPod, allocation: Allocation): Finding {
   const unknown = covering.find((quota) => !isStatusKnown(quota));
   if (unknown !== undefined) {
     const why = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
-    return finding('Waiting', REASON.statusUnknown, why);
+    return verdictResult('Waiting', REASON.statusUnknown, why);
   }
   const blocker = blockerOf({ ...missing, pod, covering, snapshot });
   if (blocker !== undefined) return { verdict: 'Unsupported', ...blocker };
   const blocking = lacked([size], snapshot, reserved);
   const result =
-    blocking.length === 0 ? fits() : { ...judgeRaise(missing, { size, blocking }, allocation), blocking };
+    blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
   if (goesNow(result)) allocation.accepted.push(candidate.blocked);
   if (result.verdict === 'FitsWithRaise') allocation.raising.push(candidate.blocked);
   for (const quota of covering) {
@@ -197,11 +201,11 @@ function judgeHeadroom(missing: MissingPod, allocation: Allocation): Finding {
   return result;
 }
 
-const goesNow = ({ verdict }: Finding): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
+const goesNow = ({ verdict }: VerdictResult): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
 
 /** The room that comes back is kept for it, or smaller ones that came later could go first for ever. */
-const isPassedOver = ({ reason }: Finding, { headroomReturns }: Allocation): boolean =>
+const isPassedOver = ({ reason }: VerdictResult, { headroomReturns }: Allocation): boolean =>
   reason === REASON.afterOthers && headroomReturns;
 
-const fits = (): Finding =>
-  finding('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
+const fits = (): VerdictResult =>
+  verdictResult('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');

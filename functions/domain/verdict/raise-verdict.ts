@@ -18,7 +18,7 @@ import { mayReceive } from '../sizing/receiving.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
-import { finding, type Finding } from './verdict.ts';
+import { verdictResult, type VerdictResult } from './verdict.ts';
 
 /** Going through the blocked migrations in their turn: what those before have left. */
 export interface Allocation {
@@ -56,7 +56,11 @@ export interface Lack {
 }
 
 /** Whether a raise of the quotas that block a migration is ours to make, and is made now. */
-export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, allocation: Allocation): Finding {
+export function evaluateRaise(
+  missing: MissingPod,
+  { size, blocking }: Lack,
+  allocation: Allocation,
+): VerdictResult {
   const { snapshot, backoff, raising } = allocation;
   const next = sizeOfNext(missing, snapshot);
   // Who could never have the pod that follows is not let in to wait for it.
@@ -66,7 +70,7 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, alloca
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
   if (snapshot.vmmrqs.length === 0) {
     const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
-    return finding('NoFit', REASON.noVmmrq, why);
+    return verdictResult('NoFit', REASON.noVmmrq, why);
   }
   const beyond = describeShortfalls(beyondGiven(all, allocation));
   if (beyond !== '') {
@@ -75,16 +79,16 @@ export function judgeRaise(missing: MissingPod, { size, blocking }: Lack, alloca
   }
   if (backoff !== undefined) {
     const until = new Date(backoff.until).toISOString();
-    return finding('Waiting', backoff.reason, `${backoff.message} until ${until}; ${what}`);
+    return verdictResult('Waiting', backoff.reason, `${backoff.message} until ${until}; ${what}`);
   }
   if (!hasTarget(missing.candidate) && raising.some(({ lacks }) => lacks !== undefined)) {
-    return finding(
+    return verdictResult(
       'Waiting',
       REASON.afterOthers,
       `others of this namespace have their targets already; ${what}`,
     );
   }
-  return finding(
+  return verdictResult(
     'FitsWithRaise',
     REASON.fitsWithRaise,
     `${what}${describeGrowth(missing, size, allocation)}`,
@@ -96,19 +100,19 @@ function skippedBecause(
   { migration }: Candidate,
   blocking: readonly Blocking[],
   { quotas, vmmrqs }: NamespaceSnapshot,
-): Finding | undefined {
+): VerdictResult | undefined {
   const isSkipped = ({ uid }: Reference): boolean =>
     quotas.some(({ metadata }) => metadata.uid === uid && metadata.annotations?.[ANNOTATION.skip] === 'true');
   const skipped = blocking.find(({ quota }) => isSkipped(quota));
   if (skipped !== undefined) {
     const why = `ResourceQuota ${skipped.quota.name} is annotated ${ANNOTATION.skip}`;
-    return finding('Unsupported', REASON.skipped, why);
+    return verdictResult('Unsupported', REASON.skipped, why);
   }
   if (!isReceiving(migration) || mayReceive(vmmrqs)) return undefined;
   const why =
     'it receives a VM from another cluster and its pod stays for good, ' +
     'which not every VMMRQ here allows by allowReceive: true';
-  return finding('Unsupported', REASON.receiveNotAllowed, why);
+  return verdictResult('Unsupported', REASON.receiveNotAllowed, why);
 }
 
 const describeBlocking = (blocking: readonly Blocking[], verb: string): string =>
@@ -116,12 +120,12 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
     .map(({ quota, shortfalls }) => `${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
-function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyond: string): Finding {
+function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyond: string): VerdictResult {
   if (headroomReturns || accepted.length > 0) {
     const why = `others of this namespace go first, the room comes back when they are through; ${what}`;
-    return finding('Waiting', REASON.afterOthers, why);
+    return verdictResult('Waiting', REASON.afterOthers, why);
   }
-  return finding('NoFit', REASON.notEnough, `${what}; that is ${beyond} more than the VMMRQs give`);
+  return verdictResult('NoFit', REASON.notEnough, `${what}; that is ${beyond} more than the VMMRQs give`);
 }
 
 /** What is missing beyond what the VMMRQs give, the most of any quota for each key. */

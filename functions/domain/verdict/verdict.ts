@@ -29,11 +29,11 @@ export interface Verdict {
 }
 
 /** A verdict of no migration yet. */
-export type Finding = Pick<Verdict, 'verdict' | 'reason' | 'message'> & {
+export type VerdictResult = Pick<Verdict, 'verdict' | 'reason' | 'message'> & {
   readonly blocking?: readonly Blocking[];
 };
 
-export const finding = (verdict: VerdictName, reason: Reason, message: string): Finding => ({
+export const verdictResult = (verdict: VerdictName, reason: Reason, message: string): VerdictResult => ({
   verdict,
   reason,
   message,

@@ -1,5 +1,5 @@
 import { eventsCheck } from './events.ts';
-import { CHECKS, type Case, type CheckName, type Finding } from './finding.ts';
+import { CHECKS, type Case, type CheckName, type CheckResult } from './check-result.ts';
 import { migrationsCheck } from './migrations.ts';
 import { namespaceCheck } from './namespace.ts';
 import { quotasCheck } from './quotas.ts';
@@ -14,7 +14,7 @@ const READERS: Readonly<Record<CheckName, (subject: Case) => Promise<string[]>>>
 };
 
 /** Reads everything of a tenant back, by GET and LIST, as an administrator, and compares. */
-export async function check(subject: Case): Promise<Finding[]> {
+export async function check(subject: Case): Promise<CheckResult[]> {
   const { namespace } = subject.tenant;
   return Promise.all(
     CHECKS.map(async (name) => ({ namespace, check: name, wrong: await READERS[name](subject) })),

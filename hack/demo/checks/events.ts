@@ -2,7 +2,7 @@ import { EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
 import { DIRECTIONS, missingEvents } from '../courses.ts';
-import { unless, type Case } from './finding.ts';
+import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
 
 /** An Event at each station, on the migrations and on the VMMRQ. */

@@ -2,7 +2,7 @@ import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { FULL_MIGRATIONS, LAUNCHER_PODS } from '../../../test/cluster/kubevirt/objects.ts';
 import { migrationOf } from '../tenant.ts';
-import { unless, type Case } from './finding.ts';
+import { unless, type Case } from './check-result.ts';
 
 /** Each got its target pod and is through; or waits without one; or is gone, and never had one. */
 export async function migrationsCheck({ tenant, course, admin }: Case): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { unless, type Case } from './finding.ts';
+import { unless, type Case } from './check-result.ts';
 
 /** Not locked, and the rest as it was; a record of the attempt only where one failed. */
 export async function namespaceCheck({ tenant, course, before, admin }: Case): Promise<string[]> {

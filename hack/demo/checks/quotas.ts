@@ -1,7 +1,7 @@
 import { ANNOTATION } from '../../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { unless, type Case } from './finding.ts';
+import { unless, type Case } from './check-result.ts';
 
 /** Byte for byte as they were; the one new thing is last-release, on those that the lock was about. */
 export async function quotasCheck(subject: Case): Promise<string[]> {

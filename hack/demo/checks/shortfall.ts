@@ -4,7 +4,7 @@ import {
   isChargedByPods,
 } from '../../../functions/domain/quota/charged.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
-import type { Case } from './finding.ts';
+import type { Case } from './check-result.ts';
 
 /**
  * What is missing beyond what the VMMRQ gives, for a tenant with one VM: its target pod needs as much again as it uses.

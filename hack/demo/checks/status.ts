@@ -3,7 +3,7 @@ import type { VmmrqStatus } from '../../../functions/domain/objects.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { DIRECTIONS, missingConditions } from '../courses.ts';
 import { migrationOf, VMMRQ_NAME } from '../tenant.ts';
-import { unless, type Case } from './finding.ts';
+import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
 
 /** The VMMRQ's conditions, and the incumbent's fields. */

@@ -48,7 +48,7 @@ export const isRetried = (status: number): boolean => status >= 500 || RETRIED_4
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /** Anything a status can be judged by. */
-interface Judged {
+interface Classified {
   readonly status: number;
 }
 
@@ -70,12 +70,12 @@ export interface Sending<T> {
   readonly signal: AbortSignal;
   readonly delay: Delay;
   /** What the answer counts as: the Broker's reply rule makes failures of some successes. */
-  readonly judge: (answer: Answer) => T;
+  readonly classify: (answer: Answer) => T;
   readonly onAttempt?: (attempt: Attempt<T>) => void;
 }
 
 /** Posts with the retries of the policy. The result of the last attempt. */
-export async function deliver<T extends Judged>(sending: Sending<T>): Promise<T | NoAnswer> {
+export async function deliver<T extends Classified>(sending: Sending<T>): Promise<T | NoAnswer> {
   const { policy, signal, delay } = sending;
   for (let retry = 0; ; retry += 1) {
     const at = Date.now();
@@ -89,11 +89,11 @@ export async function deliver<T extends Judged>(sending: Sending<T>): Promise<T 
   }
 }
 
-async function attempt<T>({ policy, judge, ...request }: Sending<T>): Promise<T | NoAnswer> {
+async function attempt<T>({ policy, classify, ...request }: Sending<T>): Promise<T | NoAnswer> {
   const { url, headers, body, signal } = request;
   const limit = policy.timeoutMs === undefined ? {} : { timeoutMs: policy.timeoutMs };
   try {
-    return judge(await post({ url, headers, body, signal, ...limit }));
+    return classify(await post({ url, headers, body, signal, ...limit }));
   } catch (error) {
     if (error instanceof NoAnswer) return error;
     throw error;

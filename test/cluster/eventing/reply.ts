@@ -3,7 +3,7 @@ import { isSuccess } from './delivery.ts';
 import type { Answer, NoAnswer } from './exchange.ts';
 
 /** What the Broker's filter makes of a subscriber's answer. */
-export interface Judgement {
+export interface AnswerResult {
   readonly status: number;
   readonly body: Buffer;
   /** The event to publish. */
@@ -12,10 +12,10 @@ export interface Judgement {
   readonly noEvent?: true;
 }
 
-const NO_EVENT: Judgement = { status: 502, body: Buffer.alloc(0), noEvent: true };
+const NO_EVENT: AnswerResult = { status: 502, body: Buffer.alloc(0), noEvent: true };
 
 /** The reply rule (facts/knative.md §2.1): 2xx is an acknowledgement when empty, a new event, or else a 502. */
-export function judgeAnswer(answer: Answer): Judgement {
+export function classifyAnswer(answer: Answer): AnswerResult {
   const { status, body } = answer;
   if (!isSuccess(status)) return { status, body };
   if (encodingOf(answer.headers) === 'none') return body.length === 0 ? { status, body } : NO_EVENT;

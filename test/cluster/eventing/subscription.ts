@@ -9,7 +9,7 @@ import { deliver, deliveryPolicy, isSuccess, type Attempt, type DeliveryPolicy }
 import { NoAnswer, type Answer } from './exchange.ts';
 import { compileFilter, type EventFilter } from './filter.ts';
 import type { Delivery, Destination, Trigger } from './manifests.ts';
-import { errorAttributes, judgeAnswer, unanswered, type Judgement } from './reply.ts';
+import { errorAttributes, classifyAnswer, unanswered, type AnswerResult } from './reply.ts';
 import type { Delay } from './times.ts';
 
 export const TTL = 'knativebrokerttl';
@@ -76,7 +76,7 @@ export class Subscription {
   async deliver(event: CloudEvent, forwarded: HeaderLines): Promise<boolean> {
     const seen = withoutAttribute(event, TTL);
     const more = [...this.#ownHeaders(forwarded), ['Prefer', 'reply'] as const];
-    const last = await this.#send(seen, { url: this.#subscriber, more, judge: judgeAnswer });
+    const last = await this.#send(seen, { url: this.#subscriber, more, classify: classifyAnswer });
     const { result } = last;
     if (result instanceof NoAnswer || !isSuccess(result.status)) {
       return this.#fail(event, { destination: this.#subscriber, last, forwarded });
@@ -96,7 +96,7 @@ export class Subscription {
     const next = withAttributes(reply, { [TTL]: cause.attributes[TTL] ?? '' });
     const { ingress } = this.#around;
     const more = this.#ownHeaders(forwarded);
-    const last = await this.#send(next, { url: ingress, more, judge: (answer) => answer });
+    const last = await this.#send(next, { url: ingress, more, classify: (answer) => answer });
     if (!(last.result instanceof NoAnswer) && isSuccess(last.result.status)) return true;
     return this.#fail(cause, { destination: ingress, last, forwarded });
   }
@@ -113,11 +113,11 @@ export class Subscription {
     const letter = withAttributes(event, attributesOf(failed, failed.destination === this.#subscriber));
     const url = this.#deadLetterSink ?? '';
     const more = this.#ownHeaders(failed.forwarded);
-    const { result } = await this.#send(letter, { url, more, judge: (answer) => answer });
+    const { result } = await this.#send(letter, { url, more, classify: (answer) => answer });
     return !(result instanceof NoAnswer) && isSuccess(result.status);
   }
 
-  async #send<T extends Judgement | Answer>(event: CloudEvent, to: Target<T>): Promise<Attempt<T>> {
+  async #send<T extends AnswerResult | Answer>(event: CloudEvent, to: Target<T>): Promise<Attempt<T>> {
     const { signal, delay, locate } = this.#around;
     return new Promise((resolve, reject) => {
       deliver({
@@ -125,7 +125,7 @@ export class Subscription {
         headers: binaryHeaders(event, to.more),
         body: event.data,
         policy: this.#policy,
-        judge: to.judge,
+        classify: to.classify,
         signal,
         delay,
         onAttempt: (attempt) => {
@@ -140,7 +140,7 @@ export class Subscription {
     return [...forwarded, ['Kn-Namespace', this.#around.namespace]];
   }
 
-  #trace(event: CloudEvent, attempt: Attempt<Judgement | Answer>, what: HopDetails): void {
+  #trace(event: CloudEvent, attempt: Attempt<AnswerResult | Answer>, what: HopDetails): void {
     const { at, ms, number, result } = attempt;
     const { type = '', id = '', subject = '', namespace } = event.attributes;
     this.#around.onHop({
@@ -167,12 +167,12 @@ interface HopDetails {
 interface Target<T> {
   readonly url: string;
   readonly more: HeaderLines;
-  readonly judge: (answer: Answer) => T;
+  readonly classify: (answer: Answer) => T;
 }
 
 interface Failed {
   readonly destination: string;
-  readonly last: Attempt<Judgement | Answer>;
+  readonly last: Attempt<AnswerResult | Answer>;
   readonly forwarded: HeaderLines;
 }
 

@@ -63,14 +63,16 @@ test('the manifests as they are: the same scenario gets to its end, and every ch
 
   const result = await runDemo({ out, scenarios: ONE, deadlineMs: 4 * DEADLINE_MS, idleMs: 500 });
 
-  expect({ ...result, wrong: result.findings.flatMap(({ wrong }) => wrong), output: output() }).toMatchObject(
-    {
-      ok: true,
-      scenarios: ONE.map(({ name }) => ({ scenario: name })),
-      wrong: [],
-      running: [],
-    },
-  );
+  expect({
+    ...result,
+    wrong: result.checkResults.flatMap(({ wrong }) => wrong),
+    output: output(),
+  }).toMatchObject({
+    ok: true,
+    scenarios: ONE.map(({ name }) => ({ scenario: name })),
+    wrong: [],
+    running: [],
+  });
 });
 
 test.each(Object.entries(BREAKAGES))('%s: the demo fails at exactly that step', async (_name, breakage) => {

@@ -131,7 +131,7 @@ function counted(cluster: Cluster): { readonly cluster: Cluster; readonly reques
 }
 
 test('the requests of a verdict do not grow with the namespace', async () => {
-  const rows: { size: number; requests: string[]; readMs: number; judgeMs: number }[] = [];
+  const rows: { size: number; requests: string[]; readMs: number; evaluateMs: number }[] = [];
   for (const size of SIZES) {
     const name = `cost-${size}`;
     await fill(name, size);
@@ -145,13 +145,13 @@ test('the requests of a verdict do not grow with the namespace', async () => {
     if (snapshot === undefined) throw new Error(`${name} is gone`);
     const read = performance.now();
     const { verdicts, migrations } = assess(snapshot, RULES);
-    rows.push({ size, requests, readMs: read - began, judgeMs: performance.now() - read });
+    rows.push({ size, requests, readMs: read - began, evaluateMs: performance.now() - read });
     expect(verdicts).toHaveLength(size);
     expect(verdicts.every(({ blocking }) => blocking.length === 1)).toBe(true);
     expect(migrations).toHaveLength(1);
   }
-  const lines = rows.map(({ size, requests, readMs, judgeMs }) => {
-    const cells = [size, requests.length, readMs.toFixed(0), judgeMs.toFixed(0)];
+  const lines = rows.map(({ size, requests, readMs, evaluateMs }) => {
+    const cells = [size, requests.length, readMs.toFixed(0), evaluateMs.toFixed(0)];
     return cells.map((cell) => String(cell).padStart(12)).join('');
   });
   process.stdout.write(`  migrations    requests    read, ms   judge, ms\n${lines.join('\n')}\n`);

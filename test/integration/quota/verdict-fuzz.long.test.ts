@@ -26,7 +26,7 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const CASES = Number(process.env['FUZZ_CASES'] ?? 600);
 /** Namespaces looked after at once; each verdict reads every migration of the cluster. */
 const AT_ONCE = 24;
-const JUDGED_AT_ONCE = 4;
+const EVALUATED_AT_ONCE = 4;
 
 let controlPlane: ControlPlane;
 let all: FuzzNamespace[] = [];
@@ -87,7 +87,7 @@ async function run(clusters: Clusters): Promise<FuzzNamespace[]> {
     namespace.before = await namespace.ask();
     await namespace.tell();
   });
-  await each('we judge', (namespace) => namespace.judge(), JUDGED_AT_ONCE);
+  await each('we judge', (namespace) => namespace.evaluate(), EVALUATED_AT_ONCE);
   await each('quotas are raised', (namespace) => namespace.raise());
   await barrier.pass();
   await each('the API server is asked again', async (namespace) => {

@@ -5,7 +5,7 @@ import { ApiServer } from '../../simulation/model/api-server.ts';
 import { QuotaController } from '../../simulation/model/quota-controller.ts';
 import { Store } from '../../simulation/model/store.ts';
 import type { Settle } from './play.ts';
-import { judge, USERS, type Asked, type GuardMode, type Side } from './side.ts';
+import { evaluate, USERS, type Asked, type GuardMode, type Side } from './side.ts';
 
 const START = Date.parse('2026-11-21T05:00:00.750Z');
 
@@ -32,7 +32,7 @@ export async function modelled(namespace: string): Promise<{ side: Side; settle:
       asked.push({ webhook, request });
       if (mode === 'unreachable') return Promise.reject(new Error('connection refused'));
       const live = store.get<Namespace>({ kind: NAMESPACES.kind, name: request.namespace ?? '' });
-      return Promise.resolve(toResponse(request.uid, judge(request, live)));
+      return Promise.resolve(toResponse(request.uid, evaluate(request, live)));
     },
   });
   const controller = new QuotaController({ store, server });

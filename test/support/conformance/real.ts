@@ -21,7 +21,7 @@ import { askUntil, Recorded } from '../eventually.ts';
 import { startLiar, type Liar } from '../liar.ts';
 import { bindRole } from '../roles.ts';
 import type { Played, Settle } from './play.ts';
-import { judge, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
+import { evaluate, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
 
 /** A real API server and quota controller, with the guard's webhooks, answered here. */
 export interface Real {
@@ -59,7 +59,7 @@ export async function startReal(): Promise<Real> {
     if (mode === 'unreachable') return 500;
     const name = request.namespace ?? '';
     const read = await ignoreNotFound(admin.get<Namespace>(NAMESPACES, { name }));
-    return toResponse(request.uid, judge(request, read?.object));
+    return toResponse(request.uid, evaluate(request, read?.object));
   });
   return {
     side: async (namespace, like) => {

@@ -35,7 +35,7 @@ export interface Side {
 }
 
 /** The guard's own judgement, on the namespace as it is now. */
-export const judge = (request: AdmissionRequest, namespace: Namespace | undefined): Decision =>
+export const evaluate = (request: AdmissionRequest, namespace: Namespace | undefined): Decision =>
   review({
     request,
     namespace,

@@ -171,7 +171,7 @@ export class FuzzNamespace {
   }
 
   /** Our verdict, from what we read. */
-  async judge(): Promise<void> {
+  async evaluate(): Promise<void> {
     const kubevirtNamespace = isOldKubeVirt(this.of) ? OLD_KUBEVIRT.namespace : 'kubevirt';
     const rules = { kubevirtNamespace, lockSeconds: 30 };
     const view = await this.#view(kubevirtNamespace);

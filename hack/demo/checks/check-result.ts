@@ -6,7 +6,7 @@ export const CHECKS = ['migrations', 'quotas', 'namespace', 'status', 'events'] 
 export type CheckName = (typeof CHECKS)[number];
 
 /** One check of one tenant, read back from the API server. */
-export interface Finding {
+export interface CheckResult {
   readonly namespace: string;
   readonly check: CheckName;
   /** What is wrong, a line each; empty: it holds. */

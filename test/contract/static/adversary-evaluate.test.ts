@@ -3,7 +3,7 @@ import type { ProvenLock } from '../../../functions/domain/proof.ts';
 import { PROOF_QUOTA, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Entry } from '../../adversary/evidence.ts';
-import { judge, type Findings } from '../../adversary/judge.ts';
+import { evaluate, type Evaluation } from '../../adversary/evaluate.ts';
 import { aLauncher } from '../../support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../support/builders/namespace.ts';
 import { atVersion, createdAt, named, NOW, seconds } from '../../support/builders/object.ts';
@@ -121,22 +121,22 @@ const CASES: readonly Case[] = [
   },
 ];
 
-function findings({ there, request }: Case): Findings {
+function evaluation({ there, request }: Case): Evaluation {
   const pod = aLauncher('vm0', named('theirs'), createdAt(3));
   const versions = there === undefined ? RELEASE : [...RELEASE, version(there, pod)];
   const inOrder = versions.toSorted((one, other) => one.revision - other.revision);
-  return judge(inOrder, [PROOF, ...FOLLOWED, request], TENANT);
+  return evaluate(inOrder, [PROOF, ...FOLLOWED, request], TENANT);
 }
 
 test.each(CASES)('$name: $found', (one) => {
-  const { late, strangers, inWindows } = findings(one);
+  const { late, strangers, inWindows } = evaluation(one);
   expect(late.map(({ what }) => what)).toEqual(one.found === 'late' ? ['theirs'] : []);
   expect(strangers.map(({ what }) => what)).toEqual(one.found === 'stranger' ? ['theirs'] : []);
   expect(inWindows).toBe(one.inWindows ?? 0);
 });
 
 test('the time that the quota was enforced raised, and that it was proven', () => {
-  const { windows } = judge(RELEASE, [PROOF, ...FOLLOWED], TENANT);
+  const { windows } = evaluate(RELEASE, [PROOF, ...FOLLOWED], TENANT);
   expect(windows).toEqual([{ from: NOW + 2_000, until: NOW + 4_000, token: 'token-1', isProven: true }]);
 });
 
@@ -144,5 +144,5 @@ test.each([
   ['no proof', [...FOLLOWED]],
   ['a proof that came later', [{ ...PROOF, stageTimestamp: seconds(2.5) }, ...FOLLOWED]],
 ])('%s: the raise is not proven', (_what, entries) => {
-  expect(judge(RELEASE, entries, TENANT).windows).toMatchObject([{ isProven: false }]);
+  expect(evaluate(RELEASE, entries, TENANT).windows).toMatchObject([{ isProven: false }]);
 });

@@ -28,7 +28,7 @@ export interface Window {
   readonly isProven: boolean;
 }
 
-export interface Findings {
+export interface Evaluation {
   /** Admitted though the request was received after the proof was answered: what must not be. */
   readonly late: readonly AdmittedPod[];
   /** Admitted, and received before: nobody can stop them. */
@@ -41,7 +41,7 @@ export interface Findings {
 }
 
 /** What became of the tenant's requests, by every version of its namespace and by the audit logs. */
-export function judge(versions: readonly Version[], entries: readonly Entry[], user: string): Findings {
+export function evaluate(versions: readonly Version[], entries: readonly Entry[], user: string): Evaluation {
   const theirs = entries.filter(
     (entry) => entry.user.username === user && entry.objectRef.resource === 'pods',
   );
