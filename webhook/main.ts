@@ -15,7 +15,7 @@ import { repair } from './watchdog/repair.ts';
 import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
-import { SurroundingsCheck } from './observability/surroundings.ts';
+import { PreflightCheck } from './observability/preflight.ts';
 import { ClusterWatch } from './watchdog/cluster-watch.ts';
 
 /** The guard: admission while a namespace is locked, and the watchdog. Always on. */
@@ -31,14 +31,14 @@ async function main(): Promise<void> {
   const { signal } = stopping;
   let leaving = false;
 
-  const surroundings = new SurroundingsCheck(settings, { cluster, log });
+  const preflight = new PreflightCheck(settings, { cluster, log });
   const serve = settings.ADMISSION === 'webhook' ? serveReviews : serveHealth;
-  const problem = (): string | undefined => (leaving ? LEAVING : surroundings.problem());
+  const problem = (): string | undefined => (leaving ? LEAVING : preflight.problem());
   const { server, rotate } = await serve(guard, problem);
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
   // None waits for another: what is locked is repaired whether or not we may be asked.
-  const running = Promise.all([surroundings.run(signal), rotate?.(signal), watch.run(signal)]);
+  const running = Promise.all([preflight.run(signal), rotate?.(signal), watch.run(signal)]);
   const stop = async (): Promise<void> => {
     leaving = true;
     await server.close(settings.SHUTDOWN_DELAY_MS);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { evaluate, type Expected, type Surroundings } from './compatibility.ts';
+import { evaluate, type Expected, type ClusterFacts } from './compatibility.ts';
 
 const EXPECTED: Expected = {
   KUBEVIRT_NAMESPACE: 'kubevirt',
@@ -8,7 +8,7 @@ const EXPECTED: Expected = {
 };
 const KUBEVIRT = { name: 'kubevirt', namespace: 'kubevirt', version: 'v1.6.0' };
 const OPENSHIFT = { name: 'kubevirt-kubevirt-hyperconverged', namespace: 'openshift-cnv', version: 'v1.6.0' };
-const GOOD: Surroundings = {
+const GOOD: ClusterFacts = {
   kubernetes: 'v1.34.1',
   serving: '1.19.3',
   eventing: '1.17.0',
@@ -22,7 +22,7 @@ describe('judge', () => {
     expect(evaluate(GOOD, EXPECTED)).toEqual({ problems: [], unknown: [] });
   });
 
-  test.each<[string, Surroundings, string | undefined]>([
+  test.each<[string, ClusterFacts, string | undefined]>([
     ['the oldest Kubernetes', { kubernetes: 'v1.30.0-rc.1' }, undefined],
     ['one before', { kubernetes: 'v1.29.15+k3s1' }, 'Kubernetes is v1.29.15+k3s1: 1.30 is the oldest'],
     ['a minor is a number, not a text', { kubernetes: 'v1.9.0' }, 'Kubernetes is v1.9.0'],
@@ -53,7 +53,7 @@ describe('judge', () => {
     expect(evaluate({ ...GOOD, kubernetes: 'v1.27.0' }, expected).problems).toHaveLength(1);
   });
 
-  test.each<[string, Surroundings, string[]]>([
+  test.each<[string, ClusterFacts, string[]]>([
     ['nothing could be read', {}, ['Kubernetes', 'Knative Serving', 'Knative Eventing', 'KubeVirt']],
     ['no version', { ...GOOD, kubernetes: 'unknown', eventing: 'devel' }, ['Kubernetes', 'Knative Eventing']],
     ['no KubeVirt yet', { ...GOOD, kubevirts: [], hasController: false }, ['KubeVirt']],

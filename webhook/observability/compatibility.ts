@@ -4,7 +4,7 @@ import type { GuardSettings } from '../../functions/runtime/settings.ts';
 export const OLDEST = { kubernetes: '1.30', knative: '1.17', kubevirt: '1.0' } as const;
 
 /** What we find in the cluster. Left out: it could not be read, or does not say. */
-export interface Surroundings {
+export interface ClusterFacts {
   /** As `GET /version` says, "v1.34.1". */
   readonly kubernetes?: string;
   /** As the namespaces knative-serving and knative-eventing say by their label app.kubernetes.io/version. */
@@ -33,7 +33,7 @@ export interface CompatibilityResult {
 }
 
 /** Whether we can work here. Pure. What is not known is no problem: who cannot read a version still guards and repairs. */
-export function evaluate(found: Surroundings, expected: Expected): CompatibilityResult {
+export function evaluate(found: ClusterFacts, expected: Expected): CompatibilityResult {
   const own = found.kubevirts?.find(({ namespace }) => namespace === expected.KUBEVIRT_NAMESPACE);
   const versions: readonly Version[] = [
     { of: 'Kubernetes', found: found.kubernetes, oldest: expected.OLDEST_KUBERNETES },
@@ -42,7 +42,11 @@ export function evaluate(found: Surroundings, expected: Expected): Compatibility
     { of: 'KubeVirt', found: own?.version, oldest: OLDEST.kubevirt },
   ];
   return {
-    problems: [...versions.flatMap(tooOld), ...elsewhere(found, expected), ...nobody(found, expected)],
+    problems: [
+      ...versions.flatMap(tooOld),
+      ...otherNamespace(found, expected),
+      ...noController(found, expected),
+    ],
     unknown: versions.filter(({ found }) => numbersOf(found) === undefined).map(({ of }) => of),
   };
 }
@@ -67,7 +71,7 @@ function numbersOf(version: string | undefined): { major: number; minor: number 
 }
 
 /** Pods of migrations come by KubeVirt's own service account: from another namespace all of them would be refused. */
-function elsewhere({ kubevirts = [] }: Surroundings, { KUBEVIRT_NAMESPACE }: Expected): string[] {
+function otherNamespace({ kubevirts = [] }: ClusterFacts, { KUBEVIRT_NAMESPACE }: Expected): string[] {
   const [other] = kubevirts;
   if (other === undefined || kubevirts.some(({ namespace }) => namespace === KUBEVIRT_NAMESPACE)) return [];
   return [
@@ -77,7 +81,7 @@ function elsewhere({ kubevirts = [] }: Surroundings, { KUBEVIRT_NAMESPACE }: Exp
 }
 
 /** Only where KubeVirt is deployed: before, there is no such account yet. */
-function nobody({ kubevirts = [], hasController }: Surroundings, expected: Expected): string[] {
+function noController({ kubevirts = [], hasController }: ClusterFacts, expected: Expected): string[] {
   const { KUBEVIRT_NAMESPACE, KUBEVIRT_CONTROLLER } = expected;
   const isDeployed = kubevirts.some(
     ({ namespace, version }) => namespace === KUBEVIRT_NAMESPACE && version !== undefined,

@@ -37,7 +37,7 @@ export interface Hop {
 }
 
 /** What every subscription of a Broker shares. */
-export interface Surroundings {
+export interface SubscriptionContext {
   /** The Broker's own URL in the cluster: where replies go. */
   readonly ingress: string;
   readonly namespace: string;
@@ -55,21 +55,21 @@ export interface Surroundings {
 export class Subscription {
   readonly name: string;
   readonly wants: EventFilter;
-  readonly #around: Surroundings;
+  readonly #context: SubscriptionContext;
   readonly #policy: DeliveryPolicy;
   readonly #subscriber: string;
   readonly #deadLetterSink: string | undefined;
 
-  constructor({ metadata, spec }: Trigger, around: Surroundings) {
+  constructor({ metadata, spec }: Trigger, context: SubscriptionContext) {
     const { namespace, name } = metadata;
     this.name = name;
     const filter = compileFilter(spec);
     this.wants = (event) => filter(withoutAttribute(event, TTL));
-    this.#around = around;
-    this.#policy = deliveryPolicy(spec.delivery, around.brokerDelivery);
-    this.#subscriber = around.resolve(spec.subscriber, namespace);
+    this.#context = context;
+    this.#policy = deliveryPolicy(spec.delivery, context.brokerDelivery);
+    this.#subscriber = context.resolve(spec.subscriber, namespace);
     const sink = this.#policy.deadLetterSink;
-    this.#deadLetterSink = sink === undefined ? undefined : around.resolve(sink, namespace);
+    this.#deadLetterSink = sink === undefined ? undefined : context.resolve(sink, namespace);
   }
 
   /** True: acknowledged, replied or in the dead letter sink. False: nobody has it. */
@@ -94,7 +94,7 @@ export class Subscription {
   /** The reply goes back in with the time to live of its cause; what is retried is the publishing, not the subscriber. */
   async #publish(cause: CloudEvent, reply: CloudEvent, forwarded: HeaderLines): Promise<boolean> {
     const next = withAttributes(reply, { [TTL]: cause.attributes[TTL] ?? '' });
-    const { ingress } = this.#around;
+    const { ingress } = this.#context;
     const more = this.#ownHeaders(forwarded);
     const last = await this.#send(next, { url: ingress, more, classify: (answer) => answer });
     if (!(last.result instanceof NoAnswer) && isSuccess(last.result.status)) return true;
@@ -118,7 +118,7 @@ export class Subscription {
   }
 
   async #send<T extends AnswerResult | Answer>(event: CloudEvent, to: Target<T>): Promise<Attempt<T>> {
-    const { signal, delay, locate } = this.#around;
+    const { signal, delay, locate } = this.#context;
     return new Promise((resolve, reject) => {
       deliver({
         url: locate(to.url),
@@ -137,13 +137,13 @@ export class Subscription {
   }
 
   #ownHeaders(forwarded: HeaderLines): HeaderLines {
-    return [...forwarded, ['Kn-Namespace', this.#around.namespace]];
+    return [...forwarded, ['Kn-Namespace', this.#context.namespace]];
   }
 
   #trace(event: CloudEvent, attempt: Attempt<AnswerResult | Answer>, what: HopDetails): void {
     const { at, ms, number, result } = attempt;
     const { type = '', id = '', subject = '', namespace } = event.attributes;
-    this.#around.onHop({
+    this.#context.onHop({
       at,
       ms,
       eventType: type,

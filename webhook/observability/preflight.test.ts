@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, Unreachable } from '../../functions/kubernetes/errors.ts';
-import { SurroundingsCheck } from './surroundings.ts';
+import { PreflightCheck } from './preflight.ts';
 
 const EXPECTED = {
   KUBEVIRT_NAMESPACE: 'kubevirt',
@@ -57,13 +57,13 @@ async function check(answers: Answers, looks = 1) {
     },
   };
   const log = (level: string, message: string): void => void lines.push(`${level} ${message}`);
-  const run = new SurroundingsCheck(EXPECTED, { cluster: answers as unknown as ApiServer, log, clock });
+  const run = new PreflightCheck(EXPECTED, { cluster: answers as unknown as ApiServer, log, clock });
   const before = run.problem();
   await run.run(stop.signal);
   return { before, after: run.problem(), said, looked, lines };
 }
 
-describe('SurroundingsCheck', () => {
+describe('PreflightCheck', () => {
   test('not ready before it has looked; then never asks again when all is known and in order', async () => {
     const { before, after, looked } = await check(GOOD);
     expect(before).toContain('being read');

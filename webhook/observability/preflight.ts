@@ -5,10 +5,10 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { KUBEVIRTS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { evaluate, type Expected, type CompatibilityResult, type Surroundings } from './compatibility.ts';
+import { evaluate, type Expected, type CompatibilityResult, type ClusterFacts } from './compatibility.ts';
 import { SERVICE_ACCOUNTS } from '../tls/resources.ts';
 
-export interface SurroundingsOptions {
+export interface PreflightOptions {
   readonly cluster: ApiServer;
   readonly log: Log;
   readonly clock?: Clock;
@@ -22,12 +22,12 @@ const AGAIN_MS = 60_000;
  * Whether this cluster is one that we can work in. Looked at from the start on and every minute, until everything is known
  * and in order: what changes after that only gets newer.
  */
-export class SurroundingsCheck {
+export class PreflightCheck {
   readonly #expected: Expected;
-  readonly #options: SurroundingsOptions;
+  readonly #options: PreflightOptions;
   #result: CompatibilityResult | undefined;
 
-  constructor(expected: Expected, options: SurroundingsOptions) {
+  constructor(expected: Expected, options: PreflightOptions) {
     this.#expected = expected;
     this.#options = options;
   }
@@ -57,7 +57,7 @@ export class SurroundingsCheck {
   /** Once for as long as it is so. */
   #tell(
     { problems, unknown }: CompatibilityResult,
-    { kubernetes, serving, eventing, kubevirts }: Surroundings,
+    { kubernetes, serving, eventing, kubevirts }: ClusterFacts,
   ): void {
     const before = this.#result;
     const added = problems.filter((problem) => before?.problems.includes(problem) !== true);
@@ -76,7 +76,7 @@ export class SurroundingsCheck {
 type OnFailure = (what: string, error: unknown) => void;
 
 /** All at once; never rejects: what cannot be read is left out. */
-async function look(cluster: ApiServer, expected: Expected, onFailure: OnFailure): Promise<Surroundings> {
+async function look(cluster: ApiServer, expected: Expected, onFailure: OnFailure): Promise<ClusterFacts> {
   const { KUBEVIRT_NAMESPACE: namespace, KUBEVIRT_CONTROLLER: controller } = expected;
   const read = async <T>(what: string, answer: Promise<T>): Promise<T | undefined> => {
     try {
@@ -108,7 +108,7 @@ async function versionOf(cluster: ApiServer, name: string): Promise<string | und
   return read?.object.metadata.labels?.[VERSION_LABEL];
 }
 
-async function kubevirtsOf(cluster: ApiServer): Promise<NonNullable<Surroundings['kubevirts']>> {
+async function kubevirtsOf(cluster: ApiServer): Promise<NonNullable<ClusterFacts['kubevirts']>> {
   const list = await ignoreNotFound(cluster.list(KUBEVIRTS, {}));
   return (list?.items ?? []).map(({ metadata, status }: KubeVirt) => ({
     name: metadata.name,
