@@ -11,7 +11,7 @@ export const PURE = [
   'webhook/admission/{changed-keys,review,words}.ts',
   'webhook/observability/compatibility.ts',
   'webhook/view/slots.ts',
-  'webhook/watchdog/station.ts',
+  'webhook/watchdog/missing-event.ts',
   'hack/demo/happenings/of-change.ts',
   'test/cluster/kubevirt/{migration-phases,node-steps,parallel-limits,pods,vmi-phases}.ts',
 ];

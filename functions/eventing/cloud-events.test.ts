@@ -79,12 +79,12 @@ describe('our events', () => {
   });
 
   test('without a token, what caused it makes the id', () => {
-    const swept = (cause: string): string => {
+    const resynced = (cause: string): string => {
       const event = { type: EVENT.sweepRequested, from: 'guard', namespace: 'tenant', cause } as const;
       return toCloudEvent(event).id;
     };
-    expect(swept('1')).toBe(swept('1'));
-    expect(swept('1')).not.toBe(swept('2'));
+    expect(resynced('1')).toBe(resynced('1'));
+    expect(resynced('1')).not.toBe(resynced('2'));
   });
 });
 

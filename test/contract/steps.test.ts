@@ -86,7 +86,7 @@ describe('steps ⇄ Triggers', () => {
         EVENT.lockStalled,
         EVENT.migrationEnded,
         EVENT.sweepRequested,
-        // Lost ones, said again (webhook/watchdog/station.ts).
+        // Lost ones, said again (webhook/watchdog/missing-event.ts).
         EVENT.namespaceLocked,
         EVENT.quotaLowered,
         EVENT.quotaRaised,

@@ -268,12 +268,12 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: ['I3'],
     edits: [
       {
-        file: 'webhook/watchdog/sweep.ts',
+        file: 'webhook/watchdog/resync.ts',
         find: '  if (known.seen < known.nextAt) return known;',
         replace: '  if (known.seen > 0) return known;',
       },
       {
-        file: 'webhook/view/turns.ts',
+        file: 'webhook/view/slot-notifier.ts',
         find: '    if (now === undefined) return;',
         replace: '    if (now === undefined || now.round > 0) return;',
       },

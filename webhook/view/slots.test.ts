@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aMigration, inPhase, withCondition, withPriority } from '../../test/support/builders/kubevirt.ts';
 import { createdAt, inNamespace, named, type Change } from '../../test/support/builders/object.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
-import { othersWait, slotsLeft, whoseTurn, type ClusterState } from './slots.ts';
+import { othersWait, slotsLeft, namespacesToWake, type ClusterState } from './slots.ts';
 
 const migrationIn = (namespace: string, name: string, ...changes: Change<Migration>[]): Migration =>
   aMigration(named(name), inNamespace(namespace), ...changes);
@@ -148,11 +148,11 @@ describe('whose turn it is', () => {
       ['a'],
     ],
   ])('%s', (_, different, want) => {
-    expect(whoseTurn(stateOf(different), untried)).toEqual(want);
+    expect(namespacesToWake(stateOf(different), untried)).toEqual(want);
   });
 
   test('a namespace that was tried often enough is passed over', () => {
     const migrations = [migrationIn('a', 'm', old), migrationIn('b', 'n', young)];
-    expect(whoseTurn(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual(['b']);
+    expect(namespacesToWake(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual(['b']);
   });
 });

@@ -56,22 +56,22 @@ export const othersWait = ({ migrations, held }: ClusterState, namespace: string
  * Namespaces that could use a free slot now, whose turn it is first: with a VMMRQ, not locked, with a migration that a quota keeps
  * out; by KubeVirt's priority, then age. As many as slots are free, the same node counted once for each.
  */
-export function whoseTurn(state: ClusterState, isTried: (namespace: string) => boolean): string[] {
+export function namespacesToWake(state: ClusterState, isTried: (namespace: string) => boolean): string[] {
   const isHeld = new Set(state.held.map(({ namespace }) => namespace));
   const mayGo = (namespace: string): boolean =>
     state.served.has(namespace) && !isHeld.has(namespace) && !isTried(namespace);
   const left = slotsLeft(state, '');
   const perNode = new Map(Object.entries(left.nodes));
-  const turns = new Set<string>();
+  const namespaces = new Set<string>();
   for (const { metadata } of state.migrations.filter(isRejectedByQuota).toSorted(byPriority)) {
     const { namespace = '', uid } = metadata;
-    if (turns.size >= left.cluster) break;
-    if (turns.has(namespace) || !mayGo(namespace)) continue;
+    if (namespaces.size >= left.cluster) break;
+    if (namespaces.has(namespace) || !mayGo(namespace)) continue;
     const node = state.nodes.get(uid) ?? '';
     const onNode = perNode.get(node) ?? left.node;
     if (onNode <= 0) continue;
     if (node !== '') perNode.set(node, onNode - 1);
-    turns.add(namespace);
+    namespaces.add(namespace);
   }
-  return [...turns];
+  return [...namespaces];
 }

@@ -2,13 +2,13 @@ import type { IncumbentState } from '../../functions/domain/proof.ts';
 import type { View } from '../../functions/domain/view.ts';
 import type { Watched } from '../observability/metrics.ts';
 import { ClusterView } from '../view/cluster-view.ts';
-import { Turns } from '../view/turns.ts';
+import { SlotNotifier } from '../view/slot-notifier.ts';
 import type { ViewSource } from '../view/view-route.ts';
 import { Watches } from '../view/watches.ts';
-import { sweep, type SeenObjects, type SweepOptions } from './sweep.ts';
+import { resync, type SeenObjects, type ResyncOptions } from './resync.ts';
 import { Watchdog, type WatchdogSettings } from './watchdog.ts';
 
-export interface ClusterWatchOptions extends Omit<SweepOptions, 'seen'> {
+export interface ClusterWatchOptions extends Omit<ResyncOptions, 'seen'> {
   readonly settings: WatchdogSettings & {
     readonly SWEEP_SECONDS: number;
     readonly KUBEVIRT_NAMESPACE: string;
@@ -21,32 +21,37 @@ export class ClusterWatch implements ViewSource {
   readonly #view: ClusterView;
   readonly #watches: Watches;
   readonly #watchdog: Watchdog;
-  readonly #turns: Turns;
+  readonly #slotNotifier: SlotNotifier;
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
     const { settings, cluster, clock, log, post } = options;
     const view = new ClusterView(cluster);
-    const turns = new Turns({ clock, log, post, state: () => (this.#isReady ? view.state() : undefined) });
+    const slotNotifier = new SlotNotifier({
+      clock,
+      log,
+      post,
+      state: () => (this.#isReady ? view.state() : undefined),
+    });
     const watchdog = new Watchdog(settings, {
       ...options,
       onLock: (namespace) => view.setLock(namespace),
       onUnlocked: (name) => {
         view.held.delete(name);
-        turns.freed();
+        slotNotifier.freed();
       },
     });
     this.#view = view;
-    this.#turns = turns;
+    this.#slotNotifier = slotNotifier;
     this.#watchdog = watchdog;
     this.#watches = new Watches(view, {
       ...{ cluster, clock, log, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE },
       onEnded: (uid) => {
         watchdog.migrationEnded(uid);
-        turns.freed();
+        slotNotifier.freed();
       },
       // Slots may have become free while no guard was there.
-      onReady: () => turns.freed(),
+      onReady: () => slotNotifier.freed(),
     });
   }
 
@@ -56,9 +61,9 @@ export class ClusterWatch implements ViewSource {
     await Promise.all([
       this.#watchdog.run(signal),
       this.#watches.run(signal),
-      sweep(settings.SWEEP_SECONDS, { ...options, seen: () => this.#seen() }, signal),
+      resync(settings.SWEEP_SECONDS, { ...options, seen: () => this.#seen() }, signal),
     ]);
-    this.#turns.stop();
+    this.#slotNotifier.stop();
   }
 
   viewOf(namespace: string): View | undefined {

@@ -25,7 +25,7 @@ import {
   withRaised,
   type WatchedLock,
 } from './watched-lock.ts';
-import { isAllRaised, isHalfRaised, missingEvent } from './station.ts';
+import { isAllRaised, isHalfRaised, missingEvent } from './missing-event.ts';
 
 export interface WatchdogSettings {
   readonly STALL_SECONDS: number;
@@ -45,7 +45,7 @@ export interface WatchdogOptions {
 }
 
 /** When what a lock waits for is said again: an event is lost, or still under way (a cold start). */
-const STATION_MS = { first: 2_000, next: 3_000 } as const;
+const RESEND_MS = { first: 2_000, next: 3_000 } as const;
 /** What a watch that fell silent may cost. */
 const LIST_EVERY_MS = 10_000;
 const MOST_WAIT_MS = 10_000;
@@ -192,9 +192,9 @@ export class Watchdog {
     const now = this.#options.clock.elapsed();
     const watched = watchedLock(state, known, { now, raised });
     this.#locks.set(name, watched);
-    this.#timers.start(`${lockKey(name)}station`, () => this.#sayAgain(name), {
-      firstMs: STATION_MS.first,
-      nextMs: () => STATION_MS.next,
+    this.#timers.start(`${lockKey(name)}station`, () => this.#resendEvent(name), {
+      firstMs: RESEND_MS.first,
+      nextMs: () => RESEND_MS.next,
     });
     const dueMs = dueInMs(state, now - watched.since);
     const nextMs = doubling(MOST_WAIT_MS);
@@ -214,7 +214,7 @@ export class Watchdog {
     return own.filter((quota) => token !== undefined && grantBy(quota, token) !== undefined);
   }
 
-  async #sayAgain(namespace: string): Promise<void> {
+  async #resendEvent(namespace: string): Promise<void> {
     const known = this.#locks.get(namespace);
     if (known?.lock === undefined || known.lock.ended !== undefined) return;
     const { lock } = known;
@@ -222,7 +222,7 @@ export class Watchdog {
     const event = missingEvent(seen);
     if (event === undefined) return;
     if (event.type === EVENT.namespaceLocked && isHalfRaised(seen)) {
-      this.#locks.set(namespace, { ...known, asksForRest: known.asksForRest + 1 });
+      this.#locks.set(namespace, { ...known, partialRaiseRetries: known.partialRaiseRetries + 1 });
     }
     await this.#post(event);
   }

@@ -19,7 +19,7 @@ export interface WatchedLock {
   /** UIDs of the quotas that have been seen with its grant and the raised label. */
   readonly wasRaised: ReadonlySet<string>;
   /** How often the raise of the quotas that a raise left out has been asked for. */
-  readonly asksForRest: number;
+  readonly partialRaiseRetries: number;
 }
 
 /** The same token with an end of its own is another lock to wait for: a raise may end its lock early. */
@@ -51,7 +51,7 @@ export function watchedLock(
     lock: state.kind === 'held' ? state.lock : undefined,
     since: before?.since ?? now,
     wasRaised: new Set([...(before?.wasRaised ?? []), ...raised]),
-    asksForRest: before?.asksForRest ?? 0,
+    partialRaiseRetries: before?.partialRaiseRetries ?? 0,
   };
 }
 

@@ -4,9 +4,9 @@ import { isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { whoseTurn, type ClusterState } from './slots.ts';
+import { namespacesToWake, type ClusterState } from './slots.ts';
 
-export interface TurnOptions {
+export interface SlotNotifierOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
@@ -22,7 +22,7 @@ const ROUNDS = 2;
 const NEXT_ROUND_MS = 4_500;
 
 interface Next {
-  readonly turns: readonly string[];
+  readonly namespaces: readonly string[];
   readonly round: number;
 }
 
@@ -30,13 +30,13 @@ interface Next {
  * Wakes waiting namespaces when a migration slot becomes free, because they get no event about migrations of other namespaces.
  * Every waiting namespace gets its wakes before one gets more: the first in line may be unable to go.
  */
-export class Turns {
-  readonly #options: TurnOptions;
+export class SlotNotifier {
+  readonly #options: SlotNotifierOptions;
   readonly #tries = new Map<string, number>();
   #cancel: (() => void) | undefined;
   #count = 0;
 
-  constructor(options: TurnOptions) {
+  constructor(options: SlotNotifierOptions) {
     this.#options = options;
   }
 
@@ -60,7 +60,7 @@ export class Turns {
     this.#forget(state);
     const now = this.#next(state);
     if (now === undefined) return;
-    for (const namespace of now.turns) void this.#ask(namespace);
+    for (const namespace of now.namespaces) void this.#ask(namespace);
     const next = this.#next(state);
     if (next === undefined) return;
     const ms = next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS;
@@ -69,8 +69,11 @@ export class Turns {
 
   #next(state: ClusterState): Next | undefined {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const turns = whoseTurn(state, (namespace) => (this.#tries.get(namespace) ?? 0) >= round * TRIES);
-      if (turns.length > 0) return { turns, round };
+      const namespaces = namespacesToWake(
+        state,
+        (namespace) => (this.#tries.get(namespace) ?? 0) >= round * TRIES,
+      );
+      if (namespaces.length > 0) return { namespaces, round };
     }
     return undefined;
   }

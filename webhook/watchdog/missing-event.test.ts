@@ -4,7 +4,7 @@ import { named } from '../../test/support/builders/object.ts';
 import { aGrant, aQuota, enforced, holding, used } from '../../test/support/builders/quota.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
-import { MAX_ASKS_FOR_REST, missingEvent, type Seen } from './station.ts';
+import { MAX_PARTIAL_RAISE_RETRIES, missingEvent, type ObservedLock } from './missing-event.ts';
 
 const QUOTAS = ['q1', 'q2'].map((name) => ({ name, uid: `uid-of-${name}`, need: { 'requests.cpu': '1' } }));
 const LOCK = aLock({ quotas: QUOTAS });
@@ -19,10 +19,16 @@ const charged = (name: string): ResourceQuota => used({ 'requests.cpu': '2010m' 
 
 const said = (
   quotas: readonly ResourceQuota[],
-  { wasRaised = [], asksForRest = 0 }: { wasRaised?: string[]; asksForRest?: number } = {},
+  { wasRaised = [], partialRaiseRetries = 0 }: { wasRaised?: string[]; partialRaiseRetries?: number } = {},
 ): ReturnType<typeof missingEvent> => {
   const uids = new Set([...quotas.map(({ metadata }) => metadata.uid), ...wasRaised]);
-  const seen: Seen = { namespace: 'tenant', lock: LOCK, raised: quotas, wasRaised: uids, asksForRest };
+  const seen: ObservedLock = {
+    namespace: 'tenant',
+    lock: LOCK,
+    raised: quotas,
+    wasRaised: uids,
+    partialRaiseRetries,
+  };
   return missingEvent(seen);
 };
 
@@ -55,8 +61,10 @@ describe('a lock of two quotas', () => {
   });
 
   test('the other may have the room by now: its raise is asked for only a few times', () => {
-    expect(said([raised('q1')], { asksForRest: MAX_ASKS_FOR_REST - 1 })?.type).toBe(EVENT.namespaceLocked);
-    expect(said([raised('q1')], { asksForRest: MAX_ASKS_FOR_REST })).toBeUndefined();
+    expect(said([raised('q1')], { partialRaiseRetries: MAX_PARTIAL_RAISE_RETRIES - 1 })?.type).toBe(
+      EVENT.namespaceLocked,
+    );
+    expect(said([raised('q1')], { partialRaiseRetries: MAX_PARTIAL_RAISE_RETRIES })).toBeUndefined();
   });
 
   test('the other was raised and is lowered already: it is not raised again', () => {

@@ -6,7 +6,7 @@ import { EVENT } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 
 /** A lock and its quotas as the guard's watches have them. */
-export interface Seen {
+export interface ObservedLock {
   readonly namespace: string;
   readonly lock: Lock;
   /** Those that have the raised label. */
@@ -14,14 +14,18 @@ export interface Seen {
   /** UIDs of its quotas that have the label, or had it before. */
   readonly wasRaised: ReadonlySet<string>;
   /** How often the raise of the quotas that a raise left out has been asked for. */
-  readonly asksForRest: number;
+  readonly partialRaiseRetries: number;
 }
 
 /** A quota that has the room by now is never raised, and each ask costs a proof at every API server. */
-export const MAX_ASKS_FOR_REST = 3;
+export const MAX_PARTIAL_RAISE_RETRIES = 3;
 
 /** Quotas of the lock are raised, but not all of them: the raise may have died between two writes. */
-export const isHalfRaised = ({ lock, raised, wasRaised }: Omit<Seen, 'namespace' | 'asksForRest'>): boolean =>
+export const isHalfRaised = ({
+  lock,
+  raised,
+  wasRaised,
+}: Omit<ObservedLock, 'namespace' | 'partialRaiseRetries'>): boolean =>
   raised.length > 0 && !isAllRaised(lock, wasRaised);
 
 /** Every quota of the lock has or had the raised label. */
@@ -32,7 +36,7 @@ export const isAllRaised = ({ quotas }: Lock, wasRaised: ReadonlySet<string>): b
  * The event that must have been said where a lock stands still, to be said again; undefined: it waits for its pods, and nothing is
  * missing. Pure.
  */
-export function missingEvent(seen: Seen): OurEvent | undefined {
+export function missingEvent(seen: ObservedLock): OurEvent | undefined {
   const { namespace, lock, raised, wasRaised } = seen;
   const { token } = lock;
   const about = { from: 'guard', namespace, token } as const;
@@ -48,5 +52,7 @@ export function missingEvent(seen: Seen): OurEvent | undefined {
   if (undone !== undefined) {
     return { ...about, type: EVENT.quotaUndone, cause: undone.metadata.resourceVersion, ...names };
   }
-  return isHalfRaised({ ...seen, raised: own }) && seen.asksForRest < MAX_ASKS_FOR_REST ? locked : undefined;
+  return isHalfRaised({ ...seen, raised: own }) && seen.partialRaiseRetries < MAX_PARTIAL_RAISE_RETRIES
+    ? locked
+    : undefined;
 }

@@ -10,7 +10,7 @@ import { isFinal } from '../../functions/domain/migration.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import { ANNOTATION, CONDITION, EVENT } from '../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { sweep } from './sweep.ts';
+import { resync } from './resync.ts';
 
 /** How long each wait between two sweeps was to be; nobody waits here. */
 const waits: number[] = [];
@@ -33,7 +33,7 @@ beforeEach(() => {
   elapsed = 5_000;
 });
 
-interface Swept {
+interface Resynced {
   /** What each sweep posted, by namespace. */
   readonly posted: OurEvent[][];
   /** What each sweep repaired. */
@@ -43,46 +43,46 @@ interface Swept {
 
 interface Script {
   /** Runs before the sweep of this number (1, 2, …). */
-  readonly before?: (sweep: number) => void;
+  readonly before?: (resync: number) => void;
   readonly post?: (event: OurEvent) => Promise<void>;
   readonly repair?: (namespace: string) => Promise<void>;
   readonly random?: () => number;
 }
 
 /** So many sweeps, every 30 s as far as they know. */
-async function sweeps(count: number, { before, post, repair, random }: Script = {}): Promise<Swept> {
+async function resyncs(count: number, { before, post, repair, random }: Script = {}): Promise<Resynced> {
   const stop = new AbortController();
-  const swept: Swept = { posted: [[]], repaired: [[]], logged: [] };
+  const resynced: Resynced = { posted: [[]], repaired: [[]], logged: [] };
   before?.(1);
-  await sweep(
+  await resync(
     30,
     {
       cluster: cluster.asCluster(),
       clock,
-      log: (_, message) => swept.logged.push(message),
+      log: (_, message) => resynced.logged.push(message),
       post: (event) => {
-        swept.posted.at(-1)?.push(event);
+        resynced.posted.at(-1)?.push(event);
         return post?.(event) ?? Promise.resolve();
       },
       repair: (namespace, token) => {
-        swept.repaired.at(-1)?.push(`${namespace} ${String(token)}`);
+        resynced.repaired.at(-1)?.push(`${namespace} ${String(token)}`);
         return repair?.(namespace) ?? Promise.resolve();
       },
       seen: () => ({ vmmrqs: cluster.all(VMMRQS), migrations: cluster.all(MIGRATIONS).filter(isOpen) }),
       // Asked for once after each sweep, for the wait.
       random: () => {
-        if (swept.posted.length === count) stop.abort();
+        if (resynced.posted.length === count) stop.abort();
         else {
-          swept.posted.push([]);
-          swept.repaired.push([]);
-          before?.(swept.posted.length);
+          resynced.posted.push([]);
+          resynced.repaired.push([]);
+          before?.(resynced.posted.length);
         }
         return random?.() ?? 0.5;
       },
     },
     stop.signal,
   );
-  return swept;
+  return resynced;
 }
 
 /** The watches keep none that has ended. */
@@ -92,13 +92,13 @@ const busy = (type: string): ReturnType<typeof aVmmrq> =>
   aVmmrq((vmmrq) => ({ ...vmmrq, status: { conditions: [{ type, status: 'True' }] } }));
 
 describe('blocked migrations', () => {
-  const namespacesOf = ({ posted }: Swept): string[] => posted.flat().map(({ namespace }) => namespace);
+  const namespacesOf = ({ posted }: Resynced): string[] => posted.flat().map(({ namespace }) => namespace);
 
   test('of a namespace with a VMMRQ: somebody looks again', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
     cluster.put(MIGRATIONS, aMigration(named('mig1')));
-    const [first] = (await sweeps(1)).posted;
+    const [first] = (await resyncs(1)).posted;
     expect(first).toEqual([
       {
         type: EVENT.sweepRequested,
@@ -124,14 +124,16 @@ describe('blocked migrations', () => {
           ],
         },
       }));
-    const { posted } = await sweeps(8, { before: (sweep) => cluster.put(VMMRQS, since(sweep < 6 ? 1 : 2)) });
+    const { posted } = await resyncs(8, {
+      before: (resync) => cluster.put(VMMRQS, since(resync < 6 ? 1 : 2)),
+    });
     expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 1, 1, 0]);
   });
 
   test('one that no condition calls refused: its attachment pod may be', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration(withCondition()));
-    expect(namespacesOf(await sweeps(1))).toEqual(['tenant']);
+    expect(namespacesOf(await resyncs(1))).toEqual(['tenant']);
   });
 
   test.each<[string, Parameters<typeof aMigration>]>([
@@ -142,7 +144,7 @@ describe('blocked migrations', () => {
   ])('%s: nobody is asked', async (_, changes) => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration(...changes));
-    expect(namespacesOf(await sweeps(3))).toEqual([]);
+    expect(namespacesOf(await resyncs(3))).toEqual([]);
   });
 
   test.each([
@@ -152,13 +154,13 @@ describe('blocked migrations', () => {
     [CONDITION.ready, []],
   ])('a VMMRQ that still says %s: a report may be lost', async (type, want) => {
     cluster.put(VMMRQS, busy(type));
-    expect(namespacesOf(await sweeps(1))).toEqual(want);
+    expect(namespacesOf(await resyncs(1))).toEqual(want);
   });
 
   test('nothing changes: at sweeps 1, 2, 4, 8, 16, 32, and then every 20th', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
-    const { posted } = await sweeps(75);
+    const { posted } = await resyncs(75);
     const asked = posted.flatMap((events, index) => (events.length > 0 ? [index + 1] : []));
     expect(asked).toEqual([1, 2, 4, 8, 16, 32, 52, 72]);
     const causes = posted.flat().map(({ cause }) => cause);
@@ -168,7 +170,7 @@ describe('blocked migrations', () => {
   test('another migration is blocked: at once again', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
-    const { posted } = await sweeps(7, {
+    const { posted } = await resyncs(7, {
       before: (count) => {
         if (count === 7) cluster.put(MIGRATIONS, aMigration(named('mig1')));
       },
@@ -178,7 +180,7 @@ describe('blocked migrations', () => {
 
   test('helped, and blocked anew: at once again', async () => {
     cluster.put(VMMRQS, aVmmrq());
-    const { posted } = await sweeps(7, {
+    const { posted } = await resyncs(7, {
       before: (count) => cluster.put(MIGRATIONS, aMigration(inPhase(count === 6 ? 'Running' : 'Pending'))),
     });
     expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 0, 1]);
@@ -189,14 +191,14 @@ describe('blocked migrations', () => {
       cluster.put(VMMRQS, aVmmrq(inNamespace(namespace)));
       cluster.put(MIGRATIONS, aMigration(inNamespace(namespace)));
     }
-    expect(namespacesOf(await sweeps(1)).toSorted()).toEqual(['a', 'b']);
+    expect(namespacesOf(await resyncs(1)).toSorted()).toEqual(['a', 'b']);
   });
 
   test('a sweep that fails is said, and the next one asks again', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
     let fails = 2;
-    const { posted, logged } = await sweeps(4, {
+    const { posted, logged } = await resyncs(4, {
       post: () => {
         fails -= 1;
         return fails >= 0 ? Promise.reject(new Error('no Broker')) : Promise.resolve();
@@ -214,7 +216,7 @@ describe('grants without their label', () => {
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
     cluster.put(RESOURCE_QUOTAS, aQuota(named('more'), hidden));
     cluster.put(RESOURCE_QUOTAS, aQuota(inNamespace('other'), annotated(ANNOTATION.grant, '{')));
-    const { repaired, logged } = await sweeps(1);
+    const { repaired, logged } = await resyncs(1);
     expect(repaired).toEqual([['tenant undefined', 'other undefined']]);
     expect(logged).toContain('a quota holds a grant without the label');
   });
@@ -222,12 +224,12 @@ describe('grants without their label', () => {
   test('no other quota is: with its label the watch sees it', async () => {
     cluster.put(RESOURCE_QUOTAS, aQuota());
     cluster.put(RESOURCE_QUOTAS, aQuota(named('raised'), holding(aGrant())));
-    expect((await sweeps(1)).repaired).toEqual([[]]);
+    expect((await resyncs(1)).repaired).toEqual([[]]);
   });
 
   test('are looked for at start and every hour', async () => {
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
-    const { repaired } = await sweeps(4, {
+    const { repaired } = await resyncs(4, {
       before: (count) => {
         if (count === 3) elapsed += HOUR_MS - 1;
         if (count === 4) elapsed += 1;
@@ -239,7 +241,7 @@ describe('grants without their label', () => {
   test('a repair that fails keeps no other namespace from its own, and is tried at the next sweep', async () => {
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
     cluster.put(RESOURCE_QUOTAS, aQuota(inNamespace('other'), hidden));
-    const { repaired } = await sweeps(2, {
+    const { repaired } = await resyncs(2, {
       repair: (namespace) =>
         namespace === 'tenant' ? Promise.reject(new Error('refused')) : Promise.resolve(),
     });
@@ -250,7 +252,7 @@ describe('grants without their label', () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
-    const { repaired } = await sweeps(1, { post: () => Promise.reject(new Error('no Broker')) });
+    const { repaired } = await resyncs(1, { post: () => Promise.reject(new Error('no Broker')) });
     expect(repaired).toEqual([['tenant undefined']]);
   });
 });
@@ -258,6 +260,6 @@ describe('grants without their label', () => {
 test('the wait is of the seconds that are set, a fifth more or less', async () => {
   waits.length = 0;
   const chances = [0, 0.5, 1];
-  await sweeps(4, { random: () => chances.shift() ?? 0 });
+  await resyncs(4, { random: () => chances.shift() ?? 0 });
   expect(waits.map(Math.round)).toEqual([24_000, 30_000, 36_000]);
 });

@@ -9,7 +9,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { LISTED_HIDDEN_GRANTS } from '../../functions/cluster/listed.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 
-export interface SweepOptions {
+export interface ResyncOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Log;
@@ -32,7 +32,7 @@ export interface SeenObjects {
 const LISTING_MS = 200;
 const GRANTS_EVERY_MS = 3_600_000;
 /** A namespace where nothing changes is asked for at sweeps 1, 2, 4, … and then at every 20th. */
-const MOST_SWEEPS_APART = 20;
+const MAX_RESYNC_INTERVALS = 20;
 
 interface Known {
   readonly of: string;
@@ -44,24 +44,24 @@ interface Known {
  * Looks for what events lost: at start and every `seconds` the Pending migrations of namespaces with a VMMRQ, at start
  * and every hour quotas that hold a grant without the label. Runs until `signal` aborts.
  */
-export async function sweep(seconds: number, options: SweepOptions, signal: AbortSignal): Promise<void> {
+export async function resync(seconds: number, options: ResyncOptions, signal: AbortSignal): Promise<void> {
   let known: ReadonlyMap<string, Known> = new Map();
   let grantsAt = 0;
   const failed = (error: unknown): void => options.log('warn', `a sweep failed: ${describeError(error)}`);
   while (!signal.aborted) {
     // Each for itself: a Broker that is down keeps nobody from the repair.
-    await sweepMigrations(options, known).then((next) => (known = next), failed);
+    await resyncMigrations(options, known).then((next) => (known = next), failed);
     if (options.clock.elapsed() >= grantsAt) {
       const next = options.clock.elapsed() + GRANTS_EVERY_MS;
-      await sweepGrants(options).then(() => (grantsAt = next), failed);
+      await resyncGrants(options).then(() => (grantsAt = next), failed);
     }
     const betweenMs = seconds * 1_000 * (0.8 + 0.4 * options.random());
     await pause(options.clock, options.seen() === undefined ? LISTING_MS : betweenMs, signal);
   }
 }
 
-async function sweepMigrations(
-  options: SweepOptions,
+async function resyncMigrations(
+  options: ResyncOptions,
   known: ReadonlyMap<string, Known>,
 ): Promise<ReadonlyMap<string, Known>> {
   const seen = options.seen();
@@ -106,15 +106,15 @@ function saysBusy({ status }: Vmmrq): boolean {
   return (status?.conditions ?? []).some(({ type, status: is }) => passing.includes(type) && is === 'True');
 }
 
-async function ask(options: SweepOptions, namespace: string, known: Known): Promise<Known> {
+async function ask(options: ResyncOptions, namespace: string, known: Known): Promise<Known> {
   if (known.seen < known.nextAt) return known;
   const cause = `${known.of}-${String(known.seen)}`;
   await options.post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
-  return { ...known, nextAt: known.seen + Math.min(known.seen, MOST_SWEEPS_APART) };
+  return { ...known, nextAt: known.seen + Math.min(known.seen, MAX_RESYNC_INTERVALS) };
 }
 
 /** Nobody of ours leaves one: somebody took the label off. */
-async function sweepGrants({ cluster, repair, log }: SweepOptions): Promise<void> {
+async function resyncGrants({ cluster, repair, log }: ResyncOptions): Promise<void> {
   const { items } = await cluster.list(LISTED_HIDDEN_GRANTS, {});
   const repairs = [...new Set(items.map(namespaceOf))].map((namespace) => {
     log('warn', 'a quota holds a grant without the label', { namespace });

@@ -6,7 +6,7 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import type { ClusterState } from './slots.ts';
-import { Turns } from './turns.ts';
+import { SlotNotifier } from './slot-notifier.ts';
 
 /** One slot; `first` is older than `second`. */
 const waiting = (namespace: string, after: number): Migration =>
@@ -17,7 +17,7 @@ const SECOND = waiting('second', -60);
 let posted: OurEvent[];
 let logged: string[];
 let state: ClusterState | undefined;
-let turns: Turns;
+let slotNotifier: SlotNotifier;
 let postFails: Error | undefined;
 
 const stateOf = (...migrations: Migration[]): ClusterState => ({
@@ -34,7 +34,7 @@ beforeEach(() => {
   logged = [];
   postFails = undefined;
   state = stateOf(FIRST, SECOND);
-  turns = new Turns({
+  slotNotifier = new SlotNotifier({
     clock: systemClock,
     log: (_level, message) => void logged.push(message),
     post: (event) => {
@@ -46,20 +46,20 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  turns.stop();
+  slotNotifier.stop();
   expect(jest.getTimerCount()).toBe(0);
   jest.useRealTimers();
 });
 
 /** Namespaces that were woken in the next so many milliseconds. */
-async function wokenIn(ms: number): Promise<string[]> {
+async function wokenNamespaces(ms: number): Promise<string[]> {
   const before = posted.length;
   await jest.advanceTimersByTimeAsync(ms);
   return posted.slice(before).map(({ namespace }) => namespace);
 }
 
 test('a slot becomes free: the namespace whose turn it is, by a sweep of its own', () => {
-  turns.freed();
+  slotNotifier.freed();
   expect(posted).toEqual([
     {
       type: EVENT.sweepRequested,
@@ -71,54 +71,54 @@ test('a slot becomes free: the namespace whose turn it is, by a sweep of its own
 });
 
 test('while the slot stays free each namespace is woken twice, then each again after a pause', async () => {
-  turns.freed();
-  expect(await wokenIn(999)).toEqual([]);
-  expect(await wokenIn(1)).toEqual(['first']);
-  expect(await wokenIn(1_000)).toEqual(['second']);
-  expect(await wokenIn(1_000)).toEqual(['second']);
-  expect(await wokenIn(4_499)).toEqual([]);
-  expect(await wokenIn(1)).toEqual(['first']);
-  expect(await wokenIn(3_000)).toEqual(['first', 'second', 'second']);
+  slotNotifier.freed();
+  expect(await wokenNamespaces(999)).toEqual([]);
+  expect(await wokenNamespaces(1)).toEqual(['first']);
+  expect(await wokenNamespaces(1_000)).toEqual(['second']);
+  expect(await wokenNamespaces(1_000)).toEqual(['second']);
+  expect(await wokenNamespaces(4_499)).toEqual([]);
+  expect(await wokenNamespaces(1)).toEqual(['first']);
+  expect(await wokenNamespaces(3_000)).toEqual(['first', 'second', 'second']);
 });
 
 test('locks that end do not keep the next namespace waiting', async () => {
-  turns.freed();
-  turns.freed();
-  turns.freed();
-  expect(await wokenIn(0)).toEqual([]);
+  slotNotifier.freed();
+  slotNotifier.freed();
+  slotNotifier.freed();
+  expect(await wokenNamespaces(0)).toEqual([]);
   expect(posted.map(({ namespace }) => namespace)).toEqual(['first', 'first', 'second']);
 });
 
 test('after a whole round another free slot starts with the first namespace', async () => {
-  turns.freed();
-  await wokenIn(3_000);
+  slotNotifier.freed();
+  await wokenNamespaces(3_000);
   const before = posted.length;
-  turns.freed();
+  slotNotifier.freed();
   expect(posted.slice(before).map(({ namespace }) => namespace)).toEqual(['first']);
 });
 
 test('a namespace that stopped waiting starts a new count', async () => {
-  turns.freed();
-  await wokenIn(1_000);
+  slotNotifier.freed();
+  await wokenNamespaces(1_000);
   state = stateOf(SECOND);
-  await wokenIn(1_000);
+  await wokenNamespaces(1_000);
   state = stateOf(FIRST, SECOND);
-  turns.freed();
+  slotNotifier.freed();
   expect(posted.at(-1)?.namespace).toBe('first');
 });
 
 test('each wake is another event', async () => {
-  turns.freed();
-  await wokenIn(3_000);
+  slotNotifier.freed();
+  await wokenNamespaces(3_000);
   expect(new Set(posted.map(({ cause }) => cause)).size).toBe(posted.length);
 });
 
 test('every namespace was tried: no more is said until another slot becomes free', async () => {
-  turns.freed();
-  await wokenIn(60_000);
-  expect(await wokenIn(600_000)).toEqual([]);
-  turns.freed();
-  expect(await wokenIn(0)).toEqual([]);
+  slotNotifier.freed();
+  await wokenNamespaces(60_000);
+  expect(await wokenNamespaces(600_000)).toEqual([]);
+  slotNotifier.freed();
+  expect(await wokenNamespaces(0)).toEqual([]);
   expect(posted.at(-1)?.namespace).toBe('first');
 });
 
@@ -128,15 +128,15 @@ test.each<[string, () => ClusterState | undefined]>([
   ['not every watch has listed', (): undefined => undefined],
 ])('%s: nothing is said, and no timer is left', async (_, is) => {
   state = is();
-  turns.freed();
+  slotNotifier.freed();
   expect(jest.getTimerCount()).toBe(0);
-  expect(await wokenIn(60_000)).toEqual([]);
+  expect(await wokenNamespaces(60_000)).toEqual([]);
   expect(posted).toEqual([]);
 });
 
 test('what cannot be posted is logged, and tried again', async () => {
   postFails = new Error('no Broker');
-  turns.freed();
-  expect(await wokenIn(1_000)).toEqual(['first']);
+  slotNotifier.freed();
+  expect(await wokenNamespaces(1_000)).toEqual(['first']);
   expect(logged).toContain('not posted: Error: no Broker');
 });
