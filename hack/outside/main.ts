@@ -10,10 +10,10 @@ import { startEventing } from '../../test/cluster/eventing/eventing.ts';
 import { guardAccount, guardAddress, guardDeployment, startGuard } from '../../test/cluster/guard.ts';
 import { install } from '../../test/cluster/install.ts';
 import { policiesInForce } from '../../test/cluster/policies-in-force.ts';
-import { renderWall, WALLS } from '../../test/cluster/walls.ts';
+import { renderAdmissionMode, ADMISSION_MODES } from '../../test/cluster/admission-modes.ts';
 import { Accounts } from './accounts.ts';
 
-const USAGE = `KUBECONFIG=FILE npm run outside -- [--install] [--wall ${WALLS.join(' | ')}] [--port 8080] [--tls-port 8443]
+const USAGE = `KUBECONFIG=FILE npm run outside -- [--install] [--admission-mode ${ADMISSION_MODES.join(' | ')}] [--port 8080] [--tls-port 8443]
   KUBECONFIG  of somebody who may do everything: he gets tokens of our service accounts
   --install   first create all that is no pod of ours and nothing of Knative; the API server has to be on this machine
   --port      of the guard: health and dead letters
@@ -23,7 +23,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 interface Wanted {
   readonly admin: string;
-  readonly wall: (typeof WALLS)[number];
+  readonly admissionMode: (typeof ADMISSION_MODES)[number];
   readonly installs: boolean;
   readonly port: number;
   readonly tlsPort: number;
@@ -33,21 +33,21 @@ function wanted(): Wanted {
   const { values } = parseArgs({
     options: {
       install: { type: 'boolean', default: false },
-      wall: { type: 'string', default: 'both' },
+      'admission-mode': { type: 'string', default: 'both' },
       port: { type: 'string', default: '8080' },
       'tls-port': { type: 'string', default: '8443' },
     },
   });
   const admin = process.env['KUBECONFIG'];
-  const wall = WALLS.find((name) => name === values.wall);
-  if (admin === undefined || wall === undefined) throw new Error(USAGE);
+  const admissionMode = ADMISSION_MODES.find((name) => name === values['admission-mode']);
+  if (admin === undefined || admissionMode === undefined) throw new Error(USAGE);
   const [port, tlsPort] = [Number(values.port), Number(values['tls-port'])];
-  return { admin, wall, installs: values.install, port, tlsPort };
+  return { admin, admissionMode, installs: values.install, port, tlsPort };
 }
 
 /** Resolves when all of it runs; a signal ends it (exit.ts). */
-async function main({ admin, wall, installs, port, tlsPort }: Wanted): Promise<void> {
-  const objects = await renderWall(wall);
+async function main({ admin, admissionMode, installs, port, tlsPort }: Wanted): Promise<void> {
+  const objects = await renderAdmissionMode(admissionMode);
   const folder = temporaryFolder('mtq-outside-').path;
   const accounts = new Accounts({ admin, folder });
   const of = (name: string): Promise<string> => accounts.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });

@@ -7,7 +7,7 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { startChild } from '../cluster/controlplane/children.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
-import type { Wall } from '../cluster/walls.ts';
+import type { AdmissionMode } from '../cluster/admission-modes.ts';
 import { askUntil } from '../support/eventually.ts';
 import { startLab, type Lab } from '../support/lab.ts';
 import { unlimitMigrations } from '../support/limits.ts';
@@ -37,7 +37,7 @@ export interface Attacked {
 
 export interface Result {
   readonly run: Run;
-  readonly wall: Wall;
+  readonly admissionMode: AdmissionMode;
   readonly attacked: readonly Attacked[];
   /** What the tenants' process tells of its attempts. */
   readonly report: Report;
@@ -48,7 +48,7 @@ export interface Result {
 
 export interface Wish {
   /** What stands between the tenants and the raised room. */
-  readonly wall: Wall;
+  readonly admissionMode: AdmissionMode;
   /** In all, over all tenants but the careless ones, which go on until the others are done. */
   readonly releases: number;
   /** Fewer where so many milliseconds are not enough. */
@@ -62,18 +62,18 @@ export interface Adversary {
 }
 
 /** Runs it all; rejects, leaving nothing behind, when the world could not be set up. */
-async function runAdversary(run: Run, { wall, ...order }: Wish): Promise<Adversary> {
+async function runAdversary(run: Run, { admissionMode, ...order }: Wish): Promise<Adversary> {
   const kinds = kindsOf(run);
   const users = kinds.map((_, index) => userOfTenant(namespaceOf(index)));
   const lab = await startLab({
-    wall,
+    admissionMode,
     // On a busy machine KubeVirt's next try may take longer than usual.
     env: { SETTLE_MS: String(run.settleMs), STALL_SECONDS: '10' },
     controlPlane: { users, apiServers: run.lagMs === undefined ? 1 : 2 },
     ...(run.isOnlyTenantsSpread === true ? {} : { reroute: spread }),
   });
   try {
-    return { lab, result: await attack(lab, run, { kinds, wall, ...order }) };
+    return { lab, result: await attack(lab, run, { kinds, admissionMode, ...order }) };
   } catch (error) {
     await lab.stop();
     throw error;
@@ -112,7 +112,7 @@ function spread(account: string, kubeconfig: string, controlPlane: ControlPlane)
 async function attack(
   lab: Lab,
   run: Run,
-  { kinds, wall, ...order }: Wish & { readonly kinds: readonly Kind[] },
+  { kinds, admissionMode, ...order }: Wish & { readonly kinds: readonly Kind[] },
 ): Promise<Result> {
   const { admin, cluster } = lab;
   const { controlPlane } = cluster;
@@ -146,7 +146,7 @@ async function attack(
     const evaluation = evaluate(versions[index] ?? [], entries, userOfTenant(tenant.name).name);
     return { kind, tenant, releases: done[index] ?? [], evaluation, entries };
   });
-  return { run, wall, attacked, report, pauses: pauses?.count ?? 0, seconds };
+  return { run, admissionMode, attacked, report, pauses: pauses?.count ?? 0, seconds };
 }
 
 interface Attacker {
@@ -158,7 +158,7 @@ interface Attacker {
 async function releaseAll(
   admin: Cluster,
   tenants: readonly Attacker[],
-  { releases, withinMs }: Omit<Wish, 'wall'>,
+  { releases, withinMs }: Omit<Wish, 'admissionMode'>,
 ): Promise<Release[][]> {
   const over = new AbortController();
   const { signal } = over;

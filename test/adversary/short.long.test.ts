@@ -2,16 +2,16 @@ import { jest, test } from '@jest/globals';
 import { attacked } from './adversary.ts';
 import { expectAllThrough, expectNobodyStole, expectPaused, expectUnbroken } from './expectations.ts';
 import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from './runs.ts';
-import { WALL } from '../support/wall.ts';
+import { ADMISSION_MODE } from '../support/admission-mode.ts';
 
 /** A short form of test/adversary, which does at least 200 releases in each of its worlds (npm run test:soak). */
 jest.setTimeout(300_000);
 
 /** On a machine that is busy with other things one at least, so that the whole ends in time. */
-const FEW = { wall: WALL, releases: 8, withinMs: 15_000 };
+const FEW = { admissionMode: ADMISSION_MODE, releases: 8, withinMs: 15_000 };
 
 test.each([
-  { ...BASE, order: { wall: WALL, releases: 40, withinMs: 40_000 } },
+  { ...BASE, order: { admissionMode: ADMISSION_MODE, releases: 40, withinMs: 40_000 } },
   { ...SLOW_VALIDATING, order: FEW },
   { ...PAUSED, order: FEW },
   { ...TWO_API_SERVERS, order: FEW },

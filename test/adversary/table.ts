@@ -19,7 +19,7 @@ const median = (numbers: readonly number[]): number =>
   numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 
 /** What the run came to, for people: attempts by shape and what became of them, and what counts. */
-export function tableOf({ run, wall, attacked, report, pauses, seconds }: Result): string {
+export function tableOf({ run, admissionMode, attacked, report, pauses, seconds }: Result): string {
   const attempts = Object.entries(report.counts).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const rows = attempts.map(([what, row]) => [
     what,
@@ -28,7 +28,7 @@ export function tableOf({ run, wall, attacked, report, pauses, seconds }: Result
   const total = sum(attempts.flatMap(([, row]) => Object.values(row)));
   const others = Object.entries(report.others).map(([what, answer]) => `  other: ${what}: ${answer}`);
   return [
-    `\nthe adversary: ${run.name}; walls: ${wall}`,
+    `\nthe adversary: ${run.name}; walls: ${admissionMode}`,
     aligned([['attempt', ...OUTCOMES], ...rows]),
     ...others,
     ...(run.pauseMs === undefined ? [] : [`kube-controller-manager stood still for ${pauses} target pods`]),

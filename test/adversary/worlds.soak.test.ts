@@ -8,14 +8,14 @@ import {
   expectUnbroken,
 } from './expectations.ts';
 import * as RUNS from './runs.ts';
-import { WALL } from '../support/wall.ts';
+import { ADMISSION_MODE } from '../support/admission-mode.ts';
 
 /** At least so many releases in each world; RELEASES in the environment for fewer or more. */
 const RELEASES = Number(process.env['RELEASES'] ?? 200);
 
 jest.setTimeout(3_600_000);
 
-const ORDER = { wall: WALL, releases: RELEASES, withinMs: Infinity };
+const ORDER = { admissionMode: ADMISSION_MODE, releases: RELEASES, withinMs: Infinity };
 
 const WORLDS = [
   RUNS.BASE,
@@ -39,7 +39,7 @@ test.each(WORLDS.map((run) => ({ run, order: ORDER })))(
 );
 
 test('a lag that nobody waits for does not open the policies', async () => {
-  await attacked(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, wall: 'policies' }, async (adversary) => {
+  await attacked(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, admissionMode: 'policy' }, async (adversary) => {
     expectNothingStolen(adversary);
     await expectAllThrough(adversary);
     expectUnbroken(adversary);

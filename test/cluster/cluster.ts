@@ -16,13 +16,13 @@ import { installKubeVirt } from './kubevirt/install.ts';
 import { startKubeVirt, type KubeVirtOptions } from './kubevirt/start.ts';
 import type { Component } from './overlay.ts';
 import { policiesInForce } from './policies-in-force.ts';
-import { renderWall, type Wall } from './walls.ts';
+import { renderAdmissionMode, type AdmissionMode } from './admission-modes.ts';
 
 export interface LocalClusterOptions {
   /** The folder of another checkout, whose manifests and `dist` are used; left out: this one's. */
   readonly tree?: string;
   /** How it is installed; left out: as by default, with webhooks and policies. */
-  readonly wall?: Wall;
+  readonly admissionMode?: AdmissionMode;
   /** Of config/components; none when left out. */
   readonly components?: readonly Component[];
   /** Changes a copy of the manifests before they are installed. */
@@ -71,7 +71,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const KUBEVIRT = { namespace: 'kubevirt', name: 'kubevirt-controller' };
 
 /** The rendered default overlay. */
-export const renderDefault = (): Promise<KubernetesObject[]> => renderWall('both');
+export const renderDefault = (): Promise<KubernetesObject[]> => renderAdmissionMode('both');
 
 /**
  * Starts it all: control plane, the rendered manifests, eventing and KubeVirt stand-ins, the guard. `dist` must have
@@ -84,7 +84,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     for (const end of ending.splice(0).toReversed()) await end();
   };
   try {
-    const objects = await renderWall(options.wall ?? 'both', options);
+    const objects = await renderAdmissionMode(options.admissionMode ?? 'both', options);
     options.change?.(objects);
     say('starting etcd, kube-apiserver and kube-controller-manager');
     const controlPlane = isRunning(options.controlPlane)

@@ -44,12 +44,12 @@ export async function renderInstallation({
 }: Installation): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mtq-overlay-'));
   const from = (path: string): string => relative(folder, join(tree, 'config', path));
-  const wall = overlay === 'default' ? [] : [overlay];
+  const admissionMode = overlay === 'default' ? [] : [overlay];
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
     resources: [from('base')],
-    components: [...wall, ...COMPONENTS.filter((name) => components.includes(name))].map((name) =>
+    components: [...admissionMode, ...COMPONENTS.filter((name) => components.includes(name))].map((name) =>
       from(`components/${name}`),
     ),
     labels: [{ pairs: { 'app.kubernetes.io/part-of': 'managed-tenant-quota' } }],

@@ -53,8 +53,8 @@ const environmentOf = ({ spec }: Workload): Record<string, string> =>
   Object.fromEntries((spec.template.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
 
 test('every folder of config/components is one that can be chosen', async () => {
-  const walls = OVERLAYS.filter((name) => name !== 'default');
-  expect(await componentFolders()).toEqual([...COMPONENTS, ...walls].toSorted());
+  const admissionModes = OVERLAYS.filter((name) => name !== 'default');
+  expect(await componentFolders()).toEqual([...COMPONENTS, ...admissionModes].toSorted());
 });
 
 describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
@@ -152,8 +152,8 @@ describe('the image', () => {
 
     test('in a kustomization of one’s own too, also for what a component brings', async () => {
       say(`IMAGE=${IMAGE}`);
-      const wall = overlay === 'default' ? '' : `config/components/${overlay}, `;
-      const own = `resources: [config/base]\ncomponents: [${wall}config/components/minimal, config/image]\n`;
+      const admissionMode = overlay === 'default' ? '' : `config/components/${overlay}, `;
+      const own = `resources: [config/base]\ncomponents: [${admissionMode}config/components/minimal, config/image]\n`;
       writeFileSync(join(clone, 'kustomization.yaml'), own);
       const images = (await render(clone)).flatMap((object) => imagesOf(object));
       expect(images).toEqual([IMAGE, IMAGE]);

@@ -15,7 +15,7 @@ import {
 } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { readGuardSettings } from '../../functions/runtime/settings.ts';
-import { renderWall, WALLS, type Wall } from '../cluster/walls.ts';
+import { renderAdmissionMode, ADMISSION_MODES, type AdmissionMode } from '../cluster/admission-modes.ts';
 import { grantsOf } from '../support/granted.ts';
 
 interface Rule {
@@ -57,25 +57,24 @@ interface Deployment extends KubernetesObject {
 }
 
 const OURS = Object.values<string>(POLICY);
-const rendered = {} as Record<Wall, KubernetesObject[]>;
+const rendered = {} as Record<AdmissionMode, KubernetesObject[]>;
 
 beforeAll(async () => {
-  for (const wall of WALLS) rendered[wall] = await renderWall(wall);
+  for (const admissionMode of ADMISSION_MODES)
+    rendered[admissionMode] = await renderAdmissionMode(admissionMode);
 });
 
-const ofKind = (wall: Wall, wanted: string): KubernetesObject[] =>
-  rendered[wall].filter(({ kind }) => kind === wanted);
+const ofKind = (admissionMode: AdmissionMode, wanted: string): KubernetesObject[] =>
+  rendered[admissionMode].filter(({ kind }) => kind === wanted);
 
-const namesOf = (wall: Wall, kind: string): string[] =>
-  ofKind(wall, kind)
+const namesOf = (admissionMode: AdmissionMode, kind: string): string[] =>
+  ofKind(admissionMode, kind)
     .map(({ metadata }) => metadata.name)
     .filter((name) => OURS.includes(name))
     .sort();
 
 function policy(name: string): Policy {
-  const found = ofKind('policies', 'ValidatingAdmissionPolicy').find(
-    ({ metadata }) => metadata.name === name,
-  );
+  const found = ofKind('policy', 'ValidatingAdmissionPolicy').find(({ metadata }) => metadata.name === name);
   if (found === undefined) throw new Error(`there is no policy ${name}`);
   return found as Policy;
 }
@@ -89,54 +88,57 @@ const quotedIn = (expression = ''): string[] =>
 const condition = (name: string, of: string): string[] =>
   quotedIn(policy(name).spec.matchConditions?.find((one) => one.name === of)?.expression);
 
-const variableOf = (wall: Wall, name: string, of: string): string | undefined =>
+const variableOf = (admissionMode: AdmissionMode, name: string, of: string): string | undefined =>
   (
-    ofKind(wall, 'ValidatingAdmissionPolicy').find(({ metadata }) => metadata.name === name) as
+    ofKind(admissionMode, 'ValidatingAdmissionPolicy').find(({ metadata }) => metadata.name === name) as
       Policy | undefined
   )?.spec.variables?.find((one) => one.name === of)?.expression;
 
-const variable = (name: string, of: string): string[] => quotedIn(variableOf('policies', name, of));
+const variable = (name: string, of: string): string[] => quotedIn(variableOf('policy', name, of));
 
 describe('the walls', () => {
-  test.each<[Wall, readonly string[]]>([
+  test.each<[AdmissionMode, readonly string[]]>([
     ['both', [WEBHOOK.configuration]],
-    ['policies', []],
-  ])('%s: its policies and its webhooks', (wall, webhooks) => {
+    ['policy', []],
+  ])('%s: its policies and its webhooks', (admissionMode, webhooks) => {
     const policies = [...OURS].sort();
-    expect(namesOf(wall, 'ValidatingAdmissionPolicy')).toEqual(policies);
-    expect(namesOf(wall, 'ValidatingAdmissionPolicyBinding')).toEqual(policies);
-    expect(ofKind(wall, 'ValidatingWebhookConfiguration').map(({ metadata }) => metadata.name)).toEqual(
-      webhooks,
-    );
+    expect(namesOf(admissionMode, 'ValidatingAdmissionPolicy')).toEqual(policies);
+    expect(namesOf(admissionMode, 'ValidatingAdmissionPolicyBinding')).toEqual(policies);
+    expect(
+      ofKind(admissionMode, 'ValidatingWebhookConfiguration').map(({ metadata }) => metadata.name),
+    ).toEqual(webhooks);
   });
 
-  test.each(WALLS)('%s: the guard knows whether it is asked', (wall) => {
-    const { env, ports } = guardOf(wall);
+  test.each(ADMISSION_MODES)('%s: the guard knows whether it is asked', (admissionMode) => {
+    const { env, ports } = guardOf(admissionMode);
     const settings = readGuardSettings(Object.fromEntries(env.map(({ name, value }) => [name, value])));
-    const isAsked = wall !== 'policies';
+    const isAsked = admissionMode !== 'policy';
     expect(settings.ADMISSION).toBe(isAsked ? 'webhook' : 'policy');
     expect(ports).toHaveLength(isAsked ? 2 : 1);
-    expect(JSON.stringify(rendered[wall]).includes('mtq-guard-certs')).toBe(isAsked);
+    expect(JSON.stringify(rendered[admissionMode]).includes('mtq-guard-certs')).toBe(isAsked);
   });
 
-  test.each(WALLS)('%s: the policy answers the proof only where no guard does', (wall) => {
-    const answers = variableOf(wall, POLICY.locked, 'answersProof');
-    expect(answers).toBe(wall === 'policies' ? 'true' : 'false');
+  test.each(ADMISSION_MODES)('%s: the policy answers the proof only where no guard does', (admissionMode) => {
+    const answers = variableOf(admissionMode, POLICY.locked, 'answersProof');
+    expect(answers).toBe(admissionMode === 'policy' ? 'true' : 'false');
   });
 
-  test.each(WALLS)('%s: the guard writes webhooks and reads Secrets only where it is asked', (wall) => {
-    const rights = grantsOf(rendered[wall], SERVICE_ACCOUNT.guard).flatMap(({ rule }) =>
-      rule.verbs.flatMap((verb) => (rule.resources ?? []).map((resource) => `${verb} ${resource}`)),
-    );
-    // (It lists and watches webhook configurations to find the incumbent's.)
-    const forReviews = rights.filter((right) => /^(get|update) .*webhook|secret/.test(right));
-    expect(forReviews.length > 0).toBe(wall !== 'policies');
-    expect(rights).toContain('update resourcequotas/status');
-  });
+  test.each(ADMISSION_MODES)(
+    '%s: the guard writes webhooks and reads Secrets only where it is asked',
+    (admissionMode) => {
+      const rights = grantsOf(rendered[admissionMode], SERVICE_ACCOUNT.guard).flatMap(({ rule }) =>
+        rule.verbs.flatMap((verb) => (rule.resources ?? []).map((resource) => `${verb} ${resource}`)),
+      );
+      // (It lists and watches webhook configurations to find the incumbent's.)
+      const forReviews = rights.filter((right) => /^(get|update) .*webhook|secret/.test(right));
+      expect(forReviews.length > 0).toBe(admissionMode !== 'policy');
+      expect(rights).toContain('update resourcequotas/status');
+    },
+  );
 });
 
-const guardOf = (wall: Wall): Deployment['spec']['template']['spec']['containers'][0] =>
-  (ofKind(wall, 'Deployment')[0] as Deployment).spec.template.spec.containers[0];
+const guardOf = (admissionMode: AdmissionMode): Deployment['spec']['template']['spec']['containers'][0] =>
+  (ofKind(admissionMode, 'Deployment')[0] as Deployment).spec.template.spec.containers[0];
 
 describe.each(OURS)('%s', (name) => {
   test('refuses what it could not judge (or lets us repair), and says Forbidden, with a text where it could not make one', () => {
@@ -152,7 +154,7 @@ describe.each(OURS)('%s', (name) => {
   });
 
   test('is bound once, under its own name, and denies', () => {
-    const bindings = ofKind('policies', 'ValidatingAdmissionPolicyBinding') as (KubernetesObject & {
+    const bindings = ofKind('policy', 'ValidatingAdmissionPolicyBinding') as (KubernetesObject & {
       spec: { policyName: string; validationActions: string[]; matchResources?: object };
     })[];
     const mine = bindings.filter(({ spec }) => spec.policyName === name);
@@ -209,7 +211,7 @@ describe('what each is about', () => {
   test('the raised quotas of the request’s own namespace are the parameters of the one that reads them', () => {
     expect(OURS.filter((name) => policy(name).spec.paramKind !== undefined)).toEqual([POLICY.raisedPods]);
     expect(policy(POLICY.raisedPods).spec.paramKind).toEqual({ apiVersion: 'v1', kind: 'ResourceQuota' });
-    const binding = ofKind('policies', 'ValidatingAdmissionPolicyBinding').find(
+    const binding = ofKind('policy', 'ValidatingAdmissionPolicyBinding').find(
       ({ metadata }) => metadata.name === POLICY.raisedPods,
     );
     expect((binding as unknown as { spec: object }).spec).toMatchObject({
@@ -300,7 +302,7 @@ describe('they know our names', () => {
   });
 
   test('KubeVirt as the guard knows it, each once in its manifest', () => {
-    const env = Object.fromEntries(guardOf('policies').env.map(({ name, value }) => [name, value]));
+    const env = Object.fromEntries(guardOf('policy').env.map(({ name, value }) => [name, value]));
     const { KUBEVIRT_NAMESPACE, KUBEVIRT_CONTROLLER } = readGuardSettings(env);
     const controller = userOf(KUBEVIRT_CONTROLLER, KUBEVIRT_NAMESPACE);
     for (const name of [POLICY.raisedPods, POLICY.locked]) {

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { renderWall } from '../cluster/walls.ts';
-import { WALL } from '../support/wall.ts';
+import { renderAdmissionMode } from '../cluster/admission-modes.ts';
+import { ADMISSION_MODE } from '../support/admission-mode.ts';
 import { rightsProblems, USED_RIGHTS_FOLDER, usedIn } from './rights.ts';
 
 /** Runs after the integration tests, on the audit logs of all their labs. */
-test(`installed with ${WALL}: every right that is granted is used, and none is missing`, async () => {
-  expect(rightsProblems(await renderWall(WALL), usedIn(USED_RIGHTS_FOLDER))).toEqual([]);
+test(`installed with ${ADMISSION_MODE}: every right that is granted is used, and none is missing`, async () => {
+  expect(rightsProblems(await renderAdmissionMode(ADMISSION_MODE), usedIn(USED_RIGHTS_FOLDER))).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { freshControlPlane } from './control-plane.ts';
 import { Recorded } from './eventually.ts';
 import { History } from './history.ts';
 import { noteRightsUsed } from './rights-used.ts';
-import { WALL } from './wall.ts';
+import { ADMISSION_MODE } from './admission-mode.ts';
 
 /** A line of a function's log (functions/runtime/log.ts). */
 export interface Line {
@@ -66,7 +66,7 @@ export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> 
   const lines = new Recorded<Line>((line) => JSON.stringify(line));
   const hops = new Recorded<Hop>((hop) => JSON.stringify(hop));
   const cluster = await startLocalCluster({
-    wall: WALL,
+    admissionMode: ADMISSION_MODE,
     controlPlane: options.controlPlane ?? (await freshControlPlane()),
     ...DEFAULTS,
     ...options,
@@ -107,7 +107,7 @@ export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> 
     stop: async () => {
       await Promise.all(ends.map((end) => end()));
       // What is judged is the run's own way to install: with a component, or another wall, other rights are granted.
-      if (options.components === undefined && (options.wall ?? WALL) === WALL)
+      if (options.components === undefined && (options.admissionMode ?? ADMISSION_MODE) === ADMISSION_MODE)
         await noteRightsUsed(cluster.controlPlane);
       await cluster.stop();
     },

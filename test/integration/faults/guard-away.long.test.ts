@@ -43,7 +43,7 @@ const as: Record<string, (request: ApiRequest) => Promise<ApiAnswer>> = {};
 
 beforeAll(async () => {
   // Asked here are the webhooks, and the policy of the reserved namespaces.
-  lab = await startLab({ wall: 'both', env: ENV });
+  lab = await startLab({ admissionMode: 'both', env: ENV });
   await bindRole(lab.admin, { role: 'writers', user: HAND.name, rules: EVERYTHING_THERE });
   await untilAllowed(lab.admin, HAND.name, { verb: 'create', resource: 'pods', allowed: true });
   for (const [index, { name }] of OTHERS.entries()) {

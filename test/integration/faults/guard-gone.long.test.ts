@@ -7,7 +7,7 @@ import { askUntil } from '../../support/eventually.ts';
 import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
-import { WITH_WEBHOOKS } from '../../support/wall.ts';
+import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
 import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
 import { Measured } from '../../support/measured.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const reroute = (account: string, kubeconfig: string): string =>
     account === SERVICE_ACCOUNT.guard ? proxy.reroute(account, kubeconfig) : kubeconfig;
   // What a dead guard leaves is a proof that fails; the policies alone need none (policies/no-proof.long.test.ts).
-  lab = await startLab({ wall: WITH_WEBHOOKS, env: ENV, reroute });
+  lab = await startLab({ admissionMode: WITH_WEBHOOKS, env: ENV, reroute });
   lost = losses(lab);
   await unlimitMigrations(lab.admin);
 });

@@ -9,14 +9,14 @@ import { startLab, type Lab } from '../../support/lab.ts';
 import { startLiar, type Liar } from '../../support/liar.ts';
 import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
 import { CLUSTER_ROLES, untilAllowed } from '../../support/roles.ts';
-import { WITH_WEBHOOKS } from '../../support/wall.ts';
+import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
 
 let lab: Lab;
 let liar: Liar;
 let webhooks: GuardWebhooks;
 
 beforeAll(async () => {
-  [lab, liar] = await Promise.all([startLab({ wall: WITH_WEBHOOKS }), startLiar()]);
+  [lab, liar] = await Promise.all([startLab({ admissionMode: WITH_WEBHOOKS }), startLiar()]);
   webhooks = await guardWebhooks(lab);
 });
 

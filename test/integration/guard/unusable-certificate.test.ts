@@ -3,12 +3,12 @@ import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { CERTIFICATES_SECRET } from '../../../webhook/tls/certificates.ts';
 import { SECRETS } from '../../../webhook/tls/resources.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
-import { WITH_WEBHOOKS } from '../../support/wall.ts';
+import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
 
 let lab: Lab;
 
 beforeAll(async () => {
-  lab = await startLab({ wall: WITH_WEBHOOKS });
+  lab = await startLab({ admissionMode: WITH_WEBHOOKS });
 });
 
 afterAll(async () => {

@@ -14,7 +14,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { newTenant } from '../../support/tenant.ts';
-import { WALL } from '../../support/wall.ts';
+import { ADMISSION_MODE } from '../../support/admission-mode.ts';
 
 const LOG = 'outside.log';
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
   outside = await startChild({
     name: 'outside',
     command: process.execPath,
-    args: ['hack/outside/main.ts', '--install', '--wall', WALL, ...ports],
+    args: ['hack/outside/main.ts', '--install', '--admission-mode', ADMISSION_MODE, ...ports],
     env: { ...process.env, KUBECONFIG: controlPlane.adminKubeconfig },
     logFile: join(folder.path, LOG),
   });

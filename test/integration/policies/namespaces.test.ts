@@ -10,7 +10,7 @@ import {
   UNREADABLE_TOKEN,
   POD_IDENTITY_LABELS,
 } from '../../../functions/domain/names.ts';
-import { renderWall, WALLS } from '../../cluster/walls.ts';
+import { renderAdmissionMode, ADMISSION_MODES } from '../../cluster/admission-modes.ts';
 import {
   annotate,
   annotateByFinalize,
@@ -179,9 +179,9 @@ const { locked } = POLICY;
 
 const MUST_WAIT =
   'must wait: its quotas are raised for a live migration for a few seconds, at most a minute; try again then';
-describe.each(WALLS)(`${locked}, installed with %s`, (wall) => {
+describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) => {
   beforeAll(async () => {
-    await world.installPolicies(await renderWall(wall), locked);
+    await world.installPolicies(await renderAdmissionMode(admissionMode), locked);
   });
 
   afterAll(async () => {
@@ -253,7 +253,7 @@ describe.each(WALLS)(`${locked}, installed with %s`, (wall) => {
   test('the proof of this lock is answered by the guard, or by this policy where there is none', async () => {
     const answer = await world.ask(SERVICE_ACCOUNT.raise, createProof(LOCKED, TOKEN));
     const words = { by: locked, code: 403, text: `${PROOF_WORDS}${TOKEN}` };
-    expect(answer).toEqual(wall === 'policies' ? words : { by: 'nobody' });
+    expect(answer).toEqual(admissionMode === 'policy' ? words : { by: 'nobody' });
   });
 
   test('the proof of another lock than the cached one is none', async () => {

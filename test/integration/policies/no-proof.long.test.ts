@@ -20,7 +20,7 @@ let lab: Lab;
 let liar: Liar;
 
 beforeAll(async () => {
-  [lab, liar] = await Promise.all([startLab({ wall: 'policies' }), startLiar()]);
+  [lab, liar] = await Promise.all([startLab({ admissionMode: 'policy' }), startLiar()]);
 });
 
 afterAll(async () => {

@@ -10,7 +10,7 @@ import { fullFor, newTenant, headroomFor, type Tenant, type TenantWish } from '.
 let lab: Lab;
 
 beforeAll(async () => {
-  lab = await startLab({ wall: 'both' });
+  lab = await startLab({ admissionMode: 'both' });
 });
 
 afterAll(async () => {

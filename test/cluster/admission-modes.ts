@@ -6,11 +6,11 @@ import { renderInstallation, type Component } from './overlay.ts';
 const OVERLAY = {
   /** The API server's own policies, and behind them the guard's webhooks, which read live. */
   both: 'default',
-  policies: 'policy-only',
+  policy: 'policy-only',
 } as const;
 
-export type Wall = keyof typeof OVERLAY;
-export const WALLS = Object.keys(OVERLAY) as readonly Wall[];
+export type AdmissionMode = keyof typeof OVERLAY;
+export const ADMISSION_MODES = Object.keys(OVERLAY) as readonly AdmissionMode[];
 
 export interface Rendering {
   /** Of another checkout; left out: this one. */
@@ -20,9 +20,9 @@ export interface Rendering {
 }
 
 /** What is installed on a real cluster is what runs here, but for the image. */
-export async function renderWall(
-  wall: Wall,
+export async function renderAdmissionMode(
+  admissionMode: AdmissionMode,
   { tree, components = [] }: Rendering = {},
 ): Promise<KubernetesObject[]> {
-  return objectsOf(await renderInstallation({ overlay: OVERLAY[wall], components, tree }));
+  return objectsOf(await renderInstallation({ overlay: OVERLAY[admissionMode], components, tree }));
 }

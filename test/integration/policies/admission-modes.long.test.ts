@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { KUBEVIRT, LABEL, POLICY, WEBHOOK } from '../../../functions/domain/names.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
-import { WALLS, type Wall } from '../../cluster/walls.ts';
+import { ADMISSION_MODES, type AdmissionMode } from '../../cluster/admission-modes.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { breakGlassOf } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
@@ -16,12 +16,12 @@ const REPAIR_SECONDS = 15;
 /** What each wall holds against, while a quota is raised. */
 const MUST_WAIT = /must wait: .*; try again then$/;
 
-describe.each(WALLS)('installed with %s', (wall: Wall) => {
+describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMode) => {
   let lab: Lab;
   let asTenant: Send;
 
   beforeAll(async () => {
-    lab = await startLab({ wall, env: { STALL_SECONDS: '30' } });
+    lab = await startLab({ admissionMode, env: { STALL_SECONDS: '30' } });
     asTenant = await asTenantAdmin(lab);
   });
 
@@ -114,7 +114,7 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
     await removeLock(tenant);
     await tenant.history.until('the guard has put it back', () => isPutBack(tenant));
     const seconds = (performance.now() - since) / 1_000;
-    process.stdout.write(`${wall}: put back ${seconds.toFixed(1)} s after the lock was taken off\n`);
+    process.stdout.write(`${admissionMode}: put back ${seconds.toFixed(1)} s after the lock was taken off\n`);
     expect(seconds).toBeLessThan(REPAIR_SECONDS);
     release();
   });
@@ -144,7 +144,7 @@ describe.each(WALLS)('installed with %s', (wall: Wall) => {
     const { tenant, release } = await raised('policy-deleted');
     await deletePolicies(POLICY.raisedPods, POLICY.raisedQuotas);
     await expectRefusedBy(tenant, `ValidatingAdmissionPolicy '${POLICY.locked}'`);
-    if (wall === 'both') {
+    if (admissionMode === 'both') {
       await deletePolicies(POLICY.locked);
       await expectRefusedBy(tenant, `admission webhook "${WEBHOOK.locked}"`);
     }
