@@ -112,15 +112,15 @@ describe('prewarmAll', () => {
   const LONG_MS = 60_000;
 
   test('asks all at once, and resolves when all have answered, whatever they say', async () => {
-    const release = Promise.withResolvers<undefined>();
-    const late = await answering(200, release.promise.then());
+    const resume = Promise.withResolvers<undefined>();
+    const late = await answering(200, resume.promise.then());
     const refusing = await answering(503);
     const waking = prewarmAll([late.url, refusing.url, await nobody()], LONG_MS);
     let awake = false;
     void waking.then(() => (awake = true));
     while (refusing.requests.length === 0 || late.requests.length === 0) await new Promise(setImmediate);
     expect(awake).toBe(false);
-    release.resolve(undefined);
+    resume.resolve(undefined);
     await waking;
     expect([...late.requests, ...refusing.requests].map(({ method }) => method)).toEqual(['GET', 'GET']);
   });

@@ -210,16 +210,16 @@ describe('what is no event', () => {
   );
 
   test('health answers while a step is at work', async () => {
-    const release = Promise.withResolvers<Outcome>();
+    const resume = Promise.withResolvers<Outcome>();
     const started = Promise.withResolvers<undefined>();
     const { send } = await hostOf(() => {
       started.resolve(undefined);
-      return release.promise;
+      return resume.promise;
     });
     const answer = send(anEvent());
     await started.promise;
     expect((await send({ method: 'GET', path: '/health/readiness' })).status).toBe(200);
-    release.resolve({ ...NOTHING, reason: REASON.locked });
+    resume.resolve({ ...NOTHING, reason: REASON.locked });
     expect((await answer).status).toBe(204);
   });
 

@@ -2,7 +2,7 @@ import { grantOf } from '../domain/quota/grant.ts';
 import { isRefusedByPolicy, type Lock } from '../domain/lock.ts';
 import type { LockOutcome } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { isReleasedBy, loweredQuota, type Release } from '../domain/quota/lower.ts';
+import { isFencedBy, loweredQuota, type Fence } from '../domain/quota/lower.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRefused } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
@@ -47,10 +47,10 @@ async function writeOne(
   due: Due,
   cluster: Cluster,
 ): Promise<'written' | 'back' | 'lostRace'> {
-  const release = releaseFor(quota, due);
-  if (release === undefined) return 'back';
+  const fence = fenceFor(quota, due);
+  if (fence === undefined) return 'back';
   try {
-    await cluster.replace(RESOURCE_QUOTAS, loweredQuota(quota, release), { subresource: 'status' });
+    await cluster.replace(RESOURCE_QUOTAS, loweredQuota(quota, fence), { subresource: 'status' });
     return 'written';
   } catch (error) {
     if (isNotFound(error)) return 'back';
@@ -63,10 +63,10 @@ async function writeOne(
 }
 
 /** Whose release a quota is written with; undefined: nothing is to be written. */
-function releaseFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: Due): Release | undefined {
+function fenceFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: Due): Fence | undefined {
   const state = grantOf(quota);
   if (state.kind === 'none') {
-    return token === undefined || isReleasedBy(quota, token) ? undefined : { token, outcome };
+    return token === undefined || isFencedBy(quota, token) ? undefined : { token, outcome };
   }
   const of = state.kind === 'held' ? state.grant.token : UNREADABLE;
   if (of === token) return { token, outcome };

@@ -9,7 +9,7 @@ import {
   holdingUnreadably,
   raisedBy,
   recounted,
-  releasedBy,
+  fencedBy,
   uncounted,
   used,
 } from '../../test/support/builders/quota.ts';
@@ -129,10 +129,10 @@ describe('raised again after a recount', () => {
 describe('the lock ends, never silently (F6)', () => {
   const other = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota' }], migrations: receives });
   test.each<[string, Partial<RaiseSnapshot>, string]>([
-    ['released by this token already', { quotas: [aQuota(releasedBy('token-1'))] }, REASON.fenced],
+    ['released by this token already', { quotas: [aQuota(fencedBy('token-1'))] }, REASON.fenced],
     [
       'one of its quotas released',
-      { quotas: [aQuota(), aQuota(named('other'), releasedBy('token-1'))] },
+      { quotas: [aQuota(), aQuota(named('other'), fencedBy('token-1'))] },
       REASON.fenced,
     ],
     ['held by another grant', { quotas: [aQuota(holding(aGrant({ token: 'token-0' })))] }, REASON.fenced],
@@ -169,7 +169,7 @@ describe('the lock ends, never silently (F6)', () => {
   });
 
   test('a quota released by another token is raised', () => {
-    expect(decided({ quotas: [aQuota(releasedBy('token-0'), withUid('uid-of-quota'))] }).kind).toBe('raise');
+    expect(decided({ quotas: [aQuota(fencedBy('token-0'), withUid('uid-of-quota'))] }).kind).toBe('raise');
   });
 });
 

@@ -1,5 +1,5 @@
 import { grantBy, grantOf } from '../domain/quota/grant.ts';
-import { isReleasedBy } from '../domain/quota/lower.ts';
+import { isFencedBy } from '../domain/quota/lower.ts';
 import { isUndone, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
 import { isStatusKnown } from '../domain/quota/headroom.ts';
 import type { Lock } from '../domain/lock.ts';
@@ -97,7 +97,7 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): Found {
   const { token, lock, vmmrqs, now } = snapshot;
   const { name, annotations } = quota.metadata;
   const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs, now };
-  if (isReleasedBy(quota, token)) return { ended: end(REASON.fenced, `${name} was released already`) };
+  if (isFencedBy(quota, token)) return { ended: end(REASON.fenced, `${name} was released already`) };
   const grant = grantBy(quota, token);
   if (grant !== undefined) {
     if (!isUndone(quota, grant)) return { stands: true };

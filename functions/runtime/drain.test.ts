@@ -16,24 +16,24 @@ interface Draining {
   readonly close: (lingerMs?: number) => Promise<void>;
   /** Resolves when the server has the request. */
   readonly arrived: Promise<unknown>;
-  readonly release: () => void;
+  readonly resume: () => void;
 }
 
 /** A server whose answers wait until they are released, unless the path is /quick. */
 async function start(withinMs?: number): Promise<Draining> {
-  const released = Promise.withResolvers<undefined>();
+  const resumed = Promise.withResolvers<undefined>();
   const arrived = Promise.withResolvers<undefined>();
   server = createServer((request, response) => {
     const answer = (): unknown => response.end('done');
     if (request.url === '/quick') answer();
-    else void released.promise.then(answer);
+    else void resumed.promise.then(answer);
     arrived.resolve(undefined);
   });
   agent = new Agent({ keepAlive: true });
   const close = drainable(server, withinMs);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { close, arrived: arrived.promise, release: () => released.resolve(undefined) };
+  return { close, arrived: arrived.promise, resume: () => resumed.resolve(undefined) };
 }
 
 /** Resolves to the whole answer; rejects when the connection is cut or refused. */
@@ -67,7 +67,7 @@ describe('a close', () => {
   });
 
   test('waits for what is under way, and its connection ends with the answer', async () => {
-    const { close, arrived, release } = await start(LONG_MS);
+    const { close, arrived, resume } = await start(LONG_MS);
     const answer = get('/');
     answer.catch(() => undefined); // Where this test fails, nobody waits for it.
     await arrived;
@@ -75,13 +75,13 @@ describe('a close', () => {
     const closing = close().then(() => (closed = true));
     await new Promise(setImmediate);
     expect(closed).toBe(false);
-    release();
+    resume();
     expect(await answer).toMatchObject({ body: 'done', headers: { connection: 'close' } });
     await closing;
   });
 
   test('takes no more connections at once', async () => {
-    const { close, arrived, release } = await start(LONG_MS);
+    const { close, arrived, resume } = await start(LONG_MS);
     const answer = get('/');
     await arrived;
     const { port } = server.address() as AddressInfo;
@@ -89,7 +89,7 @@ describe('a close', () => {
     const late = httpRequest({ host: '127.0.0.1', port, path: '/quick', agent: false });
     late.end();
     await expect(once(late, 'response').then(() => 'an answer')).rejects.toThrow('ECONNREFUSED');
-    release();
+    resume();
     await answer;
     await closing;
   });

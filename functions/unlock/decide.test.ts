@@ -9,7 +9,7 @@ import {
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
 import { atVersion, named, NOW, seconds } from '../../test/support/builders/object.ts';
-import { aGrant, aQuota, holding, releasedBy, uncounted } from '../../test/support/builders/quota.ts';
+import { aGrant, aQuota, holding, fencedBy, uncounted } from '../../test/support/builders/quota.ts';
 import { lastAttemptOf, type Attempt } from '../domain/verdict/attempt.ts';
 import { lockOf, unreadableToken, type Lock } from '../domain/lock.ts';
 import { REASON } from '../domain/names.ts';
@@ -19,7 +19,7 @@ const decided = (different: Partial<UnlockSnapshot> = {}): UnlockDecision =>
   decide({
     now: NOW,
     namespace: aNamespace(lockedBy(aLock())),
-    quotas: [aQuota(releasedBy('token-1'))],
+    quotas: [aQuota(fencedBy('token-1'))],
     token: 'token-1',
     ...different,
   });
@@ -45,9 +45,9 @@ describe('not ours', () => {
 describe('its quotas are released first', () => {
   test.each<[string, Partial<UnlockSnapshot>]>([
     ['not released', { quotas: [aQuota()] }],
-    ['released by another token', { quotas: [aQuota(releasedBy('token-0'))] }],
-    ['one of two', { quotas: [aQuota(releasedBy('token-1')), aQuota(named('other'))] }],
-    ['it holds a grant', { quotas: [aQuota(releasedBy('token-1'), holding(aGrant()))] }],
+    ['released by another token', { quotas: [aQuota(fencedBy('token-0'))] }],
+    ['one of two', { quotas: [aQuota(fencedBy('token-1')), aQuota(named('other'))] }],
+    ['it holds a grant', { quotas: [aQuota(fencedBy('token-1'), holding(aGrant()))] }],
     [
       'an unreadable lock that nobody has fenced',
       { namespace: aNamespace(lockedUnreadably()), quotas: [aQuota()] },
@@ -56,7 +56,7 @@ describe('its quotas are released first', () => {
       'an unreadable lock, fenced for an older version of the namespace',
       {
         namespace: aNamespace(lockedUnreadably(), atVersion('7')),
-        quotas: [aQuota(releasedBy('unreadable-6', 'failed'))],
+        quotas: [aQuota(fencedBy('unreadable-6', 'failed'))],
       },
     ],
     [
@@ -82,7 +82,7 @@ describe('freed', () => {
     ['its quotas are gone (F20)', { quotas: [] }],
     [
       'an edit of its owner that the quota controller has not followed',
-      { quotas: [aQuota(releasedBy('token-1'), uncounted())] },
+      { quotas: [aQuota(fencedBy('token-1'), uncounted())] },
     ],
     ['without a token in the event', { token: undefined }],
     ['past its time', { namespace: aNamespace(lockedBy(anExpiredLock())) }],
@@ -92,7 +92,7 @@ describe('freed', () => {
 
   test('a lock that cannot be read, once every quota is fenced for this very version', () => {
     const namespace = aNamespace(lockedUnreadably(), afterAttempt(anAttempt()), atVersion('7'));
-    const fenced = releasedBy(unreadableToken(namespace), 'failed');
+    const fenced = fencedBy(unreadableToken(namespace), 'failed');
     const decision = unlocked({ namespace, quotas: [aQuota(fenced)], token: undefined });
     expect(lockOf(decision.namespace)).toEqual({ kind: 'none' });
     // How it ended nobody knows: the record stays.
@@ -108,9 +108,9 @@ describe('freed', () => {
 });
 
 describe('the record of the attempt', () => {
-  const released = (...outcomes: Parameters<typeof releasedBy>[1][]): Partial<UnlockSnapshot> => ({
+  const fenced = (...outcomes: Parameters<typeof fencedBy>[1][]): Partial<UnlockSnapshot> => ({
     quotas: outcomes.map((outcome, index) =>
-      aQuota(named(`quota-${String(index)}`), releasedBy('token-1', outcome)),
+      aQuota(named(`quota-${String(index)}`), fencedBy('token-1', outcome)),
     ),
   });
   const after = (last: Attempt, different: Partial<Lock> = {}): Partial<UnlockSnapshot> => ({
@@ -118,39 +118,35 @@ describe('the record of the attempt', () => {
   });
 
   test.each<[string, Partial<UnlockSnapshot>, Partial<Attempt> | undefined]>([
-    ['admitted: none', released('admitted'), undefined],
-    ['the best of its quotas counts', released('failed', 'admitted'), undefined],
-    ['failed', released('failed'), { failures: 1, reason: REASON.raisedButNotAdmitted, of: 'something' }],
+    ['admitted: none', fenced('admitted'), undefined],
+    ['the best of its quotas counts', fenced('failed', 'admitted'), undefined],
+    ['failed', fenced('failed'), { failures: 1, reason: REASON.raisedButNotAdmitted, of: 'something' }],
     [
       'charged: counts against the budget alone',
-      released('charged'),
+      fenced('charged'),
       { failures: 0, outcome: 'charged', lockedMs: 6_000 },
     ],
-    ['our fault: no failure', released('ourFault'), { failures: 0, outcome: 'ourFault' }],
-    ['gave way to nobody: its migrations ended', released('gaveWay'), { failures: 0, reason: REASON.ended }],
+    ['our fault: no failure', fenced('ourFault'), { failures: 0, outcome: 'ourFault' }],
+    ['gave way to nobody: its migrations ended', fenced('gaveWay'), { failures: 0, reason: REASON.ended }],
     [
       'gave way to others',
-      { ...released('gaveWay'), namespace: aNamespace(lockedBy(aLock({ others: true }))) },
+      { ...fenced('gaveWay'), namespace: aNamespace(lockedBy(aLock({ others: true }))) },
       { failures: 0, reason: REASON.raisedButNotAdmitted },
     ],
     [
       'gave way to others once more: a failure',
       {
-        ...released('gaveWay'),
+        ...fenced('gaveWay'),
         ...after(anAttempt({ failures: 0, reason: REASON.raisedButNotAdmitted }), { others: true }),
       },
       { failures: 1 },
     ],
     ['no quota is left: as before', { quotas: [], ...after(anAttempt()) }, anAttempt()],
-    [
-      'of another version: as before',
-      { ...released('failed'), ...after(anAttempt(), { v: 2 }) },
-      anAttempt(),
-    ],
+    ['of another version: as before', { ...fenced('failed'), ...after(anAttempt(), { v: 2 }) }, anAttempt()],
     [
       'ended early: its reason',
       {
-        ...released('failed'),
+        ...fenced('failed'),
         namespace: aNamespace(lockedBy(aLock({ ended: { reason: REASON.notEnough, message: '' } }))),
       },
       { failures: 1, reason: REASON.notEnough },
@@ -166,17 +162,15 @@ describe('the record of the attempt', () => {
     ['by a clock that is behind: not less than nothing', -3_600_000, 1_000],
     ['by a clock that is far ahead: not more than a lock and its repair may last', 3_600_000, 46_000],
   ])('how long it was locked, %s', (_, aheadMs, want) => {
-    const { namespace } = unlocked({ ...released('failed'), now: NOW + aheadMs });
+    const { namespace } = unlocked({ ...fenced('failed'), now: NOW + aheadMs });
     expect(lastAttemptOf(namespace, NOW + aheadMs)?.lockedMs).toBe(want);
   });
 
   test('what the raise was made for, where it was not enough', () => {
     const quotas = [{ name: 'quota', uid: 'uid-of-quota', need: { pods: '1' } }];
     const namespace = aNamespace(lockedBy(aLock({ quotas })));
-    expect(attemptAfter({ namespace, quotas: [aQuota(releasedBy('token-1', 'failed'))] })?.sized).toMatch(
-      /./,
-    );
-    expect(attemptAfter(released('failed'))?.sized).toBeUndefined();
-    expect(attemptAfter(released('failed'))?.at).toBe(seconds(0));
+    expect(attemptAfter({ namespace, quotas: [aQuota(fencedBy('token-1', 'failed'))] })?.sized).toMatch(/./);
+    expect(attemptAfter(fenced('failed'))?.sized).toBeUndefined();
+    expect(attemptAfter(fenced('failed'))?.at).toBe(seconds(0));
   });
 });

@@ -8,7 +8,7 @@ import {
   type Attempt,
 } from '../domain/verdict/attempt.ts';
 import { grantOf } from '../domain/quota/grant.ts';
-import { isReleasedBy, releaseOf } from '../domain/quota/lower.ts';
+import { isFencedBy, fenceOf } from '../domain/quota/lower.ts';
 import {
   isRefusedByPolicy,
   lockOf,
@@ -79,12 +79,12 @@ const lowerFirst = ({ metadata }: ResourceQuota, token?: string): UnlockDecision
 
 /** Where a policy refuses our writes to it, no raise can land there, and no fence is to be had. */
 const isBack = (quota: ResourceQuota, lock: Lock): boolean =>
-  grantOf(quota).kind === 'none' && (isReleasedBy(quota, lock.token) || isRefusedByPolicy(lock));
+  grantOf(quota).kind === 'none' && (isFencedBy(quota, lock.token) || isRefusedByPolicy(lock));
 
 /** By the mark that lower set for this very version of the namespace: a raise in flight lands nowhere any more. */
 function unlockUnreadable({ namespace, quotas }: UnlockSnapshot): UnlockDecision {
   const mark = unreadableToken(namespace);
-  const open = quotas.find((quota) => grantOf(quota).kind !== 'none' || !isReleasedBy(quota, mark));
+  const open = quotas.find((quota) => grantOf(quota).kind !== 'none' || !isFencedBy(quota, mark));
   if (open !== undefined) return lowerFirst(open);
   return {
     kind: 'unlock',
@@ -123,8 +123,8 @@ const SAID: Readonly<Record<LockOutcome | 'none', string>> = {
 /** The best that its quotas were released with; undefined: none is left. */
 function bestOutcome(quotas: readonly ResourceQuota[], { token }: Lock): LockOutcome | undefined {
   const said = quotas
-    .filter((quota) => isReleasedBy(quota, token))
-    .flatMap((quota) => releaseOf(quota)?.outcome ?? []);
+    .filter((quota) => isFencedBy(quota, token))
+    .flatMap((quota) => fenceOf(quota)?.outcome ?? []);
   if (said.length === 0) return quotas.length === 0 ? undefined : LOCK_OUTCOME.failed;
   return Object.values(LOCK_OUTCOME).find((outcome) => said.includes(outcome));
 }

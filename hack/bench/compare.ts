@@ -39,7 +39,7 @@ interface Round {
  * This tree and the commit `ref`, in turn, and in turn which one is first, so that a slow minute of the machine slows
  * both: each figure here, there, and their ratio pair by pair. Both use this tree's stand-ins.
  */
-export async function compare(ref: string, { releases, onProgress }: MeasureOptions): Promise<Measurements> {
+export async function compare(ref: string, { cycles, onProgress }: MeasureOptions): Promise<Measurements> {
   onProgress(`building ${ref}`);
   const checkout = await checkOut(ref);
   const sides: Side[] = [];
@@ -53,8 +53,8 @@ export async function compare(ref: string, { releases, onProgress }: MeasureOpti
       );
       await addHeadroom(environment, [TENANT.ample]);
     }
-    for (let index = 1 - WARM_UP; index <= releases; index += 1) {
-      onProgress(index > 0 ? `pair ${index} of ${releases}` : 'warming up');
+    for (let index = 1 - WARM_UP; index <= cycles; index += 1) {
+      onProgress(index > 0 ? `pair ${index} of ${cycles}` : 'warming up');
       for (const side of index % 2 === 0 ? sides.toReversed() : sides) side.rounds.push(await runRound(side));
     }
     const [here = [], there = []] = sides.map(({ rounds }) => rounds.slice(WARM_UP));

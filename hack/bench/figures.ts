@@ -28,7 +28,7 @@ export interface Measurements {
 /** What every measurement gets from the command line. */
 export interface MeasureOptions {
   /** How many samples of each figure. */
-  readonly releases: number;
+  readonly cycles: number;
   readonly onProgress: (line: string) => void;
 }
 

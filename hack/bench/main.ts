@@ -18,7 +18,7 @@ import { tableOf } from './table.ts';
 
 /** In one installation, one after the other, so that their figures can be compared. */
 const PARTS = {
-  releases: measureCycles,
+  cycles: measureCycles,
   'cold-starts': measureColdStarts,
   guard: measureGuard,
   bursts: measureBursts,
@@ -26,28 +26,28 @@ const PARTS = {
 
 const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
 const USAGE =
-  `usage: npm run bench -- [--releases N] [--json FILE] [--profile] [--only ${NAMES.join('|')}]…\n` +
-  '       npm run bench -- --against REF [--releases N] [--json FILE]\n' +
-  '       npm run bench -- --scale N[,N…] [--releases N] [--json FILE]';
+  `usage: npm run bench -- [--cycles N] [--json FILE] [--profile] [--only ${NAMES.join('|')}]…\n` +
+  '       npm run bench -- --against REF [--cycles N] [--json FILE]\n' +
+  '       npm run bench -- --scale N[,N…] [--cycles N] [--json FILE]';
 
 type Arguments = ReturnType<typeof readArguments>;
 
 async function main(): Promise<void> {
   const wanted = readArguments();
-  const { releases, json, profile } = wanted;
+  const { cycles, json, profile } = wanted;
   const { hear, end } = reportProgress();
   await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
   await bundle();
   const started = new Date();
   const loadBefore = load();
   const onProgress = (line: string): unknown => process.stderr.write(`· ${line}\n`);
-  const measurements = await measure(wanted, { releases, onProgress });
+  const measurements = await measure(wanted, { cycles, onProgress });
   const figures = measurements.flatMap((each) => each.figures);
   const details = measurements.flatMap((each) => each.details ?? []);
   const conditions = {
     started: started.toISOString(),
     seconds: Math.round((Date.now() - started.getTime()) / 1_000),
-    releases,
+    cycles,
     node: process.version,
     cpus: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
     loadBefore,
@@ -85,7 +85,7 @@ const load = (): string => (loadavg()[0] ?? NaN).toFixed(1);
 function readArguments() {
   const { values } = parseArgs({
     options: {
-      releases: { type: 'string', default: '20' },
+      cycles: { type: 'string', default: '20' },
       json: { type: 'string' },
       only: { type: 'string', multiple: true, default: NAMES },
       profile: { type: 'boolean', default: false },
@@ -95,9 +95,9 @@ function readArguments() {
   });
   const unknown = values.only.find((part) => !NAMES.some((known) => known === part));
   if (unknown !== undefined) throw new TypeError(`there is no part ${unknown}`);
-  const releases = positiveInteger('--releases', values.releases);
+  const cycles = positiveInteger('--cycles', values.cycles);
   const sizes = values.scale?.split(',').map((size) => positiveInteger('--scale', size)) ?? [];
-  return { ...values, releases, sizes };
+  return { ...values, cycles, sizes };
 }
 
 /** Throws TypeError. */

@@ -19,12 +19,12 @@ const MINIMAL_SERVER: Program = {
 /** One function as in the image and a minimal server, in turn. */
 export async function measureColdStarts(
   environment: Environment,
-  { releases, onProgress }: MeasureOptions,
+  { cycles, onProgress }: MeasureOptions,
 ): Promise<Measurements> {
   const lower = await functionProgram(environment);
   const [minimal, image]: [number[], number[]] = [[], []];
-  for (let index = 1; index <= releases; index += 1) {
-    onProgress(`cold start ${index} of ${releases}`);
+  for (let index = 1; index <= cycles; index += 1) {
+    onProgress(`cold start ${index} of ${cycles}`);
     minimal.push(await coldStart(MINIMAL_SERVER));
     image.push(await coldStart(lower));
   }

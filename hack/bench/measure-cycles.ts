@@ -28,7 +28,7 @@ interface Round {
 /** Cycles with warm functions beside the baseline's and one that no quota blocks; then cycles from zero. */
 export async function measureCycles(
   environment: Environment,
-  { releases, onProgress }: MeasureOptions,
+  { cycles, onProgress }: MeasureOptions,
 ): Promise<Measurements> {
   onProgress('making three namespaces with a VM each');
   await settleAll(
@@ -38,8 +38,8 @@ export async function measureCycles(
   await addHeadroom(environment, [TENANT.ample]);
   const stopBaseline = await baselineOf(environment);
   const rounds: Round[] = [];
-  for (let index = 1 - WARM_UP; index <= releases; index += 1) {
-    if (index > 0) onProgress(`warm release ${index} of ${releases}`);
+  for (let index = 1 - WARM_UP; index <= cycles; index += 1) {
+    if (index > 0) onProgress(`warm cycle ${index} of ${cycles}`);
     const round = {
       baseline: await runCycle(environment, TENANT.baseline),
       blocked: await runCycle(environment, TENANT.blocked),
@@ -51,8 +51,8 @@ export async function measureCycles(
   const resident = functionPids(environment.cluster).map(residentMiB);
 
   const cold: Cycle[] = [];
-  for (let index = 1; index <= releases; index += 1) {
-    onProgress(`cold release ${index} of ${releases}`);
+  for (let index = 1; index <= cycles; index += 1) {
+    onProgress(`cold cycle ${index} of ${cycles}`);
     await toZero(environment);
     cold.push(await runCycle(environment, TENANT.blocked));
   }

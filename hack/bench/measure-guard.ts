@@ -16,16 +16,16 @@ import type { Measurements, MeasureOptions } from './figures.ts';
 
 const NAMESPACE = 'bench-guard';
 const MIGRATION = { namespace: NAMESPACE, name: 'for-the-guard' };
-const REVIEWS_PER_RELEASE = 50;
+const REVIEWS_PER_CYCLE = 50;
 /** Reviews that do not count: the connection opens, V8 compiles. */
 const WARM_UP = 50;
 
 /** How long a review takes, and what memory the guard holds when it is idle again. */
 export async function measureGuard(
   environment: Environment,
-  { releases, onProgress }: MeasureOptions,
+  { cycles, onProgress }: MeasureOptions,
 ): Promise<Measurements> {
-  const count = releases * REVIEWS_PER_RELEASE;
+  const count = cycles * REVIEWS_PER_CYCLE;
   onProgress(`${count} reviews by the guard`);
   await settleAll(environment, [blockedTenant(NAMESPACE)]);
   const samples = await timeReviews(environment, count);

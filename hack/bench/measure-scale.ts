@@ -12,7 +12,7 @@ const MAX_AT_ONCE = 100;
 /** One migration alone among so many namespaces, each with a VMMRQ and a VM; then one in each of them at once. */
 export async function measureScale(
   sizes: readonly number[],
-  { releases, onProgress }: MeasureOptions,
+  { cycles, onProgress }: MeasureOptions,
 ): Promise<Measurements> {
   const environment = await startEnvironment({ onProgress });
   try {
@@ -24,7 +24,7 @@ export async function measureScale(
       onProgress(`${size} namespaces`);
       await settleAll(environment, tenants.slice(created, size));
       created = size;
-      const measured = await measureSize(environment, tenants.slice(0, size), releases);
+      const measured = await measureSize(environment, tenants.slice(0, size), cycles);
       const group = `${size} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;
       figures.push(...measured.map((figure) => ({ group, ...figure })));
     }
@@ -39,10 +39,10 @@ type Measured = Omit<Figure, 'group'>;
 async function measureSize(
   environment: Environment,
   tenants: readonly Tenant[],
-  releases: number,
+  cycles: number,
 ): Promise<Measured[]> {
   const alone: Cycle[] = [];
-  for (let index = 0; index < releases; index += 1) {
+  for (let index = 0; index < cycles; index += 1) {
     alone.push(await runCycle(environment, tenants[0]?.namespace ?? ''));
   }
   const counts = alone.map(({ requests }) => requests.length);

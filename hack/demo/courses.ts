@@ -64,7 +64,7 @@ const CANCELLED: Direction = {
   async play(tenants, stage, signal) {
     const isHere = (namespace: string): boolean => tenants.some((tenant) => tenant.namespace === namespace);
     // virt-controller leaves between the refusal and the raise, however fast the functions are.
-    const release = stage.cluster.eventing.broker.hold(
+    const resume = stage.cluster.eventing.broker.hold(
       ({ event, trigger }) => trigger === 'mtq-lock' && isHere(event.attributes['subject'] ?? ''),
     );
     try {
@@ -76,7 +76,7 @@ const CANCELLED: Direction = {
       if (!refused) return false;
       await stage.cluster.stopKubeVirt();
     } finally {
-      release();
+      resume();
     }
     if (!(await stage.watching.until(() => tenants.every((one) => isRaised(one, stage)), signal)))
       return false;

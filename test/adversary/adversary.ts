@@ -16,7 +16,7 @@ import { newTenant, headroomFor, type Tenant } from '../support/tenant.ts';
 import { readEvidence, type Entry } from './evidence.ts';
 import { evaluate, type Evaluation } from './evaluate.ts';
 import { pauseAtTargets } from './pauses.ts';
-import { release, type Release } from './releases.ts';
+import { runCycle, type Cycle } from './cycles.ts';
 import { untilRest } from './rest.ts';
 import { bindRights, createRoles, userOfTenant } from './rights.ts';
 import type { Run } from './runs.ts';
@@ -30,7 +30,7 @@ import { COUNTED, COUNTED_HARD } from './tenants/quotas.ts';
 export interface Attacked {
   readonly kind: Kind;
   readonly tenant: Tenant;
-  readonly releases: readonly Release[];
+  readonly cycles: readonly Cycle[];
   readonly evaluation: Evaluation;
   readonly entries: readonly Entry[];
 }
@@ -50,7 +50,7 @@ export interface Wish {
   /** What stands between the tenants and the raised room. */
   readonly admissionMode: AdmissionMode;
   /** In all, over all tenants but the careless ones, which go on until the others are done. */
-  readonly releases: number;
+  readonly cycles: number;
   /** Fewer where so many milliseconds are not enough. */
   readonly withinMs: number;
 }
@@ -131,7 +131,7 @@ async function attack(
 
   const started = performance.now();
   const attackers = await startAttackers(lab, run, tenants);
-  const done = await releaseAll(admin, tenants, order);
+  const done = await runCycles(admin, tenants, order);
   const report = await attackers.stop();
   const seconds = (performance.now() - started) / 1_000;
   await pauses?.stop();
@@ -144,7 +144,7 @@ async function attack(
   const attacked = tenants.map(({ kind, tenant }, index) => {
     const entries = evidence.get(tenant.name) ?? [];
     const evaluation = evaluate(versions[index] ?? [], entries, userOfTenant(tenant.name).name);
-    return { kind, tenant, releases: done[index] ?? [], evaluation, entries };
+    return { kind, tenant, cycles: done[index] ?? [], evaluation, entries };
   });
   return { run, admissionMode, attacked, report, pauses: pauses?.count ?? 0, seconds };
 }
@@ -155,21 +155,21 @@ interface Attacker {
 }
 
 /** The careless ones go on until the others are done: nobody waits for what they do to themselves. */
-async function releaseAll(
+async function runCycles(
   admin: Cluster,
   tenants: readonly Attacker[],
-  { releases, withinMs }: Omit<Wish, 'admissionMode'>,
-): Promise<Release[][]> {
+  { cycles, withinMs }: Omit<Wish, 'admissionMode'>,
+): Promise<Cycle[][]> {
   const over = new AbortController();
   const { signal } = over;
   const counted = tenants.filter(({ kind }) => kind !== 'careless').length;
-  const order = { count: Math.ceil(releases / counted), withinMs, signal };
+  const order = { count: Math.ceil(cycles / counted), withinMs, signal };
   const forever = { count: Infinity, withinMs: Infinity, signal };
   let left = counted;
   return Promise.all(
     tenants.map(async ({ kind, tenant }) => {
-      if (kind === 'careless') return release(admin, tenant, forever);
-      const done = await release(admin, tenant, order);
+      if (kind === 'careless') return runCycle(admin, tenant, forever);
+      const done = await runCycle(admin, tenant, order);
       left -= 1;
       if (left === 0) over.abort();
       return done;

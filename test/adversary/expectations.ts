@@ -44,18 +44,18 @@ const isCounted = ({ kind }: Attacked): boolean => kind !== 'careless';
 
 /** The controllers stood still at each target pod, so that the quotas stayed raised: what the run is for. */
 export function expectPaused({ result: { run, attacked, pauses } }: Adversary): void {
-  const through = attacked.flatMap(({ releases }) => releases.filter(({ isThrough }) => isThrough));
+  const through = attacked.flatMap(({ cycles }) => cycles.filter(({ isThrough }) => isThrough));
   if (run.pauseMs !== undefined) expect(pauses).toBeGreaterThanOrEqual(through.length);
 }
 
 /** In spite of it all: every migration through, every namespace as it was. */
 export async function expectAllThrough({ lab, result: { run, attacked } }: Adversary): Promise<void> {
-  for (const { tenant, releases } of attacked.filter(isCounted)) {
+  for (const { tenant, cycles } of attacked.filter(isCounted)) {
     // Where every request takes long, a first attempt may fail, and the next one come after more than is waited for here.
     const isSlow = run.slow !== undefined;
-    expect(releases.filter(({ isThrough, locks }) => !isThrough && !(isSlow && locks > 0))).toEqual([]);
+    expect(cycles.filter(({ isThrough, locks }) => !isThrough && !(isSlow && locks > 0))).toEqual([]);
     // Each one needed a raise.
-    expect(releases.filter(({ locks }) => locks === 0)).toEqual([]);
+    expect(cycles.filter(({ locks }) => locks === 0)).toEqual([]);
     // An attempt may have failed first: where each request takes long, a raise may be over before the pod's own is answered.
     await expectSameObjects(lab.admin, tenant);
   }

@@ -8,10 +8,10 @@ import { ADMISSION_MODE } from '../support/admission-mode.ts';
 jest.setTimeout(300_000);
 
 /** On a machine that is busy with other things one at least, so that the whole ends in time. */
-const FEW = { admissionMode: ADMISSION_MODE, releases: 8, withinMs: 15_000 };
+const FEW = { admissionMode: ADMISSION_MODE, cycles: 8, withinMs: 15_000 };
 
 test.each([
-  { ...BASE, order: { admissionMode: ADMISSION_MODE, releases: 40, withinMs: 40_000 } },
+  { ...BASE, order: { admissionMode: ADMISSION_MODE, cycles: 40, withinMs: 40_000 } },
   { ...SLOW_VALIDATING, order: FEW },
   { ...PAUSED, order: FEW },
   { ...TWO_API_SERVERS, order: FEW },

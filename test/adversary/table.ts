@@ -41,7 +41,7 @@ export function tableOf({ run, admissionMode, attacked, report, pauses, seconds 
 
 const HEADINGS = [
   'tenant',
-  'releases',
+  'cycles',
   'through',
   'locks',
   'median ms',
@@ -54,14 +54,14 @@ const HEADINGS = [
   'above',
 ];
 
-function rowOf({ kind, tenant, releases, evaluation }: Attacked): string[] {
+function rowOf({ kind, tenant, cycles, evaluation }: Attacked): string[] {
   const { windows, requests, inWindows, strangers, late } = evaluation;
   const raisedMs = sum(windows.map(({ from, until }) => until - from));
   const figures = [
-    releases.length,
-    releases.filter(({ isThrough }) => isThrough).length,
+    cycles.length,
+    cycles.filter(({ isThrough }) => isThrough).length,
     tenant.history.locks().length,
-    median(releases.map(({ ms }) => ms)),
+    median(cycles.map(({ ms }) => ms)),
     raisedMs,
     requests,
     inWindows,

@@ -10,12 +10,12 @@ import {
 import * as RUNS from './runs.ts';
 import { ADMISSION_MODE } from '../support/admission-mode.ts';
 
-/** At least so many releases in each world; RELEASES in the environment for fewer or more. */
-const RELEASES = Number(process.env['RELEASES'] ?? 200);
+/** At least so many releases in each world; CYCLES in the environment for fewer or more. */
+const CYCLES = Number(process.env['CYCLES'] ?? 200);
 
 jest.setTimeout(3_600_000);
 
-const ORDER = { admissionMode: ADMISSION_MODE, releases: RELEASES, withinMs: Infinity };
+const ORDER = { admissionMode: ADMISSION_MODE, cycles: CYCLES, withinMs: Infinity };
 
 const WORLDS = [
   RUNS.BASE,

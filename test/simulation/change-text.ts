@@ -61,8 +61,8 @@ function quotaText(quota: ResourceQuota): string {
       : state.kind === 'none'
         ? ''
         : ', unreadable grant';
-  const released = quota.metadata.annotations?.[ANNOTATION.lastRelease];
-  const fence = released === undefined ? '' : `, released by ${released}`;
+  const fenced = quota.metadata.annotations?.[ANNOTATION.lastRelease];
+  const fence = fenced === undefined ? '' : `, released by ${fenced}`;
   const { spec, status } = quota;
   return `spec ${listText(spec.hard)}; enforced ${listText(status?.hard)}; used ${listText(status?.used)}${grant}${fence}`;
 }

@@ -5,8 +5,8 @@ import { run } from './run.ts';
 jest.setTimeout(30 * 60_000);
 
 test.each([1, 2])('%d migrations, undisturbed: let through one by one, and at rest', async (migrations) => {
-  const { breach, releases, failures } = await run(smallCase(migrations), { plan: [] });
-  expect({ breach, releases, failures }).toEqual({ breach: undefined, releases: migrations, failures: 0 });
+  const { breach, cycles, failures } = await run(smallCase(migrations), { plan: [] });
+  expect({ breach, cycles, failures }).toEqual({ breach: undefined, cycles: migrations, failures: 0 });
 });
 
 test.each([1, 2])('%d migrations: every crash point with every event lost or doubled', async (migrations) => {

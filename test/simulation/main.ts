@@ -59,10 +59,10 @@ function progress({ runs, breaches }: Summary, of: number): void {
   }
 }
 
-function summaryText({ runs, turns, releases, failures, strangers, breaches }: Summary, ms: number): string {
+function summaryText({ runs, turns, cycles, failures, strangers, breaches }: Summary, ms: number): string {
   return (
     `${String(runs)} runs in ${(ms / 1_000).toFixed(1)} s (${(ms / runs).toFixed(1)} ms each), ${String(turns)} turns; ` +
-    `${String(releases)} releases, ${String(failures)} locks that failed, ${String(strangers)} pods under way before the proof; ` +
+    `${String(cycles)} releases, ${String(failures)} locks that failed, ${String(strangers)} pods under way before the proof; ` +
     `${String(breaches.length)} runs broke an invariant`
   );
 }

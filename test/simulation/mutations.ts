@@ -94,8 +94,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/decide.ts',
-        find: '  if (isReleasedBy(quota, token)) return',
-        replace: "  if (isReleasedBy(quota, token) && token === '') return",
+        find: '  if (isFencedBy(quota, token)) return',
+        replace: "  if (isFencedBy(quota, token) && token === '') return",
       },
       {
         file: 'functions/raise/write.ts',
@@ -110,7 +110,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lower/write.ts',
-        find: '    return token === undefined || isReleasedBy(quota, token) ? undefined : { token, outcome };',
+        find: '    return token === undefined || isFencedBy(quota, token) ? undefined : { token, outcome };',
         replace: '    return undefined;',
       },
     ],
@@ -126,8 +126,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'functions/raise/decide.ts',
-        find: '  if (isReleasedBy(quota, token)) return',
-        replace: "  if (isReleasedBy(quota, token) && token === '') return",
+        find: '  if (isFencedBy(quota, token)) return',
+        replace: "  if (isFencedBy(quota, token) && token === '') return",
       },
     ],
   },
@@ -336,7 +336,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/unlock/decide.ts',
-        find: "  grantOf(quota).kind === 'none' && (isReleasedBy(quota, lock.token) || isRefusedByPolicy(lock));",
+        find: "  grantOf(quota).kind === 'none' && (isFencedBy(quota, lock.token) || isRefusedByPolicy(lock));",
         replace: "  grantOf(quota).kind === 'none' && lock.token !== '';",
       },
     ],

@@ -12,7 +12,7 @@ export interface Batch {
 export interface Summary {
   readonly runs: number;
   readonly turns: number;
-  readonly releases: number;
+  readonly cycles: number;
   readonly failures: number;
   readonly strangers: number;
   /** "crashBefore raise": how often. */
@@ -32,7 +32,7 @@ const BATCH = 50;
 const NONE: Summary = {
   runs: 0,
   turns: 0,
-  releases: 0,
+  cycles: 0,
   failures: 0,
   strangers: 0,
   hits: new Map(),
@@ -83,7 +83,7 @@ function added(one: Summary, other: Summary): Summary {
   return {
     runs: one.runs + other.runs,
     turns: one.turns + other.turns,
-    releases: one.releases + other.releases,
+    cycles: one.cycles + other.cycles,
     failures: one.failures + other.failures,
     strangers: one.strangers + other.strangers,
     hits,

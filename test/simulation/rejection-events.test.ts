@@ -7,13 +7,13 @@ const LARGER = { ...smallCase(1), isBlockedAtStart: false, targetTakes: { cpu: '
 
 describe('virt-controller’s Events of its refusals are read', () => {
   test.each([
-    { writesEvents: true, releases: 1, name: 'told how large the pod is, the first raise is enough' },
-    { writesEvents: false, releases: 0, name: 'not told, it is raised by too little' },
-  ])('$name', async ({ writesEvents, releases }) => {
+    { writesEvents: true, cycles: 1, name: 'told how large the pod is, the first raise is enough' },
+    { writesEvents: false, cycles: 0, name: 'not told, it is raised by too little' },
+  ])('$name', async ({ writesEvents, cycles }) => {
     const { breach, ...ended } = await run({ ...LARGER, writesEvents }, { plan: [] });
-    expect({ breach, releases: ended.releases, hasFailed: ended.failures > 0 }).toEqual({
+    expect({ breach, cycles: ended.cycles, hasFailed: ended.failures > 0 }).toEqual({
       breach: undefined,
-      releases,
+      cycles,
       hasFailed: !writesEvents,
     });
   });

@@ -12,7 +12,7 @@ export interface RunResult {
   readonly chances: World['faults']['chances'];
   readonly trace: readonly string[];
   readonly turns: number;
-  readonly releases: number;
+  readonly cycles: number;
   readonly failures: number;
   readonly strangers: number;
   /** From the end of the faults to rest, milliseconds of the run's own time. */
@@ -41,7 +41,7 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
     chances: faults.chances,
     trace: trace.lines,
     turns: schedule.turns,
-    releases: checker.locks.counts.releases,
+    cycles: checker.locks.counts.cycles,
     failures: checker.locks.counts.failures,
     strangers: checker.admissions.strangers,
     restMs: time.now - calmSince,

@@ -19,12 +19,12 @@ parentPort?.on('message', (batch: Batch) => void answer(batch));
 
 async function answer({ from, count }: Batch): Promise<void> {
   const hits = new Map<string, number>();
-  const summary = { runs: 0, turns: 0, releases: 0, failures: 0, strangers: 0 };
+  const summary = { runs: 0, turns: 0, cycles: 0, failures: 0, strangers: 0 };
   const breaches: Summary['breaches'][number][] = [];
   for (let seed = from; seed < from + count; seed += 1) {
     const result = await runSeed(seed);
     summary.runs += 1;
-    for (const key of ['turns', 'releases', 'failures', 'strangers'] as const) summary[key] += result[key];
+    for (const key of ['turns', 'cycles', 'failures', 'strangers'] as const) summary[key] += result[key];
     for (const [hit, times] of result.hits) hits.set(hit, (hits.get(hit) ?? 0) + times);
     if (result.breach !== undefined) breaches.push({ seed, breach: result.breach });
     if (breaches.length > 0 && mutation !== undefined) break;

@@ -31,7 +31,7 @@ export async function expectSameObjects(admin: Cluster, tenant: Tenant): Promise
   );
   expect(quotas.map(({ status }) => status?.hard)).toEqual(before.quotas.map(({ spec }) => spec.hard));
   expect(quotas.map(withoutOutcome)).toEqual(
-    before.quotas.map((quota) => ({ ...metadataOf(quota), ...released(history.locks(), quota) })),
+    before.quotas.map((quota) => ({ ...metadataOf(quota), ...fenced(history.locks(), quota) })),
   );
   const { [ANNOTATION.lastAttempt]: attempt, ...annotations } = metadataOf(namespace).annotations;
   expect({ ...metadataOf(namespace), annotations }).toEqual(metadataOf(before.namespace));
@@ -39,7 +39,7 @@ export async function expectSameObjects(admin: Cluster, tenant: Tenant): Promise
 }
 
 /** The annotations that this quota has more than before. */
-function released(locks: readonly Lock[], { metadata }: KubernetesObject): Partial<ObjectMeta> {
+function fenced(locks: readonly Lock[], { metadata }: KubernetesObject): Partial<ObjectMeta> {
   const last = locks.findLast(({ quotas }) => quotas.some(({ uid }) => uid === metadata.uid));
   return last === undefined ? {} : { annotations: { [ANNOTATION.lastRelease]: last.token } };
 }
@@ -47,8 +47,8 @@ function released(locks: readonly Lock[], { metadata }: KubernetesObject): Parti
 /** last-release says the token, and then how the lock ended: that is another test's. */
 function withoutOutcome(quota: KubernetesObject): ReturnType<typeof metadataOf> {
   const { annotations, ...rest } = metadataOf(quota);
-  const { [ANNOTATION.lastRelease]: release, ...others } = annotations;
-  const token = release?.split(' ')[0];
+  const { [ANNOTATION.lastRelease]: lastRelease, ...others } = annotations;
+  const token = lastRelease?.split(' ')[0];
   return {
     ...rest,
     annotations: token === undefined ? others : { ...others, [ANNOTATION.lastRelease]: token },

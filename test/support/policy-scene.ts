@@ -18,7 +18,7 @@ export const TWICE = 'tenant-raised-twice';
 export const FOR_NOBODY = 'tenant-raised-for-nobody';
 /** A record, and somebody took the label off. */
 export const UNLABELLED = 'tenant-raised-unlabelled';
-export const RELEASED = 'tenant-released';
+export const FENCED = 'tenant-released';
 export const FREE = 'tenant-free';
 export const LOCKED = 'tenant-locked';
 /** Raised, and the namespace says nothing of it. */
@@ -99,14 +99,14 @@ export type Extra = [string, object, New<ResourceQuota>[]];
 /** The tenants, and the policies of config/policies but `locked`, which would answer for others. */
 export async function startPolicyScene(extra: readonly Extra[] = []): Promise<PolicyWorld> {
   const world = await startPolicyWorld();
-  const released = { annotations: { [ANNOTATION.lastRelease]: TOKEN } };
+  const fenced = { annotations: { [ANNOTATION.lastRelease]: TOKEN } };
   const broken = { ...held, annotations: { [ANNOTATION.lock]: '{' } };
   const tenants: Extra[] = [
     [RAISED, held, [quotaWith(raisedFor(ONE, OTHER, ATTACHING))]],
     [TWICE, held, [quotaWith(raisedFor(ONE, OTHER)), quotaWith(raisedFor(OTHER, LONGER), 'other')]],
     [FOR_NOBODY, held, [quotaWith(raisedFor())]],
     [UNLABELLED, {}, [quotaWith({ annotations: { [ANNOTATION.grant]: '{}' } })]],
-    [RELEASED, {}, [quotaWith(released)]],
+    [FENCED, {}, [quotaWith(fenced)]],
     [FREE, {}, [quotaWith({})]],
     [LOCKED, held, [quotaWith({})]],
     [STOLEN, {}, [quotaWith(raisedFor(ONE))]],

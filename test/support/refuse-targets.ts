@@ -28,7 +28,7 @@ const REFUSED = 'maximum cpu usage per Container is 1m';
 export async function refuseTargets(lab: Lab, tenant: Tenant, vm = 0): Promise<void> {
   const { admin } = lab;
   const { name } = tenant;
-  const release = lab.hold(name, 'mtq-lock');
+  const resume = lab.hold(name, 'mtq-lock');
   await tenant.migrate(vm);
   await tenant.untilBlocked(vm);
   await loseFailures(admin, name);
@@ -46,7 +46,7 @@ export async function refuseTargets(lab: Lab, tenant: Tenant, vm = 0): Promise<v
     () => admin.create(PODS, pod, { dryRun: true }).then(() => 'created', describeError),
     (answer) => answer.includes(REFUSED),
   );
-  release();
+  resume();
 }
 
 /** From here on nobody can write in this namespace that a pod was refused. */

@@ -1,5 +1,5 @@
 import { grantOf } from '../../functions/domain/quota/grant.ts';
-import { isReleasedBy, loweredQuota } from '../../functions/domain/quota/lower.ts';
+import { isFencedBy, loweredQuota } from '../../functions/domain/quota/lower.ts';
 import { lockOf, type Lock } from '../../functions/domain/lock.ts';
 import { LOCK_OUTCOME } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
@@ -30,9 +30,9 @@ async function fence(cluster: Cluster, namespace: string, fenced: Fenced): Promi
   for (;;) {
     const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name: fenced.name }));
     if (read === undefined || !isOpen(read.object, fenced)) return;
-    const release = { token: markOf(fenced), outcome: LOCK_OUTCOME.failed };
+    const mark = { token: markOf(fenced), outcome: LOCK_OUTCOME.failed };
     try {
-      await cluster.replace(RESOURCE_QUOTAS, loweredQuota(read.object, release), { subresource: 'status' });
+      await cluster.replace(RESOURCE_QUOTAS, loweredQuota(read.object, mark), { subresource: 'status' });
       return;
     } catch (error) {
       if (isNotFound(error)) return;
@@ -47,4 +47,4 @@ const markOf = ({ token }: Fenced): string => `removed-${token}`;
 const isOpen = (quota: ResourceQuota, fenced: Fenced): boolean =>
   quota.metadata.uid === fenced.uid &&
   grantOf(quota).kind === 'none' &&
-  ![fenced.token, markOf(fenced)].some((token) => isReleasedBy(quota, token));
+  ![fenced.token, markOf(fenced)].some((token) => isFencedBy(quota, token));

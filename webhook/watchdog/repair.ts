@@ -20,8 +20,8 @@ export async function repair(
   const { reply } = lowered;
   // Without a lock there is nothing to free: it ends with the quotas.
   if (reply === undefined) return lowered.reason === REASON.grantWithoutLock;
-  const released = reply.token === undefined ? {} : { token: reply.token };
-  const unlocked = await unlock.handle({ type: reply.type, id, namespace, ...released }, context);
+  const tokenField = reply.token === undefined ? {} : { token: reply.token };
+  const unlocked = await unlock.handle({ type: reply.type, id, namespace, ...tokenField }, context);
   context.log('info', unlocked.message, { step: 'unlock', repair: true, namespace, reason: unlocked.reason });
   return unlocked.reason === REASON.unlocked;
 }

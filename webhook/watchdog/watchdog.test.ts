@@ -416,7 +416,7 @@ describe('a migration has ended', () => {
 
 describe('a lock that is gone, and nothing of it was raised', () => {
   const inStore = (): ResourceQuota | undefined => kennel.cluster.all(RESOURCE_QUOTAS)[0];
-  const released = (): string | undefined => inStore()?.metadata.annotations?.[ANNOTATION.lastRelease];
+  const fenced = (): string | undefined => inStore()?.metadata.annotations?.[ANNOTATION.lastRelease];
 
   test.each<[string, ResourceQuota, string | undefined]>([
     ['fenced: its raise may be on the way', aQuota(), 'removed-token-1 failed'],
@@ -432,7 +432,7 @@ describe('a lock that is gone, and nothing of it was raised', () => {
     await kennel.during(0);
     kennel.cluster.put(NAMESPACES, aNamespace());
     await kennel.during(0);
-    expect(released()).toBe(want);
+    expect(fenced()).toBe(want);
   });
 
   test('the namespace is held by it after all: left alone', async () => {
@@ -442,7 +442,7 @@ describe('a lock that is gone, and nothing of it was raised', () => {
     kennel.cluster.put(NAMESPACES, aNamespace());
     kennel.cluster.put(NAMESPACES, HELD);
     await kennel.during(0);
-    expect(released()).toBeUndefined();
+    expect(fenced()).toBeUndefined();
   });
 
   test('something of it was raised: lower puts that back, and fences it', async () => {
@@ -451,7 +451,7 @@ describe('a lock that is gone, and nothing of it was raised', () => {
     await kennel.during(0);
     kennel.cluster.put(NAMESPACES, aNamespace());
     await kennel.during(0);
-    expect(released()).toBeUndefined();
+    expect(fenced()).toBeUndefined();
   });
 });
 
@@ -459,7 +459,7 @@ describe('a lock of two quotas that is gone', () => {
   const quotas = ['q1', 'q2'].map((name) => ({ name, uid: `uid-of-${name}` }));
   const BOTH = aNamespace(lockedBy(aLock({ quotas })));
   const raisedAs = (name: string): ResourceQuota => raisedBy(aVmmrq())(aQuota(named(name)));
-  const releases = (): (string | undefined)[] =>
+  const fences = (): (string | undefined)[] =>
     kennel.cluster.all(RESOURCE_QUOTAS).map(({ metadata }) => metadata.annotations?.[ANNOTATION.lastRelease]);
   const reads = (): string[] => kennel.cluster.asked.filter((asked) => asked.startsWith('get'));
 
@@ -481,12 +481,12 @@ describe('a lock of two quotas that is gone', () => {
     ],
   ])('%s', async (_, other, want) => {
     await removed(raisedAs('q1'), other);
-    expect(releases()).toEqual([undefined, want]);
+    expect(fences()).toEqual([undefined, want]);
   });
 
   test('both are raised: lower puts them back, and the guard reads nothing for it', async () => {
     await removed(raisedAs('q1'), raisedAs('q2'));
-    expect(releases()).toEqual([undefined, undefined]);
+    expect(fences()).toEqual([undefined, undefined]);
     expect(reads()).toEqual([]);
   });
 
@@ -495,7 +495,7 @@ describe('a lock of two quotas that is gone', () => {
     for (const { name } of quotas) kennel.cluster.put(RESOURCE_QUOTAS, raisedAs(name));
     await kennel.during(0);
     await removed(loweredBy()(raisedAs('q1')), loweredBy()(raisedAs('q2')));
-    expect(releases()).toEqual(['token-1 admitted', 'token-1 admitted']);
+    expect(fences()).toEqual(['token-1 admitted', 'token-1 admitted']);
     expect(reads()).toEqual([]);
   });
 });

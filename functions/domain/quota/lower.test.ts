@@ -14,12 +14,12 @@ import {
 } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
 import { grantOf } from './grant.ts';
-import { isReleasedBy, loweredQuota, releaseOf } from './lower.ts';
+import { isFencedBy, loweredQuota, fenceOf } from './lower.ts';
 import { ANNOTATION } from '../names.ts';
 import type { ResourceQuota } from '../objects.ts';
 
-const RELEASE = { token: 'token-1', outcome: 'admitted' } as const;
-const lowered = (quota: ResourceQuota): ResourceQuota => loweredQuota(quota, RELEASE);
+const FENCE = { token: 'token-1', outcome: 'admitted' } as const;
+const lowered = (quota: ResourceQuota): ResourceQuota => loweredQuota(quota, FENCE);
 const RAISED = raisedBy(aVmmrq())(aQuota(annotated('team', 'blue'), labelled('env', 'test')));
 
 describe('loweredQuota', () => {
@@ -32,8 +32,8 @@ describe('loweredQuota', () => {
       [ANNOTATION.lastRelease]: 'token-1 admitted',
     });
     expect(grantOf(back)).toEqual({ kind: 'none' });
-    expect(isReleasedBy(back, 'token-1')).toBe(true);
-    expect(isReleasedBy(back, 'token-10')).toBe(false);
+    expect(isFencedBy(back, 'token-1')).toBe(true);
+    expect(isFencedBy(back, 'token-10')).toBe(false);
   });
 
   test('whatever its owners write meanwhile stands (I4), and what is used is sent as it was read (F22)', () => {
@@ -97,6 +97,6 @@ test.each([
   ['token-1', { token: 'token-1', outcome: 'failed' }],
   ['token-1 something', { token: 'token-1', outcome: 'failed' }],
   ['', undefined],
-])('releaseOf %j', (text, want) => {
-  expect(releaseOf(aQuota(annotated(ANNOTATION.lastRelease, text)))).toEqual(want);
+])('fenceOf %j', (text, want) => {
+  expect(fenceOf(aQuota(annotated(ANNOTATION.lastRelease, text)))).toEqual(want);
 });

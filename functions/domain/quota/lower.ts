@@ -3,30 +3,30 @@ import { ANNOTATION, LABEL, LOCK_OUTCOME, type LockOutcome } from '../names.ts';
 import type { ResourceList, ResourceQuota } from '../objects.ts';
 
 /** Which lock released a quota, and how that lock ended. */
-export interface Release {
+export interface Fence {
   readonly token: string;
   readonly outcome: LockOutcome;
 }
 
 /** The text of the last-release annotation. */
-const releaseText = ({ token, outcome }: Release): string => `${token} ${outcome}`;
+const fenceText = ({ token, outcome }: Fence): string => `${token} ${outcome}`;
 
 /** What the quota's last-release says; undefined: nothing, or nothing that can be read. */
-export function releaseOf({ metadata }: Pick<ResourceQuota, 'metadata'>): Release | undefined {
+export function fenceOf({ metadata }: Pick<ResourceQuota, 'metadata'>): Fence | undefined {
   const [token = '', said] = (metadata.annotations?.[ANNOTATION.lastRelease] ?? '').split(' ');
   const outcome = Object.values(LOCK_OUTCOME).find((each) => each === said);
   return token === '' ? undefined : { token, outcome: outcome ?? LOCK_OUTCOME.failed };
 }
 
 /** Released by this token: no writer of that lock may raise it any more. */
-export const isReleasedBy = (quota: Pick<ResourceQuota, 'metadata'>, token: string): boolean =>
-  releaseOf(quota)?.token === token;
+export const isFencedBy = (quota: Pick<ResourceQuota, 'metadata'>, token: string): boolean =>
+  fenceOf(quota)?.token === token;
 
 /**
  * The quota as it is written back, by one PUT of its status: status.hard = spec.hard, record and label gone, last-release set. One
  * that holds no grant gets only the fence, its status untouched. `used` is sent as read: without it every pod would be refused.
  */
-export function loweredQuota(quota: ResourceQuota, release: Release): ResourceQuota {
+export function loweredQuota(quota: ResourceQuota, fence: Fence): ResourceQuota {
   const {
     [ANNOTATION.grant]: _grant,
     [ANNOTATION.migrations]: _migrations,
@@ -40,7 +40,7 @@ export function loweredQuota(quota: ResourceQuota, release: Release): ResourceQu
     metadata: {
       ...metadata,
       ...(Object.keys(labels).length > 0 ? { labels } : {}),
-      annotations: { ...annotations, [ANNOTATION.lastRelease]: releaseText(release) },
+      annotations: { ...annotations, [ANNOTATION.lastRelease]: fenceText(fence) },
     },
     ...(isRaised && quota.status?.hard !== undefined
       ? { status: { ...quota.status, hard: originalsOf(quota, quota.status.hard) } }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { aMigration } from '../../../test/support/builders/kubevirt.ts';
 import { afterAttempt, anAttempt, aNamespace } from '../../../test/support/builders/namespace.ts';
 import { annotated, atVersion, named, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
-import { aQuota, hard, releasedBy, used } from '../../../test/support/builders/quota.ts';
+import { aQuota, hard, fencedBy, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
 import {
   afterFailure,
@@ -280,7 +280,7 @@ describe('fingerprintOf', () => {
   });
 
   test('does not change with what we write ourselves, or with what is used', () => {
-    const touched = [aQuota(atVersion('999'), releasedBy('token-1'), used({ pods: '9' })), scope.quotas[1]];
+    const touched = [aQuota(atVersion('999'), fencedBy('token-1'), used({ pods: '9' })), scope.quotas[1]];
     expect(with_({ quotas: touched.flatMap((quota) => quota ?? []) })).toBe(fingerprintOf(scope));
   });
 

@@ -147,7 +147,7 @@ async function openDoor(plan: Plan, options: ActivatorOptions, logFolder: string
     let status = 503;
     if (admitted) {
       status = await forward(request, answer, { port: slot.process.port, timeoutMs });
-      slot.release();
+      slot.resume();
     } else {
       refuse(answer, status, slot instanceof NotReady ? slot.message : describeError(slot));
     }

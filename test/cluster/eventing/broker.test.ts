@@ -401,11 +401,11 @@ describe('faults on demand', () => {
   test('hold: others overtake', async () => {
     const subscriber = await sink();
     const rig = await broker([{ name: 'only', to: subscriber.url }], { broker: makeBroker(ASYNC) });
-    const release = rig.hold(({ event }) => event.attributes.id === '1');
+    const resume = rig.hold(({ event }) => event.attributes.id === '1');
     await send(rig.url, { id: '1' });
     await send(rig.url, { id: '2' });
     await subscriber.received(1);
-    release();
+    resume();
     await rig.idle();
     expect(idsOf(subscriber.requests)).toEqual(['2', '1']);
   });

@@ -144,7 +144,7 @@ class Ingress {
       to.lose(event);
       return true;
     }
-    for (const [chosen, released] of this.#held) if (chosen(delivery)) await released;
+    for (const [chosen, resumed] of this.#held) if (chosen(delivery)) await resumed;
     const copies = this.#twice?.(delivery) === true ? 2 : 1;
     const done = await Promise.all(Array.from({ length: copies }, () => to.deliver(event, headers)));
     return done.every(Boolean);
@@ -153,12 +153,12 @@ class Ingress {
   #hold(chosen: Chosen): () => void {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     this.#held.set(chosen, promise);
-    const release = (): void => {
+    const resume = (): void => {
       this.#held.delete(chosen);
       resolve(undefined);
     };
-    this.#over.signal.addEventListener('abort', release, { once: true });
-    return release;
+    this.#over.signal.addEventListener('abort', resume, { once: true });
+    return resume;
   }
 
   #track(work: Promise<boolean>): Promise<boolean> {

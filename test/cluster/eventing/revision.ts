@@ -30,7 +30,7 @@ export interface Slot {
   readonly process: FunctionProcess;
   /** True when the request had to wait for the process to start. */
   readonly cold: boolean;
-  release(): void;
+  resume(): void;
 }
 
 /** One Knative Service: no process, or one, and the requests in it. */
@@ -64,7 +64,7 @@ export class Revision {
       const cold = this.#running === undefined || this.#stopping !== undefined;
       const process = await this.#ready();
       await this.#turn();
-      return { process, cold, release: () => this.#leave() };
+      return { process, cold, resume: () => this.#leave() };
     } catch (error) {
       this.#requests -= 1;
       throw error;
@@ -73,7 +73,7 @@ export class Revision {
 
   /** Starts the process without a request. */
   async start(): Promise<void> {
-    (await this.enter()).release();
+    (await this.enter()).resume();
   }
 
   /** For good. */

@@ -27,7 +27,7 @@ const version = (revision: number, object: KubernetesObject): Version => ({
 });
 
 /** What is there when the tenant's pod comes: by revision. */
-const RELEASE: readonly Version[] = [
+const CYCLE: readonly Version[] = [
   version(1, FREE),
   version(2, QUOTA),
   version(3, LOCKED),
@@ -123,7 +123,7 @@ const CASES: readonly Case[] = [
 
 function evaluation({ there, request }: Case): Evaluation {
   const pod = aLauncher('vm0', named('theirs'), createdAt(3));
-  const versions = there === undefined ? RELEASE : [...RELEASE, version(there, pod)];
+  const versions = there === undefined ? CYCLE : [...CYCLE, version(there, pod)];
   const inOrder = versions.toSorted((one, other) => one.revision - other.revision);
   return evaluate(inOrder, [PROOF, ...FOLLOWED, request], TENANT);
 }
@@ -136,7 +136,7 @@ test.each(CASES)('$name: $found', (one) => {
 });
 
 test('the time that the quota was enforced raised, and that it was proven', () => {
-  const { windows } = evaluate(RELEASE, [PROOF, ...FOLLOWED], TENANT);
+  const { windows } = evaluate(CYCLE, [PROOF, ...FOLLOWED], TENANT);
   expect(windows).toEqual([{ from: NOW + 2_000, until: NOW + 4_000, token: 'token-1', isProven: true }]);
 });
 
@@ -144,5 +144,5 @@ test.each([
   ['no proof', [...FOLLOWED]],
   ['a proof that came later', [{ ...PROOF, stageTimestamp: seconds(2.5) }, ...FOLLOWED]],
 ])('%s: the raise is not proven', (_what, entries) => {
-  expect(evaluate(RELEASE, entries, TENANT).windows).toMatchObject([{ isProven: false }]);
+  expect(evaluate(CYCLE, entries, TENANT).windows).toMatchObject([{ isProven: false }]);
 });

@@ -25,14 +25,14 @@ const FIXED = { raisePolicy: 'Fixed' } as const;
 const PLENTY = { ...headroomFor(4), pods: '7', 'limits.cpu': '9' };
 
 /** Migrates all of a tenant's VMs, in one window. */
-async function released(wish: TenantWish, prepare?: (tenant: Tenant) => Promise<void>): Promise<Tenant> {
+async function afterCycle(wish: TenantWish, prepare?: (tenant: Tenant) => Promise<void>): Promise<Tenant> {
   const tenant = await newTenant(lab, wish);
   const vms = Array.from({ length: wish.vms ?? 1 }, (_, vm) => vm);
-  const release = lab.hold(tenant.name, 'mtq-lock');
+  const resume = lab.hold(tenant.name, 'mtq-lock');
   await prepare?.(tenant);
   await Promise.all(vms.map((vm) => tenant.migrate(vm)));
   await Promise.all(vms.map((vm) => tenant.untilBlocked(vm)));
-  release();
+  resume();
   await tenant.history.until('the migrations are through', (history) =>
     [
       vms.every((vm) => tenant.migration(vm)?.status?.phase === 'Succeeded'),
@@ -68,7 +68,7 @@ const amounts = (list: ResourceList): Record<string, bigint> =>
 const SHORT = { 'requests.cpu': '605m', 'requests.memory': String(1_412_828_864 - 600 * 1_024 ** 2) };
 
 test('nothing said: only what is missing, only of the keys that are, and put back to the letter', async () => {
-  const tenant = await released({ name: 'exact', gives: PLENTY });
+  const tenant = await afterCycle({ name: 'exact', gives: PLENTY });
   expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
   await expectAsBefore(lab.admin, tenant);
 });
@@ -76,7 +76,7 @@ test('nothing said: only what is missing, only of the keys that are, and put bac
 test('of two quotas each by its own, and the same amount under another name and in another unit', async () => {
   const cpu = { cpu: '1.4', pods: '10' };
   const memory = { memory: '1948Mi', 'requests.cpu': '4' };
-  const tenant = await released({ name: 'exact-two', quotas: { cpu, memory }, gives: PLENTY, by: EXACT });
+  const tenant = await afterCycle({ name: 'exact-two', quotas: { cpu, memory }, gives: PLENTY, by: EXACT });
   expect(granted(tenant.history, 'cpu')).toEqual([amounts({ cpu: '610m' })]);
   const bytes = 2 * 1_412_828_864 - 1_948 * 1_024 ** 2;
   expect(granted(tenant.history, 'memory')).toEqual([amounts({ memory: String(bytes) })]);
@@ -84,7 +84,7 @@ test('of two quotas each by its own, and the same amount under another name and 
 });
 
 test('two migrations in one window: what both of them need', async () => {
-  const tenant = await released({ name: 'exact-both', vms: 2, gives: PLENTY, by: EXACT });
+  const tenant = await afterCycle({ name: 'exact-both', vms: 2, gives: PLENTY, by: EXACT });
   expect(tenant.history.locks().map(({ migrations }) => migrations.length)).toEqual([2]);
   const both = { 'requests.cpu': '1610m', 'requests.memory': String(2 * 1_412_828_864 - 600 * 1_024 ** 2) };
   expect(granted(tenant.history)).toEqual([amounts(both)]);
@@ -93,14 +93,14 @@ test('two migrations in one window: what both of them need', async () => {
 
 test('a part of what the quota has, by policy Exact: only what is missing of it', async () => {
   const by = { ...EXACT, additionalMigrationPercentage: '100%' };
-  const tenant = await released({ name: 'exact-percent', gives: {}, by });
+  const tenant = await afterCycle({ name: 'exact-percent', gives: {}, by });
   expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
   await expectAsBefore(lab.admin, tenant);
 });
 
 test('a part of what the quota has, by policy Fixed: all of it', async () => {
   const by = { ...FIXED, additionalMigrationPercentage: '80%' };
-  const tenant = await released({ name: 'fixed-percent', gives: {}, by });
+  const tenant = await afterCycle({ name: 'fixed-percent', gives: {}, by });
   expect(granted(tenant.history)).toEqual([
     amounts({
       pods: '8',
@@ -112,7 +112,7 @@ test('a part of what the quota has, by policy Fixed: all of it', async () => {
 });
 
 test('one of each policy: the fixed one whole, and of the other what is missing beyond it', async () => {
-  const tenant = await released({ name: 'exact-and-fixed', gives: PLENTY, by: EXACT }, ({ name }) =>
+  const tenant = await afterCycle({ name: 'exact-and-fixed', gives: PLENTY, by: EXACT }, ({ name }) =>
     give(
       lab.admin,
       { namespace: name, name: 'fixed', by: FIXED },
@@ -125,7 +125,7 @@ test('one of each policy: the fixed one whole, and of the other what is missing 
 
 test('four that give a quarter each: what is missing, of all together', async () => {
   const quarter = { 'requests.cpu': '200m', 'requests.memory': '256Mi' };
-  const tenant = await released({ name: 'exact-of-four', gives: quarter, by: EXACT }, async ({ name }) => {
+  const tenant = await afterCycle({ name: 'exact-of-four', gives: quarter, by: EXACT }, async ({ name }) => {
     const names = ['second', 'third', 'fourth'];
     await Promise.all(
       names.map((each) => give(lab.admin, { namespace: name, name: each, by: EXACT }, quarter)),

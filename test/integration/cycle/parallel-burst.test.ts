@@ -34,10 +34,10 @@ test(`${TENANTS} namespaces are blocked at once, KubeVirt runs ${AT_ONCE}: nobod
   const tenants = await Promise.all(
     Array.from({ length: TENANTS }, (_, index) => newTenant(lab, { name: `burst-${index}` })),
   );
-  const releases = tenants.map(({ name }) => lab.hold(name, 'mtq-lock'));
+  const resumes = tenants.map(({ name }) => lab.hold(name, 'mtq-lock'));
   await Promise.all(tenants.map((tenant) => tenant.migrate()));
   await Promise.all(tenants.map((tenant) => tenant.untilBlocked()));
-  for (const release of releases) release();
+  for (const resume of resumes) resume();
 
   await Promise.all(tenants.map((tenant) => tenant.untilThrough()));
   // Whether two locks are taken in one moment, and one of them yields, depends on the machine; either way none fails.

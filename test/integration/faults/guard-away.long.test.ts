@@ -131,12 +131,12 @@ type Point = keyof typeof POINTS;
 const isRaised = (history: Tenant['history']): boolean =>
   history.latest(RESOURCE_QUOTAS)?.metadata.labels?.[LABEL.raised] !== undefined;
 
-async function stoppedAt(point: Point, name: string): Promise<{ tenant: Tenant; release: () => void }> {
+async function stoppedAt(point: Point, name: string): Promise<{ tenant: Tenant; resume: () => void }> {
   const tenant = await newTenant(lab, { name });
-  const release = lab.hold(name, POINTS[point].holds);
+  const resume = lab.hold(name, POINTS[point].holds);
   await tenant.migrate();
   await tenant.history.until(`it is ${point}`, () => POINTS[point].isThere(tenant));
-  return { tenant, release };
+  return { tenant, resume };
 }
 
 /** The target pod is in, and lower has heard of it: later it would be refused, while nobody is there to be asked. */
@@ -161,7 +161,7 @@ describe('break-glass, with two watchdogs', () => {
     '%s: only who holds the role may; then everything comes back',
     async (point) => {
       const name = `glass-${point}`;
-      const { tenant, release } = await stoppedAt(point, name);
+      const { tenant, resume } = await stoppedAt(point, name);
       for (const { name: other } of OTHERS) {
         for (const subresource of ['', '/status']) {
           const answer = await send(other, patch(name, WITHOUT_LOCK, subresource));
@@ -177,7 +177,7 @@ describe('break-glass, with two watchdogs', () => {
       expect(await send(HAND.name, patch(name, WITHOUT_LOCK))).toMatchObject({ code: 403 });
       const { object } = await lab.admin.get(NAMESPACES, { name });
       expect(await send(HAND.name, patch(name, breakGlassPatch(object)))).toMatchObject({ code: 200 });
-      release();
+      resume();
       const { history, before } = tenant;
       await history.until('the migration is through', () => tenant.isThrough());
       await history.until('nothing is locked or raised', () => !history.isLocked() && !isRaised(history));
@@ -195,7 +195,7 @@ describe('break-glass, with two watchdogs', () => {
 describe('an expired lock', () => {
   test('two watchdogs repair it at once: one lock, one restore', async () => {
     const { tenant } = await stoppedAt('raised', 'two-watchdogs');
-    const release = lab.hold(tenant.name, 'mtq-unlock');
+    const resume = lab.hold(tenant.name, 'mtq-unlock');
     await tenant.untilUnlocked();
     const [{ from, until = Infinity } = { from: 0 }] = tenant.history.lockedPeriods();
     const seconds = (until - from) / 1_000;
@@ -205,14 +205,14 @@ describe('an expired lock', () => {
     expect(seconds).toBeLessThan(LOCK_SECONDS + REPAIR_SECONDS);
     await expectAsBefore(lab.admin, tenant);
     expect(tenant.history.locks()).toHaveLength(1);
-    release();
+    resume();
   });
 });
 
 describe('no guard at all', () => {
   test('blocks locked namespaces only, and never our own repair', async () => {
     const free = await newTenant(lab, { name: 'free' });
-    const { tenant, release } = await stoppedAt('raised', 'guard-away');
+    const { tenant, resume } = await stoppedAt('raised', 'guard-away');
     await untilIn(tenant);
     await second.stop(0);
     await lab.cluster.killGuard();
@@ -231,7 +231,7 @@ describe('no guard at all', () => {
         await send('tenant', patch(name, { metadata: { labels: { [LABEL.locked]: 'false' } } })),
       ).toMatchObject(refused);
     }
-    release();
+    resume();
     await tenant.untilUnlocked();
     await expectAsBefore(lab.admin, tenant);
 

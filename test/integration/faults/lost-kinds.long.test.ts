@@ -32,7 +32,7 @@ const measured = new Measured('locked for');
 
 type Course = (tenant: Tenant) => Promise<unknown>;
 
-const release: Course = (tenant) => tenant.migrate();
+const cycle: Course = (tenant) => tenant.migrate();
 const nothingComesOfIt: Course = (tenant) => refuseTargets(lab, tenant);
 const cancelled: Course = async (tenant) => {
   await refuseTargets(lab, tenant);
@@ -117,7 +117,7 @@ async function run(index: number, what: string, { type, kind }: StepTrigger): Pr
     return isLost;
   });
   const tenant = await newTenant(lab, { name });
-  await (COURSES[what] ?? release)(tenant);
+  await (COURSES[what] ?? cycle)(tenant);
   await untilOver(tenant);
   await lab.hops.until('one was lost', () => count > 0);
   measured.add(`${what} (${count} lost)`, expectInTime(tenant, LOCK_SECONDS));

@@ -49,7 +49,7 @@ afterAll(async () => {
 const EVENTS = 'events';
 const lowersQuota = by(SERVICE_ACCOUNT.lower, 'PUT', RESOURCE_QUOTAS.plural);
 
-const release: Course = {
+const cycle: Course = {
   writes: {
     "lock's namespace": all(by(SERVICE_ACCOUNT.lock, 'PUT', 'namespaces'), isLock),
     "raise's quota": by(SERVICE_ACCOUNT.raise, 'PUT', RESOURCE_QUOTAS.plural),
@@ -108,7 +108,7 @@ const addHeadroom: Course = {
 };
 
 const COURSES: Readonly<Record<string, Course>> = {
-  'a release': release,
+  'a release': cycle,
   'a lock that can raise nothing': nothingToRaise,
   'a raise of which nothing comes': nothingComesOfIt,
   'room that nobody sees': addHeadroom,

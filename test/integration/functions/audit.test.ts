@@ -22,7 +22,7 @@ let tenant: Tenant;
 /** Who starts the migration, so that nothing at all is done by the set-up's administrator while it lasts. */
 let person: Cluster;
 /** All requests from the migration's creation to the end of everything it caused. */
-let release: Audited[];
+let cycleRequests: Audited[];
 
 const accountOf = ({ user }: Audited): string | undefined => OURS.exec(user.username)?.[1];
 const byUs = (requests: readonly Audited[]): Audited[] =>
@@ -112,14 +112,14 @@ describe('one release', () => {
     await tenant.untilThrough();
     await tenant.history.until('all is told', isReportedToTheEnd);
     await eventing.broker.idle();
-    release = (await auditLog(controlPlane, person)).slice(before);
+    cycleRequests = (await auditLog(controlPlane, person)).slice(before);
   });
 
   test('nothing is done by the administrator of the set-up, and nobody else writes our objects', () => {
-    expect(release.filter(({ user }) => user.username === 'admin').map(whatOf)).toEqual([]);
+    expect(cycleRequests.filter(({ user }) => user.username === 'admin').map(whatOf)).toEqual([]);
     const isWrite = ({ verb }: Audited): boolean => !['get', 'list', 'watch'].includes(verb);
     const resources = ['namespaces', 'resourcequotas', 'virtualmachinemigrationresourcequotas'];
-    const writers = release
+    const writers = cycleRequests
       .filter((one) => isWrite(one) && resources.includes(one.objectRef?.resource ?? ''))
       .map(({ user }) => user.username);
     expect(new Set(writers)).toEqual(
@@ -134,7 +134,7 @@ describe('one release', () => {
   });
 
   test('every request is one that config/rbac gives that very account (F15)', () => {
-    const refused = byUs(release).filter((request) => {
+    const refused = byUs(cycleRequests).filter((request) => {
       const account = accountOf(request) ?? '';
       return !isGranted(grantsOf(lab.cluster.objects, account), request);
     });
@@ -146,7 +146,7 @@ describe('one release', () => {
       accountOf(request) === SERVICE_ACCOUNT.raise &&
       whatOf(request) === 'create resourcequotas' &&
       isDryRun(request);
-    const requests = byUs(release);
+    const requests = byUs(cycleRequests);
     const refused = requests.filter(({ responseStatus }) => responseStatus?.code === 403);
     expect(refused.length).toBeGreaterThan(0);
     expect(refused.filter((request) => !isProof(request)).map(whatOf)).toEqual([]);
@@ -155,7 +155,7 @@ describe('one release', () => {
   });
 
   test('lock, raise, lower and unlock write each object as seldom as can be', () => {
-    const writes = byUs(release)
+    const writes = byUs(cycleRequests)
       .filter((one) => ['update', 'patch', 'delete'].includes(one.verb) && !isDryRun(one))
       .filter(
         ({ objectRef, responseStatus }) =>
@@ -182,7 +182,7 @@ describe('one release', () => {
 
   test('the requests of one release, for people', () => {
     const counts = new Map<string, number>();
-    for (const request of byUs(release)) {
+    for (const request of byUs(cycleRequests)) {
       const code = request.responseStatus?.code ?? 0;
       const dry = isDryRun(request) ? ' (dry run)' : '';
       const what = `${(accountOf(request) ?? '').padEnd(16)} ${whatOf(request)}${dry}${code >= 400 ? ` → ${code}` : ''}`;

@@ -165,13 +165,13 @@ test.each([
 ])('a %s that asks us to stay away: Unsupported, and not locked', async (what, type) => {
   const name = `skipped-${what}`;
   const tenant = await newTenant(lab, { name });
-  const release = lab.hold(name, 'mtq-feasibility');
+  const resume = lab.hold(name, 'mtq-feasibility');
   await tenant.migrate();
   await tenant.untilBlocked();
   const at = what === 'quota' ? { namespace: name, name: 'quota' } : { name };
   const annotations = { [ANNOTATION.skip]: 'true' };
   await lab.admin.patch<KubernetesObject>(type, at, { merge: { metadata: { annotations } } });
-  release();
+  resume();
   await untilVerdict(tenant, 'Unsupported', 'Skipped');
   await lab.cluster.eventing.broker.idle();
   expect(tenant.history.locks()).toEqual([]);
@@ -239,13 +239,13 @@ test('the incumbent holds the namespace: that is said, and nothing is raised', a
 test('a namespace that is being deleted: Unsupported, and not locked', async () => {
   const tenant = await newTenant(lab, { name: 'being-deleted' });
   // Nobody empties the namespace as long as the controllers stand still.
-  const release = lab.hold(tenant.name, 'mtq-feasibility');
+  const resume = lab.hold(tenant.name, 'mtq-feasibility');
   await tenant.migrate();
   await tenant.untilBlocked();
   await lab.cluster.controlPlane.pauseControllerManager();
   try {
     await lab.admin.delete(NAMESPACES, { name: tenant.name });
-    release();
+    resume();
     await untilVerdict(tenant, 'Unsupported', 'NamespaceTerminating');
     await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: tenant.name, cause: 'x' });
     expect(tenant.history.locks()).toEqual([]);
@@ -308,14 +308,14 @@ test.each([
 ])('a lock that cannot be used (%s) is repaired, and never replaced', async (what, text) => {
   const tenant = await newTenant(lab, { name: what.replaceAll(' ', '-').toLowerCase() });
   const { history } = tenant;
-  const release = lab.hold(tenant.name, 'mtq-lock');
+  const resume = lab.hold(tenant.name, 'mtq-lock');
   await tenant.migrate();
   await tenant.untilBlocked();
   await writeByHand(lab.admin, tenant.name, {
     annotations: { [ANNOTATION.lock]: text },
     labels: { [LABEL.locked]: 'true' },
   });
-  release();
+  resume();
   await tenant.untilThrough();
 
   const locks = history.of(NAMESPACES).map(({ metadata }) => metadata.annotations?.[ANNOTATION.lock]);
@@ -329,7 +329,7 @@ test.each([
 test('a lock that becomes unreadable while a quota is raised: the quota is put back, then it is unlocked', async () => {
   const tenant = await newTenant(lab, { name: 'broken-while-raised' });
   const { history, name } = tenant;
-  const release = lab.hold(name, 'mtq-lower');
+  const resume = lab.hold(name, 'mtq-lower');
   await tenant.migrate();
   // With its pod there: one that is just being admitted would come in under a lock that nobody can read any more.
   await history.until(
@@ -337,7 +337,7 @@ test('a lock that becomes unreadable while a quota is raised: the quota is put b
     () => wasRaised(history) && tenant.isThrough(),
   );
   await writeByHand(lab.admin, name, { annotations: { [ANNOTATION.lock]: '{' } });
-  release();
+  resume();
   await tenant.untilUnlocked();
   await expectAtRest(lab.admin, tenant);
 });

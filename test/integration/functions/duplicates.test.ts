@@ -75,10 +75,10 @@ describe('one release', () => {
 
   test('all that wakes lower arrives at once, when the migration is through', async () => {
     const tenant = await newTenant(lab, { name: 'all-at-once' });
-    const release = lab.hold(tenant.name, 'mtq-lower');
+    const resume = lab.hold(tenant.name, 'mtq-lower');
     await tenant.migrate();
     await tenant.history.until('the migration is through', () => tenant.isThrough());
-    release();
+    resume();
     await untilThrough(tenant);
 
     expect(raisesAndRestores(tenant.history)).toEqual({ raises: 1, restores: 1 });

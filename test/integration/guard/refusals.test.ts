@@ -90,26 +90,26 @@ const createPod = (namespace: string, name: string): Promise<ApiAnswer> =>
   asTenant({ method: 'POST', path: inNamespace(namespace, 'pods'), body: podOf(name) });
 
 /** Locked and raised, its target pod admitted, and nobody lowers it before the result is called. */
-async function lockedTenant(name: string): Promise<{ tenant: Tenant; release: () => void }> {
+async function lockedTenant(name: string): Promise<{ tenant: Tenant; resume: () => void }> {
   const tenant = await newTenant(lab, { name });
   expect(await createPod(name, 'before')).toMatchObject({ code: 201 });
   const { items: quotas } = await lab.admin.list(RESOURCE_QUOTAS, { namespace: name });
   expect(quotas).toHaveLength(1);
-  const release = lab.hold(name, 'mtq-lower');
+  const resume = lab.hold(name, 'mtq-lower');
   await tenant.migrate();
   await tenant.history.until('the migration is through', () => tenant.isThrough());
   expect(tenant.history.isLocked()).toBe(true);
   expect(wasRaised(tenant.history)).toBe(true);
-  return { tenant, release };
+  return { tenant, resume };
 }
 
 describe('while a namespace is locked (F9)', () => {
   const name = 'locked';
   let tenant: Tenant;
-  let release: () => void;
+  let resume: () => void;
 
   beforeAll(async () => {
-    ({ tenant, release } = await lockedTenant(name));
+    ({ tenant, resume } = await lockedTenant(name));
   });
 
   const RESIZE = {
@@ -265,7 +265,7 @@ describe('while a namespace is locked (F9)', () => {
   });
 
   test('afterwards the tenant may do all of it again, and nothing came in meanwhile', async () => {
-    release();
+    resume();
     await tenant.untilUnlocked();
     // The API server judges by its own watches, which may be a moment behind ours.
     await askUntil(
@@ -286,7 +286,7 @@ describe('while a namespace is locked (F9)', () => {
 });
 
 test('break-glass: the lock is taken off by hand, and the quota is put back all the same (F13)', async () => {
-  const { tenant, release } = await lockedTenant('break-glass');
+  const { tenant, resume } = await lockedTenant('break-glass');
   const { history, name, before } = tenant;
   await bindRole(lab.admin, { role: 'managed-tenant-quota-break-glass', user: CLUSTER_ADMIN.name });
   await untilAllowed(lab.admin, CLUSTER_ADMIN.name, {
@@ -312,7 +312,7 @@ test('break-glass: the lock is taken off by hand, and the quota is put back all 
       quota?.metadata.labels?.[LABEL.raised] === undefined,
     ].every(Boolean);
   });
-  release();
+  resume();
   await history.until('the VMMRQ says so', () => {
     const { conditions = [], originalBlockingResourceQuotas } = history.latest(VMMRQS)?.status ?? {};
     const isFalse = (type: string): boolean =>

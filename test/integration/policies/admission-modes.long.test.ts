@@ -30,13 +30,13 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
   });
 
   /** Raised, its target pod in, and nobody lowers it before the result is called. */
-  async function raised(name: string): Promise<{ tenant: Tenant; release: () => void }> {
+  async function raised(name: string): Promise<{ tenant: Tenant; resume: () => void }> {
     const tenant = await newTenant(lab, { name });
-    const release = lab.hold(name, 'mtq-lower');
+    const resume = lab.hold(name, 'mtq-lower');
     await tenant.migrate();
     await tenant.history.until('it is through', () => tenant.isThrough());
     expect(wasRaised(tenant.history)).toBe(true);
-    return { tenant, release };
+    return { tenant, resume };
   }
 
   /** What each attempt of the tenant's is answered. */
@@ -57,21 +57,21 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     Object.keys(attempts('', {})).map((what) => [what, 403, expect.stringMatching(text)]);
 
   test('a release: nothing of the tenant’s gets in, and all is as before', async () => {
-    const { tenant, release } = await raised('released');
+    const { tenant, resume } = await raised('released');
     expect(await refusals(tenant)).toEqual(refused(MUST_WAIT));
-    release();
+    resume();
     await tenant.untilUnlocked();
     await expectAsBefore(lab.admin, tenant);
     await untilAdmitted(asTenant, tenant.name);
   });
 
   test('the guard is down while it is raised: nothing gets in either, and the functions put it back', async () => {
-    const { tenant, release } = await raised('guard-down');
+    const { tenant, resume } = await raised('guard-down');
     await lab.cluster.killGuard();
     try {
       // By the policies: the API server asks them first.
       expect(await refusals(tenant)).toEqual(refused(MUST_WAIT));
-      release();
+      resume();
       await tenant.untilUnlocked();
     } finally {
       await lab.cluster.startGuard();
@@ -109,18 +109,18 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
   };
 
   test('the lock is taken off by hand: the guard puts the quota back within seconds', async () => {
-    const { tenant, release } = await raised('taken-off');
+    const { tenant, resume } = await raised('taken-off');
     const since = performance.now();
     await removeLock(tenant);
     await tenant.history.until('the guard has put it back', () => isPutBack(tenant));
     const seconds = (performance.now() - since) / 1_000;
     process.stdout.write(`${admissionMode}: put back ${seconds.toFixed(1)} s after the lock was taken off\n`);
     expect(seconds).toBeLessThan(REPAIR_SECONDS);
-    release();
+    resume();
   });
 
   test('the lock is taken off by hand, and no guard is there to see it: still nothing gets in (F13)', async () => {
-    const { tenant, release } = await raised('label-stolen');
+    const { tenant, resume } = await raised('label-stolen');
     const { name, history } = tenant;
     await lab.cluster.killGuard();
     try {
@@ -135,20 +135,20 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
       await lab.cluster.startGuard();
     }
     await history.until('the guard has put it back', () => isPutBack(tenant));
-    release();
+    resume();
     await untilAdmitted(asTenant, name);
     expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
   });
 
   test('the policies of the raised quotas are deleted: those of the lock still stand', async () => {
-    const { tenant, release } = await raised('policy-deleted');
+    const { tenant, resume } = await raised('policy-deleted');
     await deletePolicies(POLICY.raisedPods, POLICY.raisedQuotas);
     await expectRefusedBy(tenant, `ValidatingAdmissionPolicy '${POLICY.locked}'`);
     if (admissionMode === 'both') {
       await deletePolicies(POLICY.locked);
       await expectRefusedBy(tenant, `admission webhook "${WEBHOOK.locked}"`);
     }
-    release();
+    resume();
     await tenant.untilUnlocked();
     await expectAsBefore(lab.admin, tenant);
   });

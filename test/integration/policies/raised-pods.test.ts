@@ -30,7 +30,7 @@ import {
   quotaWith,
   RAISED,
   raisedFor,
-  RELEASED,
+  FENCED,
   startPolicyScene,
   STOLEN,
   type TARGETS,
@@ -77,7 +77,7 @@ describe(POLICY.raisedPods, () => {
     ],
     ['in two raised quotas, one that is in both', TWICE, { user: 'kubevirt', migration: OTHER }],
     ['anything where no quota is raised', FREE, { user: 'editor' }],
-    ['anything where one was', RELEASED, { user: 'editor' }],
+    ['anything where one was', FENCED, { user: 'editor' }],
     ['anything in a namespace that is locked, and not raised', LOCKED, { user: 'editor' }],
   ])('lets in %s', async (_what, namespace, { user, migration }) => {
     expect(await world.ask(user, podOf(namespace, migration))).toEqual({ by: 'nobody' });

@@ -9,7 +9,7 @@ import {
   newQuota,
   quotaWith,
   RAISED,
-  RELEASED,
+  FENCED,
   startPolicyScene,
   STOLEN,
   UNLABELLED,
@@ -21,11 +21,11 @@ import type { PolicyWorld } from '../../support/policy-world.ts';
 let world: PolicyWorld;
 
 /** Its quota is one of the lock's, and not raised. */
-const LOCKED_RELEASED = 'tenant-locked-released';
+const LOCKED_FENCED = 'tenant-locked-released';
 
 beforeAll(async () => {
-  const released = { annotations: { [ANNOTATION.lastRelease]: 'x' } };
-  world = await startPolicyScene([[LOCKED_RELEASED, held, [quotaWith(released)]]]);
+  const fenced = { annotations: { [ANNOTATION.lastRelease]: 'x' } };
+  world = await startPolicyScene([[LOCKED_FENCED, held, [quotaWith(fenced)]]]);
 });
 
 afterAll(async () => {
@@ -46,7 +46,7 @@ describe(POLICY.raisedQuotas, () => {
     ['its migrations’ end', changeOfQuota(RAISED, { annotations: { [ANNOTATION.migrations]: null } })],
     ['its replacement though the namespace is not locked', replaceQuota(STOLEN)],
     ['its replacement where it has the record alone', replaceQuota(UNLABELLED)],
-    ['of one that is not raised, in a locked namespace', replaceQuota(LOCKED_RELEASED)],
+    ['of one that is not raised, in a locked namespace', replaceQuota(LOCKED_FENCED)],
   ])('of a raised quota: %s is refused to everybody, until when it is said', async (_what, request) => {
     for (const user of ['editor', 'kubevirt', 'cluster-admin']) {
       expect(await world.ask(user, request)).toMatchObject({
@@ -80,7 +80,7 @@ describe(POLICY.raisedQuotas, () => {
   test.each(forged)('%s may be written by nobody else, nor by status', async (_what, metadata) => {
     const [key = ''] = Object.values(metadata).flatMap((entries: object) => Object.keys(entries));
     for (const subresource of ['', '/status']) {
-      for (const namespace of [FREE, RELEASED, RAISED]) {
+      for (const namespace of [FREE, FENCED, RAISED]) {
         expect(await world.ask('editor', changeOfQuota(namespace, metadata, subresource))).toMatchObject({
           by: raisedQuotas,
           text: expect.stringMatching(new RegExp(`^${key} may only be written by managed-tenant-quota`)),
@@ -98,11 +98,11 @@ describe(POLICY.raisedQuotas, () => {
 
   test.each<[string, ApiRequest]>([
     ['a quota that is not raised', changeQuota(FREE)],
-    ['one that was', changeQuota(RELEASED)],
-    ['its deletion', deletion(RELEASED, 'resourcequotas')],
-    ['its replacement by one without our annotations', replaceQuota(RELEASED)],
+    ['one that was', changeQuota(FENCED)],
+    ['its deletion', deletion(FENCED, 'resourcequotas')],
+    ['its replacement by one without our annotations', replaceQuota(FENCED)],
     ['a new quota', newQuota(FREE, { annotations: { 'example.com/note': 'x' } })],
-    ['a released quota’s status', changeQuota(RELEASED, '/status')],
+    ['a released quota’s status', changeQuota(FENCED, '/status')],
   ])('does not stand in the way of %s', async (_what, request) => {
     expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
   });

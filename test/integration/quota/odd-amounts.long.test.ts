@@ -17,7 +17,7 @@ afterAll(async () => {
   await lab.stop();
 });
 
-async function released(wish: TenantWish): Promise<Tenant> {
+async function afterCycle(wish: TenantWish): Promise<Tenant> {
   const tenant = await newTenant(lab, wish);
   await tenant.migrate();
   await tenant.untilThrough();
@@ -27,7 +27,7 @@ async function released(wish: TenantWish): Promise<Tenant> {
 test('finer than a thousandth: no more is given than will be stored, and the original comes back', async () => {
   const { 'requests.cpu': _, ...memory } = headroomFor(1);
   const gives = { ...memory, 'requests.cpu': '1500.5m' };
-  const tenant = await released({ name: 'finer', gives, by: { raisePolicy: 'Fixed' } });
+  const tenant = await afterCycle({ name: 'finer', gives, by: { raisePolicy: 'Fixed' } });
   const [grant] = tenant.history.of(RESOURCE_QUOTAS).flatMap((quota) => grantIn(quota) ?? []);
   expect([tenant.before.quotas[0]?.spec.hard?.['requests.cpu'], grant?.raised['requests.cpu']]).toEqual([
     '1405m',
@@ -41,7 +41,7 @@ test.each(['1e0003', '1e1002'])(
   'a key that no pod takes says %s: the migration is through, and nothing is left locked',
   async (configmaps) => {
     const quotas = { quota: { ...fullFor(1), configmaps } };
-    const tenant = await released({ name: `odd-${configmaps}`, quotas });
+    const tenant = await afterCycle({ name: `odd-${configmaps}`, quotas });
     expect(breaches(tenant.history)).toEqual([]);
     await expectAsBefore(lab.admin, tenant);
   },

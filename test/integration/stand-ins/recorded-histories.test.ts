@@ -68,7 +68,7 @@ const raiseAndRestore =
     await set({ ...before, ...raised });
     await recording.until(isRunningTarget);
     await set(before);
-    await recording.until(isReleased);
+    await recording.until(isVersioned);
     await recording.until(isSecondSuccess);
     await recording.until((version) => isReturned(version, recording.versions));
     await recording.until(isSettledTarget);
@@ -199,7 +199,7 @@ const isSettledTarget = (version: Version): boolean =>
   seen(version).status?.conditions?.some(({ type }) => type === 'kubevirt.io/virtual-machine-unpaused') ===
     true;
 
-const isReleased = (version: Version): boolean =>
+const isVersioned = (version: Version): boolean =>
   version.kind === MIGRATION &&
   seen(version).status?.phase === 'Succeeded' &&
   seen(version).metadata.finalizers === undefined;

@@ -29,7 +29,7 @@ export class Locks {
   /** Tokens that were let go of. */
   readonly ended = new Set<string>();
   /** Locks that brought all their migrations through, and the others. */
-  readonly counts = { releases: 0, failures: 0 };
+  readonly counts = { cycles: 0, failures: 0 };
   /** No answer is held up any more. */
   isCalm = false;
   #state: LockState = { kind: 'none' };
@@ -104,7 +104,7 @@ export class Locks {
     this.since = undefined;
     const lock = this.#byToken.get(token);
     if (lock === undefined || lock.migrations.every(({ uid }) => through(uid))) {
-      this.counts.releases += 1;
+      this.counts.cycles += 1;
       return;
     }
     this.counts.failures += 1;

@@ -105,7 +105,7 @@ export const holdingUnreadably =
     labelled(LABEL.raised)(annotated(ANNOTATION.grant, text)(object));
 
 /** Released by the lock of this token: the fence. */
-export const releasedBy = (token: string, outcome: LockOutcome = 'admitted'): MetaChange =>
+export const fencedBy = (token: string, outcome: LockOutcome = 'admitted'): MetaChange =>
   annotated(ANNOTATION.lastRelease, `${token} ${outcome}`);
 
 /** By token-1, four seconds ago: 1405m to 2605m CPU, for one launcher (1005m) more than is used. */

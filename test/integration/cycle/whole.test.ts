@@ -127,10 +127,10 @@ test('two VMs, and enough given for one: one after the other (F40)', async () =>
 
 test('two VMs, and enough given for both (F40)', async () => {
   const tenant = await newTenant(lab, { name: 'two-vms', vms: 2, gives: headroomFor(2) });
-  const release = lab.hold(tenant.name, 'mtq-lock');
+  const resume = lab.hold(tenant.name, 'mtq-lock');
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
   await Promise.all([tenant.untilBlocked(0), tenant.untilBlocked(1)]);
-  release();
+  resume();
   await untilThrough(tenant, [0, 1]);
 
   const both = tenant.history.locks().map(({ migrations }) => migrations.map(({ name }) => name).toSorted());

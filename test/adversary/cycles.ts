@@ -7,7 +7,7 @@ import type { History } from '../support/history.ts';
 import type { Tenant } from '../support/tenant.ts';
 
 /** One migration that needed a raise. */
-export interface Release {
+export interface Cycle {
   readonly migration: string;
   readonly isThrough: boolean;
   /** From the migration's creation until the namespace was free and full again. */
@@ -29,26 +29,26 @@ export interface Order {
 const WITHIN_MS = 75_000;
 
 /** The VM migrates again and again, each time in a namespace that is full again. One that does not get through is no error. */
-export async function release(
+export async function runCycle(
   admin: Cluster,
   tenant: Tenant,
   { count, withinMs, signal }: Order,
-): Promise<Release[]> {
-  const done: Release[] = [];
+): Promise<Cycle[]> {
+  const done: Cycle[] = [];
   const until = performance.now() + withinMs;
   const goesOn = (n: number): boolean => n === 0 || (n < count && performance.now() < until);
   for (let n = 0; goesOn(n) && !signal.aborted; n += 1) {
-    const one = await releaseOne(admin, tenant, { migration: `mig${n}`, signal });
+    const one = await runOne(admin, tenant, { migration: `mig${n}`, signal });
     if (one !== undefined) done.push(one);
   }
   return done;
 }
 
-async function releaseOne(
+async function runOne(
   admin: Cluster,
   { name: namespace, history }: Tenant,
   { migration, signal }: { readonly migration: string; readonly signal: AbortSignal },
-): Promise<Release | undefined> {
+): Promise<Cycle | undefined> {
   const before = { at: performance.now(), locks: history.locks().length };
   await migrate(admin, { namespace, name: migration, vmi: 'vm0' });
   const isThrough = await Promise.race([
