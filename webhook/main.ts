@@ -7,7 +7,7 @@ import { readGuardSettings, type GuardSettings } from '../functions/runtime/sett
 import { newStepContext } from '../functions/host/step-context.ts';
 import { newDeadLetters, type DeadLetters } from './observability/dead-letter.ts';
 import { healthApp } from './observability/health-app.ts';
-import { warnOfStranger } from './observability/installed.ts';
+import { warnOfOtherNamespace } from './observability/installed.ts';
 import { newReview } from './admission/live-review.ts';
 import { Metrics } from './observability/metrics.ts';
 import { newReadiness } from './observability/readiness.ts';
@@ -96,7 +96,7 @@ async function serveReviews(guard: Process, known: Problem): Promise<Serving> {
     cluster,
     log,
     serve: (certificate) => server.useCertificate(certificate),
-    onConfiguration: warnOfStranger(settings.KUBEVIRT_NAMESPACE, log),
+    onConfiguration: warnOfOtherNamespace(settings.KUBEVIRT_NAMESPACE, log),
   });
   const problem = (): string | undefined => known() ?? rotation.problem();
   const server = await listen({

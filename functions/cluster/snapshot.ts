@@ -60,7 +60,7 @@ export async function readSnapshot(
     listed ?? cluster.list(LISTED_MIGRATIONS, { namespace: name }).then(({ items }) => items),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
-    isNobodyPending(listed) ? NOT_READ : readPods(cluster, name),
+    isNonePending(listed) ? NOT_READ : readPods(cluster, name),
   ]);
   if (namespace === undefined) return undefined;
   const outer = {
@@ -81,7 +81,7 @@ export async function readSnapshot(
 }
 
 /** Where none is Pending, none can be blocked. */
-const isNobodyPending = (listed: readonly Migration[] | undefined): boolean =>
+const isNonePending = (listed: readonly Migration[] | undefined): boolean =>
   listed?.some(isPending) === false;
 
 const readPods = (cluster: Reader, namespace: string): Promise<Listed<Pod>> =>

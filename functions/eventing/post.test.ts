@@ -52,7 +52,7 @@ async function answering(status: number | undefined, ready = Promise.resolve()):
 }
 
 /** A URL where nobody listens any more. */
-async function nobody(): Promise<string> {
+async function unusedUrl(): Promise<string> {
   const { url } = await answering(200);
   const server = servers.pop();
   server?.close();
@@ -103,7 +103,7 @@ describe('postEvent', () => {
   });
 
   test('rejects when there is no Broker', async () => {
-    await expect(postEvent({ url: await nobody() }, unlocked)).rejects.toThrow('ECONNREFUSED');
+    await expect(postEvent({ url: await unusedUrl() }, unlocked)).rejects.toThrow('ECONNREFUSED');
   });
 });
 
@@ -115,7 +115,7 @@ describe('prewarmAll', () => {
     const resume = Promise.withResolvers<undefined>();
     const late = await answering(200, resume.promise.then());
     const refusing = await answering(503);
-    const waking = prewarmAll([late.url, refusing.url, await nobody()], LONG_MS);
+    const waking = prewarmAll([late.url, refusing.url, await unusedUrl()], LONG_MS);
     let awake = false;
     void waking.then(() => (awake = true));
     while (refusing.requests.length === 0 || late.requests.length === 0) await new Promise(setImmediate);

@@ -32,7 +32,7 @@ export interface Evaluation {
   /** Admitted though the request was received after the proof was answered: what must not be. */
   readonly late: readonly AdmittedPod[];
   /** Admitted, and received before: nobody can stop them. */
-  readonly strangers: readonly AdmittedPod[];
+  readonly podsOutsideLock: readonly AdmittedPod[];
   /** While status.hard was above an original. */
   readonly windows: readonly Window[];
   /** The tenant's requests for pods and their growth that were received in those windows. */
@@ -52,7 +52,7 @@ export function evaluate(versions: readonly Version[], entries: readonly Entry[]
   const isLate = ({ proven, received }: AdmittedPod): boolean => proven !== undefined && received > proven;
   return {
     late: admitted.filter(isLate),
-    strangers: admitted.filter((one) => !isLate(one)),
+    podsOutsideLock: admitted.filter((one) => !isLate(one)),
     windows,
     inWindows: asked.filter((entry) => isIn(windows, Date.parse(entry.requestReceivedTimestamp))).length,
     requests: asked.length,

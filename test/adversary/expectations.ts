@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { expectSameObjects } from '../support/as-before.ts';
-import { breaches } from '../support/invariants.ts';
+import { invariantViolations } from '../support/invariants.ts';
 import type { Adversary, Attacked } from './adversary.ts';
 import type { AdmittedPod, Window } from './evaluate.ts';
 
@@ -63,12 +63,12 @@ export async function expectAllThrough({ lab, result: { run, attacked } }: Adver
 
 /** No invariant was broken at any revision, left aside who is judged by when he asked. */
 export function expectUnbroken({ result: { attacked } }: Adversary): void {
-  expect(attacked.flatMap(breachesOf)).toEqual([]);
+  expect(attacked.flatMap(violationsOf)).toEqual([]);
 }
 
-function breachesOf({ tenant, evaluation: { strangers, late } }: Attacked): string[] {
-  const known = [...strangers, ...late];
-  return breaches(tenant.history).filter(
-    (breach) => !known.some(({ what }) => breach.includes(` pod ${what} `)),
+function violationsOf({ tenant, evaluation: { podsOutsideLock, late } }: Attacked): string[] {
+  const known = [...podsOutsideLock, ...late];
+  return invariantViolations(tenant.history).filter(
+    (violation) => !known.some(({ what }) => violation.includes(` pod ${what} `)),
   );
 }

@@ -49,13 +49,13 @@ const HEADINGS = [
   'pod requests',
   'while raised',
   'unproven',
-  'strangers',
+  'outside lock',
   'late',
   'above',
 ];
 
 function rowOf({ kind, tenant, cycles, evaluation }: Attacked): string[] {
-  const { windows, requests, inWindows, strangers, late } = evaluation;
+  const { windows, requests, inWindows, podsOutsideLock, late } = evaluation;
   const raisedMs = sum(windows.map(({ from, until }) => until - from));
   const figures = [
     cycles.length,
@@ -66,9 +66,9 @@ function rowOf({ kind, tenant, cycles, evaluation }: Attacked): string[] {
     requests,
     inWindows,
     windows.filter(({ isProven }) => !isProven).length,
-    strangers.length,
+    podsOutsideLock.length,
     late.length,
-    [...strangers, ...late].filter(({ isAbove }) => isAbove).length,
+    [...podsOutsideLock, ...late].filter(({ isAbove }) => isAbove).length,
   ];
   return [`${tenant.name} (${kind})`, ...figures.map((figure) => figure.toFixed(0))];
 }
@@ -76,10 +76,10 @@ function rowOf({ kind, tenant, cycles, evaluation }: Attacked): string[] {
 const MOST = 10;
 
 /** Who got in, and when it had asked; the first of them. */
-function lockedMigrationsOf({ tenant, evaluation: { late, strangers } }: Attacked): string[] {
+function lockedMigrationsOf({ tenant, evaluation: { late, podsOutsideLock } }: Attacked): string[] {
   const lines = [
     ...late.map((one) => ['LATE', one] as const),
-    ...strangers.map((one) => ['stranger', one] as const),
+    ...podsOutsideLock.map((one) => ['outside lock', one] as const),
   ].map(
     ([what, { what: name, received, proven, revision, isAbove }]) =>
       `  ${what}: ${tenant.name} ${name} received ${received}, proof answered ${proven ?? 'never'}, revision ${revision}${isAbove ? ', above an original' : ''}`,

@@ -47,8 +47,8 @@ describe('the Triggers', () => {
 
   test('every event of ours wakes a step', () => {
     const triggered = new Set(STEPS.flatMap(({ triggers }) => triggers.map(({ type }) => type)));
-    const nobody = Object.values(EVENT).filter((type) => !triggered.has(type));
-    expect(nobody).toEqual([]);
+    const unhandled = Object.values(EVENT).filter((type) => !triggered.has(type));
+    expect(unhandled).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { History } from '../support/history.ts';
-import { breaches } from '../support/invariants.ts';
+import { invariantViolations } from '../support/invariants.ts';
 import type { Case } from './junit.ts';
 import { differences } from './match.ts';
 import type { Expectation, Scenario } from './scenario.ts';
@@ -31,7 +31,7 @@ async function perform(scenario: Scenario, world: World): Promise<void> {
     await furnish(scenario, world, history);
     const wait = { what: 'then.yaml', seconds: world.options.seconds.E2E_THEN_SECONDS, signal: world.signal };
     await until(wait, () => scenario.then.flatMap((wanted) => missing(wanted, history)).join('\n'));
-    const broken = breaches(history);
+    const broken = invariantViolations(history);
     if (broken.length > 0) throw new Error(`an invariant was broken on the way:\n${broken.join('\n')}`);
   } finally {
     await history.stop();

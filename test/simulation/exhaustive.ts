@@ -33,7 +33,7 @@ export interface Tried {
   readonly crashPoints: number;
   readonly eventPoints: number;
   /** Plans that broke an invariant, and which. */
-  readonly breaches: readonly { readonly plan: readonly Strike[]; readonly breach: string }[];
+  readonly violations: readonly { readonly plan: readonly Strike[]; readonly violation: string }[];
 }
 
 /**
@@ -57,10 +57,10 @@ export async function tryAll(scenario: Scenario): Promise<Tried> {
   const plans = [[], ...crashes.map((crash) => [crash]), ...events.map((event) => [event])];
   for (const crash of crashes.filter(({ fault }) => fault === 'crashAfter'))
     for (const event of events) plans.push([crash, event]);
-  const breaches: Tried['breaches'][number][] = [];
+  const violations: Tried['violations'][number][] = [];
   for (const plan of plans) {
-    const { breach }: RunResult = await run(scenario, { plan });
-    if (breach !== undefined) breaches.push({ plan, breach });
+    const { violation }: RunResult = await run(scenario, { plan });
+    if (violation !== undefined) violations.push({ plan, violation });
   }
-  return { runs: plans.length, crashPoints: crashes.length, eventPoints: events.length, breaches };
+  return { runs: plans.length, crashPoints: crashes.length, eventPoints: events.length, violations };
 }

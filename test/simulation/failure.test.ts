@@ -28,8 +28,8 @@ function mutated(script: string): string {
 /** What is printed is all that a replay needs. */
 const replay = (scenario: string, plan: readonly Strike[]): string =>
   mutated(`
-    const { breach } = await run({ ...${scenario}, rates: {} }, { plan: ${JSON.stringify(plan)} });
-    console.log(breach);`);
+    const { violation } = await run({ ...${scenario}, rates: {} }, { plan: ${JSON.stringify(plan)} });
+    console.log(violation);`);
 
 /** Turns that the run of this seed may take, and faults that happened in it. */
 const sizeOf = (seed: string): number =>
@@ -41,7 +41,7 @@ const sizeOf = (seed: string): number =>
 
 interface Printed {
   readonly seed: string;
-  readonly breach: string;
+  readonly violation: string;
   readonly scenario: string;
   readonly plan: readonly Strike[];
   readonly trace: readonly string[];
@@ -51,24 +51,24 @@ interface Printed {
 function printedIn(stdout: string): Printed {
   const [, text = ''] = stdout.split('The shortest that was found:\n');
   const [head = '', scenario = '', faults = '', ...trace] = text.trimEnd().split('\n');
-  const [, seed = '', breach = ''] = /^seed (\d+): (.*)$/.exec(head) ?? [];
+  const [, seed = '', violation = ''] = /^seed (\d+): (.*)$/.exec(head) ?? [];
   const plan = [...faults.matchAll(/(\w+) at ([^,]+)/g)].map(
     ([, fault, at]) => ({ at, fault }) as unknown as Strike,
   );
-  return { seed, breach, scenario: scenario.replace('scenario ', ''), plan, trace };
+  return { seed, violation, scenario: scenario.replace('scenario ', ''), plan, trace };
 }
 
 test('a failure is printed with its seed and a shorter run, and what is printed breaks the same invariant again', () => {
   const { status, stdout } = simulate('--runs', '1000', '--seed', '1');
   expect(status).toBe(1);
-  const { seed, breach, scenario, plan, trace } = printedIn(stdout);
+  const { seed, violation, scenario, plan, trace } = printedIn(stdout);
   expect(stdout).toContain(`\nseed ${seed}: ${INVARIANT}: `);
-  expect(breach).toMatch(new RegExp(`^${INVARIANT}: `));
-  expect(trace.at(-1)).toContain(breach);
+  expect(violation).toMatch(new RegExp(`^${INVARIANT}: `));
+  expect(trace.at(-1)).toContain(violation);
 
   const whole = simulate('--seed', seed, '--trace');
   expect(whole.status).toBe(1);
   const { turns } = JSON.parse(scenario) as { turns: number };
   expect(turns + plan.length).toBeLessThan(sizeOf(seed));
-  expect(replay(scenario, plan)).toBe(breach);
+  expect(replay(scenario, plan)).toBe(violation);
 });

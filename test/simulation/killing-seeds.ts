@@ -36,10 +36,10 @@ export async function findSeeds(onFound: (line: string) => void): Promise<Found>
 async function firstSeed({ name, breaks }: Mutation): Promise<number | undefined> {
   let from = 1;
   while (from <= MAX_RUNS) {
-    const { breaches } = await simulate({ from, count: MAX_RUNS + 1 - from, mutation: name });
-    const [first] = breaches;
+    const { violations } = await simulate({ from, count: MAX_RUNS + 1 - from, mutation: name });
+    const [first] = violations;
     if (first === undefined) return undefined;
-    if (breaks.includes(invariantOf(first.breach))) return first.seed;
+    if (breaks.includes(invariantOf(first.violation))) return first.seed;
     from = first.seed + 1;
   }
   return undefined;

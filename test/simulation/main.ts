@@ -30,9 +30,10 @@ async function main(): Promise<number> {
   const started = performance.now();
   const summary = await simulate({ from, count, mutation, onProgress: (soFar) => progress(soFar, count) });
   say(`\n${hitsTable(summary.hits)}\n\n${summaryText(summary, performance.now() - started)}`);
-  const [first] = summary.breaches;
+  const [first] = summary.violations;
   if (first === undefined) return 0;
-  for (const { seed, breach } of summary.breaches.slice(0, 20)) say(`seed ${String(seed)}: ${breach}`);
+  for (const { seed, violation } of summary.violations.slice(0, 20))
+    say(`seed ${String(seed)}: ${violation}`);
   await explain(first.seed, mutation);
   return 1;
 }
@@ -41,9 +42,9 @@ async function main(): Promise<number> {
 async function showOne(seed: number, mutation: string | undefined): Promise<number> {
   if (mutation !== undefined) mutate(mutationNamed(mutation));
   const { runSeed } = await import('./run.ts');
-  const { trace, breach } = await runSeed(seed, { trace: true });
+  const { trace, violation } = await runSeed(seed, { trace: true });
   say(trace.join('\n'));
-  return breach === undefined ? 0 : 1;
+  return violation === undefined ? 0 : 1;
 }
 
 async function explain(seed: number, mutation: string | undefined): Promise<void> {
@@ -53,17 +54,20 @@ async function explain(seed: number, mutation: string | undefined): Promise<void
   if (shrunk !== undefined) say(`\nThe shortest that was found:\n${failureText(seed, shrunk)}`);
 }
 
-function progress({ runs, breaches }: Summary, of: number): void {
+function progress({ runs, violations }: Summary, of: number): void {
   if (process.stderr.isTTY || runs % 1_000 === 0) {
-    process.stderr.write(`\r${String(runs)} of ${String(of)} runs, ${String(breaches.length)} failures`);
+    process.stderr.write(`\r${String(runs)} of ${String(of)} runs, ${String(violations.length)} failures`);
   }
 }
 
-function summaryText({ runs, turns, cycles, failures, strangers, breaches }: Summary, ms: number): string {
+function summaryText(
+  { runs, turns, cycles, failures, podsOutsideLock, violations }: Summary,
+  ms: number,
+): string {
   return (
     `${String(runs)} runs in ${(ms / 1_000).toFixed(1)} s (${(ms / runs).toFixed(1)} ms each), ${String(turns)} turns; ` +
-    `${String(cycles)} releases, ${String(failures)} locks that failed, ${String(strangers)} pods under way before the proof; ` +
-    `${String(breaches.length)} runs broke an invariant`
+    `${String(cycles)} releases, ${String(failures)} locks that failed, ${String(podsOutsideLock)} pods under way before the proof; ` +
+    `${String(violations.length)} runs broke an invariant`
   );
 }
 

@@ -22,6 +22,6 @@ test('a place that is not there, or twice, is said', () => {
 
 // Where this fails after a change, the seeds moved: `npm run simulate -- --find-seeds`. One that then finds none is a hole.
 test.each(MUTATIONS)('caught: $name', async ({ name: mutation, breaks }) => {
-  const { breaches } = await simulate({ from: seedThatKills(mutation), count: 1, mutation, workers: 1 });
-  expect(breaks).toContain(breaches[0] === undefined ? 'none' : invariantOf(breaches[0].breach));
+  const { violations } = await simulate({ from: seedThatKills(mutation), count: 1, mutation, workers: 1 });
+  expect(breaks).toContain(violations[0] === undefined ? 'none' : invariantOf(violations[0].violation));
 });

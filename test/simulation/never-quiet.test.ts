@@ -21,6 +21,6 @@ test('an orderly run ends though its only migration is cancelled, and nobody hea
     { at: 'world#21', fault: 'sourceDown' },
     { at: 'world#60', fault: 'cancelMigration' },
   ];
-  const { breach, happened } = await run(scenario, { plan });
-  expect({ breach, happened }).toEqual({ breach: undefined, happened: plan });
+  const { violation, happened } = await run(scenario, { plan });
+  expect({ violation, happened }).toEqual({ violation: undefined, happened: plan });
 });

@@ -14,10 +14,10 @@ export interface Summary {
   readonly turns: number;
   readonly cycles: number;
   readonly failures: number;
-  readonly strangers: number;
+  readonly podsOutsideLock: number;
   /** "crashBefore raise": how often. */
   readonly hits: ReadonlyMap<string, number>;
-  readonly breaches: readonly { readonly seed: number; readonly breach: string }[];
+  readonly violations: readonly { readonly seed: number; readonly violation: string }[];
 }
 
 export interface Order extends Batch {
@@ -34,9 +34,9 @@ const NONE: Summary = {
   turns: 0,
   cycles: 0,
   failures: 0,
-  strangers: 0,
+  podsOutsideLock: 0,
   hits: new Map(),
-  breaches: [],
+  violations: [],
 };
 
 /** Runs every seed of the order on worker threads; with a mutation, until the first breach. */
@@ -44,7 +44,7 @@ export async function simulate(order: Order): Promise<Summary> {
   const { from, count, mutation, workers = availableParallelism(), onProgress } = order;
   let next = from;
   let sum = NONE;
-  const isOver = (): boolean => next >= from + count || (mutation !== undefined && sum.breaches.length > 0);
+  const isOver = (): boolean => next >= from + count || (mutation !== undefined && sum.violations.length > 0);
   const work = async (): Promise<void> => {
     const worker = new Worker(new URL('worker.ts', import.meta.url), {
       workerData: { mutation } satisfies WorkerData,
@@ -62,8 +62,8 @@ export async function simulate(order: Order): Promise<Summary> {
     }
   };
   await Promise.all(Array.from({ length: Math.min(workers, Math.ceil(count / BATCH)) }, work));
-  const breaches = sum.breaches.toSorted((one, other) => one.seed - other.seed);
-  return { ...sum, breaches };
+  const violations = sum.violations.toSorted((one, other) => one.seed - other.seed);
+  return { ...sum, violations };
 }
 
 function answered(worker: Worker, batch: Batch): Promise<Summary> {
@@ -85,8 +85,8 @@ function added(one: Summary, other: Summary): Summary {
     turns: one.turns + other.turns,
     cycles: one.cycles + other.cycles,
     failures: one.failures + other.failures,
-    strangers: one.strangers + other.strangers,
+    podsOutsideLock: one.podsOutsideLock + other.podsOutsideLock,
     hits,
-    breaches: [...one.breaches, ...other.breaches],
+    violations: [...one.violations, ...other.violations],
   };
 }

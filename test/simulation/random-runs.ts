@@ -8,20 +8,20 @@ export async function runRandomly(count: number): Promise<Summary> {
   const started = performance.now();
   const summary = await simulate({ from: 1, count });
   const seconds = ((performance.now() - started) / 1_000).toFixed(0);
-  const { turns, cycles, failures, strangers } = summary;
+  const { turns, cycles, failures, podsOutsideLock } = summary;
   process.stdout.write(
     `${hitsTable(summary.hits)}\n\n${String(count)} runs in ${seconds} s: ${String(turns)} turns, ${String(cycles)} releases, ` +
-      `${String(failures)} locks that failed, ${String(strangers)} pods under way before the proof\n`,
+      `${String(failures)} locks that failed, ${String(podsOutsideLock)} pods under way before the proof\n`,
   );
   return summary;
 }
 
 /** Fails with the seed and the shortest trace that was found of the first run that broke an invariant. */
-export async function expectUnbroken({ breaches }: Summary): Promise<void> {
-  const [first] = breaches;
+export async function expectUnbroken({ violations }: Summary): Promise<void> {
+  const [first] = violations;
   const shrunk = first === undefined ? undefined : await shrink(first.seed);
   expect(shrunk === undefined ? '' : failureText(first?.seed ?? 0, shrunk)).toBe('');
-  expect(breaches).toEqual([]);
+  expect(violations).toEqual([]);
 }
 
 /** Runs that get nowhere break no invariant either. */

@@ -10,9 +10,9 @@ describe('virt-controller’s Events of its refusals are read', () => {
     { writesEvents: true, cycles: 1, name: 'told how large the pod is, the first raise is enough' },
     { writesEvents: false, cycles: 0, name: 'not told, it is raised by too little' },
   ])('$name', async ({ writesEvents, cycles }) => {
-    const { breach, ...ended } = await run({ ...LARGER, writesEvents }, { plan: [] });
-    expect({ breach, cycles: ended.cycles, hasFailed: ended.failures > 0 }).toEqual({
-      breach: undefined,
+    const { violation, ...ended } = await run({ ...LARGER, writesEvents }, { plan: [] });
+    expect({ violation, cycles: ended.cycles, hasFailed: ended.failures > 0 }).toEqual({
+      violation: undefined,
       cycles,
       hasFailed: !writesEvents,
     });

@@ -4,7 +4,7 @@ import { scenarioOf } from './scenario.ts';
 
 const SEEDS = [1, 7, 42, 4_711];
 
-const observed = ({ trace, happened, breach }: RunResult): unknown => ({ trace, happened, breach });
+const observed = ({ trace, happened, violation }: RunResult): unknown => ({ trace, happened, violation });
 
 describe('a seed replays exactly', () => {
   test.each(SEEDS)('seed %d, twice: the same run, line by line', async (seed) => {

@@ -44,7 +44,7 @@ function tableOf(sites: readonly string[], cells: readonly Cell[]): string {
 export function failureText(seed: number, { scenario, faults, result }: Shrunk): string {
   const { rates: _, ...rest } = scenario;
   return [
-    `seed ${String(seed)}: ${result.breach ?? ''}`,
+    `seed ${String(seed)}: ${result.violation ?? ''}`,
     `scenario ${JSON.stringify(rest)}`,
     `it takes ${String(faults.length)} faults: ${faults.map(({ at, fault }) => `${fault} at ${at}`).join(', ')}`,
     ...result.trace,

@@ -6,7 +6,7 @@ import { World, type WorldOptions } from './world.ts';
 export interface RunResult {
   readonly seed: number;
   /** The invariant that broke, and how; undefined: none did. */
-  readonly breach: string | undefined;
+  readonly violation: string | undefined;
   readonly happened: readonly Strike[];
   readonly hits: ReadonlyMap<string, number>;
   readonly chances: World['faults']['chances'];
@@ -14,7 +14,7 @@ export interface RunResult {
   readonly turns: number;
   readonly cycles: number;
   readonly failures: number;
-  readonly strangers: number;
+  readonly podsOutsideLock: number;
   /** From the end of the faults to rest, milliseconds of the run's own time. */
   readonly restMs: number;
 }
@@ -30,12 +30,12 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
   world.start();
   await disturbed(world);
   const calmSince = world.time.now;
-  const breach = world.checker.breach ?? (await calm(world, calmSince)) ?? world.checker.breach;
-  if (breach !== undefined) world.trace.tell('checker', () => breach);
+  const violation = world.checker.violation ?? (await calm(world, calmSince)) ?? world.checker.violation;
+  if (violation !== undefined) world.trace.tell('checker', () => violation);
   const { faults, checker, trace, schedule, time } = world;
   return {
     seed: scenario.seed,
-    breach,
+    violation,
     happened: faults.happened,
     hits: faults.hits,
     chances: faults.chances,
@@ -43,7 +43,7 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
     turns: schedule.turns,
     cycles: checker.locks.counts.cycles,
     failures: checker.locks.counts.failures,
-    strangers: checker.admissions.strangers,
+    podsOutsideLock: checker.admissions.podsOutsideLock,
     restMs: time.now - calmSince,
   };
 }
@@ -56,7 +56,7 @@ async function disturbed(world: World): Promise<void> {
   const { schedule, checker, scenario, time } = world;
   // With its migrations cancelled it is never quiet, and time may pass without anybody's turn.
   const latest = time.now + PATIENCE_MS;
-  while (schedule.turns < scenario.turns && checker.breach === undefined) {
+  while (schedule.turns < scenario.turns && checker.violation === undefined) {
     if (scenario.isOrderly && (isQuiet(world) || time.now > latest)) return;
     const goesOn = (await schedule.turn()) || (await schedule.skip());
     if (!goesOn) return;
@@ -69,9 +69,9 @@ async function disturbed(world: World): Promise<void> {
 async function calm(world: World, since: number): Promise<string | undefined> {
   const { schedule, checker } = world;
   world.calm();
-  while (checker.breach === undefined) {
+  while (checker.violation === undefined) {
     const end = endOf(world, since);
-    if (end !== undefined) return end.breach;
+    if (end !== undefined) return end.violation;
     if (!(await schedule.turn())) await schedule.skip();
     world.endWatches();
   }
@@ -79,16 +79,16 @@ async function calm(world: World, since: number): Promise<string | undefined> {
 }
 
 /** undefined: it is not over yet. */
-function endOf(world: World, since: number): { readonly breach: string | undefined } | undefined {
+function endOf(world: World, since: number): { readonly violation: string | undefined } | undefined {
   const { schedule, time, scenario } = world;
   const isLate = time.now > latestEnd(world, since);
-  if (schedule.turns > scenario.turns + MOST_TURNS) return { breach: 'I3: it goes on and on' };
+  if (schedule.turns > scenario.turns + MOST_TURNS) return { violation: 'I3: it goes on and on' };
   if (schedule.isBusy && !isLate) return undefined;
   const left = unrest(world);
-  if (left.length > 0) return isLate ? { breach: `I3: ${left.join('; ')}` } : undefined;
-  if (!schedule.isBusy && (world.mayStayBlocked || isSettled(world))) return { breach: undefined };
+  if (left.length > 0) return isLate ? { violation: `I3: ${left.join('; ')}` } : undefined;
+  if (!schedule.isBusy && (world.mayStayBlocked || isSettled(world))) return { violation: undefined };
   const isPatient = time.now <= since + PATIENCE_MS;
-  return isPatient ? undefined : { breach: `I3: ${unreported(world).join('; ')}` };
+  return isPatient ? undefined : { violation: `I3: ${unreported(world).join('; ')}` };
 }
 
 /** Nothing happens any more, but what somebody waits for. */

@@ -30,12 +30,12 @@ const SIMPLER: readonly ((scenario: Scenario) => Scenario)[] = [
 export async function shrink(seed: number): Promise<Shrunk | undefined> {
   const scenario = scenarioOf(seed);
   const first = await run(scenario);
-  if (first.breach === undefined) return undefined;
-  const invariant = invariantOf(first.breach);
+  if (first.violation === undefined) return undefined;
+  const invariant = invariantOf(first.violation);
   let best: Shrunk = { scenario, faults: first.happened, result: first };
   const attempt = async (wish: Pick<Shrunk, 'scenario' | 'faults'>): Promise<boolean> => {
     const result = await run(wish.scenario, { plan: wish.faults });
-    if (result.breach === undefined || invariantOf(result.breach) !== invariant) return false;
+    if (result.violation === undefined || invariantOf(result.violation) !== invariant) return false;
     // What did not come to pass is not needed.
     best = { ...wish, faults: result.happened, result };
     return true;

@@ -29,7 +29,7 @@ type Stuffed = (type: ResourceType, where: Selection) => boolean;
 const KINDS: readonly string[] = [PODS, MIGRATIONS, VMMRQS].map(({ kind }) => kind);
 const everything: Stuffed = ({ kind }) => KINDS.includes(kind);
 /** Of pods those that no label of KubeVirt's selects. */
-const strangers: Stuffed = ({ kind }, { labelSelector }) =>
+const podsOutsideLock: Stuffed = ({ kind }, { labelSelector }) =>
   KINDS.includes(kind) && labelSelector === undefined;
 
 const reaching = (cluster: Cluster, isStuffed: Stuffed): Cluster =>
@@ -119,7 +119,7 @@ describe('nobody keeps a namespace locked, or a quota raised, by what they store
   });
 
   test.each([
-    ['what got through is known by its labels, and counts as that', strangers, undefined],
+    ['what got through is known by its labels, and counts as that', podsOutsideLock, undefined],
     ['where even that is too much, the attempt counts as failed', everything, { failures: 1 }],
   ])('the namespace is freed: %s', async (_what, isStuffed, attempt) => {
     const model = raised(anExpiredLock());

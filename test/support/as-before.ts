@@ -3,7 +3,7 @@ import { ANNOTATION, LOCK_OUTCOME } from '../../functions/domain/names.ts';
 import type { KubernetesObject, ObjectMeta } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import type { Lock } from '../../functions/domain/lock.ts';
-import { breaches } from './invariants.ts';
+import { invariantViolations } from './invariants.ts';
 import { readBack, type Tenant } from './tenant.ts';
 
 /**
@@ -14,7 +14,7 @@ import { readBack, type Tenant } from './tenant.ts';
 export async function expectAsBefore(admin: Cluster, tenant: Tenant, { failed = false } = {}): Promise<void> {
   const attempt = await expectSameObjects(admin, tenant);
   expect(isUnsuccessful(attempt)).toBe(failed);
-  expect(breaches(tenant.history)).toEqual([]);
+  expect(invariantViolations(tenant.history)).toEqual([]);
 }
 
 /** Something was charged, and no pod seen: a record for the lock budget, and no failure. */

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { REPAIR_MS } from '../../functions/domain/verdict/attempt.ts';
-import { breaches } from './invariants.ts';
+import { invariantViolations } from './invariants.ts';
 import { readBack, type Tenant } from './tenant.ts';
 
 /** Marks of a release that is not over. (last-release and last-attempt stay.) */
@@ -37,7 +37,7 @@ export async function expectAtRest(admin: Cluster, tenant: Tenant): Promise<void
     },
     (left) => left.length === 0,
   );
-  expect(breaches(tenant.history)).toEqual([]);
+  expect(invariantViolations(tenant.history)).toEqual([]);
 }
 
 /** Resolves when the last lock is let go of, and its migration is through, or the attempt is recorded as failed. */

@@ -12,7 +12,7 @@ import { grantIn, Moment, type QuotaState } from './moment.ts';
  * revision; empty as it must be. The first version of each quota counts as its original, and so does every edit that
  * History.noteForeign was told of.
  */
-export function breaches(history: Pick<History, 'versions' | 'isForeign'>): string[] {
+export function invariantViolations(history: Pick<History, 'versions' | 'isForeign'>): string[] {
   const moment = new Moment();
   const versions = history.versions();
   const found = versions.flatMap((version) => {
@@ -58,7 +58,7 @@ function ofLock({ namespace, lock, revision, ended, replaced }: Moment): string[
 function ofQuotas(moment: Moment): string[] {
   return [...moment.quotas.values()].flatMap((state) =>
     [...ofSpec(state), ...ofUsed(state), ...ofGrant(state, moment), ...ofStatus(state, moment)].map(
-      (breach) => `${moment.revision} ${state.quota.metadata.name} ${breach}`,
+      (violation) => `${moment.revision} ${state.quota.metadata.name} ${violation}`,
     ),
   );
 }

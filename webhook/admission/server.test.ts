@@ -474,8 +474,8 @@ describe('certificates', () => {
     await expect(guard.review(reviewOf(), { servername: 'elsewhere.svc' })).rejects.toThrow(
       "does not match certificate's altnames",
     );
-    const stranger = { ca: issueAuthority(VALIDITY).cert };
-    await expect(guard.review(reviewOf(), stranger)).rejects.toThrow(/certificate/);
+    const podOutsideLock = { ca: issueAuthority(VALIDITY).cert };
+    await expect(guard.review(reviewOf(), podOutsideLock)).rejects.toThrow(/certificate/);
   });
 
   test('swapped at run time: open connections go on, new ones get the new one', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { WEBHOOK } from '../../functions/domain/names.ts';
-import { knowsNamespace, warnOfStranger } from './installed.ts';
+import { knowsNamespace, warnOfOtherNamespace } from './installed.ts';
 import type { ValidatingWebhookConfiguration } from '../tls/resources.ts';
 
 const configuration = (expression: string): ValidatingWebhookConfiguration =>
@@ -27,7 +27,7 @@ describe('knowsNamespace', () => {
 
 test('a stranger is named once, and again when it comes back', () => {
   const lines: string[] = [];
-  const look = warnOfStranger('virt', (_, message) => void lines.push(message));
+  const look = warnOfOtherNamespace('virt', (_, message) => void lines.push(message));
   for (const expression of ["['kubevirt']", "['kubevirt']", "['virt']", "['kubevirt']"]) {
     look(configuration(expression));
   }

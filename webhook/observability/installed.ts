@@ -17,7 +17,7 @@ export function knowsNamespace(
 }
 
 /** Says so in the log, once for as long as it is so. */
-export function warnOfStranger(
+export function warnOfOtherNamespace(
   namespace: string,
   log: Log,
 ): (configuration: ValidatingWebhookConfiguration) => void {

@@ -39,7 +39,7 @@ export interface Report {
 
 /** All try all: what their rights do not allow is refused by RBAC. */
 export function attacksOf(kind: Kind, { sinks, podClients }: Plan): readonly Attack[] {
-  const everybodys = [
+  const commonAttacks = [
     createPods(kind === 'careless' ? 1 : podClients),
     burstOfPods,
     resizePods,
@@ -48,6 +48,6 @@ export function attacksOf(kind: Kind, { sinks, podClients }: Plan): readonly Att
     forgeEvents(sinks),
   ];
   // A careless tenant marks its own quotas as raised: then it may do with them what it likes.
-  if (kind !== 'careless') return [...everybodys, writeRaisedQuotas];
-  return [...everybodys, mislabelPods, markQuotas, recreateQuotas, ownVmmrqs];
+  if (kind !== 'careless') return [...commonAttacks, writeRaisedQuotas];
+  return [...commonAttacks, mislabelPods, markQuotas, recreateQuotas, ownVmmrqs];
 }

@@ -22,7 +22,7 @@ export interface Sight {
 }
 
 /** Nobody's. */
-const NOBODY = '00000000-0000-4000-8000-000000000000';
+const UNKNOWN_UID = '00000000-0000-4000-8000-000000000000';
 
 /** Follows the namespace until `signal` aborts; resolves when it has seen what is there. */
 export async function watchOwnNamespace(
@@ -32,7 +32,7 @@ export async function watchOwnNamespace(
 ): Promise<Sight> {
   const quotas = new Map<string, ResourceQuota>();
   const migrations = new Map<string, Migration>();
-  let token = NOBODY;
+  let token = UNKNOWN_UID;
   const seeQuota = (quota: ResourceQuota): void => {
     quotas.set(quota.metadata.name, quota);
     const state = grantOf(quota);
@@ -81,12 +81,12 @@ export async function watchOwnNamespace(
       return token;
     },
     get migrationUid() {
-      return waiting()?.metadata.uid ?? NOBODY;
+      return waiting()?.metadata.uid ?? UNKNOWN_UID;
     },
     get migration() {
       return waiting()?.metadata.name ?? 'nobody';
     },
-    vmiUid: vmi?.metadata.uid ?? NOBODY,
+    vmiUid: vmi?.metadata.uid ?? UNKNOWN_UID,
     get quotas() {
       return [...quotas.values()];
     },

@@ -2,7 +2,7 @@ import { brokerClusterUrl } from './broker.ts';
 import type { Destination } from './manifests.ts';
 
 /** A port of this machine on which nothing listens: what a Service without endpoints is in a cluster. */
-const NOBODY = 'http://127.0.0.1:9';
+const UNUSED_URL = 'http://127.0.0.1:9';
 
 const CLUSTER_NAME = /^([a-z0-9-]+)\.([a-z0-9-]+)(?:\.svc(?:\.cluster\.local)?)?$/;
 const ORIGINS = /\bhttps?:\/\/[A-Za-z0-9.-]+(?::\d+)?/g;
@@ -22,7 +22,7 @@ export class Addresses {
   }
 
   #find(url: URL): string | undefined {
-    return this.#local.get(keyOf(url)) ?? (url.hostname.includes('.svc') ? NOBODY : undefined);
+    return this.#local.get(keyOf(url)) ?? (url.hostname.includes('.svc') ? UNUSED_URL : undefined);
   }
 }
 

@@ -129,9 +129,9 @@ function evaluation({ there, request }: Case): Evaluation {
 }
 
 test.each(CASES)('$name: $found', (one) => {
-  const { late, strangers, inWindows } = evaluation(one);
+  const { late, podsOutsideLock, inWindows } = evaluation(one);
   expect(late.map(({ what }) => what)).toEqual(one.found === 'late' ? ['theirs'] : []);
-  expect(strangers.map(({ what }) => what)).toEqual(one.found === 'stranger' ? ['theirs'] : []);
+  expect(podsOutsideLock.map(({ what }) => what)).toEqual(one.found === 'stranger' ? ['theirs'] : []);
   expect(inWindows).toBe(one.inWindows ?? 0);
 });
 

@@ -7,7 +7,7 @@ import { aLock, aNamespace, lockedBy } from '../../support/builders/namespace.ts
 import { NOW, seconds, unlabelled } from '../../support/builders/object.ts';
 import { aQuota, loweredBy, raisedBy, specHard } from '../../support/builders/quota.ts';
 import { aVmmrq } from '../../support/builders/snapshot.ts';
-import { breaches } from '../../support/invariants.ts';
+import { invariantViolations } from '../../support/invariants.ts';
 import type { Version } from '../../support/history.ts';
 
 /** Every fault test ends with these checks, and finds nothing: that they can is shown here. */
@@ -27,7 +27,7 @@ function found(seen: readonly Seen[]): string[] {
     object,
     at: NOW + at,
   }));
-  return breaches({
+  return invariantViolations({
     versions: () => versions,
     isForeign: ({ revision }) => seen[revision - 1]?.foreign === true,
   });

@@ -11,7 +11,7 @@ import { breakGlassToken } from '../../../webhook/admission/words.ts';
 import { ensureBinaries } from '../../cluster/controlplane/binaries/ensure.ts';
 import { marksOn } from '../../support/at-rest.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { breaches, wasRaised } from '../../support/invariants.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { EVERYTHING, losses, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
 import { tearOut } from '../../support/tear-out.ts';
@@ -90,7 +90,9 @@ async function expectPutBack(tenant: Tenant): Promise<void> {
     .find((quota, index, all) => index > 0 && hasGrant(all[index - 1]) && !hasGrant(quota));
   if (byHand !== undefined) history.noteForeign(byHand);
   // Between its two steps the namespace is not guarded by its lock.
-  expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
+  expect(
+    invariantViolations(history).filter((violation) => !violation.includes('is not locked for it')),
+  ).toEqual([]);
 }
 
 const hasGrant = (quota: Parameters<typeof grantOf>[0] | undefined): boolean =>

@@ -4,7 +4,7 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
 import { expectSameObjects } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
-import { breaches } from '../../support/invariants.ts';
+import { invariantViolations } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { newTenant } from '../../support/tenant.ts';
 
@@ -44,6 +44,6 @@ test(`${TENANTS} namespaces are blocked at once, KubeVirt runs ${AT_ONCE}: nobod
   expect(tenants.flatMap(({ history }) => failuresOf(history))).toEqual([]);
   for (const tenant of tenants) {
     await expectSameObjects(lab.admin, tenant);
-    expect(breaches(tenant.history)).toEqual([]);
+    expect(invariantViolations(tenant.history)).toEqual([]);
   }
 });

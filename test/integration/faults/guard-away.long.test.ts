@@ -10,7 +10,7 @@ import { startGuard } from '../../cluster/guard.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { breaches, wasRaised } from '../../support/invariants.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants.ts';
 import { breakGlassPatch } from '../../support/by-hand.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { bindRole, untilAllowed } from '../../support/roles.ts';
@@ -187,7 +187,9 @@ describe('break-glass, with two watchdogs', () => {
         return JSON.stringify(spec?.hard) === wanted && JSON.stringify(status?.hard) === wanted;
       });
       // What nobody can help: between the hand and the repair the namespace is not guarded.
-      expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
+      expect(
+        invariantViolations(history).filter((violation) => !violation.includes('is not locked for it')),
+      ).toEqual([]);
     },
   );
 });

@@ -3,7 +3,7 @@ import { userOf, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { expectAtRest } from '../../support/at-rest.ts';
 import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
-import { breaches } from '../../support/invariants.ts';
+import { invariantViolations } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { expectNoRaise } from '../../support/no-raise.ts';
 import { ownAddress, publish } from '../../support/published.ts';
@@ -42,7 +42,7 @@ test('raise asks each API server for the proof', async () => {
   await tenant.migrate();
   await tenant.untilThrough();
   await expectAtRest(lab.admin, tenant);
-  expect(breaches(tenant.history)).toEqual([]);
+  expect(invariantViolations(tenant.history)).toEqual([]);
   const [first = 0, second = 0] = await proofs();
   expect(first).toBeGreaterThan(0);
   expect(second).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-
 import { breakGlassPatch } from '../../support/by-hand.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { breaches, wasRaised } from '../../support/invariants.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { bindRole, untilAllowed } from '../../support/roles.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
@@ -323,7 +323,9 @@ test('break-glass: the lock is taken off by hand, and the quota is put back all 
   });
   expect(history.locks()).toHaveLength(1);
   // What nobody can help: between the hand and the repair the namespace is not guarded.
-  expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
+  expect(
+    invariantViolations(history).filter((violation) => !violation.includes('is not locked for it')),
+  ).toEqual([]);
 });
 
 test('a locked namespace can be deleted, and is gone (F9)', async () => {

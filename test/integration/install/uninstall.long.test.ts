@@ -9,7 +9,7 @@ import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { breaches, wasRaised } from '../../support/invariants.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { losses, to, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
 import { Measured } from '../../support/measured.ts';
@@ -76,7 +76,7 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
     expect(left?.status?.hard).not.toEqual(fullFor(1));
     const { object } = await lab.admin.get(NAMESPACES, { name: tenant.name });
     expect(lockOf(object)).toMatchObject({ kind: 'held', labelled: true });
-    expect(breaches(tenant.history)).toEqual([]);
+    expect(invariantViolations(tenant.history)).toEqual([]);
   });
 
   test('Kubernetes lowers the quota by itself when a pod ends', async () => {

@@ -6,7 +6,7 @@ import { ADMISSION_MODES, type AdmissionMode } from '../../cluster/admission-mod
 import { expectAsBefore } from '../../support/as-before.ts';
 import { breakGlassOf } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { breaches, wasRaised } from '../../support/invariants.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { asTenantAdmin, attempts, untilAdmitted, type Send } from '../../support/tenant-admin.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
@@ -137,7 +137,9 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     await history.until('the guard has put it back', () => isPutBack(tenant));
     resume();
     await untilAdmitted(asTenant, name);
-    expect(breaches(history).filter((breach) => !breach.includes('is not locked for it'))).toEqual([]);
+    expect(
+      invariantViolations(history).filter((violation) => !violation.includes('is not locked for it')),
+    ).toEqual([]);
   });
 
   test('the policies of the raised quotas are deleted: those of the lock still stand', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
-import { breaches } from '../../support/invariants.ts';
+import { invariantViolations } from '../../support/invariants.ts';
 import { startLab, type Lab } from '../../support/lab.ts';
 import { grantIn } from '../../support/moment.ts';
 import { fullFor, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
@@ -33,7 +33,7 @@ test('finer than a thousandth: no more is given than will be stored, and the ori
     '1405m',
     '2905m',
   ]);
-  expect(breaches(tenant.history)).toEqual([]);
+  expect(invariantViolations(tenant.history)).toEqual([]);
   await expectAsBefore(lab.admin, tenant);
 });
 
@@ -42,7 +42,7 @@ test.each(['1e0003', '1e1002'])(
   async (configmaps) => {
     const quotas = { quota: { ...fullFor(1), configmaps } };
     const tenant = await afterCycle({ name: `odd-${configmaps}`, quotas });
-    expect(breaches(tenant.history)).toEqual([]);
+    expect(invariantViolations(tenant.history)).toEqual([]);
     await expectAsBefore(lab.admin, tenant);
   },
 );

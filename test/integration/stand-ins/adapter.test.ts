@@ -183,6 +183,6 @@ test('while the API server is away nothing is lost: it goes on where it was', as
 test('a service account that may not list: the source does not start', async () => {
   const account = { namespace: NAMESPACE, name: 'nobody' };
   await admin.create(ACCOUNTS, { metadata: account });
-  const nobody = connect(await controlPlane.kubeconfigFor(account));
-  await expect(rig({}, nobody)).rejects.toMatchObject({ code: 403 });
+  const withoutRights = connect(await controlPlane.kubeconfigFor(account));
+  await expect(rig({}, withoutRights)).rejects.toMatchObject({ code: 403 });
 });

@@ -28,7 +28,7 @@ export interface AdmissionParts {
 /** I1: what is admitted while an original is exceeded. */
 export class Admissions {
   /** Pods of others whose admission had begun before the proof: nobody can stop those. */
-  strangers = 0;
+  podsOutsideLock = 0;
   readonly #parts: AdmissionParts;
   readonly #admitted = new Map<string, AdmittedPod>();
   readonly #through = new Set<string>();
@@ -72,7 +72,7 @@ export class Admissions {
     if (locks.lock !== undefined && isRaised(usage)) tokens.add(locks.lock.token);
     for (const token of tokens) {
       if (this.#isWelcome(pod, admitted, token)) continue;
-      if (admitted.at < (proofs.get(token) ?? 0)) this.strangers += 1;
+      if (admitted.at < (proofs.get(token) ?? 0)) this.podsOutsideLock += 1;
       else
         report(
           `I1: pod ${pod.metadata.name} was admitted above an original, while ${token} held the namespace`,

@@ -30,7 +30,7 @@ export interface CheckerParts {
  */
 export class Checker {
   /** The first breach; undefined: none. */
-  breach: string | undefined;
+  violation: string | undefined;
   readonly locks: Locks;
   readonly ledgers = new Map<string, QuotaLedger>();
   readonly admissions: Admissions;
@@ -42,7 +42,7 @@ export class Checker {
 
   constructor(store: Store, { time, target }: CheckerParts) {
     this.#store = store;
-    const report = (breach: string): void => void (this.breach ??= breach);
+    const report = (violation: string): void => void (this.violation ??= violation);
     this.locks = new Locks(time, report);
     this.#raises = new Raises({ locks: this.locks, report, target });
     this.admissions = new Admissions({
@@ -114,7 +114,7 @@ export class Checker {
     this.#checkLockedFor();
     for (const { quota, name } of this.ledgers.values()) {
       if (grantOf(quota).kind !== 'none' && !this.locks.isOrphanOfBroken(quota)) {
-        this.breach ??= `I2: locked while ResourceQuota ${name} holds a grant`;
+        this.violation ??= `I2: locked while ResourceQuota ${name} holds a grant`;
       }
     }
   }
@@ -123,7 +123,7 @@ export class Checker {
   #checkLockedFor(): void {
     for (const { name, uid } of this.locks.lock?.migrations ?? []) {
       if (!this.blocked.wasRefused(uid))
-        this.breach ??= `I1: locked for ${name} (${uid}), which no quota kept out`;
+        this.violation ??= `I1: locked for ${name} (${uid}), which no quota kept out`;
     }
   }
 
@@ -143,15 +143,15 @@ export class Checker {
   #checkQuota(ledger: QuotaLedger): void {
     const { name, quota } = ledger;
     const [lost] = ledger.lostKeys();
-    if (lost !== undefined) this.breach ??= `I2: ${lost} of ${name} is not what its owners asked for`;
+    if (lost !== undefined) this.violation ??= `I2: ${lost} of ${name} is not what its owners asked for`;
     const [raised] = ledger.raisedKeys();
     if (raised !== undefined) this.#checkRaised(quota, `I1: ${raised} of ${name} is enforced raised`);
   }
 
   #checkRaised(quota: ResourceQuota, what: string): void {
-    if (quota.metadata.labels?.[LABEL.raised] !== 'true') this.breach ??= `${what}, without the label`;
+    if (quota.metadata.labels?.[LABEL.raised] !== 'true') this.violation ??= `${what}, without the label`;
     if (this.locks.isFree && !this.locks.isOrphanOfBroken(quota)) {
-      this.breach ??= `${what}, and the namespace is not locked`;
+      this.violation ??= `${what}, and the namespace is not locked`;
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Namespace, ResourceQuota } from '../../../functions/domain/objects
 import { isOurs } from '../guard.ts';
 import { LockedTime } from './locked-time.ts';
 
-export type Report = (breach: string) => void;
+export type Report = (violation: string) => void;
 
 /** A write. */
 export interface Writing {
