@@ -29,7 +29,7 @@ import {
   keepingState,
 } from '../../test/support/builders/refusal.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
-import { kept } from '../../test/support/builders/stuffed.ts';
+import { kept } from '../../test/support/builders/oversized.ts';
 import { assess } from '../domain/verdict/assessment.ts';
 import { claimShortfall } from '../domain/sizing/claims.ts';
 import { growthOf } from '../domain/sizing/growth.ts';

@@ -12,7 +12,7 @@ import {
 import { aGrant, aQuota, holding } from '../../test/support/builders/quota.ts';
 import { aFailure } from '../../test/support/builders/refusal.ts';
 import { aVmmrq, giving } from '../../test/support/builders/snapshot.ts';
-import { kept, LONG, stuffed } from '../../test/support/builders/stuffed.ts';
+import { kept, LONG, oversized } from '../../test/support/builders/oversized.ts';
 import { LIMIT_RANGER } from '../domain/sizing/limit-ranges.ts';
 import { ANNOTATION, KUBEVIRT, LABEL } from '../domain/names.ts';
 import type { Migration, Pod, Vmmrq } from '../domain/objects.ts';
@@ -32,7 +32,7 @@ describe('whatever is stored', () => {
   const many = <T>(count: number, each: (index: number) => T): T[] =>
     Array.from({ length: count }, (_, index) => each(index));
   const owner = { apiVersion: 'v1', kind: LONG, name: LONG, uid: LONG, controller: true };
-  const endless: Pod = stuffed(
+  const endless: Pod = oversized(
     aLauncher(
       'vm0',
       annotated(LIMIT_RANGER, LONG),
@@ -44,7 +44,7 @@ describe('whatever is stored', () => {
       (pod) => ({ ...pod, status: { containerStatuses: many(10_000, () => ({ name: 'c', ready: true })) } }),
     ),
   );
-  const migration: Migration = stuffed({
+  const migration: Migration = oversized({
     ...aMigration(),
     status: { conditions: many(10_000, () => ({ type: 'theirs', status: 'True' as const })) },
   });
@@ -107,7 +107,7 @@ describe('whatever is stored', () => {
   });
 
   test('the names that are kept of an object', () => {
-    expect(LISTED_MIGRATIONS.trim(stuffed(aMigration()))?.object).toEqual({
+    expect(LISTED_MIGRATIONS.trim(oversized(aMigration()))?.object).toEqual({
       metadata: { ...metadata('mig0'), annotations: {} },
       spec: { vmiName: 'vm0' },
       status: {

@@ -9,7 +9,7 @@ import { startChild } from '../cluster/controlplane/children.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
 import type { AdmissionMode } from '../cluster/admission-modes.ts';
 import { askUntil } from '../support/eventually.ts';
-import { startLab, type Lab } from '../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { unlimitMigrations } from '../support/limits.ts';
 import { publish } from '../support/published.ts';
 import { newTenant, headroomFor, type Tenant } from '../support/tenant.ts';
@@ -57,7 +57,7 @@ export interface Wish {
 
 /** A lab with tenants that attack while their VMs migrate. Stop it when the result is looked at. */
 export interface Adversary {
-  readonly lab: Lab;
+  readonly environment: TestEnvironment;
   readonly result: Result;
 }
 
@@ -65,7 +65,7 @@ export interface Adversary {
 async function runAdversary(run: Run, { admissionMode, ...order }: Wish): Promise<Adversary> {
   const kinds = kindsOf(run);
   const users = kinds.map((_, index) => userOfTenant(namespaceOf(index)));
-  const lab = await startLab({
+  const environment = await startTestEnvironment({
     admissionMode,
     // On a busy machine KubeVirt's next try may take longer than usual.
     env: { SETTLE_MS: String(run.settleMs), STALL_SECONDS: '10' },
@@ -73,9 +73,9 @@ async function runAdversary(run: Run, { admissionMode, ...order }: Wish): Promis
     ...(run.isOnlyTenantsSpread === true ? {} : { reroute: spread }),
   });
   try {
-    return { lab, result: await attack(lab, run, { kinds, admissionMode, ...order }) };
+    return { environment, result: await attack(environment, run, { kinds, admissionMode, ...order }) };
   } catch (error) {
-    await lab.stop();
+    await environment.stop();
     throw error;
   }
 }
@@ -91,7 +91,7 @@ export async function attacked(
     process.stdout.write(tableOf(adversary.result));
     await look(adversary);
   } finally {
-    await adversary.lab.stop();
+    await adversary.environment.stop();
   }
 }
 
@@ -110,11 +110,11 @@ function spread(account: string, kubeconfig: string, controlPlane: ControlPlane)
 }
 
 async function attack(
-  lab: Lab,
+  environment: TestEnvironment,
   run: Run,
   { kinds, admissionMode, ...order }: Wish & { readonly kinds: readonly Kind[] },
 ): Promise<Result> {
-  const { admin, cluster } = lab;
+  const { admin, cluster } = environment;
   const { controlPlane } = cluster;
   await createRoles(admin);
   await unlimitMigrations(admin);
@@ -122,15 +122,15 @@ async function attack(
   const tenants = await Promise.all(
     kinds.map(async (kind, index) => ({
       kind,
-      tenant: await settle(lab, run, { kind, name: namespaceOf(index) }),
+      tenant: await settle(environment, run, { kind, name: namespaceOf(index) }),
     })),
   );
-  if (run.slow !== undefined) lab.atEnd(await startSlowWebhook(admin, run.slow, namespaceOf(0)));
+  if (run.slow !== undefined) environment.atEnd(await startSlowWebhook(admin, run.slow, namespaceOf(0)));
   if (run.lagMs !== undefined) controlPlane.lagNamespaces(run.lagMs);
   const pauses = run.pauseMs === undefined ? undefined : pauseAtTargets(admin, controlPlane, run.pauseMs);
 
   const started = performance.now();
-  const attackers = await startAttackers(lab, run, tenants);
+  const attackers = await startAttackers(environment, run, tenants);
   const done = await runCycles(admin, tenants, order);
   const report = await attackers.stop();
   const seconds = (performance.now() - started) / 1_000;
@@ -140,7 +140,7 @@ async function attack(
   // still under way, of a release that was only ended early, is not.
   const versions = await Promise.all(tenants.map(({ tenant }) => untilRest(tenant)));
 
-  const evidence = await evidenceOf(lab);
+  const evidence = await evidenceOf(environment);
   const attacked = tenants.map(({ kind, tenant }, index) => {
     const entries = evidence.get(tenant.name) ?? [];
     const evaluation = evaluate(versions[index] ?? [], entries, userOfTenant(tenant.name).name);
@@ -179,7 +179,7 @@ async function runCycles(
 
 /** A namespace that is full to the last millicore: a VM, and a pod that can be resized. */
 async function settle(
-  lab: Lab,
+  environment: TestEnvironment,
   run: Run,
   { kind, name }: { readonly kind: Kind; readonly name: string },
 ): Promise<Tenant> {
@@ -192,14 +192,14 @@ async function settle(
     [COUNTED]: COUNTED_HARD,
   };
   const [pods, by] = gives === 1 ? ['1', {}] : ['200', { raisePolicy: 'Fixed' } as const];
-  const tenant = await newTenant(lab, { name, quotas, gives: { pods, ...headroomFor(gives) }, by });
+  const tenant = await newTenant(environment, { name, quotas, gives: { pods, ...headroomFor(gives) }, by });
   const requests = { cpu: '50m', memory: String(BALLAST_MEMORY) };
   const ballast = {
     metadata: { namespace: name, name: BALLAST },
     spec: { containers: [{ name: 'c', image: 'example.com/tenant', resources: { requests } }] },
   };
-  await lab.admin.create(PODS, ballast);
-  await bindRights(lab.admin, name, kind);
+  await environment.admin.create(PODS, ballast);
+  await bindRights(environment.admin, name, kind);
   return tenant;
 }
 
@@ -207,7 +207,7 @@ const TENANTS = fileURLToPath(new URL('tenants/main.ts', import.meta.url));
 const GRACE_MS = 60_000;
 
 async function startAttackers(
-  { cluster: { controlPlane, eventing } }: Lab,
+  { cluster: { controlPlane, eventing } }: TestEnvironment,
   { podClients }: Run,
   tenants: readonly Attacker[],
 ): Promise<{ stop(): Promise<Report> }> {
@@ -252,7 +252,7 @@ async function startAttackers(
 /** A request that is answered after all others, in the log of each API server: then all others are there too. */
 async function evidenceOf({
   cluster: { controlPlane },
-}: Lab): Promise<ReadonlyMap<string, readonly Entry[]>> {
+}: TestEnvironment): Promise<ReadonlyMap<string, readonly Entry[]>> {
   const servers = controlPlane.apiServers;
   for (const [index, server] of servers.entries()) {
     const there = connect(controlPlane.kubeconfigAt(server, controlPlane.adminKubeconfig));

@@ -2,7 +2,7 @@ import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { FULL_MIGRATIONS } from '../cluster/kubevirt/objects.ts';
-import { migrate } from '../support/kubevirt/rig.ts';
+import { migrate } from '../support/kubevirt/harness.ts';
 import type { History } from '../support/history.ts';
 import type { Tenant } from '../support/tenant.ts';
 

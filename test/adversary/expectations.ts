@@ -49,7 +49,7 @@ export function expectPaused({ result: { run, attacked, pauses } }: Adversary): 
 }
 
 /** In spite of it all: every migration through, every namespace as it was. */
-export async function expectAllThrough({ lab, result: { run, attacked } }: Adversary): Promise<void> {
+export async function expectAllThrough({ environment, result: { run, attacked } }: Adversary): Promise<void> {
   for (const { tenant, cycles } of attacked.filter(isCounted)) {
     // Where every request takes long, a first attempt may fail, and the next one come after more than is waited for here.
     const isSlow = run.slow !== undefined;
@@ -57,7 +57,7 @@ export async function expectAllThrough({ lab, result: { run, attacked } }: Adver
     // Each one needed a raise.
     expect(cycles.filter(({ locks }) => locks === 0)).toEqual([]);
     // An attempt may have failed first: where each request takes long, a raise may be over before the pod's own is answered.
-    await expectSameObjects(lab.admin, tenant);
+    await expectSameObjects(environment.admin, tenant);
   }
 }
 

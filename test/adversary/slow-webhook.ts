@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { askUntil } from '../support/eventually.ts';
-import { startLiar } from '../support/liar.ts';
+import { startStubWebhook } from '../support/stub-webhook.ts';
 
 /** Somebody else's webhook for pods. */
 export interface SlowWebhook {
@@ -23,9 +23,9 @@ export async function startSlowWebhook(
   { kind, ms }: SlowWebhook,
   namespace: string,
 ): Promise<() => Promise<void>> {
-  const liar = await startLiar();
+  const stubWebhook = await startStubWebhook();
   let asked = 0;
-  liar.says(async () => {
+  stubWebhook.respondWith(async () => {
     asked += 1;
     await delay(ms);
     return { allowed: true };
@@ -44,7 +44,7 @@ export async function startSlowWebhook(
   };
   const webhook = {
     name: 'slow.example.com',
-    clientConfig: liar.clientConfig,
+    clientConfig: stubWebhook.clientConfig,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     failurePolicy: 'Ignore',
@@ -64,5 +64,5 @@ export async function startSlowWebhook(
     },
     (times) => times > 0,
   );
-  return () => liar.stop();
+  return () => stubWebhook.stop();
 }

@@ -26,7 +26,7 @@ function contentOf(kind: string, object: KubernetesObject): string {
     case 'ResourceQuota':
       return quotaText(object as ResourceQuota);
     case 'VirtualMachineMigrationResourceQuota':
-      return giftText((object as Vmmrq).spec);
+      return allowanceText((object as Vmmrq).spec);
     case 'VirtualMachineInstanceMigration':
       return migrationText(object as Migration);
     case 'Pod':
@@ -73,7 +73,7 @@ function migrationText({ status, metadata }: Migration): string {
   return `${status?.phase ?? 'new'} ${conditions}${deleted}`;
 }
 
-const giftText = (spec: Vmmrq['spec']): string => {
+const allowanceText = (spec: Vmmrq['spec']): string => {
   const { additionalMigrationResources, additionalMigrationPercentage: share, raisePolicy } = spec;
   const parts = [listText(additionalMigrationResources), share ?? '', raisePolicy ?? ''];
   return `gives ${parts.filter((part) => part !== '').join(', ')}`;

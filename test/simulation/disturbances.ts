@@ -42,7 +42,7 @@ function newAmount(random: Random, key: string): string {
   return random.pick(AMOUNTS[key] ?? ['5']);
 }
 
-const newGift = (random: Random): Record<string, string> => ({
+const newAllowance = (random: Random): Record<string, string> => ({
   'requests.cpu': random.pick(['0', '500m', '1', '2']),
   'requests.memory': random.pick(['0', '1Gi', '2Gi']),
 });
@@ -115,7 +115,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
       return world.admin.patch(
         VMMRQS,
         { namespace: TENANT, name },
-        { merge: { spec: { additionalMigrationResources: newGift(random), raisePolicy } } },
+        { merge: { spec: { additionalMigrationResources: newAllowance(random), raisePolicy } } },
       );
     }),
   deleteVmmrq: (world, random) =>
@@ -127,7 +127,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
       world.attempt(world.admin.delete(VMMRQS, { namespace: TENANT, name }));
       const { metadata: _, ...rest } = vmmrq('', '', {
         ...spec,
-        ...(random.chance(0.5) ? { additionalMigrationResources: newGift(random) } : {}),
+        ...(random.chance(0.5) ? { additionalMigrationResources: newAllowance(random) } : {}),
       });
       const again = (): void =>
         world.attempt(world.admin.create(VMMRQS, { ...rest, metadata: { name, namespace: TENANT } }));

@@ -24,20 +24,20 @@ import { aBlockedTenant, FULL, GIVES, runStep } from './one-step.ts';
 
 /** A tenant stores more pods, migrations or VMMRQs than a process of ours takes into its memory. */
 
-type Stuffed = (type: ResourceType, where: Selection) => boolean;
+type Oversized = (type: ResourceType, where: Selection) => boolean;
 
 const KINDS: readonly string[] = [PODS, MIGRATIONS, VMMRQS].map(({ kind }) => kind);
-const everything: Stuffed = ({ kind }) => KINDS.includes(kind);
+const everything: Oversized = ({ kind }) => KINDS.includes(kind);
 /** Of pods those that no label of KubeVirt's selects. */
-const podsOutsideLock: Stuffed = ({ kind }, { labelSelector }) =>
+const podsOutsideLock: Oversized = ({ kind }, { labelSelector }) =>
   KINDS.includes(kind) && labelSelector === undefined;
 
-const reaching = (cluster: Cluster, isStuffed: Stuffed): Cluster =>
+const reaching = (cluster: Cluster, isOversized: Oversized): Cluster =>
   new Proxy(cluster, {
     get: (target, property) => {
       if (property === 'list') {
         return (type: ResourceType, where: Selection) =>
-          isStuffed(type, where)
+          isOversized(type, where)
             ? Promise.reject(new TooMuch(`${type.plural} of ${TENANT}`))
             : target.list(type, where);
       }
@@ -70,26 +70,26 @@ const ofMigration = labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0');
 
 interface OversizedRequest {
   readonly type: string;
-  readonly isStuffed: Stuffed;
+  readonly isOversized: Oversized;
 }
 
 const runWith = (
   step: Step,
   model: Model,
-  { type, isStuffed }: OversizedRequest,
+  { type, isOversized }: OversizedRequest,
 ): ReturnType<typeof runStep> =>
   runStep(
     step,
-    { ...model, server: { as: (user) => reaching(model.server.as(user), isStuffed) } },
+    { ...model, server: { as: (user) => reaching(model.server.as(user), isOversized) } },
     { type, id: 'wake', namespace: TENANT, token: 'token-1' },
   );
 
 describe('nobody keeps a namespace locked, or a quota raised, by what they store', () => {
   test('an expired lock is lowered all the same', async () => {
     const model = raised(anExpiredLock());
-    const isStuffed = everything;
+    const isOversized = everything;
     expect(quotaIn(model).status?.hard).not.toEqual(FULL);
-    expect(await runWith(lower, model, { type: EVENT.lockExpired, isStuffed })).toMatchObject({
+    expect(await runWith(lower, model, { type: EVENT.lockExpired, isOversized })).toMatchObject({
       reason: 'LockExpired',
       reply: { type: EVENT.quotaLowered, token: 'token-1' },
     });
@@ -101,19 +101,19 @@ describe('nobody keeps a namespace locked, or a quota raised, by what they store
   });
 
   const tooMany =
-    ({ kind }: ResourceType): Stuffed =>
+    ({ kind }: ResourceType): Oversized =>
     (type) =>
       type.kind === kind;
 
   test('a live one is looked at again where there are too many target pods, until it is over', async () => {
-    const outcome = runWith(lower, raised(aLock()), { type: EVENT.lockStalled, isStuffed: tooMany(PODS) });
+    const outcome = runWith(lower, raised(aLock()), { type: EVENT.lockStalled, isOversized: tooMany(PODS) });
     await expect(outcome).rejects.toThrow(TooMuch);
   });
 
   test('too many migrations only leave it unexplained', async () => {
     const outcome = runWith(lower, raised(aLock()), {
       type: EVENT.lockStalled,
-      isStuffed: tooMany(MIGRATIONS),
+      isOversized: tooMany(MIGRATIONS),
     });
     expect(await outcome).toMatchObject({ reason: 'RaisedButNotAdmitted' });
   });
@@ -121,11 +121,11 @@ describe('nobody keeps a namespace locked, or a quota raised, by what they store
   test.each([
     ['what got through is known by its labels, and counts as that', podsOutsideLock, undefined],
     ['where even that is too much, the attempt counts as failed', everything, { failures: 1 }],
-  ])('the namespace is freed: %s', async (_what, isStuffed, attempt) => {
+  ])('the namespace is freed: %s', async (_what, isOversized, attempt) => {
     const model = raised(anExpiredLock());
     admitted(model);
-    await runWith(lower, model, { type: EVENT.lockExpired, isStuffed });
-    expect(await runWith(unlock, model, { type: EVENT.quotaLowered, isStuffed })).toMatchObject({
+    await runWith(lower, model, { type: EVENT.lockExpired, isOversized });
+    expect(await runWith(unlock, model, { type: EVENT.quotaLowered, isOversized })).toMatchObject({
       reason: 'Unlocked',
     });
     const namespace = model.store.get<Namespace>({ kind: NAMESPACES.kind, name: TENANT });

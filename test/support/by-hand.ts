@@ -4,7 +4,7 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { breakGlassCommand, breakGlassToken } from '../../webhook/admission/words.ts';
-import type { Lab } from './lab.ts';
+import type { TestEnvironment } from './test-environment.ts';
 
 /** What we keep on namespaces and quotas, written by a test. Admission refuses it to an administrator, too. */
 
@@ -48,7 +48,7 @@ export async function breakGlassOf(admin: Cluster, name: string): Promise<void> 
 
 /** A quota's keys, by one of our accounts: nobody else may. */
 export async function markByHand(
-  { cluster }: Pick<Lab, 'cluster'>,
+  { cluster }: Pick<TestEnvironment, 'cluster'>,
   at: { readonly namespace: string; readonly name: string },
   { labels = {}, annotations = {} }: Pick<ResourceQuota['metadata'], 'labels' | 'annotations'>,
 ): Promise<void> {

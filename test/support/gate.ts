@@ -4,8 +4,8 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/tls/resources.ts';
 import { askUntil } from './eventually.ts';
-import type { Lab } from './lab.ts';
-import { startLiar } from './liar.ts';
+import type { TestEnvironment } from './test-environment.ts';
+import { startStubWebhook } from './stub-webhook.ts';
 
 /** Holds the next update of a ResourceQuota's status of one of our service accounts inside the API server, as a slow network would. */
 export interface Gate {
@@ -20,12 +20,16 @@ export interface Gate {
 const ALLOWED = { allowed: true };
 
 /** Resolves when the next update by `account` would be held. `like`: any quota, to try the gate with. */
-export async function holdNextUpdate(lab: Lab, account: string, like: ResourceQuota): Promise<Gate> {
-  const { admin, cluster } = lab;
-  const liar = await startLiar();
+export async function holdNextUpdate(
+  environment: TestEnvironment,
+  account: string,
+  like: ResourceQuota,
+): Promise<Gate> {
+  const { admin, cluster } = environment;
+  const stubWebhook = await startStubWebhook();
   const name = `gate-${account}`;
   let tried = false;
-  liar.says(() => {
+  stubWebhook.respondWith(() => {
     tried = true;
     return ALLOWED;
   });
@@ -37,7 +41,7 @@ export async function holdNextUpdate(lab: Lab, account: string, like: ResourceQu
   };
   const webhook = {
     name: 'gate.example.com',
-    clientConfig: liar.clientConfig,
+    clientConfig: stubWebhook.clientConfig,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     timeoutSeconds: 30,
@@ -64,12 +68,12 @@ export async function holdNextUpdate(lab: Lab, account: string, like: ResourceQu
 
   const arrived = Promise.withResolvers<undefined>();
   const opened = Promise.withResolvers<undefined>();
-  lab.atEnd(async () => {
+  environment.atEnd(async () => {
     opened.resolve(undefined);
-    await liar.stop();
+    await stubWebhook.stop();
   });
   let isFirst = true;
-  liar.says(async () => {
+  stubWebhook.respondWith(async () => {
     if (!isFirst) return ALLOWED;
     isFirst = false;
     arrived.resolve(undefined);

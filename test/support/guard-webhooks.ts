@@ -9,14 +9,14 @@ import {
 } from '../../webhook/tls/resources.ts';
 import { apiRequests, type ApiAnswer } from './api-request.ts';
 import { bindRole } from './roles.ts';
-import type { Lab } from './lab.ts';
+import type { TestEnvironment } from './test-environment.ts';
 import { askUntil } from './eventually.ts';
-import type { Liar } from './liar.ts';
+import type { StubWebhook } from './stub-webhook.ts';
 
 /** The guard's ValidatingWebhookConfiguration in the hands of somebody who may change it. */
 export interface GuardWebhooks {
   /** The API server asks the liar now, not the guard; resolves when it really does. */
-  pointTo(liar: Liar, answersWith: string): Promise<void>;
+  pointTo(stubWebhook: StubWebhook, answersWith: string): Promise<void>;
   /** The API server asks nobody. */
   remove(): Promise<void>;
   /** As installed. */
@@ -26,7 +26,7 @@ export interface GuardWebhooks {
 const PROBE = 'probe-namespace';
 const NAMESPACE_WRITERS = 'namespace-writers';
 
-export async function guardWebhooks({ admin, cluster }: Lab): Promise<GuardWebhooks> {
+export async function guardWebhooks({ admin, cluster }: TestEnvironment): Promise<GuardWebhooks> {
   const installed = await read(admin);
   await silenceKeysPolicy(admin);
   await admin.create<KubernetesObject>(NAMESPACE, { metadata: { name: PROBE } });
@@ -48,11 +48,11 @@ export async function guardWebhooks({ admin, cluster }: Lab): Promise<GuardWebho
     String(body['message']).includes('may only be changed by managed-tenant-quota');
   await until('the guard', isGuards);
   return {
-    pointTo: async (liar, answersWith) => {
+    pointTo: async (stubWebhook, answersWith) => {
       const current = await read(admin);
       const webhooks = (current.webhooks ?? []).map((webhook) => ({
         ...webhook,
-        clientConfig: liar.clientConfig,
+        clientConfig: stubWebhook.clientConfig,
       }));
       await admin.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, { ...current, webhooks });
       await until('the liar', ({ body }) => String(body['message']).includes(answersWith));

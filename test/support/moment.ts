@@ -5,7 +5,7 @@ import { ANNOTATION } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Amount } from '../../functions/domain/quantity.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { Gifts } from './gifts.ts';
+import { AllowanceHistory } from './allowance-history.ts';
 import { heldBy, type Version } from './history.ts';
 
 /** What is known of one quota at a revision. */
@@ -35,7 +35,7 @@ export class Moment {
   replaced: string | undefined;
   readonly #vmmrqs = new Map<string, Vmmrq>();
   /** What the VMMRQs gave at each moment since the lock was taken: a raise may have read any of it. */
-  #given = new Gifts();
+  #given = new AllowanceHistory();
 
   get lock(): Lock | undefined {
     return this.namespace === undefined ? undefined : heldBy(this.namespace);
@@ -68,7 +68,7 @@ export class Moment {
     if (before === now) return;
     if (before !== undefined) this.ended.add(before);
     if (before !== undefined && now !== undefined) this.replaced = before;
-    this.#given = new Gifts();
+    this.#given = new AllowanceHistory();
     this.#given.see([...this.#vmmrqs.values()]);
   }
 

@@ -3,7 +3,7 @@ import { ANNOTATION } from '../../functions/domain/names.ts';
 import { EVENTS, NAMESPACES, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { expectAtRest } from './at-rest.ts';
 import { wasRaised } from './invariants.ts';
-import type { Lab } from './lab.ts';
+import type { TestEnvironment } from './test-environment.ts';
 import { newTenant } from './tenant.ts';
 
 /** An answer to the proof that is none. */
@@ -19,8 +19,12 @@ export interface Answer {
 export const nameOf = (what: string): string => what.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '');
 
 /** A migration in a namespace of this name: locked, nothing raised, told why, freed; and through once the answer is right. */
-export async function expectNoRaise(lab: Lab, name: string, answer: Answer): Promise<void> {
-  const tenant = await newTenant(lab, { name });
+export async function expectNoRaise(
+  environment: TestEnvironment,
+  name: string,
+  answer: Answer,
+): Promise<void> {
+  const tenant = await newTenant(environment, { name });
   const { history } = tenant;
   await answer.arrange();
   try {
@@ -49,5 +53,5 @@ export async function expectNoRaise(lab: Lab, name: string, answer: Answer): Pro
   );
   // It was no fault of the migration's: it is tried again soon.
   await tenant.untilThrough();
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 }

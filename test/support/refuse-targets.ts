@@ -4,7 +4,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../cluster/policies-in-force.ts';
 import { askUntil } from './eventually.ts';
-import type { Lab } from './lab.ts';
+import type { TestEnvironment } from './test-environment.ts';
 import type { Tenant } from './tenant.ts';
 
 interface LimitRange extends KubernetesObject {
@@ -25,10 +25,10 @@ const REFUSED = 'maximum cpu usage per Container is 1m';
  * is told: virt-controller's Events are best effort, and here they are lost, or the namespace would not be locked at all.
  * So the lock is held for as long as the protocol itself has patience. Resolves when the migration may be locked for.
  */
-export async function refuseTargets(lab: Lab, tenant: Tenant, vm = 0): Promise<void> {
-  const { admin } = lab;
+export async function refuseTargets(environment: TestEnvironment, tenant: Tenant, vm = 0): Promise<void> {
+  const { admin } = environment;
   const { name } = tenant;
-  const resume = lab.hold(name, 'mtq-lock');
+  const resume = environment.hold(name, 'mtq-lock');
   await tenant.migrate(vm);
   await tenant.untilBlocked(vm);
   await loseFailures(admin, name);

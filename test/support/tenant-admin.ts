@@ -1,7 +1,7 @@
 import { LABEL } from '../../functions/domain/names.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from './api-request.ts';
 import { askUntil } from './eventually.ts';
-import type { Lab } from './lab.ts';
+import type { TestEnvironment } from './test-environment.ts';
 import { bindRole, untilAllowed } from './roles.ts';
 
 const USER = { name: 'tenant-admin', groups: ['tenant-admins'] };
@@ -10,7 +10,7 @@ const RESOURCES = ['pods', 'pods/resize', 'resourcequotas', 'resourcequotas/stat
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
 /** Who may do everything with pods and quotas, everywhere, and nothing else. */
-export async function asTenantAdmin({ admin, cluster }: Lab): Promise<Send> {
+export async function asTenantAdmin({ admin, cluster }: TestEnvironment): Promise<Send> {
   await bindRole(admin, {
     role: USER.name,
     user: USER.name,

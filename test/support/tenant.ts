@@ -4,9 +4,9 @@ import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../cluster/kubevirt/objects.ts';
 import type { Vmim } from '../cluster/kubevirt/types.ts';
-import { createNamespace, migrate, runVmi } from './kubevirt/rig.ts';
+import { createNamespace, migrate, runVmi } from './kubevirt/harness.ts';
 import type { History } from './history.ts';
-import type { Lab } from './lab.ts';
+import type { TestEnvironment } from './test-environment.ts';
 
 export interface TenantWish {
   readonly name: string;
@@ -57,11 +57,14 @@ export const headroomFor = (launchers: number): ResourceList => ({
   'requests.memory': String(launchers * LAUNCHER.bytes),
 });
 
-export async function newTenant(lab: Pick<Lab, 'admin' | 'watch'>, wish: TenantWish): Promise<Tenant> {
+export async function newTenant(
+  environment: Pick<TestEnvironment, 'admin' | 'watch'>,
+  wish: TenantWish,
+): Promise<Tenant> {
   const { name, vms = 1, hotplug = [], quotas = { quota: fullFor(vms) }, gives = headroomFor(1), by } = wish;
-  const { admin } = lab;
+  const { admin } = environment;
   await createNamespace(admin, name);
-  const history = await lab.watch(name);
+  const history = await environment.watch(name);
   for (const [quota, hard] of Object.entries(quotas)) {
     await admin.create(RESOURCE_QUOTAS, { metadata: { namespace: name, name: quota }, spec: { hard } });
   }

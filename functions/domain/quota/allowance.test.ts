@@ -117,33 +117,38 @@ describe('by how much (F29)', () => {
   });
 
   test('whatever is given and needed: by no more than is given (I5), and by enough where enough is given', () => {
-    const aGift = fc.record({
+    const anAllowance = fc.record({
       list: aVmmrqList,
       percent: fc.nat({ max: 100 }),
       policy: fc.constantFrom('Fixed' as const, 'Exact' as const),
     });
     fc.assert(
-      fc.property(aHardList, aHardList, fc.array(aGift, { maxLength: 3 }), (list, wanted, gifts) => {
-        const vmmrqs = gifts.map(({ list: gives, percent, policy }) =>
-          aVmmrq(giving(gives), sharing(`${String(percent)}%`, policy)),
-        );
-        const quota = aQuota(hard(list), used({}));
-        const asked = Object.fromEntries(
-          Object.entries(wanted).map(([key, text]) => [canonicalKey(key), text]),
-        );
-        const written = raisedQuota(quota, {
-          lock: aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need: asked }] }),
-          vmmrqs,
-          now: NOW,
-        });
-        for (const [key, text] of Object.entries(list)) {
-          const by = amountOf(written?.status?.hard?.[key] ?? text) - amountOf(text);
-          const { most } = allowanceFrom(vmmrqs)(quota, key);
-          const wants = isChargedByPods(key) ? (missingOf(quota, key, asked) ?? 0n) : 0n;
-          expect(by).toBeGreaterThanOrEqual(wants < most ? wants : most);
-          expect(by).toBeLessThanOrEqual(most);
-        }
-      }),
+      fc.property(
+        aHardList,
+        aHardList,
+        fc.array(anAllowance, { maxLength: 3 }),
+        (list, wanted, allowances) => {
+          const vmmrqs = allowances.map(({ list: gives, percent, policy }) =>
+            aVmmrq(giving(gives), sharing(`${String(percent)}%`, policy)),
+          );
+          const quota = aQuota(hard(list), used({}));
+          const asked = Object.fromEntries(
+            Object.entries(wanted).map(([key, text]) => [canonicalKey(key), text]),
+          );
+          const written = raisedQuota(quota, {
+            lock: aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need: asked }] }),
+            vmmrqs,
+            now: NOW,
+          });
+          for (const [key, text] of Object.entries(list)) {
+            const by = amountOf(written?.status?.hard?.[key] ?? text) - amountOf(text);
+            const { most } = allowanceFrom(vmmrqs)(quota, key);
+            const wants = isChargedByPods(key) ? (missingOf(quota, key, asked) ?? 0n) : 0n;
+            expect(by).toBeGreaterThanOrEqual(wants < most ? wants : most);
+            expect(by).toBeLessThanOrEqual(most);
+          }
+        },
+      ),
     );
   });
 });

@@ -34,7 +34,7 @@ const remove = (sight: Sight): Attempt => ({
 });
 
 /** A status that says that the quota was never raised, or was raised from much more. */
-const lie = (sight: Sight): Attempt => ({
+const forgeStatus = (sight: Sight): Attempt => ({
   shape: 'vmmrq: status written',
   method: 'PATCH',
   path: `${pathOf(sight, 'more')}/status`,
@@ -52,7 +52,7 @@ export const writeVmmrqStatus: Attack = {
   name: 'vmmrq status',
   clients: 1,
   pauseMs: 2_000,
-  next: (sight) => [lie(sight)],
+  next: (sight) => [forgeStatus(sight)],
 };
 
 /** A VMMRQ of its own comes, grows and goes. */

@@ -43,7 +43,7 @@ const makeService = (name: string, make: MakeService = {}) =>
     },
   });
 
-interface Rig extends Activator {
+interface Harness extends Activator {
   readonly traces: ActivatorTrace[];
   readonly lines: string[];
   /** Resolves when a trace is there that looks so. */
@@ -51,7 +51,7 @@ interface Rig extends Activator {
   readonly base: string;
 }
 
-async function rig(service: MakeService = {}, options: Partial<ActivatorOptions> = {}): Promise<Rig> {
+async function harness(service: MakeService = {}, options: Partial<ActivatorOptions> = {}): Promise<Harness> {
   const traces: ActivatorTrace[] = [];
   const lines: string[] = [];
   const waiting: { enough: () => boolean; resolve: () => void }[] = [];
@@ -94,7 +94,7 @@ const starts = (traces: readonly ActivatorTrace[]): string[] =>
 
 describe('a process comes with the first request', () => {
   test('none before; held until it is ready; the next is warm and in the same process', async () => {
-    const { base, traces, running } = await rig({ env: { READY_AFTER: '3' } });
+    const { base, traces, running } = await harness({ env: { READY_AFTER: '3' } });
     expect(running()).toEqual([]);
     const first = await ask(base);
     const second = await ask(base);
@@ -105,14 +105,14 @@ describe('a process comes with the first request', () => {
   });
 
   test('several first requests: one process', async () => {
-    const { base, traces } = await rig();
+    const { base, traces } = await harness();
     const answers = await Promise.all([ask(base), ask(base), ask(base)]);
     expect(new Set(answers.map(({ pid }) => pid)).size).toBe(1);
     expect(starts(traces)).toEqual(['cold', 'cold', 'cold']);
   });
 
   test('request and answer are handed on unchanged', async () => {
-    const { base, traces, seen } = await rig();
+    const { base, traces, seen } = await harness();
     const answer = await fetch(`${base}/a/b?c=d`, {
       method: 'POST',
       headers: { 'Ce-Type': 'x', 'Ce-Id': '17', 'Content-Type': 'application/json' },
@@ -131,7 +131,7 @@ describe('a process comes with the first request', () => {
   });
 
   test('its environment: the manifest’s with local addresses, ours, and nothing of our own process', async () => {
-    const { base } = await rig(
+    const { base } = await harness(
       {
         env: { K_SINK: 'http://broker' },
         container: {
@@ -155,14 +155,14 @@ describe('a process comes with the first request', () => {
   });
 
   test('what it writes is told, line by line', async () => {
-    const { base, lines, stop } = await rig();
+    const { base, lines, stop } = await harness();
     await ask(`${base}/one`);
     await stop();
     expect(lines).toEqual(['{"msg":"request","url":"/one"}', 'SIGTERM']);
   });
 
   test('one that ends at the start: 503 with the end of its log, and another try at the next request', async () => {
-    const { base, traces, running, seen } = await rig({ env: { BROKEN: 'exit' } });
+    const { base, traces, running, seen } = await harness({ env: { BROKEN: 'exit' } });
     for (const count of [1, 2]) {
       const answer = await fetch(base);
       expect(answer.status).toBe(503);
@@ -176,7 +176,7 @@ describe('a process comes with the first request', () => {
   });
 
   test('one that is never ready: 503', async () => {
-    const { base, running } = await rig({ env: { READY_AFTER: '1000000' } }, { startMs: 300 });
+    const { base, running } = await harness({ env: { READY_AFTER: '1000000' } }, { startMs: 300 });
     const answer = await fetch(base);
     expect(answer.status).toBe(503);
     expect(await answer.text()).toMatch(/was not ready after 300 ms/);
@@ -186,7 +186,7 @@ describe('a process comes with the first request', () => {
 
 describe('a process goes', () => {
   test('when it had nothing to do; the next request has a new one', async () => {
-    const { base, traces, seen, running } = await rig({}, { idleMs: 20 });
+    const { base, traces, seen, running } = await harness({}, { idleMs: 20 });
     const first = await ask(base);
     await seen('stopped');
     expect(running()).toEqual([]);
@@ -197,7 +197,7 @@ describe('a process goes', () => {
   });
 
   test('not while a request is in it', async () => {
-    const { base, traces, seen } = await rig({}, { idleMs: 1 });
+    const { base, traces, seen } = await harness({}, { idleMs: 1 });
     const over = new AbortController();
     const hanging = fetch(`${base}/hang`, { signal: over.signal }).catch(() => 'given up');
     await seen('started');
@@ -210,7 +210,7 @@ describe('a process goes', () => {
   });
 
   test('by SIGKILL when SIGTERM does not end it', async () => {
-    const { base, traces, seen } = await rig({ env: { STUBBORN: '1' } }, { idleMs: 1, graceMs: 50 });
+    const { base, traces, seen } = await harness({ env: { STUBBORN: '1' } }, { idleMs: 1, graceMs: 50 });
     await ask(base);
     await seen('stopped');
     expect(traces.find(({ kind }) => kind === 'stopped')).toMatchObject({
@@ -220,7 +220,7 @@ describe('a process goes', () => {
   });
 
   test('and a request that comes meanwhile waits for its end: never two at a time', async () => {
-    const { base, traces, lines } = await rig({ env: { STUBBORN: '1' } }, { idleMs: 1, graceMs: 300 });
+    const { base, traces, lines } = await harness({ env: { STUBBORN: '1' } }, { idleMs: 1, graceMs: 300 });
     const first = await ask(base);
     while (!lines.includes('SIGTERM')) await new Promise((resolve) => setTimeout(resolve, 5));
     const second = await ask(base);
@@ -234,7 +234,7 @@ describe('a process goes', () => {
   });
 
   test('a caller who gives up ends the request in it', async () => {
-    const { base, lines, traces, seen } = await rig();
+    const { base, lines, traces, seen } = await harness();
     await ask(base);
     const over = new AbortController();
     const hanging = fetch(`${base}/hang`, { signal: over.signal }).catch(() => 'given up');
@@ -247,7 +247,7 @@ describe('a process goes', () => {
   });
 
   test('when it is killed: its requests get 502, the next a new process', async () => {
-    const { base, traces, seen, kill, lines } = await rig();
+    const { base, traces, seen, kill, lines } = await harness();
     const { pid } = await ask(base);
     const hanging = fetch(`${base}/hang`);
     while (!lines.some((line) => line.includes('/hang')))
@@ -264,7 +264,7 @@ describe('a process goes', () => {
   });
 
   test('with stop, all of them', async () => {
-    const { base, running, stop } = await rig();
+    const { base, running, stop } = await harness();
     await ask(base);
     await stop();
     expect(running()).toEqual([]);
@@ -274,20 +274,20 @@ describe('a process goes', () => {
 
 describe('what the manifest says', () => {
   test('containerConcurrency: no more at the same time than that', async () => {
-    const { base } = await rig({ concurrency: 1 });
+    const { base } = await harness({ concurrency: 1 });
     await Promise.all(Array.from({ length: 8 }, () => ask(base)));
     expect((await ask(base)).mostBusy).toBe(1);
   });
 
   test('timeoutSeconds: 504', async () => {
-    const { base } = await rig({ timeoutSeconds: 1 });
+    const { base } = await harness({ timeoutSeconds: 1 });
     await ask(base);
     expect((await fetch(`${base}/hang`)).status).toBe(504);
   });
 
   test('min-scale 1: there before the first request, and not stopped', async () => {
     const annotations = { 'autoscaling.knative.dev/min-scale': '1' };
-    const { base, running, startKept, traces } = await rig({ annotations }, { idleMs: 1 });
+    const { base, running, startKept, traces } = await harness({ annotations }, { idleMs: 1 });
     await startKept();
     expect(running()).toHaveLength(1);
     await ask(base);
@@ -296,6 +296,6 @@ describe('what the manifest says', () => {
 
   test('a value from where it cannot be had stops the start', async () => {
     const env = [{ name: 'SECRET', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
-    await expect(rig({ container: { env } })).rejects.toThrow(/Service lock: the value of SECRET/);
+    await expect(harness({ container: { env } })).rejects.toThrow(/Service lock: the value of SECRET/);
   });
 });

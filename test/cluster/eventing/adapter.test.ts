@@ -50,7 +50,7 @@ const makeObject = (name: string, resourceVersion: string): KubernetesObject => 
   },
 });
 
-interface Rig {
+interface Harness {
   readonly adapter: ApiServerSourceAdapter;
   readonly cluster: FakeCluster;
   readonly sink: RecordingSink;
@@ -61,10 +61,10 @@ interface Rig {
   readonly done: (count: number) => Promise<void>;
 }
 
-async function rig(
+async function harness(
   answer?: Parameters<typeof recordingSink>[0],
   options: Partial<AdapterOptions> = {},
-): Promise<Rig> {
+): Promise<Harness> {
   const sink = await recordingSink(answer);
   const cluster = new FakeCluster();
   const [sent, waits, log]: [Sent[], number[], string[]] = [[], [], []];
@@ -127,7 +127,7 @@ describe('the event is the real adapter’s', () => {
   ])('%s', async (name) => {
     const recorded = recordedRequest(name);
     const { plural, type } = changeOf(name);
-    const { adapter, cluster, sink, done } = await rig();
+    const { adapter, cluster, sink, done } = await harness();
     await adapter.start();
     cluster.change(plural, { type, object: shuffled(recorded.body) as KubernetesObject });
     await done(1);
@@ -141,7 +141,7 @@ describe('the event is the real adapter’s', () => {
     const recorded = recordedRequest('broker-pod-add-reference-mode');
     const ofBroker = new Set(['Ce-Knativearrivaltime', 'Prefer']);
     const source = makeSource({ mode: 'Reference' });
-    const { adapter, cluster, sink, done } = await rig(undefined, {
+    const { adapter, cluster, sink, done } = await harness(undefined, {
       source: { ...source, metadata: { ...source.metadata, namespace: 'mtq-system' } },
       server: 'https://127.0.0.1:6543',
     });
@@ -159,7 +159,7 @@ describe('the event is the real adapter’s', () => {
       resources: [{ apiVersion: 'v1', kind: 'Namespace' }],
       ceOverrides: { extensions: { rigsource: 'vmim' } },
     });
-    const { adapter, cluster, sink, done } = await rig(undefined, { source });
+    const { adapter, cluster, sink, done } = await harness(undefined, { source });
     await adapter.start();
     const { object } = makeChange('MODIFIED', 'tenant-a');
     const { namespace: _, ...metadata } = object.metadata;
@@ -173,7 +173,7 @@ describe('the event is the real adapter’s', () => {
   });
 
   test('what Go escapes in JSON is escaped', async () => {
-    const { adapter, cluster, sink, done } = await rig();
+    const { adapter, cluster, sink, done } = await harness();
     await adapter.start();
     const { object } = makeChange('ADDED', 'a');
     const annotations = { text: '<&>' };
@@ -188,7 +188,7 @@ describe('the event is the real adapter’s', () => {
 
 describe('sending', () => {
   test('nothing for what exists at the start, nor for bookmarks', async () => {
-    const { adapter, cluster, sink, done } = await rig();
+    const { adapter, cluster, sink, done } = await harness();
     cluster.listed = [makeObject('old', '1')];
     await adapter.start();
     cluster.change('pods', makeChange('BOOKMARK', '', '5'), makeChange('ADDED', 'new', '6'));
@@ -199,7 +199,7 @@ describe('sending', () => {
   test.each([404, 413, 425, 429, 502, 503, 504])(
     '%d: six tries, then dropped, then the next',
     async (status) => {
-      const { adapter, cluster, sink, sent, waits, log, done } = await rig((_, number) => ({
+      const { adapter, cluster, sink, sent, waits, log, done } = await harness((_, number) => ({
         status: number <= 6 ? status : 202,
       }));
       await adapter.start();
@@ -216,7 +216,9 @@ describe('sending', () => {
   );
 
   test('the tries of one event have one id', async () => {
-    const { adapter, cluster, sink, done } = await rig((_, number) => ({ status: number < 3 ? 503 : 202 }));
+    const { adapter, cluster, sink, done } = await harness((_, number) => ({
+      status: number < 3 ? 503 : 202,
+    }));
     await adapter.start();
     cluster.change('pods', makeChange('ADDED', 'a'), makeChange('MODIFIED', 'a'));
     await done(2);
@@ -226,7 +228,7 @@ describe('sending', () => {
   });
 
   test.each([500, 400, 403, 409, 301])('%d is not retried: dropped at once', async (status) => {
-    const { adapter, cluster, sent, done } = await rig(() => ({ status }));
+    const { adapter, cluster, sent, done } = await harness(() => ({ status }));
     await adapter.start();
     cluster.change('pods', makeChange('ADDED', 'a'));
     await done(1);
@@ -234,7 +236,7 @@ describe('sending', () => {
   });
 
   test('no answer is retried', async () => {
-    const { adapter, cluster, sent, done } = await rig((_, number) =>
+    const { adapter, cluster, sent, done } = await harness((_, number) =>
       number < 3 ? undefined : { status: 202 },
     );
     await adapter.start();
@@ -245,7 +247,7 @@ describe('sending', () => {
 
   test('one kind is sent in order, one after the other; another kind does not wait for it', async () => {
     const { promise, resolve } = Promise.withResolvers<{ status: number }>();
-    const { adapter, cluster, sink, done } = await rig(({ headers }) =>
+    const { adapter, cluster, sink, done } = await harness(({ headers }) =>
       headers['ce-name'] === 'slow' ? promise : { status: 202 },
     );
     await adapter.start();
@@ -266,7 +268,7 @@ describe('sending', () => {
 
 describe('watching', () => {
   test('a closed watch goes on after the last change that was dealt with', async () => {
-    const { adapter, cluster, done } = await rig();
+    const { adapter, cluster, done } = await harness();
     await adapter.start();
     cluster.push('pods', { event: makeChange('ADDED', 'a', '41') }, { close: true });
     cluster.change('pods', makeChange('ADDED', 'b', '42'));
@@ -279,7 +281,7 @@ describe('watching', () => {
   });
 
   test('a broken connection too, after a while', async () => {
-    const { adapter, cluster, waits, done } = await rig();
+    const { adapter, cluster, waits, done } = await harness();
     await adapter.start();
     cluster.push('pods', { event: makeChange('ADDED', 'a', '41') }, { fail: new Unreachable('gone') });
     cluster.change('pods', makeChange('ADDED', 'b', '42'));
@@ -289,7 +291,7 @@ describe('watching', () => {
   });
 
   test('410 Gone: lists again and goes on from there; what came between is lost', async () => {
-    const { adapter, cluster, sink, done } = await rig();
+    const { adapter, cluster, sink, done } = await harness();
     await adapter.start();
     cluster.resourceVersion = '90';
     cluster.push('pods', { fail: new ApiError('watch', { code: 410, reason: 'Expired' }, new Date()) });
@@ -300,7 +302,7 @@ describe('watching', () => {
   });
 
   test('a restart starts from what is there then: the gap is lost', async () => {
-    const { adapter, cluster, done } = await rig();
+    const { adapter, cluster, done } = await harness();
     await adapter.start();
     cluster.change('pods', makeChange('ADDED', 'a', '41'));
     await done(1);
@@ -317,7 +319,7 @@ describe('watching', () => {
       { apiVersion: 'v1', kind: 'Pod', selector: { matchLabels: { a: 'b' } } },
       { apiVersion: 'v1', kind: 'ResourceQuota' },
     ];
-    const wide = await rig(undefined, { source: makeSource({ resources }) });
+    const wide = await harness(undefined, { source: makeSource({ resources }) });
     await wide.adapter.start();
     wide.cluster.change('pods', makeChange('ADDED', 'a'));
     wide.cluster.change('resourcequotas', makeChange('ADDED', 'a'));
@@ -327,7 +329,7 @@ describe('watching', () => {
       { resourceVersion: '1' },
     ]);
     const source = makeSource({ resources, namespaceSelector: { matchLabels: { tenant: 'yes' } } });
-    const narrow = await rig(undefined, { source });
+    const narrow = await harness(undefined, { source });
     narrow.cluster.listed = [makeObject('t1', '1'), makeObject('t2', '1')];
     await narrow.adapter.start();
     narrow.cluster.change('pods', makeChange('ADDED', 'a'));

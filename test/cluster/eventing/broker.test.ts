@@ -50,13 +50,16 @@ const makeBroker = (annotations: Record<string, string> = {}) =>
 
 const ASYNC = { 'messaging.knative.dev/async-handler': 'true' };
 
-interface Rig extends RunningBroker {
+interface Harness extends RunningBroker {
   readonly hops: Hop[];
   readonly waits: number[];
 }
 
 /** Waits are recorded, not waited. */
-async function broker(triggers: readonly MakeTrigger[], options: Partial<BrokerOptions> = {}): Promise<Rig> {
+async function broker(
+  triggers: readonly MakeTrigger[],
+  options: Partial<BrokerOptions> = {},
+): Promise<Harness> {
   const hops: Hop[] = [];
   const waits: number[] = [];
   const started = await startBroker({
@@ -369,44 +372,44 @@ describe('the ingress', () => {
   test('with the annotation: 202 at once, whatever becomes of the event', async () => {
     const { promise, resolve } = Promise.withResolvers<Reply>();
     const subscriber = await sink(() => promise);
-    const rig = await broker([{ name: 'slow', to: subscriber.url }], { broker: makeBroker(ASYNC) });
-    expect(await send(rig.url)).toBe(202);
+    const harness = await broker([{ name: 'slow', to: subscriber.url }], { broker: makeBroker(ASYNC) });
+    expect(await send(harness.url)).toBe(202);
     resolve({ status: 503 });
-    await rig.idle();
-    expect(rig.hops.map(({ outcome }) => outcome)).toEqual(['retry', 'retry', 'retry', 'dropped']);
+    await harness.idle();
+    expect(harness.hops.map(({ outcome }) => outcome)).toEqual(['retry', 'retry', 'retry', 'dropped']);
   });
 });
 
 describe('faults on demand', () => {
   test('lose: accepted, delivered to nobody, until it ends', async () => {
     const subscriber = await sink();
-    const rig = await broker([{ name: 'only', to: subscriber.url }]);
-    rig.lose(({ event, trigger }) => trigger === 'only' && event.attributes.id === '1');
-    expect(await send(rig.url, { id: '1' })).toBe(202);
-    expect(await send(rig.url, { id: '2' })).toBe(202);
-    rig.lose(undefined);
-    await send(rig.url, { id: '1' });
+    const harness = await broker([{ name: 'only', to: subscriber.url }]);
+    harness.lose(({ event, trigger }) => trigger === 'only' && event.attributes.id === '1');
+    expect(await send(harness.url, { id: '1' })).toBe(202);
+    expect(await send(harness.url, { id: '2' })).toBe(202);
+    harness.lose(undefined);
+    await send(harness.url, { id: '1' });
     expect(idsOf(subscriber.requests)).toEqual(['2', '1']);
-    expect(rig.hops.map(({ outcome }) => outcome)).toEqual(['lost', 'ack', 'ack']);
+    expect(harness.hops.map(({ outcome }) => outcome)).toEqual(['lost', 'ack', 'ack']);
   });
 
   test('deliverTwice: the same event, two deliveries', async () => {
     const subscriber = await sink();
-    const rig = await broker([{ name: 'only', to: subscriber.url }]);
-    rig.deliverTwice(() => true);
-    await send(rig.url, { id: '7' });
+    const harness = await broker([{ name: 'only', to: subscriber.url }]);
+    harness.deliverTwice(() => true);
+    await send(harness.url, { id: '7' });
     expect(idsOf(subscriber.requests)).toEqual(['7', '7']);
   });
 
   test('hold: others overtake', async () => {
     const subscriber = await sink();
-    const rig = await broker([{ name: 'only', to: subscriber.url }], { broker: makeBroker(ASYNC) });
-    const resume = rig.hold(({ event }) => event.attributes.id === '1');
-    await send(rig.url, { id: '1' });
-    await send(rig.url, { id: '2' });
+    const harness = await broker([{ name: 'only', to: subscriber.url }], { broker: makeBroker(ASYNC) });
+    const resume = harness.hold(({ event }) => event.attributes.id === '1');
+    await send(harness.url, { id: '1' });
+    await send(harness.url, { id: '2' });
     await subscriber.received(1);
     resume();
-    await rig.idle();
+    await harness.idle();
     expect(idsOf(subscriber.requests)).toEqual(['2', '1']);
   });
 });

@@ -77,7 +77,7 @@ const INSTALLATION = [
   source,
 ];
 
-interface Rig extends Eventing {
+interface Harness extends Eventing {
   readonly cluster: FakeCluster;
   readonly guard: RecordingSink;
   readonly hops: Hop[];
@@ -85,7 +85,7 @@ interface Rig extends Eventing {
   readonly accounts: string[];
 }
 
-async function rig(options: Partial<EventingOptions> = {}): Promise<Rig> {
+async function harness(options: Partial<EventingOptions> = {}): Promise<Harness> {
   const guard = await recordingSink();
   ending.push(() => guard.close());
   const cluster = new FakeCluster();
@@ -128,7 +128,7 @@ describe('an installation at work', () => {
       accounts,
       activator,
       stop,
-    } = await rig({
+    } = await harness({
       onSent: () => sent.resolve(undefined),
     });
     expect(activator.running()).toEqual([]);
@@ -152,7 +152,7 @@ describe('an installation at work', () => {
     const objects = INSTALLATION.filter(
       ({ kind, metadata }) => kind !== 'Service' || metadata.name !== 'second',
     );
-    const { brokerUrl, broker: running, guard } = await rig({ objects });
+    const { brokerUrl, broker: running, guard } = await harness({ objects });
     await fetch(brokerUrl(NAMESPACE, 'mtq'), {
       method: 'POST',
       headers: { 'ce-specversion': '1.0', 'ce-id': '1', 'ce-source': 's', 'ce-type': 'next' },
@@ -176,7 +176,7 @@ describe('an installation at work', () => {
     const objects = INSTALLATION.map((each) =>
       each.metadata.name === 'first' && each.kind === 'Service' ? service('first', urls) : each,
     );
-    const { activator, brokerUrl } = await rig({ objects });
+    const { activator, brokerUrl } = await harness({ objects });
     const { env } = (await (await fetch(activator.url('first') ?? '')).json()) as {
       env: Record<string, string>;
     };
@@ -212,11 +212,11 @@ describe('manifests that do not fit together stop the start', () => {
       why: /Trigger mtq-system\/first: "1s" is no ISO 8601 duration/,
     },
   ])('$what', async ({ objects, why }) => {
-    await expect(rig({ objects })).rejects.toThrow(why);
+    await expect(harness({ objects })).rejects.toThrow(why);
   });
 
   test('and a Broker that is not there has no URL', async () => {
-    const { brokerUrl } = await rig();
+    const { brokerUrl } = await harness();
     expect(() => brokerUrl(NAMESPACE, 'other')).toThrow(/no Broker mtq-system\/other/);
   });
 });

@@ -25,12 +25,12 @@ async function sink(answer: () => Reply): Promise<{ url: string; requests: reado
   return started;
 }
 
-interface Rig {
+interface Harness {
   readonly subscriber: string;
   readonly deadLetterSink: string;
 }
 
-async function startRig({ subscriber, deadLetterSink }: Rig): Promise<string> {
+async function startHarness({ subscriber, deadLetterSink }: Harness): Promise<string> {
   const started = await startBroker({
     broker: parseBroker({
       apiVersion: 'eventing.knative.dev/v1',
@@ -87,7 +87,7 @@ describe('a subscriber sees what the real Broker shows it', () => {
     'broker-pod-add-reference-mode',
   ])('%s', async (name) => {
     const subscriber = await sink(() => ({ status: 204 }));
-    const url = await startRig({ subscriber: `${subscriber.url}/`, deadLetterSink: subscriber.url });
+    const url = await startHarness({ subscriber: `${subscriber.url}/`, deadLetterSink: subscriber.url });
     await publish(url, name);
     expect(subscriber.requests.map(seen)).toEqual([wanted(name)]);
   });
@@ -97,7 +97,7 @@ describe('a subscriber sees what the real Broker shows it', () => {
     const reply = { status: 200, headers: Object.fromEntries(sentHeaders(headers)), body: String(body) };
     let number = 0;
     const subscriber = await sink(() => ((number += 1) === 1 ? reply : { status: 204 }));
-    const url = await startRig({ subscriber: subscriber.url, deadLetterSink: subscriber.url });
+    const url = await startHarness({ subscriber: subscriber.url, deadLetterSink: subscriber.url });
     await publish(url, 'broker-plain-event-first-hop');
     expect(subscriber.requests.slice(1).map(seen)).toEqual([wanted('broker-function-reply-as-next-event')]);
   });
@@ -111,14 +111,14 @@ describe('a dead letter sink gets what the real Broker sends it', () => {
   ])('$name', async ({ name, reply }) => {
     const subscriber = await sink(() => reply);
     const letters = await sink(() => ({ status: 202 }));
-    const url = await startRig({ subscriber: `${subscriber.url}/`, deadLetterSink: letters.url });
+    const url = await startHarness({ subscriber: `${subscriber.url}/`, deadLetterSink: letters.url });
     await publish(url, name);
     expect(letters.requests.map(seen)).toEqual([wanted(name)]);
   });
 
   test('broker-dead-letter-connection-refused', async () => {
     const letters = await sink(() => ({ status: 202 }));
-    const url = await startRig({ subscriber: 'http://127.0.0.1:9/', deadLetterSink: letters.url });
+    const url = await startHarness({ subscriber: 'http://127.0.0.1:9/', deadLetterSink: letters.url });
     await publish(url, 'broker-dead-letter-connection-refused');
     expect(letters.requests.map(seen)).toEqual([wanted('broker-dead-letter-connection-refused')]);
   });

@@ -12,9 +12,9 @@ import { ensureBinaries } from '../../cluster/controlplane/binaries/ensure.ts';
 import { marksOn } from '../../support/at-rest.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
-import { EVERYTHING, losses, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
-import { tearOut } from '../../support/tear-out.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { EVERYTHING, droppedEvents, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
+import { forceUninstall } from '../../support/force-uninstall.ts';
 import { newTenant, readBack, type Tenant } from '../../support/tenant.ts';
 
 /** The commands of docs/operations.md for who has nothing of ours left that runs; jq is the administrator's own. */
@@ -28,16 +28,16 @@ const [, , , RESTORE = ''] = section('Uninstall').split(/```(?:sh)?\n/);
 /** The one command of break-glass. */
 const [, BREAK_GLASS = ''] = section('Break-glass').split(/```(?:sh)?\n/);
 
-let lab: Lab;
+let environment: TestEnvironment;
 let shell: (commands: string) => Promise<unknown>;
 
 beforeAll(async () => {
-  lab = await startLab({ env: { LOCK_SECONDS: '45', STALL_SECONDS: '30' } });
+  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '45', STALL_SECONDS: '30' } });
   const { kubectl } = await ensureBinaries(['kubectl']);
   const env = {
     ...process.env,
     PATH: `${dirname(kubectl)}${delimiter}${process.env['PATH'] ?? ''}`,
-    KUBECONFIG: lab.cluster.controlPlane.adminKubeconfig,
+    KUBECONFIG: environment.cluster.controlPlane.adminKubeconfig,
   };
   const once = async (commands: string): Promise<boolean> => {
     try {
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /**
@@ -61,13 +61,13 @@ afterAll(async () => {
  * is the grant's, and let in by the policy, but no lock's.
  */
 async function raisedAndLeft(name: string): Promise<Tenant> {
-  const tenant = await newTenant(lab, { name });
-  const lost = losses(lab);
-  lost.set(name, WHAT_ENDS_A_LOCK);
+  const tenant = await newTenant(environment, { name });
+  const dropped = droppedEvents(environment);
+  dropped.set(name, WHAT_ENDS_A_LOCK);
   await tenant.migrate();
   await tenant.history.until('the migration is through', () => tenant.isThrough());
   expect(wasRaised(tenant.history)).toBe(true);
-  lost.set(name, EVERYTHING);
+  dropped.set(name, EVERYTHING);
   return tenant;
 }
 
@@ -78,7 +78,7 @@ async function expectPutBack(tenant: Tenant): Promise<void> {
     const quota = history.latest(RESOURCE_QUOTAS);
     return quota !== undefined && grantOf(quota).kind === 'none' && isEnforced(quota);
   });
-  const { namespace, quotas } = await readBack(lab.admin, tenant);
+  const { namespace, quotas } = await readBack(environment.admin, tenant);
   expect(quotas.map(({ spec }) => JSON.stringify(spec))).toEqual(
     before.quotas.map(({ spec }) => JSON.stringify(spec)),
   );
@@ -101,21 +101,21 @@ const hasGrant = (quota: Parameters<typeof grantOf>[0] | undefined): boolean =>
 (HAS_JQ ? describe : describe.skip)('with the commands of docs/operations.md', () => {
   test('break-glass, with both walls there and no guard: unlocked at once, put back when a guard is there', async () => {
     const tenant = await raisedAndLeft('glass');
-    const { object } = await lab.admin.get(NAMESPACES, { name: tenant.name });
+    const { object } = await environment.admin.get(NAMESPACES, { name: tenant.name });
     const token = breakGlassToken(object.metadata.annotations);
-    await lab.cluster.killGuard();
+    await environment.cluster.killGuard();
     try {
       await shell(BREAK_GLASS.replace('NAMESPACE', tenant.name).replace('TOKEN', token));
       await tenant.history.until('the lock is off', () => !tenant.history.isLocked());
     } finally {
-      await lab.cluster.startGuard();
+      await environment.cluster.startGuard();
     }
     await expectPutBack(tenant);
   });
 
   test('torn out while raised, and put back without installing it again: to the letter', async () => {
     const tenant = await raisedAndLeft('torn-out');
-    await tearOut(lab);
+    await forceUninstall(environment);
     expect(hasGrant(tenant.history.latest(RESOURCE_QUOTAS))).toBe(true);
     await shell(RESTORE);
     await expectPutBack(tenant);

@@ -5,17 +5,17 @@ import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { grantIn } from '../../support/moment.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { fullFor, give, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab();
+  environment = await startTestEnvironment();
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 const EXACT = { raisePolicy: 'Exact' } as const;
@@ -26,9 +26,9 @@ const PLENTY = { ...headroomFor(4), pods: '7', 'limits.cpu': '9' };
 
 /** Migrates all of a tenant's VMs, in one window. */
 async function afterCycle(wish: TenantWish, prepare?: (tenant: Tenant) => Promise<void>): Promise<Tenant> {
-  const tenant = await newTenant(lab, wish);
+  const tenant = await newTenant(environment, wish);
   const vms = Array.from({ length: wish.vms ?? 1 }, (_, vm) => vm);
-  const resume = lab.hold(tenant.name, 'mtq-lock');
+  const resume = environment.hold(tenant.name, 'mtq-lock');
   await prepare?.(tenant);
   await Promise.all(vms.map((vm) => tenant.migrate(vm)));
   await Promise.all(vms.map((vm) => tenant.untilBlocked(vm)));
@@ -70,7 +70,7 @@ const SHORT = { 'requests.cpu': '605m', 'requests.memory': String(1_412_828_864 
 test('nothing said: only what is missing, only of the keys that are, and put back to the letter', async () => {
   const tenant = await afterCycle({ name: 'exact', gives: PLENTY });
   expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('of two quotas each by its own, and the same amount under another name and in another unit', async () => {
@@ -80,7 +80,7 @@ test('of two quotas each by its own, and the same amount under another name and 
   expect(granted(tenant.history, 'cpu')).toEqual([amounts({ cpu: '610m' })]);
   const bytes = 2 * 1_412_828_864 - 1_948 * 1_024 ** 2;
   expect(granted(tenant.history, 'memory')).toEqual([amounts({ memory: String(bytes) })]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('two migrations in one window: what both of them need', async () => {
@@ -88,14 +88,14 @@ test('two migrations in one window: what both of them need', async () => {
   expect(tenant.history.locks().map(({ migrations }) => migrations.length)).toEqual([2]);
   const both = { 'requests.cpu': '1610m', 'requests.memory': String(2 * 1_412_828_864 - 600 * 1_024 ** 2) };
   expect(granted(tenant.history)).toEqual([amounts(both)]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('a part of what the quota has, by policy Exact: only what is missing of it', async () => {
   const by = { ...EXACT, additionalMigrationPercentage: '100%' };
   const tenant = await afterCycle({ name: 'exact-percent', gives: {}, by });
   expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('a part of what the quota has, by policy Fixed: all of it', async () => {
@@ -108,19 +108,19 @@ test('a part of what the quota has, by policy Fixed: all of it', async () => {
       'requests.memory': String(Math.floor((Number(fullFor(1)['requests.memory']) * 80) / 100)),
     }),
   ]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('one of each policy: the fixed one whole, and of the other what is missing beyond it', async () => {
   const tenant = await afterCycle({ name: 'exact-and-fixed', gives: PLENTY, by: EXACT }, ({ name }) =>
     give(
-      lab.admin,
+      environment.admin,
       { namespace: name, name: 'fixed', by: FIXED },
       { 'requests.cpu': '100m', 'requests.memory': '1Gi' },
     ),
   );
   expect(granted(tenant.history)).toEqual([amounts({ 'requests.cpu': '605m', 'requests.memory': '1Gi' })]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('four that give a quarter each: what is missing, of all together', async () => {
@@ -128,9 +128,9 @@ test('four that give a quarter each: what is missing, of all together', async ()
   const tenant = await afterCycle({ name: 'exact-of-four', gives: quarter, by: EXACT }, async ({ name }) => {
     const names = ['second', 'third', 'fourth'];
     await Promise.all(
-      names.map((each) => give(lab.admin, { namespace: name, name: each, by: EXACT }, quarter)),
+      names.map((each) => give(environment.admin, { namespace: name, name: each, by: EXACT }, quarter)),
     );
   });
   expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });

@@ -2,22 +2,22 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Vmmrq } from '../../../functions/domain/objects.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { countedPods, newTenant, type Tenant, type TenantWish } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 /** Nothing but the guard's sweep tells that an attachment pod is refused: no condition does, and no event of the source. */
 beforeAll(async () => {
-  lab = await startLab({ env: { SWEEP_SECONDS: '2' } });
+  environment = await startTestEnvironment({ env: { SWEEP_SECONDS: '2' } });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 const started = async (wish: Omit<TenantWish, 'hotplug'>): Promise<Tenant> => {
-  const tenant = await newTenant(lab, { ...wish, hotplug: ['data'] });
+  const tenant = await newTenant(environment, { ...wish, hotplug: ['data'] });
   await tenant.migrate();
   return tenant;
 };
@@ -33,14 +33,14 @@ test('a VM with hotplugged volumes: a lock for its target, and one of its own fo
   const tenant = await started({ name: 'both' });
   await tenant.untilThrough();
   expect(lockedFor(tenant)).toEqual([undefined, 'attachment']);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('the attachment pod alone finds no room: a lock for that', async () => {
   const tenant = await started({ name: 'alone', quotas: THREE_PODS, gives: { pods: '1' } });
   await tenant.untilThrough();
   expect(lockedFor(tenant)).toEqual(['attachment']);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 const notEnough = ({ history }: Tenant): string | undefined =>
@@ -58,11 +58,11 @@ test('the VMMRQ gives too little for it: nothing is locked, the amount is told; 
   expect(history.locks()).toEqual([]);
 
   const merge = { spec: { additionalMigrationResources: { pods: '1' } } };
-  await lab.admin.patch<Vmmrq>(VMMRQS, { namespace: tenant.name, name: 'more' }, { merge });
+  await environment.admin.patch<Vmmrq>(VMMRQS, { namespace: tenant.name, name: 'more' }, { merge });
   await tenant.untilThrough();
   expect(lockedFor(tenant)).toEqual(['attachment']);
   await history.until('the status says that it is enough', () => notEnough(tenant) === undefined);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('there is room: nothing is locked', async () => {

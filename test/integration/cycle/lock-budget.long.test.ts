@@ -4,29 +4,31 @@ import { REASON, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { attemptOf, expectAtRest } from '../../support/at-rest.ts';
 import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { newTenant, headroomFor } from '../../support/tenant.ts';
 
 jest.setTimeout(300_000);
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 /** A budget for a few attempts, each of which has patience for as long as it may. */
 beforeAll(async () => {
-  lab = await startLab({ env: { LOCK_SECONDS: '15', STALL_SECONDS: '4', SWEEP_SECONDS: '1' } });
+  environment = await startTestEnvironment({
+    env: { LOCK_SECONDS: '15', STALL_SECONDS: '4', SWEEP_SECONDS: '1' },
+  });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 test("a freeze loop: whatever changes after each failure, by the API server's times the budget holds (I7)", async () => {
-  const tenant = await newTenant(lab, { name: 'freeze-loop' });
+  const tenant = await newTenant(environment, { name: 'freeze-loop' });
   const { name, history } = tenant;
   const isSpent = (): boolean =>
-    lab.lines.items.some((line) => line.namespace === name && line.reason === REASON.lockBudgetSpent);
-  await refuseTargets(lab, tenant);
+    environment.lines.items.some((line) => line.namespace === name && line.reason === REASON.lockBudgetSpent);
+  await refuseTargets(environment, tenant);
   for (let attempt = 1; !isSpent(); attempt += 1) {
     const before = attemptOf(tenant);
     await history.until(
@@ -36,18 +38,20 @@ test("a freeze loop: whatever changes after each failure, by the API server's ti
     );
     // The back-off is over: something is another than it was.
     const merge = { spec: { additionalMigrationResources: { ...headroomFor(2), pods: String(attempt) } } };
-    await lab.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
-    await lab.lines.until('feasibility looked again', () => [isSpent(), history.isLocked()].some(Boolean));
+    await environment.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
+    await environment.lines.until('feasibility looked again', () =>
+      [isSpent(), history.isLocked()].some(Boolean),
+    );
   }
   await history.until('it is free', () => !history.isLocked());
 
-  const locked = lockedMs(await auditLog(lab.cluster.controlPlane, lab.admin), name);
+  const locked = lockedMs(await auditLog(environment.cluster.controlPlane, environment.admin), name);
   const sum = locked.reduce((total, each) => total + each, 0);
   const summary = locked.map((each) => (each / 1_000).toFixed(1)).join(' + ');
   process.stdout.write(`locked for ${summary} = ${(sum / 1_000).toFixed(1)} s, then left alone\n`);
   expect(locked.length).toBeGreaterThan(1);
   expect(sum).toBeLessThanOrEqual(LOCK_BUDGET_MS);
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 });
 
 /** Each time that the namespace was locked, by when the API server had answered the writes. */

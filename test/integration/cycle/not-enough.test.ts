@@ -6,21 +6,21 @@ import { EVENTS, MIGRATIONS, VMMRQS } from '../../../functions/kubernetes/resour
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant, type Tenant, type TenantWish } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab();
+  environment = await startTestEnvironment();
 });
 
 afterEach(async () => {
-  await lab.admin.delete(FULL_KUBEVIRTS, { namespace: 'kubevirt', name: 'kubevirt' });
+  await environment.admin.delete(FULL_KUBEVIRTS, { namespace: 'kubevirt', name: 'kubevirt' });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** What a launcher asks for (support/tenant.ts), and what the quota of one VM leaves. */
@@ -35,12 +35,12 @@ const requested = (history: History): number[] =>
 
 /** A migration whose pod needs more memory than anybody knows when the namespace is locked for it. */
 async function grown(wish: Omit<TenantWish, 'vms' | 'quotas'>): Promise<Tenant> {
-  const tenant = await newTenant(lab, { ...wish, by: { raisePolicy: 'Exact' } });
+  const tenant = await newTenant(environment, { ...wish, by: { raisePolicy: 'Exact' } });
   const { history, name } = tenant;
-  const raise = lab.hold(name, 'mtq-raise');
+  const raise = environment.hold(name, 'mtq-raise');
   await tenant.migrate();
   await history.until('it is locked', () => history.isLocked());
-  await lab.admin.create(FULL_KUBEVIRTS, newKubeVirt({ additionalGuestMemoryOverheadRatio: '1.5' }));
+  await environment.admin.create(FULL_KUBEVIRTS, newKubeVirt({ additionalGuestMemoryOverheadRatio: '1.5' }));
   await untilMoreIsAskedFor(tenant);
   raise();
   return tenant;
@@ -51,7 +51,7 @@ async function untilMoreIsAskedFor({ name, history }: Tenant): Promise<void> {
   while (!requested(history).some((bytes) => bytes > BYTES)) {
     const before = requested(history).length;
     const merge = { metadata: { annotations: { 'look-again': String(before) } } };
-    await lab.admin.patch(MIGRATIONS, { namespace: name, name: 'mig0' }, { merge });
+    await environment.admin.patch(MIGRATIONS, { namespace: name, name: 'mig0' }, { merge });
     await history.until('it is refused once more', () => requested(history).length > before);
   }
 }
@@ -67,7 +67,7 @@ test('the pod is larger than anybody knew, and more is given: put back, and rais
   );
   const needs = history.locks().map(({ quotas }) => quotas[0]?.need?.['requests.memory']);
   expect(needs).toEqual([String(BYTES), String(Math.max(...requested(history)))]);
-  await expectAsBefore(lab.admin, tenant, { failed: true });
+  await expectAsBefore(environment.admin, tenant, { failed: true });
 });
 
 test('and less is given: put back, told how much is missing, and left alone', async () => {
@@ -92,9 +92,9 @@ test('and less is given: put back, told how much is missing, and left alone', as
         ),
       ),
   );
-  await lab.cluster.eventing.broker.idle();
+  await environment.cluster.eventing.broker.idle();
   expect(history.locks()).toHaveLength(1);
-  await expectAsBefore(lab.admin, tenant, { failed: true });
+  await expectAsBefore(environment.admin, tenant, { failed: true });
 });
 
 const amount = (bytes: number): bigint => parseQuantity(String(bytes));

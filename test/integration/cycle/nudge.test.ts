@@ -3,26 +3,26 @@ import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { isEnforced } from '../../support/enforced.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
 import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab();
+  environment = await startTestEnvironment();
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 const nudged = (tenant: Tenant): string | undefined =>
   tenant.migration()?.metadata.annotations?.[ANNOTATION.nudged];
 
 test('something else refuses the pod of a raised migration: one nudge, then lowered, unlocked, and told why (F34)', async () => {
-  const tenant = await newTenant(lab, { name: 'refused-otherwise' });
-  await refuseTargets(lab, tenant);
+  const tenant = await newTenant(environment, { name: 'refused-otherwise' });
+  await refuseTargets(environment, tenant);
   await tenant.history.until('it is nudged for its lock', () => {
     const [lock] = tenant.history.locks();
     return lock !== undefined && nudged(tenant)?.startsWith(lock.token) === true;
@@ -34,12 +34,12 @@ test('something else refuses the pod of a raised migration: one nudge, then lowe
 });
 
 test('a LimitRange that comes under the lock refuses the pod: lowered, and the condition says what the API server said', async () => {
-  const tenant = await newTenant(lab, { name: 'refused-under-lock' });
+  const tenant = await newTenant(environment, { name: 'refused-under-lock' });
   const { history, name } = tenant;
-  const raise = lab.hold(name, 'mtq-raise');
+  const raise = environment.hold(name, 'mtq-raise');
   await tenant.migrate();
   await history.until('it is locked', () => history.isLocked());
-  await lab.admin.create(LIMIT_RANGES, {
+  await environment.admin.create(LIMIT_RANGES, {
     metadata: { namespace: name, name: 'no-launchers' },
     spec: { limits: [{ type: 'Container', min: { cpu: '99' } }] },
   });
@@ -56,14 +56,14 @@ test('a LimitRange that comes under the lock refuses the pod: lowered, and the c
 });
 
 test('there is room by now, and virt-controller does not look: it is nudged, and nothing is locked', async () => {
-  const tenant = await newTenant(lab, { name: 'room-by-now' });
+  const tenant = await newTenant(environment, { name: 'room-by-now' });
   const { history, name } = tenant;
-  const look = lab.hold(name, 'mtq-feasibility');
+  const look = environment.hold(name, 'mtq-feasibility');
   await tenant.migrate();
   await tenant.untilBlocked();
-  await lab.cluster.stopKubeVirt();
+  await environment.cluster.stopKubeVirt();
   const headroom = fullFor(3);
-  await lab.admin.patch(
+  await environment.admin.patch(
     RESOURCE_QUOTAS,
     { namespace: name, name: 'quota' },
     { merge: { spec: { hard: headroom } } },

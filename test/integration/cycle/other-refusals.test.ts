@@ -5,17 +5,17 @@ import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/polici
 import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab();
+  environment = await startTestEnvironment();
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 const PODS_OF = (namespace: string): object => ({
@@ -34,31 +34,34 @@ async function aWebhook({ name }: Tenant): Promise<void> {
     sideEffects: 'None',
     admissionReviewVersions: ['v1'],
   };
-  await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name }, webhooks: [webhook] });
+  await environment.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
+    metadata: { name },
+    webhooks: [webhook],
+  });
   await triesAgain(name);
 }
 
 /** Somebody's policy. */
 async function aPolicy({ name }: Tenant): Promise<void> {
-  await lab.admin.create(POLICIES, {
+  await environment.admin.create(POLICIES, {
     metadata: { name },
     spec: {
       matchConstraints: { ...PODS_OF(name), resourceRules: [CREATE_PODS] },
       validations: [{ expression: 'false', message: 'no pods on Saturdays' }],
     },
   });
-  await lab.admin.create(POLICY_BINDINGS, {
+  await environment.admin.create(POLICY_BINDINGS, {
     metadata: { name },
     spec: { policyName: name, validationActions: ['Deny'] },
   });
-  const inForce = await policiesInForce(lab.admin);
+  const inForce = await policiesInForce(environment.admin);
   await inForce();
   await triesAgain(name);
 }
 
 /** OpenShift's quota of several namespaces: what virt-controller would say of it. The last case: ours says nothing any more. */
 async function aClusterQuota({ name, history }: Tenant): Promise<void> {
-  await lab.cluster.stopKubeVirt();
+  await environment.cluster.stopKubeVirt();
   const [refused] = history.of(EVENTS).filter(({ reason }) => reason === KUBEVIRT.failedCreate);
   if (refused === undefined) throw new Error(`nobody says why mig0 of ${name} is refused`);
   const { involvedObject, type = 'Warning', source = {} } = refused;
@@ -66,7 +69,7 @@ async function aClusterQuota({ name, history }: Tenant): Promise<void> {
   const message =
     'Error creating pod: pods "virt-launcher-vm0-x" is forbidden: exceeded quota: all-of-them, ' +
     'requested: requests.cpu=1005m, used: requests.cpu=8, limited: requests.cpu=8';
-  await lab.admin.create(EVENTS, {
+  await environment.admin.create(EVENTS, {
     metadata: { namespace: name, name: 'by-hand' },
     ...{ involvedObject, type, source, message },
     reason: KUBEVIRT.failedCreate,
@@ -78,7 +81,7 @@ async function aClusterQuota({ name, history }: Tenant): Promise<void> {
 }
 
 const triesAgain = (namespace: string): Promise<unknown> =>
-  lab.admin.patch(
+  environment.admin.patch(
     FULL_MIGRATIONS,
     { namespace, name: 'mig0' },
     { merge: { metadata: { annotations: { again: 'yes' } } } },
@@ -103,7 +106,10 @@ const CASES: Readonly<Record<string, Case>> = {
 test.each(Object.entries(CASES))(
   '%s refuses the target too: reported as that, never locked for',
   async (what, each) => {
-    const tenant = await newTenant(lab, { name: what.toLowerCase().replaceAll(' ', '-'), gives: null });
+    const tenant = await newTenant(environment, {
+      name: what.toLowerCase().replaceAll(' ', '-'),
+      gives: null,
+    });
     const { history, name } = tenant;
     await tenant.migrate();
     await tenant.untilBlocked();
@@ -114,13 +120,13 @@ test.each(Object.entries(CASES))(
     await each.refuses(tenant);
     await history.until('KubeVirt says what refuses it now', isSaid);
 
-    await give(lab.admin, { namespace: name, name: 'more' }, headroomFor(1));
+    await give(environment.admin, { namespace: name, name: 'more' }, headroomFor(1));
     const condition = (): { reason?: string; message?: string } | undefined =>
       history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking');
     await history.until('it is told', () => condition()?.reason !== undefined);
     expect(condition()).toMatchObject({ reason: each.reason, message: expect.stringContaining(each.words) });
-    await lab.cluster.eventing.broker.idle();
+    await environment.cluster.eventing.broker.idle();
     expect(history.locks()).toEqual([]);
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   },
 );

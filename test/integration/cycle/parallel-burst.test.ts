@@ -5,22 +5,22 @@ import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
 import { expectSameObjects } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { invariantViolations } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant } from '../../support/tenant.ts';
 
 const AT_ONCE = 2;
 const TENANTS = 6;
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 /** A migration takes a moment, and nobody looks at a namespace by the clock. */
 beforeAll(async () => {
-  lab = await startLab({ timings: { migrationMs: 200 }, env: { SWEEP_SECONDS: '3600' } });
-  await lab.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: AT_ONCE }));
+  environment = await startTestEnvironment({ timings: { migrationMs: 200 }, env: { SWEEP_SECONDS: '3600' } });
+  await environment.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: AT_ONCE }));
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** Reasons of the attempts that count as failed. */
@@ -32,9 +32,9 @@ const failuresOf = (history: History): string[] =>
 
 test(`${TENANTS} namespaces are blocked at once, KubeVirt runs ${AT_ONCE}: nobody is raised in vain, each gets its turn`, async () => {
   const tenants = await Promise.all(
-    Array.from({ length: TENANTS }, (_, index) => newTenant(lab, { name: `burst-${index}` })),
+    Array.from({ length: TENANTS }, (_, index) => newTenant(environment, { name: `burst-${index}` })),
   );
-  const resumes = tenants.map(({ name }) => lab.hold(name, 'mtq-lock'));
+  const resumes = tenants.map(({ name }) => environment.hold(name, 'mtq-lock'));
   await Promise.all(tenants.map((tenant) => tenant.migrate()));
   await Promise.all(tenants.map((tenant) => tenant.untilBlocked()));
   for (const resume of resumes) resume();
@@ -43,7 +43,7 @@ test(`${TENANTS} namespaces are blocked at once, KubeVirt runs ${AT_ONCE}: nobod
   // Whether two locks are taken in one moment, and one of them yields, depends on the machine; either way none fails.
   expect(tenants.flatMap(({ history }) => failuresOf(history))).toEqual([]);
   for (const tenant of tenants) {
-    await expectSameObjects(lab.admin, tenant);
+    await expectSameObjects(environment.admin, tenant);
     expect(invariantViolations(tenant.history)).toEqual([]);
   }
 });

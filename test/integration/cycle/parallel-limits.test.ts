@@ -4,54 +4,54 @@ import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { give, newTenant, headroomFor } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 /** A migration lasts until it is cancelled, and nobody looks at a namespace by the clock. */
 beforeAll(async () => {
-  lab = await startLab({
+  environment = await startTestEnvironment({
     timings: { migrationMs: 3_600_000 },
     env: { SWEEP_SECONDS: '3600', STALL_SECONDS: '4' },
   });
-  await lab.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: 1 }));
+  await environment.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: 1 }));
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 const reasonOf = (history: History): string | undefined =>
   history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.reason;
 
 test("KubeVirt's limit is reached: nothing is locked; told at once when another namespace's migration is over", async () => {
-  const blocked = await newTenant(lab, { name: 'limit-blocked', gives: null });
+  const blocked = await newTenant(environment, { name: 'limit-blocked', gives: null });
   await blocked.migrate();
   await blocked.untilBlocked();
-  const running = await newTenant(lab, { name: 'limit-running', quotas: {}, gives: null });
+  const running = await newTenant(environment, { name: 'limit-running', quotas: {}, gives: null });
   await running.migrate();
   await running.history.until('it runs', () => running.migration()?.status?.phase === 'Running');
 
-  await give(lab.admin, { namespace: blocked.name, name: 'more' }, headroomFor(1));
+  await give(environment.admin, { namespace: blocked.name, name: 'more' }, headroomFor(1));
   const { history } = blocked;
   await history.until('it is told that it waits', () => reasonOf(history) === REASON.parallelLimit);
-  await lab.cluster.eventing.broker.idle();
+  await environment.cluster.eventing.broker.idle();
   expect(history.locks()).toEqual([]);
 
-  await lab.admin.delete(FULL_MIGRATIONS, { namespace: running.name, name: 'mig0' });
+  await environment.admin.delete(FULL_MIGRATIONS, { namespace: running.name, name: 'mig0' });
   await blocked.untilUnlocked();
   await history.until('it runs', () => blocked.migration()?.status?.phase === 'Running');
   expect(history.locks()).toHaveLength(1);
-  await expectAsBefore(lab.admin, blocked);
-  await lab.admin.delete(FULL_MIGRATIONS, { namespace: blocked.name, name: 'mig0' });
+  await expectAsBefore(environment.admin, blocked);
+  await environment.admin.delete(FULL_MIGRATIONS, { namespace: blocked.name, name: 'mig0' });
 });
 
 test('who is locked for in vain has a place until the lock ends: told at once then', async () => {
-  const vain = await newTenant(lab, { name: 'limit-vain' });
-  const next = await newTenant(lab, { name: 'limit-next' });
-  await refuseTargets(lab, vain);
+  const vain = await newTenant(environment, { name: 'limit-vain' });
+  const next = await newTenant(environment, { name: 'limit-next' });
+  await refuseTargets(environment, vain);
   await vain.history.until('it is locked', (history) => history.isLocked());
 
   await next.migrate();
@@ -63,5 +63,5 @@ test('who is locked for in vain has a place until the lock ends: told at once th
   await next.untilUnlocked();
   await history.until('it runs', () => next.migration()?.status?.phase === 'Running');
   expect(history.locks()).toHaveLength(1);
-  await expectAsBefore(lab.admin, next);
+  await expectAsBefore(environment.admin, next);
 });

@@ -1,37 +1,37 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EVENT, REASON } from '../../../functions/domain/names.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab({ env: { STALL_SECONDS: '5' } });
+  environment = await startTestEnvironment({ env: { STALL_SECONDS: '5' } });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** virt-controller puts off without a word (docs/adr/0021): here nobody looks before the nudge, nor for a while after it. */
 test('virt-controller comes to a raised migration long after the nudge: one lock is enough', async () => {
-  const tenant = await newTenant(lab, { name: 'put-off' });
+  const tenant = await newTenant(environment, { name: 'put-off' });
   const { name, history } = tenant;
-  const raise = lab.hold(name, 'mtq-raise');
+  const raise = environment.hold(name, 'mtq-raise');
   await tenant.migrate();
   await history.until('it is locked', () => history.isLocked());
-  await lab.cluster.stopKubeVirt();
+  await environment.cluster.stopKubeVirt();
   raise();
-  await lab.lines.until('it is nudged, and waited for', () => {
-    const said = lab.lines.items
+  await environment.lines.until('it is nudged, and waited for', () => {
+    const said = environment.lines.items
       .filter(({ namespace, event }) => namespace === name && event === EVENT.lockStalled)
       .map(({ reason }) => reason);
     const nudge = said.indexOf(REASON.raisedButNotAdmitted);
     return nudge >= 0 && said.indexOf(REASON.stillWaiting, nudge) > nudge;
   });
-  await lab.cluster.startKubeVirt();
+  await environment.cluster.startKubeVirt();
   await tenant.untilThrough();
   expect(history.locks()).toHaveLength(1);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });

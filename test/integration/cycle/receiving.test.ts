@@ -4,28 +4,33 @@ import { REASON } from '../../../functions/domain/names.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_VMIS, newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
-import { migrate } from '../../support/kubevirt/rig.ts';
+import { migrate } from '../../support/kubevirt/harness.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab();
+  environment = await startTestEnvironment();
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** vm0 runs in another cluster still, and mig0 brings it here, where the quota refuses its pod. */
 async function receiving(name: string): Promise<Tenant> {
-  const tenant = await newTenant(lab, { name, vms: 0, quotas: { quota: fullFor(0) }, gives: headroomFor(1) });
+  const tenant = await newTenant(environment, {
+    name,
+    vms: 0,
+    quotas: { quota: fullFor(0) },
+    gives: headroomFor(1),
+  });
   const vm = { namespace: name, name: 'vm0' };
-  await lab.admin.create(FULL_VMIS, newVirtualMachineInstance({ ...vm, isReceived: true }));
-  await migrate(lab.admin, { namespace: name, name: 'mig0', vmi: 'vm0', receives: 'from-elsewhere' });
+  await environment.admin.create(FULL_VMIS, newVirtualMachineInstance({ ...vm, isReceived: true }));
+  await migrate(environment.admin, { namespace: name, name: 'mig0', vmi: 'vm0', receives: 'from-elsewhere' });
   await tenant.untilBlocked();
   return tenant;
 }
@@ -43,17 +48,17 @@ test('a VM from another cluster is raised for only once the VMMRQ says that it m
   expect(history.locks()).toEqual([]);
 
   const merge = { spec: { allowReceive: true, raisePolicy: 'Exact' } };
-  await lab.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
+  await environment.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
   await tenant.untilUnlocked();
   const migration = tenant.migration();
   expect(migration).toBeDefined();
   const pods = history.of(PODS);
   expect(migration && targetPodOf({ name: '', uid: migration.metadata.uid }, pods)).toBeDefined();
   expect(history.locks()).toHaveLength(1);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 
   // The pod stays, and is charged: what comes next waits for room, as in any full quota.
-  const { object } = await lab.admin.get(RESOURCE_QUOTAS, { namespace: name, name: 'quota' });
+  const { object } = await environment.admin.get(RESOURCE_QUOTAS, { namespace: name, name: 'quota' });
   const { hard = {}, used = {} } = object.status ?? {};
   expect(parseQuantity(used['requests.cpu'] ?? '0')).toBe(parseQuantity('1005m'));
   expect(parseQuantity(hard['requests.cpu'] ?? '0')).toBe(parseQuantity('400m'));

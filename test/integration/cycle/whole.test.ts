@@ -11,19 +11,19 @@ import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 import { conditionsOf, isReportedToTheEnd } from '../../support/conditions.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
   // As in a cluster: the others reach the API server by a kubeconfig.
-  lab = await startLab({ inPods: true });
+  environment = await startTestEnvironment({ inPods: true });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** Everything about it has been said and done. */
@@ -47,7 +47,7 @@ const reasonsOn = (history: History, kind: string): Set<string | undefined> =>
   );
 
 test('one quota, one VM: through, told on the migration and the VMMRQ, and all as it was (F7, F45)', async () => {
-  const tenant = await newTenant(lab, { name: 'one-vm' });
+  const tenant = await newTenant(environment, { name: 'one-vm' });
   const { history } = tenant;
   await tenant.migrate();
   await untilThrough(tenant);
@@ -64,11 +64,11 @@ test('one quota, one VM: through, told on the migration and the VMMRQ, and all a
   }
   expect(history.locks()).toHaveLength(1);
   expect(wasRaised(history)).toBe(true);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test("a VMMRQ's status says what the incumbent's does, and is at rest afterwards", async () => {
-  const tenant = await newTenant(lab, { name: 'status' });
+  const tenant = await newTenant(environment, { name: 'status' });
   const { history, before } = tenant;
   await tenant.migrate();
   await untilThrough(tenant);
@@ -93,7 +93,7 @@ test("a VMMRQ's status says what the incumbent's does, and is at rest afterwards
     'requests.cpu': '2010m',
     'requests.memory': String(2 * 1_412_828_864),
   });
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('several quotas: those that refuse are raised, the others are never touched (F29)', async () => {
@@ -104,7 +104,7 @@ test('several quotas: those that refuse are raised, the others are never touched
     withHeadroom: { pods: pods ?? '', 'requests.cpu': '40' },
     storage: { 'requests.storage': '1Ti' },
   };
-  const tenant = await newTenant(lab, { name: 'several-quotas', quotas });
+  const tenant = await newTenant(environment, { name: 'several-quotas', quotas });
   await tenant.migrate();
   await untilThrough(tenant);
 
@@ -113,21 +113,21 @@ test('several quotas: those that refuse are raised, the others are never touched
     'cpu',
     'memory',
   ]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('two VMs, and enough given for one: one after the other (F40)', async () => {
-  const tenant = await newTenant(lab, { name: 'two-vms-room-for-one', vms: 2 });
+  const tenant = await newTenant(environment, { name: 'two-vms-room-for-one', vms: 2 });
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
   await untilThrough(tenant, [0, 1]);
 
   expect(tenant.history.locks().map(({ migrations }) => migrations.length)).toEqual([1, 1]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('two VMs, and enough given for both (F40)', async () => {
-  const tenant = await newTenant(lab, { name: 'two-vms', vms: 2, gives: headroomFor(2) });
-  const resume = lab.hold(tenant.name, 'mtq-lock');
+  const tenant = await newTenant(environment, { name: 'two-vms', vms: 2, gives: headroomFor(2) });
+  const resume = environment.hold(tenant.name, 'mtq-lock');
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
   await Promise.all([tenant.untilBlocked(0), tenant.untilBlocked(1)]);
   resume();
@@ -135,20 +135,20 @@ test('two VMs, and enough given for both (F40)', async () => {
 
   const both = tenant.history.locks().map(({ migrations }) => migrations.map(({ name }) => name).toSorted());
   expect(both).toEqual([['mig0', 'mig1']]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('three namespaces at once (F8)', async () => {
   const names = ['at-once-a', 'at-once-b', 'at-once-c'];
-  const tenants = await Promise.all(names.map((name) => newTenant(lab, { name })));
+  const tenants = await Promise.all(names.map((name) => newTenant(environment, { name })));
   await Promise.all(tenants.map((tenant) => tenant.migrate()));
   await Promise.all(tenants.map((tenant) => untilThrough(tenant)));
-  for (const tenant of tenants) await expectAsBefore(lab.admin, tenant);
+  for (const tenant of tenants) await expectAsBefore(environment.admin, tenant);
 });
 
 test('what cannot fit is not tried, and says what is missing', async () => {
   const gives = { 'requests.cpu': '100m', 'requests.memory': '2Gi' };
-  const tenant = await newTenant(lab, { name: 'cannot-fit', gives });
+  const tenant = await newTenant(environment, { name: 'cannot-fit', gives });
   const { history } = tenant;
   await tenant.migrate();
   for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {
@@ -164,17 +164,17 @@ test('what cannot fit is not tried, and says what is missing', async () => {
   expect(message).toContain('that is requests.cpu=505m more than the VMMRQs give');
   expect(history.locks()).toEqual([]);
   expect(tenant.migration()?.status?.phase).toBe('Pending');
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('cancelled while raised: put back at once (F32)', async () => {
-  const tenant = await newTenant(lab, { name: 'cancelled' });
+  const tenant = await newTenant(environment, { name: 'cancelled' });
   const { history } = tenant;
-  await refuseTargets(lab, tenant);
+  await refuseTargets(environment, tenant);
   await history.until('it is raised', () => wasRaised(history));
-  await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
+  await environment.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
   await tenant.untilUnlocked();
-  await lab.admin.delete(LIMIT_RANGES, { namespace: tenant.name, name: 'no-launchers' });
+  await environment.admin.delete(LIMIT_RANGES, { namespace: tenant.name, name: 'no-launchers' });
   await history.until('the migration is gone', () => tenant.migration() === undefined);
 
   expect(history.locks()).toHaveLength(1);

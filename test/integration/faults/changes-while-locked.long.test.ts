@@ -4,9 +4,9 @@ import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
-import { losses, to } from '../../support/losses.ts';
+import { droppedEvents, to } from '../../support/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
@@ -20,8 +20,8 @@ const ENV = {
 };
 const AT_ONCE = 4;
 
-let lab: Lab;
-let lost: ReturnType<typeof losses>;
+let environment: TestEnvironment;
+let dropped: ReturnType<typeof droppedEvents>;
 let runs: Map<string, Promise<Tenant>>;
 const measured = new Measured('locked for');
 
@@ -30,22 +30,22 @@ const change = async (
   additionalMigrationResources: Record<string, string>,
 ): Promise<void> => {
   const merge = { spec: { additionalMigrationResources } };
-  await lab.admin.patch(VMMRQS, { namespace: tenant.name, name: 'more' }, { merge });
+  await environment.admin.patch(VMMRQS, { namespace: tenant.name, name: 'more' }, { merge });
 };
 const cancel = ({ name }: Tenant): Promise<void> =>
-  lab.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
+  environment.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
 const removeVm = ({ name }: Tenant): Promise<void> =>
-  lab.admin.delete(FULL_VMIS, { namespace: name, name: 'vm0' });
-const removeNamespace = ({ name }: Tenant): Promise<void> => lab.admin.delete(NAMESPACES, { name });
+  environment.admin.delete(FULL_VMIS, { namespace: name, name: 'vm0' });
+const removeNamespace = ({ name }: Tenant): Promise<void> => environment.admin.delete(NAMESPACES, { name });
 
 type Act = (tenant: Tenant) => Promise<void>;
 
 const OF_VMMRQ: Readonly<Record<string, Act>> = {
-  'its VMMRQ is deleted': ({ name }) => lab.admin.delete(VMMRQS, { namespace: name, name: 'more' }),
+  'its VMMRQ is deleted': ({ name }) => environment.admin.delete(VMMRQS, { namespace: name, name: 'more' }),
   'its VMMRQ gives less': (tenant) => change(tenant, { 'requests.cpu': '1m', 'requests.memory': '1' }),
   'its VMMRQ gives more': (tenant) => change(tenant, headroomFor(3)),
   'a second VMMRQ is there': ({ name }) =>
-    give(lab.admin, { namespace: name, name: 'even-more' }, headroomFor(1)),
+    give(environment.admin, { namespace: name, name: 'even-more' }, headroomFor(1)),
 };
 
 const WHILE_LOCKED: Readonly<Record<string, Act>> = {
@@ -54,7 +54,7 @@ const WHILE_LOCKED: Readonly<Record<string, Act>> = {
   'its VM is deleted': removeVm,
   'its namespace is deleted': removeNamespace,
   'its lock expires, and nobody hears of anything': ({ name }) => {
-    lost.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+    dropped.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
     return Promise.resolve();
   },
 };
@@ -65,14 +65,14 @@ const WHILE_RAISED: Readonly<Record<string, Act>> = {
   'its VM is deleted': removeVm,
   'its namespace is deleted': removeNamespace,
   'its lock expires, and nobody hears of anything': ({ name }) => {
-    lost.set(name, to('mtq-lower', 'mtq-unlock'));
+    dropped.set(name, to('mtq-lower', 'mtq-unlock'));
     return Promise.resolve();
   },
 };
 
 async function locked(name: string, act: Act): Promise<Tenant> {
-  const tenant = await newTenant(lab, { name });
-  const go = lab.hold(name, 'mtq-raise');
+  const tenant = await newTenant(environment, { name });
+  const go = environment.hold(name, 'mtq-raise');
   await tenant.migrate();
   await tenant.history.until('it is locked', (history) => history.isLocked());
   await act(tenant);
@@ -82,8 +82,8 @@ async function locked(name: string, act: Act): Promise<Tenant> {
 
 /** Nobody lets the target pod in, so that it stays raised for a while. */
 async function raised(name: string, act: Act): Promise<Tenant> {
-  const tenant = await newTenant(lab, { name });
-  await refuseTargets(lab, tenant);
+  const tenant = await newTenant(environment, { name });
+  await refuseTargets(environment, tenant);
   await tenant.history.until('it is raised', () => wasRaised(tenant.history));
   await act(tenant);
   return tenant;
@@ -100,7 +100,7 @@ async function toItsEnd(name: string, begin: () => Promise<Tenant>): Promise<Ten
   const tenant = await begin();
   await untilEnd(tenant);
   measured.add(name, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
   return tenant;
 }
 
@@ -114,15 +114,15 @@ const works = new Map<string, () => Promise<Tenant>>([
 ]);
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
-  lost = losses(lab);
-  await unlimitMigrations(lab.admin);
+  environment = await startTestEnvironment({ env: ENV });
+  dropped = droppedEvents(environment);
+  await unlimitMigrations(environment.admin);
   runs = atOnce(AT_ONCE, new Map([...works].map(([name, begin]) => [name, () => toItsEnd(name, begin)])));
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 async function tenantOf(name: string): Promise<Tenant> {

@@ -3,7 +3,7 @@ import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
 import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
@@ -18,35 +18,35 @@ const ENV = {
   OVERDUE_SECONDS: '1',
 };
 
-let lab: Lab;
+let environment: TestEnvironment;
 const measured = new Measured('locked for', 'gone for');
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV, controlPlane: {} });
-  await unlimitMigrations(lab.admin);
+  environment = await startTestEnvironment({ env: ENV, controlPlane: {} });
+  await unlimitMigrations(environment.admin);
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 /** Brings a namespace to where it is when the restart comes; the result lets it go on. */
 const STATES: Readonly<Record<string, (tenant: Tenant) => Promise<() => void>>> = {
   locked: async (tenant) => {
-    const go = lab.hold(tenant.name, 'mtq-raise');
+    const go = environment.hold(tenant.name, 'mtq-raise');
     await tenant.migrate();
     await tenant.history.until('it is locked', (history) => history.isLocked());
     return go;
   },
   raised: async (tenant) => {
-    const go = lab.hold(tenant.name, 'mtq-lower');
-    await refuseTargets(lab, tenant);
+    const go = environment.hold(tenant.name, 'mtq-lower');
+    await refuseTargets(environment, tenant);
     await tenant.history.until('it is raised', () => wasRaised(tenant.history));
     return go;
   },
   'lowered, not unlocked': async (tenant) => {
-    const go = lab.hold(tenant.name, 'mtq-unlock');
+    const go = environment.hold(tenant.name, 'mtq-unlock');
     await tenant.migrate();
     await tenant.history.until(
       'its quota is let go of',
@@ -59,10 +59,10 @@ const STATES: Readonly<Record<string, (tenant: Tenant) => Promise<() => void>>> 
 
 const RESTARTS: Readonly<Record<string, () => Promise<void>>> = {
   'the API server': async () => {
-    await lab.cluster.controlPlane.stopApiServer();
-    await lab.cluster.controlPlane.startApiServer();
+    await environment.cluster.controlPlane.stopApiServer();
+    await environment.cluster.controlPlane.startApiServer();
   },
-  etcd: () => lab.cluster.controlPlane.restartEtcd(),
+  etcd: () => environment.cluster.controlPlane.restartEtcd(),
 };
 
 describe.each(Object.entries(RESTARTS))('%s restarts', (what, restart) => {
@@ -73,7 +73,7 @@ describe.each(Object.entries(RESTARTS))('%s restarts', (what, restart) => {
     const holds = await Promise.all(
       Object.entries(STATES).map(async ([state, reach]) => {
         const name = `${what} ${state}`.toLowerCase().replaceAll(/[^a-z]+/g, '-');
-        const tenant = await newTenant(lab, { name });
+        const tenant = await newTenant(environment, { name });
         tenants.set(state, tenant);
         return reach(tenant);
       }),
@@ -90,15 +90,15 @@ describe.each(Object.entries(RESTARTS))('%s restarts', (what, restart) => {
     if (tenant === undefined) throw new Error(`no namespace was ${state}`);
     await untilOver(tenant);
     measured.add(`${what} restarts, ${state}`, expectInTime(tenant, LOCK_SECONDS), goneFor);
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   });
 
   test('and then a migration gets through as ever', async () => {
     const name = `after-${what}`.toLowerCase().replaceAll(/[^a-z]+/g, '-');
-    const tenant = await newTenant(lab, { name });
+    const tenant = await newTenant(environment, { name });
     await tenant.migrate();
     await tenant.untilThrough();
-    await expectAtRest(lab.admin, tenant);
-    await lab.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
+    await expectAtRest(environment.admin, tenant);
+    await environment.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
   });
 });

@@ -6,7 +6,7 @@ import { ApiError, isConflict } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
 import { Measured } from '../../support/measured.ts';
 import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
@@ -39,11 +39,11 @@ const patched =
   (hard: Record<string, string | null>): Edit['edit'] =>
   async (raised) => {
     const merge = { spec: { hard } };
-    return [(await lab.admin.patch(RESOURCE_QUOTAS, at(raised), { merge })).object];
+    return [(await environment.admin.patch(RESOURCE_QUOTAS, at(raised), { merge })).object];
   };
 
 const deleted: Edit['edit'] = async (raised) => {
-  await lab.admin.delete(RESOURCE_QUOTAS, at(raised));
+  await environment.admin.delete(RESOURCE_QUOTAS, at(raised));
   return [];
 };
 
@@ -51,15 +51,15 @@ const deleted: Edit['edit'] = async (raised) => {
 const replaced: Edit['edit'] = async ({ metadata }) => {
   const { annotations: _annotations, labels: _labels, ...rest } = metadata;
   const manifest = { ...KIND.quota, metadata: { ...rest, resourceVersion: '' }, spec: { hard: ORIGINAL } };
-  return [(await lab.admin.replace(RESOURCE_QUOTAS, manifest)).object];
+  return [(await environment.admin.replace(RESOURCE_QUOTAS, manifest)).object];
 };
 
 /** As `kubectl create` does, after a deletion: the marks of the raised quota are in the copy. */
 const copied: Edit['edit'] = async ({ metadata, spec }) => {
   const { name, namespace = '', annotations = {}, labels = {} } = metadata;
-  await ignoreNotFound(lab.admin.delete(RESOURCE_QUOTAS, { namespace, name }));
+  await ignoreNotFound(environment.admin.delete(RESOURCE_QUOTAS, { namespace, name }));
   const copy = { metadata: { namespace, name, annotations, labels }, spec };
-  return [(await lab.admin.create(RESOURCE_QUOTAS, copy)).object];
+  return [(await environment.admin.create(RESOURCE_QUOTAS, copy)).object];
 };
 
 const PASSES: Readonly<Record<string, Edit>> = {
@@ -90,7 +90,7 @@ const REFUSED: Readonly<Record<string, Edit>> = {
 /** The namespace is locked, or such marks are ours alone: one policy of the two answers. */
 const WHAT_TO_DO = /try again then|leave them out/;
 
-let lab: Lab;
+let environment: TestEnvironment;
 const measured = new Measured('locked for');
 const tenants = new Map<string, Tenant>();
 /** Of the edits that are refused: the raised quota, and the answer. */
@@ -109,14 +109,14 @@ const raisedQuota = (what: string): ResourceQuota => {
 };
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
-  await unlimitMigrations(lab.admin);
+  environment = await startTestEnvironment({ env: ENV });
+  await unlimitMigrations(environment.admin);
   const edits = { ...PASSES, ...REFUSED };
   for (const [index, what] of Object.keys(edits).entries()) {
-    tenants.set(what, await newTenant(lab, { name: `edit-${index}` }));
+    tenants.set(what, await newTenant(environment, { name: `edit-${index}` }));
   }
   const all = [...tenants.values()];
-  const holds = all.map(({ name }) => lab.hold(name, 'mtq-lower'));
+  const holds = all.map(({ name }) => environment.hold(name, 'mtq-lower'));
   await Promise.all(all.map((tenant) => tenant.migrate()));
   await Promise.all(all.map(({ history }) => history.until('it is raised', () => wasRaised(history))));
   // The API server charges the target pod meanwhile, so a write may lose a race: an admin tries again.
@@ -133,7 +133,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 async function retryOnConflict<T>(write: () => Promise<T>): Promise<T> {
@@ -149,10 +149,10 @@ async function retryOnConflict<T>(write: () => Promise<T>): Promise<T> {
 async function expectInTheEnd(what: string, want: ResourceList | undefined): Promise<void> {
   const tenant = tenantOf(what);
   await untilOver(tenant);
-  const { items } = await lab.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name });
+  const { items } = await environment.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name });
   expect(items.map(({ spec }) => spec.hard)).toEqual(want === undefined ? [] : [want]);
   measured.add(what, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 }
 
 describe('an admin edits a raised quota', () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
-import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
@@ -13,41 +13,41 @@ const ENV = {
   OVERDUE_SECONDS: '1',
 };
 
-let lab: Lab;
-let lost: ReturnType<typeof losses>;
+let environment: TestEnvironment;
+let dropped: ReturnType<typeof droppedEvents>;
 const measured = new Measured('locked for');
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
-  lost = losses(lab);
+  environment = await startTestEnvironment({ env: ENV });
+  dropped = droppedEvents(environment);
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 const stopSources = async (): Promise<void> => {
-  await Promise.all(lab.cluster.eventing.sources.map((source) => source.stop()));
+  await Promise.all(environment.cluster.eventing.sources.map((source) => source.stop()));
 };
 const startSources = async (): Promise<void> => {
-  await Promise.all(lab.cluster.eventing.sources.map((source) => source.start()));
+  await Promise.all(environment.cluster.eventing.sources.map((source) => source.start()));
 };
 
 async function expectThrough(tenant: Tenant): Promise<void> {
   await tenant.untilThrough();
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 }
 
 test('sources, Broker and every function are gone while namespaces are locked and raised: the guard is enough', async () => {
-  const { activator, broker } = lab.cluster.eventing;
+  const { activator, broker } = environment.cluster.eventing;
   const [locked, raised] = await Promise.all([
-    newTenant(lab, { name: 'locked' }),
-    newTenant(lab, { name: 'raised' }),
+    newTenant(environment, { name: 'locked' }),
+    newTenant(environment, { name: 'raised' }),
   ]);
-  lost.set(locked.name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
-  lost.set(raised.name, WHAT_ENDS_A_LOCK);
+  dropped.set(locked.name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+  dropped.set(raised.name, WHAT_ENDS_A_LOCK);
   await Promise.all([locked.migrate(), raised.migrate()]);
   await Promise.all([
     locked.history.until('it is locked', (history) => history.isLocked()),
@@ -55,22 +55,22 @@ test('sources, Broker and every function are gone while namespaces are locked an
   ]);
 
   await stopSources();
-  for (const { name } of [locked, raised]) lost.set(name, EVERYTHING);
+  for (const { name } of [locked, raised]) dropped.set(name, EVERYTHING);
   // A delivery under way would start a process anew.
   await broker.idle();
   for (const { service } of activator.running()) activator.kill(service, 'SIGKILL');
   for (const tenant of [locked, raised]) {
     await untilOver(tenant);
     measured.add(`all gone, ${tenant.name}`, expectInTime(tenant, LOCK_SECONDS));
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   }
   expect(activator.running()).toEqual([]);
-  lost.clear();
+  dropped.clear();
   await startSources();
 });
 
 test('the source restarts, and never hears that a migration is blocked', async () => {
-  const tenant = await newTenant(lab, { name: 'blocked-in-the-gap' });
+  const tenant = await newTenant(environment, { name: 'blocked-in-the-gap' });
   await stopSources();
   await tenant.migrate();
   await tenant.untilBlocked();
@@ -79,8 +79,8 @@ test('the source restarts, and never hears that a migration is blocked', async (
 });
 
 test('the source restarts, and never hears that the target pod is in', async () => {
-  const tenant = await newTenant(lab, { name: 'admitted-in-the-gap' });
-  const go = lab.hold(tenant.name, 'mtq-raise');
+  const tenant = await newTenant(environment, { name: 'admitted-in-the-gap' });
+  const go = environment.hold(tenant.name, 'mtq-raise');
   await tenant.migrate();
   await tenant.history.until('it is locked', (history) => history.isLocked());
   await stopSources();
@@ -91,11 +91,11 @@ test('the source restarts, and never hears that the target pod is in', async () 
 });
 
 test('the source rolls in the middle: two of them see the same changes', async () => {
-  const tenant = await newTenant(lab, { name: 'rolling' });
-  const go = lab.hold(tenant.name, 'mtq-raise');
+  const tenant = await newTenant(environment, { name: 'rolling' });
+  const go = environment.hold(tenant.name, 'mtq-raise');
   await tenant.migrate();
   await tenant.history.until('it is locked', (history) => history.isLocked());
-  const rolling = Promise.all(lab.cluster.eventing.sources.map((source) => source.roll()));
+  const rolling = Promise.all(environment.cluster.eventing.sources.map((source) => source.roll()));
   go();
   await rolling;
   await expectThrough(tenant);

@@ -12,7 +12,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { invariantViolations, wasRaised } from '../../support/invariants.ts';
 import { breakGlassPatch } from '../../support/by-hand.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { bindRole, untilAllowed } from '../../support/roles.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
@@ -37,28 +37,28 @@ const WITHOUT_LOCK = {
   metadata: { labels: { [LABEL.locked]: null }, annotations: { [ANNOTATION.lock]: null } },
 };
 
-let lab: Lab;
+let environment: TestEnvironment;
 let second: Child;
 const as: Record<string, (request: ApiRequest) => Promise<ApiAnswer>> = {};
 
 beforeAll(async () => {
   // Asked here are the webhooks, and the policy of the reserved namespaces.
-  lab = await startLab({ admissionMode: 'both', env: ENV });
-  await bindRole(lab.admin, { role: 'writers', user: HAND.name, rules: EVERYTHING_THERE });
-  await untilAllowed(lab.admin, HAND.name, { verb: 'create', resource: 'pods', allowed: true });
+  environment = await startTestEnvironment({ admissionMode: 'both', env: ENV });
+  await bindRole(environment.admin, { role: 'writers', user: HAND.name, rules: EVERYTHING_THERE });
+  await untilAllowed(environment.admin, HAND.name, { verb: 'create', resource: 'pods', allowed: true });
   for (const [index, { name }] of OTHERS.entries()) {
-    await bindRole(lab.admin, { role: `writers-${index}`, user: name, rules: EVERYTHING_THERE });
-    await untilAllowed(lab.admin, name, { verb: 'create', resource: 'pods', allowed: true });
+    await bindRole(environment.admin, { role: `writers-${index}`, user: name, rules: EVERYTHING_THERE });
+    await untilAllowed(environment.admin, name, { verb: 'create', resource: 'pods', allowed: true });
   }
   for (const user of [HAND, ...OTHERS]) {
-    as[user.name] = apiRequests(await lab.cluster.controlPlane.kubeconfigForUser(user));
+    as[user.name] = apiRequests(await environment.cluster.controlPlane.kubeconfigForUser(user));
   }
   second = await anotherGuard();
-  lab.atEnd(() => second.stop());
+  environment.atEnd(() => second.stop());
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 const EVERYTHING_THERE = [
@@ -72,7 +72,7 @@ const EVERYTHING_THERE = [
 
 /** A second replica: nobody asks it for reviews here, but its watchdog is as good as the first one's. */
 async function anotherGuard(): Promise<Child> {
-  const { controlPlane, objects, eventing } = lab.cluster;
+  const { controlPlane, objects, eventing } = environment.cluster;
   const deployment = objects.find(({ kind }) => kind === 'Deployment');
   if (deployment === undefined) throw new Error('the manifests have no Deployment');
   return startGuard({
@@ -132,8 +132,8 @@ const isRaised = (history: Tenant['history']): boolean =>
   history.latest(RESOURCE_QUOTAS)?.metadata.labels?.[LABEL.raised] !== undefined;
 
 async function stoppedAt(point: Point, name: string): Promise<{ tenant: Tenant; resume: () => void }> {
-  const tenant = await newTenant(lab, { name });
-  const resume = lab.hold(name, POINTS[point].holds);
+  const tenant = await newTenant(environment, { name });
+  const resume = environment.hold(name, POINTS[point].holds);
   await tenant.migrate();
   await tenant.history.until(`it is ${point}`, () => POINTS[point].isThere(tenant));
   return { tenant, resume };
@@ -147,7 +147,7 @@ const untilIn = (tenant: Tenant): Promise<void> =>
 async function untilExpired(name: string): Promise<void> {
   await askUntil(
     `the lock of ${name} has expired`,
-    () => lab.admin.get(NAMESPACES, { name }),
+    () => environment.admin.get(NAMESPACES, { name }),
     ({ object, date }) => {
       const state = lockOf(object);
       if (state.kind !== 'held') throw new Error(`${name} is not locked: ${JSON.stringify(object.metadata)}`);
@@ -169,13 +169,13 @@ describe('break-glass, with two watchdogs', () => {
         }
       }
       if (point === 'locked') {
-        await bindRole(lab.admin, { role: 'managed-tenant-quota-break-glass', user: HAND.name });
+        await bindRole(environment.admin, { role: 'managed-tenant-quota-break-glass', user: HAND.name });
         const override = { verb: 'override', group: 'mtq.kubevirt.io', resource: 'locks', allowed: true };
-        await untilAllowed(lab.admin, HAND.name, override);
+        await untilAllowed(environment.admin, HAND.name, override);
       }
       // The right alone is not enough.
       expect(await send(HAND.name, patch(name, WITHOUT_LOCK))).toMatchObject({ code: 403 });
-      const { object } = await lab.admin.get(NAMESPACES, { name });
+      const { object } = await environment.admin.get(NAMESPACES, { name });
       expect(await send(HAND.name, patch(name, breakGlassPatch(object)))).toMatchObject({ code: 200 });
       resume();
       const { history, before } = tenant;
@@ -197,7 +197,7 @@ describe('break-glass, with two watchdogs', () => {
 describe('an expired lock', () => {
   test('two watchdogs repair it at once: one lock, one restore', async () => {
     const { tenant } = await stoppedAt('raised', 'two-watchdogs');
-    const resume = lab.hold(tenant.name, 'mtq-unlock');
+    const resume = environment.hold(tenant.name, 'mtq-unlock');
     await tenant.untilUnlocked();
     const [{ from, until = Infinity } = { from: 0 }] = tenant.history.lockedPeriods();
     const seconds = (until - from) / 1_000;
@@ -205,7 +205,7 @@ describe('an expired lock', () => {
       `two watchdogs: locked for ${seconds.toFixed(1)} s (the lock lives ${LOCK_SECONDS} s)\n`,
     );
     expect(seconds).toBeLessThan(LOCK_SECONDS + REPAIR_SECONDS);
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
     expect(tenant.history.locks()).toHaveLength(1);
     resume();
   });
@@ -213,11 +213,11 @@ describe('an expired lock', () => {
 
 describe('no guard at all', () => {
   test('blocks locked namespaces only, and never our own repair', async () => {
-    const free = await newTenant(lab, { name: 'free' });
+    const free = await newTenant(environment, { name: 'free' });
     const { tenant, resume } = await stoppedAt('raised', 'guard-away');
     await untilIn(tenant);
     await second.stop(0);
-    await lab.cluster.killGuard();
+    await environment.cluster.killGuard();
 
     // The policies answer before anybody is asked.
     const refused = { code: 403, body: { reason: 'Forbidden' } };
@@ -235,27 +235,27 @@ describe('no guard at all', () => {
     }
     resume();
     await tenant.untilUnlocked();
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
 
-    await lab.cluster.startGuard();
+    await environment.cluster.startGuard();
   });
 
   test('a lock that expired meanwhile is repaired when it comes back', async () => {
     const { tenant } = await stoppedAt('raised', 'expired-meanwhile');
     await untilIn(tenant);
-    lab.hold(tenant.name, 'mtq-unlock');
+    environment.hold(tenant.name, 'mtq-unlock');
     await second.stop(0);
-    await lab.cluster.killGuard();
+    await environment.cluster.killGuard();
     await untilExpired(tenant.name);
     expect([tenant.history.isLocked(), isRaised(tenant.history)]).toEqual([true, true]);
     const since = performance.now();
-    await lab.cluster.startGuard();
+    await environment.cluster.startGuard();
     await tenant.untilUnlocked();
     const seconds = (performance.now() - since) / 1_000;
     process.stdout.write(`the guard is back: repaired after ${seconds.toFixed(1)} s\n`);
     // It does not count the lock's life from when it first sees it.
     expect(seconds).toBeLessThan(LOCK_SECONDS + OVERDUE_SECONDS);
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   });
 });
 
@@ -265,14 +265,14 @@ describe("the cluster's own namespaces (F19)", () => {
   const VMMRQ = { metadata: { name: 'more' }, spec: { additionalMigrationResources: { cpu: '1' } } };
 
   beforeAll(async () => {
-    for (const name of MADE) await lab.admin.create(NAMESPACES, { metadata: { name } });
+    for (const name of MADE) await environment.admin.create(NAMESPACES, { metadata: { name } });
   });
 
   test.each(['default', 'kube-system', SYSTEM_NAMESPACE, 'kubevirt', ...MADE])(
     'no VMMRQ is made in %s, and it is said what to do',
     async (namespace) => {
       const object = { ...VMMRQ, metadata: { ...VMMRQ.metadata, namespace } };
-      const refused = await lab.admin
+      const refused = await environment.admin
         .create(VMMRQS, object, { dryRun: true })
         .catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(ApiError);
@@ -283,9 +283,9 @@ describe("the cluster's own namespaces (F19)", () => {
 
   test('in a tenant’s it is', async () => {
     for (const name of ['outside', 'my-openshift-apps']) {
-      await lab.admin.create(NAMESPACES, { metadata: { name } });
+      await environment.admin.create(NAMESPACES, { metadata: { name } });
       const object = { ...VMMRQ, metadata: { name: 'another', namespace: name } };
-      await lab.admin.create(VMMRQS, object, { dryRun: true });
+      await environment.admin.create(VMMRQS, object, { dryRun: true });
     }
   });
 });

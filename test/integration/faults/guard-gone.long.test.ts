@@ -6,10 +6,10 @@ import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts'
 import { askUntil } from '../../support/eventually.ts';
 import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
-import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
 import { all, by, isIn, isLock, not, type Hits } from '../../support/our-writes.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
@@ -26,31 +26,31 @@ const ENV = {
 /** I3: from the return of a guard, where none ran before. */
 const LIMIT_MS = LOCK_SECONDS * 1_000 + REPAIR_MS;
 
-let lab: Lab;
+let environment: TestEnvironment;
 let proxy: FaultyProxy;
-let lost: ReturnType<typeof losses>;
+let dropped: ReturnType<typeof droppedEvents>;
 const measured = new Measured('locked for', 'after its return');
 
 beforeAll(async () => {
-  proxy = await startFaultyProxy(() => lab.cluster.guard().signal('SIGKILL'));
+  proxy = await startFaultyProxy(() => environment.cluster.guard().signal('SIGKILL'));
   const reroute = (account: string, kubeconfig: string): string =>
     account === SERVICE_ACCOUNT.guard ? proxy.reroute(account, kubeconfig) : kubeconfig;
   // What a dead guard leaves is a proof that fails; the policies alone need none (policies/no-proof.long.test.ts).
-  lab = await startLab({ admissionMode: WITH_WEBHOOKS, env: ENV, reroute });
-  lost = losses(lab);
-  await unlimitMigrations(lab.admin);
+  environment = await startTestEnvironment({ admissionMode: WITH_WEBHOOKS, env: ENV, reroute });
+  dropped = droppedEvents(environment);
+  await unlimitMigrations(environment.admin);
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
   await proxy.stop();
 });
 
 /** Locked, and nobody hears of it. */
 async function lockedOnly(name: string): Promise<Tenant> {
-  const tenant = await newTenant(lab, { name });
-  lost.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+  const tenant = await newTenant(environment, { name });
+  dropped.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
   await tenant.migrate();
   await tenant.history.until('it is locked', (history) => history.isLocked());
   return tenant;
@@ -58,8 +58,8 @@ async function lockedOnly(name: string): Promise<Tenant> {
 
 /** Raised, and nobody hears of what comes next. */
 async function raisedOnly(name: string): Promise<Tenant> {
-  const tenant = await newTenant(lab, { name });
-  lost.set(name, WHAT_ENDS_A_LOCK);
+  const tenant = await newTenant(environment, { name });
+  dropped.set(name, WHAT_ENDS_A_LOCK);
   await tenant.migrate();
   await tenant.history.until('it is raised', () => wasRaised(tenant.history));
   return tenant;
@@ -73,17 +73,17 @@ describe('killed, and not back before every lock is past its time', () => {
 
   beforeAll(async () => {
     [locked, raised] = await Promise.all([lockedOnly('long-locked'), raisedOnly('long-raised')]);
-    for (const { name } of [locked, raised]) lost.set(name, EVERYTHING);
-    await lab.cluster.killGuard();
+    for (const { name } of [locked, raised]) dropped.set(name, EVERYTHING);
+    await environment.cluster.killGuard();
     const ends = [locked, raised].map(({ history }) => Date.parse(history.locks()[0]?.expiresAt ?? ''));
     await askUntil(
       "both are past their time by the API server's clock",
-      async () => (await lab.admin.get(NAMESPACES, { name: 'default' })).date.getTime(),
+      async () => (await environment.admin.get(NAMESPACES, { name: 'default' })).date.getTime(),
       (now) => now > Math.max(...ends),
     );
     stillHeld = [locked, raised].map(({ history }) => history.isLocked());
     backAt = Date.now();
-    await lab.cluster.startGuard();
+    await environment.cluster.startGuard();
   });
 
   test.each(['long-locked', 'long-raised'])('%s', async (name) => {
@@ -93,34 +93,34 @@ describe('killed, and not back before every lock is past its time', () => {
     measured.add(name, (until - from) / 1_000, (until - backAt) / 1_000);
     expect(stillHeld).toEqual([true, true]);
     expect(until - backAt).toBeLessThan(LIMIT_MS);
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   });
 });
 
 describe('killed in the middle: the functions do without it', () => {
   test('while locked: nothing is raised, and the namespace is free before the guard is back', async () => {
-    const tenant = await newTenant(lab, { name: 'no-guard-locked' });
-    const go = lab.hold(tenant.name, 'mtq-raise');
+    const tenant = await newTenant(environment, { name: 'no-guard-locked' });
+    const go = environment.hold(tenant.name, 'mtq-raise');
     await tenant.migrate();
     await tenant.history.until('it is locked', (history) => history.isLocked());
-    await lab.cluster.killGuard();
+    await environment.cluster.killGuard();
     go();
     await untilOver(tenant);
-    await lab.cluster.startGuard();
+    await environment.cluster.startGuard();
     measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS), 0);
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   });
 
   test('while raised, and the migration is cancelled: put back and free before the guard is back', async () => {
-    const tenant = await newTenant(lab, { name: 'no-guard-raised' });
-    await refuseTargets(lab, tenant);
+    const tenant = await newTenant(environment, { name: 'no-guard-raised' });
+    await refuseTargets(environment, tenant);
     await tenant.history.until('it is raised', () => wasRaised(tenant.history));
-    await lab.cluster.killGuard();
-    await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
+    await environment.cluster.killGuard();
+    await environment.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
     await untilOver(tenant);
-    await lab.cluster.startGuard();
+    await environment.cluster.startGuard();
     measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS), 0);
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   });
 });
 
@@ -146,10 +146,10 @@ describe('killed by its own repair, before or after each of its writes', () => {
 
   /** As the kubelet does. */
   async function keepRunning(): Promise<void> {
-    while ((await Promise.race([lab.cluster.guard().ended, done.promise])) !== undefined) {
+    while ((await Promise.race([environment.cluster.guard().ended, done.promise])) !== undefined) {
       startedAt.push(Date.now());
       // It may be killed again before it is ready: it repairs at once.
-      await lab.cluster.startGuard().catch(() => undefined);
+      await environment.cluster.startGuard().catch(() => undefined);
     }
   }
 
@@ -162,7 +162,7 @@ describe('killed by its own repair, before or after each of its writes', () => {
     // While it dies again and again, none runs: what counts is its last return, when the lock was past its time already.
     const isDue = from + LOCK_SECONDS * 1_000;
     expect(until - Math.max(isDue, ...startedAt.filter((at) => at < until))).toBeLessThan(LIMIT_MS);
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   }
 
   beforeAll(async () => {
@@ -184,10 +184,10 @@ describe('killed by its own repair, before or after each of its writes', () => {
 
   test('and it runs again', async () => {
     await Promise.allSettled(over.values());
-    const tenant = await newTenant(lab, { name: 'afterwards' });
+    const tenant = await newTenant(environment, { name: 'afterwards' });
     await tenant.migrate();
     await tenant.untilThrough();
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   });
 
   afterAll(async () => {

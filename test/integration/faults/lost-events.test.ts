@@ -4,8 +4,8 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { expectInTime } from '../../support/at-rest.ts';
 import { Measured } from '../../support/measured.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
-import { EVERYTHING, losses, to, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
 const LOCK_SECONDS = 10;
@@ -17,30 +17,30 @@ const ENV = {
   SETTLE_MS: '300',
 };
 
-let lab: Lab;
+let environment: TestEnvironment;
 const measured = new Measured('locked for');
-let lost: ReturnType<typeof losses>;
+let dropped: ReturnType<typeof droppedEvents>;
 /** These two wait for the end of their lock: the other tests go on meanwhile. */
 let raised: Tenant;
 let locked: Tenant;
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
-  lost = losses(lab);
+  environment = await startTestEnvironment({ env: ENV });
+  dropped = droppedEvents(environment);
   [raised, locked] = await Promise.all([
-    newTenant(lab, { name: 'nothing-after-raise' }),
-    newTenant(lab, { name: 'nothing-after-lock' }),
+    newTenant(environment, { name: 'nothing-after-raise' }),
+    newTenant(environment, { name: 'nothing-after-lock' }),
   ]);
-  lost.set(raised.name, (delivery) => WHAT_ENDS_A_LOCK(delivery) || wasRaised(raised.history));
+  dropped.set(raised.name, (delivery) => WHAT_ENDS_A_LOCK(delivery) || wasRaised(raised.history));
   const afterLock = to('mtq-raise', 'mtq-lower', 'mtq-unlock');
   // Nor is it locked once more, when its back-off is over before somebody looks at it.
-  lost.set(locked.name, (delivery) => afterLock(delivery) || locked.history.locks().length > 0);
+  dropped.set(locked.name, (delivery) => afterLock(delivery) || locked.history.locks().length > 0);
   await Promise.all([raised.migrate(), locked.migrate()]);
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 /** How long the namespace was locked; within the bound of I3. */
@@ -50,42 +50,42 @@ async function expectEndInTime(tenant: Tenant): Promise<void> {
 }
 
 test('nothing is delivered at all, and then again: the sweep finds what was missed', async () => {
-  const tenant = await newTenant(lab, { name: 'nothing-at-all' });
-  lost.set(tenant.name, EVERYTHING);
+  const tenant = await newTenant(environment, { name: 'nothing-at-all' });
+  dropped.set(tenant.name, EVERYTHING);
   await tenant.migrate();
   await tenant.untilBlocked();
-  await lab.hops.until('a sweep is lost too', () =>
-    lab.hops.items.some(
+  await environment.hops.until('a sweep is lost too', () =>
+    environment.hops.items.some(
       ({ namespace, eventType }) => namespace === tenant.name && eventType === EVENT.sweepRequested,
     ),
   );
   expect(tenant.history.locks()).toEqual([]);
-  lost.delete(tenant.name);
+  dropped.delete(tenant.name);
   await tenant.untilThrough();
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('namespace.unlocked is lost: whoever is left is found all the same', async () => {
-  const tenant = await newTenant(lab, { name: 'unlocked-lost', vms: 2 });
-  lost.set(tenant.name, ({ event }) => event.attributes['type'] === EVENT.namespaceUnlocked);
+  const tenant = await newTenant(environment, { name: 'unlocked-lost', vms: 2 });
+  dropped.set(tenant.name, ({ event }) => event.attributes['type'] === EVENT.namespaceUnlocked);
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
   await tenant.untilThrough(0, 1);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test.each(['raise', 'lower', 'unlock'])(
   '%s is killed right after the lock, and again right after the raise (F2, F4, F5)',
   async (service) => {
-    const tenant = await newTenant(lab, { name: `${service}-killed` });
+    const tenant = await newTenant(environment, { name: `${service}-killed` });
     const { history } = tenant;
     await tenant.migrate();
     await history.until('it is locked', () => history.isLocked());
-    lab.cluster.eventing.activator.kill(service, 'SIGKILL');
+    environment.cluster.eventing.activator.kill(service, 'SIGKILL');
     await history.until('it is raised', () => wasRaised(history));
-    lab.cluster.eventing.activator.kill(service, 'SIGKILL');
+    environment.cluster.eventing.activator.kill(service, 'SIGKILL');
     await expectEndInTime(tenant);
     await tenant.untilThrough();
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   },
 );
 
@@ -93,27 +93,27 @@ test('the Broker delivers nothing after the raise: the watchdog alone puts every
   await expectEndInTime(raised);
   expect(wasRaised(raised.history)).toBe(true);
   await raised.untilThrough();
-  await expectAsBefore(lab.admin, raised);
+  await expectAsBefore(environment.admin, raised);
 });
 
 test('the Broker delivers nothing after the lock: unlocked, and never raised (F1, F9)', async () => {
   await expectEndInTime(locked);
   expect(wasRaised(locked.history)).toBe(false);
-  await expectAsBefore(lab.admin, locked, { failed: true });
+  await expectAsBefore(environment.admin, locked, { failed: true });
 });
 
 test('the guard and the API server are gone for a moment while a quota is raised (F5)', async () => {
-  const tenant = await newTenant(lab, { name: 'all-gone' });
-  lost.set(tenant.name, WHAT_ENDS_A_LOCK);
+  const tenant = await newTenant(environment, { name: 'all-gone' });
+  dropped.set(tenant.name, WHAT_ENDS_A_LOCK);
   await tenant.migrate();
   // In while somebody is there to be asked: or else the attempt would count as failed.
   await tenant.history.until('the target pod is charged', () => countedPods(tenant) === '2');
   // A raise that comes twice must not find the guard gone: it would end the lock itself.
-  await lab.cluster.eventing.broker.idle();
-  await lab.cluster.killGuard();
-  await lab.cluster.controlPlane.stopApiServer();
-  await lab.cluster.controlPlane.startApiServer();
-  await lab.cluster.startGuard();
+  await environment.cluster.eventing.broker.idle();
+  await environment.cluster.killGuard();
+  await environment.cluster.controlPlane.stopApiServer();
+  await environment.cluster.controlPlane.startApiServer();
+  await environment.cluster.startGuard();
   await expectEndInTime(tenant);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });

@@ -7,9 +7,9 @@ import { STEPS } from '../../../functions/steps.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
-import { losses } from '../../support/losses.ts';
+import { droppedEvents } from '../../support/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { give, newTenant, retire, headroomFor, type Tenant } from '../../support/tenant.ts';
@@ -25,26 +25,26 @@ const AT_ONCE = 4;
 /** From the first of a kind on, in one namespace: longer than a lock and its repair by the guard. */
 const LOSS_MS = (LOCK_SECONDS + 2) * 1_000;
 
-let lab: Lab;
-let lost: ReturnType<typeof losses>;
+let environment: TestEnvironment;
+let dropped: ReturnType<typeof droppedEvents>;
 let runs: Map<string, Promise<void>>;
 const measured = new Measured('locked for');
 
 type Course = (tenant: Tenant) => Promise<unknown>;
 
 const cycle: Course = (tenant) => tenant.migrate();
-const nothingComesOfIt: Course = (tenant) => refuseTargets(lab, tenant);
+const nothingComesOfIt: Course = (tenant) => refuseTargets(environment, tenant);
 const cancelled: Course = async (tenant) => {
-  await refuseTargets(lab, tenant);
+  await refuseTargets(environment, tenant);
   await tenant.history.until('it is raised', () => wasRaised(tenant.history));
-  await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
+  await environment.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
 };
 const nothingToRaise: Course = async (tenant) => {
   const { name, history } = tenant;
-  const go = lab.hold(name, 'mtq-raise');
+  const go = environment.hold(name, 'mtq-raise');
   await tenant.migrate();
   await history.until('it is locked', () => history.isLocked());
-  await lab.admin.delete(VMMRQS, { namespace: name, name: 'more' });
+  await environment.admin.delete(VMMRQS, { namespace: name, name: 'more' });
   go();
 };
 
@@ -52,12 +52,12 @@ const recounted: Course = async (tenant) => {
   const { name: namespace, history } = tenant;
   const resources = { requests: { cpu: '1m', memory: '1Mi' } };
   const spec = { containers: [{ name: 'main', image: 'main', resources }] };
-  await lab.admin.create(PODS, { metadata: { namespace, name: 'ballast' }, spec });
+  await environment.admin.create(PODS, { metadata: { namespace, name: 'ballast' }, spec });
   // `lower` looks when the recount is there: on a busy machine it would be over by then.
-  const go = lab.hold(namespace, 'mtq-lower');
-  await refuseTargets(lab, tenant);
+  const go = environment.hold(namespace, 'mtq-lower');
+  await refuseTargets(environment, tenant);
   await history.until('it is raised', () => wasRaised(history));
-  await lab.admin.delete(PODS, { namespace, name: 'ballast' }, { gracePeriodSeconds: 0 });
+  await environment.admin.delete(PODS, { namespace, name: 'ballast' }, { gracePeriodSeconds: 0 });
   await history.until('the raise is undone', () => {
     const { spec: wanted, status } = history.latest(RESOURCE_QUOTAS) ?? {};
     return wanted !== undefined && isDeepStrictEqual(status?.hard, wanted.hard);
@@ -67,11 +67,11 @@ const recounted: Course = async (tenant) => {
 /** `lock` finds no VMMRQ any more, and locks when there is one again. */
 const infeasible: Course = async (tenant) => {
   const { name: namespace } = tenant;
-  const go = lab.hold(namespace, 'mtq-lock');
+  const go = environment.hold(namespace, 'mtq-lock');
   await tenant.migrate();
   const until = (what: string, trigger: string, outcome?: string): Promise<unknown> =>
-    lab.hops.until(what, () =>
-      lab.hops.items.some((hop) =>
+    environment.hops.until(what, () =>
+      environment.hops.items.some((hop) =>
         [
           hop.namespace === namespace,
           hop.trigger === trigger,
@@ -80,10 +80,10 @@ const infeasible: Course = async (tenant) => {
       ),
     );
   await until('lock is to be asked', 'mtq-feasibility', 'reply');
-  await lab.admin.delete(VMMRQS, { namespace, name: 'more' });
+  await environment.admin.delete(VMMRQS, { namespace, name: 'more' });
   go();
   await until('lock was asked', 'mtq-lock');
-  await give(lab.admin, { namespace, name: 'more', by: {} }, headroomFor(1));
+  await give(environment.admin, { namespace, name: 'more', by: {} }, headroomFor(1));
 };
 
 const nameOf = ({ type, kind = '' }: StepTrigger): string =>
@@ -109,33 +109,33 @@ async function run(index: number, what: string, { type, kind }: StepTrigger): Pr
   const name = `kind-${index}`;
   let count = 0;
   let end: number | undefined;
-  lost.set(name, ({ event: { attributes } }) => {
+  dropped.set(name, ({ event: { attributes } }) => {
     if (attributes['type'] !== type || (kind !== undefined && attributes['kind'] !== kind)) return false;
     end ??= performance.now() + LOSS_MS;
     const isLost = performance.now() < end;
     if (isLost) count += 1;
     return isLost;
   });
-  const tenant = await newTenant(lab, { name });
+  const tenant = await newTenant(environment, { name });
   await (COURSES[what] ?? cycle)(tenant);
   await untilOver(tenant);
-  await lab.hops.until('one was lost', () => count > 0);
+  await environment.hops.until('one was lost', () => count > 0);
   measured.add(`${what} (${count} lost)`, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(lab.admin, tenant);
-  await retire(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
+  await retire(environment.admin, tenant);
 }
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
-  lost = losses(lab);
-  await unlimitMigrations(lab.admin);
+  environment = await startTestEnvironment({ env: ENV });
+  dropped = droppedEvents(environment);
+  await unlimitMigrations(environment.admin);
   const works = KINDS.map(([what, kind], index) => [what, () => run(index, what, kind)] as const);
   runs = atOnce(AT_ONCE, new Map(works));
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 test.each(KINDS.map(([what]) => what))('every event of this kind is lost for a while: %s', async (what) => {

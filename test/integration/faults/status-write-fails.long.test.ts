@@ -4,7 +4,7 @@ import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { casesOf, TWO_QUOTAS } from '../../support/fault-cases.ts';
 import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
 import { Measured } from '../../support/measured.ts';
 import { all, by, isStatus } from '../../support/our-writes.ts';
@@ -13,7 +13,7 @@ import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 /** All of them are raised at the same time: on a slow machine too. */
 const LOCK_SECONDS = 30;
 
-let lab: Lab;
+let environment: TestEnvironment;
 let proxy: FaultyProxy;
 const measured = new Measured('locked for', 'back after');
 const tenants = new Map<string, { readonly tenant: Tenant; readonly struck: Promise<number> }>();
@@ -30,17 +30,20 @@ const cases = casesOf({
 
 /** Raised while kube-controller-manager works; then nobody lowers status.hard but `lower` itself. */
 beforeAll(async () => {
-  const kill = (): void => lab.cluster.eventing.activator.kill('lower', 'SIGKILL');
+  const kill = (): void => environment.cluster.eventing.activator.kill('lower', 'SIGKILL');
   proxy = await startFaultyProxy(kill);
   const reroute = (account: string, kubeconfig: string): string =>
     account === SERVICE_ACCOUNT.lower ? proxy.reroute(account, kubeconfig) : kubeconfig;
-  lab = await startLab({ env: { LOCK_SECONDS: String(LOCK_SECONDS), STALL_SECONDS: '30' }, reroute });
-  await unlimitMigrations(lab.admin);
+  environment = await startTestEnvironment({
+    env: { LOCK_SECONDS: String(LOCK_SECONDS), STALL_SECONDS: '30' },
+    reroute,
+  });
+  await unlimitMigrations(environment.admin);
   const holds = await Promise.all(
     cases.map(async ({ name, fault }, index) => {
-      const tenant = await newTenant(lab, { name: `tenant-${index}`, quotas: TWO_QUOTAS });
+      const tenant = await newTenant(environment, { name: `tenant-${index}`, quotas: TWO_QUOTAS });
       tenants.set(name, { tenant, struck: proxy.strike(fault(tenant.name)) });
-      return lab.hold(tenant.name, 'mtq-lower');
+      return environment.hold(tenant.name, 'mtq-lower');
     }),
   );
   await Promise.all(
@@ -49,13 +52,13 @@ beforeAll(async () => {
       if (tenant !== undefined) await course.run(tenant);
     }),
   );
-  await lab.cluster.controlPlane.pauseControllerManager();
+  await environment.cluster.controlPlane.pauseControllerManager();
   for (const go of holds) go();
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
   await proxy.stop();
 });
 
@@ -65,6 +68,6 @@ test.each(cases)('kube-controller-manager stands still; $name', async ({ name })
   const at = await struck;
   await untilOver(tenant);
   measured.add(name, expectInTime(tenant, LOCK_SECONDS), (performance.now() - at) / 1_000);
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
   expect(tenant.isThrough()).toBe(true);
 });

@@ -6,7 +6,7 @@ import { atOnce } from '../../support/at-once.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { casesOf, TWO_QUOTAS, type Case, type Course } from '../../support/fault-cases.ts';
 import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
 import { Measured } from '../../support/measured.ts';
 import { all, by, hasGrant, isLock, not } from '../../support/our-writes.ts';
@@ -26,23 +26,23 @@ const AT_ONCE = 4;
 const TRIES = 4;
 const PATIENCE_MS = 8_000;
 
-let lab: Lab;
+let environment: TestEnvironment;
 let proxy: FaultyProxy;
 const measured = new Measured('locked for', 'back after');
 
 beforeAll(async () => {
   const kill = (account: string): void =>
-    lab.cluster.eventing.activator.kill(account.replace('mtq-', ''), 'SIGKILL');
+    environment.cluster.eventing.activator.kill(account.replace('mtq-', ''), 'SIGKILL');
   proxy = await startFaultyProxy(kill);
   const reroute = (account: string, kubeconfig: string): string =>
     account === SERVICE_ACCOUNT.guard ? kubeconfig : proxy.reroute(account, kubeconfig);
-  lab = await startLab({ env: ENV, reroute });
-  await unlimitMigrations(lab.admin);
+  environment = await startTestEnvironment({ env: ENV, reroute });
+  await unlimitMigrations(environment.admin);
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
   await proxy.stop();
 });
 
@@ -70,10 +70,10 @@ const nothingToRaise: Course = {
     "lower's quota, only fenced": all(lowersQuota, not(hasGrant)),
   },
   run: async (tenant) => {
-    const go = lab.hold(tenant.name, 'mtq-raise');
+    const go = environment.hold(tenant.name, 'mtq-raise');
     await tenant.migrate();
     await tenant.history.until('it is locked', (history) => history.isLocked());
-    await lab.admin.delete(VMMRQS, { namespace: tenant.name, name: 'more' });
+    await environment.admin.delete(VMMRQS, { namespace: tenant.name, name: 'more' });
     go();
   },
 };
@@ -83,7 +83,7 @@ const nothingComesOfIt: Course = {
     "lower's nudge": by(SERVICE_ACCOUNT.lower, 'PATCH', MIGRATIONS.plural),
     "unlock's namespace, the attempt failed": by(SERVICE_ACCOUNT.unlock, 'PUT', 'namespaces'),
   },
-  run: (tenant) => refuseTargets(lab, tenant),
+  run: (tenant) => refuseTargets(environment, tenant),
 };
 
 /** There is room, and virt-controller is not asked for it: something else refuses the pod. */
@@ -91,11 +91,11 @@ const addHeadroom: Course = {
   writes: { "feasibility's nudge": by(SERVICE_ACCOUNT.feasibility, 'PATCH', MIGRATIONS.plural) },
   run: async (tenant) => {
     const { name, history } = tenant;
-    const go = lab.hold(name, 'mtq-lock');
-    await refuseTargets(lab, tenant);
+    const go = environment.hold(name, 'mtq-lock');
+    await refuseTargets(environment, tenant);
     for (const { metadata } of tenant.before.quotas) {
       const merge = { spec: { hard: fullFor(4) } };
-      const edited = await lab.admin.patch(
+      const edited = await environment.admin.patch(
         RESOURCE_QUOTAS,
         { namespace: name, name: metadata.name },
         { merge },
@@ -117,7 +117,7 @@ const COURSES: Readonly<Record<string, Course>> = {
 let tenants = 0;
 const nextTenant = (): Promise<Tenant> => {
   tenants += 1;
-  return newTenant(lab, { name: `tenant-${tenants}`, quotas: TWO_QUOTAS });
+  return newTenant(environment, { name: `tenant-${tenants}`, quotas: TWO_QUOTAS });
 };
 
 /** Runs the case in a namespace of its own; again in another one where a kill for somebody else came first. */
@@ -140,9 +140,9 @@ async function isOver({ name, course }: Case, tenant: Tenant, struck: Promise<nu
   const at = await Promise.race([struck, sleep(PATIENCE_MS, undefined, { ref: false })]);
   if (at === undefined) return false;
   if (course.locks !== false) await untilOver(tenant);
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
   measured.add(name, expectInTime(tenant, LOCK_SECONDS), Math.max(0, over - at) / 1_000);
-  await retire(lab.admin, tenant);
+  await retire(environment.admin, tenant);
   return true;
 }
 
@@ -160,7 +160,7 @@ describe.each(Object.entries(COURSES))('%s', (_, course) => {
 
   test('and afterwards nothing moves any more', async () => {
     const tenants = await Promise.all(runs.values());
-    await lab.cluster.eventing.broker.idle();
-    for (const tenant of tenants) await expectAtRest(lab.admin, tenant);
+    await environment.cluster.eventing.broker.idle();
+    for (const tenant of tenants) await expectAtRest(environment.admin, tenant);
   });
 });

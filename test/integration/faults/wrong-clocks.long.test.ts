@@ -3,8 +3,8 @@ import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
-import { losses, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { droppedEvents, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { newTenant } from '../../support/tenant.ts';
@@ -20,29 +20,29 @@ const ENV = {
   NODE_OPTIONS: `--import=${new URL('../../support/wrong-clock.mjs', import.meta.url).href}`,
 };
 
-let lab: Lab;
-let lost: ReturnType<typeof losses>;
+let environment: TestEnvironment;
+let dropped: ReturnType<typeof droppedEvents>;
 const measured = new Measured('locked for');
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
-  lost = losses(lab);
+  environment = await startTestEnvironment({ env: ENV });
+  dropped = droppedEvents(environment);
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 /** Far less than any of the clocks is wrong by. */
 const MINUTE_MS = 60_000;
 
 test('they are wrong: a line of each log says another hour', async () => {
-  const tenant = await newTenant(lab, { name: 'a-release' });
+  const tenant = await newTenant(environment, { name: 'a-release' });
   await tenant.migrate();
   await tenant.untilThrough();
   for (const [step, hours] of Object.entries(WRONG_CLOCKS).filter(([name]) => name !== 'guard')) {
-    const said = lab.lines.items
+    const said = environment.lines.items
       .filter(({ service }) => service === step)
       .map(({ time }) => Date.parse(time ?? ''));
     expect(said.length).toBeGreaterThan(0);
@@ -51,14 +51,14 @@ test('they are wrong: a line of each log says another hour', async () => {
   }
   expect(tenant.history.locks()).toHaveLength(1);
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 });
 
 test("what is written on objects is the API server's time", async () => {
-  const tenant = await newTenant(lab, { name: 'given-up' });
-  await refuseTargets(lab, tenant);
+  const tenant = await newTenant(environment, { name: 'given-up' });
+  await refuseTargets(environment, tenant);
   await untilOver(tenant);
-  const { date } = await lab.admin.get(NAMESPACES, { name: tenant.name });
+  const { date } = await environment.admin.get(NAMESPACES, { name: tenant.name });
   const [lock] = tenant.history.locks();
   const { annotations = {} } = tenant.history.latest(NAMESPACES)?.metadata ?? {};
   const { at } = JSON.parse(annotations[ANNOTATION.lastAttempt] ?? '{}') as { at?: string };
@@ -67,15 +67,15 @@ test("what is written on objects is the API server's time", async () => {
   // Nothing came of the raise: that was waited for, not decided by a clock that is hours ahead.
   expect(wasRaised(tenant.history)).toBe(true);
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 });
 
 test('the watchdog alone puts back what the functions never hear of', async () => {
-  const tenant = await newTenant(lab, { name: 'watchdog-alone' });
-  lost.set(tenant.name, WHAT_ENDS_A_LOCK);
+  const tenant = await newTenant(environment, { name: 'watchdog-alone' });
+  dropped.set(tenant.name, WHAT_ENDS_A_LOCK);
   await tenant.migrate();
   await untilOver(tenant);
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
   expect(wasRaised(tenant.history)).toBe(true);
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 });

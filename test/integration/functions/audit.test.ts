@@ -8,7 +8,11 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS, newMigration } from '../../cluster/kubevirt/objects.ts';
 import { auditLog, isDryRun, whatOf, type Audited } from '../../support/audit.ts';
 import { grantsOf, isGranted } from '../../support/granted.ts';
-import { startLab, type Lab, type SourceEvent } from '../../support/lab.ts';
+import {
+  startTestEnvironment,
+  type TestEnvironment,
+  type SourceEvent,
+} from '../../support/test-environment.ts';
 import { bindRole, untilAllowed } from '../../support/roles.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 import { isReportedToTheEnd } from '../../support/conditions.ts';
@@ -17,7 +21,7 @@ const OURS = /^system:serviceaccount:mtq-system:(mtq-[a-z]+)$/;
 const QUIET = 'quiet';
 const PERSON = { name: 'cluster-admin', groups: ['cluster-admins'] };
 
-let lab: Lab;
+let environment: TestEnvironment;
 let tenant: Tenant;
 /** Who starts the migration, so that nothing at all is done by the set-up's administrator while it lasts. */
 let person: Cluster;
@@ -30,11 +34,11 @@ const byUs = (requests: readonly Audited[]): Audited[] =>
 
 beforeAll(async () => {
   // Whoever is slow is not to be nudged: a nudge is a write that a release goes without.
-  lab = await startLab({ env: { STALL_SECONDS: '30' } });
-  const { controlPlane } = lab.cluster;
-  await lab.admin.create(NAMESPACES, { metadata: { name: QUIET } });
-  await bindRole(lab.admin, { role: 'admin', user: PERSON.name });
-  await bindRole(lab.admin, {
+  environment = await startTestEnvironment({ env: { STALL_SECONDS: '30' } });
+  const { controlPlane } = environment.cluster;
+  await environment.admin.create(NAMESPACES, { metadata: { name: QUIET } });
+  await bindRole(environment.admin, { role: 'admin', user: PERSON.name });
+  await bindRole(environment.admin, {
     role: 'migrator',
     user: PERSON.name,
     rules: [
@@ -42,7 +46,7 @@ beforeAll(async () => {
       { apiGroups: [''], resources: ['namespaces'], verbs: ['list'] },
     ],
   });
-  await untilAllowed(lab.admin, PERSON.name, {
+  await untilAllowed(environment.admin, PERSON.name, {
     verb: 'create',
     group: 'kubevirt.io',
     resource: 'virtualmachineinstancemigrations',
@@ -52,7 +56,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** Nothing else happens in the whole cluster yet. */
@@ -70,7 +74,9 @@ describe('a wake that finds nothing to do (F39)', () => {
     token: randomUUID(),
   });
 
-  const REQUESTS: Readonly<Record<string, [account: string, post: (lab: Lab) => Promise<void>]>> = {
+  const REQUESTS: Readonly<
+    Record<string, [account: string, post: (environment: TestEnvironment) => Promise<void>]>
+  > = {
     'feasibility, by a migration': [
       'mtq-feasibility',
       ({ forgeSource }) => forgeSource(source(KIND.migration, SOURCE_EVENT.update)),
@@ -86,17 +92,20 @@ describe('a wake that finds nothing to do (F39)', () => {
   };
 
   test.each(Object.entries(REQUESTS))('%s, costs one read', async (_what, [account, post]) => {
-    const { controlPlane } = lab.cluster;
+    const { controlPlane } = environment.cluster;
     const before = (await auditLog(controlPlane, person)).length;
-    await post(lab);
+    await post(environment);
     const requests = (await auditLog(controlPlane, person)).slice(before);
     expect(requests.filter((one) => accountOf(one) === account)).toHaveLength(1);
   });
 
   test('costs none where the event itself shows that there is nothing', async () => {
-    const { controlPlane } = lab.cluster;
+    const { controlPlane } = environment.cluster;
     const before = (await auditLog(controlPlane, person)).length;
-    await lab.forgeSource({ ...source(KIND.migration, SOURCE_EVENT.update), status: { phase: 'Pending' } });
+    await environment.forgeSource({
+      ...source(KIND.migration, SOURCE_EVENT.update),
+      status: { phase: 'Pending' },
+    });
     const requests = byUs((await auditLog(controlPlane, person)).slice(before));
     expect(requests.filter((one) => accountOf(one) !== SERVICE_ACCOUNT.guard).map(whatOf)).toEqual([]);
   });
@@ -104,8 +113,8 @@ describe('a wake that finds nothing to do (F39)', () => {
 
 describe('one release', () => {
   beforeAll(async () => {
-    const { controlPlane, eventing } = lab.cluster;
-    tenant = await newTenant(lab, { name: 'audited' });
+    const { controlPlane, eventing } = environment.cluster;
+    tenant = await newTenant(environment, { name: 'audited' });
     await eventing.broker.idle();
     const before = (await auditLog(controlPlane, person)).length;
     await person.create(FULL_MIGRATIONS, newMigration({ namespace: tenant.name, name: 'mig0', vmi: 'vm0' }));
@@ -136,7 +145,7 @@ describe('one release', () => {
   test('every request is one that config/rbac gives that very account (F15)', () => {
     const refused = byUs(cycleRequests).filter((request) => {
       const account = accountOf(request) ?? '';
-      return !isGranted(grantsOf(lab.cluster.objects, account), request);
+      return !isGranted(grantsOf(environment.cluster.objects, account), request);
     });
     expect(refused.map((request) => `${accountOf(request) ?? ''} ${whatOf(request)}`)).toEqual([]);
   });
@@ -171,7 +180,7 @@ describe('one release', () => {
   });
 
   test('its functions log at most eight lines; the guard logs that it refused the proof', () => {
-    const said = lab.lines.items.filter(
+    const said = environment.lines.items.filter(
       ({ namespace, level }) => namespace === tenant.name && level !== 'debug',
     );
     expect(said.map(({ service, reason }) => `${service} ${reason ?? ''}`)).toEqual(

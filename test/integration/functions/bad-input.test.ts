@@ -16,24 +16,24 @@ import { expectAtRest } from '../../support/at-rest.ts';
 import { auditLog, isDryRun, type Audited } from '../../support/audit.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { markByHand, writeByHand } from '../../support/by-hand.ts';
-import { startLab, type Lab, type Line } from '../../support/lab.ts';
-import { startLiar } from '../../support/liar.ts';
+import { startTestEnvironment, type TestEnvironment, type Line } from '../../support/test-environment.ts';
+import { startStubWebhook } from '../../support/stub-webhook.ts';
 import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab();
+  environment = await startTestEnvironment();
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** The verdict about mig0 that feasibility has logged. */
 const untilVerdict = (tenant: Tenant, verdict: string, reason: string): Promise<void> =>
-  lab.lines.until(`${tenant.name}: ${verdict}, ${reason}`, () =>
-    lab.lines.items.some(
+  environment.lines.until(`${tenant.name}: ${verdict}, ${reason}`, () =>
+    environment.lines.items.some(
       (line) => line.namespace === tenant.name && line.verdict === verdict && line.reason === reason,
     ),
   );
@@ -55,13 +55,13 @@ const untilReported = (tenant: Tenant, about: string, text: string): Promise<voi
   );
 
 async function expectLeftAlone(tenant: Tenant): Promise<void> {
-  await lab.cluster.eventing.broker.idle();
+  await environment.cluster.eventing.broker.idle();
   expect(tenant.history.locks()).toEqual([]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 }
 
 test('no VMMRQ: told on the migration and the VMI what to create (F45)', async () => {
-  const tenant = await newTenant(lab, { name: 'no-vmmrq', gives: null });
+  const tenant = await newTenant(environment, { name: 'no-vmmrq', gives: null });
   await tenant.migrate();
   await untilVerdict(tenant, 'NoFit', 'NoVirtualMachineMigrationResourceQuota');
   for (const about of ['mig0', 'vm0']) {
@@ -72,7 +72,7 @@ test('no VMMRQ: told on the migration and the VMI what to create (F45)', async (
 
 test('a VMMRQ that gives what the quotas do not count: told what is missing', async () => {
   const gives = { 'limits.cpu': '8', 'requests.ephemeral-storage': '10Gi' };
-  const tenant = await newTenant(lab, { name: 'keys-the-quotas-lack', gives });
+  const tenant = await newTenant(environment, { name: 'keys-the-quotas-lack', gives });
   await tenant.migrate();
   await untilVerdict(tenant, 'NoFit', 'NotEnough');
   for (const about of ['mig0', 'vm0', 'more']) await untilReported(tenant, about, 'requests.cpu=605m');
@@ -86,32 +86,32 @@ test('a VMMRQ that gives what the quotas do not count: told what is missing', as
 
 test('a volume for the state of the VM finds no room before the pod: told which key, not locked', async () => {
   const quotas = { quota: fullFor(1), volumes: { persistentvolumeclaims: '1' } };
-  const tenant = await newTenant(lab, { name: 'keeps-state', quotas });
+  const tenant = await newTenant(environment, { name: 'keeps-state', quotas });
   const { name: namespace } = tenant;
   const labels = { 'persistent-state-for': 'vm0' };
-  await lab.admin.create(CLAIMS, {
+  await environment.admin.create(CLAIMS, {
     metadata: { namespace, name: 'persistent-state-for-vm0', labels },
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
   });
   const domain = { devices: { tpm: { persistent: true } } };
-  await lab.admin.patch(VMIS, { namespace, name: 'vm0' }, { merge: { spec: { domain } } });
+  await environment.admin.patch(VMIS, { namespace, name: 'vm0' }, { merge: { spec: { domain } } });
   await tenant.migrate();
   await untilVerdict(tenant, 'Unsupported', 'VolumeQuotaExceeded');
-  const line = lab.lines.items.find((line) => isOf(line, namespace, 'VolumeQuotaExceeded'));
+  const line = environment.lines.items.find((line) => isOf(line, namespace, 'VolumeQuotaExceeded'));
   expect(line?.message).toContain('volumes lacks persistentvolumeclaims=1');
   // lock looks for itself, whatever it is told.
-  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, cause: 'x' });
+  await environment.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, cause: 'x' });
   expect(tenant.history.locks()).toEqual([]);
 });
 
 test('a quota without the keys that are given: only what it has is raised, no key is added', async () => {
   const quotas = { quota: { 'requests.cpu': fullFor(1)['requests.cpu'] ?? '' } };
   const gives = { ...headroomFor(1), pods: '5', 'limits.cpu': '4' };
-  const tenant = await newTenant(lab, { name: 'quota-lacks-keys', quotas, gives });
+  const tenant = await newTenant(environment, { name: 'quota-lacks-keys', quotas, gives });
   await tenant.migrate();
   await tenant.untilThrough();
   expect(wasRaised(tenant.history)).toBe(true);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 const through = (tenant: Tenant): Promise<void> =>
@@ -123,12 +123,12 @@ test('amounts at the edges of what a quantity can say: raised, and put back to t
     quota: { 'requests.cpu': cpu, 'requests.memory': '9Ei', pods: '1e3', 'limits.ephemeral-storage': '9E' },
   };
   const gives = { 'requests.cpu': '1005000000n', 'requests.memory': '9Ei', pods: '1e3' };
-  const tenant = await newTenant(lab, { name: 'edges', quotas, gives });
+  const tenant = await newTenant(environment, { name: 'edges', quotas, gives });
   await tenant.migrate();
   await tenant.untilUnlocked();
   await through(tenant);
   expect(wasRaised(tenant.history)).toBe(true);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('50 quotas of 200 keys, half of them of nothing that the cluster knows: judged, and only the full one is raised', async () => {
@@ -139,7 +139,7 @@ test('50 quotas of 200 keys, half of them of nothing that the cluster knows: jud
   };
   const rest = Array.from({ length: 49 }, (_, index) => [`many-${String(index)}`, many(index)] as const);
   const quotas = { quota: fullFor(1), ...Object.fromEntries(rest) };
-  const tenant = await newTenant(lab, { name: 'many-quotas', quotas });
+  const tenant = await newTenant(environment, { name: 'many-quotas', quotas });
   await tenant.migrate();
   await tenant.untilUnlocked();
   await through(tenant);
@@ -148,12 +148,12 @@ test('50 quotas of 200 keys, half of them of nothing that the cluster knows: jud
     .filter(({ metadata }) => metadata.labels?.[LABEL.raised] !== undefined)
     .map(({ metadata }) => metadata.name);
   expect(new Set(raised)).toEqual(new Set(['quota']));
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('a quota of something else than pods is in no way: nothing is blocked', async () => {
   const quotas = { quota: { 'requests.storage': '1Gi', 'count/configmaps': '10' } };
-  const tenant = await newTenant(lab, { name: 'other-quota', quotas });
+  const tenant = await newTenant(environment, { name: 'other-quota', quotas });
   await tenant.migrate();
   await tenant.untilThrough();
   await expectLeftAlone(tenant);
@@ -164,24 +164,27 @@ test.each([
   ['quota', RESOURCE_QUOTAS],
 ])('a %s that asks us to stay away: Unsupported, and not locked', async (what, type) => {
   const name = `skipped-${what}`;
-  const tenant = await newTenant(lab, { name });
-  const resume = lab.hold(name, 'mtq-feasibility');
+  const tenant = await newTenant(environment, { name });
+  const resume = environment.hold(name, 'mtq-feasibility');
   await tenant.migrate();
   await tenant.untilBlocked();
   const at = what === 'quota' ? { namespace: name, name: 'quota' } : { name };
   const annotations = { [ANNOTATION.skip]: 'true' };
-  await lab.admin.patch<KubernetesObject>(type, at, { merge: { metadata: { annotations } } });
+  await environment.admin.patch<KubernetesObject>(type, at, { merge: { metadata: { annotations } } });
   resume();
   await untilVerdict(tenant, 'Unsupported', 'Skipped');
-  await lab.cluster.eventing.broker.idle();
+  await environment.cluster.eventing.broker.idle();
   expect(tenant.history.locks()).toEqual([]);
   expect(wasRaised(tenant.history)).toBe(false);
 });
 
 test("somebody's policy refuses our writes to the quotas: told, unlocked at once, and nothing is raised (F23)", async () => {
-  const liar = await startLiar();
-  lab.atEnd(() => liar.stop());
-  liar.says({ allowed: false, status: { code: 403, message: 'quotas belong to the platform team' } });
+  const stubWebhook = await startStubWebhook();
+  environment.atEnd(() => stubWebhook.stop());
+  stubWebhook.respondWith({
+    allowed: false,
+    status: { code: 403, message: 'quotas belong to the platform team' },
+  });
   const name = 'refused-by-policy';
   const rule = {
     apiGroups: [''],
@@ -191,21 +194,21 @@ test("somebody's policy refuses our writes to the quotas: told, unlocked at once
   };
   const webhook = {
     name: 'quotas.example.com',
-    clientConfig: liar.clientConfig,
+    clientConfig: stubWebhook.clientConfig,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
     rules: [rule],
     matchConditions: [{ name: 'ours', expression: "request.userInfo.username.contains(':mtq-')" }],
   };
-  await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
+  await environment.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
     metadata: { name: 'platform' },
     webhooks: [webhook],
   });
-  const tenant = await newTenant(lab, { name });
+  const tenant = await newTenant(environment, { name });
   await tenant.migrate();
-  await lab.lines.until('raise says so', () =>
-    lab.lines.items.some((line) => isOf(line, name, 'RefusedByPolicy')),
+  await environment.lines.until('raise says so', () =>
+    environment.lines.items.some((line) => isOf(line, name, 'RefusedByPolicy')),
   );
   await tenant.untilUnlocked();
   await tenant.history.until('an Event on the VMMRQ says whose policy', (history) =>
@@ -217,46 +220,51 @@ test("somebody's policy refuses our writes to the quotas: told, unlocked at once
         ),
       ),
   );
-  await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: 'platform' });
+  await environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: 'platform' });
   expect(wasRaised(tenant.history)).toBe(false);
 });
 
 test('the incumbent holds the namespace: that is said, and nothing is raised', async () => {
-  const tenant = await newTenant(lab, { name: 'incumbent' });
+  const tenant = await newTenant(environment, { name: 'incumbent' });
   const { name } = tenant;
   const theirs = `lock.${name}.com`;
-  await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: theirs } });
+  await environment.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: theirs } });
   await tenant.migrate();
   // By lock, or, where the guard's view did not answer it in time, by raise, which then ends the lock.
-  await lab.lines.until('it is said', () =>
-    lab.lines.items.some((line) => isOf(line, name, 'IncumbentPresent')),
+  await environment.lines.until('it is said', () =>
+    environment.lines.items.some((line) => isOf(line, name, 'IncumbentPresent')),
   );
   await tenant.history.until('it is not locked', () => !tenant.history.isLocked());
   expect(wasRaised(tenant.history)).toBe(false);
-  await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: theirs });
+  await environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: theirs });
 });
 
 test('a namespace that is being deleted: Unsupported, and not locked', async () => {
-  const tenant = await newTenant(lab, { name: 'being-deleted' });
+  const tenant = await newTenant(environment, { name: 'being-deleted' });
   // Nobody empties the namespace as long as the controllers stand still.
-  const resume = lab.hold(tenant.name, 'mtq-feasibility');
+  const resume = environment.hold(tenant.name, 'mtq-feasibility');
   await tenant.migrate();
   await tenant.untilBlocked();
-  await lab.cluster.controlPlane.pauseControllerManager();
+  await environment.cluster.controlPlane.pauseControllerManager();
   try {
-    await lab.admin.delete(NAMESPACES, { name: tenant.name });
+    await environment.admin.delete(NAMESPACES, { name: tenant.name });
     resume();
     await untilVerdict(tenant, 'Unsupported', 'NamespaceTerminating');
-    await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: tenant.name, cause: 'x' });
+    await environment.forge({
+      type: EVENT.migrationFeasible,
+      from: 'forger',
+      namespace: tenant.name,
+      cause: 'x',
+    });
     expect(tenant.history.locks()).toEqual([]);
     expect(wasRaised(tenant.history)).toBe(false);
   } finally {
-    lab.cluster.controlPlane.resumeControllerManager();
+    environment.cluster.controlPlane.resumeControllerManager();
   }
 });
 
 test('events about objects that are not there: answered, and nothing is written (F8)', async () => {
-  const since = (await auditLog(lab.cluster.controlPlane, lab.admin)).length;
+  const since = (await auditLog(environment.cluster.controlPlane, environment.admin)).length;
   const kinds = [
     ['kubevirt.io/v1', 'VirtualMachineInstanceMigration'],
     ['mtq.kubevirt.io/v1alpha1', 'VirtualMachineMigrationResourceQuota'],
@@ -266,15 +274,15 @@ test('events about objects that are not there: answered, and nothing is written 
   for (const [apiVersion, kind] of kinds) {
     for (const type of Object.values(SOURCE_EVENT)) {
       for (const namespace of namespaces) {
-        await lab.forgeSource({ type, apiVersion, kind, namespace, name: 'nobody' });
+        await environment.forgeSource({ type, apiVersion, kind, namespace, name: 'nobody' });
       }
     }
   }
-  const failed = lab.hops.items.filter(
+  const failed = environment.hops.items.filter(
     ({ outcome, namespace }) => namespaces.includes(namespace) && outcome !== 'ack',
   );
   expect(failed).toEqual([]);
-  const requests = (await auditLog(lab.cluster.controlPlane, lab.admin)).slice(since);
+  const requests = (await auditLog(environment.cluster.controlPlane, environment.admin)).slice(since);
   const isWrite = ({ verb }: Audited): boolean => !['get', 'list', 'watch'].includes(verb);
   const ours = requests.filter(
     ({ user, objectRef }) =>
@@ -306,12 +314,12 @@ test.each([
     }),
   ],
 ])('a lock that cannot be used (%s) is repaired, and never replaced', async (what, text) => {
-  const tenant = await newTenant(lab, { name: what.replaceAll(' ', '-').toLowerCase() });
+  const tenant = await newTenant(environment, { name: what.replaceAll(' ', '-').toLowerCase() });
   const { history } = tenant;
-  const resume = lab.hold(tenant.name, 'mtq-lock');
+  const resume = environment.hold(tenant.name, 'mtq-lock');
   await tenant.migrate();
   await tenant.untilBlocked();
-  await writeByHand(lab.admin, tenant.name, {
+  await writeByHand(environment.admin, tenant.name, {
     annotations: { [ANNOTATION.lock]: text },
     labels: { [LABEL.locked]: 'true' },
   });
@@ -322,33 +330,33 @@ test.each([
   const broken = locks.lastIndexOf(text);
   expect(broken).toBeGreaterThan(0);
   expect(locks[broken + 1]).toBeUndefined();
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
   expect(namespaceNow(tenant).metadata.labels?.[LABEL.locked]).toBeUndefined();
 });
 
 test('a lock that becomes unreadable while a quota is raised: the quota is put back, then it is unlocked', async () => {
-  const tenant = await newTenant(lab, { name: 'broken-while-raised' });
+  const tenant = await newTenant(environment, { name: 'broken-while-raised' });
   const { history, name } = tenant;
-  const resume = lab.hold(name, 'mtq-lower');
+  const resume = environment.hold(name, 'mtq-lower');
   await tenant.migrate();
   // With its pod there: one that is just being admitted would come in under a lock that nobody can read any more.
   await history.until(
     'it is raised and the target pod is there',
     () => wasRaised(history) && tenant.isThrough(),
   );
-  await writeByHand(lab.admin, name, { annotations: { [ANNOTATION.lock]: '{' } });
+  await writeByHand(environment.admin, name, { annotations: { [ANNOTATION.lock]: '{' } });
   resume();
   await tenant.untilUnlocked();
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 });
 
 test.each([
   ['that is no JSON', { annotations: { [ANNOTATION.grant]: '{' }, labels: { [LABEL.raised]: 'true' } }],
   ['of which only the label is there', { labels: { [LABEL.raised]: 'true' } }],
 ])('a grant %s is dropped, and the quota stays as it is', async (what, metadata) => {
-  const tenant = await newTenant(lab, { name: `grant-${what.replaceAll(' ', '-').toLowerCase()}` });
+  const tenant = await newTenant(environment, { name: `grant-${what.replaceAll(' ', '-').toLowerCase()}` });
   const { history, name } = tenant;
-  await markByHand(lab, { namespace: name, name: 'quota' }, metadata);
+  await markByHand(environment, { namespace: name, name: 'quota' }, metadata);
   const isMarked = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>
     annotations?.[ANNOTATION.grant] !== undefined || labels?.[LABEL.raised] !== undefined;
   await history.until('it was there, and is dropped', () => {
@@ -362,20 +370,24 @@ test.each([
 
 /** The last test: the KubeVirt stand-in, which would end such a migration at once, is stopped. */
 test('a migration whose VMI is gone: NotBlocked, and nothing is locked (F35)', async () => {
-  const tenant = await newTenant(lab, { name: 'no-vmi' });
+  const tenant = await newTenant(environment, { name: 'no-vmi' });
   const { name, history } = tenant;
-  await lab.cluster.stopKubeVirt();
-  await lab.admin.patch(VMIS, { namespace: name, name: 'vm0' }, { merge: { metadata: { finalizers: [] } } });
-  await lab.admin.delete(VMIS, { namespace: name, name: 'vm0' });
+  await environment.cluster.stopKubeVirt();
+  await environment.admin.patch(
+    VMIS,
+    { namespace: name, name: 'vm0' },
+    { merge: { metadata: { finalizers: [] } } },
+  );
+  await environment.admin.delete(VMIS, { namespace: name, name: 'vm0' });
   await history.until('the VMI is gone', () => history.isGone(VMIS));
-  const { object } = await lab.admin.create(
+  const { object } = await environment.admin.create(
     FULL_MIGRATIONS,
     newMigration({ namespace: name, name: 'mig0', vmi: 'vm0' }),
   );
   const refused = { type: 'migrationRejectedByResourceQuota', status: 'True' as const };
   const status = { phase: 'Pending', conditions: [refused] };
-  await lab.admin.replace(FULL_MIGRATIONS, { ...object, status }, { subresource: 'status' });
+  await environment.admin.replace(FULL_MIGRATIONS, { ...object, status }, { subresource: 'status' });
   await untilVerdict(tenant, 'NotBlocked', 'VirtualMachineInstanceGone');
-  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: name, cause: 'x' });
+  await environment.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: name, cause: 'x' });
   await expectLeftAlone(tenant);
 });

@@ -13,19 +13,19 @@ import { expectAtRest } from '../../support/at-rest.ts';
 import { holdNextUpdate } from '../../support/gate.ts';
 import type { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { namespaceOf, startLab, type Lab } from '../../support/lab.ts';
+import { namespaceOf, startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 /** Nothing but the protocol moves a lock here: no stall, no end of its time. */
 beforeAll(async () => {
-  lab = await startLab({ env: { LOCK_SECONDS: '45', STALL_SECONDS: '30' } });
+  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '45', STALL_SECONDS: '30' } });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 async function untilThrough(tenant: Tenant): Promise<void> {
@@ -40,8 +40,8 @@ async function untilThrough(tenant: Tenant): Promise<void> {
 /** Resource versions of all that we may write: whoever writes anything changes one. */
 async function versionsOf({ name }: Tenant): Promise<string[]> {
   const types: ResourceType[] = [RESOURCE_QUOTAS, MIGRATIONS, PODS];
-  const lists = await Promise.all(types.map((type) => lab.admin.list(type, { namespace: name })));
-  const { object } = await lab.admin.get(NAMESPACES, { name });
+  const lists = await Promise.all(types.map((type) => environment.admin.list(type, { namespace: name })));
+  const { object } = await environment.admin.get(NAMESPACES, { name });
   const describeVersion = ({ kind, metadata }: KubernetesObject): string =>
     `${kind ?? ''} ${metadata.name} ${metadata.resourceVersion}`;
   return [object, ...lists.flatMap(({ items }) => items)].map(describeVersion);
@@ -60,9 +60,9 @@ function raisesAndRestores(history: History): { raises: number; restores: number
 
 describe('one release', () => {
   test('every event of every step twice at the same time: one lock, one raise, one restore (F14)', async () => {
-    const { broker } = lab.cluster.eventing;
+    const { broker } = environment.cluster.eventing;
     broker.deliverTwice(() => true);
-    const tenant = await newTenant(lab, { name: 'twice' });
+    const tenant = await newTenant(environment, { name: 'twice' });
     await tenant.migrate();
     await untilThrough(tenant);
     await broker.idle();
@@ -70,24 +70,24 @@ describe('one release', () => {
 
     expect(tenant.history.locks()).toHaveLength(1);
     expect(raisesAndRestores(tenant.history)).toEqual({ raises: 1, restores: 1 });
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   });
 
   test('all that wakes lower arrives at once, when the migration is through', async () => {
-    const tenant = await newTenant(lab, { name: 'all-at-once' });
-    const resume = lab.hold(tenant.name, 'mtq-lower');
+    const tenant = await newTenant(environment, { name: 'all-at-once' });
+    const resume = environment.hold(tenant.name, 'mtq-lower');
     await tenant.migrate();
     await tenant.history.until('the migration is through', () => tenant.isThrough());
     resume();
     await untilThrough(tenant);
 
     expect(raisesAndRestores(tenant.history)).toEqual({ raises: 1, restores: 1 });
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   });
 
   test('all its events once more, the last one first: nothing is written', async () => {
-    const { broker } = lab.cluster.eventing;
-    const tenant = await newTenant(lab, { name: 'replayed' });
+    const { broker } = environment.cluster.eventing;
+    const tenant = await newTenant(environment, { name: 'replayed' });
     const seen: CloudEvent[] = [];
     const stopLooking = broker.hold(({ event }) => {
       if (namespaceOf(event) === tenant.name && !seen.includes(event)) seen.push(event);
@@ -108,9 +108,9 @@ describe('one release', () => {
       expect(ours).toContain(type);
     }
     const before = await versionsOf(tenant);
-    for (const event of seen.toReversed()) await lab.repeat(event);
+    for (const event of seen.toReversed()) await environment.repeat(event);
     expect(await versionsOf(tenant)).toEqual(before);
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   });
 });
 
@@ -130,43 +130,44 @@ describe('events that nobody of ours sent', () => {
   ];
 
   test('after a release, with its token: nothing is written', async () => {
-    const tenant = await newTenant(lab, { name: 'forged-after' });
+    const tenant = await newTenant(environment, { name: 'forged-after' });
     await tenant.migrate();
     await untilThrough(tenant);
-    await lab.cluster.eventing.broker.idle();
+    await environment.cluster.eventing.broker.idle();
     const [lock] = tenant.history.locks();
 
     const before = await versionsOf(tenant);
     for (const event of forgeries(tenant.name, lock?.token ?? '', lock?.migrations ?? []))
-      await lab.forge(event);
+      await environment.forge(event);
     expect(await versionsOf(tenant)).toEqual(before);
   });
 
   test('while a lock is held, with another token or the very one: nothing is written', async () => {
-    const tenant = await newTenant(lab, { name: 'forged-during' });
+    const tenant = await newTenant(environment, { name: 'forged-during' });
     const { history } = tenant;
-    await refuseTargets(lab, tenant);
+    await refuseTargets(environment, tenant);
     await history.until('it is raised', () => wasRaised(history));
-    await lab.cluster.eventing.broker.idle();
+    await environment.cluster.eventing.broker.idle();
     const [lock] = history.locks();
 
     const before = await versionsOf(tenant);
     for (const token of [randomUUID(), lock?.token ?? '']) {
-      for (const event of forgeries(tenant.name, token, lock?.migrations ?? [])) await lab.forge(event);
+      for (const event of forgeries(tenant.name, token, lock?.migrations ?? []))
+        await environment.forge(event);
     }
     expect(await versionsOf(tenant)).toEqual(before);
 
-    await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
+    await environment.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
     await tenant.untilUnlocked();
-    await expectAsBefore(lab.admin, tenant, { failed: true });
+    await expectAsBefore(environment.admin, tenant, { failed: true });
   });
 
   test.each(['kube-system', 'mtq-system', 'no-such-namespace'])(
     'about namespace %s: nothing is written',
     async (name) => {
-      const history = await lab.watch(name);
+      const history = await environment.watch(name);
       for (const event of forgeries(name, randomUUID(), [{ name: 'mig0', uid: randomUUID() }]))
-        await lab.forge(event);
+        await environment.forge(event);
       expect(history.of(NAMESPACES).length).toBeLessThan(2);
       expect(history.locks()).toEqual([]);
     },
@@ -175,9 +176,9 @@ describe('events that nobody of ours sent', () => {
 
 describe('a write that comes late', () => {
   test("raise's, after the lock was let go of: it raises nothing", async () => {
-    const { broker } = lab.cluster.eventing;
-    const tenant = await newTenant(lab, { name: 'late-raise' });
-    const gate = await holdNextUpdate(lab, SERVICE_ACCOUNT.raise, quotaOf(tenant));
+    const { broker } = environment.cluster.eventing;
+    const tenant = await newTenant(environment, { name: 'late-raise' });
+    const gate = await holdNextUpdate(environment, SERVICE_ACCOUNT.raise, quotaOf(tenant));
     // The copy gets through while the first one is held.
     broker.deliverTwice(({ trigger }) => trigger === 'mtq-raise');
     await tenant.migrate();
@@ -190,20 +191,20 @@ describe('a write that comes late', () => {
     await broker.idle();
     expect(await versionsOf(tenant)).toEqual(before);
     await gate.remove();
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   });
 
   test("lower's, when the next lock has raised the quota: it does not lower it", async () => {
-    const { broker } = lab.cluster.eventing;
-    const tenant = await newTenant(lab, { name: 'late-lower', vms: 2 });
+    const { broker } = environment.cluster.eventing;
+    const tenant = await newTenant(environment, { name: 'late-lower', vms: 2 });
     const { history } = tenant;
-    const gate = await holdNextUpdate(lab, SERVICE_ACCOUNT.lower, quotaOf(tenant));
+    const gate = await holdNextUpdate(environment, SERVICE_ACCOUNT.lower, quotaOf(tenant));
     await tenant.migrate();
     await gate.arrived;
     await tenant.untilUnlocked();
     await history.until('the source pod is counted out', () => countedPods(tenant) === '2');
 
-    await refuseTargets(lab, tenant, 1);
+    await refuseTargets(environment, tenant, 1);
     await history.until(
       'it is raised for the second',
       () => history.locks().length === 2 && isRaised(tenant),
@@ -214,9 +215,9 @@ describe('a write that comes late', () => {
     expect(isRaised(tenant)).toBe(true);
     await gate.remove();
 
-    await lab.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig1' });
+    await environment.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig1' });
     await tenant.untilUnlocked();
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   });
 });
 

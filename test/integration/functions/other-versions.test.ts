@@ -20,8 +20,8 @@ import {
 } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, expectInTime } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
-import { losses, to } from '../../support/losses.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { droppedEvents, to } from '../../support/dropped-events.ts';
 import { grantIn } from '../../support/moment.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
@@ -35,15 +35,15 @@ interface Scene {
   readonly lock: Lock;
 }
 
-let lab: Lab;
-let lost: ReturnType<typeof losses>;
+let environment: TestEnvironment;
+let dropped: ReturnType<typeof droppedEvents>;
 let locked: Scene;
 let raised: Scene;
 let alone: Scene;
 
 beforeAll(async () => {
-  lab = await startLab({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
-  lost = losses(lab);
+  environment = await startTestEnvironment({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
+  dropped = droppedEvents(environment);
   [locked, raised, alone] = await Promise.all([
     setUpLocked(),
     setUpRaised('raised'),
@@ -52,13 +52,13 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** As the newer version's own process, by the account that it shares with ours. */
 const as = async (account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster> =>
   connect(
-    await lab.cluster.controlPlane.kubeconfigFor({
+    await environment.cluster.controlPlane.kubeconfigFor({
       namespace: SYSTEM_NAMESPACE,
       name: SERVICE_ACCOUNT[account],
     }),
@@ -66,20 +66,20 @@ const as = async (account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster> =>
   );
 
 const firstQuota = async ({ name }: Tenant): Promise<ResourceQuota> => {
-  const [quota] = (await lab.admin.list(RESOURCE_QUOTAS, { namespace: name })).items;
+  const [quota] = (await environment.admin.list(RESOURCE_QUOTAS, { namespace: name })).items;
   if (quota === undefined) throw new Error(`${name} has no quota`);
   return quota;
 };
 
 /** What this version would write, of the version after it. */
 async function newerLock({ name }: Tenant): Promise<Lock> {
-  const { items } = await lab.admin.list(MIGRATIONS, { namespace: name });
-  const quotas = (await lab.admin.list(RESOURCE_QUOTAS, { namespace: name })).items;
+  const { items } = await environment.admin.list(MIGRATIONS, { namespace: name });
+  const quotas = (await environment.admin.list(RESOURCE_QUOTAS, { namespace: name })).items;
   const named = ({ metadata }: KubernetesObject): Reference => ({
     name: metadata.name,
     uid: metadata.uid,
   });
-  const vmis = (await lab.admin.list(VMIS, { namespace: name })).items;
+  const vmis = (await environment.admin.list(VMIS, { namespace: name })).items;
   const vmiOf = ({ spec }: Migration): string =>
     vmis.find(({ metadata }) => metadata.name === spec.vmiName)?.metadata.uid ?? '';
   const now = Date.now();
@@ -97,13 +97,13 @@ async function newerLock({ name }: Tenant): Promise<Lock> {
 
 /** Takes the namespace; `lock`: whatever the newer version says. */
 async function lockedByNewer(tenant: Tenant, lock: object): Promise<void> {
-  const { object } = await lab.admin.get(NAMESPACES, { name: tenant.name });
+  const { object } = await environment.admin.get(NAMESPACES, { name: tenant.name });
   await (await as('lock')).replace(NAMESPACES, withLock(object, lock as Lock));
 }
 
 /** The raise of the newer version. Only `token`, `expiresAt` and `raised` are as here. */
 async function raisedByNewer(tenant: Tenant, { token, expiresAt }: Lock): Promise<void> {
-  const { items: vmmrqs } = await lab.admin.list(VMMRQS, { namespace: tenant.name });
+  const { items: vmmrqs } = await environment.admin.list(VMMRQS, { namespace: tenant.name });
   const quota = await firstQuota(tenant);
   const lock = { token, expiresAt, migrations: [], quotas: [] };
   const raised = raisedQuota(quota, { lock, vmmrqs, now: Date.now() });
@@ -121,22 +121,28 @@ async function raisedByNewer(tenant: Tenant, { token, expiresAt }: Lock): Promis
 
 /** Has a migration that a quota refuses, and the newer version's lock for it. */
 async function setUpLocked(): Promise<Scene> {
-  const tenant = await newTenant(lab, { name: 'locked' });
-  const go = lab.hold(tenant.name, 'mtq-lock');
+  const tenant = await newTenant(environment, { name: 'locked' });
+  const go = environment.hold(tenant.name, 'mtq-lock');
   await tenant.migrate();
   await tenant.untilBlocked();
   const lock = await newerLock(tenant);
   await lockedByNewer(tenant, { ...lock, of: 'the newer version' });
   go();
   const { token, migrations } = lock;
-  await lab.forge({ type: EVENT.namespaceLocked, from: 'lock', namespace: tenant.name, token, migrations });
+  await environment.forge({
+    type: EVENT.namespaceLocked,
+    from: 'lock',
+    namespace: tenant.name,
+    token,
+    migrations,
+  });
   return { tenant, lock };
 }
 
 /** Raised by the newer version, which has gone; these Triggers bring nothing. */
 async function setUpRaised(name: string, ...triggers: readonly string[]): Promise<Scene> {
-  const tenant = await newTenant(lab, { name });
-  lost.set(tenant.name, to(...triggers));
+  const tenant = await newTenant(environment, { name });
+  dropped.set(tenant.name, to(...triggers));
   const lock = await newerLock(tenant);
   // Shapes that nobody here can read.
   await lockedByNewer(tenant, { ...lock, migrations: ['by-uid'], quotas: 'all' });
@@ -153,8 +159,8 @@ async function expectEndedInTime({ tenant, lock }: Scene): Promise<void> {
 
 test('raise is asked for a lock of a newer version, and does not: it is not ours', async () => {
   const { token } = locked.lock;
-  await lab.lines.until('raise has said so', () =>
-    lab.lines.items.some((line) =>
+  await environment.lines.until('raise has said so', () =>
+    environment.lines.items.some((line) =>
       [line.step === 'raise', line.token === token, line.reason === REASON.notOurLock].every(Boolean),
     ),
   );
@@ -177,7 +183,7 @@ test.each<[string, () => Scene]>([
     const quotas = tenant.history.versions().filter(({ kind }) => kind === RESOURCE_QUOTAS.kind);
     const before = quotas.findLast(({ at }) => at < Date.parse(lock.expiresAt));
     expect(grantIn(before?.object as ResourceQuota)?.token).toBe(lock.token);
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
     expect(JSON.stringify((await firstQuota(tenant)).spec)).toBe(
       JSON.stringify(tenant.before.quotas[0]?.spec),
     );

@@ -4,25 +4,25 @@ import { expectAtRest } from '../../support/at-rest.ts';
 import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import { invariantViolations } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { expectNoRaise } from '../../support/no-raise.ts';
 import { ownAddress, publish } from '../../support/published.ts';
 import { newTenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab({ controlPlane: { apiServers: 2 } });
-  await publish(lab.admin, lab.cluster.controlPlane.apiServers);
+  environment = await startTestEnvironment({ controlPlane: { apiServers: 2 } });
+  await publish(environment.admin, environment.cluster.controlPlane.apiServers);
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 /** Number of proof requests that each API server answered. */
 async function proofs(): Promise<number[]> {
-  const { controlPlane } = lab.cluster;
+  const { controlPlane } = environment.cluster;
   return Promise.all(
     controlPlane.apiServers.map(async (server) => {
       const admin = connect(controlPlane.kubeconfigAt(server, controlPlane.adminKubeconfig));
@@ -38,10 +38,10 @@ async function proofs(): Promise<number[]> {
 }
 
 test('raise asks each API server for the proof', async () => {
-  const tenant = await newTenant(lab, { name: 'both' });
+  const tenant = await newTenant(environment, { name: 'both' });
   await tenant.migrate();
   await tenant.untilThrough();
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
   expect(invariantViolations(tenant.history)).toEqual([]);
   const [first = 0, second = 0] = await proofs();
   expect(first).toBeGreaterThan(0);
@@ -49,9 +49,9 @@ test('raise asks each API server for the proof', async () => {
 });
 
 test('raise waits for an API server that does not know the lock, and names it (F31)', async () => {
-  const { controlPlane } = lab.cluster;
+  const { controlPlane } = environment.cluster;
   const late = new URL(controlPlane.apiServers[1]?.url ?? '');
-  await expectNoRaise(lab, 'late', {
+  await expectNoRaise(environment, 'late', {
     arrange: () => {
       controlPlane.lagNamespaces(8_000);
       return Promise.resolve();

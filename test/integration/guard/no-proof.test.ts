@@ -5,37 +5,40 @@ import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resource
 import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { guardWebhooks, type GuardWebhooks } from '../../support/guard-webhooks.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
-import { startLiar, type Liar } from '../../support/liar.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
 import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
 import { CLUSTER_ROLES, untilAllowed } from '../../support/roles.ts';
 import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
 
-let lab: Lab;
-let liar: Liar;
+let environment: TestEnvironment;
+let stubWebhook: StubWebhook;
 let webhooks: GuardWebhooks;
 
 beforeAll(async () => {
-  [lab, liar] = await Promise.all([startLab({ admissionMode: WITH_WEBHOOKS }), startLiar()]);
-  webhooks = await guardWebhooks(lab);
+  [environment, stubWebhook] = await Promise.all([
+    startTestEnvironment({ admissionMode: WITH_WEBHOOKS }),
+    startStubWebhook(),
+  ]);
+  webhooks = await guardWebhooks(environment);
 });
 
 afterAll(async () => {
-  await liar.stop();
-  await lab.stop();
+  await stubWebhook.stop();
+  await environment.stop();
 });
 
-const byLiar = (lie: Parameters<Liar['says']>[0], reason: string): Answer => ({
+const byStub = (answer: Parameters<StubWebhook['respondWith']>[0], reason: string): Answer => ({
   arrange: async () => {
-    liar.says(lie);
-    await webhooks.pointTo(liar, reason);
+    stubWebhook.respondWith(answer);
+    await webhooks.pointTo(stubWebhook, reason);
   },
   putRight: () => webhooks.putBack(),
   reason,
 });
 
 /** The very form of the guard's refusal, with this in the place of the token. */
-const refusalWith = (token: string): Parameters<Liar['says']>[0] => ({
+const refusalWith = (token: string): Parameters<StubWebhook['respondWith']>[0] => ({
   allowed: false,
   status: {
     code: 403,
@@ -53,11 +56,11 @@ async function setVerbs(
   { step, resource }: { step: string; resource: string },
   change: (verbs: readonly string[]) => readonly string[],
 ): Promise<void> {
-  const { object } = await lab.admin.get(CLUSTER_ROLES, { name: `${CLUSTER_PREFIX}${step}` });
+  const { object } = await environment.admin.get(CLUSTER_ROLES, { name: `${CLUSTER_PREFIX}${step}` });
   const rules = object.rules.map((rule) =>
     rule.resources?.includes(resource) === true ? { ...rule, verbs: change(rule.verbs) } : rule,
   );
-  await lab.admin.replace(CLUSTER_ROLES, { ...object, rules });
+  await environment.admin.replace(CLUSTER_ROLES, { ...object, rules });
 }
 
 const RIGHT_OF_RAISE = { step: 'raise', resource: 'resourcequotas' };
@@ -65,18 +68,18 @@ const RIGHT_OF_GUARD = { step: 'guard', resource: 'mtqs' };
 const LISTS_INCUMBENT = { verb: 'list', group: 'mtq.kubevirt.io', resource: 'mtqs' };
 
 const ANSWERS: Readonly<Record<string, Answer>> = {
-  'a 403 without any token': byLiar(
+  'a 403 without any token': byStub(
     { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'no token here' } },
     'no token here',
   ),
-  'a 403 with the token of another lock': byLiar(
+  'a 403 with the token of another lock': byStub(
     refusalWith('00000000-0000-4000-8000-000000000000'),
     'a refusal that proves nothing',
   ),
-  'a 500': byLiar(500, 'failed calling webhook'),
+  'a 500': byStub(500, 'failed calling webhook'),
   "another webhook's 403": {
     arrange: async () => {
-      liar.says({ allowed: false, status: { code: 403, message: PLATFORM_TEAM } });
+      stubWebhook.respondWith({ allowed: false, status: { code: 403, message: PLATFORM_TEAM } });
       await webhooks.remove();
       const quotas = {
         apiGroups: [''],
@@ -86,24 +89,27 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       };
       const webhook = {
         name: 'quotas.example.com',
-        clientConfig: liar.clientConfig,
+        clientConfig: stubWebhook.clientConfig,
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',
         rules: [quotas],
       };
-      await lab.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
+      await environment.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
         metadata: { name: OTHERS },
         webhooks: [webhook],
       });
       const probe = { metadata: { name: 'probe', namespace: 'default' }, spec: {} };
       await askUntil(
         'the other webhook refuses quotas',
-        () => lab.admin.create(RESOURCE_QUOTAS, probe, { dryRun: true }).then(() => 'created', describeError),
+        () =>
+          environment.admin
+            .create(RESOURCE_QUOTAS, probe, { dryRun: true })
+            .then(() => 'created', describeError),
         (answer) => answer.includes(PLATFORM_TEAM),
       );
     },
     putRight: async () => {
-      await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: OTHERS });
+      await environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: OTHERS });
       await webhooks.putBack();
     },
     reason: PLATFORM_TEAM,
@@ -111,20 +117,29 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'a missing permission': {
     arrange: async () => {
       await setVerbs(RIGHT_OF_RAISE, (verbs) => verbs.filter((verb) => verb !== 'create'));
-      await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.raise), { ...ROLE_OF_RAISE, allowed: false });
+      await untilAllowed(environment.admin, userOf(SERVICE_ACCOUNT.raise), {
+        ...ROLE_OF_RAISE,
+        allowed: false,
+      });
     },
     putRight: async () => {
       await setVerbs(RIGHT_OF_RAISE, (verbs) => [...verbs, 'create']);
-      await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.raise), { ...ROLE_OF_RAISE, allowed: true });
+      await untilAllowed(environment.admin, userOf(SERVICE_ACCOUNT.raise), {
+        ...ROLE_OF_RAISE,
+        allowed: true,
+      });
     },
     reason: 'cannot create resource "resourcequotas"',
   },
   'a guard that was restarted and may not list the incumbent': {
     arrange: async () => {
       await setVerbs(RIGHT_OF_GUARD, (verbs) => verbs.filter((verb) => verb !== 'list'));
-      await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.guard), { ...LISTS_INCUMBENT, allowed: false });
-      await lab.cluster.killGuard();
-      await lab.cluster.startGuard();
+      await untilAllowed(environment.admin, userOf(SERVICE_ACCOUNT.guard), {
+        ...LISTS_INCUMBENT,
+        allowed: false,
+      });
+      await environment.cluster.killGuard();
+      await environment.cluster.startGuard();
     },
     putRight: () => setVerbs(RIGHT_OF_GUARD, (verbs) => [...verbs, 'list']),
     reason: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs',
@@ -135,8 +150,8 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     reason: 'the guard does not stand before this namespace',
   },
   'nobody, since the guard is down': {
-    arrange: () => lab.cluster.killGuard(),
-    putRight: () => lab.cluster.startGuard(),
+    arrange: () => environment.cluster.killGuard(),
+    putRight: () => environment.cluster.startGuard(),
     reason: 'failed calling webhook',
   },
 };
@@ -144,6 +159,6 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 test.each(Object.entries(ANSWERS))(
   'the webhook’s proof is answered by %s: no raise (F13, F31)',
   async (what, answer) => {
-    await expectNoRaise(lab, nameOf(what), answer);
+    await expectNoRaise(environment, nameOf(what), answer);
   },
 );

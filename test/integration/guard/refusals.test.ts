@@ -14,7 +14,7 @@ import { breakGlassPatch } from '../../support/by-hand.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { bindRole, untilAllowed } from '../../support/roles.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
@@ -24,7 +24,7 @@ const MERGE = 'application/merge-patch+json';
 /** What is said of everything that must wait, mostly by the policies: the API server asks them first. */
 const MUST_WAIT = /must wait: .* raised for .*live migration.* for a few seconds, .* try again then/;
 
-let lab: Lab;
+let environment: TestEnvironment;
 /** Deleted while it is locked: that takes the namespace controller 5 s, and the other tests go on meanwhile. */
 let deleted: Tenant;
 let asTenant: (request: ApiRequest) => Promise<ApiAnswer>;
@@ -32,11 +32,11 @@ let asTenant: (request: ApiRequest) => Promise<ApiAnswer>;
 let asClusterAdmin: (request: ApiRequest) => Promise<ApiAnswer>;
 
 beforeAll(async () => {
-  lab = await startLab({ env: { STALL_SECONDS: '30' } });
-  const { controlPlane } = lab.cluster;
+  environment = await startTestEnvironment({ env: { STALL_SECONDS: '30' } });
+  const { controlPlane } = environment.cluster;
   asTenant = apiRequests(await controlPlane.kubeconfigForUser(TENANT_ADMIN));
   asClusterAdmin = apiRequests(await controlPlane.kubeconfigForUser(CLUSTER_ADMIN));
-  await bindRole(lab.admin, {
+  await bindRole(environment.admin, {
     role: 'tenant-admin',
     user: TENANT_ADMIN.name,
     rules: [
@@ -47,7 +47,7 @@ beforeAll(async () => {
       },
     ],
   });
-  await bindRole(lab.admin, {
+  await bindRole(environment.admin, {
     role: 'namespace-writer',
     user: CLUSTER_ADMIN.name,
     rules: [
@@ -58,16 +58,24 @@ beforeAll(async () => {
       },
     ],
   });
-  await untilAllowed(lab.admin, TENANT_ADMIN.name, { verb: 'create', resource: 'pods', allowed: true });
-  await untilAllowed(lab.admin, CLUSTER_ADMIN.name, { verb: 'patch', resource: 'namespaces', allowed: true });
+  await untilAllowed(environment.admin, TENANT_ADMIN.name, {
+    verb: 'create',
+    resource: 'pods',
+    allowed: true,
+  });
+  await untilAllowed(environment.admin, CLUSTER_ADMIN.name, {
+    verb: 'patch',
+    resource: 'namespaces',
+    allowed: true,
+  });
   ({ tenant: deleted } = await lockedTenant('deleted-while-locked'));
   // The controller would wait for half of the pods' grace period.
-  await lab.admin.delete(VMIS, { namespace: deleted.name, name: 'vm0' });
-  await lab.admin.delete(NAMESPACES, { name: deleted.name });
+  await environment.admin.delete(VMIS, { namespace: deleted.name, name: 'vm0' });
+  await environment.admin.delete(NAMESPACES, { name: deleted.name });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 const podOf = (name: string): { metadata: { name: string }; spec: object } => ({
@@ -91,11 +99,11 @@ const createPod = (namespace: string, name: string): Promise<ApiAnswer> =>
 
 /** Locked and raised, its target pod admitted, and nobody lowers it before the result is called. */
 async function lockedTenant(name: string): Promise<{ tenant: Tenant; resume: () => void }> {
-  const tenant = await newTenant(lab, { name });
+  const tenant = await newTenant(environment, { name });
   expect(await createPod(name, 'before')).toMatchObject({ code: 201 });
-  const { items: quotas } = await lab.admin.list(RESOURCE_QUOTAS, { namespace: name });
+  const { items: quotas } = await environment.admin.list(RESOURCE_QUOTAS, { namespace: name });
   expect(quotas).toHaveLength(1);
-  const resume = lab.hold(name, 'mtq-lower');
+  const resume = environment.hold(name, 'mtq-lower');
   await tenant.migrate();
   await tenant.history.until('the migration is through', () => tenant.isThrough());
   expect(tenant.history.isLocked()).toBe(true);
@@ -179,7 +187,7 @@ describe('while a namespace is locked (F9)', () => {
   );
 
   test("a pod that says it is the migration's is refused to whoever is not KubeVirt (F43)", async () => {
-    const [vmi] = (await lab.admin.list(VMIS, { namespace: name })).items;
+    const [vmi] = (await environment.admin.list(VMIS, { namespace: name })).items;
     const labels = {
       [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher,
       [KUBEVIRT.createdBy]: vmi?.metadata.uid ?? '',
@@ -203,7 +211,7 @@ describe('while a namespace is locked (F9)', () => {
   ])('%s is refused to KubeVirt too, and the VMI says why', async (_what, vm, labels) => {
     const small = { requests: { cpu: '1m', memory: '1Mi' } };
     const wish = { namespace: name, name: vm, labels: labels(), memory: '1Mi', resources: small };
-    await lab.admin.create(FULL_VMIS, newVirtualMachineInstance(wish));
+    await environment.admin.create(FULL_VMIS, newVirtualMachineInstance(wish));
     await tenant.history.until('KubeVirt is told why', (history) =>
       history
         .of(EVENTS)
@@ -232,7 +240,7 @@ describe('while a namespace is locked (F9)', () => {
   });
 
   test('nor by the finalize subresource', async () => {
-    const { object } = await lab.admin.get(NAMESPACES, { name });
+    const { object } = await environment.admin.get(NAMESPACES, { name });
     const { [LABEL.locked]: _label, ...labels } = object.metadata.labels ?? {};
     const body = { ...object, metadata: { ...object.metadata, labels } };
     const answer = await asClusterAdmin({ method: 'PUT', path: `${NAMESPACE}/finalize`, body });
@@ -251,7 +259,7 @@ describe('while a namespace is locked (F9)', () => {
   });
 
   test("a kubelet's and the quota controller's status updates pass", async () => {
-    const pod = await lab.admin.patch(
+    const pod = await environment.admin.patch(
       PODS,
       { namespace: name, name: 'before' },
       { merge: { status: { message: 'seen' } }, subresource: 'status' },
@@ -273,7 +281,7 @@ describe('while a namespace is locked (F9)', () => {
       () => createPod(name, 'after'),
       ({ code }) => code === 201,
     );
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
     const change = { spec: { hard: { pods: '11' } } };
     const quota = {
       method: 'PATCH',
@@ -288,8 +296,8 @@ describe('while a namespace is locked (F9)', () => {
 test('break-glass: the lock is taken off by hand, and the quota is put back all the same (F13)', async () => {
   const { tenant, resume } = await lockedTenant('break-glass');
   const { history, name, before } = tenant;
-  await bindRole(lab.admin, { role: 'managed-tenant-quota-break-glass', user: CLUSTER_ADMIN.name });
-  await untilAllowed(lab.admin, CLUSTER_ADMIN.name, {
+  await bindRole(environment.admin, { role: 'managed-tenant-quota-break-glass', user: CLUSTER_ADMIN.name });
+  await untilAllowed(environment.admin, CLUSTER_ADMIN.name, {
     verb: 'override',
     group: 'mtq.kubevirt.io',
     resource: 'locks',
@@ -300,7 +308,7 @@ test('break-glass: the lock is taken off by hand, and the quota is put back all 
   const withoutLock = { labels: { [LABEL.locked]: null }, annotations: { [ANNOTATION.lock]: null } };
   // The right alone is not enough: a controller that has every right replaces namespaces too.
   expect(await patched({ metadata: withoutLock })).toMatchObject({ code: 403 });
-  const { object: namespace } = await lab.admin.get(NAMESPACES, { name });
+  const { object: namespace } = await environment.admin.get(NAMESPACES, { name });
   expect(await patched(breakGlassPatch(namespace))).toMatchObject({ code: 200 });
 
   await history.until('the quota is as it was', () => {

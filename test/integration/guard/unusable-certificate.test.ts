@@ -2,21 +2,21 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { CERTIFICATES_SECRET } from '../../../webhook/tls/certificates.ts';
 import { SECRETS } from '../../../webhook/tls/resources.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab({ admissionMode: WITH_WEBHOOKS });
+  environment = await startTestEnvironment({ admissionMode: WITH_WEBHOOKS });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 test('a certificate that cannot be used when the guard starts is made anew in its Secret', async () => {
-  const { admin, cluster } = lab;
+  const { admin, cluster } = environment;
   const at = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
   await cluster.killGuard();
   await admin.patch(SECRETS, at, { merge: { data: { 'tls.crt': '' } } });

@@ -3,23 +3,23 @@ import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import { auditLog, whatOf } from '../../support/audit.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab({ env: { LOCK_SECONDS: '10', OVERDUE_SECONDS: '1' } });
+  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '10', OVERDUE_SECONDS: '1' } });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 test('no function and no quota controller: the watchdog puts the status back by itself, and unlocks (F3)', async () => {
-  const tenant = await newTenant(lab, { name: 'alone' });
-  const { controlPlane } = lab.cluster;
-  const again = lab.hold(tenant.name, 'mtq-lower', 'mtq-unlock');
+  const tenant = await newTenant(environment, { name: 'alone' });
+  const { controlPlane } = environment.cluster;
+  const again = environment.hold(tenant.name, 'mtq-lower', 'mtq-unlock');
   await tenant.migrate();
   await tenant.history.until('it is raised', () => wasRaised(tenant.history));
   await controlPlane.pauseControllerManager();
@@ -27,11 +27,11 @@ test('no function and no quota controller: the watchdog puts the status back by 
   controlPlane.resumeControllerManager();
   again();
 
-  const repairs = (await auditLog(controlPlane, lab.admin))
+  const repairs = (await auditLog(controlPlane, environment.admin))
     .filter(({ user }) => user.username === userOf(SERVICE_ACCOUNT.guard))
     .filter(({ responseStatus, verb }) => verb === 'update' && responseStatus?.code === 200)
     .filter(({ objectRef }) => [objectRef?.namespace, objectRef?.name].includes(tenant.name))
     .map(whatOf);
   expect(repairs).toEqual(['update resourcequotas/status', 'update namespaces']);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });

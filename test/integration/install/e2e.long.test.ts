@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { loadScenarios } from '../../e2e/scenario.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 
 /** `npm run test:e2e` against the local cluster: what it would say of a real one it says of this. */
 const MAIN = fileURLToPath(new URL('../../e2e/main.ts', import.meta.url));
@@ -17,16 +17,16 @@ const LOCAL = ['kubevirt', 'knative', 'deployments'].flatMap((name) => ['--stand
 /** Six namespaces come and go. */
 const LONG_MS = 300_000;
 
-let lab: Lab;
+let environment: TestEnvironment;
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mtq-e2e-'));
-  lab = await startLab();
+  environment = await startTestEnvironment();
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -44,7 +44,7 @@ async function run(
   const file = join(folder, 'junit.xml');
   await rm(file, { force: true });
   const child = spawn(process.execPath, [MAIN, '--junit', file, ...args], {
-    env: { PATH: process.env['PATH'], KUBECONFIG: lab.cluster.controlPlane.adminKubeconfig, ...env },
+    env: { PATH: process.env['PATH'], KUBECONFIG: environment.cluster.controlPlane.adminKubeconfig, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
@@ -58,7 +58,7 @@ async function run(
 }
 
 const leftOver = async (): Promise<string[]> =>
-  (await lab.admin.list(NAMESPACES, { labelSelector: 'mtq-e2e/run' })).items.map(
+  (await environment.admin.list(NAMESPACES, { labelSelector: 'mtq-e2e/run' })).items.map(
     ({ metadata }) => metadata.name,
   );
 
@@ -81,7 +81,7 @@ test(
 
 test('what is not so fails, says what is missing, and leaves nothing behind either', async () => {
   // Whatever wall there is, without events nothing is ever raised.
-  const { broker } = lab.cluster.eventing;
+  const { broker } = environment.cluster.eventing;
   broker.lose(() => true);
   const { code, output, report } = await run([...LOCAL, '--scenario', 'through'], { E2E_THEN_SECONDS: '5' });
   broker.lose(undefined);

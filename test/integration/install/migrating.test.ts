@@ -5,7 +5,7 @@ import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { untilServed } from '../../cluster/served.ts';
 import { expectAtRest } from '../../support/at-rest.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
 /** The incumbent's own object, as far as anybody can see that it is there. */
@@ -38,28 +38,30 @@ const CRD = {
   },
 } as New<KubernetesObject>;
 
-let lab: Lab;
+let environment: TestEnvironment;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  lab = await startLab({ env: { SWEEP_SECONDS: '1' } });
-  await lab.admin.create(CRDS, CRD);
-  await untilServed(lab.admin, MTQS);
+  environment = await startTestEnvironment({ env: { SWEEP_SECONDS: '1' } });
+  await environment.admin.create(CRDS, CRD);
+  await untilServed(environment.admin, MTQS);
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 test('beside the incumbent nothing is locked, and the tenant reads why', async () => {
-  await lab.admin.create(MTQS, { metadata: { name: 'mtq' } });
-  const view = lab.cluster.eventing.rewrite('http://mtq-guard.mtq-system.svc.cluster.local:8080/view');
+  await environment.admin.create(MTQS, { metadata: { name: 'mtq' } });
+  const view = environment.cluster.eventing.rewrite(
+    'http://mtq-guard.mtq-system.svc.cluster.local:8080/view',
+  );
   await askUntil(
     'the guard sees it',
     async () => (await fetch(`${view}?namespace=theirs`)).text(),
     (text) => text.includes('MTQ object mtq'),
   );
-  tenant = await newTenant(lab, { name: 'theirs' });
+  tenant = await newTenant(environment, { name: 'theirs' });
   await tenant.migrate();
   for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {
     await tenant.history.until(`it is told on the ${kind}`, (history) =>
@@ -75,9 +77,9 @@ test('beside the incumbent nothing is locked, and the tenant reads why', async (
 
 test('when it is gone the same migration gets through, by the same VMMRQ', async () => {
   const before = tenant.history.latest(VMMRQS);
-  await lab.admin.delete(MTQS, { name: 'mtq' });
+  await environment.admin.delete(MTQS, { name: 'mtq' });
   await tenant.untilThrough();
   const after = tenant.history.latest(VMMRQS);
   expect([after?.metadata.uid, after?.spec]).toEqual([before?.metadata.uid, before?.spec]);
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 });

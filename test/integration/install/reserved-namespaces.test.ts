@@ -10,44 +10,52 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { writeByHand } from '../../support/by-hand.ts';
 import { expectAtRest, expectInTime } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant } from '../../support/tenant.ts';
 
 const LOCK_SECONDS = 8;
 
-let lab: Lab;
+let environment: TestEnvironment;
 
 /** With a VMMRQ of before the policy: what it gives must not count. */
 beforeAll(async () => {
-  lab = await startLab({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
+  environment = await startTestEnvironment({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
   await ignoreNotFound(
-    lab.admin.delete(POLICY_BINDINGS, { name: 'managed-tenant-quota-reserved-namespaces' }),
+    environment.admin.delete(POLICY_BINDINGS, { name: 'managed-tenant-quota-reserved-namespaces' }),
   );
-  const itCounts = await policiesInForce(lab.admin);
+  const itCounts = await policiesInForce(environment.admin);
   await itCounts();
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 test('a blocked migration and a VMMRQ that would do: told, never locked, whatever anybody forges (F19)', async () => {
-  const tenant = await newTenant(lab, { name: 'openshift-vms' });
+  const tenant = await newTenant(environment, { name: 'openshift-vms' });
   const { name: namespace, history } = tenant;
   const { metadata } = await tenant.migrate();
   await tenant.untilBlocked();
-  await lab.lines.until('it is told', () =>
-    lab.lines.items.some((line) => line.namespace === namespace && line.reason === REASON.reservedNamespace),
+  await environment.lines.until('it is told', () =>
+    environment.lines.items.some(
+      (line) => line.namespace === namespace && line.reason === REASON.reservedNamespace,
+    ),
   );
   const migrations = [{ name: metadata.name, uid: metadata.uid }];
-  await lab.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, migrations, cause: 'x' });
-  await lab.forge({ type: EVENT.namespaceLocked, from: 'forger', namespace, token: 'x', migrations });
+  await environment.forge({
+    type: EVENT.migrationFeasible,
+    from: 'forger',
+    namespace,
+    migrations,
+    cause: 'x',
+  });
+  await environment.forge({ type: EVENT.namespaceLocked, from: 'forger', namespace, token: 'x', migrations });
   expect(history.locks()).toEqual([]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test('locked and raised there all the same, by hand: put back, and free, in time', async () => {
-  const tenant = await newTenant(lab, { name: 'knative-vms' });
+  const tenant = await newTenant(environment, { name: 'knative-vms' });
   const { name: namespace, history, before } = tenant;
   const [quota] = before.quotas;
   if (quota === undefined) throw new Error('there is no quota');
@@ -62,16 +70,16 @@ test('locked and raised there all the same, by hand: put back, and free, in time
     vmmrqs: [],
     of: '',
   };
-  await writeByHand(lab.admin, namespace, withLock(before.namespace, lock).metadata);
-  const { items: vmmrqs } = await lab.admin.list(VMMRQS, { namespace });
+  await writeByHand(environment.admin, namespace, withLock(before.namespace, lock).metadata);
+  const { items: vmmrqs } = await environment.admin.list(VMMRQS, { namespace });
   const raised = raisedQuota(quota, { lock, vmmrqs, now });
   if (raised === undefined) throw new Error('nothing is given');
   // Only ours may write a record.
   const account = { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.raise };
-  const asRaise = connect(await lab.cluster.controlPlane.kubeconfigFor(account), 'test');
+  const asRaise = connect(await environment.cluster.controlPlane.kubeconfigFor(account), 'test');
   await asRaise.replace(RESOURCE_QUOTAS, raised, { subresource: 'status' });
   await history.until('it is raised', wasRaised);
   await tenant.untilUnlocked();
   expectInTime(tenant, LOCK_SECONDS);
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 });

@@ -10,12 +10,12 @@ import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
-import { losses, to, WHAT_ENDS_A_LOCK } from '../../support/losses.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { CLUSTER_ROLE_BINDINGS, untilAllowed } from '../../support/roles.ts';
-import { tearOut } from '../../support/tear-out.ts';
+import { forceUninstall } from '../../support/force-uninstall.ts';
 import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
 
 const LOCK_SECONDS = 8;
@@ -32,24 +32,24 @@ const LEAST = {
   containers: [{ name: 'main', image: 'main', resources: { requests: { cpu: '1m', memory: '1Mi' } } }],
 };
 
-let lab: Lab;
-let lost: ReturnType<typeof losses>;
+let environment: TestEnvironment;
+let dropped: ReturnType<typeof droppedEvents>;
 const measured = new Measured('until free');
 
 beforeAll(async () => {
-  lab = await startLab({ env: ENV });
-  lost = losses(lab);
+  environment = await startTestEnvironment({ env: ENV });
+  dropped = droppedEvents(environment);
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 async function marked(): Promise<string[]> {
   const [namespaces, quotas] = await Promise.all([
-    lab.admin.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` }),
-    lab.admin.list(RESOURCE_QUOTAS, { labelSelector: `${LABEL.raised}=true` }),
+    environment.admin.list(NAMESPACES, { labelSelector: `${LABEL.locked}=true` }),
+    environment.admin.list(RESOURCE_QUOTAS, { labelSelector: `${LABEL.raised}=true` }),
   ]);
   return [...namespaces.items, ...quotas.items].map(({ metadata }) => metadata.name);
 }
@@ -59,14 +59,17 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
   let left: ResourceQuota | undefined;
 
   beforeAll(async () => {
-    tenant = await newTenant(lab, { name: 'torn-out' });
-    await lab.admin.create(PODS, { metadata: { namespace: tenant.name, name: BALLAST }, spec: LEAST });
+    tenant = await newTenant(environment, { name: 'torn-out' });
+    await environment.admin.create(PODS, {
+      metadata: { namespace: tenant.name, name: BALLAST },
+      spec: LEAST,
+    });
     // The tearing out takes as long as `raise` has patience: it must not be over by then.
-    lost.set(tenant.name, WHAT_ENDS_A_LOCK);
-    await refuseTargets(lab, tenant);
+    dropped.set(tenant.name, WHAT_ENDS_A_LOCK);
+    await refuseTargets(environment, tenant);
     await tenant.history.until('it is raised', () => wasRaised(tenant.history));
-    await tearOut(lab);
-    left = (await lab.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name })).items[0];
+    await forceUninstall(environment);
+    left = (await environment.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name })).items[0];
   });
 
   test('the quota keeps its spec and a raised status, the namespace its lock', async () => {
@@ -74,14 +77,14 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
     expect(state?.kind).toBe('held');
     expect(left?.spec.hard).toEqual(fullFor(1));
     expect(left?.status?.hard).not.toEqual(fullFor(1));
-    const { object } = await lab.admin.get(NAMESPACES, { name: tenant.name });
+    const { object } = await environment.admin.get(NAMESPACES, { name: tenant.name });
     expect(lockOf(object)).toMatchObject({ kind: 'held', labelled: true });
     expect(invariantViolations(tenant.history)).toEqual([]);
   });
 
   test('Kubernetes lowers the quota by itself when a pod ends', async () => {
     const { name: namespace, history } = tenant;
-    await lab.admin.delete(PODS, { namespace, name: BALLAST }, { gracePeriodSeconds: 0 });
+    await environment.admin.delete(PODS, { namespace, name: BALLAST }, { gracePeriodSeconds: 0 });
     await history.until('status.hard is spec.hard', () => {
       const { spec: wanted, status } = history.latest(RESOURCE_QUOTAS) ?? {};
       return wanted !== undefined && isDeepStrictEqual(status?.hard, wanted.hard);
@@ -89,34 +92,34 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
   });
 
   test('installed again: the guard alone clears the lock', async () => {
-    lost.clear();
-    await lab.cluster.installAgain();
+    dropped.clear();
+    await environment.cluster.installAgain();
     const began = performance.now();
-    await lab.cluster.startGuard();
+    await environment.cluster.startGuard();
     await tenant.history.until('it is unlocked', (history) => !history.isLocked());
     const ms = performance.now() - began;
     measured.add('torn out, from when it is installed again', ms / 1_000);
     // I3, where no guard ran: from its return.
     expect(ms).toBeLessThan(LOCK_SECONDS * 1_000 + REPAIR_MS);
-    const { items } = await lab.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name });
+    const { items } = await environment.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name });
     expect(items.map(({ spec }) => spec.hard)).toEqual([fullFor(1)]);
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   });
 });
 
 /** The commands of docs/operations.md, and what each of them does here. */
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   'kubectl delete clusterrolebinding managed-tenant-quota-lock': async () => {
-    await lab.admin.delete(CLUSTER_ROLE_BINDINGS, { name: `${CLUSTER_PREFIX}lock` });
+    await environment.admin.delete(CLUSTER_ROLE_BINDINGS, { name: `${CLUSTER_PREFIX}lock` });
     // It counts a moment later. Whoever is locked until then, the next command waits for.
     const access = { verb: 'update', resource: 'namespaces', allowed: false };
-    await untilAllowed(lab.admin, userOf(SERVICE_ACCOUNT.lock), access);
+    await untilAllowed(environment.admin, userOf(SERVICE_ACCOUNT.lock), access);
   },
   [[
     'until [ -z "$(kubectl get namespace -l mtq.kubevirt.io/locked=true -o name',
     '              kubectl get resourcequota -A -l mtq.kubevirt.io/raised=true -o name)" ]; do sleep 1; done',
   ].join('\n')]: () => askUntil('nothing is locked or raised', marked, (names) => names.length === 0),
-  'kubectl delete -k config/default': () => tearOut(lab),
+  'kubectl delete -k config/default': () => forceUninstall(environment),
 };
 
 describe('the documented way, in the middle of releases (F17)', () => {
@@ -126,13 +129,13 @@ describe('the documented way, in the middle of releases (F17)', () => {
 
   beforeAll(async () => {
     [raised, locked, blocked] = await Promise.all([
-      newTenant(lab, { name: 'raised' }),
-      newTenant(lab, { name: 'locked' }),
-      newTenant(lab, { name: 'blocked' }),
+      newTenant(environment, { name: 'raised' }),
+      newTenant(environment, { name: 'locked' }),
+      newTenant(environment, { name: 'blocked' }),
     ]);
-    const go = lab.hold(blocked.name, 'mtq-lock');
-    lost.set(locked.name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
-    await Promise.all([refuseTargets(lab, raised), locked.migrate(), blocked.migrate()]);
+    const go = environment.hold(blocked.name, 'mtq-lock');
+    dropped.set(locked.name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
+    await Promise.all([refuseTargets(environment, raised), locked.migrate(), blocked.migrate()]);
     await raised.history.until('it is raised', () => wasRaised(raised.history));
     await locked.history.until('it is locked', (history) => history.isLocked());
     await blocked.untilBlocked();
@@ -160,13 +163,13 @@ describe('the documented way, in the middle of releases (F17)', () => {
     for (const tenant of [raised, locked]) {
       await untilOver(tenant);
       measured.add(`the documented way, ${tenant.name}`, expectInTime(tenant, LOCK_SECONDS));
-      await expectAtRest(lab.admin, tenant);
+      await expectAtRest(environment.admin, tenant);
     }
     expect(await marked()).toEqual([]);
   });
 
   test('whoever was to be locked after the first command never was', async () => {
     expect(blocked.history.locks()).toEqual([]);
-    await expectAtRest(lab.admin, blocked);
+    await expectAtRest(environment.admin, blocked);
   });
 });

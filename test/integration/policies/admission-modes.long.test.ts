@@ -7,7 +7,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { breakGlassOf } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { asTenantAdmin, attempts, untilAdmitted, type Send } from '../../support/tenant-admin.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
@@ -17,22 +17,22 @@ const REPAIR_SECONDS = 15;
 const MUST_WAIT = /must wait: .*; try again then$/;
 
 describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMode) => {
-  let lab: Lab;
+  let environment: TestEnvironment;
   let asTenant: Send;
 
   beforeAll(async () => {
-    lab = await startLab({ admissionMode, env: { STALL_SECONDS: '30' } });
-    asTenant = await asTenantAdmin(lab);
+    environment = await startTestEnvironment({ admissionMode, env: { STALL_SECONDS: '30' } });
+    asTenant = await asTenantAdmin(environment);
   });
 
   afterAll(async () => {
-    await lab.stop();
+    await environment.stop();
   });
 
   /** Raised, its target pod in, and nobody lowers it before the result is called. */
   async function raised(name: string): Promise<{ tenant: Tenant; resume: () => void }> {
-    const tenant = await newTenant(lab, { name });
-    const resume = lab.hold(name, 'mtq-lower');
+    const tenant = await newTenant(environment, { name });
+    const resume = environment.hold(name, 'mtq-lower');
     await tenant.migrate();
     await tenant.history.until('it is through', () => tenant.isThrough());
     expect(wasRaised(tenant.history)).toBe(true);
@@ -41,7 +41,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
 
   /** What each attempt of the tenant's is answered. */
   async function refusals(tenant: Tenant): Promise<[string, number, string][]> {
-    const { items: pods } = await lab.admin.list(PODS, {
+    const { items: pods } = await environment.admin.list(PODS, {
       namespace: tenant.name,
       labelSelector: KUBEVIRT.migrationJobUID,
     });
@@ -61,36 +61,36 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     expect(await refusals(tenant)).toEqual(refused(MUST_WAIT));
     resume();
     await tenant.untilUnlocked();
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
     await untilAdmitted(asTenant, tenant.name);
   });
 
   test('the guard is down while it is raised: nothing gets in either, and the functions put it back', async () => {
     const { tenant, resume } = await raised('guard-down');
-    await lab.cluster.killGuard();
+    await environment.cluster.killGuard();
     try {
       // By the policies: the API server asks them first.
       expect(await refusals(tenant)).toEqual(refused(MUST_WAIT));
       resume();
       await tenant.untilUnlocked();
     } finally {
-      await lab.cluster.startGuard();
+      await environment.cluster.startGuard();
     }
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   });
 
   const removeLock = async ({ name, history }: Tenant): Promise<void> => {
-    await breakGlassOf(lab.admin, name);
+    await breakGlassOf(environment.admin, name);
     await history.until('the lock is off', () => !history.isLocked());
   };
 
   async function deletePolicies(...names: string[]): Promise<void> {
     for (const name of names) {
-      await lab.admin.delete(POLICY_BINDINGS, { name });
-      await lab.admin.delete(POLICIES, { name });
+      await environment.admin.delete(POLICY_BINDINGS, { name });
+      await environment.admin.delete(POLICIES, { name });
     }
     await (
-      await policiesInForce(lab.admin)
+      await policiesInForce(environment.admin)
     )();
   }
 
@@ -122,7 +122,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
   test('the lock is taken off by hand, and no guard is there to see it: still nothing gets in (F13)', async () => {
     const { tenant, resume } = await raised('label-stolen');
     const { name, history } = tenant;
-    await lab.cluster.killGuard();
+    await environment.cluster.killGuard();
     try {
       await removeLock(tenant);
       const answers = await askUntil(
@@ -132,7 +132,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
       );
       expect(answers).toEqual(refused(MUST_WAIT));
     } finally {
-      await lab.cluster.startGuard();
+      await environment.cluster.startGuard();
     }
     await history.until('the guard has put it back', () => isPutBack(tenant));
     resume();
@@ -152,6 +152,6 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     }
     resume();
     await tenant.untilUnlocked();
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   });
 });

@@ -47,7 +47,7 @@ import {
 } from '../../support/admission-requests.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
-import { startLiar, type Liar } from '../../support/liar.ts';
+import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
 
 /**
  * Which requests the API server sends to the guard. There is no guard here: failurePolicy Fail makes each of them a
@@ -236,25 +236,25 @@ describe(WEBHOOK.keys, () => {
 });
 
 describe('what it sends is a review', () => {
-  let liar: Liar;
+  let stubWebhook: StubWebhook;
   let asked = 0;
 
   beforeAll(async () => {
-    liar = await startLiar();
-    liar.says(() => {
+    stubWebhook = await startStubWebhook();
+    stubWebhook.respondWith(() => {
       asked += 1;
       return { allowed: true };
     });
     const name = WEBHOOK.configuration;
     const { object } = await admin.get(VALIDATING_WEBHOOK_CONFIGURATIONS, { name });
-    const { clientConfig } = liar;
+    const { clientConfig } = stubWebhook;
     const webhooks = object.webhooks?.map((webhook) => ({ ...webhook, clientConfig })) ?? [];
     await admin.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, { ...object, webhooks });
     await expectEventually('editor', createPod(LOCKED), 'passes');
   });
 
   afterAll(async () => {
-    await liar.stop();
+    await stubWebhook.stop();
   });
 
   const LABELLED = { labels: { [LABEL.locked]: 'true' } };

@@ -10,37 +10,42 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { heldBy } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
-import { startLiar, type Liar } from '../../support/liar.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
 import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
 import { newTenant } from '../../support/tenant.ts';
 
 /** Where the policies stand alone: the policy's refusal is the proof. */
-let lab: Lab;
-let liar: Liar;
+let environment: TestEnvironment;
+let stubWebhook: StubWebhook;
 
 beforeAll(async () => {
-  [lab, liar] = await Promise.all([startLab({ admissionMode: 'policy' }), startLiar()]);
+  [environment, stubWebhook] = await Promise.all([
+    startTestEnvironment({ admissionMode: 'policy' }),
+    startStubWebhook(),
+  ]);
 });
 
 afterAll(async () => {
-  await liar.stop();
-  await lab.stop();
+  await stubWebhook.stop();
+  await environment.stop();
 });
 
-const inForce = async (): Promise<void> => (await policiesInForce(lab.admin))();
+const inForce = async (): Promise<void> => (await policiesInForce(environment.admin))();
 
 async function remove(type: typeof POLICIES): Promise<void> {
-  await lab.admin.delete(type, { name: POLICY.locked });
+  await environment.admin.delete(type, { name: POLICY.locked });
   await inForce();
 }
 
 /** As installed. */
 async function putBack(): Promise<void> {
-  for (const object of lab.cluster.objects.filter(({ metadata }) => metadata.name === POLICY.locked)) {
+  for (const object of environment.cluster.objects.filter(
+    ({ metadata }) => metadata.name === POLICY.locked,
+  )) {
     const type = typeOf(object);
-    await lab.admin.delete(type, { name: POLICY.locked }).catch(() => undefined);
-    await lab.admin.create(type, object);
+    await environment.admin.delete(type, { name: POLICY.locked }).catch(() => undefined);
+    await environment.admin.create(type, object);
   }
   await inForce();
 }
@@ -55,7 +60,7 @@ const NEW_QUOTAS = {
 
 /** Another policy that refuses every new quota, in these words. */
 async function refuseQuotas(message: string): Promise<void> {
-  await lab.admin.create(POLICIES, {
+  await environment.admin.create(POLICIES, {
     metadata: { name: THEIRS },
     spec: {
       matchConstraints: { resourceRules: [NEW_QUOTAS] },
@@ -63,21 +68,21 @@ async function refuseQuotas(message: string): Promise<void> {
     },
   });
   const spec = { policyName: THEIRS, validationActions: ['Deny'] };
-  await lab.admin.create(POLICY_BINDINGS, { metadata: { name: THEIRS }, spec });
+  await environment.admin.create(POLICY_BINDINGS, { metadata: { name: THEIRS }, spec });
 }
 
 async function allowQuotas(): Promise<void> {
-  await lab.admin.delete(POLICY_BINDINGS, { name: THEIRS });
-  await lab.admin.delete(POLICIES, { name: THEIRS });
+  await environment.admin.delete(POLICY_BINDINGS, { name: THEIRS });
+  await environment.admin.delete(POLICIES, { name: THEIRS });
 }
 
 const IMITATION = 'a webhook that says what our policy would';
 
 /** The very words and the very cause, with the lock's own token. */
 async function imitate(): Promise<void> {
-  const { admin } = lab;
+  const { admin } = environment;
   await remove(POLICY_BINDINGS);
-  liar.says(async () => {
+  stubWebhook.respondWith(async () => {
     const { object } = await admin.get(NAMESPACES, { name: nameOf(IMITATION) });
     const refusal =
       `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
@@ -88,7 +93,7 @@ async function imitate(): Promise<void> {
   });
   const webhook = {
     name: THEIRS,
-    clientConfig: liar.clientConfig,
+    clientConfig: stubWebhook.clientConfig,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     rules: [NEW_QUOTAS],
@@ -127,7 +132,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   [IMITATION]: {
     arrange: imitate,
     putRight: async () => {
-      await lab.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: THEIRS });
+      await environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: THEIRS });
       await putBack();
     },
     reason: `admission webhook "${THEIRS}" denied the request`,
@@ -135,17 +140,17 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 };
 
 test('with no process of ours for admission: a release needs no guard at all', async () => {
-  await lab.cluster.killGuard();
-  const tenant = await newTenant(lab, { name: 'no-guard' });
+  await environment.cluster.killGuard();
+  const tenant = await newTenant(environment, { name: 'no-guard' });
   await tenant.migrate();
   await tenant.untilUnlocked();
-  await lab.cluster.startGuard();
+  await environment.cluster.startGuard();
   expect(wasRaised(tenant.history)).toBe(true);
-  await expectAsBefore(lab.admin, tenant);
-  const { items } = await lab.admin.list(SECRETS, { namespace: SYSTEM_NAMESPACE });
+  await expectAsBefore(environment.admin, tenant);
+  const { items } = await environment.admin.list(SECRETS, { namespace: SYSTEM_NAMESPACE });
   expect(items.map(({ metadata }) => metadata.name)).not.toContain(CERTIFICATES_SECRET);
 });
 
 test.each(Object.entries(ANSWERS))('the policy’s proof is answered by %s: no raise', async (what, answer) => {
-  await expectNoRaise(lab, nameOf(what), answer);
+  await expectNoRaise(environment, nameOf(what), answer);
 });

@@ -5,7 +5,7 @@ import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { CONFIG_MAPS } from '../../cluster/policies-in-force.ts';
 import { expectAtRest, expectInTime } from '../../support/at-rest.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { Measured } from '../../support/measured.ts';
 import { fullFor, newTenant } from '../../support/tenant.ts';
 
@@ -18,18 +18,18 @@ const LOCK_SECONDS = 20;
 const CLIENTS = 8;
 const BUSY = 100;
 
-let lab: Lab;
+let environment: TestEnvironment;
 const measured = new Measured('locked for', 'between two changes of the quota');
 
 beforeAll(async () => {
-  lab = await startLab({
+  environment = await startTestEnvironment({
     env: { LOCK_SECONDS: String(LOCK_SECONDS), SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' },
   });
 });
 
 afterAll(async () => {
   measured.print();
-  await lab.stop();
+  await environment.stop();
 });
 
 /** Until the result is called, which resolves when the last of them has been answered. */
@@ -58,19 +58,22 @@ const unless =
 
 test('what is raised comes back, however often the quota changes for another reason', async () => {
   const name = 'busy';
-  const tenant = await newTenant(lab, { name, quotas: { quota: { ...fullFor(1), configmaps: '1M' } } });
+  const tenant = await newTenant(environment, {
+    name,
+    quotas: { quota: { ...fullFor(1), configmaps: '1M' } },
+  });
   const { history } = tenant;
   const changes = (): number => history.of(RESOURCE_QUOTAS).length;
-  const letGo = lab.hold(name, 'mtq-lower');
+  const letGo = environment.hold(name, 'mtq-lower');
   await tenant.migrate();
   await history.until('it is raised', wasRaised);
   const [before, since] = [changes(), performance.now()];
-  const stop = churn(lab.admin, name);
+  const stop = churn(environment.admin, name);
   await history.until(`it has changed ${BUSY} times since`, () => changes() > before + BUSY);
   letGo();
   await tenant.untilThrough();
   const pace = (performance.now() - since) / 1_000 / (changes() - before);
   await stop();
   measured.add(`${CLIENTS} clients`, expectInTime(tenant, LOCK_SECONDS), pace);
-  await expectAtRest(lab.admin, tenant);
+  await expectAtRest(environment.admin, tenant);
 });

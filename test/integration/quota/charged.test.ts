@@ -12,7 +12,7 @@ import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.t
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
-import { createNamespace, until } from '../../support/kubevirt/rig.ts';
+import { createNamespace, until } from '../../support/kubevirt/harness.ts';
 import { OTHER_KEYS, POD_KEYS } from '../../support/fuzz/cases.ts';
 import { installClasses, podOfShape, SHAPES } from '../../support/pod-shapes.ts';
 

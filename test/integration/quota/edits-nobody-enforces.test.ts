@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResourceList } from '../../../functions/domain/objects.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAtRest, untilOver } from '../../support/at-rest.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { countedPods, fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
 
 /** What its owner makes of a raised quota while kube-controller-manager stands still. */
@@ -12,36 +12,36 @@ const EDITS: Readonly<Record<string, ResourceList>> = {
   'a key is lowered': { pods: '5' },
 };
 
-let lab: Lab;
+let environment: TestEnvironment;
 const tenants = new Map<string, Tenant>();
 
 beforeAll(async () => {
-  lab = await startLab();
+  environment = await startTestEnvironment();
   for (const [index, what] of Object.keys(EDITS).entries()) {
-    tenants.set(what, await newTenant(lab, { name: `edited-${index}` }));
+    tenants.set(what, await newTenant(environment, { name: `edited-${index}` }));
   }
   const all = [...tenants.values()];
-  const holds = all.map(({ name }) => lab.hold(name, 'mtq-lower'));
+  const holds = all.map(({ name }) => environment.hold(name, 'mtq-lower'));
   await Promise.all(
     all.map(async (tenant) => {
       await tenant.migrate();
       await tenant.history.until('the target pod is charged', () => countedPods(tenant) === '2');
     }),
   );
-  await lab.cluster.controlPlane.pauseControllerManager();
+  await environment.cluster.controlPlane.pauseControllerManager();
   for (const [what, hard] of Object.entries(EDITS)) await edit(tenants.get(what), hard);
   for (const go of holds) go();
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 async function edit(tenant: Tenant | undefined, hard: ResourceList): Promise<void> {
   if (tenant === undefined) return;
-  const { object } = await lab.admin.get(RESOURCE_QUOTAS, { namespace: tenant.name, name: 'quota' });
+  const { object } = await environment.admin.get(RESOURCE_QUOTAS, { namespace: tenant.name, name: 'quota' });
   const spec = { ...object.spec, hard: { ...object.spec.hard, ...hard } };
-  tenant.history.noteForeign((await lab.admin.replace(RESOURCE_QUOTAS, { ...object, spec })).object);
+  tenant.history.noteForeign((await environment.admin.replace(RESOURCE_QUOTAS, { ...object, spec })).object);
 }
 
 test.each(Object.keys(EDITS))('%s: the namespace is free without the controller', async (what) => {
@@ -52,7 +52,7 @@ test.each(Object.keys(EDITS))('%s: the namespace is free without the controller'
 });
 
 test('and when it works again, what they said is enforced', async () => {
-  lab.cluster.controlPlane.resumeControllerManager();
+  environment.cluster.controlPlane.resumeControllerManager();
   for (const [what, tenant] of tenants) {
     const want = { ...fullFor(1), ...EDITS[what] };
     await tenant.history.until('it is enforced', (history) =>
@@ -60,6 +60,6 @@ test('and when it works again, what they said is enforced', async () => {
         ([key, text]) => history.latest(RESOURCE_QUOTAS)?.status?.hard?.[key] === text,
       ),
     );
-    await expectAtRest(lab.admin, tenant);
+    await expectAtRest(environment.admin, tenant);
   }
 });

@@ -5,12 +5,12 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { auditLog, whatOf, type Audited } from '../../support/audit.ts';
 import { isEnforced } from '../../support/enforced.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { grantIn } from '../../support/moment.ts';
 import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
-let lab: Lab;
+let environment: TestEnvironment;
 /** Raised when the controller stopped. */
 let raised: Tenant;
 /** Blocked when it stopped. */
@@ -21,18 +21,18 @@ let stillStopped: { unlocked: boolean; enforced: boolean }[];
 
 /** Both namespaces live through the same stop. */
 beforeAll(async () => {
-  lab = await startLab();
+  environment = await startTestEnvironment();
   [raised, blocked] = await Promise.all([
-    newTenant(lab, { name: 'raised' }),
-    newTenant(lab, { name: 'blocked' }),
+    newTenant(environment, { name: 'raised' }),
+    newTenant(environment, { name: 'blocked' }),
   ]);
-  const lower = lab.hold(raised.name, 'mtq-lower');
-  const lock = lab.hold(blocked.name, 'mtq-lock');
+  const lower = environment.hold(raised.name, 'mtq-lower');
+  const lock = environment.hold(blocked.name, 'mtq-lock');
   await Promise.all([raised.migrate(), blocked.migrate()]);
   await raised.history.until('the target pod is charged', () => countedPods(raised) === '2');
   await blocked.untilBlocked();
 
-  await lab.cluster.controlPlane.pauseControllerManager();
+  await environment.cluster.controlPlane.pauseControllerManager();
   lower();
   lock();
   await Promise.all([raised.untilUnlocked(), blocked.untilUnlocked()]);
@@ -40,16 +40,16 @@ beforeAll(async () => {
     const quota = history.latest(RESOURCE_QUOTAS);
     return { unlocked: !history.isLocked(), enforced: quota !== undefined && isEnforced(quota) };
   });
-  lab.cluster.controlPlane.resumeControllerManager();
+  environment.cluster.controlPlane.resumeControllerManager();
 
   const counted = (tenant: Tenant): boolean => countedPods(tenant) === '1' && !tenant.history.isLocked();
   await raised.history.until('the controller counts the source pod out', () => counted(raised));
   await blocked.history.until('the controller counts the source pod out', () => counted(blocked));
-  audited = await auditLog(lab.cluster.controlPlane, lab.admin);
+  audited = await auditLog(environment.cluster.controlPlane, environment.admin);
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 test.each([
@@ -58,7 +58,7 @@ test.each([
 ])('kube-controller-manager %s: raised, back and free without it (F30)', async (_, tenant, index) => {
   expect(wasRaised(tenant().history)).toBe(true);
   expect(stillStopped[index]).toEqual({ unlocked: true, enforced: true });
-  await expectAsBefore(lab.admin, tenant());
+  await expectAsBefore(environment.admin, tenant());
 });
 
 test('no unlock before status.hard is the original, in the order of the audit log (F30)', () => {
@@ -74,14 +74,14 @@ test('no unlock before status.hard is the original, in the order of the audit lo
 });
 
 test('a recount that undoes the raise is answered by another raise, as high and no higher', async () => {
-  const tenant = await newTenant(lab, { name: 'recounted' });
+  const tenant = await newTenant(environment, { name: 'recounted' });
   const { name: namespace, history } = tenant;
-  const { admin } = lab;
+  const { admin } = environment;
   const resources = { requests: { cpu: '1m', memory: '1Mi' } };
   const containers = [{ name: 'extra', image: 'extra', resources }];
   await admin.create(PODS, { metadata: { namespace, name: 'extra' }, spec: { containers } });
   await history.until('it is counted', () => countedPods(tenant) === '2');
-  await refuseTargets(lab, tenant);
+  await refuseTargets(environment, tenant);
   await history.until('the quota is raised', () => wasRaised(history));
   await admin.delete(PODS, { namespace, name: 'extra' }, { gracePeriodSeconds: 0 });
   const raises = (): number[] => history.of(RESOURCE_QUOTAS).flatMap((quota) => grantIn(quota)?.raises ?? []);

@@ -2,23 +2,23 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { invariantViolations } from '../../support/invariants.ts';
-import { startLab, type Lab } from '../../support/lab.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { grantIn } from '../../support/moment.ts';
 import { fullFor, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
 
 /** Amounts that the API server takes and changes, or takes and keeps though nobody would write them. */
-let lab: Lab;
+let environment: TestEnvironment;
 
 beforeAll(async () => {
-  lab = await startLab({ admissionMode: 'both' });
+  environment = await startTestEnvironment({ admissionMode: 'both' });
 });
 
 afterAll(async () => {
-  await lab.stop();
+  await environment.stop();
 });
 
 async function afterCycle(wish: TenantWish): Promise<Tenant> {
-  const tenant = await newTenant(lab, wish);
+  const tenant = await newTenant(environment, wish);
   await tenant.migrate();
   await tenant.untilThrough();
   return tenant;
@@ -34,7 +34,7 @@ test('finer than a thousandth: no more is given than will be stored, and the ori
     '2905m',
   ]);
   expect(invariantViolations(tenant.history)).toEqual([]);
-  await expectAsBefore(lab.admin, tenant);
+  await expectAsBefore(environment.admin, tenant);
 });
 
 test.each(['1e0003', '1e1002'])(
@@ -43,6 +43,6 @@ test.each(['1e0003', '1e1002'])(
     const quotas = { quota: { ...fullFor(1), configmaps } };
     const tenant = await afterCycle({ name: `odd-${configmaps}`, quotas });
     expect(invariantViolations(tenant.history)).toEqual([]);
-    await expectAsBefore(lab.admin, tenant);
+    await expectAsBefore(environment.admin, tenant);
   },
 );

@@ -23,7 +23,7 @@ const ACCOUNTS: ResourceType = {
   namespaced: true,
 };
 const NAMESPACE = 'tenant-a';
-const LABELLED = { rig: 'on' };
+const LABELLED = { harness: 'on' };
 
 let controlPlane: ControlPlane;
 let admin: Cluster;
@@ -43,13 +43,13 @@ afterAll(async () => {
   await controlPlane.stop();
 });
 
-interface Rig {
+interface Harness {
   readonly adapter: ApiServerSourceAdapter;
   readonly sink: RecordingSink;
   readonly log: string[];
 }
 
-async function rig(selector: object, cluster: Cluster = admin): Promise<Rig> {
+async function harness(selector: object, cluster: Cluster = admin): Promise<Harness> {
   const sink = await recordingSink();
   const log: string[] = [];
   const adapter = new ApiServerSourceAdapter({
@@ -106,7 +106,7 @@ describe('with a label selector', () => {
     const matchLabels = { ...LABELLED, test: 'label' };
     await make('there', matchLabels);
     await make('label', { test: 'label' });
-    const { sink } = await rig({ matchLabels });
+    const { sink } = await harness({ matchLabels });
     await change('label', count(1));
     await change('label', label(matchLabels));
     await change('label', count(2));
@@ -131,7 +131,7 @@ test('a restart loses what happened meanwhile: update, add and delete', async ()
   const matchLabels = { ...LABELLED, test: 'restart' };
   await make('updated', matchLabels);
   await make('deleted', matchLabels);
-  const { adapter, sink } = await rig({ matchLabels });
+  const { adapter, sink } = await harness({ matchLabels });
   await change('updated', count(1));
   await sink.received(1);
   await adapter.stop();
@@ -150,7 +150,7 @@ test('a restart loses what happened meanwhile: update, add and delete', async ()
 test('a rolling update loses nothing', async () => {
   const matchLabels = { ...LABELLED, test: 'roll' };
   await make('rolled', matchLabels);
-  const { adapter, sink } = await rig({ matchLabels });
+  const { adapter, sink } = await harness({ matchLabels });
   const roll = { over: false };
   const rolled = adapter.roll().finally(() => (roll.over = true));
   let written = 0;
@@ -167,7 +167,7 @@ test('a rolling update loses nothing', async () => {
 
 test('while the API server is away nothing is lost: it goes on where it was', async () => {
   const matchLabels = { ...LABELLED, test: 'away' };
-  const { sink } = await rig({ matchLabels });
+  const { sink } = await harness({ matchLabels });
   await make('before', matchLabels);
   await sink.received(1);
   await controlPlane.stopApiServer();
@@ -184,5 +184,5 @@ test('a service account that may not list: the source does not start', async () 
   const account = { namespace: NAMESPACE, name: 'nobody' };
   await admin.create(ACCOUNTS, { metadata: account });
   const withoutRights = connect(await controlPlane.kubeconfigFor(account));
-  await expect(rig({}, withoutRights)).rejects.toMatchObject({ code: 403 });
+  await expect(harness({}, withoutRights)).rejects.toMatchObject({ code: 403 });
 });

@@ -8,19 +8,19 @@ import {
   createQuota,
   migrate,
   runVmi,
-  startRig,
-  type Rig,
-} from '../../support/kubevirt/rig.ts';
+  startHarness,
+  type Harness,
+} from '../../support/kubevirt/harness.ts';
 
-let rig: Rig;
+let harness: Harness;
 
 /** By the clock nothing is tried again while this test runs. */
 beforeAll(async () => {
-  rig = await startRig({ nodes: ['node1', 'node2'], retryMs: 3_600_000 });
+  harness = await startHarness({ nodes: ['node1', 'node2'], retryMs: 3_600_000 });
 });
 
 afterAll(async () => {
-  await rig.stop();
+  await harness.stop();
 });
 
 const refusals = ({ versions }: Recording): RecordedEvent[] =>
@@ -32,19 +32,21 @@ const refusals = ({ versions }: Recording): RecordedEvent[] =>
 test('a refused migration is tried again when a quota of its namespace is updated or deleted, whatever changed', async () => {
   const namespace = 'retriggered';
   const quota = { namespace, name: 'quota' };
-  await createNamespace(rig.admin, namespace);
-  const recording = await recordHistory(rig.admin, namespace);
-  await createQuota(rig.admin, namespace, { pods: '10', 'requests.cpu': '1405m' });
-  await runVmi(rig.admin, { namespace, name: 'vm0' });
-  await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+  await createNamespace(harness.admin, namespace);
+  const recording = await recordHistory(harness.admin, namespace);
+  await createQuota(harness.admin, namespace, { pods: '10', 'requests.cpu': '1405m' });
+  await runVmi(harness.admin, { namespace, name: 'vm0' });
+  await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
   // Twice: the condition that says so is an update too.
   await recording.until(() => refusals(recording).length === 2);
 
-  await rig.admin.patch(RESOURCE_QUOTAS, quota, { merge: { metadata: { annotations: { touched: 'yes' } } } });
+  await harness.admin.patch(RESOURCE_QUOTAS, quota, {
+    merge: { metadata: { annotations: { touched: 'yes' } } },
+  });
   await recording.until(() => refusals(recording).length === 3);
   expect(refusals(recording).at(-1)?.message).toMatch(/^Error creating pod: .* exceeded quota: quota/);
 
-  await rig.admin.delete(RESOURCE_QUOTAS, quota);
+  await harness.admin.delete(RESOURCE_QUOTAS, quota);
   // Quota admission may not have heard of it yet, and refuse this try as well.
   await recording.until(
     ({ kind, object }) =>

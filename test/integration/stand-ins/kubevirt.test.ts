@@ -19,26 +19,26 @@ import {
   migrate,
   podsOf,
   runVmi,
-  startRig,
+  startHarness,
   until,
   untilMigration,
   untilMigrationIsGone,
-  type Rig,
-} from '../../support/kubevirt/rig.ts';
+  type Harness,
+} from '../../support/kubevirt/harness.ts';
 
 /** Slow enough to act while a target pod starts and while a migration runs. */
 const TIMINGS = { runMs: 300, migrationMs: 300 };
 const ONE_VM = { pods: '10', 'requests.cpu': '1405m' };
 const TWO_VMS = { pods: '10', 'requests.cpu': '2605m' };
 
-let rig: Rig;
+let harness: Harness;
 
 beforeAll(async () => {
-  rig = await startRig({ nodes: ['node1', 'node2'], timings: TIMINGS });
+  harness = await startHarness({ nodes: ['node1', 'node2'], timings: TIMINGS });
 });
 
 afterAll(async () => {
-  await rig.stop();
+  await harness.stop();
 });
 
 const at = (namespace: string, name = 'mig0'): Required<Address> => ({ namespace, name });
@@ -52,7 +52,7 @@ const isIn =
     status?.phase === phase;
 
 const targetOf = async (namespace: string, migration: Vmim): Promise<LauncherPod | undefined> =>
-  (await podsOf(rig.admin, namespace)).find(
+  (await podsOf(harness.admin, namespace)).find(
     ({ metadata }) =>
       metadata.labels?.['kubevirt.io'] === 'virt-launcher' &&
       metadata.labels['kubevirt.io/migrationJobUID'] === migration.metadata.uid,
@@ -69,24 +69,24 @@ const isEvent =
     (object as RecordedEvent).message.includes(text);
 
 const setQuota = async (namespace: string, hard: Record<string, string>): Promise<void> => {
-  await rig.admin.patch(RESOURCE_QUOTAS, at(namespace, 'quota'), { merge: { spec: { hard } } });
+  await harness.admin.patch(RESOURCE_QUOTAS, at(namespace, 'quota'), { merge: { spec: { hard } } });
 };
 
 const untilUsed = (namespace: string, pods: string): Promise<unknown> =>
   until(
-    rig.admin,
+    harness.admin,
     { type: RESOURCE_QUOTAS, ...at(namespace, 'quota') },
     (quota) => quota?.status?.used?.['pods'] === pods,
   );
 
 /** A namespace full with one VM, and its migration blocked. */
 async function blocked(namespace: string): Promise<{ recording: Recording; migration: Vmim }> {
-  await createNamespace(rig.admin, namespace);
-  const recording = await recordHistory(rig.admin, namespace);
-  await createQuota(rig.admin, namespace, ONE_VM);
-  await runVmi(rig.admin, { namespace, name: 'vm0' });
-  await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
-  return { recording, migration: await untilMigration(rig.admin, at(namespace), isBlocked) };
+  await createNamespace(harness.admin, namespace);
+  const recording = await recordHistory(harness.admin, namespace);
+  await createQuota(harness.admin, namespace, ONE_VM);
+  await runVmi(harness.admin, { namespace, name: 'vm0' });
+  await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+  return { recording, migration: await untilMigration(harness.admin, at(namespace), isBlocked) };
 }
 
 describe('a blocked migration', () => {
@@ -94,14 +94,14 @@ describe('a blocked migration', () => {
     const namespace = 'cancelled';
     const { recording, migration } = await blocked(namespace);
     await setQuota(namespace, TWO_VMS);
-    await untilMigration(rig.admin, at(namespace), isIn('Scheduling'));
-    await rig.admin.delete(FULL_MIGRATIONS, at(namespace));
+    await untilMigration(harness.admin, at(namespace), isIn('Scheduling'));
+    await harness.admin.delete(FULL_MIGRATIONS, at(namespace));
 
     await recording.until(isEvent('FailedMigration', 'Migration failed due to being canceled'));
-    await untilMigrationIsGone(rig.admin, at(namespace));
+    await untilMigrationIsGone(harness.admin, at(namespace));
     await recording.until(({ kind, watch }) => kind === 'Pod' && watch === 'DELETED');
     await untilUsed(namespace, '1');
-    const [left, ...others] = await podsOf(rig.admin, namespace);
+    const [left, ...others] = await podsOf(harness.admin, namespace);
     expect(others).toEqual([]);
     expect(left?.metadata.labels?.['kubevirt.io/migrationJobUID']).toBeUndefined();
     const last = recording.versions.findLast(({ object }) => object.metadata.uid === migration.metadata.uid);
@@ -113,21 +113,21 @@ describe('a blocked migration', () => {
 
   test('that is refused by anything but a quota has the event and no condition', async () => {
     const namespace = 'limit-range';
-    await createNamespace(rig.admin, namespace);
-    const recording = await recordHistory(rig.admin, namespace);
-    await runVmi(rig.admin, { namespace, name: 'vm0' });
-    await rig.admin.create(LIMIT_RANGES, {
+    await createNamespace(harness.admin, namespace);
+    const recording = await recordHistory(harness.admin, namespace);
+    await runVmi(harness.admin, { namespace, name: 'vm0' });
+    await harness.admin.create(LIMIT_RANGES, {
       metadata: { namespace, name: 'small' },
       ...{ spec: { limits: [{ type: 'Pod', max: { memory: '1Gi' } }] } },
     });
-    await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+    await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
     await recording.until(isEvent('FailedCreate', 'Error creating pod: pods "virt-launcher-vm0-'));
     await recording.until(isEvent('FailedCreate', 'maximum memory usage per Pod is 1Gi'));
     // Refused several times by now; the condition would have come with the first.
     await recording.until(
       () => eventsIn(recording).filter(({ reason }) => reason === 'FailedCreate').length > 3,
     );
-    const migration = await untilMigration(rig.admin, at(namespace), isIn('Pending'));
+    const migration = await untilMigration(harness.admin, at(namespace), isIn('Pending'));
     expect(migration.status?.conditions).toBeUndefined();
     await recording.stop();
   });
@@ -143,13 +143,13 @@ const LIMIT_RANGES: ResourceType = {
 describe('a running migration', () => {
   test('that is cancelled is aborted by the nodes; the guest stays where it was', async () => {
     const namespace = 'aborted';
-    await createNamespace(rig.admin, namespace);
-    const before = await runVmi(rig.admin, { namespace, name: 'vm0' });
-    await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
-    await untilMigration(rig.admin, at(namespace), isIn('Running'));
-    await rig.admin.delete(FULL_MIGRATIONS, at(namespace));
-    await untilMigrationIsGone(rig.admin, at(namespace));
-    const { object: vmi } = await rig.admin.get(FULL_VMIS, at(namespace, 'vm0'));
+    await createNamespace(harness.admin, namespace);
+    const before = await runVmi(harness.admin, { namespace, name: 'vm0' });
+    await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+    await untilMigration(harness.admin, at(namespace), isIn('Running'));
+    await harness.admin.delete(FULL_MIGRATIONS, at(namespace));
+    await untilMigrationIsGone(harness.admin, at(namespace));
+    const { object: vmi } = await harness.admin.get(FULL_VMIS, at(namespace, 'vm0'));
     expect(vmi.status?.migrationState).toMatchObject({
       abortRequested: true,
       abortStatus: 'Succeeded',
@@ -162,7 +162,7 @@ describe('a running migration', () => {
     const namespace = 'several';
     const { recording } = await blocked(namespace);
     for (let index = 1; index <= 7; index++) {
-      await migrate(rig.admin, { namespace, name: `mig${index}`, vmi: 'vm0' });
+      await migrate(harness.admin, { namespace, name: `mig${index}`, vmi: 'vm0' });
     }
     await recording.until(
       isEvent(
@@ -172,7 +172,7 @@ describe('a running migration', () => {
     );
     const deleted = (): Version[] => recording.versions.filter(({ watch }) => watch === 'DELETED');
     await recording.until(() => deleted().length === 2);
-    const { items } = await rig.admin.list(FULL_MIGRATIONS, { namespace });
+    const { items } = await harness.admin.list(FULL_MIGRATIONS, { namespace });
     const names = items.map(({ metadata }) => metadata.name);
     // Those that are over, and the one they stood in the way of.
     expect(names).toHaveLength(5 + 1);
@@ -183,11 +183,11 @@ describe('a running migration', () => {
 
 test('a VMI whose first launcher does not fit waits, and starts by itself when there is room', async () => {
   const namespace = 'no-room';
-  await createNamespace(rig.admin, namespace);
-  await createQuota(rig.admin, namespace, { pods: '0' });
-  await rig.admin.create(FULL_VMIS, newVirtualMachineInstance({ namespace, name: 'vm0' }));
+  await createNamespace(harness.admin, namespace);
+  await createQuota(harness.admin, namespace, { pods: '0' });
+  await harness.admin.create(FULL_VMIS, newVirtualMachineInstance({ namespace, name: 'vm0' }));
   const isPending = (vmi: Vmi | undefined): boolean => vmi?.status?.phase === 'Pending';
-  const vmi = await until(rig.admin, { type: FULL_VMIS, ...at(namespace, 'vm0') }, isPending);
+  const vmi = await until(harness.admin, { type: FULL_VMIS, ...at(namespace, 'vm0') }, isPending);
   expect(vmi.status?.conditions?.[0]).toMatchObject({
     type: 'Synchronized',
     status: 'False',
@@ -195,7 +195,7 @@ test('a VMI whose first launcher does not fit waits, and starts by itself when t
   });
   await setQuota(namespace, { pods: '1' });
   await until(
-    rig.admin,
+    harness.admin,
     { type: FULL_VMIS, ...at(namespace, 'vm0') },
     (one) => one?.status?.phase === 'Running',
   );
@@ -204,42 +204,42 @@ test('a VMI whose first launcher does not fit waits, and starts by itself when t
 test('a VMI that is deleted takes its pods and its migrations with it', async () => {
   const namespace = 'deleted';
   const { recording } = await blocked(namespace);
-  await rig.admin.delete(FULL_VMIS, at(namespace, 'vm0'));
-  await untilMigrationIsGone(rig.admin, at(namespace));
+  await harness.admin.delete(FULL_VMIS, at(namespace, 'vm0'));
+  await untilMigrationIsGone(harness.admin, at(namespace));
   await untilUsed(namespace, '0');
-  await until(rig.admin, { type: FULL_VMIS, ...at(namespace, 'vm0') }, (vmi) => vmi === undefined);
+  await until(harness.admin, { type: FULL_VMIS, ...at(namespace, 'vm0') }, (vmi) => vmi === undefined);
   await recording.stop();
 });
 
 describe('parallel limits', () => {
   const limit = async (wish: KubeVirtWish): Promise<void> => {
-    await rig.admin.create(FULL_KUBEVIRTS, newKubeVirt(wish));
+    await harness.admin.create(FULL_KUBEVIRTS, newKubeVirt(wish));
   };
-  const unlimit = (): Promise<void> => rig.admin.delete(FULL_KUBEVIRTS, at('kubevirt', 'kubevirt'));
+  const unlimit = (): Promise<void> => harness.admin.delete(FULL_KUBEVIRTS, at('kubevirt', 'kubevirt'));
 
   /** While `first` runs, `second` waits: Pending, without condition, event or pod. Then it goes. */
   async function expectOneAfterTheOther(namespace: string, first: string, second: string): Promise<void> {
-    const recording = await recordHistory(rig.admin, namespace);
-    await migrate(rig.admin, { namespace, name: first, vmi: first });
-    await untilMigration(rig.admin, at(namespace, first), isIn('Scheduling'));
-    await migrate(rig.admin, { namespace, name: second, vmi: second, priority: 'system-critical' });
-    await untilMigration(rig.admin, at(namespace, second), isIn('Scheduling'));
+    const recording = await recordHistory(harness.admin, namespace);
+    await migrate(harness.admin, { namespace, name: first, vmi: first });
+    await untilMigration(harness.admin, at(namespace, first), isIn('Scheduling'));
+    await migrate(harness.admin, { namespace, name: second, vmi: second, priority: 'system-critical' });
+    await untilMigration(harness.admin, at(namespace, second), isIn('Scheduling'));
     const ofSecond = recording.versions
       .filter(
         ({ object }) => object.metadata.name === second && object.kind === 'VirtualMachineInstanceMigration',
       )
       .map(({ object }) => object as Vmim);
     expect(ofSecond.filter(isIn('Pending')).flatMap(({ status }) => status?.conditions ?? [])).toEqual([]);
-    const { object } = await rig.admin.get(FULL_MIGRATIONS, at(namespace, first));
+    const { object } = await harness.admin.get(FULL_MIGRATIONS, at(namespace, first));
     expect(object.status?.phase).toBe('Succeeded');
     expect(eventsIn(recording).filter(({ reason }) => reason === 'FailedCreate')).toEqual([]);
-    await untilMigration(rig.admin, at(namespace, second), isIn('Succeeded'));
+    await untilMigration(harness.admin, at(namespace, second), isIn('Succeeded'));
     await recording.stop();
   }
 
   const runThree = async (namespace: string): Promise<Vmi[]> => {
-    await createNamespace(rig.admin, namespace);
-    return Promise.all(['vm0', 'vm1', 'vm2'].map((name) => runVmi(rig.admin, { namespace, name })));
+    await createNamespace(harness.admin, namespace);
+    return Promise.all(['vm0', 'vm1', 'vm2'].map((name) => runVmi(harness.admin, { namespace, name })));
   };
 
   test('of the cluster', async () => {
@@ -265,16 +265,16 @@ describe('parallel limits', () => {
 
 test('hotplugged volumes: Pending until the attachment pod runs, and its refusal sets no condition', async () => {
   const namespace = 'hotplug';
-  await createNamespace(rig.admin, namespace);
-  const recording = await recordHistory(rig.admin, namespace);
+  await createNamespace(harness.admin, namespace);
+  const recording = await recordHistory(harness.admin, namespace);
   // Two launchers and the source's attachment pod.
-  await createQuota(rig.admin, namespace, { pods: '3' });
-  await rig.admin.create(
+  await createQuota(harness.admin, namespace, { pods: '3' });
+  await harness.admin.create(
     FULL_VMIS,
     newVirtualMachineInstance({ namespace, name: 'vm0', hotplug: ['disk1'] }),
   );
   await untilUsed(namespace, '2');
-  const { object: migration } = await rig.admin.create(
+  const { object: migration } = await harness.admin.create(
     FULL_MIGRATIONS,
     newMigration({ namespace, name: 'mig0', vmi: 'vm0' }),
   );
@@ -282,13 +282,13 @@ test('hotplugged volumes: Pending until the attachment pod runs, and its refusal
   await recording.until(
     isEvent('FailedCreate', 'exceeded quota: quota, requested: pods=1, used: pods=3, limited: pods=3'),
   );
-  const waiting = await untilMigration(rig.admin, at(namespace), isIn('Pending'));
+  const waiting = await untilMigration(harness.admin, at(namespace), isIn('Pending'));
   expect(waiting.status?.conditions).toBeUndefined();
   const target = await targetOf(namespace, migration);
   expect(target?.status?.phase).toBe('Running');
 
   await setQuota(namespace, { pods: '4' });
-  await untilMigration(rig.admin, at(namespace), isIn('Succeeded'));
+  await untilMigration(harness.admin, at(namespace), isIn('Succeeded'));
   const created = recording.versions.filter(({ kind, watch }) => kind === 'Pod' && watch === 'ADDED');
   const attachment = created
     .map(({ object }) => object as LauncherPod)
@@ -315,7 +315,9 @@ test('hotplugged volumes: Pending until the attachment pod runs, and its refusal
 });
 
 test('pods are created by virt-controller, who asks for nothing it may not have', async () => {
-  const lines = (await readFile(rig.controlPlane.auditLog, 'utf8')).split('\n').filter((line) => line !== '');
+  const lines = (await readFile(harness.controlPlane.auditLog, 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '');
   const requests = lines
     .map((line) => JSON.parse(line) as AuditEvent)
     .filter(({ user }) => user.username === 'system:serviceaccount:kubevirt:kubevirt-controller');
@@ -333,10 +335,10 @@ test('an API server that was away for a moment is watched on: the migration goes
   const namespace = 'outage';
   const { recording } = await blocked(namespace);
   await recording.stop();
-  await rig.controlPlane.stopApiServer();
-  await rig.controlPlane.startApiServer();
+  await harness.controlPlane.stopApiServer();
+  await harness.controlPlane.startApiServer();
   await setQuota(namespace, TWO_VMS);
-  await untilMigration(rig.admin, at(namespace), isIn('Succeeded'));
+  await untilMigration(harness.admin, at(namespace), isIn('Succeeded'));
 });
 
 /** As far as it is read here. */

@@ -16,22 +16,22 @@ import {
   createQuota,
   migrate,
   runVmi,
-  startRig,
-  type Rig,
-} from '../../support/kubevirt/rig.ts';
+  startHarness,
+  type Harness,
+} from '../../support/kubevirt/harness.ts';
 
 const TIGHT = { pods: '10', 'requests.cpu': '1405m', 'requests.memory': '2041974464' };
 const RAISED = { 'requests.cpu': '2605m', 'requests.memory': '3614838784' };
 const WITH_LIMITS = { ...TIGHT, 'limits.cpu': '1500m', 'limits.memory': '3Gi' };
 
-let rig: Rig;
+let harness: Harness;
 
 beforeAll(async () => {
-  rig = await startRig();
+  harness = await startHarness();
 });
 
 afterAll(async () => {
-  await rig.stop();
+  await harness.stop();
 });
 
 /** How often the target pod is refused within the second after which the recordings act. */
@@ -44,13 +44,13 @@ async function reproduce(
   act: (namespace: string, recording: Recording) => Promise<void>,
 ): Promise<Version[]> {
   const namespace = `tenant-${name}`;
-  await createNamespace(rig.admin, namespace);
-  const recording = await recordHistory(rig.admin, namespace);
-  await createQuota(rig.admin, namespace, hard);
-  await runVmi(rig.admin, { namespace, name: 'vm0', labels: { rig: 'vm' } });
+  await createNamespace(harness.admin, namespace);
+  const recording = await recordHistory(harness.admin, namespace);
+  await createQuota(harness.admin, namespace, hard);
+  await runVmi(harness.admin, { namespace, name: 'vm0', labels: { harness: 'vm' } });
   // Its last version before the migration, in all recordings.
   await recording.until(isNamedInterface);
-  await migrate(rig.admin, { namespace, name: 'mig0', vmi: 'vm0' });
+  await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
   // As many as in the recordings' second; the next one would come 640 ms later.
   await recording.until(() => refusalTimes(recording.versions).length >= REFUSALS);
   await act(namespace, recording);
@@ -63,7 +63,7 @@ const raiseAndRestore =
   (before: Record<string, string>, raised: Record<string, string>) =>
   async (namespace: string, recording: Recording): Promise<void> => {
     const set = async (hard: Record<string, string>): Promise<void> => {
-      await rig.admin.patch(RESOURCE_QUOTAS, { namespace, name: 'quota' }, { merge: { spec: { hard } } });
+      await harness.admin.patch(RESOURCE_QUOTAS, { namespace, name: 'quota' }, { merge: { spec: { hard } } });
     };
     await set({ ...before, ...raised });
     await recording.until(isRunningTarget);
@@ -75,7 +75,7 @@ const raiseAndRestore =
   };
 
 const cancel = async (namespace: string, recording: Recording): Promise<void> => {
-  await rig.admin.delete(FULL_MIGRATIONS, { namespace, name: 'mig0' });
+  await harness.admin.delete(FULL_MIGRATIONS, { namespace, name: 'mig0' });
   await recording.until(isGone);
   await recording.until(isFailure);
 };

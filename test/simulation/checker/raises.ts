@@ -4,7 +4,7 @@ import { grantOf, type Grant } from '../../../functions/domain/quota/grant.ts';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
-import { Gifts } from '../../support/gifts.ts';
+import { AllowanceHistory } from '../../support/allowance-history.ts';
 import type { Locks, Report } from './locks.ts';
 import type { QuotaLedger } from './quota-ledger.ts';
 
@@ -23,7 +23,7 @@ export class Raises {
   readonly #report: Report;
   readonly #target: Amounts;
   /** The most that the VMMRQs gave since the lock was taken. */
-  #given = new Gifts();
+  #given = new AllowanceHistory();
 
   constructor({ locks, report, target }: RaisesParts) {
     this.#locks = locks;
@@ -33,7 +33,7 @@ export class Raises {
 
   /** A lock was taken: what was given before does not count. */
   begin(vmmrqs: readonly Vmmrq[]): void {
-    this.#given = new Gifts();
+    this.#given = new AllowanceHistory();
     this.#given.see(vmmrqs);
   }
 

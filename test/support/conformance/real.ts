@@ -16,9 +16,9 @@ import {
   type ValidatingWebhookConfiguration,
 } from '../../../webhook/tls/resources.ts';
 import type { ModelCluster } from '../../simulation/model/api-server.ts';
-import { createNamespace } from '../kubevirt/rig.ts';
+import { createNamespace } from '../kubevirt/harness.ts';
 import { askUntil, Recorded } from '../eventually.ts';
-import { startLiar, type Liar } from '../liar.ts';
+import { startStubWebhook, type StubWebhook } from '../stub-webhook.ts';
 import { bindRole } from '../roles.ts';
 import type { Played, Settle } from './play.ts';
 import { evaluate, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
@@ -36,10 +36,10 @@ export interface Real {
 const NOT_LIKE_THE_MODEL_AFTER_MS = 8_000;
 
 export async function startReal(): Promise<Real> {
-  const [controlPlane, liar] = await Promise.all([freshControlPlane(), startLiar()]);
+  const [controlPlane, stubWebhook] = await Promise.all([freshControlPlane(), startStubWebhook()]);
   const admin = connect(controlPlane.adminKubeconfig);
   const caches = new Caches(admin);
-  await install(admin, liar);
+  await install(admin, stubWebhook);
   const kubeconfigs: Record<User, Promise<string>> = {
     tenant: controlPlane.kubeconfigForUser({ name: 'tenant-admin', groups: ['tenant-admins'] }),
     lock: controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.lock }),
@@ -50,11 +50,11 @@ export async function startReal(): Promise<Real> {
       Object.entries(kubeconfigs).map(async ([user, path]) => [user, withResize(connect(await path))]),
     ),
   ) as Record<User, ModelCluster>;
-  await untilAsked(users.tenant, liar);
+  await untilAsked(users.tenant, stubWebhook);
 
   let asked: Asked[] = [];
   let mode: GuardMode = 'guard';
-  liar.says(async (request, path) => {
+  stubWebhook.respondWith(async (request, path) => {
     asked.push({ webhook: webhookOf(path), request });
     if (mode === 'unreachable') return 500;
     const name = request.namespace ?? '';
@@ -94,7 +94,7 @@ export async function startReal(): Promise<Real> {
     stop: async () => {
       controlPlane.resumeControllerManager();
       await caches.stop();
-      await liar.stop();
+      await stubWebhook.stop();
       await controlPlane.stop();
     },
   };
@@ -144,7 +144,7 @@ const CRDS: ResourceType = {
   namespaced: false,
 };
 
-async function install(admin: Cluster, liar: Liar): Promise<void> {
+async function install(admin: Cluster, stubWebhook: StubWebhook): Promise<void> {
   await installKubeVirt(admin);
   for (const crd of await render('config/crd')) await admin.create(CRDS, crd);
   await untilServed(admin, VMMRQS);
@@ -160,15 +160,15 @@ async function install(admin: Cluster, liar: Liar): Promise<void> {
   ) as ValidatingWebhookConfiguration;
   const webhooks = (configuration.webhooks ?? []).map((webhook) => ({
     ...webhook,
-    clientConfig: { ...liar.clientConfig, url: `${liar.clientConfig.url}/${webhook.name}` },
+    clientConfig: { ...stubWebhook.clientConfig, url: `${stubWebhook.clientConfig.url}/${webhook.name}` },
   }));
   await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { ...configuration, webhooks });
 }
 
 /** The API server takes roles and webhooks into use a moment after it has accepted them. */
-async function untilAsked(tenant: Cluster, liar: Liar): Promise<void> {
+async function untilAsked(tenant: Cluster, stubWebhook: StubWebhook): Promise<void> {
   const webhooks = new Set<string>();
-  liar.says((_, path) => {
+  stubWebhook.respondWith((_, path) => {
     webhooks.add(webhookOf(path));
     return { allowed: true };
   });

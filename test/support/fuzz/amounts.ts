@@ -2,7 +2,7 @@ import { canonicalKey, isChargedByPods, type Amounts } from '../../../functions/
 import type { ResourceList, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { formatQuantity, parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
-import { POD_KEYS, SCOPES, type FuzzCase, type GiftOf, type QuotaOf, type Slack } from './cases.ts';
+import { POD_KEYS, SCOPES, type FuzzCase, type AllowanceCase, type QuotaOf, type Slack } from './cases.ts';
 
 const ONE = parseQuantity('1');
 const unitOf = (key: string): Amount => (canonicalKey(key).endsWith('.cpu') ? parseQuantity('1m') : ONE);
@@ -58,7 +58,7 @@ export const quotaSpec = ({ scope }: QuotaOf, hard: ResourceList): ResourceQuota
 };
 
 /** VMMRQs that give what the case says, against what the quotas lack. */
-export function giftsOf(of: FuzzCase, spent: readonly Spent[], need: Amounts): New<Vmmrq>['spec'][] {
+export function allowanceCasesOf(of: FuzzCase, spent: readonly Spent[], need: Amounts): New<Vmmrq>['spec'][] {
   const missing = new Map<string, Amount>();
   for (const { hard, used } of spent) {
     for (const key of Object.keys(hard).filter(isChargedByPods)) {
@@ -67,17 +67,17 @@ export function giftsOf(of: FuzzCase, spent: readonly Spent[], need: Amounts): N
       if (lacks > (missing.get(canonical) ?? 0n)) missing.set(canonical, lacks);
     }
   }
-  return of.gives.map((gift) => giftOf(gift, missing, of));
+  return of.gives.map((allowance) => allowanceCaseOf(allowance, missing, of));
 }
 
 const amount = (text = '0'): Amount => parseQuantity(text);
 
-function giftOf(gift: GiftOf, missing: Amounts, of: FuzzCase): Vmmrq['spec'] {
+function allowanceCaseOf(allowance: AllowanceCase, missing: Amounts, of: FuzzCase): Vmmrq['spec'] {
   const list: ResourceList = { pods: '0' };
   POD_KEYS.forEach((key, index) => {
     const canonical = canonicalKey(key);
     const lacks = missing.get(canonical) ?? 0n;
-    const how = isVague(key, of) && gift.each[index] !== 'nothing' ? 'plenty' : gift.each[index];
+    const how = isVague(key, of) && allowance.each[index] !== 'nothing' ? 'plenty' : allowance.each[index];
     // A list may name a resource twice (cpu, requests.cpu): then the least of both counts.
     if (how === undefined || how === 'nothing') return;
     const given = { plenty: 2n * lacks + (1n << 32n) * ONE, exact: lacks, oneLess: lacks - unitOf(key) }[how];
@@ -85,9 +85,9 @@ function giftOf(gift: GiftOf, missing: Amounts, of: FuzzCase): Vmmrq['spec'] {
   });
   return {
     additionalMigrationResources: list,
-    ...(gift.percent === undefined || of.change === 'upgrade'
+    ...(allowance.percent === undefined || of.change === 'upgrade'
       ? {}
-      : { additionalMigrationPercentage: `${String(gift.percent)}%` }),
-    ...(gift.policy === undefined ? {} : { raisePolicy: gift.policy }),
+      : { additionalMigrationPercentage: `${String(allowance.percent)}%` }),
+    ...(allowance.policy === undefined ? {} : { raisePolicy: allowance.policy }),
   };
 }

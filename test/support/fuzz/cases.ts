@@ -6,7 +6,7 @@ export interface FuzzCase {
   readonly vm: VmOf;
   readonly change: Change;
   readonly quotas: readonly QuotaOf[];
-  readonly gives: readonly GiftOf[];
+  readonly gives: readonly AllowanceCase[];
   readonly policy: Policy;
   /** virt-controller's Event is gone (its hour is over): only where nothing changed since the VM started. */
   readonly eventLost: boolean;
@@ -40,7 +40,7 @@ export interface QuotaOf {
 }
 
 /** What a VMMRQ gives, against what is missing: of each key, in the order of KEYS. */
-export interface GiftOf {
+export interface AllowanceCase {
   readonly each: readonly ('plenty' | 'exact' | 'oneLess' | 'nothing')[];
   readonly percent: number | undefined;
   readonly policy: RaisePolicy | undefined;
@@ -130,7 +130,7 @@ const aQuota: fc.Arbitrary<QuotaOf> = fc
     return fc.record({ scope: fc.constant(scope), keys });
   });
 
-const aGift: fc.Arbitrary<GiftOf> = fc.record({
+const anAllowance: fc.Arbitrary<AllowanceCase> = fc.record({
   each: fc.oneof(
     { weight: 5, arbitrary: fc.constant(POD_KEYS.map(() => 'plenty' as const)) },
     { weight: 3, arbitrary: fc.constant(POD_KEYS.map(() => 'exact' as const)) },
@@ -158,7 +158,7 @@ const aCase: fc.Arbitrary<FuzzCase> = fc
     quotas: fc.array(aQuota, { minLength: 1, maxLength: 4 }),
     gives: fc.oneof(
       { weight: 1, arbitrary: fc.constant([]) },
-      { weight: 9, arbitrary: fc.array(aGift, { minLength: 1, maxLength: 2 }) },
+      { weight: 9, arbitrary: fc.array(anAllowance, { minLength: 1, maxLength: 2 }) },
     ),
     policy: weighted<Policy>([16, 'none'], [1, 'podSecurity'], [3, 'defaults'], [1, 'maximum']),
     eventLost: rarely(2),

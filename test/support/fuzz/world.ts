@@ -21,7 +21,7 @@ import {
 import { readSnapshot } from '../../../functions/cluster/snapshot.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, newMigration } from '../../cluster/kubevirt/objects.ts';
 import type { Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
-import { giftsOf, quotaSpec, spentOf } from './amounts.ts';
+import { allowanceCasesOf, quotaSpec, spentOf } from './amounts.ts';
 import type { FuzzCase } from './cases.ts';
 import { isOldKubeVirt, launcher, vmiBefore, vmiNow } from './pods.ts';
 
@@ -125,7 +125,7 @@ export class FuzzNamespace {
       // As the quota controller would count it: it stands still meanwhile.
       await admin.replace(RESOURCE_QUOTAS, { ...object, status: { hard, used } }, { subresource: 'status' });
     }
-    for (const [index, spec] of giftsOf(this.of, spent, need).entries()) {
+    for (const [index, spec] of allowanceCasesOf(this.of, spent, need).entries()) {
       await admin.create(VMMRQS, { metadata: { namespace, name: `vmmrq${String(index)}` }, spec });
     }
   }

@@ -28,14 +28,14 @@ const SERVICE_ACCOUNTS: ResourceType = {
 const WITHIN_MS = 30_000;
 
 /** A control plane with the KubeVirt stand-in on it, and the acts of those who use it. */
-export interface Rig {
+export interface Harness {
   /** The tester: administrator, and every tenant. */
   readonly admin: Cluster;
   readonly controlPlane: ControlPlane;
   stop(): Promise<void>;
 }
 
-export async function startRig(options: Partial<KubeVirtOptions> = {}): Promise<Rig> {
+export async function startHarness(options: Partial<KubeVirtOptions> = {}): Promise<Harness> {
   const controlPlane = await freshControlPlane();
   const admin = connect(controlPlane.adminKubeconfig);
   try {

@@ -28,7 +28,7 @@ export interface Line {
 }
 
 /** One installation on this machine, and all that its functions said and its Broker did. */
-export interface Lab {
+export interface TestEnvironment {
   readonly cluster: LocalCluster;
   readonly admin: Cluster;
   readonly lines: Recorded<Line>;
@@ -62,7 +62,7 @@ export interface SourceEvent {
 const DEFAULTS = { timings: { migrationMs: 200 }, env: { SETTLE_MS: '0', LOG_LEVEL: 'debug' } };
 
 /** Where no `controlPlane` is asked for, on the worker's own (kept.ts): for a test that leaves its processes running. */
-export async function startLab(options: LocalClusterOptions = {}): Promise<Lab> {
+export async function startTestEnvironment(options: LocalClusterOptions = {}): Promise<TestEnvironment> {
   const lines = new Recorded<Line>((line) => JSON.stringify(line));
   const hops = new Recorded<Hop>((hop) => JSON.stringify(hop));
   const cluster = await startLocalCluster({

@@ -9,7 +9,7 @@ interface Given {
 }
 
 /** The most that the VMMRQs gave at any moment, all of them, and those that say Fixed. */
-export class Gifts {
+export class AllowanceHistory {
   readonly #all: Given[] = [];
   readonly #fixed: Given[] = [];
 

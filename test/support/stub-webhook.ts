@@ -4,7 +4,7 @@ import { parseReview, type AdmissionRequest } from '../../webhook/admission/admi
 import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
 
 /** What a webhook may say: an AdmissionResponse without its uid, or only an HTTP status. */
-export type Lie =
+export type StubAnswer =
   | {
       readonly allowed: boolean;
       readonly status?: { code: number; reason?: string; message: string; details?: object };
@@ -15,23 +15,23 @@ export type Lie =
   | number;
 
 /** A webhook of somebody else: it says what it is told to say, when it is told to. */
-export interface Liar {
+export interface StubWebhook {
   /** For clientConfig: where it is, and whom to trust for it (base64 of PEM). */
   readonly clientConfig: { readonly url: string; readonly caBundle: string };
   /** From now on, to each review. */
-  says(lie: Lie | Says): void;
+  respondWith(answer: StubAnswer | Respond): void;
   stop(): Promise<void>;
 }
 
 /** `path`: of the URL that was called. */
-export type Says = (request: AdmissionRequest, path: string) => Lie | Promise<Lie>;
+export type Respond = (request: AdmissionRequest, path: string) => StubAnswer | Promise<StubAnswer>;
 
 const DAY_MS = 24 * 3_600_000;
 
-export async function startLiar(): Promise<Liar> {
+export async function startStubWebhook(): Promise<StubWebhook> {
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
   const authority = issueAuthority(validity);
-  let next: Says = () => 500;
+  let next: Respond = () => 500;
   const server = createServer(issueServing(['localhost'], validity, authority), (request, response) => {
     void answer(request, next).then(({ status, body }) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(body);
@@ -47,8 +47,8 @@ export async function startLiar(): Promise<Liar> {
       url: `https://localhost:${port}/review`,
       caBundle: Buffer.from(authority.cert).toString('base64'),
     },
-    says: (lie) => {
-      next = typeof lie === 'function' ? lie : () => lie;
+    respondWith: (answer) => {
+      next = typeof answer === 'function' ? answer : () => answer;
     },
     stop: async () => {
       server.closeAllConnections();
@@ -57,14 +57,14 @@ export async function startLiar(): Promise<Liar> {
   };
 }
 
-async function answer(request: IncomingMessage, says: Says): Promise<{ status: number; body: string }> {
+async function answer(request: IncomingMessage, respond: Respond): Promise<{ status: number; body: string }> {
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
   const review = parseReview(JSON.parse(Buffer.concat(chunks).toString('utf8')));
   if (typeof review === 'string') return { status: 400, body: review };
-  const lie = await says(review, request.url ?? '');
-  if (typeof lie === 'number') return { status: lie, body: '' };
-  const response = { uid: review.uid, ...lie };
+  const answer = await respond(review, request.url ?? '');
+  if (typeof answer === 'number') return { status: answer, body: '' };
+  const response = { uid: review.uid, ...answer };
   return {
     status: 200,
     body: JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }),

@@ -1,8 +1,8 @@
 import { uninstall } from '../cluster/install.ts';
-import type { Lab } from './lab.ts';
+import type { TestEnvironment } from './test-environment.ts';
 
 /** Without the manifests nobody starts a process of ours, and those that run lose their service accounts. */
-export async function tearOut({ admin, cluster }: Lab): Promise<void> {
+export async function forceUninstall({ admin, cluster }: TestEnvironment): Promise<void> {
   const { eventing } = cluster;
   await Promise.all(eventing.sources.map((source) => source.stop()));
   await cluster.killGuard();

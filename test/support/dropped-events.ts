@@ -1,5 +1,5 @@
 import type { Chosen } from '../cluster/eventing/broker.ts';
-import { namespaceOf, type Lab } from './lab.ts';
+import { namespaceOf, type TestEnvironment } from './test-environment.ts';
 
 export const EVERYTHING: Chosen = () => true;
 
@@ -13,8 +13,8 @@ export const to =
 export const WHAT_ENDS_A_LOCK = to('mtq-lower', 'mtq-unlock');
 
 /** Which events the Broker loses, by the tenant's namespace: each test has its own. */
-export function losses({ cluster }: Lab): Map<string, Chosen> {
-  const lost = new Map<string, Chosen>();
-  cluster.eventing.broker.lose((delivery) => lost.get(namespaceOf(delivery.event))?.(delivery) === true);
-  return lost;
+export function droppedEvents({ cluster }: TestEnvironment): Map<string, Chosen> {
+  const dropped = new Map<string, Chosen>();
+  cluster.eventing.broker.lose((delivery) => dropped.get(namespaceOf(delivery.event))?.(delivery) === true);
+  return dropped;
 }

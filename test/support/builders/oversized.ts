@@ -6,7 +6,7 @@ import { asListed } from './cluster.ts';
 export const LONG = 'x'.repeat(250 * 1024);
 
 /** With all that a tenant may put into it and nobody reads. */
-export function stuffed<T extends KubernetesObject>(object: T): T {
+export function oversized<T extends KubernetesObject>(object: T): T {
   const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`theirs/${index}`, 'x']));
   const own = object.metadata;
   const more = {
@@ -20,4 +20,4 @@ export function stuffed<T extends KubernetesObject>(object: T): T {
 
 /** What a list of this type has of them, if all of them are so. */
 export const kept = <T extends KubernetesObject>(type: ListedType<T>, objects: readonly T[]): T[] =>
-  asListed(type, objects.map(stuffed));
+  asListed(type, objects.map(oversized));
