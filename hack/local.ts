@@ -4,8 +4,8 @@ import { startLocalCluster } from '../test/cluster/cluster.ts';
 import { ensureBinaries } from '../test/cluster/controlplane/binaries/ensure.ts';
 import { reportProgress } from '../test/cluster/controlplane/binaries/report.ts';
 import { AuditLog } from './demo/audit.ts';
-import { tellLive } from './demo/live.ts';
-import { paletteFor, type Palette } from './demo/paint.ts';
+import { renderLive } from './demo/live.ts';
+import { coloursFor, type Colours } from './demo/colours.ts';
 import type { Tenant } from './demo/scenarios.ts';
 import { settle } from './demo/tenant.ts';
 import { Traces } from './demo/traces.ts';
@@ -26,8 +26,8 @@ async function main(): Promise<void> {
   const { kubectl } = await ensureBinaries(undefined, hear).finally(end);
   await bundle();
   const out = process.stdout;
-  const paint = paletteFor(out);
-  const note = (line: string): unknown => out.write(paint.dim(`· ${line}\n`));
+  const colours = coloursFor(out);
+  const note = (line: string): unknown => out.write(colours.dim(`· ${line}\n`));
 
   const traces = new Traces();
   const { onHop, onActivity, onLog } = traces;
@@ -37,13 +37,13 @@ async function main(): Promise<void> {
   note(`making namespace ${TENANT.namespace}`);
   await settle(TENANT, { admin, watching, signal: AbortSignal.timeout(SETTLE_MS) });
 
-  out.write(invitation({ kubectl, kubeconfig: controlPlane.adminKubeconfig, paint }));
+  out.write(invitation({ kubectl, kubeconfig: controlPlane.adminKubeconfig, colours }));
   // Runs until a signal ends this process: exit.ts then takes everything with it.
-  tellLive({
+  renderLive({
     watching,
     traces,
     audit: new AuditLog(controlPlane.auditLog),
-    look: { paint, width: out.columns || WIDTH },
+    renderOptions: { colours, width: out.columns || WIDTH },
     out,
   });
 }
@@ -51,16 +51,16 @@ async function main(): Promise<void> {
 interface Invitation {
   readonly kubectl: string;
   readonly kubeconfig: string;
-  readonly paint: Palette;
+  readonly colours: Colours;
 }
 
 /** How to use it, to be copied line by line into another terminal. */
-function invitation({ kubectl, kubeconfig, paint }: Invitation): string {
+function invitation({ kubectl, kubeconfig, colours }: Invitation): string {
   const { namespace, vms } = TENANT;
   const vm = vms[0]?.name ?? '';
   const isOnPath = (process.env['PATH'] ?? '').split(':').some((folder) => kubectl === `${folder}/kubectl`);
   return `
-${paint.bold('The cluster is up.')} In another terminal:
+${colours.bold('The cluster is up.')} In another terminal:
 
   export KUBECONFIG=${kubeconfig}
 ${isOnPath ? '' : `  alias kubectl=${kubectl}\n`}
@@ -88,7 +88,7 @@ Give less, and see what the next migration says:
 
   kubectl patch vmmrq migrations -n ${namespace} --type=merge -p '{"spec":{"additionalMigrationResources":{"requests.memory":"256Mi"}}}'
 
-${paint.bold('Ctrl-C ends it and leaves nothing behind.')} What happens from here on:
+${colours.bold('Ctrl-C ends it and leaves nothing behind.')} What happens from here on:
 
 `;
 }

@@ -12,6 +12,6 @@ export const PURE = [
   'webhook/observability/compatibility.ts',
   'webhook/view/slots.ts',
   'webhook/watchdog/missing-event.ts',
-  'hack/demo/happenings/of-change.ts',
+  'hack/demo/timeline-events/of-change.ts',
   'test/cluster/kubevirt/{migration-phases,node-steps,parallel-limits,pods,vmi-phases}.ts',
 ];

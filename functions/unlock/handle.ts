@@ -59,7 +59,7 @@ async function write(decision: Unlock, context: StepContext): Promise<Outcome | 
     if (isConflict(error) || isNotFound(error)) return undefined;
     throw error;
   }
-  context.inBackground(() => tellNext(decision, context));
+  context.inBackground(() => renderNext(decision, context));
   const { reason, message, lock } = decision;
   return { reason, message, migrations: lock?.migrations.map(({ name }) => name) ?? [] };
 }
@@ -92,7 +92,7 @@ async function gather(request: StepRequest, { cluster }: StepContext): Promise<U
 }
 
 /** Posted fresh: a chain of replies would die of its TTL. When it is lost, the guard looks again. */
-async function tellNext({ lock, namespace, outcome }: Unlock, { post, log }: StepContext): Promise<void> {
+async function renderNext({ lock, namespace, outcome }: Unlock, { post, log }: StepContext): Promise<void> {
   const name = namespace.metadata.name;
   const of =
     lock === undefined

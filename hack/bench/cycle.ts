@@ -1,7 +1,7 @@
 import { lockOf } from '../../functions/domain/lock.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
-import type { What } from '../demo/happenings/happening.ts';
-import { happeningsOf } from '../demo/happenings/of-change.ts';
+import type { What } from '../demo/timeline-events/timeline-event.ts';
+import { timelineEventsOf } from '../demo/timeline-events/of-change.ts';
 import type { Tenant } from '../demo/scenarios.ts';
 import type { Run } from '../demo/traces.ts';
 import { now, type Change } from '../demo/watching.ts';
@@ -103,7 +103,7 @@ export async function migrateAll<T>(
 
 /** `changes`: everything since the migration was created. */
 export function timestampsOf(changes: readonly Change[], namespace: string): Timestamps {
-  const events = changes.flatMap(happeningsOf).filter((each) => each.namespace === namespace);
+  const events = changes.flatMap(timelineEventsOf).filter((each) => each.namespace === namespace);
   const first = (wanted: What): number | undefined => events.find(({ what }) => what === wanted)?.at;
   const enforcing = changes.filter((change) => changesStatusHard(change, namespace));
   return {

@@ -27,7 +27,7 @@ const line = (more: {
 }): string =>
   `${JSON.stringify({
     kind: 'Event',
-    stage: 'ResponseComplete',
+    environment: 'ResponseComplete',
     requestURI: more.uri ?? '/api/v1/namespaces/red',
     verb: more.verb ?? 'update',
     user: { username: more.user ?? LOCK },

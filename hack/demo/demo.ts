@@ -4,13 +4,13 @@ import { isRunning } from '../../test/cluster/controlplane/children.ts';
 import { AuditLog } from './audit.ts';
 import { check } from './checks/check.ts';
 import type { CheckResult } from './checks/check-result.ts';
-import { DIRECTIONS, missingReportsOf } from './courses.ts';
-import { stopOf, type Stop } from './itinerary.ts';
-import { paletteFor, type Out } from './paint.ts';
+import { RUNNERS, missingReportsOf } from './runners.ts';
+import { stoppedAt, type StoppedAt } from './step-table.ts';
+import { coloursFor, type Out } from './colours.ts';
 import { SCENARIOS, type Scenario, type Tenant } from './scenarios.ts';
-import { happeningsIn, untilAtRest, type Stage } from './stage.ts';
-import { storyOf } from './story.ts';
-import { headline, table, tell, tellStop, type Look } from './teller.ts';
+import { timelineEventsIn, untilAtRest, type DemoEnvironment } from './environment.ts';
+import { scenarioTimelineOf } from './scenario-timeline.ts';
+import { headline, table, renderTimeline, renderStop, type RenderOptions } from './renderer.ts';
 import { settle, type Before } from './tenant.ts';
 import type { Line } from './timeline.ts';
 import { Traces } from './traces.ts';
@@ -37,7 +37,7 @@ export interface DemoOptions {
 export interface ScenarioResult {
   readonly scenario: string;
   /** Left out: it got to its end. */
-  readonly stop?: Stop;
+  readonly stop?: StoppedAt;
 }
 
 export interface DemoResult {
@@ -73,31 +73,31 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
 
 class Demo {
   readonly #options: DemoOptions;
-  readonly #look: Look;
+  readonly #renderOptions: RenderOptions;
   readonly #traces = new Traces();
   readonly #befores = new Map<Tenant, Before>();
   readonly #ending: (() => Promise<void>)[] = [];
 
   constructor(options: DemoOptions) {
     this.#options = options;
-    this.#look = { paint: paletteFor(options.out), width: options.out.columns ?? WIDTH };
+    this.#renderOptions = { colours: coloursFor(options.out), width: options.out.columns ?? WIDTH };
   }
 
   async run(): Promise<DemoResult> {
     const scenarios = this.#options.scenarios ?? SCENARIOS;
-    const stage = await this.#setUp();
+    const environment = await this.#setUp();
     await this.#settle(
       scenarios.flatMap(({ tenants }) => tenants),
-      stage,
+      environment,
     );
     const results: ScenarioResult[] = [];
     for (const [index, scenario] of scenarios.entries()) {
-      this.#print(headline(index + 1, scenario, this.#look));
-      const result = await this.#play(scenario, stage);
+      this.#print(headline(index + 1, scenario, this.#renderOptions));
+      const result = await this.#run(scenario, environment);
       results.push(result);
       if (result.stop !== undefined) return { ok: false, scenarios: results, checkResults: [], running: [] };
     }
-    return this.#conclude(scenarios, stage);
+    return this.#conclude(scenarios, environment);
   }
 
   get #idleMs(): number {
@@ -108,7 +108,7 @@ class Demo {
     for (const end of this.#ending.splice(0).toReversed()) await end();
   }
 
-  async #setUp(): Promise<Stage> {
+  async #setUp(): Promise<DemoEnvironment> {
     const { change, env } = this.#options;
     const { onHop, onActivity, onLog } = this.#traces;
     const cluster = await startLocalCluster({
@@ -130,85 +130,94 @@ class Demo {
     return { cluster, watching, traces: this.#traces, audit };
   }
 
-  async #settle(tenants: readonly Tenant[], stage: Stage): Promise<void> {
+  async #settle(tenants: readonly Tenant[], environment: DemoEnvironment): Promise<void> {
     this.#note(`${String(tenants.length)} tenants fill their quotas, then every function goes back to zero`);
-    const { cluster, watching } = stage;
+    const { cluster, watching } = environment;
     const signal = AbortSignal.timeout(PATIENCE_MS);
     await Promise.all(
       tenants.map(async (tenant) => {
         this.#befores.set(tenant, await settle(tenant, { admin: cluster.admin, watching, signal }));
       }),
     );
-    if (!(await untilAtRest(stage, signal))) throw new Error('the functions do not scale to zero');
+    if (!(await untilAtRest(environment, signal))) throw new Error('the functions do not scale to zero');
   }
 
-  async #play(scenario: Scenario, stage: Stage): Promise<ScenarioResult> {
-    const { tenants, course, name } = scenario;
-    const direction = DIRECTIONS[course];
-    const { traces, audit } = stage;
+  async #run(scenario: Scenario, environment: DemoEnvironment): Promise<ScenarioResult> {
+    const { tenants, kind, name } = scenario;
+    const runner = RUNNERS[kind];
+    const { traces, audit } = environment;
     const signal = AbortSignal.timeout(this.#options.deadlineMs ?? DEADLINE_MS);
     const namespaces = tenants.map(({ namespace }) => namespace);
     const since = now();
-    const isOver = await direction.play(tenants, stage, signal);
+    const isOver = await runner.run(tenants, environment, signal);
     // What is on its way belongs to this scenario still.
-    if (isOver) await stage.cluster.eventing.broker.idle();
+    if (isOver) await environment.cluster.eventing.broker.idle();
 
     audit.read();
-    const happenings = happeningsIn(stage, namespaces, since);
+    const events = timelineEventsIn(environment, namespaces, since);
     const verbose = this.#options.verbose === true;
-    const story = storyOf({ namespaces, since, happenings, traces, audit, verbose });
-    this.#print(tell(story, this.#look));
+    const timeline = scenarioTimelineOf({ namespaces, since, events, traces, audit, verbose });
+    this.#print(renderTimeline(timeline, this.#renderOptions));
     if (isOver) {
-      this.#options.onTimeline?.(story.lines);
+      this.#options.onTimeline?.(timeline.lines);
       return { scenario: name };
     }
-    const missingReports = tenants.flatMap((tenant) => missingReportsOf(tenant, stage.watching, direction));
-    const stop = stopOf({ way: direction.way, namespaces, happenings, since, traces, missingReports });
-    this.#print(tellStop(stop, this.#look));
+    const missingReports = tenants.flatMap((tenant) =>
+      missingReportsOf(tenant, environment.watching, runner),
+    );
+    const stop = stoppedAt({
+      milestones: runner.milestones,
+      namespaces,
+      events,
+      since,
+      traces,
+      missingReports,
+    });
+    this.#print(renderStop(stop, this.#renderOptions));
     return { scenario: name, stop };
   }
 
   /** At rest: nothing that is read now is about to change. */
-  async #conclude(scenarios: readonly Scenario[], stage: Stage): Promise<DemoResult> {
+  async #conclude(scenarios: readonly Scenario[], environment: DemoEnvironment): Promise<DemoResult> {
     this.#print('\n');
     this.#note(`the functions scale to zero when they have been idle for ${String(this.#idleMs / 1_000)} s`);
-    const running = await this.#untilZero(stage);
-    const checkResults = await this.#check(scenarios, stage);
-    const { bold, good, bad } = this.#look.paint;
+    const running = await this.#untilZero(environment);
+    const checkResults = await this.#check(scenarios, environment);
+    const { bold, good, bad } = this.#renderOptions.colours;
     const zero =
       running.length === 0
         ? `${good('✓')} no function process is left, of ${String(this.#traces.starts.length)} that were started`
         : `${bad('✗')} still running: ${running.join(', ')}`;
     this.#print(
-      `\n${bold('Read back from the API server')}\n${table(checkResults, this.#look)}\n   ${zero}\n`,
+      `\n${bold('Read back from the API server')}\n${table(checkResults, this.#renderOptions)}\n   ${zero}\n`,
     );
     const ok = running.length === 0 && checkResults.every(({ wrong }) => wrong.length === 0);
     return { ok, scenarios: scenarios.map(({ name }) => ({ scenario: name })), checkResults, running };
   }
 
-  async #check(scenarios: readonly Scenario[], { cluster }: Stage): Promise<CheckResult[]> {
+  async #check(scenarios: readonly Scenario[], { cluster }: DemoEnvironment): Promise<CheckResult[]> {
     const checkResults: CheckResult[] = [];
-    for (const { tenants, course } of scenarios) {
+    for (const { tenants, kind } of scenarios) {
       for (const tenant of tenants) {
         const before = this.#befores.get(tenant);
         if (before === undefined) throw new Error(`${tenant.namespace} was never settled`);
-        checkResults.push(...(await check({ tenant, course, before, admin: cluster.admin })));
+        checkResults.push(...(await check({ tenant, kind, before, admin: cluster.admin })));
       }
     }
     return checkResults;
   }
 
   /** Names of what has not scaled to zero in time. */
-  async #untilZero(stage: Stage): Promise<string[]> {
-    await untilAtRest(stage, AbortSignal.timeout(PATIENCE_MS));
-    const known = stage.cluster.eventing.activator.running().map(({ service }) => service);
+  async #untilZero(environment: DemoEnvironment): Promise<string[]> {
+    await untilAtRest(environment, AbortSignal.timeout(PATIENCE_MS));
+    const known = environment.cluster.eventing.activator.running().map(({ service }) => service);
     const left = this.#traces.starts.map(({ pid }) => pid).filter((pid) => isRunning(pid));
     return [...known, ...left.map((pid) => `process ${String(pid)}`)];
   }
 
   /** What is under way. */
   #note(line: string): void {
-    this.#print(this.#look.paint.dim(`· ${line}\n`));
+    this.#print(this.#renderOptions.colours.dim(`· ${line}\n`));
   }
 
   #print(text: string): void {

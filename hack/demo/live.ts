@@ -1,8 +1,8 @@
 import type { AuditLog } from './audit.ts';
-import { happeningsOf } from './happenings/of-change.ts';
-import type { Out } from './paint.ts';
-import { writerOf } from './story.ts';
-import { describe, type Look } from './teller.ts';
+import { timelineEventsOf } from './timeline-events/of-change.ts';
+import type { Out } from './colours.ts';
+import { writerOf } from './scenario-timeline.ts';
+import { describe, type RenderOptions } from './renderer.ts';
 import { timelineOf } from './timeline.ts';
 import type { Traces } from './traces.ts';
 import { now, type Watching } from './watching.ts';
@@ -11,7 +11,7 @@ export interface LiveOptions {
   readonly watching: Watching;
   readonly traces: Traces;
   readonly audit: AuditLog;
-  readonly look: Look;
+  readonly renderOptions: RenderOptions;
   readonly out: Out;
 }
 
@@ -20,8 +20,8 @@ const EVERY_MS = 250;
 const YOUNG_MS = 300;
 
 /** Tells what happens from now on, of all namespaces, until the result is called. */
-export function tellLive(options: LiveOptions): () => void {
-  const { watching, traces, audit, look, out } = options;
+export function renderLive(options: LiveOptions): () => void {
+  const { watching, traces, audit, renderOptions, out } = options;
   const shownVerdicts = new Map<string, string>();
   let shownUntil = now();
   const timer = setInterval(() => {
@@ -31,16 +31,16 @@ export function tellLive(options: LiveOptions): () => void {
     const isNew = ({ at }: { readonly at: number }): boolean => from < at && at <= to;
     audit.read();
     const lines = timelineOf({
-      happenings: watching.changes.filter(isNew).flatMap(happeningsOf),
+      events: watching.changes.filter(isNew).flatMap(timelineEventsOf),
       decisions: traces.decisions.filter(isNew),
       starts: traces.starts.filter(isNew),
       traces,
       shownVerdicts,
-      writerOf: (happening) => writerOf(happening, audit),
+      writerOf: (event) => writerOf(event, audit),
     });
     for (const line of lines.filter(({ isDetail }) => !isDetail)) {
       const before = `${clock(line.at)}  ${line.namespace.padEnd(WIDTH)}  `;
-      out.write(`${describe(line, { ...look, before })}\n`);
+      out.write(`${describe(line, { ...renderOptions, before })}\n`);
     }
   }, EVERY_MS);
   return () => clearInterval(timer);

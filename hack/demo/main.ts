@@ -7,7 +7,7 @@ import { ensureBinaries } from '../../test/cluster/controlplane/binaries/ensure.
 import { reportProgress } from '../../test/cluster/controlplane/binaries/report.ts';
 import { runProgram } from '../../test/cluster/run-program.ts';
 import { runDemo } from './demo.ts';
-import { paletteFor } from './paint.ts';
+import { coloursFor } from './colours.ts';
 import { renderPicture, THEMES } from './picture.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 import type { Line } from './timeline.ts';
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   const out = process.stdout;
   const { ok } = await runDemo({ out, scenarios, verbose, onTimeline: (lines) => timelines.push(lines) });
   if (ok && picture !== undefined) writePictures(picture, timelines.at(-1) ?? []);
-  const { good, bad, dim } = paletteFor(out);
+  const { good, bad, dim } = coloursFor(out);
   out.write(ok ? good('\nEvery check holds.\n') : bad('\nNot every check holds: see above.\n'));
   out.write(
     dim('npm run demo -- --verbose tells more; npm run local keeps a cluster up to try it yourself.\n'),

@@ -24,8 +24,8 @@ export interface Tenant {
   readonly gives: ResourceList;
 }
 
-/** How it goes: courses.ts plays it. */
-export type Course = 'through' | 'notEnough' | 'cancelled';
+/** How it goes: runners.ts plays it. */
+export type ScenarioKind = 'through' | 'notEnough' | 'cancelled';
 
 export interface Scenario {
   readonly name: string;
@@ -33,7 +33,7 @@ export interface Scenario {
   /** What to look for, in a sentence or two. */
   readonly about: string;
   readonly tenants: readonly Tenant[];
-  readonly course: Course;
+  readonly kind: ScenarioKind;
 }
 
 // The launcher of a VM with 1 core and 1Gi asks for 1005m and 1380 MB (facts/kubevirt.md §2.1).
@@ -59,7 +59,7 @@ export const SCENARIOS: readonly Scenario[] = [
         { 'requests.cpu': '1', 'requests.memory': '1Gi' },
       ),
     ],
-    course: 'through',
+    kind: 'through',
   },
   {
     name: 'several-quotas',
@@ -82,7 +82,7 @@ export const SCENARIOS: readonly Scenario[] = [
         gives: { 'requests.cpu': '1', memory: '1400Mi', pods: '1' },
       },
     ],
-    course: 'through',
+    kind: 'through',
   },
   {
     name: 'one-at-a-time',
@@ -96,7 +96,7 @@ export const SCENARIOS: readonly Scenario[] = [
         gives: { 'requests.cpu': '1', 'requests.memory': '1400Mi' },
       },
     ],
-    course: 'through',
+    kind: 'through',
   },
   {
     name: 'three-namespaces',
@@ -111,7 +111,7 @@ export const SCENARIOS: readonly Scenario[] = [
         { cpu: '2', 'limits.memory': '3Gi' },
       ),
     ],
-    course: 'through',
+    kind: 'through',
   },
   {
     name: 'not-enough',
@@ -124,7 +124,7 @@ export const SCENARIOS: readonly Scenario[] = [
         { 'requests.cpu': '1', 'requests.memory': '256Mi' },
       ),
     ],
-    course: 'notEnough',
+    kind: 'notEnough',
   },
   {
     name: 'cancelled',
@@ -138,6 +138,6 @@ export const SCENARIOS: readonly Scenario[] = [
         { 'requests.cpu': '1', 'requests.memory': '1Gi' },
       ),
     ],
-    course: 'cancelled',
+    kind: 'cancelled',
   },
 ];

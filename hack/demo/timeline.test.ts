@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals';
-import type { Happening } from './happenings/happening.ts';
-import { paletteFor } from './paint.ts';
-import { tell } from './teller.ts';
+import type { TimelineEvent } from './timeline-events/timeline-event.ts';
+import { coloursFor } from './colours.ts';
+import { renderTimeline } from './renderer.ts';
 import { quietRuns, timelineOf, windowsOf, type Material } from './timeline.ts';
 import { Traces, type Decision, type Run } from './traces.ts';
 
-const makeHappening = (more: Pick<Happening, 'at' | 'version' | 'what'> & Partial<Happening>): Happening => ({
+const makeEvent = (
+  more: Pick<TimelineEvent, 'at' | 'version' | 'what'> & Partial<TimelineEvent>,
+): TimelineEvent => ({
   namespace: 'red',
   text: more.what,
   by: 'lock',
@@ -38,7 +40,7 @@ const makeDecision = (at: number, message: string): Decision => ({
 });
 
 const makeMaterial = (more: Partial<Material>): Material => ({
-  happenings: [],
+  events: [],
   decisions: [],
   starts: [],
   traces: new Traces(),
@@ -47,13 +49,13 @@ const makeMaterial = (more: Partial<Material>): Material => ({
 });
 
 test("etcd's order stands, whatever a slow watch says", () => {
-  const happenings = [
-    makeHappening({ at: 40, version: 3n, what: 'admitted' }),
-    makeHappening({ at: 45, version: 2n, what: 'raised' }),
-    makeHappening({ at: 20, version: 1n, what: 'locked' }),
+  const events = [
+    makeEvent({ at: 40, version: 3n, what: 'admitted' }),
+    makeEvent({ at: 45, version: 2n, what: 'raised' }),
+    makeEvent({ at: 20, version: 1n, what: 'locked' }),
   ];
 
-  const lines = timelineOf(makeMaterial({ happenings }));
+  const lines = timelineOf(makeMaterial({ events }));
 
   expect(lines.map(({ what, at }) => [what, at])).toEqual([
     ['locked', 20],
@@ -73,9 +75,9 @@ test('a line knows who wrote it and in which run; runs without a line are quiet'
   const [mine, other] = [makeRun({ at: 100, ms: 50, start: 'cold' }), makeRun({ at: 120, eventId: 'f' })];
   traces.runs.push(mine, other, makeRun({ at: 90, ms: 80, eventId: 'of another namespace' }));
   for (const id of ['e', 'f']) traces.hops.push({ id, namespace: 'red' } as Traces['hops'][number]);
-  const happenings = [makeHappening({ at: 140, version: 1n, what: 'locked', by: 'somebody' })];
+  const events = [makeEvent({ at: 140, version: 1n, what: 'locked', by: 'somebody' })];
 
-  const [line] = timelineOf(makeMaterial({ traces, happenings, writerOf: () => 'lock' }));
+  const [line] = timelineOf(makeMaterial({ traces, events, writerOf: () => 'lock' }));
 
   expect(line).toMatchObject({ who: 'lock', run: { start: 'cold', at: 100 } });
   expect(quietRuns(line === undefined ? [] : [line], [mine, other])).toBe(1);
@@ -83,15 +85,15 @@ test('a line knows who wrote it and in which run; runs without a line are quiet'
 
 test('the lock window is a bar, and colours are for terminals', () => {
   const at = { locked: 25, raised: 50, lowered: 75, unlocked: 100 } as const;
-  const happenings = Object.entries(at).map(([what, time], index) =>
-    makeHappening({ at: time, version: BigInt(index), what: what as keyof typeof at }),
+  const events = Object.entries(at).map(([what, time], index) =>
+    makeEvent({ at: time, version: BigInt(index), what: what as keyof typeof at }),
   );
-  const lines = timelineOf(makeMaterial({ happenings }));
+  const lines = timelineOf(makeMaterial({ events }));
   const windows = windowsOf(lines, 100);
-  const story = { namespaces: ['red'], lines, windows, blockedAt: 0, endedAt: 200, quiet: 2 };
+  const timeline = { namespaces: ['red'], lines, windows, blockedAt: 0, endedAt: 200, quiet: 2 };
   const out = { isTTY: false, write: () => undefined };
 
-  const output = tell(story, { paint: paletteFor(out), width: 100 });
+  const output = renderTimeline(timeline, { colours: coloursFor(out), width: 100 });
 
   expect(windows).toEqual([{ namespace: 'red', from: 25, to: 100, raised: { from: 50, to: 75 } }]);
   expect(output).toContain(
@@ -100,5 +102,7 @@ test('the lock window is a bar, and colours are for terminals', () => {
   expect(output).toContain('locked 75 ms (25 → 100), █ raised 25');
   expect(output).toContain('+ 2 wake-ups that found nothing to do');
   expect(output).not.toContain('\u001B');
-  expect(tell(story, { paint: paletteFor({ ...out, isTTY: true }, {}), width: 100 })).toContain('\u001B[36m');
+  expect(
+    renderTimeline(timeline, { colours: coloursFor({ ...out, isTTY: true }, {}), width: 100 }),
+  ).toContain('\u001B[36m');
 });

@@ -1,5 +1,5 @@
 import { REASON } from '../../functions/domain/names.ts';
-import type { Happening, What } from './happenings/happening.ts';
+import type { TimelineEvent, What } from './timeline-events/timeline-event.ts';
 import type { Decision, Run, Start, Traces } from './traces.ts';
 
 /** One line of the story. */
@@ -17,21 +17,21 @@ export interface Line {
 }
 
 export interface Material {
-  readonly happenings: readonly Happening[];
+  readonly events: readonly TimelineEvent[];
   readonly decisions: readonly Decision[];
   readonly starts: readonly Start[];
   readonly traces: Traces;
   /** Who made the write that a happening is (audit.ts); undefined: not known. */
-  readonly writerOf: (happening: Happening) => string | undefined;
+  readonly writerOf: (event: TimelineEvent) => string | undefined;
   /** The last verdict that was told of each namespace, kept here from one call to the next; left out: none was. */
   readonly shownVerdicts?: Map<string, string>;
 }
 
 /** The story as lines, in the order in which it happened. */
 export function timelineOf(material: Material): Line[] {
-  const { happenings, decisions, starts, traces } = material;
+  const { events, decisions, starts, traces } = material;
   return [
-    ...inOrder(happenings).map((happening) => lineOf(happening, material)),
+    ...inOrder(events).map((event) => lineOf(event, material)),
     ...newVerdicts(decisions, material.shownVerdicts ?? new Map<string, string>()).map((decision) =>
       verdictLine(decision, traces),
     ),
@@ -43,20 +43,20 @@ export function timelineOf(material: Material): Line[] {
  * Watches of different kinds do not keep step. etcd's versions say what came first; and what came before something that
  * we have heard of had happened by then.
  */
-function inOrder(happenings: readonly Happening[]): Happening[] {
+function inOrder(events: readonly TimelineEvent[]): TimelineEvent[] {
   let latest = Infinity;
-  const backwards = happenings.toSorted((one, other) => Number(other.version - one.version));
+  const backwards = events.toSorted((one, other) => Number(other.version - one.version));
   return backwards
-    .map((happening) => {
-      latest = Math.min(latest, happening.at);
-      return { ...happening, at: latest };
+    .map((event) => {
+      latest = Math.min(latest, event.at);
+      return { ...event, at: latest };
     })
     .toReversed();
 }
 
-function lineOf(happening: Happening, { traces, writerOf }: Material): Line {
-  const { at, namespace, text, what, isDetail = false } = happening;
-  const who = writerOf(happening) ?? happening.by;
+function lineOf(event: TimelineEvent, { traces, writerOf }: Material): Line {
+  const { at, namespace, text, what, isDetail = false } = event;
+  const who = writerOf(event) ?? event.by;
   return withRun({ at, namespace, who, what, text, isDetail }, traces.runAt(who, namespace, at));
 }
 

@@ -6,9 +6,9 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { untilInstalled } from './installation.ts';
 import { junit, type Case } from './junit.ts';
 import { readOptions, Usage, USAGE, type Options } from './options.ts';
-import { play } from './run.ts';
+import { runScenario } from './run.ts';
 import { loadScenarios, type Scenario } from './scenario.ts';
-import { RUN_LABEL, type World } from './stage.ts';
+import { RUN_LABEL, type World } from './environment.ts';
 
 const SUITE = 'managed-tenant-quota';
 
@@ -27,24 +27,24 @@ async function main(): Promise<boolean> {
   const installed = tell(await installation(world));
   const cases = [
     installed,
-    ...(installed.failure === undefined ? await playAll(scenarios, world, options) : []),
+    ...(installed.failure === undefined ? await runAll(scenarios, world, options) : []),
   ];
   await report(options, cases);
   return cases.every(({ failure }) => failure === undefined) && !signal.aborted;
 }
 
 /** As many at a time as is wished, begun in their order; those not begun when somebody wants an end are left out. */
-async function playAll(scenarios: readonly Scenario[], world: World, { parallel }: Options): Promise<Case[]> {
+async function runAll(scenarios: readonly Scenario[], world: World, { parallel }: Options): Promise<Case[]> {
   const cases: Case[] = [];
   const waiting = [...scenarios];
-  const playNext = async (): Promise<void> => {
+  const runNext = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined && !world.signal.aborted; next = waiting.shift()) {
-      const result = await play(next, world);
+      const result = await runScenario(next, world);
       say(`\n${next.name}: ${next.about}`);
       cases.push(tell(result));
     }
   };
-  await Promise.all(Array.from({ length: parallel }, playNext));
+  await Promise.all(Array.from({ length: parallel }, runNext));
   return cases;
 }
 

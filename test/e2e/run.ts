@@ -5,11 +5,11 @@ import { invariantViolations } from '../support/invariants.ts';
 import type { Case } from './junit.ts';
 import { differences } from './match.ts';
 import type { Expectation, Scenario } from './scenario.ts';
-import { close, furnish, open, type World } from './stage.ts';
+import { close, furnish, open, type World } from './environment.ts';
 import { until } from './until.ts';
 
 /** Plays one scenario in a namespace of its own, which is gone afterwards. Never rejects. */
-export async function play(scenario: Scenario, world: World): Promise<Case> {
+export async function runScenario(scenario: Scenario, world: World): Promise<Case> {
   const began = performance.now();
   const failures: string[] = [];
   const attempt = async (act: () => Promise<void>): Promise<void> => {

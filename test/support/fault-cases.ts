@@ -3,7 +3,7 @@ import { all, isIn, type Hits } from './our-writes.ts';
 import { fullFor, type Tenant } from './tenant.ts';
 
 /** How a namespace gets to the writes in question. */
-export interface Course {
+export interface FaultCase {
   readonly writes: Readonly<Record<string, Hits>>;
   /** Writes whose failure is only logged: the process is killed by them, and that is all that can happen. */
   readonly reports?: Readonly<Record<string, Hits>>;
@@ -15,7 +15,7 @@ export interface Course {
 /** One write, and what becomes of it. */
 export interface Case {
   readonly name: string;
-  readonly course: Course;
+  readonly faultCase: FaultCase;
   readonly fault: (namespace: string) => Fault;
 }
 
@@ -28,19 +28,19 @@ const HARMS: Readonly<Record<Fault['harm'], string>> = {
 const WHEN = ['before', 'after'] as const;
 
 /** Each of its writes × each harm × before and after. */
-export function casesOf(course: Course): Case[] {
-  const withHarm = (harm: Fault['harm'], writes: Course['writes']): Case[] =>
+export function casesOf(faultCase: FaultCase): Case[] {
+  const withHarm = (harm: Fault['harm'], writes: FaultCase['writes']): Case[] =>
     WHEN.flatMap((when) =>
       Object.entries(writes).map(([write, hits]) => ({
         name: `${write}: ${HARMS[harm]} ${when} it`,
-        course,
+        faultCase,
         fault: (namespace) => ({ hits: all(isIn(namespace), hits), when, harm }),
       })),
     );
   return [
-    ...withHarm('kill', { ...course.writes, ...course.reports }),
-    ...withHarm('cut', course.writes),
-    ...withHarm('504', course.writes),
+    ...withHarm('kill', { ...faultCase.writes, ...faultCase.reports }),
+    ...withHarm('cut', faultCase.writes),
+    ...withHarm('504', faultCase.writes),
   ];
 }
 

@@ -97,7 +97,7 @@ export const quotaWith = (metadata: object, name = 'quota'): New<ResourceQuota> 
 export type Extra = [string, object, New<ResourceQuota>[]];
 
 /** The tenants, and the policies of config/policies but `locked`, which would answer for others. */
-export async function startPolicyScene(extra: readonly Extra[] = []): Promise<PolicyWorld> {
+export async function startPolicyTenants(extra: readonly Extra[] = []): Promise<PolicyWorld> {
   const world = await startPolicyWorld();
   const fenced = { annotations: { [ANNOTATION.lastRelease]: TOKEN } };
   const broken = { ...held, annotations: { [ANNOTATION.lock]: '{' } };

@@ -1,5 +1,5 @@
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
-import type { Course, Tenant } from '../scenarios.ts';
+import type { ScenarioKind, Tenant } from '../scenarios.ts';
 import type { Before } from '../tenant.ts';
 
 export const CHECKS = ['migrations', 'quotas', 'namespace', 'status', 'events'] as const;
@@ -16,7 +16,7 @@ export interface CheckResult {
 /** What is looked at, and by whom. */
 export interface Case {
   readonly tenant: Tenant;
-  readonly course: Course;
+  readonly kind: ScenarioKind;
   readonly before: Before;
   readonly admin: Cluster;
 }

@@ -1,17 +1,17 @@
 import { EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
-import { DIRECTIONS, missingEvents } from '../courses.ts';
+import { RUNNERS, missingEvents } from '../runners.ts';
 import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
 
 /** An Event at each station, on the migrations and on the VMMRQ. */
 export async function eventsCheck(subject: Case): Promise<string[]> {
-  const { tenant, course, admin } = subject;
+  const { tenant, kind, admin } = subject;
   const { items } = await admin.list(EVENTS, { namespace: tenant.namespace });
   return [
-    ...missingEvents(tenant, items, DIRECTIONS[course]).map((event) => `no ${event}`),
-    ...(course === 'notEnough' ? sayWhatIsShort(items, shortfallOf(subject)) : []),
+    ...missingEvents(tenant, items, RUNNERS[kind]).map((event) => `no ${event}`),
+    ...(kind === 'notEnough' ? sayWhatIsShort(items, shortfallOf(subject)) : []),
   ];
 }
 

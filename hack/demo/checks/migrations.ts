@@ -5,7 +5,7 @@ import { migrationOf } from '../tenant.ts';
 import { unless, type Case } from './check-result.ts';
 
 /** Each got its target pod and is through; or waits without one; or is gone, and never had one. */
-export async function migrationsCheck({ tenant, course, admin }: Case): Promise<string[]> {
+export async function migrationsCheck({ tenant, kind, admin }: Case): Promise<string[]> {
   const { namespace, vms } = tenant;
   const { items: pods } = await admin.list(LAUNCHER_PODS, {
     namespace,
@@ -23,12 +23,12 @@ export async function migrationsCheck({ tenant, course, admin }: Case): Promise<
     const own = pods.filter(({ metadata }) => metadata.labels?.[KUBEVIRT.migrationJobUID] === uid);
     const running = own.filter(({ status }) => status?.phase === 'Running');
     // Of a migration that is gone nobody knows the uid: no pod of the namespace may have any.
-    const isRight = course === 'through' ? own.length === 1 && running.length === 1 : pods.length === 0;
+    const isRight = kind === 'through' ? own.length === 1 && running.length === 1 : pods.length === 0;
     const targets = pods
       .map(({ metadata, status }) => `${metadata.name} (${status?.phase ?? ''})`)
       .join(', ');
     return [
-      ...unless(phase === WANTED[course], `${name} is ${phase}, not ${WANTED[course]}`),
+      ...unless(phase === WANTED[kind], `${name} is ${phase}, not ${WANTED[kind]}`),
       ...unless(isRight, `${name}: the target pods here are ${targets || 'none'}`),
     ];
   });

@@ -3,13 +3,13 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { unless, type Case } from './check-result.ts';
 
 /** Not locked, and the rest as it was; a record of the attempt only where one failed. */
-export async function namespaceCheck({ tenant, course, before, admin }: Case): Promise<string[]> {
+export async function namespaceCheck({ tenant, kind, before, admin }: Case): Promise<string[]> {
   const { object } = await admin.get(NAMESPACES, { name: tenant.namespace });
   const { labels = {}, annotations = {} } = object.metadata;
   const { [ANNOTATION.lastAttempt]: attempt, ...others } = annotations;
   const isLocked = ANNOTATION.lock in annotations || LABEL.locked in labels;
   const rest = JSON.stringify([labels, others]);
-  const failed = course === 'cancelled';
+  const failed = kind === 'cancelled';
   return [
     ...unless(!isLocked, 'it is still locked'),
     ...unless(rest === JSON.stringify([before.labels, before.annotations]), `it has ${rest} now`),

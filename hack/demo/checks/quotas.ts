@@ -35,9 +35,9 @@ function restOf({ metadata }: ResourceQuota): unknown {
   return { ...rest, resourceVersion: '', managedFields: [], annotations: others };
 }
 
-function lastRelease({ metadata }: ResourceQuota, { tenant, course }: Case): string[] {
+function lastRelease({ metadata }: ResourceQuota, { tenant, kind }: Case): string[] {
   const own = tenant.quotas.find(({ name }) => name === metadata.name);
-  const expected = course !== 'notEnough' && own?.isNotInTheWay !== true;
+  const expected = kind !== 'notEnough' && own?.isNotInTheWay !== true;
   const found = metadata.annotations?.[ANNOTATION.lastRelease];
   return unless(
     (found !== undefined) === expected,

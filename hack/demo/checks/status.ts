@@ -1,24 +1,24 @@
 import { CONDITION } from '../../../functions/domain/names.ts';
 import type { VmmrqStatus } from '../../../functions/domain/objects.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { DIRECTIONS, missingConditions } from '../courses.ts';
+import { RUNNERS, missingConditions } from '../runners.ts';
 import { migrationOf, VMMRQ_NAME } from '../tenant.ts';
 import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
 
 /** The VMMRQ's conditions, and the incumbent's fields. */
 export async function statusCheck(subject: Case): Promise<string[]> {
-  const { tenant, course, admin } = subject;
+  const { tenant, kind, admin } = subject;
   const { object } = await admin.get(VMMRQS, { namespace: tenant.namespace, name: VMMRQ_NAME });
   const { status = {} } = object;
   const waiting = Object.keys(status.migrationsToBlockingResourceQuotas ?? {}).join();
-  const expected = course === 'notEnough' ? tenant.vms.map(migrationOf).join() : '';
+  const expected = kind === 'notEnough' ? tenant.vms.map(migrationOf).join() : '';
   const originals = status.originalBlockingResourceQuotas ?? [];
   return [
-    ...missingConditions(object, DIRECTIONS[course]).map((one) => `condition ${one.join(' is not ')}`),
+    ...missingConditions(object, RUNNERS[kind]).map((one) => `condition ${one.join(' is not ')}`),
     ...unless(waiting === expected, `it names as waiting: ${waiting}`),
     ...unless(originals.length === 0, 'it still names originals of raised quotas'),
-    ...(course === 'notEnough' ? saysWhatIsShort(status, subject) : []),
+    ...(kind === 'notEnough' ? saysWhatIsShort(status, subject) : []),
   ];
 }
 

@@ -4,7 +4,7 @@ import type { Condition } from '../../../functions/domain/objects.ts';
 import { hotplugVolumes } from './attachment-pod.ts';
 import { ABORT_REQUESTED, ANNOTATIONS, MIGRATION_FINALIZER, REJECTED_BY_QUOTA } from './names.ts';
 import { isOver, isReady } from './pods.ts';
-import type { Happening } from './recorder.ts';
+import type { RecordedEvent } from './recorder.ts';
 import type { LauncherPod, MigrationState, Vmi, Vmim, VmimPhase } from './types.ts';
 
 export interface MigrationView {
@@ -27,7 +27,7 @@ export type Status = NonNullable<Vmim['status']>;
 export type Decision =
   | { readonly do: 'wait' }
   | { readonly do: 'observe-api-version' }
-  | { readonly do: 'set-status'; readonly status: Status; readonly event?: Happening }
+  | { readonly do: 'set-status'; readonly status: Status; readonly event?: RecordedEvent }
   | { readonly do: 'create-target' }
   | { readonly do: 'create-attachment' }
   | { readonly do: 'hand-over' }
@@ -90,13 +90,13 @@ export const newCondition = (type: string, now: string): Condition => ({
   lastTransitionTime: null,
 });
 
-const SUCCEEDED: Happening = {
+const SUCCEEDED: RecordedEvent = {
   type: 'Normal',
   reason: 'SuccessfulMigration',
   message: 'Source node reported migration succeeded',
 };
 
-const failed = (message: string): Happening => ({ type: 'Warning', reason: 'FailedMigration', message });
+const failed = (message: string): RecordedEvent => ({ type: 'Warning', reason: 'FailedMigration', message });
 
 function withoutVmi({ migration, vmi }: MigrationView): Decision | undefined {
   if (vmi !== undefined || migration.metadata.deletionTimestamp !== undefined) return undefined;

@@ -9,7 +9,7 @@ import { RECORDED_EVENTS } from './objects.ts';
 import { toTime } from './times.ts';
 
 /** An event to be written about an object. */
-export interface Happening {
+export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
@@ -32,10 +32,13 @@ export class Recorder {
     this.#parts = parts;
   }
 
-  record(about: KubernetesObject, happening: Happening): void {
+  record(about: KubernetesObject, recordedEvent: RecordedEvent): void {
     const now = this.#parts.clock.now();
     const name = this.#eventName(about.metadata.name, now);
-    const correlated = this.#correlator.correlate(newEvent(about, happening, { name, now }), now.getTime());
+    const correlated = this.#correlator.correlate(
+      newEvent(about, recordedEvent, { name, now }),
+      now.getTime(),
+    );
     this.#last = this.#last.then(() => this.#write(correlated));
   }
 
@@ -78,7 +81,7 @@ export class Recorder {
 
 function newEvent(
   { apiVersion, kind, metadata }: KubernetesObject,
-  happening: Happening,
+  recordedEvent: RecordedEvent,
   { name: eventName, now }: { name: string; now: Date },
 ): NewEvent {
   const at = toTime(now);
@@ -93,7 +96,7 @@ function newEvent(
       uid,
       resourceVersion,
     },
-    ...happening,
+    ...recordedEvent,
     source: { component: COMPONENT },
     reportingComponent: COMPONENT,
     firstTimestamp: at,

@@ -30,16 +30,16 @@ let dropped: ReturnType<typeof droppedEvents>;
 let runs: Map<string, Promise<void>>;
 const measured = new Measured('locked for');
 
-type Course = (tenant: Tenant) => Promise<unknown>;
+type FaultCase = (tenant: Tenant) => Promise<unknown>;
 
-const cycle: Course = (tenant) => tenant.migrate();
-const nothingComesOfIt: Course = (tenant) => refuseTargets(environment, tenant);
-const cancelled: Course = async (tenant) => {
+const cycle: FaultCase = (tenant) => tenant.migrate();
+const nothingComesOfIt: FaultCase = (tenant) => refuseTargets(environment, tenant);
+const cancelled: FaultCase = async (tenant) => {
   await refuseTargets(environment, tenant);
   await tenant.history.until('it is raised', () => wasRaised(tenant.history));
   await environment.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
 };
-const nothingToRaise: Course = async (tenant) => {
+const nothingToRaise: FaultCase = async (tenant) => {
   const { name, history } = tenant;
   const go = environment.hold(name, 'mtq-raise');
   await tenant.migrate();
@@ -48,7 +48,7 @@ const nothingToRaise: Course = async (tenant) => {
   go();
 };
 
-const recounted: Course = async (tenant) => {
+const recounted: FaultCase = async (tenant) => {
   const { name: namespace, history } = tenant;
   const resources = { requests: { cpu: '1m', memory: '1Mi' } };
   const spec = { containers: [{ name: 'main', image: 'main', resources }] };
@@ -65,7 +65,7 @@ const recounted: Course = async (tenant) => {
   go();
 };
 /** `lock` finds no VMMRQ any more, and locks when there is one again. */
-const infeasible: Course = async (tenant) => {
+const infeasible: FaultCase = async (tenant) => {
   const { name: namespace } = tenant;
   const go = environment.hold(namespace, 'mtq-lock');
   await tenant.migrate();
@@ -90,7 +90,7 @@ const nameOf = ({ type, kind = '' }: StepTrigger): string =>
   `${kind} ${type.split('.').slice(-2).join('.')}`.trim();
 
 /** Where no plain release brings such an event about. */
-const COURSES: Readonly<Record<string, Course>> = {
+const CASES: Readonly<Record<string, FaultCase>> = {
   [nameOf({ type: SOURCE_EVENT.delete, kind: MIGRATIONS.kind })]: cancelled,
   [nameOf({ type: EVENT.lockExpired })]: nothingToRaise,
   [nameOf({ type: EVENT.migrationEnded })]: cancelled,
@@ -117,7 +117,7 @@ async function run(index: number, what: string, { type, kind }: StepTrigger): Pr
     return isLost;
   });
   const tenant = await newTenant(environment, { name });
-  await (COURSES[what] ?? cycle)(tenant);
+  await (CASES[what] ?? cycle)(tenant);
   await untilOver(tenant);
   await environment.hops.until('one was lost', () => count > 0);
   measured.add(`${what} (${count} lost)`, expectInTime(tenant, LOCK_SECONDS));
@@ -144,5 +144,5 @@ test.each(KINDS.map(([what]) => what))('every event of this kind is lost for a w
 
 test('there is one for each thing that wakes a step', () => {
   expect(runs.size).toBe(KINDS.length);
-  expect(Object.keys(COURSES).filter((what) => !runs.has(what))).toEqual([]);
+  expect(Object.keys(CASES).filter((what) => !runs.has(what))).toEqual([]);
 });

@@ -47,9 +47,9 @@ beforeAll(async () => {
     }),
   );
   await Promise.all(
-    cases.map(async ({ name, course }) => {
+    cases.map(async ({ name, faultCase }) => {
       const { tenant } = tenants.get(name) ?? {};
-      if (tenant !== undefined) await course.run(tenant);
+      if (tenant !== undefined) await faultCase.run(tenant);
     }),
   );
   await environment.cluster.controlPlane.pauseControllerManager();

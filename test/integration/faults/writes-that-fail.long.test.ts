@@ -4,7 +4,7 @@ import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
-import { casesOf, TWO_QUOTAS, type Case, type Course } from '../../support/fault-cases.ts';
+import { casesOf, TWO_QUOTAS, type Case, type FaultCase } from '../../support/fault-cases.ts';
 import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
@@ -49,7 +49,7 @@ afterAll(async () => {
 const EVENTS = 'events';
 const lowersQuota = by(SERVICE_ACCOUNT.lower, 'PUT', RESOURCE_QUOTAS.plural);
 
-const cycle: Course = {
+const cycle: FaultCase = {
   writes: {
     "lock's namespace": all(by(SERVICE_ACCOUNT.lock, 'PUT', 'namespaces'), isLock),
     "raise's quota": by(SERVICE_ACCOUNT.raise, 'PUT', RESOURCE_QUOTAS.plural),
@@ -64,7 +64,7 @@ const cycle: Course = {
   },
 };
 
-const nothingToRaise: Course = {
+const nothingToRaise: FaultCase = {
   writes: {
     "raise's namespace, the lock ended early": by(SERVICE_ACCOUNT.raise, 'PUT', 'namespaces'),
     "lower's quota, only fenced": all(lowersQuota, not(hasGrant)),
@@ -78,7 +78,7 @@ const nothingToRaise: Course = {
   },
 };
 
-const nothingComesOfIt: Course = {
+const nothingComesOfIt: FaultCase = {
   writes: {
     "lower's nudge": by(SERVICE_ACCOUNT.lower, 'PATCH', MIGRATIONS.plural),
     "unlock's namespace, the attempt failed": by(SERVICE_ACCOUNT.unlock, 'PUT', 'namespaces'),
@@ -87,7 +87,7 @@ const nothingComesOfIt: Course = {
 };
 
 /** There is room, and virt-controller is not asked for it: something else refuses the pod. */
-const addHeadroom: Course = {
+const addHeadroom: FaultCase = {
   writes: { "feasibility's nudge": by(SERVICE_ACCOUNT.feasibility, 'PATCH', MIGRATIONS.plural) },
   run: async (tenant) => {
     const { name, history } = tenant;
@@ -107,7 +107,7 @@ const addHeadroom: Course = {
   locks: false,
 };
 
-const COURSES: Readonly<Record<string, Course>> = {
+const FAULT_CASES: Readonly<Record<string, FaultCase>> = {
   'a release': cycle,
   'a lock that can raise nothing': nothingToRaise,
   'a raise of which nothing comes': nothingComesOfIt,
@@ -124,30 +124,30 @@ const nextTenant = (): Promise<Tenant> => {
 async function runCase(which: Case): Promise<Tenant> {
   for (let attempt = 1; attempt <= TRIES; attempt += 1) {
     const tenant = await nextTenant();
-    const { course, fault } = which;
+    const { faultCase, fault } = which;
     const struck = proxy.strike(fault(tenant.name));
-    await course.run(tenant);
+    await faultCase.run(tenant);
     if (await isOver(which, tenant, struck)) return tenant;
   }
   throw new Error(`the fault struck in none of ${TRIES} namespaces`);
 }
 
 /** False: it is over, and the fault never struck. */
-async function isOver({ name, course }: Case, tenant: Tenant, struck: Promise<number>): Promise<boolean> {
-  if (course.locks !== false) await untilOver(tenant);
+async function isOver({ name, faultCase }: Case, tenant: Tenant, struck: Promise<number>): Promise<boolean> {
+  if (faultCase.locks !== false) await untilOver(tenant);
   const over = performance.now();
   // A report may come a moment later.
   const at = await Promise.race([struck, sleep(PATIENCE_MS, undefined, { ref: false })]);
   if (at === undefined) return false;
-  if (course.locks !== false) await untilOver(tenant);
+  if (faultCase.locks !== false) await untilOver(tenant);
   await expectAtRest(environment.admin, tenant);
   measured.add(name, expectInTime(tenant, LOCK_SECONDS), Math.max(0, over - at) / 1_000);
   await retire(environment.admin, tenant);
   return true;
 }
 
-describe.each(Object.entries(COURSES))('%s', (_, course) => {
-  const cases = casesOf(course);
+describe.each(Object.entries(FAULT_CASES))('%s', (_, faultCase) => {
+  const cases = casesOf(faultCase);
   let runs: Map<string, Promise<Tenant>>;
 
   beforeAll(() => {

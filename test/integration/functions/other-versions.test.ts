@@ -30,16 +30,16 @@ const NEWER = LOCK_VERSION + 1;
 /** Long enough that everything which must not happen before its end has had its chance, on a slow machine too. */
 const LOCK_SECONDS = 20;
 
-interface Scene {
+interface OtherVersion {
   readonly tenant: Tenant;
   readonly lock: Lock;
 }
 
 let environment: TestEnvironment;
 let dropped: ReturnType<typeof droppedEvents>;
-let locked: Scene;
-let raised: Scene;
-let alone: Scene;
+let locked: OtherVersion;
+let raised: OtherVersion;
+let alone: OtherVersion;
 
 beforeAll(async () => {
   environment = await startTestEnvironment({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
@@ -120,7 +120,7 @@ async function raisedByNewer(tenant: Tenant, { token, expiresAt }: Lock): Promis
 }
 
 /** Has a migration that a quota refuses, and the newer version's lock for it. */
-async function setUpLocked(): Promise<Scene> {
+async function setUpLocked(): Promise<OtherVersion> {
   const tenant = await newTenant(environment, { name: 'locked' });
   const go = environment.hold(tenant.name, 'mtq-lock');
   await tenant.migrate();
@@ -140,7 +140,7 @@ async function setUpLocked(): Promise<Scene> {
 }
 
 /** Raised by the newer version, which has gone; these Triggers bring nothing. */
-async function setUpRaised(name: string, ...triggers: readonly string[]): Promise<Scene> {
+async function setUpRaised(name: string, ...triggers: readonly string[]): Promise<OtherVersion> {
   const tenant = await newTenant(environment, { name });
   dropped.set(tenant.name, to(...triggers));
   const lock = await newerLock(tenant);
@@ -151,7 +151,7 @@ async function setUpRaised(name: string, ...triggers: readonly string[]): Promis
   return { tenant, lock };
 }
 
-async function expectEndedInTime({ tenant, lock }: Scene): Promise<void> {
+async function expectEndedInTime({ tenant, lock }: OtherVersion): Promise<void> {
   await tenant.untilUnlocked();
   expect(tenant.history.lockedPeriods()[0]?.until).toBeGreaterThanOrEqual(Date.parse(lock.expiresAt));
   expectInTime(tenant, LOCK_SECONDS);
@@ -172,14 +172,14 @@ test('such a lock ends at its time and not before, and nothing was ever raised f
   expect(tokens).not.toContain(locked.lock.token);
 });
 
-test.each<[string, () => Scene]>([
+test.each<[string, () => OtherVersion]>([
   ['by the functions', () => raised],
   ['by the guard alone', () => alone],
 ])(
   'what a newer version raised is put back to the letter and unlocked at its time, not before: %s',
-  async (_who, scene) => {
-    const { tenant, lock } = scene();
-    await expectEndedInTime(scene());
+  async (_who, otherVersion) => {
+    const { tenant, lock } = otherVersion();
+    await expectEndedInTime(otherVersion());
     const quotas = tenant.history.versions().filter(({ kind }) => kind === RESOURCE_QUOTAS.kind);
     const before = quotas.findLast(({ at }) => at < Date.parse(lock.expiresAt));
     expect(grantIn(before?.object as ResourceQuota)?.token).toBe(lock.token);

@@ -49,7 +49,7 @@ import {
   ofAttachment,
   ofTarget,
   podOf,
-  startPolicyScene,
+  startPolicyTenants,
   TOKEN,
   vmiOf,
 } from '../../support/policy-scene.ts';
@@ -72,7 +72,7 @@ const RESERVED = [
 
 beforeAll(async () => {
   const annotations = { ...held.annotations, [ANNOTATION.breakGlass]: TOKEN };
-  world = await startPolicyScene([
+  world = await startPolicyTenants([
     [GLASS_BROKEN, { ...held, annotations }, []],
     ...RESERVED.map((name): Extra => [name, held, []]),
   ]);

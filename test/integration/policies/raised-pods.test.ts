@@ -31,7 +31,7 @@ import {
   RAISED,
   raisedFor,
   FENCED,
-  startPolicyScene,
+  startPolicyTenants,
   STOLEN,
   type TARGETS,
   TWICE,
@@ -46,7 +46,7 @@ let world: PolicyWorld;
 const LATER = 'tenant-raised-later';
 
 beforeAll(async () => {
-  world = await startPolicyScene([[LATER, held, [quotaWith({})]]]);
+  world = await startPolicyTenants([[LATER, held, [quotaWith({})]]]);
   await world.mayEverything(SERVICE_ACCOUNT.raise);
 });
 

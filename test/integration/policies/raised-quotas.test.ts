@@ -10,7 +10,7 @@ import {
   quotaWith,
   RAISED,
   FENCED,
-  startPolicyScene,
+  startPolicyTenants,
   STOLEN,
   UNLABELLED,
 } from '../../support/policy-scene.ts';
@@ -25,7 +25,7 @@ const LOCKED_FENCED = 'tenant-locked-released';
 
 beforeAll(async () => {
   const fenced = { annotations: { [ANNOTATION.lastRelease]: 'x' } };
-  world = await startPolicyScene([[LOCKED_FENCED, held, [quotaWith(fenced)]]]);
+  world = await startPolicyTenants([[LOCKED_FENCED, held, [quotaWith(fenced)]]]);
 });
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { HISTORIES } from '../../support/conformance/histories.ts';
 import { modelled } from '../../support/conformance/modelled.ts';
-import { play, type Played } from '../../support/conformance/play.ts';
+import { replay, type Replayed } from '../../support/conformance/play.ts';
 import { startReal, type Real } from '../../support/conformance/real.ts';
 
 /**
@@ -19,9 +19,9 @@ afterAll(async () => {
   await real.stop();
 });
 
-async function onTheModel(steps: (typeof HISTORIES)[number]['steps']): Promise<Played[]> {
+async function onTheModel(steps: (typeof HISTORIES)[number]['steps']): Promise<Replayed[]> {
   const { side, settle } = await modelled('tenant-of-the-model');
-  return play(steps, side, settle);
+  return replay(steps, side, settle);
 }
 
 describe.each(Object.entries(Object.groupBy(HISTORIES, ({ about }) => about)))(
@@ -33,7 +33,7 @@ describe.each(Object.entries(Object.groupBy(HISTORIES, ({ about }) => about)))(
         const wanted = await onTheModel(steps);
         const { side, settle } = await real.side(`${about.replaceAll(' ', '-')}-${index}`, wanted);
         try {
-          expect(await play(steps, side, settle)).toEqual(wanted);
+          expect(await replay(steps, side, settle)).toEqual(wanted);
         } finally {
           side.resumeController();
         }

@@ -9,10 +9,10 @@ import {
 import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { Normaliser } from './normalise.ts';
 import type { Side } from './side.ts';
-import type { Scene, Step } from './steps.ts';
+import type { StepContext, Step } from './steps.ts';
 
 /** What happened at one step. */
-export interface Played {
+export interface Replayed {
   readonly step: string;
   readonly answer: unknown;
   readonly asked: readonly unknown[];
@@ -24,18 +24,18 @@ export interface Played {
 export type Settle = (look: () => Promise<readonly unknown[]>, step: number) => Promise<readonly unknown[]>;
 
 /** Plays a history, step by step. */
-export async function play(steps: readonly Step[], side: Side, settle: Settle): Promise<Played[]> {
+export async function replay(steps: readonly Step[], side: Side, settle: Settle): Promise<Replayed[]> {
   const normal = new Normaliser(side.namespace);
-  const scene: Scene = { side, normal, kept: new Map() };
-  const played: Played[] = [];
+  const context: StepContext = { side, normal, kept: new Map() };
+  const replayed: Replayed[] = [];
   side.asked();
   for (const [index, step] of steps.entries()) {
-    const answer = await step.act(scene).catch((error: unknown) => normal.refusal(error));
+    const answer = await step.act(context).catch((error: unknown) => normal.refusal(error));
     const asked = side.asked().map((each) => normal.asked(each));
     const after = await settle(() => everything(side), index);
-    played.push({ step: `${step.by}: ${step.what}`, answer, asked, after });
+    replayed.push({ step: `${step.by}: ${step.what}`, answer, asked, after });
   }
-  return played;
+  return replayed;
 }
 
 const KINDS: readonly ResourceType[] = [RESOURCE_QUOTAS, PODS, VMMRQS, MIGRATIONS];

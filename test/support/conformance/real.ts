@@ -20,7 +20,7 @@ import { createNamespace } from '../kubevirt/harness.ts';
 import { askUntil, Recorded } from '../eventually.ts';
 import { startStubWebhook, type StubWebhook } from '../stub-webhook.ts';
 import { bindRole } from '../roles.ts';
-import type { Played, Settle } from './play.ts';
+import type { Replayed, Settle } from './play.ts';
 import { evaluate, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
 
 /** A real API server and quota controller, with the guard's webhooks, answered here. */
@@ -28,7 +28,7 @@ export interface Real {
   /** The namespace, in which pods can be created; `like`: what is to become true after each step, sooner or later. */
   readonly side: (
     namespace: string,
-    like: readonly Pick<Played, 'after'>[],
+    like: readonly Pick<Replayed, 'after'>[],
   ) => Promise<{ side: Side; settle: Settle }>;
   readonly stop: () => Promise<void>;
 }

@@ -11,7 +11,7 @@ import type { Normaliser } from './normalise.ts';
 import type { GuardMode, Side, User } from './side.ts';
 
 /** What a step works on. */
-export interface Scene {
+export interface StepContext {
   readonly side: Side;
   readonly normal: Normaliser;
   /** Objects that an earlier step kept, by the name that it gave them. */
@@ -22,7 +22,7 @@ export interface Scene {
 export interface Step {
   readonly what: string;
   readonly by: User;
-  readonly act: (scene: Scene) => Promise<unknown>;
+  readonly act: (context: StepContext) => Promise<unknown>;
 }
 
 interface Options extends WriteOptions {
@@ -44,13 +44,18 @@ const optionsOf = ({ dryRun, subresource }: Options): WriteOptions => ({
 
 const dry = ({ dryRun }: Options): string | undefined => (dryRun === true ? '(dry run)' : undefined);
 
-const clusterOf = ({ side }: Scene, options: { by?: User }): ReturnType<Side['as']> => side.as(by(options));
+const clusterOf = ({ side }: StepContext, options: { by?: User }): ReturnType<Side['as']> =>
+  side.as(by(options));
 
 /** The address of an object of the history: the namespace itself has no name of its own. */
-const at = (type: ResourceType, name: string, { side }: Scene): { name: string; namespace?: string } =>
+const at = (type: ResourceType, name: string, { side }: StepContext): { name: string; namespace?: string } =>
   type.kind === NAMESPACES.kind ? { name: side.namespace } : { name, namespace: side.namespace };
 
-function answer({ kept, normal }: Scene, object: KubernetesObject, { keep }: { keep?: string }): unknown {
+function answer(
+  { kept, normal }: StepContext,
+  object: KubernetesObject,
+  { keep }: { keep?: string },
+): unknown {
   if (keep !== undefined) kept.set(keep, object);
   return normal.object(object);
 }
@@ -61,23 +66,23 @@ const nameOf = ({ metadata: { name } = {} }: Body): string => (typeof name === '
 export const create = (type: ResourceType, body: Body, options: Options = {}): Step => ({
   what: say(['create', type.plural, nameOf(body), dry(options)]),
   by: by(options),
-  act: async (scene) => {
-    const { namespace } = scene.side;
+  act: async (context) => {
+    const { namespace } = context.side;
     const object = {
       ...(JSON.parse(JSON.stringify(body).replaceAll('(namespace)', namespace)) as object),
       metadata: { namespace, ...body.metadata },
     } as unknown as KubernetesObject;
-    const read = await clusterOf(scene, options).create(type, object, optionsOf(options));
-    return answer(scene, read.object, options);
+    const read = await clusterOf(context, options).create(type, object, optionsOf(options));
+    return answer(context, read.object, options);
   },
 });
 
 export const read = (type: ResourceType, name: string, options: Options = {}): Step => ({
   what: say(['read', type.plural, name]),
   by: by(options),
-  act: async (scene) => {
-    const { object } = await clusterOf(scene, options).get(type, at(type, name, scene));
-    return answer(scene, object, options);
+  act: async (context) => {
+    const { object } = await clusterOf(context, options).get(type, at(type, name, context));
+    return answer(context, object, options);
   },
 });
 
@@ -89,12 +94,12 @@ export const replace = (
 ): Step => ({
   what: say(['replace', type.plural, options.subresource, 'with', name, dry(options)]),
   by: by(options),
-  act: async (scene) => {
-    const object = scene.kept.get(name);
+  act: async (context) => {
+    const object = context.kept.get(name);
     if (object === undefined) throw new Error(`no step kept ${name}`);
     const changed = change(structuredClone(object) as unknown as Body) as unknown as KubernetesObject;
-    const put = await clusterOf(scene, options).replace(type, changed, optionsOf(options));
-    return answer(scene, put.object, options);
+    const put = await clusterOf(context, options).replace(type, changed, optionsOf(options));
+    return answer(context, put.object, options);
   },
 });
 
@@ -105,13 +110,13 @@ export const patch = (
 ): Step => ({
   what: say(['patch', type.plural, options.subresource, name, JSON.stringify(merge)]),
   by: by(options),
-  act: async (scene) => {
+  act: async (context) => {
     const change = {
       merge,
       ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
     };
-    const { object } = await clusterOf(scene, options).patch(type, at(type, name, scene), change);
-    return answer(scene, object, options);
+    const { object } = await clusterOf(context, options).patch(type, at(type, name, context), change);
+    return answer(context, object, options);
   },
 });
 
@@ -123,10 +128,10 @@ export const remove = (
 ): Step => ({
   what: say(['delete', type.plural, name]),
   by: by(options),
-  act: async (scene) => {
+  act: async (context) => {
     const { uidOf = '', versionOf = '', grace } = options;
-    const uid = scene.kept.get(uidOf)?.metadata.uid;
-    const resourceVersion = scene.kept.get(versionOf)?.metadata.resourceVersion;
+    const uid = context.kept.get(uidOf)?.metadata.uid;
+    const resourceVersion = context.kept.get(versionOf)?.metadata.resourceVersion;
     const preconditions = {
       ...(uid === undefined ? {} : { uid }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
@@ -135,7 +140,7 @@ export const remove = (
       ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
       ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
     };
-    await clusterOf(scene, options).delete(type, at(type, name, scene), request);
+    await clusterOf(context, options).delete(type, at(type, name, context), request);
     return 'done';
   },
 });
@@ -143,9 +148,9 @@ export const remove = (
 export const list = (type: ResourceType, where: Selection): Step => ({
   what: say(['list', type.plural, where.labelSelector, where.fieldSelector]),
   by: 'tenant',
-  act: async (scene) => {
-    const { namespace } = scene.side;
-    const { items } = await clusterOf(scene, {}).list(type, { ...where, namespace });
+  act: async (context) => {
+    const { namespace } = context.side;
+    const { items } = await clusterOf(context, {}).list(type, { ...where, namespace });
     return items.map(({ metadata }) => metadata.name);
   },
 });
@@ -158,17 +163,17 @@ export const watched = (
 ): Step => ({
   what: say(['watch', type.plural, where.labelSelector, where.fieldSelector, 'since', since]),
   by: 'tenant',
-  act: async (scene) => {
-    const resourceVersion = scene.kept.get(since)?.metadata.resourceVersion ?? '';
+  act: async (context) => {
+    const resourceVersion = context.kept.get(since)?.metadata.resourceVersion ?? '';
     const over = new AbortController();
-    const from = { ...where, namespace: scene.side.namespace, resourceVersion, timeoutSeconds: 20 };
+    const from = { ...where, namespace: context.side.namespace, resourceVersion, timeoutSeconds: 20 };
     const events: WatchEvent<KubernetesObject>[] = [];
-    for await (const event of clusterOf(scene, {}).watch(type, from, over.signal)) {
+    for await (const event of clusterOf(context, {}).watch(type, from, over.signal)) {
       if (event.type !== 'BOOKMARK') events.push(event);
       if (events.length === count) break;
     }
     over.abort();
-    return events.map((event) => scene.normal.event(event));
+    return events.map((event) => context.normal.event(event));
   },
 });
 
@@ -176,12 +181,12 @@ export const watched = (
 export const resize = (name: string, requests: ResourceList, options: { by?: User } = {}): Step => ({
   what: say(['resize pod', name]),
   by: by(options),
-  act: async (scene) => {
-    const cluster = clusterOf(scene, options);
-    const { object } = await cluster.get(PODS, at(PODS, name, scene));
+  act: async (context) => {
+    const cluster = clusterOf(context, options);
+    const { object } = await cluster.get(PODS, at(PODS, name, context));
     const containers = object.spec.containers.map((each) => ({ ...each, resources: { requests } }));
     const resized: Pod = { ...object, spec: { ...object.spec, containers } };
-    return scene.normal.object((await cluster.resize(resized)).object);
+    return context.normal.object((await cluster.resize(resized)).object);
   },
 });
 

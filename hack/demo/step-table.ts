@@ -3,14 +3,14 @@ import type { StepName } from '../../functions/runtime/settings.ts';
 import { STEPS } from '../../functions/steps.ts';
 import type { StepTrigger } from '../../functions/host/step.ts';
 import type { Hop } from '../../test/cluster/eventing/broker.ts';
-import type { Happening, What } from './happenings/happening.ts';
+import type { TimelineEvent, What } from './timeline-events/timeline-event.ts';
 import type { Traces } from './traces.ts';
 
 /** A stop on the way of a migration: one of our five steps, or what KubeVirt does between them. */
-export type Station = StepName | 'refusal' | 'admission' | 'migration';
+export type Milestone = StepName | 'refusal' | 'admission' | 'migration';
 
 /** By what each station shows on the API server; in the order of a migration that gets through. */
-const SIGN: Readonly<Record<Station, What>> = {
+const EVENT_OF: Readonly<Record<Milestone, What>> = {
   refusal: 'blocked',
   feasibility: 'judged',
   lock: 'locked',
@@ -22,23 +22,23 @@ const SIGN: Readonly<Record<Station, What>> = {
 };
 
 /** Every station of a migration that gets through; feasibility passes a fresh refusal on, and writes nothing. */
-export const WHOLE_WAY = (Object.keys(SIGN) as readonly Station[]).filter(
-  (station) => station !== 'feasibility',
+export const ALL_MILESTONES = (Object.keys(EVENT_OF) as readonly Milestone[]).filter(
+  (milestone) => milestone !== 'feasibility',
 );
 
 /** Where a scenario stopped: the first station of its way that never happened. */
-export interface Stop {
+export interface StoppedAt {
   /** 'report': every station was seen, but what is said of it is not complete. */
-  readonly station: Station | 'report';
+  readonly milestone: Milestone | 'report';
   readonly namespace: string;
   /** For a person: what should have made it happen, and what came instead. */
   readonly message: string;
 }
 
-export interface Journey {
-  readonly way: readonly Station[];
+export interface ObservedRun {
+  readonly milestones: readonly Milestone[];
   readonly namespaces: readonly string[];
-  readonly happenings: readonly Happening[];
+  readonly events: readonly TimelineEvent[];
   /** When it began, milliseconds since 1970. */
   readonly since: number;
   readonly traces: Traces;
@@ -47,29 +47,31 @@ export interface Journey {
 }
 
 /** Where the namespace that got least far stopped. */
-export function stopOf(journey: Journey): Stop {
-  const { way, namespaces, happenings, missingReports } = journey;
+export function stoppedAt(run: ObservedRun): StoppedAt {
+  const { milestones, namespaces, events, missingReports } = run;
   const stops = namespaces.flatMap((namespace) => {
-    const own = happenings.filter((happening) => happening.namespace === namespace);
-    const station = way.find((one) => !own.some(({ what }) => what === SIGN[one]));
-    return station === undefined ? [] : [{ station, namespace }];
+    const own = events.filter((event) => event.namespace === namespace);
+    const milestone = milestones.find((one) => !own.some(({ what }) => what === EVENT_OF[one]));
+    return milestone === undefined ? [] : [{ milestone, namespace }];
   });
-  const [first] = stops.toSorted((one, other) => way.indexOf(one.station) - way.indexOf(other.station));
+  const [first] = stops.toSorted(
+    (one, other) => milestones.indexOf(one.milestone) - milestones.indexOf(other.milestone),
+  );
   if (first === undefined) {
     const missing = missingReports.join(', ') || 'the end';
     const message = `Every step happened at least once, but not: ${missing}.`;
-    return { station: 'report', namespace: namespaces.join(', '), message };
+    return { milestone: 'report', namespace: namespaces.join(', '), message };
   }
-  return { ...first, message: whyMissing(first, journey) };
+  return { ...first, message: whyMissing(first, run) };
 }
 
 /** What should have made a station happen, and what is known of why it did not. */
 function whyMissing(
-  { station, namespace }: { station: Station; namespace: string },
-  { traces, since }: Journey,
+  { milestone, namespace }: { milestone: Milestone; namespace: string },
+  { traces, since }: ObservedRun,
 ): string {
-  const step = STEPS.find(({ name }) => name === station);
-  if (step === undefined) return OTHERS[station] ?? '';
+  const step = STEPS.find(({ name }) => name === milestone);
+  if (step === undefined) return OTHERS[milestone] ?? '';
   const triggers = step.triggers.map(textOf).join(', ');
   const host = `http://${step.name}.${SYSTEM_NAMESPACE}.svc.`;
   const hops = traces.hops.filter(
@@ -79,7 +81,7 @@ function whyMissing(
   return `${wanted} ${whatCame(hops, traces.lastWords(step.name))}`;
 }
 
-const OTHERS: Partial<Record<Station, string>> = {
+const OTHERS: Partial<Record<Milestone, string>> = {
   refusal:
     'KubeVirt sets the condition migrationRejectedByResourceQuota when a quota refuses the target pod.',
   admission: 'KubeVirt creates the target pod again when a ResourceQuota of the namespace changes.',

@@ -1,15 +1,15 @@
 import { actorOf, type AuditLog } from './audit.ts';
-import type { Happening } from './happenings/happening.ts';
-import type { Story } from './teller.ts';
+import type { TimelineEvent } from './timeline-events/timeline-event.ts';
+import type { ScenarioTimeline } from './renderer.ts';
 import { quietRuns, timelineOf, windowsOf } from './timeline.ts';
 import type { Traces } from './traces.ts';
 
-export interface Sources {
+export interface TimelineSources {
   /** Whose story; what else happened is left out. */
   readonly namespaces: readonly string[];
   /** From when on, milliseconds since 1970. */
   readonly since: number;
-  readonly happenings: readonly Happening[];
+  readonly events: readonly TimelineEvent[];
   readonly traces: Traces;
   /** Already read up to the last happening. */
   readonly audit: AuditLog;
@@ -18,14 +18,21 @@ export interface Sources {
 }
 
 /** Puts together what the watches, the audit log, the Broker and the functions' logs say of some namespaces. */
-export function storyOf({ namespaces, since, happenings, traces, audit, verbose }: Sources): Story {
+export function scenarioTimelineOf({
+  namespaces,
+  since,
+  events,
+  traces,
+  audit,
+  verbose,
+}: TimelineSources): ScenarioTimeline {
   const isOurs = (namespace = ''): boolean => namespaces.includes(namespace);
   const lines = timelineOf({
-    happenings,
+    events,
     traces,
     decisions: traces.decisions.filter(({ at, namespace }) => at >= since && isOurs(namespace)),
     starts: traces.starts.filter(({ at }) => at >= since),
-    writerOf: (happening) => writerOf(happening, audit),
+    writerOf: (event) => writerOf(event, audit),
   });
   const ids = new Set(traces.hops.filter(({ namespace }) => isOurs(namespace)).map(({ id }) => id));
   const runs = traces.runs.filter(({ at, eventId = '' }) => at >= since && ids.has(eventId));
@@ -41,7 +48,7 @@ export function storyOf({ namespaces, since, happenings, traces, audit, verbose 
 }
 
 /** Who wrote it, by the API server's own record; undefined: nobody is on record. */
-export function writerOf({ replaced, namespace }: Happening, audit: AuditLog): string | undefined {
+export function writerOf({ replaced, namespace }: TimelineEvent, audit: AuditLog): string | undefined {
   if (replaced === undefined) return undefined;
   const user = audit.writerOf({ ...replaced, namespace });
   return user === undefined ? undefined : actorOf(user);

@@ -5,18 +5,22 @@ import { isRejectedByQuota } from '../../functions/domain/migration.ts';
 import type { KubernetesEvent, Vmmrq } from '../../functions/domain/objects.ts';
 import { FULL_MIGRATIONS } from '../../test/cluster/kubevirt/objects.ts';
 import type { Vmim } from '../../test/cluster/kubevirt/types.ts';
-import { WHOLE_WAY, type Station } from './itinerary.ts';
-import type { Course, Tenant } from './scenarios.ts';
-import type { Stage } from './stage.ts';
+import { ALL_MILESTONES, type Milestone } from './step-table.ts';
+import type { ScenarioKind, Tenant } from './scenarios.ts';
+import type { DemoEnvironment } from './environment.ts';
 import type { Watching } from './watching.ts';
 import { hasCondition, migrateAll, migrationOf, VMMRQ_NAME } from './tenant.ts';
 
 /** How a kind of scenario is played, and what it comes to. */
-export interface Direction {
+export interface ScenarioRunner {
   /** The stations that every tenant of it must see. */
-  readonly way: readonly Station[];
+  readonly milestones: readonly Milestone[];
   /** From the wish to migrate to the end; resolves to false when `signal` aborts before that. */
-  readonly play: (tenants: readonly Tenant[], stage: Stage, signal: AbortSignal) => Promise<boolean>;
+  readonly run: (
+    tenants: readonly Tenant[],
+    environment: DemoEnvironment,
+    signal: AbortSignal,
+  ) => Promise<boolean>;
   /** Reasons of the Events that a migration has at the end. */
   readonly migrationEvents: readonly string[];
   readonly vmmrqEvents: readonly string[];
@@ -26,72 +30,73 @@ export interface Direction {
 
 const { migrationAdmitted, quotaLowered, quotaNotEnough } = EVENT_REASON;
 
-const THROUGH: Direction = {
-  way: WHOLE_WAY,
+const THROUGH: ScenarioRunner = {
+  milestones: ALL_MILESTONES,
   migrationEvents: [migrationAdmitted],
   vmmrqEvents: [quotaLowered],
   conditions: { ...settled(), [CONDITION.raisedButNotAdmitted]: 'False' },
-  async play(tenants, stage, signal) {
-    await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.cluster.admin)));
-    return stage.watching.until(
+  async run(tenants, environment, signal) {
+    await Promise.all(tenants.map((tenant) => migrateAll(tenant, environment.cluster.admin)));
+    return environment.watching.until(
       () =>
-        everyMigration(tenants, stage, (migration) => migration?.status?.phase === 'Succeeded') &&
-        tenants.every((tenant) => isFree(tenant, stage) && isReported(tenant, stage, THROUGH)),
+        everyMigration(tenants, environment, (migration) => migration?.status?.phase === 'Succeeded') &&
+        tenants.every((tenant) => isFree(tenant, environment) && isReported(tenant, environment, THROUGH)),
       signal,
     );
   },
 };
 
-const NOT_ENOUGH: Direction = {
-  way: ['refusal', 'feasibility'],
+const NOT_ENOUGH: ScenarioRunner = {
+  milestones: ['refusal', 'feasibility'],
   migrationEvents: [quotaNotEnough],
   vmmrqEvents: [quotaNotEnough],
   conditions: { [CONDITION.blocking]: 'True', [CONDITION.notEnough]: 'True' },
-  async play(tenants, stage, signal) {
-    await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.cluster.admin)));
-    return stage.watching.until(
-      () => tenants.every((tenant) => isReported(tenant, stage, NOT_ENOUGH)),
+  async run(tenants, environment, signal) {
+    await Promise.all(tenants.map((tenant) => migrateAll(tenant, environment.cluster.admin)));
+    return environment.watching.until(
+      () => tenants.every((tenant) => isReported(tenant, environment, NOT_ENOUGH)),
       signal,
     );
   },
 };
 
-const CANCELLED: Direction = {
-  way: ['refusal', 'lock', 'raise', 'lower', 'unlock'],
+const CANCELLED: ScenarioRunner = {
+  milestones: ['refusal', 'lock', 'raise', 'lower', 'unlock'],
   migrationEvents: [quotaLowered],
   vmmrqEvents: [quotaLowered],
   conditions: settled(),
-  async play(tenants, stage, signal) {
+  async run(tenants, environment, signal) {
     const isHere = (namespace: string): boolean => tenants.some((tenant) => tenant.namespace === namespace);
     // virt-controller leaves between the refusal and the raise, however fast the functions are.
-    const resume = stage.cluster.eventing.broker.hold(
+    const resume = environment.cluster.eventing.broker.hold(
       ({ event, trigger }) => trigger === 'mtq-lock' && isHere(event.attributes['subject'] ?? ''),
     );
     try {
-      await Promise.all(tenants.map((tenant) => migrateAll(tenant, stage.cluster.admin)));
-      const refused = await stage.watching.until(
-        () => everyMigration(tenants, stage, (one) => one !== undefined && isRejectedByQuota(one)),
+      await Promise.all(tenants.map((tenant) => migrateAll(tenant, environment.cluster.admin)));
+      const refused = await environment.watching.until(
+        () => everyMigration(tenants, environment, (one) => one !== undefined && isRejectedByQuota(one)),
         signal,
       );
       if (!refused) return false;
-      await stage.cluster.stopKubeVirt();
+      await environment.cluster.stopKubeVirt();
     } finally {
       resume();
     }
-    if (!(await stage.watching.until(() => tenants.every((one) => isRaised(one, stage)), signal)))
+    if (!(await environment.watching.until(() => tenants.every((one) => isRaised(one, environment)), signal)))
       return false;
-    await cancelAll(tenants, stage);
-    const isBack = await stage.watching.until(
-      () => tenants.every((tenant) => isFree(tenant, stage) && isReported(tenant, stage, CANCELLED)),
+    await cancelAll(tenants, environment);
+    const isBack = await environment.watching.until(
+      () =>
+        tenants.every((tenant) => isFree(tenant, environment) && isReported(tenant, environment, CANCELLED)),
       signal,
     );
     // Nobody needed it to put the quotas back; the migration itself only it can end.
-    await stage.cluster.startKubeVirt();
-    return isBack && untilGone(tenants, stage, signal);
+    await environment.cluster.startKubeVirt();
+    return isBack && untilGone(tenants, environment, signal);
   },
 };
 
-export const DIRECTIONS: Readonly<Record<Course, Direction>> = {
+export const RUNNERS: Readonly<Record<ScenarioKind, ScenarioRunner>> = {
   through: THROUGH,
   notEnough: NOT_ENOUGH,
   cancelled: CANCELLED,
@@ -105,7 +110,7 @@ function settled(): Record<string, 'False'> {
 
 function everyMigration(
   tenants: readonly Tenant[],
-  { watching }: Stage,
+  { watching }: DemoEnvironment,
   holds: (migration: Vmim | undefined) => boolean,
 ): boolean {
   return tenants.every(({ namespace, vms }) =>
@@ -114,7 +119,7 @@ function everyMigration(
 }
 
 /** Not locked, and no quota holds a grant. */
-function isFree({ namespace, quotas }: Tenant, { watching }: Stage): boolean {
+function isFree({ namespace, quotas }: Tenant, { watching }: DemoEnvironment): boolean {
   const found = watching.find('Namespace', namespace);
   return (
     found !== undefined &&
@@ -126,34 +131,34 @@ function isFree({ namespace, quotas }: Tenant, { watching }: Stage): boolean {
   );
 }
 
-function isRaised({ namespace, quotas }: Tenant, { watching }: Stage): boolean {
+function isRaised({ namespace, quotas }: Tenant, { watching }: DemoEnvironment): boolean {
   return quotas.every(({ name }) => {
     const quota = watching.find('ResourceQuota', name, namespace);
     return quota !== undefined && grantOf(quota).kind === 'held';
   });
 }
 
-const isReported = (tenant: Tenant, stage: Stage, direction: Direction): boolean =>
-  missingReportsOf(tenant, stage.watching, direction).length === 0;
+const isReported = (tenant: Tenant, environment: DemoEnvironment, runner: ScenarioRunner): boolean =>
+  missingReportsOf(tenant, environment.watching, runner).length === 0;
 
 /** Events and conditions that a scenario ends with, and that are not there yet. */
-export function missingReportsOf(tenant: Tenant, watching: Watching, direction: Direction): string[] {
+export function missingReportsOf(tenant: Tenant, watching: Watching, runner: ScenarioRunner): string[] {
   const { namespace } = tenant;
   const vmmrq = watching.find('VirtualMachineMigrationResourceQuota', VMMRQ_NAME, namespace);
   return [
-    ...missingConditions(vmmrq, direction).map((one) => `condition ${one.join('=')} of ${VMMRQ_NAME}`),
-    ...missingEvents(tenant, watching.all('Event', namespace), direction),
+    ...missingConditions(vmmrq, runner).map((one) => `condition ${one.join('=')} of ${VMMRQ_NAME}`),
+    ...missingEvents(tenant, watching.all('Event', namespace), runner),
   ];
 }
 
 /** [type, status] */
-export const missingConditions = (vmmrq: Vmmrq | undefined, { conditions }: Direction): string[][] =>
+export const missingConditions = (vmmrq: Vmmrq | undefined, { conditions }: ScenarioRunner): string[][] =>
   Object.entries(conditions).filter(([type, status]) => !hasCondition(vmmrq, type, status));
 
 export function missingEvents(
   { vms }: Tenant,
   events: readonly KubernetesEvent[],
-  { vmmrqEvents, migrationEvents }: Direction,
+  { vmmrqEvents, migrationEvents }: ScenarioRunner,
 ): string[] {
   const missing = (name: string, reasons: readonly string[]): string[] =>
     reasons
@@ -165,12 +170,19 @@ export function missingEvents(
   ];
 }
 
-async function cancelAll(tenants: readonly Tenant[], { cluster }: Stage): Promise<void> {
+async function cancelAll(tenants: readonly Tenant[], { cluster }: DemoEnvironment): Promise<void> {
   const all = tenants.flatMap(({ namespace, vms }) =>
     vms.map((vm) => ({ namespace, name: migrationOf(vm) })),
   );
   await Promise.all(all.map((at) => cluster.admin.delete(FULL_MIGRATIONS, at)));
 }
 
-const untilGone = (tenants: readonly Tenant[], stage: Stage, signal: AbortSignal): Promise<boolean> =>
-  stage.watching.until(() => everyMigration(tenants, stage, (migration) => migration === undefined), signal);
+const untilGone = (
+  tenants: readonly Tenant[],
+  environment: DemoEnvironment,
+  signal: AbortSignal,
+): Promise<boolean> =>
+  environment.watching.until(
+    () => everyMigration(tenants, environment, (migration) => migration === undefined),
+    signal,
+  );

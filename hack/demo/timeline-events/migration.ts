@@ -1,10 +1,10 @@
 import { isRejectedByQuota } from '../../../functions/domain/migration.ts';
 import { ANNOTATION, KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { LauncherPod, Vmim } from '../../../test/cluster/kubevirt/types.ts';
-import type { Found, Versions } from './happening.ts';
+import type { EventDetails, Versions } from './timeline-event.ts';
 
 /** A migration is asked for, refused, cancelled, through. */
-export function ofMigration({ before, after }: Versions<Vmim>): Found[] {
+export function ofMigration({ before, after }: Versions<Vmim>): EventDetails[] {
   if (after === undefined) {
     return [{ what: 'gone', text: `${before?.metadata.name ?? ''} is gone`, by: 'KubeVirt', isDetail: true }];
   }
@@ -15,7 +15,7 @@ export function ofMigration({ before, after }: Versions<Vmim>): Found[] {
   return RULES.flatMap((rule) => rule(before, after));
 }
 
-type Rule = (before: Vmim, after: Vmim) => Found[];
+type Rule = (before: Vmim, after: Vmim) => EventDetails[];
 
 const refused: Rule = (before, after) =>
   isRejectedByQuota(before) || !isRejectedByQuota(after)
@@ -48,7 +48,7 @@ const ended: Rule = (before, { metadata: { name }, status }) => {
 const RULES: readonly Rule[] = [refused, cancelled, nudged, ended];
 
 /** The second launcher pod of a migration. */
-export function ofPod({ before, after }: Versions<LauncherPod>): Found[] {
+export function ofPod({ before, after }: Versions<LauncherPod>): EventDetails[] {
   const { name = '', labels = {} } = after?.metadata ?? {};
   const isTarget = labels[KUBEVIRT.migrationJobUID] !== undefined;
   if (before !== undefined || !isTarget || labels[KUBEVIRT.launcherLabel] !== KUBEVIRT.launcher) return [];

@@ -1,12 +1,12 @@
 import type { Change } from '../watching.ts';
-import type { Found, Happening } from './happening.ts';
+import type { EventDetails, TimelineEvent } from './timeline-event.ts';
 import { ofMigration, ofPod } from './migration.ts';
 import { ofNamespace } from './namespace.ts';
 import { ofQuota } from './quota.ts';
 import { ofEvent, ofVmmrq } from './reports.ts';
 
 /** What a change means to somebody who follows a migration. Pure. */
-export function happeningsOf(change: Change): Happening[] {
+export function timelineEventsOf(change: Change): TimelineEvent[] {
   const { at, version } = change;
   return found(change).map((one) => ({ at, version, namespace: namespaceOf(change), ...one }));
 }
@@ -16,7 +16,7 @@ function namespaceOf({ kind, before, after }: Change): string {
   return kind === 'Namespace' ? name : namespace;
 }
 
-function found(change: Change): Found[] {
+function found(change: Change): EventDetails[] {
   switch (change.kind) {
     case 'Namespace':
       return ofNamespace(change);

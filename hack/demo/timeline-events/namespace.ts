@@ -1,10 +1,10 @@
 import { lastAttemptOf } from '../../../functions/domain/verdict/attempt.ts';
 import { lockOf, type LockState } from '../../../functions/domain/lock.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
-import type { Found, Versions } from './happening.ts';
+import type { EventDetails, Versions } from './timeline-event.ts';
 
 /** The namespace is locked, by whatever is no lock of this version too (the bench compares commits), or unlocked. */
-export function ofNamespace({ before, after }: Versions<Namespace>): Found[] {
+export function ofNamespace({ before, after }: Versions<Namespace>): EventDetails[] {
   if (before === undefined || after === undefined) return [];
   const [was, is] = [lockOf(before), lockOf(after)];
   if ((was.kind === 'none') === (is.kind === 'none')) return [];

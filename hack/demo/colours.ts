@@ -6,25 +6,25 @@ export interface Out {
   write(text: string): unknown;
 }
 
-type Paint = (text: string) => string;
+type Colour = (text: string) => string;
 
-export interface Palette {
-  readonly bold: Paint;
-  readonly dim: Paint;
-  readonly good: Paint;
-  readonly bad: Paint;
-  readonly accent: Paint;
+export interface Colours {
+  readonly bold: Colour;
+  readonly dim: Colour;
+  readonly good: Colour;
+  readonly bad: Colour;
+  readonly accent: Colour;
 }
 
 const coded =
-  (code: number): Paint =>
+  (code: number): Colour =>
   (text) =>
     text === '' ? '' : `\u001B[${code}m${text}\u001B[0m`;
 
-const plain: Paint = (text) => text;
+const plain: Colour = (text) => text;
 
 /** Colours on a terminal only, and not where NO_COLOR asks for none (https://no-color.org). */
-export function paletteFor({ isTTY }: Out, env: NodeJS.ProcessEnv = process.env): Palette {
+export function coloursFor({ isTTY }: Out, env: NodeJS.ProcessEnv = process.env): Colours {
   if (isTTY !== true || (env['NO_COLOR'] ?? '') !== '') {
     return { bold: plain, dim: plain, good: plain, bad: plain, accent: plain };
   }

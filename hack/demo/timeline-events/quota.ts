@@ -2,10 +2,10 @@ import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { isUndone } from '../../../functions/domain/quota/raise.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
-import type { Found, Versions } from './happening.ts';
+import type { EventDetails, Versions } from './timeline-event.ts';
 
 /** A quota's status is raised, put back, or recounted by a quota controller while it is raised. */
-export function ofQuota({ before, after }: Versions<ResourceQuota>): Found[] {
+export function ofQuota({ before, after }: Versions<ResourceQuota>): EventDetails[] {
   if (before === undefined || after === undefined) return [];
   const [was, is] = [grantOf(before), grantOf(after)];
   const { name } = after.metadata;
@@ -24,7 +24,9 @@ export function ofQuota({ before, after }: Versions<ResourceQuota>): Found[] {
   return [];
 }
 
-const replacedBy = ({ metadata: { name, resourceVersion } }: ResourceQuota): Found['replaced'] & object => ({
+const replacedBy = ({
+  metadata: { name, resourceVersion },
+}: ResourceQuota): EventDetails['replaced'] & object => ({
   resource: 'resourcequotas',
   name,
   resourceVersion,

@@ -1,18 +1,18 @@
 import { CHECKS, type CheckResult } from './checks/check-result.ts';
-import type { Stop } from './itinerary.ts';
-import type { Palette } from './paint.ts';
+import type { StoppedAt } from './step-table.ts';
+import type { Colours } from './colours.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Line, LockWindow, Span } from './timeline.ts';
 
 /** How stories look: colours, and how wide a line may be. */
-export interface Look {
-  readonly paint: Palette;
+export interface RenderOptions {
+  readonly colours: Colours;
   /** Characters. */
   readonly width: number;
 }
 
 /** One scenario as it is told. */
-export interface Story {
+export interface ScenarioTimeline {
   readonly namespaces: readonly string[];
   readonly lines: readonly Line[];
   readonly windows: readonly LockWindow[];
@@ -23,29 +23,29 @@ export interface Story {
   readonly quiet: number;
 }
 
-export const headline = (number: number, { title, about }: Scenario, { paint }: Look): string =>
-  `\n${paint.bold(`${String(number)}  ${title}`)}\n   ${paint.dim(about)}\n`;
+export const headline = (number: number, { title, about }: Scenario, { colours }: RenderOptions): string =>
+  `\n${colours.bold(`${String(number)}  ${title}`)}\n   ${colours.dim(about)}\n`;
 
 /** The timeline of a scenario, with a bar for the lock windows of each namespace. */
-export function tell(story: Story, look: Look): string {
-  const { namespaces, lines, blockedAt, quiet } = story;
-  const { paint } = look;
+export function renderTimeline(timeline: ScenarioTimeline, renderOptions: RenderOptions): string {
+  const { namespaces, lines, blockedAt, quiet } = timeline;
+  const { colours } = renderOptions;
   const zero = blockedAt ?? lines[0]?.at ?? 0;
   const rails = new Rails(namespaces);
   const longest = Math.max(...namespaces.map((name) => name.length));
   const rows = lines.map((line) => {
     const ms = String(Math.round(line.at - zero)).padStart(7);
     const where = namespaces.length > 1 ? `${line.namespace.padEnd(longest)}  ` : '';
-    return describe(line, { ...look, before: `${ms}  ${rails.next(line)}  ${where}` });
+    return describe(line, { ...renderOptions, before: `${ms}  ${rails.next(line)}  ${where}` });
   });
   const since = blockedAt === undefined ? 'ms' : 'ms since blocked';
   return [
     '',
-    paint.dim(`     ${since}`),
+    colours.dim(`     ${since}`),
     ...rows,
-    ...(quiet === 0 ? [] : [paint.dim(`         + ${String(quiet)} wake-ups that found nothing to do`)]),
+    ...(quiet === 0 ? [] : [colours.dim(`         + ${String(quiet)} wake-ups that found nothing to do`)]),
     '',
-    ...bars(story, zero, paint),
+    ...bars(timeline, zero, colours),
     '',
   ].join('\n');
 }
@@ -55,19 +55,25 @@ const RUN = 12;
 const LEAST_TEXT = 40;
 
 /** "  604  │  feasibility      warm 592 ms  migrate-vm: FitsWithRaise, …"; a long text goes on below itself. */
-export function describe({ who, run, text }: Line, look: Look & { readonly before: string }): string {
-  const { paint, width, before } = look;
+export function describe(
+  { who, run, text }: Line,
+  renderOptions: RenderOptions & { readonly before: string },
+): string {
+  const { colours, width, before } = renderOptions;
   const start = run === undefined ? '' : `${run.start} ${String(Math.round(run.ms))} ms`;
   const name = who.padEnd(WHO);
   const indent = before.length + WHO + RUN + 3;
   const [first = '', ...rest] = wrap(text, Math.max(width - indent, LEAST_TEXT));
-  const head = `${before}${run === undefined ? name : paint.bold(name)} ${paint.dim(start.padEnd(RUN))}  ${first}`;
+  const head = `${before}${run === undefined ? name : colours.bold(name)} ${colours.dim(start.padEnd(RUN))}  ${first}`;
   return [head, ...rest.map((line) => ' '.repeat(indent) + line)].join('\n');
 }
 
 /** Where a scenario stopped, and why. */
-export function tellStop({ station, namespace, message }: Stop, { paint, width }: Look): string {
-  const head = `   ${paint.bad('✗ stopped at')} ${paint.bold(station)} in namespace ${namespace}: it did not happen in time.`;
+export function renderStop(
+  { milestone, namespace, message }: StoppedAt,
+  { colours, width }: RenderOptions,
+): string {
+  const head = `   ${colours.bad('✗ stopped at')} ${colours.bold(milestone)} in namespace ${namespace}: it did not happen in time.`;
   return [head, ...wrap(message, width - 5).map((line) => `     ${line}`), ''].join('\n');
 }
 
@@ -105,8 +111,8 @@ class Rails {
 
 const BAR = 48;
 
-function bars({ windows, namespaces, endedAt }: Story, zero: number, paint: Palette): string[] {
-  if (windows.length === 0) return [paint.dim('   never locked')];
+function bars({ windows, namespaces, endedAt }: ScenarioTimeline, zero: number, colours: Colours): string[] {
+  if (windows.length === 0) return [colours.dim('   never locked')];
   const cell = (at: number): number => Math.round(((at - zero) / Math.max(endedAt - zero, 1)) * BAR);
   const longest = Math.max(...namespaces.map((name) => name.length));
   return namespaces.map((namespace) => {
@@ -118,7 +124,7 @@ function bars({ windows, namespaces, endedAt }: Story, zero: number, paint: Pale
       return own.some((window) => isIn(index, window)) ? '▒' : '·';
     });
     const times = own.map((window) => durations(window, zero)).join('; ');
-    return `   ${namespace.padEnd(longest)}  ${paint.accent(marks.join(''))}  ${times}`;
+    return `   ${namespace.padEnd(longest)}  ${colours.accent(marks.join(''))}  ${times}`;
   });
 }
 
@@ -138,22 +144,22 @@ const TITLES: Readonly<Record<CheckResult['check'], string>> = {
 };
 
 /** A row for each namespace, a column for each check; what is wrong below. */
-export function table(checkResults: readonly CheckResult[], { paint }: Look): string {
+export function table(checkResults: readonly CheckResult[], { colours }: RenderOptions): string {
   const namespaces = [...new Set(checkResults.map(({ namespace }) => namespace))];
   const longest = Math.max(...namespaces.map((name) => name.length), 'namespace'.length);
   const cell = (namespace: string, check: string): string => {
     const found = checkResults.find((one) => one.namespace === namespace && one.check === check);
-    const mark = found?.wrong.length === 0 ? paint.good('✓') : paint.bad('✗');
+    const mark = found?.wrong.length === 0 ? colours.good('✓') : colours.bad('✗');
     return mark + ' '.repeat(COLUMN - 1);
   };
   const row = (name: string): string =>
     `   ${name.padEnd(longest)}  ${CHECKS.map((check) => cell(name, check)).join('')}`.trimEnd();
   const wrong = checkResults.flatMap(({ namespace, check, wrong: lines }) =>
-    lines.map((line) => `   ${paint.bad('✗')} ${namespace}, ${TITLES[check]}: ${line}`),
+    lines.map((line) => `   ${colours.bad('✗')} ${namespace}, ${TITLES[check]}: ${line}`),
   );
   const head = CHECKS.map((check) => TITLES[check].padEnd(COLUMN)).join('');
   return [
-    paint.dim(`   ${'namespace'.padEnd(longest)}  ${head}`.trimEnd()),
+    colours.dim(`   ${'namespace'.padEnd(longest)}  ${head}`.trimEnd()),
     ...namespaces.map(row),
     ...wrong,
   ].join('\n');

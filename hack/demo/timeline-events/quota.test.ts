@@ -34,7 +34,7 @@ const ORIGINAL = { 'requests.memory': '2Gi', pods: '5' };
 const RAISED = { ...ORIGINAL, 'requests.memory': '3Gi' };
 
 /** A quota's whole way, version by version. */
-const WAY: readonly [ResourceQuota, string | undefined][] = [
+const VERSIONS: readonly [ResourceQuota, string | undefined][] = [
   [makeQuota('1', ORIGINAL, {}), undefined],
   [
     makeQuota('2', ORIGINAL, { status: RAISED, held: true }),
@@ -47,8 +47,12 @@ const WAY: readonly [ResourceQuota, string | undefined][] = [
 ];
 
 test('each version of a quota on its way is one happening, and says which version it replaced', () => {
-  const events = WAY.slice(1).flatMap(([after], index) => ofQuota({ before: WAY[index]?.[0], after }));
+  const events = VERSIONS.slice(1).flatMap(([after], index) =>
+    ofQuota({ before: VERSIONS[index]?.[0], after }),
+  );
 
-  expect(events.map(({ what, text }) => `${what}: ${text}`)).toEqual(WAY.flatMap(([, want]) => want ?? []));
+  expect(events.map(({ what, text }) => `${what}: ${text}`)).toEqual(
+    VERSIONS.flatMap(([, want]) => want ?? []),
+  );
   expect(events.map(({ replaced }) => replaced?.resourceVersion)).toEqual(['1', '2', '4']);
 });

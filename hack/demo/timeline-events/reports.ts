@@ -1,6 +1,6 @@
 import { CONDITION, EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent, Vmmrq } from '../../../functions/domain/objects.ts';
-import type { Found, Versions } from './happening.ts';
+import type { EventDetails, Versions } from './timeline-event.ts';
 
 const OURS = 'managed-tenant-quota';
 
@@ -8,7 +8,7 @@ const OURS = 'managed-tenant-quota';
 const VERDICTS: readonly string[] = [EVENT_REASON.migrationBlocked, EVENT_REASON.quotaNotEnough];
 
 /** An Event of ours. Most are about what is told already; the one that says what is missing is the tenant's answer. */
-export function ofEvent({ before, after }: Versions<KubernetesEvent>): Found[] {
+export function ofEvent({ before, after }: Versions<KubernetesEvent>): EventDetails[] {
   if (before !== undefined || after?.source?.component !== OURS) return [];
   const { reason = '', message = '', involvedObject } = after;
   const onMigration = involvedObject.kind === 'VirtualMachineInstanceMigration';
@@ -23,7 +23,7 @@ export function ofEvent({ before, after }: Versions<KubernetesEvent>): Found[] {
 }
 
 /** Conditions of the VMMRQ that have become true. */
-export function ofVmmrq({ before, after }: Versions<Vmmrq>): Found[] {
+export function ofVmmrq({ before, after }: Versions<Vmmrq>): EventDetails[] {
   const known = before?.status?.conditions ?? [];
   const turned = (after?.status?.conditions ?? []).filter(
     ({ type, status }) => status === 'True' && known.find((one) => one.type === type)?.status !== 'True',

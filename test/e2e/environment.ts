@@ -51,7 +51,7 @@ const marked = <T extends New<KubernetesObject>>(object: T, { run }: World): T =
   metadata: { ...object.metadata, labels: { ...object.metadata.labels, [RUN_LABEL]: run } },
 });
 
-interface Scene {
+interface HistoryContext {
   readonly world: World;
   readonly history: History;
 }
@@ -59,9 +59,9 @@ interface Scene {
 /** A quota is counted, a VM runs; nothing else is waited for. */
 async function untilSettled(
   { kind = '', metadata: { name } }: KubernetesObject,
-  scene: Scene,
+  context: HistoryContext,
 ): Promise<void> {
-  const { world, history } = scene;
+  const { world, history } = context;
   const { E2E_GIVEN_SECONDS: seconds } = world.options.seconds;
   await until({ what: `${kind} ${name} has settled`, seconds, signal: world.signal }, () => {
     if (kind === RESOURCE_QUOTAS.kind) return uncounted(history.latest(RESOURCE_QUOTAS, name));

@@ -17,7 +17,7 @@ export type What =
   | 'gone';
 
 /** A change of an object, in words. */
-export interface Found {
+export interface EventDetails {
   readonly what: What;
   readonly text: string;
   /** Who does this, unless the audit log knows better. */
@@ -28,7 +28,7 @@ export interface Found {
   readonly isDetail?: boolean;
 }
 
-export interface Happening extends Found {
+export interface TimelineEvent extends EventDetails {
   /** Milliseconds since 1970. */
   readonly at: number;
   /** etcd's order. */
