@@ -9,7 +9,7 @@ import { STEPS } from './steps.ts';
 import { newStepContext } from './host/step-context.ts';
 
 /** How long a step under way may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
-const LONGEST_STEP_MS = 20_000;
+const MAX_STEP_MS = 20_000;
 
 /** One process for one step (STEP), or for all of them. */
 async function main(): Promise<void> {
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   const { context, drain } = newStepContext({ cluster: await reachApiServer(settings), settings, log });
   const steps = STEPS.filter(({ name }) => settings.STEP === undefined || name === settings.STEP);
   const server = newServer(newFunction(steps, context), log);
-  const close = drainable(server, LONGEST_STEP_MS);
+  const close = drainable(server, MAX_STEP_MS);
   const port = await listen(server, settings.PORT);
   log('info', 'serving', { port, steps: steps.map(({ name }) => name) });
 

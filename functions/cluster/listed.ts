@@ -60,10 +60,10 @@ const metadata = (
 function listed<T extends KubernetesObject>(
   type: ResourceType<T>,
   keep: Keep<T>,
-  { most, unless }: { readonly most?: number; readonly unless?: (whole: T) => boolean } = {},
+  { maxBytes, skipIf }: { readonly maxBytes?: number; readonly skipIf?: (whole: T) => boolean } = {},
 ): ListedType<T> {
   const trim = (whole: T): ReturnType<ListedType<T>['trim']> =>
-    unless?.(whole) === true ? undefined : trimmed(keep, whole, most);
+    skipIf?.(whole) === true ? undefined : trimmed(keep, whole, maxBytes);
   return { ...type, trim };
 }
 
@@ -135,7 +135,7 @@ export const LISTED_STATES_OF_PODS = listed<Pod>(
       runtimeClassName: false,
     },
   },
-  { most: 4 * 1024 },
+  { maxBytes: 4 * 1024 },
 );
 
 const CONDITION = {
@@ -169,7 +169,7 @@ export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
     },
     spec: { vmiName: true, priority: true, sendTo: false, receive: false },
   },
-  { most: 2 * 1024, unless: isFinal },
+  { maxBytes: 2 * 1024, skipIf: isFinal },
 );
 
 const CPU = { cores: true, sockets: true, threads: true } as const;
@@ -250,7 +250,7 @@ export const LISTED_STATES_OF_VMMRQS = listed<Vmmrq>(
       conditions: [{ ...CONDITION, reason: true, lastTransitionTime: true }],
     },
   },
-  { most: 4 * 1024 },
+  { maxBytes: 4 * 1024 },
 );
 
 /** Of objects of which only the name counts. */
@@ -265,5 +265,5 @@ const isHidden = ({ metadata: { annotations, labels } }: ResourceQuota): boolean
 export const LISTED_HIDDEN_GRANTS = listed<ResourceQuota>(
   RESOURCE_QUOTAS,
   { ...OBJECT, metadata: NAMED, spec: false, status: false },
-  { unless: (quota) => !isHidden(quota) },
+  { skipIf: (quota) => !isHidden(quota) },
 );

@@ -2,7 +2,7 @@ import http from 'node:http';
 import { viewSchema, type View } from '../domain/view.ts';
 import { parseJson } from '../domain/lock.ts';
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 const agent = new http.Agent({ keepAlive: true });
 
 /** The guard's view of the cluster for a namespace; undefined after `withinMs`, or after any other failure. Never rejects. */
@@ -17,7 +17,7 @@ export function readView(url: string, namespace: string, withinMs = 500): Promis
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
         text += chunk;
-        if (text.length > MOST_BYTES) response.destroy(new Error('too large'));
+        if (text.length > MAX_BYTES) response.destroy(new Error('too large'));
       });
       response.on('error', fail);
       response.on('end', () => {

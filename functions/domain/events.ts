@@ -10,7 +10,7 @@ const namespaceName = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 const objectName = z.string().min(1).max(253);
 
 /** Longest texts of an event's data, characters: longer ones are cut when it is made. */
-export const MOST_TEXT = { reason: 200, message: 4_000 } as const;
+export const MAX_TEXT = { reason: 200, message: 4_000 } as const;
 
 const base = z.object({
   namespace: namespaceName,
@@ -19,8 +19,8 @@ const base = z.object({
   /** Names of the ResourceQuotas and VMMRQs of a lock, to be read again. */
   quotas: shortList(objectName).optional(),
   vmmrqs: shortList(objectName).optional(),
-  reason: z.string().max(MOST_TEXT.reason).optional(),
-  message: z.string().max(MOST_TEXT.message).optional(),
+  reason: z.string().max(MAX_TEXT.reason).optional(),
+  message: z.string().max(MAX_TEXT.message).optional(),
 });
 const withToken = base.extend({ token: z.string().min(1).max(64) });
 

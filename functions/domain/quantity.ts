@@ -23,7 +23,7 @@ const BINARY: Readonly<Record<string, bigint>> = Object.fromEntries(
   ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((suffix, index) => [suffix, NANO * 1024n ** BigInt(index + 1)]),
 );
 
-const MOST_EXPONENT = 1_000n;
+const MAX_EXPONENT = 1_000n;
 
 const FORM = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE])([+-]?\d{1,18})|([numkMGTPE]|[KMGTPE]i)?)$/;
 
@@ -51,8 +51,8 @@ export function parseQuantity(text: string): Amount {
 /** Kubernetes counts it in 32 bits (resource.ParseQuantity); beyond a thousand nothing that is counted differs. */
 function exponentOf(text: string): bigint {
   const exponent = BigInt.asIntN(32, BigInt(text));
-  if (exponent > MOST_EXPONENT) return MOST_EXPONENT;
-  return exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
+  if (exponent > MAX_EXPONENT) return MAX_EXPONENT;
+  return exponent < -MAX_EXPONENT ? -MAX_EXPONENT : exponent;
 }
 
 const unitOf = (suffix: string): bigint => BINARY[suffix] ?? DECIMAL[suffix] ?? NANO;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { CloudEvent, HTTP } from 'cloudevents';
 import * as z from 'zod';
-import { EVENT_DATA, MOST_TEXT, type OurEvent } from '../domain/events.ts';
+import { EVENT_DATA, MAX_TEXT, type OurEvent } from '../domain/events.ts';
 import type { StepRequest } from './step-request.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, sourceOf, type EventType } from '../domain/names.ts';
@@ -32,8 +32,8 @@ export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown
       ...(migrations === undefined ? {} : { migrations }),
       ...(quotas === undefined ? {} : { quotas }),
       ...(vmmrqs === undefined ? {} : { vmmrqs }),
-      ...(reason === undefined ? {} : { reason: reason.slice(0, MOST_TEXT.reason) }),
-      ...(message === undefined ? {} : { message: message.slice(0, MOST_TEXT.message) }),
+      ...(reason === undefined ? {} : { reason: reason.slice(0, MAX_TEXT.reason) }),
+      ...(message === undefined ? {} : { message: message.slice(0, MAX_TEXT.message) }),
     },
     ...(token === undefined ? {} : { mtqtoken: token }),
   });

@@ -24,7 +24,7 @@ import { readAll, type Request, type Response, type Transport } from './transpor
 const PARSED = 4;
 
 /**
- * The API server's verbs as requests. `fieldManager`: who writes, unless a write says otherwise; `mostKept`: bytes of a list
+ * The API server's verbs as requests. `fieldManager`: who writes, unless a write says otherwise; `maxKeptBytes`: bytes of a list
  * that are kept, for a process whose memory is limited.
  */
 export class Client implements ApiServer {
@@ -34,8 +34,8 @@ export class Client implements ApiServer {
   /** Connections to single API servers, kept for the next time. */
   readonly #servers = new Map<string, Client>();
 
-  constructor(transport: Transport, fieldManager: string, mostKept = Infinity) {
-    this.#lists = new Lists(mostKept);
+  constructor(transport: Transport, fieldManager: string, maxKeptBytes = Infinity) {
+    this.#lists = new Lists(maxKeptBytes);
     this.#transport = transport;
     this.#fieldManager = fieldManager;
   }

@@ -10,7 +10,7 @@ export interface Whereabouts {
 }
 
 /** Of one list, bytes: a process of ours may have 256 MiB in all (docs/scale.md). */
-const MOST_KEPT = 24 * 1024 * 1024;
+const MAX_KEPT_BYTES = 24 * 1024 * 1024;
 
 /**
  * The real API server, by KUBECONFIG where it is set, else in-cluster. Only a kubeconfig needs client-node: half of what a
@@ -21,9 +21,9 @@ export async function reachApiServer({
   SERVICE_ACCOUNT_FOLDER: folder,
 }: Whereabouts): Promise<ApiServer> {
   if (kubeconfig !== undefined) {
-    return (await import('./client.ts')).connect(kubeconfig, FIELD_MANAGER, MOST_KEPT);
+    return (await import('./client.ts')).connect(kubeconfig, FIELD_MANAGER, MAX_KEPT_BYTES);
   }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
   const access = inCluster({ host, port, folder, elapsed: () => performance.now() });
-  return new Client(new Transport(access, FIELD_MANAGER), FIELD_MANAGER, MOST_KEPT);
+  return new Client(new Transport(access, FIELD_MANAGER), FIELD_MANAGER, MAX_KEPT_BYTES);
 }

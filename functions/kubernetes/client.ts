@@ -7,10 +7,10 @@ import { Transport } from './transport.ts';
 
 /**
  * The API server of a kubeconfig's current context. `fieldManager`: who asks (as user agent) and who writes, unless a
- * write says otherwise; processes of ours leave it out. `mostKept`: see Client. Throws NoApiServer.
+ * write says otherwise; processes of ours leave it out. `maxKeptBytes`: see Client. Throws NoApiServer.
  */
-export function connect(kubeconfig: string, fieldManager = FIELD_MANAGER, mostKept?: number): ApiServer {
-  return new Client(new Transport(accessBy(kubeconfig), fieldManager), fieldManager, mostKept);
+export function connect(kubeconfig: string, fieldManager = FIELD_MANAGER, maxKeptBytes?: number): ApiServer {
+  return new Client(new Transport(accessBy(kubeconfig), fieldManager), fieldManager, maxKeptBytes);
 }
 
 function accessBy(kubeconfig: string): Access {

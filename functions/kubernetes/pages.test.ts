@@ -43,16 +43,16 @@ interface Fake {
   /** The query of each request. */
   readonly asked: string[];
   /** Requests for less than a whole page at the same time, at most. */
-  readonly mostAlone: () => number;
+  readonly maxAlone: () => number;
 }
 
 /** A list of an API server, by limit and continue. */
 async function serving(
   { items, ignoresLimit = false, expires = 0, dead = 0 }: Stored,
-  mostKept?: number,
+  maxKeptBytes?: number,
 ): Promise<Fake> {
   const asked: string[] = [];
-  let [alone, most, left, silent] = [0, 0, expires, dead];
+  let [alone, max, left, silent] = [0, 0, expires, dead];
   const server = createServer({ key, cert }, (request, response) => {
     const query = new URL(request.url ?? '', 'https://localhost').searchParams;
     asked.push(query.toString());
@@ -63,7 +63,7 @@ async function serving(
     }
     const limit = Number(query.get('limit'));
     if (limit < PAGE) {
-      most = Math.max(most, (alone += 1));
+      max = Math.max(max, (alone += 1));
       response.on('close', () => (alone -= 1));
     }
     const from = Number(query.get('continue') ?? 0);
@@ -87,9 +87,9 @@ async function serving(
     credentials: () => Promise.resolve({ ca: authority.cert, headers: {}, family: 4 }),
   };
   return {
-    client: new Client(new Transport(access, 'test'), 'test', mostKept),
+    client: new Client(new Transport(access, 'test'), 'test', maxKeptBytes),
     asked,
-    mostAlone: () => most,
+    maxAlone: () => max,
   };
 }
 
@@ -194,9 +194,9 @@ test.each([
 });
 
 test('many lists at once: those that are large wait for each other', async () => {
-  const { client, asked, mostAlone } = await serving({ items: pods(70, 100) });
+  const { client, asked, maxAlone } = await serving({ items: pods(70, 100) });
   const lists = await Promise.all(Array.from({ length: 6 }, () => client.list(LISTED_PODS, {})));
   for (const { items } of lists) expect(names(items)).toEqual(wanted(70));
   expect(limits(asked).filter((limit) => limit < PAGE)).not.toHaveLength(0);
-  expect(mostAlone()).toBe(1);
+  expect(maxAlone()).toBe(1);
 });

@@ -55,8 +55,8 @@ interface PageOf {
 const fewer = (limit: number): number => Math.ceil(limit / FEWER);
 
 /** After so many that took so many bytes: as many as would fill half a page, if the next ones are like them. */
-const more = (limit: number, bytes: number, most: number): number =>
-  Math.min(Math.max(limit, Math.floor((limit * PAGE_BYTES) / (2 * bytes))), limit * FEWER, most);
+const more = (limit: number, bytes: number, max: number): number =>
+  Math.min(Math.max(limit, Math.floor((limit * PAGE_BYTES) / (2 * bytes))), limit * FEWER, max);
 
 /**
  * Lists of one process, in bounded memory whatever is stored: page by page, each with a limit of bytes and cut down to what is
@@ -67,11 +67,11 @@ export class Lists {
   #turn: Promise<unknown> = Promise.resolve();
   /** Of kinds that were not answered in time, what to ask for at first: it may be for their size. */
   readonly #first = new Map<string, number>();
-  readonly #mostKept: number;
+  readonly #maxKeptBytes: number;
 
-  /** `mostKept`: bytes of one list that are kept, about. */
-  constructor(mostKept: number) {
-    this.#mostKept = mostKept;
+  /** `maxKeptBytes`: bytes of one list that are kept, about. */
+  constructor(maxKeptBytes: number) {
+    this.#maxKeptBytes = maxKeptBytes;
   }
 
   /** All pages are of one resourceVersion. Rejects with TooMuch where even what is kept of it is too much. */
@@ -89,7 +89,7 @@ export class Lists {
     { ask, keep, what }: Listing<T>,
     { pageSize = PAGE, ...first }: ListOptions,
   ): Promise<ReadList<T>> {
-    const kept = new Kept(keep, { what, most: this.#mostKept });
+    const kept = new Kept(keep, { what, maxBytes: this.#maxKeptBytes });
     let limit = Math.min(this.#first.get(what) ?? PAGE, pageSize);
     let query: Readonly<Record<string, string>> = first;
     for (;;) {
@@ -154,33 +154,33 @@ export class Lists {
   }
 }
 
-/** `mostParts`: JSON objects in it. undefined: there is more of either than may be. */
+/** `maxParts`: JSON objects in it. undefined: there is more of either than may be. */
 async function readPage<T>(
   ask: () => Promise<Response>,
   mayHold: (bytes: number) => boolean,
-  mostParts: number,
+  maxParts: number,
 ): Promise<ReadPage<T> | undefined> {
   const { message, date } = await ask();
   const body = await readWithin(message, mayHold);
-  if (body === undefined || (body.length > FEW_BYTES && hasMoreParts(body, mostParts))) return undefined;
+  if (body === undefined || (body.length > FEW_BYTES && hasMoreParts(body, maxParts))) return undefined;
   return { page: JSON.parse(body.toString('utf8')) as Page<T>, bytes: body.length, date };
 }
 
-function hasMoreParts(body: Buffer, most: number): boolean {
-  if (most === Infinity) return false;
+function hasMoreParts(body: Buffer, maxParts: number): boolean {
+  if (maxParts === Infinity) return false;
   let parts = 0;
-  for (let at = body.indexOf('{'); at >= 0 && parts <= most; at = body.indexOf('{', at + 1)) parts += 1;
-  return parts > most;
+  for (let at = body.indexOf('{'); at >= 0 && parts <= maxParts; at = body.indexOf('{', at + 1)) parts += 1;
+  return parts > maxParts;
 }
 
 /** What is kept of the pages so far. */
 class Kept<T> {
   readonly items: T[] = [];
   readonly #keep: Keeper<T>;
-  readonly #of: { readonly what: string; readonly most: number };
+  readonly #of: { readonly what: string; readonly maxBytes: number };
   #size = 0;
 
-  constructor(keep: Keeper<T>, of: { readonly what: string; readonly most: number }) {
+  constructor(keep: Keeper<T>, of: { readonly what: string; readonly maxBytes: number }) {
     this.#keep = keep;
     this.#of = of;
   }
@@ -191,7 +191,7 @@ class Kept<T> {
       if (kept === undefined) continue;
       this.items.push(kept.object);
       this.#size += kept.size;
-      if (this.#size > this.#of.most) {
+      if (this.#size > this.#of.maxBytes) {
         throw new TooMuch(`the first ${this.items.length} ${this.#of.what} take more memory than a list may`);
       }
     }

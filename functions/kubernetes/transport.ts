@@ -117,12 +117,12 @@ function newAgent({ ca, cert, key, rejectUnauthorized, servername }: https.Reque
 }
 
 /** The whole answer as text; rejects with Unreachable when it breaks off. */
-export async function readAll(message: IncomingMessage, most = Infinity): Promise<string> {
+export async function readAll(message: IncomingMessage, maxBytes = Infinity): Promise<string> {
   let size = 0;
   const chunks: Buffer[] = [];
   await eachChunk(message, (chunk) => {
     size += chunk.length;
-    if (size <= most) chunks.push(chunk);
+    if (size <= maxBytes) chunks.push(chunk);
     return true;
   });
   return Buffer.concat(chunks).toString('utf8');

@@ -19,7 +19,7 @@ export interface Trimmed<T> {
 }
 
 /** Bytes of one object: several times what KubeVirt, virt-controller or an administrator make of one. */
-const MOST_KEPT = 16 * 1024;
+const MAX_KEPT_BYTES = 16 * 1024;
 /** A value beside its text, an element beside its parts. */
 const EACH = 32;
 
@@ -37,9 +37,9 @@ interface Parts {
 export function trimmed<T extends KubernetesObject>(
   keep: Keep<T>,
   whole: T,
-  most: number = MOST_KEPT,
+  maxBytes: number = MAX_KEPT_BYTES,
 ): Trimmed<T> {
-  const budget = new ByteBudget(most);
+  const budget = new ByteBudget(maxBytes);
   const { metadata, ...parts } = keep as Parts & { metadata: Parts };
   const { annotations = false, ...first } = metadata;
   const controller = whole.metadata.ownerReferences?.find((owner) => owner.controller === true);
@@ -51,14 +51,14 @@ export function trimmed<T extends KubernetesObject>(
 
 class ByteBudget {
   spent = 0;
-  readonly #most: number;
+  readonly #maxBytes: number;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   spend(bytes: number): boolean {
-    if (this.spent + bytes > this.#most) return false;
+    if (this.spent + bytes > this.#maxBytes) return false;
     this.spent += bytes;
     return true;
   }

@@ -42,12 +42,12 @@ export function drainable(
     if (lingerMs > 0) await delay(lingerMs);
     closing = true;
     if (!server.listening) return;
-    const patience = setTimeout(() => server.closeAllConnections(), withinMs);
+    const timeout = setTimeout(() => server.closeAllConnections(), withinMs);
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
       cutWhenDone();
     });
-    clearTimeout(patience);
+    clearTimeout(timeout);
   };
 }
 

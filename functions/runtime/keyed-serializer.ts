@@ -1,7 +1,7 @@
 import { pause, type Clock } from './clock.ts';
 
 /** Longer than a run takes where nothing hangs; what hangs keeps nobody else from trying. */
-const MOST_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 1_000;
 
 /** Whose turn it is, and what for. */
 export interface SerializationKey {
@@ -19,7 +19,7 @@ export interface Serialized<T> {
  * Runs work for the same `who` one after another; what is asked for while the same (`why`) still waits for its turn is done
  * by that. Events about one release come in twos and threes: a run that begins when the one before has ended finds its
  * writes, and mostly nothing to do, where both at once would only get into each other's way. Only a courtesy within one
- * process, for as long as MOST_WAIT_MS: what may be written, the API server decides.
+ * process, for as long as MAX_WAIT_MS: what may be written, the API server decides.
  */
 export class KeyedSerializer<T> {
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class KeyedSerializer<T> {
 
   async #after(before: Promise<unknown>, pairKey: string, work: () => Promise<T>): Promise<T> {
     const enough = new AbortController();
-    await Promise.race([before, pause(this.#clock, MOST_WAIT_MS, enough.signal)]);
+    await Promise.race([before, pause(this.#clock, MAX_WAIT_MS, enough.signal)]);
     enough.abort();
     this.#waiting.delete(pairKey);
     return work();

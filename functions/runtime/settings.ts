@@ -5,8 +5,8 @@ export const STEP_NAMES = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] as
 export type StepName = (typeof STEP_NAMES)[number];
 
 const whole = (
-  least: number,
-  most: number,
+  min: number,
+  max: number,
   preset: number,
 ): z.ZodPipe<z.ZodDefault<z.ZodString>, z.ZodTransform<number, string>> =>
   z
@@ -14,8 +14,8 @@ const whole = (
     .default(String(preset))
     .transform((text, context) => {
       const value = /^\d+$/.test(text) ? Number(text) : NaN;
-      if (value >= least && value <= most) return value;
-      context.addIssue(`must be a whole number from ${String(least)} to ${String(most)}, is '${text}'`);
+      if (value >= min && value <= max) return value;
+      context.addIssue(`must be a whole number from ${String(min)} to ${String(max)}, is '${text}'`);
       return z.NEVER;
     });
 

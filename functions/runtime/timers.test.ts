@@ -106,16 +106,16 @@ describe('Timers', () => {
   test('a run that takes longer than its wait is never run twice at once', async () => {
     const timers = new Timers(systemClock);
     let running = 0;
-    let most = 0;
+    let max = 0;
     const work = async (): Promise<void> => {
       running += 1;
-      most = Math.max(most, running);
+      max = Math.max(max, running);
       await new Promise((resolve) => setTimeout(resolve, 100));
       running -= 1;
     };
     timers.start('a', work, { firstMs: 0, nextMs: () => 1 });
     await pass(1_000);
-    expect(most).toBe(1);
+    expect(max).toBe(1);
     timers.clear('');
   });
 });

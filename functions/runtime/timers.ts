@@ -63,8 +63,8 @@ interface ChainRun {
   readonly run: number;
 }
 
-/** Doubling waits: 1, 2, 4, … seconds, `mostMs` at most. */
+/** Doubling waits: 1, 2, 4, … seconds, `maxMs` at most. */
 export const doubling =
-  (mostMs: number) =>
+  (maxMs: number) =>
   (run: number): number =>
-    Math.min(1_000 * 2 ** (run - 1), mostMs);
+    Math.min(1_000 * 2 ** (run - 1), maxMs);

@@ -167,8 +167,8 @@ function reasonOf(outcome: LockOutcome, { ended, others }: Lock): Reason {
 /** By two servers' clocks, so kept between nothing and what a lock with its repair may last (I7). */
 function lockedMsOf({ acquiredAt, expiresAt }: Lock, now: number): number {
   const since = Date.parse(acquiredAt);
-  const most = Math.max(0, Date.parse(expiresAt) - since) + REPAIR_MS;
-  return Math.min(Math.max(0, now - since), most) + CLOCK_GRAIN_MS;
+  const maxMs = Math.max(0, Date.parse(expiresAt) - since) + REPAIR_MS;
+  return Math.min(Math.max(0, now - since), maxMs) + CLOCK_GRAIN_MS;
 }
 
 /** Only of a raise that was made: another size changes nothing where somebody's set-up stood in the way. */

@@ -11,7 +11,7 @@ export interface Figure {
   /** The quantile that is quoted; left out: the median. */
   readonly share?: number;
   /** The target, where there is one. */
-  readonly atMost?: number;
+  readonly target?: number;
 }
 
 /** Printed by `--profile` only. */
@@ -34,22 +34,22 @@ export interface MeasureOptions {
 
 export interface Summary {
   readonly value: number;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly count: number;
   /** undefined without a target. A figure without samples misses its target. */
   readonly isMet: boolean | undefined;
 }
 
 /** NaN where there are no samples. */
-export function summaryOf({ samples, share = 0.5, atMost }: Figure): Summary {
+export function summaryOf({ samples, share = 0.5, target }: Figure): Summary {
   const value = quantile(samples, share);
   return {
     value,
-    least: quantile(samples, 0),
-    most: quantile(samples, 1),
+    min: quantile(samples, 0),
+    max: quantile(samples, 1),
     count: samples.length,
-    isMet: atMost === undefined ? undefined : value <= atMost,
+    isMet: target === undefined ? undefined : value <= target,
   };
 }
 

@@ -18,13 +18,13 @@ const rowOf = (more: Partial<Figure>): string =>
 
 const cases: Readonly<Record<string, [figure: Partial<Figure>, want: string]>> = {
   'the median, its spread and how many': [{}, 'window 20 ms 10 30 3'],
-  'a target that is met, to the last digit': [{ atMost: 20 }, 'window 20 ms 10 30 3 ≤ 20 met'],
-  'a target that is missed': [{ atMost: 19 }, 'window 20 ms 10 30 3 ≤ 19 MISSED'],
-  'another quantile than the median': [{ share: 0.99, atMost: 29 }, 'window, p99 30 ms 10 30 3 ≤ 29 MISSED'],
+  'a target that is met, to the last digit': [{ target: 20 }, 'window 20 ms 10 30 3 ≤ 20 met'],
+  'a target that is missed': [{ target: 19 }, 'window 20 ms 10 30 3 ≤ 19 MISSED'],
+  'another quantile than the median': [{ share: 0.99, target: 29 }, 'window, p99 30 ms 10 30 3 ≤ 29 MISSED'],
   'short times with a digit more': [{ samples: [1.26] }, 'window 1.3 ms 1.3 1.3 1'],
   'a ratio': [{ unit: '×', samples: [3.456] }, 'window 3.46 × 3.46 3.46 1'],
-  'what was not measured is not met': [{ samples: [], atMost: 5 }, 'window – ms – – 0 ≤ 5.0 MISSED'],
-  'nor is what has a hole in it': [{ samples: [NaN], atMost: 5 }, 'window – ms – – 1 ≤ 5.0 MISSED'],
+  'what was not measured is not met': [{ samples: [], target: 5 }, 'window – ms – – 0 ≤ 5.0 MISSED'],
+  'nor is what has a hole in it': [{ samples: [NaN], target: 5 }, 'window – ms – – 1 ≤ 5.0 MISSED'],
 };
 
 test.each(Object.entries(cases))('%s', (_name, [more, want]) => {

@@ -19,17 +19,17 @@ export function tableOf(figures: readonly Figure[]): string {
 }
 
 function rowOf(figure: Figure): string[] {
-  const { name, unit, share, atMost } = figure;
-  const { value, least, most, count, isMet } = summaryOf(figure);
+  const { name, unit, share, target } = figure;
+  const { value, min, max, count, isMet } = summaryOf(figure);
   const write = (amount: number): string => written(amount, unit);
   const what = share === undefined ? name : `${name}, p${Math.round(share * 100)}`;
   return [
     what,
     `${write(value)} ${unit}`,
-    write(least),
-    write(most),
+    write(min),
+    write(max),
     String(count),
-    atMost === undefined ? '' : `≤ ${write(atMost)}`,
+    target === undefined ? '' : `≤ ${write(target)}`,
     isMet === undefined ? '' : isMet ? 'met' : 'MISSED',
   ];
 }

@@ -54,7 +54,7 @@ const DEADLINE_MS = 20_000;
 /** Warm through a scenario and into the next. */
 const IDLE_MS = 3_000;
 /** For the tenants to be set up, and for all functions to be gone: many times what it takes. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const WIDTH = 140;
 
 /**
@@ -133,7 +133,7 @@ class Demo {
   async #settle(tenants: readonly Tenant[], environment: DemoEnvironment): Promise<void> {
     this.#note(`${String(tenants.length)} tenants fill their quotas, then every function goes back to zero`);
     const { cluster, watching } = environment;
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     await Promise.all(
       tenants.map(async (tenant) => {
         this.#befores.set(tenant, await settle(tenant, { admin: cluster.admin, watching, signal }));
@@ -209,7 +209,7 @@ class Demo {
 
   /** Names of what has not scaled to zero in time. */
   async #untilZero(environment: DemoEnvironment): Promise<string[]> {
-    await untilAtRest(environment, AbortSignal.timeout(PATIENCE_MS));
+    await untilAtRest(environment, AbortSignal.timeout(TIMEOUT_MS));
     const known = environment.cluster.eventing.activator.running().map(({ service }) => service);
     const left = this.#traces.starts.map(({ pid }) => pid).filter((pid) => isRunning(pid));
     return [...known, ...left.map((pid) => `process ${String(pid)}`)];

@@ -52,7 +52,7 @@ export function renderTimeline(timeline: ScenarioTimeline, renderOptions: Render
 
 const WHO = 16;
 const RUN = 12;
-const LEAST_TEXT = 40;
+const MIN_TEXT_WIDTH = 40;
 
 /** "  604  │  feasibility      warm 592 ms  migrate-vm: FitsWithRaise, …"; a long text goes on below itself. */
 export function describe(
@@ -63,7 +63,7 @@ export function describe(
   const start = run === undefined ? '' : `${run.start} ${String(Math.round(run.ms))} ms`;
   const name = who.padEnd(WHO);
   const indent = before.length + WHO + RUN + 3;
-  const [first = '', ...rest] = wrap(text, Math.max(width - indent, LEAST_TEXT));
+  const [first = '', ...rest] = wrap(text, Math.max(width - indent, MIN_TEXT_WIDTH));
   const head = `${before}${run === undefined ? name : colours.bold(name)} ${colours.dim(start.padEnd(RUN))}  ${first}`;
   return [head, ...rest.map((line) => ' '.repeat(indent) + line)].join('\n');
 }

@@ -73,7 +73,7 @@ function rowOf({ kind, tenant, cycles, evaluation }: Attacked): string[] {
   return [`${tenant.name} (${kind})`, ...figures.map((figure) => figure.toFixed(0))];
 }
 
-const MOST = 10;
+const MAX_LISTED = 10;
 
 /** Who got in, and when it had asked; the first of them. */
 function lockedMigrationsOf({ tenant, evaluation: { late, podsOutsideLock } }: Attacked): string[] {
@@ -84,5 +84,7 @@ function lockedMigrationsOf({ tenant, evaluation: { late, podsOutsideLock } }: A
     ([what, { what: name, received, proven, revision, isAbove }]) =>
       `  ${what}: ${tenant.name} ${name} received ${received}, proof answered ${proven ?? 'never'}, revision ${revision}${isAbove ? ', above an original' : ''}`,
   );
-  return lines.length > MOST ? [...lines.slice(0, MOST), `  and ${lines.length - MOST} more`] : lines;
+  return lines.length > MAX_LISTED
+    ? [...lines.slice(0, MAX_LISTED), `  and ${lines.length - MAX_LISTED} more`]
+    : lines;
 }

@@ -65,7 +65,7 @@ interface ServiceObject extends KubernetesObject {
 
 const AUTOSCALING = 'autoscaling.knative.dev/';
 /** config-defaults, max-revision-timeout-seconds. */
-const LONGEST_SECONDS = 600;
+const MAX_SECONDS = 600;
 const TEMPLATE_FIELDS = ['serviceAccountName', 'containerConcurrency', 'timeoutSeconds'];
 const CONTAINER_FIELDS = [
   ...['name', 'image', 'env', 'resources', 'securityContext', 'volumeMounts'],
@@ -91,16 +91,16 @@ function scaleRules({ metadata, spec }: ServiceObject): string[] {
   const { containerConcurrency = 0, timeoutSeconds = 300 } = spec.template.spec;
   const annotations = spec.template.metadata?.annotations ?? {};
   const said = (name: string, otherwise: string): string => annotations[AUTOSCALING + name] ?? otherwise;
-  const most = Number(said('max-scale', '0'));
+  const maxScale = Number(said('max-scale', '0'));
   const retention = said('scale-to-zero-pod-retention-period', '0s');
   return [
     ...unless(
       !Object.keys(metadata.annotations ?? {}).some((name) => name.startsWith(AUTOSCALING)),
       'autoscaling annotations belong to spec.template.metadata (facts/knative.md §3.3)',
     ),
-    ...unless(most === 0 || Number(said('min-scale', '0')) <= most, 'min-scale is above max-scale'),
+    ...unless(maxScale === 0 || Number(said('min-scale', '0')) <= maxScale, 'min-scale is above max-scale'),
     ...unless(/^\d+(?:\.\d+)?(?:s|m|h)$/.test(retention), `${retention} is no duration of Go's`),
-    ...unless(timeoutSeconds <= LONGEST_SECONDS, 'timeoutSeconds is above what Knative allows'),
+    ...unless(timeoutSeconds <= MAX_SECONDS, 'timeoutSeconds is above what Knative allows'),
     ...unless(containerConcurrency <= 1_000, 'containerConcurrency is above 1000'),
   ];
 }

@@ -61,8 +61,8 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Op
   const values = parse(args);
   const kubeconfig = env['KUBECONFIG'] ?? '';
   if (kubeconfig === '') throw new Usage('KUBECONFIG is not set: which cluster?');
-  const patience = seconds.safeParse(env);
-  if (!patience.success) throw new Usage(z.prettifyError(patience.error));
+  const timeouts = seconds.safeParse(env);
+  if (!timeouts.success) throw new Usage(z.prettifyError(timeouts.error));
   return {
     kubeconfig,
     standIns: new Set(values['stand-in'].map(standIn)),
@@ -70,7 +70,7 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Op
     parallel: atATime(values.parallel),
     junit: values.junit === '' ? JUNIT : resolve(values.junit),
     keep: values.keep,
-    seconds: patience.data,
+    seconds: timeouts.data,
   };
 }
 

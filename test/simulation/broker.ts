@@ -28,7 +28,7 @@ const { spec } = parse(manifest) as { spec: Pick<Trigger['spec'], 'delivery'> };
 const POLICY = deliveryPolicy(spec.delivery, undefined);
 /** As config/eventing/kustomization.yaml patches it. */
 const FEASIBILITY_TIMEOUT_MS = 30_000;
-const MOST_LATE_MS = 20_000;
+const MAX_LATE_MS = 20_000;
 
 /** Broker and Triggers: hands each event to the steps that wait for it, again when they fail, in any order. */
 export class Broker {
@@ -54,7 +54,7 @@ export class Broker {
     const strike = faults.strike(`event to ${step.name}`, EVENT_FAULTS);
     if (strike !== undefined) trace.tell('broker', () => `${strike.fault}: ${event.type} to ${step.name}`);
     if (strike?.fault === 'drop') return;
-    const late = strike?.fault === 'late' ? faults.particulars(strike).below(MOST_LATE_MS) : 0;
+    const late = strike?.fault === 'late' ? faults.particulars(strike).below(MAX_LATE_MS) : 0;
     const copies = strike?.fault === 'duplicate' ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       this.underWay += 1;

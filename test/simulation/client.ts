@@ -56,8 +56,8 @@ export interface Call {
 
 /** As our transport: a server that is silent for so long is not waited for (functions/kubernetes/transport.ts). */
 const SILENCE_MS = 4_000;
-const MOST_SLOW_MS = 9_000;
-const MOST_FROZEN_MS = 14_000;
+const MAX_SLOW_MS = 9_000;
+const MAX_FROZEN_MS = 14_000;
 export const READ_FAULTS = ['failBefore', 'error', 'slow', 'freeze'] as const;
 
 /** The way of one process to the API servers: requests and answers that are held up, get lost, or outlive who sent them. */
@@ -184,7 +184,7 @@ export class Client implements Cluster {
   #start(strike: Strike | undefined, go: () => void): void {
     const { schedule, faults } = this.#network;
     if (strike?.fault !== 'slow') schedule.park(this.#caller.who, go);
-    else schedule.later(this.#caller.who, faults.particulars(strike).between(500, MOST_SLOW_MS), go);
+    else schedule.later(this.#caller.who, faults.particulars(strike).between(500, MAX_SLOW_MS), go);
   }
 
   /** In the API server: it goes on without its sender. */
@@ -236,7 +236,7 @@ export class Client implements Cluster {
         return;
       }
       cancel();
-      const frozen = faults.particulars(strike).below(MOST_FROZEN_MS);
+      const frozen = faults.particulars(strike).below(MAX_FROZEN_MS);
       trace.tell(who, () => `stands still for ${String(frozen)} ms`);
       schedule.later(who, frozen, end);
     };

@@ -31,7 +31,7 @@ export const KUBEVIRT = {
 
 /** The webhooks' timeoutSeconds, and how long the guard itself takes at most (webhook/admission/review-app.ts). */
 const REVIEW_MS = 2_500;
-const MOST_AWAY_MS = 25_000;
+const MAX_AWAY_MS = 25_000;
 const USER = userOf(SERVICE_ACCOUNT.guard);
 
 /** One replica of the guard: reviews while it lives, a watchdog, a sweep. It is back some time after it died. */
@@ -114,7 +114,7 @@ export class Guard {
     const { network, random } = this.#parts;
     network.trace.tell(who, () => 'died');
     this.since = undefined;
-    network.schedule.time.after(random.below(MOST_AWAY_MS), () => this.start());
+    network.schedule.time.after(random.below(MAX_AWAY_MS), () => this.start());
   }
 }
 

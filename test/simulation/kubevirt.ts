@@ -29,7 +29,7 @@ export interface KubeVirtParts {
 }
 
 const MAX_LAG_MS = 6;
-const MIGRATION_MS = { least: 20, most: 4_000 };
+const MIGRATION_MS = { min: 20, max: 4_000 };
 
 /**
  * Starts the stand-in of test/cluster/kubevirt in virtual time. Its caches lag a moment. The VMI controller and the scheduler are
@@ -46,7 +46,7 @@ export function startKubeVirt(parts: KubeVirtParts): void {
   });
   const timings = {
     ...DEFAULT_TIMINGS,
-    migrationMs: random.between(MIGRATION_MS.least, MIGRATION_MS.most),
+    migrationMs: random.between(MIGRATION_MS.min, MIGRATION_MS.max),
   };
   new MigrationController(world);
   new Nodes({ ...world, names: [], timings, isFailing });

@@ -222,8 +222,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/domain/quota/raise.ts',
-        find: '    const to = isMore(before, most) ? most : before;',
-        replace: '    const to = formatQuantity(parseQuantity(before) + allowance(quota, key).most);',
+        find: '    const to = isMore(before, max) ? max : before;',
+        replace: '    const to = formatQuantity(parseQuantity(before) + allowance(quota, key).max);',
       },
     ],
   },
@@ -325,8 +325,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/domain/quota/allowance.ts',
-        find: 'const wanted = missing === undefined || missing > most ? most : missing;',
-        replace: 'const wanted = missing === undefined ? most : most;',
+        find: 'const wanted = missing === undefined || missing > max ? max : missing;',
+        replace: 'const wanted = missing === undefined ? max : max;',
       },
     ],
   },

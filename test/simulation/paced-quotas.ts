@@ -9,7 +9,7 @@ export interface PacedQuotasParts {
   readonly schedule: Schedule;
   readonly random: Random;
   /** It takes less than this for each, milliseconds. */
-  readonly mostMs: number;
+  readonly maxMs: number;
 }
 
 /** When kube-controller-manager gets to the quotas: the model's controller does nothing before it is told to. */
@@ -36,11 +36,11 @@ export class PacedQuotas {
   }
 
   #look(): void {
-    const { controller, schedule, random, mostMs } = this.#parts;
+    const { controller, schedule, random, maxMs } = this.#parts;
     for (const pending of controller.pending()) {
       if (this.#syncing.has(pending.name)) continue;
       this.#syncing.add(pending.name);
-      const ms = schedule.isCalm ? 10 : random.below(mostMs);
+      const ms = schedule.isCalm ? 10 : random.below(maxMs);
       schedule.later(
         'quota controller',
         ms,

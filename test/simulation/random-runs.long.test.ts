@@ -7,7 +7,7 @@ import type { Summary } from './pool.ts';
 import { expectBusy, expectUnbroken, runRandomly } from './random-runs.ts';
 
 const RUNS = 20_000;
-const LEAST_HITS = 20;
+const MIN_HITS = 20;
 jest.setTimeout(30 * 60_000);
 
 let summary: Summary;
@@ -35,7 +35,7 @@ const SITES = [
 test.each(SITES)('every fault there is hits often enough: $site', ({ site, faults }) => {
   const rare = faults
     .map((fault) => ({ fault, times: summary.hits.get(`${fault} ${site}`) ?? 0 }))
-    .filter(({ times }) => times < LEAST_HITS);
+    .filter(({ times }) => times < MIN_HITS);
   expect(rare).toEqual([]);
 });
 

@@ -25,8 +25,8 @@ export class Random {
   }
 
   /** A whole number from `least` to `most`. */
-  between(least: number, most: number): number {
-    return least + this.below(most - least + 1);
+  between(min: number, max: number): number {
+    return min + this.below(max - min + 1);
   }
 
   chance(probability: number): boolean {

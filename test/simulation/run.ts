@@ -20,9 +20,9 @@ export interface RunResult {
 }
 
 /** How long blocked migrations are waited for at most: longer than any back-off. */
-const PATIENCE_MS = 16 * 60_000;
+const TIMEOUT_MS = 16 * 60_000;
 /** A run that goes on for longer than this goes round in circles. */
-const MOST_TURNS = 30_000;
+const MAX_STEPS = 30_000;
 
 /** One run, to its first breach or to rest. */
 export async function run(scenario: Scenario, options: WorldOptions = {}): Promise<RunResult> {
@@ -55,7 +55,7 @@ export const runSeed = (seed: number, options: WorldOptions = {}): Promise<RunRe
 async function disturbed(world: World): Promise<void> {
   const { schedule, checker, scenario, time } = world;
   // With its migrations cancelled it is never quiet, and time may pass without anybody's turn.
-  const latest = time.now + PATIENCE_MS;
+  const latest = time.now + TIMEOUT_MS;
   while (schedule.turns < scenario.turns && checker.violation === undefined) {
     if (scenario.isOrderly && (isQuiet(world) || time.now > latest)) return;
     const goesOn = (await schedule.turn()) || (await schedule.skip());
@@ -82,13 +82,13 @@ async function calm(world: World, since: number): Promise<string | undefined> {
 function endOf(world: World, since: number): { readonly violation: string | undefined } | undefined {
   const { schedule, time, scenario } = world;
   const isLate = time.now > latestEnd(world, since);
-  if (schedule.turns > scenario.turns + MOST_TURNS) return { violation: 'I3: it goes on and on' };
+  if (schedule.turns > scenario.turns + MAX_STEPS) return { violation: 'I3: it goes on and on' };
   if (schedule.isBusy && !isLate) return undefined;
   const left = unrest(world);
   if (left.length > 0) return isLate ? { violation: `I3: ${left.join('; ')}` } : undefined;
   if (!schedule.isBusy && (world.mayStayBlocked || isSettled(world))) return { violation: undefined };
-  const isPatient = time.now <= since + PATIENCE_MS;
-  return isPatient ? undefined : { violation: `I3: ${unreported(world).join('; ')}` };
+  const isInTime = time.now <= since + TIMEOUT_MS;
+  return isInTime ? undefined : { violation: `I3: ${unreported(world).join('; ')}` };
 }
 
 /** Nothing happens any more, but what somebody waits for. */

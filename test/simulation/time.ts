@@ -73,9 +73,9 @@ export class Time {
       const [left, right] = [heap[child], heap[child + 1]];
       if (left === undefined) break;
       if (right !== undefined && isBefore(right, left)) child += 1;
-      const least = right !== undefined && isBefore(right, left) ? right : left;
-      if (isBefore(last, least)) break;
-      heap[index] = least;
+      const min = right !== undefined && isBefore(right, left) ? right : left;
+      if (isBefore(last, min)) break;
+      heap[index] = min;
       index = child;
     }
     heap[index] = last;

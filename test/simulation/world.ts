@@ -169,7 +169,7 @@ export class World {
       store: this.store,
       schedule: this.schedule,
       random: this.random,
-      mostMs: scenario.quotaMs,
+      maxMs: scenario.quotaMs,
     });
     startKubeVirt({
       store: this.store,
@@ -425,8 +425,8 @@ export class World {
   }
 
   /** The cache sees one more change, in time. */
-  #catchUp(cache: { catchUp: (changes?: number) => void } | Cache, mostMs: number): void {
-    const late = this.random.pick([this.random.below(4), this.random.below(mostMs), mostMs - 1]);
+  #catchUp(cache: { catchUp: (changes?: number) => void } | Cache, maxMs: number): void {
+    const late = this.random.pick([this.random.below(4), this.random.below(maxMs), maxMs - 1]);
     const ms = this.schedule.isCalm ? 2 : late;
     this.time.after(ms, () => cache.catchUp());
   }

@@ -20,12 +20,12 @@ export class AllowanceHistory {
   }
 
   /** Of this canonical key, to a quota that has so much of it. */
-  of(key: string, hard: Amount): { readonly most: Amount; readonly fixed: Amount } {
-    const most = (of: readonly Given[]): Amount =>
+  of(key: string, hard: Amount): { readonly max: Amount; readonly fixed: Amount } {
+    const max = (of: readonly Given[]): Amount =>
       of
         .map(({ amounts, share }) => (amounts.get(key) ?? 0n) + (hard * share) / 100n)
         .reduce((one, other) => (one > other ? one : other), 0n);
-    return { most: most(this.#all), fixed: most(this.#fixed) };
+    return { max: max(this.#all), fixed: max(this.#fixed) };
   }
 }
 

@@ -1,12 +1,12 @@
 /** Runs works, so many at a time, in their order; each one's promise by its name. A failure ends only itself. */
 export function atOnce<T>(
-  most: number,
+  limit: number,
   works: ReadonlyMap<string, () => Promise<T>>,
 ): Map<string, Promise<T>> {
   const waiting: (() => void)[] = [];
   let running = 0;
   const enter = async (): Promise<void> => {
-    if (running < most) running += 1;
+    if (running < limit) running += 1;
     else await new Promise<void>((resolve) => waiting.push(resolve));
   };
   const leave = (): void => {

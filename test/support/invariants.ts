@@ -85,7 +85,7 @@ function ofGrant({ quota, isNewlyRaised }: QuotaState, moment: Moment): string[]
   return Object.entries(raised).flatMap(([key, text]) => {
     const hard = parseQuantity(quota.spec.hard?.[key] ?? '0');
     const granted = parseQuantity(text) - hard;
-    return granted > moment.givenOf(key, hard).most
+    return granted > moment.givenOf(key, hard).max
       ? [`I5: ${key}=${text} is more than ${quota.spec.hard?.[key]} and what is given`]
       : [];
   });

@@ -47,7 +47,7 @@ export class Moment {
   }
 
   /** The most that the VMMRQs gave of this key since the lock was taken, to a quota that had so much of it. */
-  givenOf(key: string, original: Amount): { readonly most: Amount; readonly fixed: Amount } {
+  givenOf(key: string, original: Amount): { readonly max: Amount; readonly fixed: Amount } {
     return this.#given.of(canonicalKey(key), original);
   }
 

@@ -35,14 +35,17 @@ const REQUEST_MS = 3_000;
  * have in one go, and the API server gives up after 3 s: whoever is slower than that holds a connection, and what it has
  * sent so far, for nothing.
  */
-const IMPATIENCE = { headersTimeout: 3_000, connectionsCheckingInterval: 500 } as const;
+const CLIENT_TIMEOUTS = { headersTimeout: 3_000, connectionsCheckingInterval: 500 } as const;
 
 /** Starts both servers; rejects when a port is taken (and then leaves none open). */
 export async function listen(options: ServerOptions): Promise<GuardServer> {
   const { cert, key } = options.certificate ?? {};
   const pair = cert === undefined || key === undefined ? {} : { cert, key };
-  const reviews = createTlsServer({ ...pair, ...IMPATIENCE, handshakeTimeout: 3_000 }, options.reviewApp);
-  const health = createServer(IMPATIENCE, options.healthApp);
+  const reviews = createTlsServer(
+    { ...pair, ...CLIENT_TIMEOUTS, handshakeTimeout: 3_000 },
+    options.reviewApp,
+  );
+  const health = createServer(CLIENT_TIMEOUTS, options.healthApp);
   const drains = [drainedInTime(reviews), drainedInTime(health)];
   const close = async (lingerMs = 0): Promise<void> => {
     await Promise.all(drains.map((drain) => drain(lingerMs)));
@@ -69,7 +72,7 @@ export async function listenForHealth(
   healthApp: RequestListener,
   port: number,
 ): Promise<Pick<GuardServer, 'port' | 'close'>> {
-  const health = createServer(IMPATIENCE, healthApp);
+  const health = createServer(CLIENT_TIMEOUTS, healthApp);
   return { port: await listening(health, port), close: drainedInTime(health) };
 }
 

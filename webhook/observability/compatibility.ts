@@ -58,9 +58,9 @@ interface Version {
 }
 
 function tooOld({ of, found, oldest }: Version): string[] {
-  const [is, least] = [numbersOf(found), numbersOf(oldest)];
-  if (is === undefined || least === undefined) return [];
-  const isOlder = is.major < least.major || (is.major === least.major && is.minor < least.minor);
+  const [is, min] = [numbersOf(found), numbersOf(oldest)];
+  if (is === undefined || min === undefined) return [];
+  const isOlder = is.major < min.major || (is.major === min.major && is.minor < min.minor);
   return isOlder ? [`${of} is ${found ?? ''}: ${oldest} is the oldest that is supported`] : [];
 }
 

@@ -8,11 +8,11 @@ export interface DeadLetters {
   counts(): ReadonlyMap<string, number>;
 }
 
-const LONGEST_ATTRIBUTE = 200;
+const MAX_ATTRIBUTE_LENGTH = 200;
 /** knativeerrordata is at most 1024 bytes before its base64 (facts/knative.md §2.1). */
-const LONGEST_DATA = 500;
+const MAX_DATA_LENGTH = 500;
 /** Anyone in the cluster can post an event of any type: the count must not grow without end. */
-const MOST_TYPES = 100;
+const MAX_TYPES = 100;
 const UNKNOWN = 'unknown';
 const OTHERS = 'others';
 
@@ -22,7 +22,7 @@ export function newDeadLetters(log: Log): DeadLetters {
   return {
     receive: (headers) => {
       const type = attribute(headers, 'type') ?? UNKNOWN;
-      const counted = byType.has(type) || byType.size < MOST_TYPES ? type : OTHERS;
+      const counted = byType.has(type) || byType.size < MAX_TYPES ? type : OTHERS;
       const count = (byType.get(counted) ?? 0) + 1;
       byType.set(counted, count);
       log('warn', 'dead letter', { ...described(headers), type, count });
@@ -44,14 +44,14 @@ const described = (headers: IncomingHttpHeaders): Record<string, string | undefi
 function attribute(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[`ce-${name}`];
   const text = Array.isArray(value) ? value.join(', ') : value;
-  return text === undefined || text === '' ? undefined : text.slice(0, LONGEST_ATTRIBUTE);
+  return text === undefined || text === '' ? undefined : text.slice(0, MAX_ATTRIBUTE_LENGTH);
 }
 
 /** The failed answer's body, in base64 by the recorded Broker; kept as it is where it is not. */
 function errorData(headers: IncomingHttpHeaders): string | undefined {
   const value = headers['ce-knativeerrordata'];
   if (typeof value !== 'string' || value === '') return undefined;
-  return decoded(value).slice(0, LONGEST_DATA);
+  return decoded(value).slice(0, MAX_DATA_LENGTH);
 }
 
 function decoded(text: string): string {

@@ -38,12 +38,12 @@ const INJECTED = [
   'cert-manager.io/inject-ca-from-secret',
   'cert-manager.io/inject-apiserver-ca',
 ];
-const MOST_CONFLICTS = 5;
+const MAX_CONFLICTS = 5;
 /**
  * A certificate never outlives its authority, so an authority that expired is nobody's any more and goes. If more than
  * these are left, somebody has the Secret made anew again and again: the oldest go, or the object would grow without end.
  */
-const MOST_AUTHORITIES = 16;
+const MAX_AUTHORITIES = 16;
 
 /**
  * Sees to it that the API server trusts `ca` at both webhooks of the ValidatingWebhookConfiguration mtq-guard. Appends,
@@ -60,7 +60,7 @@ export async function ensureCaBundle(trust: Trust): Promise<Bundle> {
       const { object } = await trust.cluster.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, next);
       return { before, after: trustedAt(object), configuration: object };
     } catch (error) {
-      if (!isConflict(error) || attempt === MOST_CONFLICTS) throw error;
+      if (!isConflict(error) || attempt === MAX_CONFLICTS) throw error;
     }
   }
 }
@@ -116,7 +116,7 @@ export function mergeBundle(bundle: string, ca: string, now: Date): string {
   }
   const others = [...kept.values()].filter(({ fingerprint256 }) => !ours.has(fingerprint256));
   const oldestFirst = others.toSorted((one, two) => Number(one.validFromDate) - Number(two.validFromDate));
-  for (const { fingerprint256 } of oldestFirst.slice(0, Math.max(0, kept.size - MOST_AUTHORITIES))) {
+  for (const { fingerprint256 } of oldestFirst.slice(0, Math.max(0, kept.size - MAX_AUTHORITIES))) {
     kept.delete(fingerprint256);
   }
   const merged = [...kept.values()].map(String).join('');

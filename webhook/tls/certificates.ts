@@ -40,7 +40,7 @@ const CERT_MANAGER = 'cert-manager.io/certificate-name';
 /** For clocks of other machines that are behind ours; a tenth of the life where that is less. */
 const BACKDATED_MS = 60 * 60 * 1000;
 /** Every lost race means that somebody else's certificate is there now: more than two in a row is somebody's mistake. */
-const MOST_RACES = 5;
+const MAX_RACES = 5;
 
 /**
  * The certificate in the Secret mtq-system/mtq-guard-certs, made first where it is missing, unusable or near its end.
@@ -48,7 +48,7 @@ const MOST_RACES = 5;
  * ApiError or Unreachable, and with UnusableCertificate when cert-manager's Secret cannot be used.
  */
 export async function ensureCertificate(store: CertificateStore): Promise<ServingCertificate> {
-  for (let race = 1; race <= MOST_RACES; race += 1) {
+  for (let race = 1; race <= MAX_RACES; race += 1) {
     const secret = await readSecret(store.cluster);
     if (secret !== undefined && isCertManagers(secret)) return ofCertManager(secret, store.now);
     const current = certificatesOf(secret);
@@ -64,7 +64,7 @@ export async function ensureCertificate(store: CertificateStore): Promise<Servin
     }
   }
   throw new UnusableCertificate(
-    `Secret ${SYSTEM_NAMESPACE}/${CERTIFICATES_SECRET}: others changed it ${MOST_RACES} times in a row and left no ` +
+    `Secret ${SYSTEM_NAMESPACE}/${CERTIFICATES_SECRET}: others changed it ${MAX_RACES} times in a row and left no ` +
       'certificate that can be used',
   );
 }

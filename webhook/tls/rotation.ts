@@ -43,8 +43,8 @@ export interface RotationOptions {
   readonly clock?: Clock;
 }
 
-const MOST_EVERY_MS = 60_000;
-const MOST_FAILED_MS = 10_000;
+const MAX_INTERVAL_MS = 60_000;
+const MAX_RETRY_MS = 10_000;
 /** Somebody who puts the bundle back each time we fill it must not keep us busy. */
 const BREATH_MS = 50;
 
@@ -123,7 +123,7 @@ export class Rotation {
       // Armed before the look: what changes meanwhile is looked at again.
       const resumed = new Promise<void>((resolve) => (this.#resume = resolve));
       failures = (await this.#look()) ? 0 : failures + 1;
-      const waitMs = failures === 0 ? this.#nextLookMs() : doubling(MOST_FAILED_MS)(failures);
+      const waitMs = failures === 0 ? this.#nextLookMs() : doubling(MAX_RETRY_MS)(failures);
       const over = new AbortController();
       const waiting = AbortSignal.any([signal, over.signal]);
       await Promise.race([resumed, pause(this.#clock, waitMs, waiting)]);
@@ -215,7 +215,7 @@ export class Rotation {
   #nextLookMs(): number {
     const { CA_SECONDS, CERTIFICATE_SECONDS } = this.#settings;
     // Renewed when a third is left: seen in the first quarter of that.
-    const everyMs = Math.min(MOST_EVERY_MS, (Math.min(CA_SECONDS, CERTIFICATE_SECONDS) * 1_000) / 12);
+    const everyMs = Math.min(MAX_INTERVAL_MS, (Math.min(CA_SECONDS, CERTIFICATE_SECONDS) * 1_000) / 12);
     if (this.#next === undefined || this.#next.cert === this.#serving?.cert) return everyMs;
     return Math.min(everyMs, Math.max(0, this.#leadLeftMs(this.#next)));
   }

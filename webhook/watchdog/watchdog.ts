@@ -48,7 +48,7 @@ export interface WatchdogOptions {
 const RESEND_MS = { first: 2_000, next: 3_000 } as const;
 /** What a watch that fell silent may cost. */
 const LIST_EVERY_MS = 10_000;
-const MOST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 const STALL_AGAIN_MS = 2_000;
 /** The lock and the raised quota come by two watches: the one that is late is not missing yet. */
 const ORPHAN_MS = 2_000;
@@ -197,7 +197,7 @@ export class Watchdog {
       nextMs: () => RESEND_MS.next,
     });
     const dueMs = dueInMs(state, now - watched.since);
-    const nextMs = doubling(MOST_WAIT_MS);
+    const nextMs = doubling(MAX_WAIT_MS);
     this.#timers.start(`${lockKey(name)}expired`, () => this.#post(expiredEvent(name, token, identity)), {
       firstMs: Math.max(0, dueMs),
       nextMs,
@@ -245,7 +245,7 @@ export class Watchdog {
     } else this.#timers.clear(`${key}stalled`);
     this.#timers.start(`${key}orphan`, () => this.#onOrphan(uid, namespace), {
       firstMs: ORPHAN_MS,
-      nextMs: doubling(MOST_WAIT_MS),
+      nextMs: doubling(MAX_WAIT_MS),
     });
   }
 

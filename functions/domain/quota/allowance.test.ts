@@ -13,8 +13,8 @@ import { formatQuantity } from '../quantity.ts';
 import { missingOf } from './headroom.ts';
 
 const allowed = (list: ResourceList, key: string, ...vmmrqs: Vmmrq[]): Record<string, string> => {
-  const { fixed, most } = allowanceFrom(vmmrqs)(aQuota(hard(list)), key);
-  return { fixed: formatQuantity(fixed), most: formatQuantity(most) };
+  const { fixed, max } = allowanceFrom(vmmrqs)(aQuota(hard(list)), key);
+  return { fixed: formatQuantity(fixed), max: formatQuantity(max) };
 };
 
 const wholly = (...changes: Parameters<typeof aVmmrq>): Vmmrq =>
@@ -45,14 +45,14 @@ describe('allowanceFrom', () => {
       ['1', '8'],
     ],
     ['what pods are not charged for', [{ services: '10' }, [aVmmrq(sharing('50%'))]], ['0', '0']],
-  ])('%s', (_, [list, vmmrqs], [fixed, most]) => {
-    expect(allowed(list, Object.keys(list)[0] ?? '', ...vmmrqs)).toEqual({ fixed, most });
+  ])('%s', (_, [list, vmmrqs], [fixed, max]) => {
+    expect(allowed(list, Object.keys(list)[0] ?? '', ...vmmrqs)).toEqual({ fixed, max });
   });
 
   test('a key that the quota does not have', () => {
     expect(allowed({ cpu: '1' }, 'memory', aVmmrq(giving({ memory: '1Gi' })))).toEqual({
       fixed: '0',
-      most: '0',
+      max: '0',
     });
   });
 
@@ -142,10 +142,10 @@ describe('by how much (F29)', () => {
           });
           for (const [key, text] of Object.entries(list)) {
             const by = amountOf(written?.status?.hard?.[key] ?? text) - amountOf(text);
-            const { most } = allowanceFrom(vmmrqs)(quota, key);
+            const { max } = allowanceFrom(vmmrqs)(quota, key);
             const wants = isChargedByPods(key) ? (missingOf(quota, key, asked) ?? 0n) : 0n;
-            expect(by).toBeGreaterThanOrEqual(wants < most ? wants : most);
-            expect(by).toBeLessThanOrEqual(most);
+            expect(by).toBeGreaterThanOrEqual(wants < max ? wants : max);
+            expect(by).toBeLessThanOrEqual(max);
           }
         },
       ),

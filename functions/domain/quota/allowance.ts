@@ -10,13 +10,13 @@ export interface Allowance {
   /** By those of policy Fixed: raised by, whatever is missing. */
   readonly fixed: Amount;
   /** By all: never raised by more (I5). */
-  readonly most: Amount;
+  readonly max: Amount;
 }
 
 /** By quota and key, as the quota spells it. The quota must not be raised: a percentage is of its own spec.hard. */
 export type AllowanceOf = (quota: ResourceQuota, key: string) => Allowance;
 
-const NOTHING: Allowance = { fixed: 0n, most: 0n };
+const NOTHING: Allowance = { fixed: 0n, max: 0n };
 
 /** What VMMRQs give adds up: the amounts, and the percentages of what the quota has. */
 export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
@@ -29,14 +29,14 @@ export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
     const hard = quota.spec.hard?.[key];
     if (hard === undefined || !isChargedByPods(key)) return NOTHING;
     const canonical = canonicalKey(key);
-    let { fixed, most } = NOTHING;
+    let { fixed, max } = NOTHING;
     for (const { isFixed, amounts, percent } of parts) {
       const part = (amounts.get(canonical) ?? 0n) + share(canonical, parseQuantity(hard), percent);
-      most += part;
+      max += part;
       if (isFixed) fixed += part;
     }
     // More would be stored than is given (I5): the API server rounds up.
-    return { fixed: storableOf(fixed), most: storableOf(most) };
+    return { fixed: storableOf(fixed), max: storableOf(max) };
   };
 }
 
@@ -58,7 +58,7 @@ function share(key: string, hard: Amount, percent: bigint): Amount {
 }
 
 /** By how much to raise when this much is missing; undefined: nobody knows, so by all that is given. */
-export function raiseBy({ fixed, most }: Allowance, missing: Amount | undefined): Amount {
-  const wanted = missing === undefined || missing > most ? most : missing;
+export function raiseBy({ fixed, max }: Allowance, missing: Amount | undefined): Amount {
+  const wanted = missing === undefined || missing > max ? max : missing;
   return wanted > fixed ? wanted : fixed;
 }

@@ -53,7 +53,7 @@ describe('raisedQuota', () => {
         for (const [key, text] of Object.entries(list)) {
           const by = amountOf(now[key] ?? '0') - amountOf(text);
           expect(by).toBeGreaterThanOrEqual(0n);
-          expect(by).toBeLessThanOrEqual(allowanceFrom(vmmrqs)(quota, key).most);
+          expect(by).toBeLessThanOrEqual(allowanceFrom(vmmrqs)(quota, key).max);
         }
       }),
     );

@@ -98,8 +98,8 @@ function raisedTo(quota: ResourceQuota, grant: Grant, vmmrqs: readonly Vmmrq[]):
   for (const [key, before] of Object.entries(grant.raised)) {
     const text = enforced.get(key);
     if (text === undefined) continue;
-    const most = formatQuantity(parseQuantity(text) + allowance(quota, key).most);
-    const to = isMore(before, most) ? most : before;
+    const max = formatQuantity(parseQuantity(text) + allowance(quota, key).max);
+    const to = isMore(before, max) ? max : before;
     if (isMore(to, text)) raised[key] = to;
   }
   return raised;

@@ -46,12 +46,12 @@ export function withDefaults(pod: Pod, ranges: readonly LimitRange[]): Pod {
 
 /** Which of several LimitRanges comes first is up to the API server: the greatest default is never too little. */
 function greatest(lists: readonly ResourceList[]): ResourceList {
-  const most: ResourceList = {};
+  const max: ResourceList = {};
   for (const [resource, text] of lists.flatMap((list) => Object.entries(list))) {
-    const known = most[resource];
-    if (known === undefined || parseQuantity(text) > parseQuantity(known)) most[resource] = text;
+    const known = max[resource];
+    if (known === undefined || parseQuantity(text) > parseQuantity(known)) max[resource] = text;
   }
-  return most;
+  return max;
 }
 
 /** The container with another list of requests or limits. */

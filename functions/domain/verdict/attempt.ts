@@ -23,7 +23,7 @@ const attemptSchema = z.looseObject({
 /** The content of the last-attempt annotation, written by unlock. */
 export type Attempt = z.infer<typeof attemptSchema>;
 
-const BACK_OFF = { firstMs: 15_000, mostMs: 600_000 } as const;
+const BACK_OFF = { firstMs: 15_000, maxMs: 600_000 } as const;
 /** What was our own fault is tried again after this. */
 const OUR_FAULT_MS = 5_000;
 /** I7: at most this long locked in any WINDOW_MS while attempts fail. */
@@ -95,7 +95,7 @@ function ownFailureBackoff({ at, outcome, reason }: Attempt, { now }: NextAttemp
 
 function failureBackoff(last: Attempt, { now, fingerprint: of, sized }: NextAttempt): Backoff | undefined {
   if (last.failures === 0 || last.of !== of || isExtension(last, sized)) return undefined;
-  const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.mostMs);
+  const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.maxMs);
   if (now >= until) return undefined;
   const message = `attempt ${String(last.failures)} failed (${last.reason}): the next one waits, unless something changes`;
   return { reason: REASON.backOff, message, until };

@@ -130,16 +130,16 @@ function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyo
 
 /** What is missing beyond what the VMMRQs give, the most of any quota for each key. */
 function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Allocation): Shortfall[] {
-  const most = new Map<string, Shortfall>();
+  const largest = new Map<string, Shortfall>();
   for (const { quota: of, shortfalls } of blocking) {
     const quota = snapshot.quotas.find(({ metadata }) => metadata.uid === of.uid);
     for (const { key, missing } of shortfalls) {
-      const beyond = missing - (quota === undefined ? 0n : allowance(quota, key).most);
-      const known = most.get(key)?.missing ?? 0n;
-      if (beyond > known) most.set(key, { key, missing: beyond });
+      const beyond = missing - (quota === undefined ? 0n : allowance(quota, key).max);
+      const known = largest.get(key)?.missing ?? 0n;
+      if (beyond > known) largest.set(key, { key, missing: beyond });
     }
   }
-  return [...most.values()];
+  return [...largest.values()];
 }
 
 /** By how much the quotas stay exceeded when this migration is over; '' where they do not, or others are under way. */
@@ -158,8 +158,8 @@ const capped = ({ quota, shortfalls }: Blocking, growth: Amounts): Blocking => (
   quota,
   shortfalls: shortfalls.map(({ key, missing }) => ({
     key,
-    missing: least(missing, growth.get(canonicalKey(key)) ?? 0n),
+    missing: min(missing, growth.get(canonicalKey(key)) ?? 0n),
   })),
 });
 
-const least = (one: Amount, other: Amount): Amount => (one < other ? one : other);
+const min = (one: Amount, other: Amount): Amount => (one < other ? one : other);

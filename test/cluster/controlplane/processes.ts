@@ -84,7 +84,7 @@ export interface Parts {
 }
 
 /** Far more than it takes (3 s), for a machine that is busy building something else. */
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 const PORT_TRIES = 5;
 
 /** The three processes and what is in their folder. */
@@ -225,14 +225,14 @@ export class LocalControlPlane implements ControlPlane {
   async #until(what: string, ready: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const children = this.#running();
     const gaveUp = new AbortController();
-    const deadline = AbortSignal.timeout(PATIENCE_MS);
+    const deadline = AbortSignal.timeout(TIMEOUT_MS);
     try {
       const signal = AbortSignal.any([deadline, gaveUp.signal]);
       await Promise.race([ready(signal), failWhenOneEnds(children)]);
     } catch (cause) {
       if (!deadline.aborted) throw cause;
       const logs = children.map((child) => `${child.name}:\n${child.logTail()}`).join('\n');
-      throw new Error(`${what} is not ready after ${PATIENCE_MS / 1000} s.\n${logs}`, { cause });
+      throw new Error(`${what} is not ready after ${TIMEOUT_MS / 1000} s.\n${logs}`, { cause });
     } finally {
       gaveUp.abort();
     }

@@ -78,7 +78,7 @@ async function harness(service: MakeService = {}, options: Partial<ActivatorOpti
 interface Seen {
   readonly pid: number;
   readonly questions: number;
-  readonly mostBusy: number;
+  readonly maxBusy: number;
   readonly url: string;
   readonly method: string;
   readonly rawHeaders: readonly string[];
@@ -276,7 +276,7 @@ describe('what the manifest says', () => {
   test('containerConcurrency: no more at the same time than that', async () => {
     const { base } = await harness({ concurrency: 1 });
     await Promise.all(Array.from({ length: 8 }, () => ask(base)));
-    expect((await ask(base)).mostBusy).toBe(1);
+    expect((await ask(base)).maxBusy).toBe(1);
   });
 
   test('timeoutSeconds: 504', async () => {

@@ -23,7 +23,7 @@ export interface AdapterOptions {
   readonly log?: (line: string) => void;
 }
 
-const BACKOFF_MS = { first: 800, most: 30_000 };
+const BACKOFF_MS = { first: 800, max: 30_000 };
 
 /** How long both are there in a rolling update. Measured (facts/knative.md §0): nothing is lost, a few changes come twice. */
 const OVERLAP_MS = 500;
@@ -100,7 +100,7 @@ export class ApiServerSourceAdapter {
         this.#log(`watch of ${stream.type.plural}: ${describeError(error)}`);
         const listedAgain = mustListAgain(error) && (await this.#relist(stream, position));
         if (!(listedAgain && isExpired(error))) await this.#delay(backoffMs, signal);
-        backoffMs = Math.min(backoffMs * 2, BACKOFF_MS.most);
+        backoffMs = Math.min(backoffMs * 2, BACKOFF_MS.max);
       }
     }
   }

@@ -27,7 +27,7 @@ export function classifyAnswer(answer: Answer): AnswerResult {
   }
 }
 
-const MOST_ERROR_DATA = 1_024;
+const MAX_ERROR_DATA = 1_024;
 
 export interface Failure {
   /** Where it was sent. */
@@ -41,7 +41,7 @@ export function errorAttributes({ destination, status, body }: Failure): Record<
   return {
     knativeerrordest: destination,
     knativeerrorcode: String(status),
-    knativeerrordata: body.toString('base64').slice(0, MOST_ERROR_DATA),
+    knativeerrordata: body.toString('base64').slice(0, MAX_ERROR_DATA),
   };
 }
 

@@ -13,7 +13,7 @@ if (process.env.BROKEN === 'exit') {
 
 let questions = 0;
 let busy = 0;
-let mostBusy = 0;
+let maxBusy = 0;
 
 const server = createServer((request, response) => {
   if (request.url === '/health/readiness') {
@@ -22,7 +22,7 @@ const server = createServer((request, response) => {
     return;
   }
   busy += 1;
-  mostBusy = Math.max(mostBusy, busy);
+  maxBusy = Math.max(maxBusy, busy);
   let body = '';
   request.on('data', (chunk) => (body += chunk));
   request.on('end', () => {
@@ -40,7 +40,7 @@ const server = createServer((request, response) => {
         response.writeHead(200, { ...event, 'ce-type': process.env.REPLY_TYPE }).end();
         return;
       }
-      const seen = { pid: process.pid, questions, mostBusy, url, method, rawHeaders, body, env: process.env };
+      const seen = { pid: process.pid, questions, maxBusy, url, method, rawHeaders, body, env: process.env };
       response.writeHead(201, { 'X-Step': process.env.STEP ?? '' }).end(JSON.stringify(seen));
     });
   });

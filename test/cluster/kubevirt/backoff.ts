@@ -1,5 +1,5 @@
 const FIRST_MS = 5;
-const MOST_MS = 1_000_000;
+const MAX_MS = 1_000_000;
 const BUCKET = 100;
 const REFILL_MS = 100;
 
@@ -22,7 +22,7 @@ export class Backoff {
   next(key: string, nowMs: number): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    return Math.max(Math.min(this.#firstMs * 2 ** failures, MOST_MS), this.#takeToken(nowMs));
+    return Math.max(Math.min(this.#firstMs * 2 ** failures, MAX_MS), this.#takeToken(nowMs));
   }
 
   /** The key was worked without failure. */

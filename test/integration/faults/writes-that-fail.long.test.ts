@@ -24,7 +24,7 @@ const ENV = {
 const AT_ONCE = 4;
 /** A kill may hit the very write that another case waits for: then that case is run again. */
 const TRIES = 4;
-const PATIENCE_MS = 8_000;
+const TIMEOUT_MS = 8_000;
 
 let environment: TestEnvironment;
 let proxy: FaultyProxy;
@@ -137,7 +137,7 @@ async function isOver({ name, faultCase }: Case, tenant: Tenant, struck: Promise
   if (faultCase.locks !== false) await untilOver(tenant);
   const over = performance.now();
   // A report may come a moment later.
-  const at = await Promise.race([struck, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  const at = await Promise.race([struck, sleep(TIMEOUT_MS, undefined, { ref: false })]);
   if (at === undefined) return false;
   if (faultCase.locks !== false) await untilOver(tenant);
   await expectAtRest(environment.admin, tenant);

@@ -31,8 +31,8 @@ const SINK = 'http://127.0.0.1:9/';
 
 describe('with a wrong configuration a process does not start (F8)', () => {
   type Environment = Readonly<Record<string, string>>;
-  const tell = (most: number, least: number, is: string): string =>
-    `must be a whole number from ${String(least)} to ${String(most)}, is '${is}'`;
+  const tell = (max: number, min: number, is: string): string =>
+    `must be a whole number from ${String(min)} to ${String(max)}, is '${is}'`;
 
   test.each<[string, Environment, string]>([
     ['STEP is none', { STEP: 'nope' }, 'STEP: Invalid option'],

@@ -34,7 +34,7 @@ const SERVICES: ResourceType<KubernetesObject & { spec: unknown }> = {
 const TENANT = 'tenant';
 const SECRET_AT = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
 const DAY_MS = 86_400_000;
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 const log = (): void => undefined;
 const lifetimes = { CA_SECONDS: 365 * 86_400, CERTIFICATE_SECONDS: 90 * 86_400 };
 
@@ -347,7 +347,7 @@ function meetingBeforeWrite(cluster: Cluster, count: number): Cluster {
 
 /** Tries until it holds; fails with its last error when it never does. */
 async function eventually(check: () => Promise<void>): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     try {
       await check();

@@ -89,7 +89,7 @@ async function lockAndLeave(): Promise<void> {
 }
 
 /** The most that it ever held, bytes (Linux). */
-function mostResident(): number {
+function maxResident(): number {
   const status = readFileSync(`/proc/${replica.pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
 }
@@ -127,9 +127,9 @@ test('a guard that starts beside 100 MiB of one tenant repairs it within the mem
     () => pagesOf('/apis/kubevirt.io/v1/virtualmachineinstancemigrations'),
     (pages) => pages.length > 1 && pages.at(-1)?.includes('continue=') === true,
   );
-  const most = mostResident();
-  process.stdout.write(`  at most ${(most / 2 ** 20).toFixed(0)} MiB of ${memoryLimit() / 2 ** 20}\n`);
-  expect(most).toBeLessThan(memoryLimit());
+  const max = maxResident();
+  process.stdout.write(`  at most ${(max / 2 ** 20).toFixed(0)} MiB of ${memoryLimit() / 2 ** 20}\n`);
+  expect(max).toBeLessThan(memoryLimit());
   const pages = await pagesOf(`/api/v1/namespaces/${TENANT}/pods`);
   expect(pages.some((uri) => uri.includes('continue='))).toBe(true);
   expect(await replica.problem()).toBe('');

@@ -32,7 +32,7 @@ const CRDS: ResourceType<Crd> = {
 };
 const TENANT = 'tenant-a';
 const PATH = `/apis/mtq.kubevirt.io/v1alpha1/namespaces/${TENANT}/virtualmachinemigrationresourcequotas`;
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 let controlPlane: ControlPlane;
 let admin: Cluster;
@@ -345,6 +345,6 @@ function loosen(schema: Schema): void {
 
 /** The API server takes a new or changed CRD into use a moment after it has accepted it. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = AbortSignal.timeout(PATIENCE_MS);
+  const deadline = AbortSignal.timeout(TIMEOUT_MS);
   while (!(await isSo())) await sleep(50, undefined, { signal: deadline });
 }

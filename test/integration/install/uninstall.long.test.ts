@@ -28,7 +28,7 @@ const ENV = {
 
 /** A pod of the tenant's, as small as the LimitRange of refuseTargets allows. */
 const BALLAST = 'ballast';
-const LEAST = {
+const MINIMUM = {
   containers: [{ name: 'main', image: 'main', resources: { requests: { cpu: '1m', memory: '1Mi' } } }],
 };
 
@@ -62,7 +62,7 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
     tenant = await newTenant(environment, { name: 'torn-out' });
     await environment.admin.create(PODS, {
       metadata: { namespace: tenant.name, name: BALLAST },
-      spec: LEAST,
+      spec: MINIMUM,
     });
     // The tearing out takes as long as `raise` has patience: it must not be over by then.
     dropped.set(tenant.name, WHAT_ENDS_A_LOCK);

@@ -53,7 +53,7 @@ import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.t
  * Which requests the API server sends to the guard. There is no guard here: failurePolicy Fail makes each of them a
  * refusal in the webhook's name. Every request is a dry run, so that no test needs another.
  */
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 const LOCKED = 'tenant-locked';
 const FREE = 'tenant-free';
@@ -97,7 +97,7 @@ beforeAll(async () => {
   const manifests = await render('config/webhook');
   await createAll(manifests.filter(({ kind }) => kind === 'ValidatingWebhookConfiguration'));
   // The API server takes the webhooks into use a moment after it has accepted them.
-  const deadline = AbortSignal.timeout(PATIENCE_MS);
+  const deadline = AbortSignal.timeout(TIMEOUT_MS);
   const inUse = async (): Promise<boolean> => {
     const answers = [
       await ask('editor', createPod(LOCKED)),
@@ -297,7 +297,7 @@ async function ask(user: string, request: ApiRequest): Promise<Asked> {
 
 /** What RBAC allows changes a moment after its objects do. */
 async function expectEventually(user: string, request: ApiRequest, wanted: Asked): Promise<void> {
-  const deadline = AbortSignal.timeout(PATIENCE_MS);
+  const deadline = AbortSignal.timeout(TIMEOUT_MS);
   while ((await ask(user, request)) !== wanted) await sleep(25, undefined, { signal: deadline });
 }
 
@@ -370,7 +370,7 @@ async function makeNamespace(
 /** Before the controller has made it, no pod can be. */
 async function serviceAccountOf(namespace: string): Promise<void> {
   const type = typeOf({ apiVersion: 'v1', kind: 'ServiceAccount' });
-  const deadline = AbortSignal.timeout(PATIENCE_MS);
+  const deadline = AbortSignal.timeout(TIMEOUT_MS);
   const isThere = async (): Promise<boolean> => {
     const { items } = await admin.list(type, { namespace });
     return items.some(({ metadata }) => metadata.name === 'default');

@@ -21,7 +21,7 @@ const SERVICE_ACCOUNTS: ResourceType = {
   plural: 'serviceaccounts',
   namespaced: true,
 };
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 let controlPlane: ControlPlane;
 let admin: Cluster;
@@ -211,7 +211,7 @@ const SELF_REVIEWS: ResourceType<SelfReview> = {
 async function makeNamespace(name: string): Promise<void> {
   const { object } = await admin.create(NAMESPACES, { metadata: { name } });
   const from = { namespace: name, resourceVersion: object.metadata.resourceVersion };
-  for await (const { object: account } of admin.watch(SERVICE_ACCOUNTS, from, patience())) {
+  for await (const { object: account } of admin.watch(SERVICE_ACCOUNTS, from, timeoutSignal())) {
     if (account.metadata.name === 'default') return;
   }
 }
@@ -227,7 +227,7 @@ async function makeQuota(namespace: string, hard: Record<string, string>): Promi
 }
 
 /** The quota's status, once there is one; rejects with the reason of `signal`. */
-async function statusOf(namespace: string, signal = patience()): Promise<ResourceQuota['status']> {
+async function statusOf(namespace: string, signal = timeoutSignal()): Promise<ResourceQuota['status']> {
   const { items, resourceVersion } = await admin.list(RESOURCE_QUOTAS, { namespace });
   const [first] = items;
   if (first?.status?.hard !== undefined) return first.status;
@@ -255,7 +255,7 @@ const pod = (namespace: string, name: string): New<Pod> => ({
   },
 });
 
-const patience = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS);
+const timeoutSignal = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
 
 const auditLines = (): unknown[] =>
   readFileSync(controlPlane.auditLog, 'utf8')
@@ -297,7 +297,7 @@ async function startInAnotherProcess(): Promise<{ owner: ChildProcess; started: 
 
 /** Runs an expectation until it holds, or fails with its last word. */
 async function eventually(expectation: () => void): Promise<void> {
-  const signal = patience();
+  const signal = timeoutSignal();
   for (;;) {
     try {
       expectation();

@@ -43,7 +43,7 @@ const TENANT = 'tenant-a';
 const SOURCE = { namespace: 'quota-system', name: 'mtq-source' };
 const LOOK_EVERY_MS = 20;
 /** How long a request that does not come is waited for. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 let controlPlane: ControlPlane;
 let admin: Cluster;
@@ -141,7 +141,7 @@ async function expectRequest(name: string): Promise<void> {
   const candidates = (): Compared[] =>
     sink.requests.filter(({ headers }) => headers['ce-subject'] === subject).map((sent) => compared(sent));
   const isThere = (): boolean => candidates().some((got) => JSON.stringify(got) === JSON.stringify(want));
-  const until = Date.now() + PATIENCE_MS;
+  const until = Date.now() + TIMEOUT_MS;
   await eventually(() => Promise.resolve(isThere() || Date.now() > until));
   if (!isThere()) expect(nearest(candidates(), want)).toEqual(want);
 }

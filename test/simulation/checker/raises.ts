@@ -73,8 +73,8 @@ export class Raises {
 
   /** No higher than it was raised before, and than what is given now allows. */
   #checkRaisedAgain({ name }: QuotaLedger, had: Grant, { quota, key }: Raised): void {
-    const { most, more } = this.#amounts(quota, key);
-    if (more > most) this.#report(`I5: ${key} of ${name} was raised again by more than the VMMRQs give`);
+    const { max, more } = this.#amounts(quota, key);
+    if (more > max) this.#report(`I5: ${key} of ${name} was raised again by more than the VMMRQs give`);
     if (amountOf(quota.status?.hard?.[key]) > amountOf(had.raised[key])) {
       this.#report(`I5: ${key} of ${name} was raised again, higher than before`);
     }
@@ -82,8 +82,8 @@ export class Raises {
 
   /** What status.hard has become, against spec.hard: whatever the grant says of it. */
   #checkRaised({ name }: QuotaLedger, token: string, { before, quota, key }: Raised): void {
-    const { most, fixed, more, original } = this.#amounts(quota, key);
-    if (more > most) this.#report(`I5: ${key} of ${name} was raised by more than the VMMRQs give`);
+    const { max, fixed, more, original } = this.#amounts(quota, key);
+    if (more > max) this.#report(`I5: ${key} of ${name} was raised by more than the VMMRQs give`);
     if (more > fixed && more > this.#needed(token, key) + amountOf(before.status?.used?.[key]) - original) {
       this.#report(`I5: ${key} of ${name} was raised by more than is missing, and the VMMRQs say Exact`);
     }
@@ -91,8 +91,8 @@ export class Raises {
 
   #amounts(quota: ResourceQuota, key: string): Amounts4 {
     const original = amountOf(quota.spec.hard?.[key]);
-    const { most, fixed } = this.#given.of(canonicalKey(key), original);
-    return { most, fixed, original, more: amountOf(quota.status?.hard?.[key]) - original };
+    const { max, fixed } = this.#given.of(canonicalKey(key), original);
+    return { max, fixed, original, more: amountOf(quota.status?.hard?.[key]) - original };
   }
 
   /** Of the target pods of all whom the lock lets in: who they are has been looked at when it was taken. */
@@ -126,7 +126,7 @@ interface Raised extends Write {
 }
 
 interface Amounts4 {
-  readonly most: Amount;
+  readonly max: Amount;
   readonly fixed: Amount;
   readonly original: Amount;
   /** How far status.hard is above spec.hard. */

@@ -5,7 +5,7 @@ import { PARTS, type BinaryName } from './parts.ts';
 import { probeVersion } from './probe.ts';
 
 /** The smallest of them has 12 MiB: a file below this is what a full disk left. */
-const LEAST_BYTES = 1024 * 1024;
+const MIN_BYTES = 1024 * 1024;
 
 /**
  * Where a binary already is: in KUBEBUILDER_ASSETS (kube-controller-manager may be there too), on the PATH (kubectl only),
@@ -36,7 +36,7 @@ function fromPath(name: BinaryName, env: NodeJS.ProcessEnv): string | undefined 
 
 function fromCache(name: BinaryName, env: NodeJS.ProcessEnv): string | undefined {
   const path = join(cacheFolder(PARTS[name].module, env), name);
-  return isExecutable(path) && statSync(path).size >= LEAST_BYTES ? path : undefined;
+  return isExecutable(path) && statSync(path).size >= MIN_BYTES ? path : undefined;
 }
 
 function runs(name: BinaryName, path: string): boolean {

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { PARTS, type BinaryName } from './parts.ts';
 
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 /** What the binary says of its version; throws when it does not run (another platform's, cut off, no binary at all). */
 export function probeVersion(name: BinaryName, path: string): string {
-  const answer = spawnSync(path, [...PARTS[name].versionArgs], { encoding: 'utf8', timeout: PATIENCE_MS });
+  const answer = spawnSync(path, [...PARTS[name].versionArgs], { encoding: 'utf8', timeout: TIMEOUT_MS });
   if (answer.status === 0) return answer.stdout.trim();
   const why = answer.error?.message ?? answer.stderr.trim();
   throw new Error(`${path} does not run as ${name}: ${why}`);
