@@ -51,11 +51,12 @@ export class Broker {
 
   #send(step: Step, event: Event): void {
     const { schedule, faults, trace } = this.#parts;
-    const strike = faults.strike(`event to ${step.name}`, EVENT_FAULTS);
-    if (strike !== undefined) trace.tell('broker', () => `${strike.fault}: ${event.type} to ${step.name}`);
-    if (strike?.fault === 'drop') return;
-    const late = strike?.fault === 'late' ? faults.particulars(strike).below(MAX_LATE_MS) : 0;
-    const copies = strike?.fault === 'duplicate' ? 2 : 1;
+    const injected = faults.inject(`event to ${step.name}`, EVENT_FAULTS);
+    if (injected !== undefined)
+      trace.tell('broker', () => `${injected.fault}: ${event.type} to ${step.name}`);
+    if (injected?.fault === 'drop') return;
+    const late = injected?.fault === 'late' ? faults.particulars(injected).below(MAX_LATE_MS) : 0;
+    const copies = injected?.fault === 'duplicate' ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       this.underWay += 1;
       schedule.later(`event to ${step.name}`, late, () => void this.#deliver(step, event, 0));

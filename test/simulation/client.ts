@@ -15,7 +15,7 @@ import type {
   WriteOptions,
 } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, describeError, Unreachable } from '../../functions/kubernetes/errors.ts';
-import { CALL_FAULTS, type Fault, type Faults, type Strike } from './faults.ts';
+import { CALL_FAULTS, type Fault, type Faults, type InjectedFault } from './faults.ts';
 import type { Life } from './life.ts';
 import type { ModelCluster } from './model/api-server.ts';
 import type { Schedule } from './schedule.ts';
@@ -148,7 +148,7 @@ export class Client implements Cluster {
   #reject(error: ApiError): Promise<never> {
     const { who, life } = this.#caller;
     return new Promise((_, reject) => {
-      this.#network.schedule.park(who, () => {
+      this.#network.schedule.suspend(who, () => {
         if (life.isAlive) reject(error);
       });
     });
@@ -158,20 +158,20 @@ export class Client implements Cluster {
     const { who, site, life } = this.#caller;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     if (!life.isAlive) return promise;
-    const strike = site === undefined ? undefined : this.#strike(site, call);
-    if (strike?.fault === 'crashBefore') {
+    const injected = site === undefined ? undefined : this.#inject(site, call);
+    if (injected?.fault === 'crashBefore') {
       this.#network.trace.tell(who, () => `dies before ${described(call)}`);
       life.end();
       return promise;
     }
-    const answer = this.#answering(call, strike, reject);
+    const answer = this.#answering(call, injected, reject);
     const lost = (): void => reject(new Unreachable(`${described(call)}: lost`));
-    if (strike?.fault === 'failBefore') answer(lost);
-    else if (strike?.fault === 'error') answer(() => reject(this.#refusal(call, 500)));
+    if (injected?.fault === 'failBefore') answer(lost);
+    else if (injected?.fault === 'error') answer(() => reject(this.#refusal(call, 500)));
     else {
-      const isLost = strike?.fault === 'failAfter';
-      this.#start(strike, () => {
-        this.#work(call, work, strike).then(
+      const isLost = injected?.fault === 'failAfter';
+      this.#start(injected, () => {
+        this.#work(call, work, injected).then(
           (result) => answer(isLost ? lost : () => resolve(result)),
           (error: unknown) => answer(isLost ? lost : () => reject(error)),
         );
@@ -181,22 +181,22 @@ export class Client implements Cluster {
   }
 
   /** On its way to the API server. */
-  #start(strike: Strike | undefined, go: () => void): void {
+  #start(injected: InjectedFault | undefined, go: () => void): void {
     const { schedule, faults } = this.#network;
-    if (strike?.fault !== 'slow') schedule.park(this.#caller.who, go);
-    else schedule.later(this.#caller.who, faults.particulars(strike).between(500, MAX_SLOW_MS), go);
+    if (injected?.fault !== 'slow') schedule.suspend(this.#caller.who, go);
+    else schedule.later(this.#caller.who, faults.particulars(injected).between(500, MAX_SLOW_MS), go);
   }
 
   /** In the API server: it goes on without its sender. */
   async #work<T>(
     call: Call,
     work: (server: ModelCluster) => Promise<T>,
-    strike: Strike | undefined,
+    injected: InjectedFault | undefined,
   ): Promise<T> {
     const { server, onAnswer, trace } = this.#network;
     const said = (error: unknown): void => {
       onAnswer(this.#caller, call, error);
-      trace.tell(this.#caller.who, () => `${described(call)} ${outcomeOf(error)}${struckBy(strike)}`);
+      trace.tell(this.#caller.who, () => `${described(call)} ${outcomeOf(error)}${faultText(injected)}`);
     };
     try {
       const result = await work(server(this.#caller));
@@ -211,7 +211,7 @@ export class Client implements Cluster {
   /** What the client gets of it, and when: as our transport, it gives up a server that is silent for too long. */
   #answering(
     call: Call,
-    strike: Strike | undefined,
+    injected: InjectedFault | undefined,
     reject: (error: Error) => void,
   ): (settle: () => void) => void {
     const { who, site, life } = this.#caller;
@@ -224,19 +224,19 @@ export class Client implements Cluster {
       const end = (): void => {
         cancel();
         if (!life.isAlive) return;
-        if (strike?.fault !== 'crashAfter') {
+        if (injected?.fault !== 'crashAfter') {
           settle();
           return;
         }
         trace.tell(who, () => `dies after ${described(call)}`);
         life.end();
       };
-      if (strike?.fault !== 'freeze') {
-        schedule.park(who, end);
+      if (injected?.fault !== 'freeze') {
+        schedule.suspend(who, end);
         return;
       }
       cancel();
-      const frozen = faults.particulars(strike).below(MAX_FROZEN_MS);
+      const frozen = faults.particulars(injected).below(MAX_FROZEN_MS);
       trace.tell(who, () => `stands still for ${String(frozen)} ms`);
       schedule.later(who, frozen, end);
     };
@@ -253,9 +253,9 @@ export class Client implements Cluster {
     return new ApiError(described(call), status, new Date(this.#network.schedule.time.now));
   }
 
-  #strike(site: string, { isWrite }: Call): Strike | undefined {
+  #inject(site: string, { isWrite }: Call): InjectedFault | undefined {
     const { faults } = this.#network;
-    return isWrite ? faults.strike(site, CALL_FAULTS) : faults.strike(`${site} reads`, READ_FAULTS);
+    return isWrite ? faults.inject(site, CALL_FAULTS) : faults.inject(`${site} reads`, READ_FAULTS);
   }
 }
 
@@ -282,8 +282,8 @@ function write(
 const described = ({ verb, kind, name, dryRun }: Call): string =>
   `${verb} ${kind} ${name}${dryRun ? ' (dry run)' : ''}`;
 
-const struckBy = (strike: { fault: Fault } | undefined): string =>
-  strike === undefined ? '' : ` [${strike.fault}]`;
+const faultText = (injected: { fault: Fault } | undefined): string =>
+  injected === undefined ? '' : ` [${injected.fault}]`;
 
 const outcomeOf = (error: unknown): string => {
   if (error === undefined) return 'ok';

@@ -174,8 +174,8 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     const type = random.pick([...Object.values(EVENT), ...FORGED, ...FORGED, ...FORGED]);
     world.publish({ type, from: 'somebody', namespace: TENANT, token });
   },
-  jumpSecond: (world, random) => world.schedule.pass(random.between(200, 3_000)),
-  jumpLock: (world, random) => world.schedule.pass(random.between(5_000, 70_000)),
+  jumpSecond: (world, random) => world.schedule.advance(random.between(200, 3_000)),
+  jumpLock: (world, random) => world.schedule.advance(random.between(5_000, 70_000)),
   clockStep: (world, random) => world.stepClock(random.between(1_000, 40_000)),
   killGuard: (world, random) => withOne(world.guards, random, (guard) => guard.kill()),
   brokerDown: (world, random) => world.away(world.broker, random.below(8_000)),

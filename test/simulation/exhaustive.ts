@@ -1,11 +1,11 @@
-import type { Strike } from './faults.ts';
+import type { InjectedFault } from './faults.ts';
 import { run, type RunResult } from './run.ts';
 import type { Scenario } from './scenario.ts';
 
 /** One namespace, one quota, one API server, nobody else: so many migrations, each refused, let through one by one. */
 export const smallCase = (migrations: number): Scenario => ({
   seed: 1,
-  turns: 2_000,
+  steps: 2_000,
   isOrderly: true,
   servers: 1,
   areListed: true,
@@ -22,7 +22,7 @@ export const smallCase = (migrations: number): Scenario => ({
   tenants: 0,
   quotaMs: 20,
   knativeGoneAt: undefined,
-  pacing: { parks: 1, dawdles: 0, dawdleMs: 0 },
+  pacing: { suspendRate: 1, longDelayRate: 0, maxDelayMs: 0 },
   rates: {},
   focus: undefined,
   isBlockedAtStart: true,
@@ -33,7 +33,7 @@ export interface Tried {
   readonly crashPoints: number;
   readonly eventPoints: number;
   /** Plans that broke an invariant, and which. */
-  readonly violations: readonly { readonly plan: readonly Strike[]; readonly violation: string }[];
+  readonly violations: readonly { readonly plan: readonly InjectedFault[]; readonly violation: string }[];
 }
 
 /**
@@ -44,13 +44,13 @@ export async function tryAll(scenario: Scenario): Promise<Tried> {
   const { chances } = await run(scenario, { plan: [] });
   const crashes = chances
     .filter(({ among }) => among.includes('crashBefore'))
-    .flatMap(({ at }): Strike[] => [
+    .flatMap(({ at }): InjectedFault[] => [
       { at, fault: 'crashBefore' },
       { at, fault: 'crashAfter' },
     ]);
   const events = chances
     .filter(({ among }) => among.includes('drop'))
-    .flatMap(({ at }): Strike[] => [
+    .flatMap(({ at }): InjectedFault[] => [
       { at, fault: 'drop' },
       { at, fault: 'duplicate' },
     ]);

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, jest, test } from '@jest/globals';
-import type { Strike } from './faults.ts';
+import type { InjectedFault } from './faults.ts';
 
 const MUTATION = 'the guard does not check the UID';
 const INVARIANT = 'I1';
@@ -26,7 +26,7 @@ function mutated(script: string): string {
 }
 
 /** What is printed is all that a replay needs. */
-const replay = (scenario: string, plan: readonly Strike[]): string =>
+const replay = (scenario: string, plan: readonly InjectedFault[]): string =>
   mutated(`
     const { violation } = await run({ ...${scenario}, rates: {} }, { plan: ${JSON.stringify(plan)} });
     console.log(violation);`);
@@ -36,14 +36,14 @@ const sizeOf = (seed: string): number =>
   Number(
     mutated(`
     const { scenarioOf } = await import(${url('scenario.ts')});
-    console.log(scenarioOf(${seed}).turns + (await runSeed(${seed})).happened.length);`),
+    console.log(scenarioOf(${seed}).steps + (await runSeed(${seed})).happened.length);`),
   );
 
 interface Printed {
   readonly seed: string;
   readonly violation: string;
   readonly scenario: string;
-  readonly plan: readonly Strike[];
+  readonly plan: readonly InjectedFault[];
   readonly trace: readonly string[];
 }
 
@@ -53,7 +53,7 @@ function printedIn(stdout: string): Printed {
   const [head = '', scenario = '', faults = '', ...trace] = text.trimEnd().split('\n');
   const [, seed = '', violation = ''] = /^seed (\d+): (.*)$/.exec(head) ?? [];
   const plan = [...faults.matchAll(/(\w+) at ([^,]+)/g)].map(
-    ([, fault, at]) => ({ at, fault }) as unknown as Strike,
+    ([, fault, at]) => ({ at, fault }) as unknown as InjectedFault,
   );
   return { seed, violation, scenario: scenario.replace('scenario ', ''), plan, trace };
 }
@@ -68,7 +68,7 @@ test('a failure is printed with its seed and a shorter run, and what is printed 
 
   const whole = simulate('--seed', seed, '--trace');
   expect(whole.status).toBe(1);
-  const { turns } = JSON.parse(scenario) as { turns: number };
-  expect(turns + plan.length).toBeLessThan(sizeOf(seed));
+  const { steps } = JSON.parse(scenario) as { steps: number };
+  expect(steps + plan.length).toBeLessThan(sizeOf(seed));
   expect(replay(scenario, plan)).toBe(violation);
 });

@@ -54,7 +54,7 @@ export const CALL_FAULTS = [
 export const EVENT_FAULTS = ['drop', 'duplicate', 'late'] as const;
 
 /** One fault at one place: the n-th time that anything could happen at this site. */
-export interface Strike<F extends Fault = Fault> {
+export interface InjectedFault<F extends Fault = Fault> {
   /** "raise#4", "event to lock#2", "world#131". */
   readonly at: string;
   readonly fault: F;
@@ -75,13 +75,13 @@ export interface FaultsOptions {
   readonly rates: Rates;
   readonly focus?: Focus | undefined;
   /** Exactly these; left out: by chance. */
-  readonly plan?: readonly Strike[] | undefined;
+  readonly plan?: readonly InjectedFault[] | undefined;
 }
 
 /** Whether the next one happens: by chance, or by a plan that says exactly which. */
 export class Faults {
   /** What happened, in order: the same list as a plan gives the same run. */
-  readonly happened: Strike[] = [];
+  readonly happened: InjectedFault[] = [];
   /** How often each fault hit each site. */
   readonly hits = new Map<string, number>();
   /** Sites in the order in which something could have happened. */
@@ -104,7 +104,7 @@ export class Faults {
   }
 
   /** What goes wrong here, at most one of `among`; undefined: nothing. */
-  strike<F extends Fault>(site: string, among: readonly F[]): Strike<F> | undefined {
+  inject<F extends Fault>(site: string, among: readonly F[]): InjectedFault<F> | undefined {
     if (this.isOver) return undefined;
     const count = (this.#counts.get(site) ?? 0) + 1;
     this.#counts.set(site, count);
@@ -118,7 +118,7 @@ export class Faults {
   }
 
   /** For the particulars of a strike: the same ones whatever else happens in the run. */
-  particulars({ at }: Strike): Random {
+  particulars({ at }: InjectedFault): Random {
     let mixed = this.#seed | 0;
     for (let index = 0; index < at.length; index += 1) {
       mixed = Math.imul(mixed ^ at.charCodeAt(index), 0x01000193);
@@ -137,7 +137,7 @@ export class Faults {
     const focus = this.#focus !== undefined && isAbout(site, this.#focus.step) ? this.#focus : undefined;
     const all = among.reduce((sum, fault) => sum + (this.#rates[fault] ?? 0), 0);
     // Never so often that what comes last among them does not come at all.
-    const times = Math.min(SELDOM.get(site) ?? 1, MOST_STRUCK / all);
+    const times = Math.min(SELDOM.get(site) ?? 1, MAX_SITE_RATE / all);
     for (const fault of among) {
       drawn -= fault === focus?.fault ? focus.rate : times * (this.#rates[fault] ?? 0);
       if (drawn < 0) return fault;
@@ -152,7 +152,7 @@ const SELDOM: ReadonlyMap<string, number> = new Map([
   ['unlock', 5],
   ['guard', 10],
 ]);
-const MOST_STRUCK = 0.8;
+const MAX_SITE_RATE = 0.8;
 
 const isAbout = (site: string, step: string): boolean =>
   site === step || site === `${step} reads` || site === `event to ${step}`;

@@ -39,7 +39,7 @@ export function contextOf(
     post: (event: OurEvent) =>
       new Promise((resolve, reject) => {
         if (!life.isAlive) return;
-        schedule.park(who, () => {
+        schedule.suspend(who, () => {
           if (!life.isAlive) return;
           try {
             trace.tell(who, () => `posts ${event.type}`);
@@ -53,7 +53,7 @@ export function contextOf(
     prewarmNextSteps: () => Promise.resolve(),
     view: (namespace) =>
       new Promise((resolve) => {
-        schedule.park(who, () => resolve(life.isAlive ? view(namespace) : undefined));
+        schedule.suspend(who, () => resolve(life.isAlive ? view(namespace) : undefined));
       }),
     sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
     exclusively: newExclusively(),

@@ -29,7 +29,7 @@ test('a migration that is to fail when its VM is over there already does not tak
   });
   world.start();
   for (let seen = theMigration(); seen === undefined || !isFinal(seen); seen = theMigration()) {
-    if (!(await world.schedule.turn())) await world.schedule.skip();
+    if (!(await world.schedule.step())) await world.schedule.skip();
   }
   expect(theMigration()).toMatchObject({
     metadata: { annotations: { theirs: 'x' } },
@@ -57,7 +57,7 @@ test('a target pod that is refused with 404 is tried again', async () => {
   const schedule = new Schedule({
     time: new Time(),
     random,
-    pacing: { parks: 0, dawdles: 0, dawdleMs: 0 },
+    pacing: { suspendRate: 0, longDelayRate: 0, maxDelayMs: 0 },
   });
   startKubeVirt({
     store,
@@ -73,7 +73,7 @@ test('a target pod that is refused with 404 is tried again', async () => {
     isFailing: () => false,
   });
   await drained();
-  const goOn = async (): Promise<boolean> => (await schedule.turn()) || (await schedule.skip(START + 10_000));
+  const goOn = async (): Promise<boolean> => (await schedule.step()) || (await schedule.skip(START + 10_000));
   while (await goOn());
   expect(tries).toBe(2);
   expect(store.list<Migration>(MIGRATIONS.kind, TENANT)).toMatchObject([{ status: { phase: 'Succeeded' } }]);

@@ -61,11 +61,11 @@ function progress({ runs, violations }: Summary, of: number): void {
 }
 
 function summaryText(
-  { runs, turns, cycles, failures, podsOutsideLock, violations }: Summary,
+  { runs, steps, cycles, failures, podsOutsideLock, violations }: Summary,
   ms: number,
 ): string {
   return (
-    `${String(runs)} runs in ${(ms / 1_000).toFixed(1)} s (${(ms / runs).toFixed(1)} ms each), ${String(turns)} turns; ` +
+    `${String(runs)} runs in ${(ms / 1_000).toFixed(1)} s (${(ms / runs).toFixed(1)} ms each), ${String(steps)} turns; ` +
     `${String(cycles)} releases, ${String(failures)} locks that failed, ${String(podsOutsideLock)} pods under way before the proof; ` +
     `${String(violations.length)} runs broke an invariant`
   );

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { smallCase } from './exhaustive.ts';
-import type { Strike } from './faults.ts';
+import type { InjectedFault } from './faults.ts';
 import { run } from './run.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -17,7 +17,7 @@ test('an orderly run ends though its only migration is cancelled, and nobody hea
       },
     ],
   };
-  const plan: Strike[] = [
+  const plan: InjectedFault[] = [
     { at: 'world#21', fault: 'sourceDown' },
     { at: 'world#60', fault: 'cancelMigration' },
   ];

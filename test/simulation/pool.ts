@@ -11,7 +11,7 @@ export interface Batch {
 /** What came of some runs. */
 export interface Summary {
   readonly runs: number;
-  readonly turns: number;
+  readonly steps: number;
   readonly cycles: number;
   readonly failures: number;
   readonly podsOutsideLock: number;
@@ -31,7 +31,7 @@ export interface Order extends Batch {
 const BATCH = 50;
 const NONE: Summary = {
   runs: 0,
-  turns: 0,
+  steps: 0,
   cycles: 0,
   failures: 0,
   podsOutsideLock: 0,
@@ -82,7 +82,7 @@ function added(one: Summary, other: Summary): Summary {
   for (const [hit, times] of other.hits) hits.set(hit, (hits.get(hit) ?? 0) + times);
   return {
     runs: one.runs + other.runs,
-    turns: one.turns + other.turns,
+    steps: one.steps + other.steps,
     cycles: one.cycles + other.cycles,
     failures: one.failures + other.failures,
     podsOutsideLock: one.podsOutsideLock + other.podsOutsideLock,

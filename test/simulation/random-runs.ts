@@ -8,9 +8,9 @@ export async function runRandomly(count: number): Promise<Summary> {
   const started = performance.now();
   const summary = await simulate({ from: 1, count });
   const seconds = ((performance.now() - started) / 1_000).toFixed(0);
-  const { turns, cycles, failures, podsOutsideLock } = summary;
+  const { steps, cycles, failures, podsOutsideLock } = summary;
   process.stdout.write(
-    `${hitsTable(summary.hits)}\n\n${String(count)} runs in ${seconds} s: ${String(turns)} turns, ${String(cycles)} releases, ` +
+    `${hitsTable(summary.hits)}\n\n${String(count)} runs in ${seconds} s: ${String(steps)} turns, ${String(cycles)} releases, ` +
       `${String(failures)} locks that failed, ${String(podsOutsideLock)} pods under way before the proof\n`,
   );
   return summary;

@@ -4,7 +4,7 @@ export class Random {
 
   constructor(seed: number) {
     this.#state = [seed | 0, (seed / 2 ** 32) | 0, 0x9e3779b9, 1];
-    for (let turn = 0; turn < 12; turn += 1) this.next();
+    for (let draw = 0; draw < 12; draw += 1) this.next();
   }
 
   /** From 0 up to, but not including, 1. */

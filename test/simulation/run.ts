@@ -1,4 +1,4 @@
-import type { Strike } from './faults.ts';
+import type { InjectedFault } from './faults.ts';
 import { latestEnd, unreported, unrest } from './rest.ts';
 import { scenarioOf, type Scenario } from './scenario.ts';
 import { World, type WorldOptions } from './world.ts';
@@ -7,11 +7,11 @@ export interface RunResult {
   readonly seed: number;
   /** The invariant that broke, and how; undefined: none did. */
   readonly violation: string | undefined;
-  readonly happened: readonly Strike[];
+  readonly happened: readonly InjectedFault[];
   readonly hits: ReadonlyMap<string, number>;
   readonly chances: World['faults']['chances'];
   readonly trace: readonly string[];
-  readonly turns: number;
+  readonly steps: number;
   readonly cycles: number;
   readonly failures: number;
   readonly podsOutsideLock: number;
@@ -40,7 +40,7 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
     hits: faults.hits,
     chances: faults.chances,
     trace: trace.lines,
-    turns: schedule.turns,
+    steps: schedule.steps,
     cycles: checker.locks.counts.cycles,
     failures: checker.locks.counts.failures,
     podsOutsideLock: checker.admissions.podsOutsideLock,
@@ -56,9 +56,9 @@ async function disturbed(world: World): Promise<void> {
   const { schedule, checker, scenario, time } = world;
   // With its migrations cancelled it is never quiet, and time may pass without anybody's turn.
   const latest = time.now + TIMEOUT_MS;
-  while (schedule.turns < scenario.turns && checker.violation === undefined) {
+  while (schedule.steps < scenario.steps && checker.violation === undefined) {
     if (scenario.isOrderly && (isQuiet(world) || time.now > latest)) return;
-    const goesOn = (await schedule.turn()) || (await schedule.skip());
+    const goesOn = (await schedule.step()) || (await schedule.skip());
     if (!goesOn) return;
     world.endWatches();
     await world.disturb();
@@ -72,7 +72,7 @@ async function calm(world: World, since: number): Promise<string | undefined> {
   while (checker.violation === undefined) {
     const end = endOf(world, since);
     if (end !== undefined) return end.violation;
-    if (!(await schedule.turn())) await schedule.skip();
+    if (!(await schedule.step())) await schedule.skip();
     world.endWatches();
   }
   return undefined;
@@ -82,7 +82,7 @@ async function calm(world: World, since: number): Promise<string | undefined> {
 function endOf(world: World, since: number): { readonly violation: string | undefined } | undefined {
   const { schedule, time, scenario } = world;
   const isLate = time.now > latestEnd(world, since);
-  if (schedule.turns > scenario.turns + MAX_STEPS) return { violation: 'I3: it goes on and on' };
+  if (schedule.steps > scenario.steps + MAX_STEPS) return { violation: 'I3: it goes on and on' };
   if (schedule.isBusy && !isLate) return undefined;
   const left = unrest(world);
   if (left.length > 0) return isLate ? { violation: `I3: ${left.join('; ')}` } : undefined;

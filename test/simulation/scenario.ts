@@ -15,7 +15,7 @@ import type { Pacing } from './schedule.ts';
 export interface Scenario {
   readonly seed: number;
   /** How often somebody has the turn before the faults end. */
-  readonly turns: number;
+  readonly steps: number;
   /** Whoever comes first goes first, and faults may come for as long as anything happens: to try each of a list. */
   readonly isOrderly: boolean;
   readonly servers: number;
@@ -95,7 +95,7 @@ const WORLD: Rates = {
 
 /** The guard writes only what nobody else has written for longer than a lock may live: it takes events that are lost, and time. */
 const LEFT_TO_THE_GUARD: Rates = { drop: 0.4, jumpLock: 0.02 };
-const GUARDS_TURNS = 400;
+const GUARD_STEPS = 400;
 
 /** The scenario of a seed: few kinds of faults a run, each often, or none at all. */
 export function scenarioOf(seed: number): Scenario {
@@ -109,7 +109,7 @@ export function scenarioOf(seed: number): Scenario {
   const isGuards = focus?.step === 'guard';
   return {
     seed,
-    turns: isGuards ? GUARDS_TURNS : random.between(80, 300),
+    steps: isGuards ? GUARD_STEPS : random.between(80, 300),
     isOrderly: false,
     servers,
     areListed,
@@ -127,9 +127,9 @@ export function scenarioOf(seed: number): Scenario {
     knativeGoneAt: random.chance(0.12) ? random.between(5, 150) : undefined,
     broken: random.chance(0.12) ? brokenOf(random) : undefined,
     pacing: {
-      parks: random.pick([0.2, 0.5, 0.8]),
-      dawdles: random.pick([0, 0, 0.01, 0.05]),
-      dawdleMs: random.pick([300, 3_000, 12_000]),
+      suspendRate: random.pick([0.2, 0.5, 0.8]),
+      longDelayRate: random.pick([0, 0, 0.01, 0.05]),
+      maxDelayMs: random.pick([300, 3_000, 12_000]),
     },
     rates: { ...ratesOf(random), ...(isGuards ? LEFT_TO_THE_GUARD : {}) },
     focus,

@@ -10,11 +10,11 @@ interface Ready {
 /** How a run's requests are held up. */
 export interface Pacing {
   /** How often a request stops at all where it may. */
-  readonly parks: number;
+  readonly suspendRate: number;
   /** How often one that stops does so for long, though nothing else is to do. */
-  readonly dawdles: number;
+  readonly longDelayRate: number;
   /** For how long then, milliseconds at most. */
-  readonly dawdleMs: number;
+  readonly maxDelayMs: number;
 }
 
 /** Lets everything that is promised by now happen; nothing of the simulation waits for the machine. */
@@ -26,7 +26,7 @@ export class Schedule {
   /** From now on what comes first goes first, and hardly anything stops: for the end of a run, and for a short trace. */
   isCalm = false;
   /** How often somebody had the turn. */
-  turns = 0;
+  steps = 0;
   readonly #ready: Ready[] = [];
   readonly #random: Random;
   readonly #pacing: Pacing;
@@ -43,10 +43,11 @@ export class Schedule {
   }
 
   /** Goes on at once, or when it has the turn. `must`: never at once. */
-  park(who: string, go: () => void, must = false): void {
-    const { parks, dawdles, dawdleMs } = this.#pacing;
-    if (this.isCalm ? !must : !must && !this.#random.chance(parks)) go();
-    else if (!this.isCalm && this.#random.chance(dawdles)) this.later(who, this.#random.below(dawdleMs), go);
+  suspend(who: string, go: () => void, must = false): void {
+    const { suspendRate, longDelayRate, maxDelayMs } = this.#pacing;
+    if (this.isCalm ? !must : !must && !this.#random.chance(suspendRate)) go();
+    else if (!this.isCalm && this.#random.chance(longDelayRate))
+      this.later(who, this.#random.below(maxDelayMs), go);
     else this.#ready.push({ who, go });
   }
 
@@ -56,19 +57,19 @@ export class Schedule {
   }
 
   /** Gives somebody the turn. False: there is nobody. */
-  async turn(): Promise<boolean> {
+  async step(): Promise<boolean> {
     if (this.#ready.length === 0) return false;
     const index = this.isCalm ? 0 : this.#random.below(this.#ready.length);
     const [ready] = this.#ready.splice(index, 1);
-    this.turns += 1;
+    this.steps += 1;
     ready?.go();
     await drained();
-    await this.pass(this.#random.between(1, 4));
+    await this.advance(this.#random.between(1, 4));
     return true;
   }
 
   /** Time passes by so many milliseconds. */
-  async pass(ms: number): Promise<void> {
+  async advance(ms: number): Promise<void> {
     const until = this.time.now + ms;
     for (let work = this.time.popDue(until); work !== undefined; work = this.time.popDue(until)) {
       work();
@@ -81,7 +82,7 @@ export class Schedule {
   async skip(until = Infinity): Promise<boolean> {
     const next = this.time.next();
     if (next === undefined || next > until) return false;
-    await this.pass(Math.max(0, next - this.time.now));
+    await this.advance(Math.max(0, next - this.time.now));
     return true;
   }
 }

@@ -1,12 +1,12 @@
 import { invariantOf } from './checker/invariant.ts';
-import type { Strike } from './faults.ts';
+import type { InjectedFault } from './faults.ts';
 import { run, type RunResult } from './run.ts';
 import { scenarioOf, type Scenario } from './scenario.ts';
 
 /** A failure that breaks the same invariant with as little as could be found. */
 export interface Shrunk {
   readonly scenario: Scenario;
-  readonly faults: readonly Strike[];
+  readonly faults: readonly InjectedFault[];
   readonly result: RunResult;
 }
 
@@ -20,10 +20,10 @@ const SIMPLER: readonly ((scenario: Scenario) => Scenario)[] = [
   (scenario) => ({ ...scenario, quotas: Object.fromEntries(Object.entries(scenario.quotas).slice(0, 1)) }),
   (scenario) => ({ ...scenario, quotaMs: 20 }),
   (scenario) => ({ ...scenario, lagMs: 5 }),
-  (scenario) => ({ ...scenario, pacing: { ...scenario.pacing, dawdles: 0 } }),
-  (scenario) => ({ ...scenario, pacing: { ...scenario.pacing, parks: 0.1 } }),
+  (scenario) => ({ ...scenario, pacing: { ...scenario.pacing, longDelayRate: 0 } }),
+  (scenario) => ({ ...scenario, pacing: { ...scenario.pacing, suspendRate: 0.1 } }),
   (scenario) => ({ ...scenario, isOrderly: true }),
-  (scenario) => ({ ...scenario, turns: Math.floor(scenario.turns / 2) }),
+  (scenario) => ({ ...scenario, steps: Math.floor(scenario.steps / 2) }),
 ];
 
 /** Leaves out one thing after the other for as long as the same invariant breaks. undefined: the seed breaks none. */
@@ -40,8 +40,8 @@ export async function shrink(seed: number): Promise<Shrunk | undefined> {
     best = { ...wish, faults: result.happened, result };
     return true;
   };
-  for (let size = Infinity; best.faults.length + best.result.turns < size;) {
-    size = best.faults.length + best.result.turns;
+  for (let size = Infinity; best.faults.length + best.result.steps < size;) {
+    size = best.faults.length + best.result.steps;
     await fewerFaults(
       () => best.faults,
       (faults) => attempt({ scenario: best.scenario, faults }),
@@ -58,8 +58,8 @@ export async function shrink(seed: number): Promise<Shrunk | undefined> {
 
 /** Halves first, then quarters, … then each by itself. */
 async function fewerFaults(
-  faults: () => readonly Strike[],
-  attempt: (fewer: readonly Strike[]) => Promise<boolean>,
+  faults: () => readonly InjectedFault[],
+  attempt: (fewer: readonly InjectedFault[]) => Promise<boolean>,
 ): Promise<void> {
   for (let size = Math.ceil(faults().length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let start = 0; start < faults().length;) {

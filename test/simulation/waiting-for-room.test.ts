@@ -26,7 +26,7 @@ let process: Parameters<typeof runStep>[1];
 /** As much as happens without the clock. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-async function pass(ms: number): Promise<void> {
+async function advance(ms: number): Promise<void> {
   const until = time.now + ms;
   await settled();
   for (let work = time.popDue(until); work !== undefined; work = time.popDue(until)) {
@@ -114,16 +114,16 @@ test('one run of a namespace waits; all others answer at once, and another names
   succeeded(1);
   copy();
   const sent = sendMany(TENANT);
-  await pass(0);
+  await advance(0);
   expect(stillRunning(sent)).toBe(1);
   expect(sent[1]?.outcome).toMatchObject({ reason: REASON.afterOthers });
   const other = sendMany(OTHER);
-  await pass(0);
+  await advance(0);
   expect(stillRunning(other)).toBe(1);
-  await pass(8_000);
+  await advance(8_000);
   expect(stillRunning([...sent, ...other])).toBe(0);
   const again = sendMany(TENANT);
-  await pass(0);
+  await advance(0);
   expect(stillRunning(again)).toBe(1);
 });
 
@@ -132,10 +132,10 @@ test('the run that waits looks at most every 250 ms, however often the quota cha
   succeeded(1);
   const sent = send(TENANT);
   for (let change = 0; change < 100; change += 1) {
-    await pass(10);
+    await advance(10);
     recount();
   }
-  await pass(0);
+  await advance(0);
   expect(looks.length).toBeGreaterThan(2);
   expect(looks.length).toBeLessThanOrEqual(5);
   expect(sent.outcome).toBeUndefined();
@@ -145,10 +145,10 @@ test('the room that comes back is seen at once', async () => {
   model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
   succeeded(1);
   const sent = send(TENANT);
-  await pass(1_000);
+  await advance(1_000);
   const free = { 'requests.cpu': '0', 'requests.memory': '0' };
   model.store.put({ ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used: free } });
-  await pass(0);
+  await advance(0);
   expect(sent.outcome).toMatchObject({ reason: REASON.fits });
 });
 
@@ -159,7 +159,7 @@ test.each<[string, () => void]>([
   model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
   prepare();
   const sent = sendMany(TENANT);
-  await pass(0);
+  await advance(0);
   expect(stillRunning(sent)).toBe(0);
   expect(looks).toHaveLength(20);
 });
@@ -167,6 +167,6 @@ test.each<[string, () => void]>([
 test('where the namespace has no VMMRQ, no run waits', async () => {
   succeeded(1);
   const sent = sendMany(TENANT);
-  await pass(0);
+  await advance(0);
   expect(stillRunning(sent)).toBe(0);
 });

@@ -19,12 +19,12 @@ parentPort?.on('message', (batch: Batch) => void answer(batch));
 
 async function answer({ from, count }: Batch): Promise<void> {
   const hits = new Map<string, number>();
-  const summary = { runs: 0, turns: 0, cycles: 0, failures: 0, podsOutsideLock: 0 };
+  const summary = { runs: 0, steps: 0, cycles: 0, failures: 0, podsOutsideLock: 0 };
   const violations: Summary['violations'][number][] = [];
   for (let seed = from; seed < from + count; seed += 1) {
     const result = await runSeed(seed);
     summary.runs += 1;
-    for (const key of ['turns', 'cycles', 'failures', 'podsOutsideLock'] as const)
+    for (const key of ['steps', 'cycles', 'failures', 'podsOutsideLock'] as const)
       summary[key] += result[key];
     for (const [hit, times] of result.hits) hits.set(hit, (hits.get(hit) ?? 0) + times);
     if (result.violation !== undefined) violations.push({ seed, violation: result.violation });

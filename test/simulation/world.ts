@@ -12,7 +12,7 @@ import { Checker } from './checker/checker.ts';
 import type { Writing } from './checker/locks.ts';
 import { Client, type Call, type Caller, type Network } from './client.ts';
 import { DISTURBANCES, DISTURBING } from './disturbances.ts';
-import { Faults, type Strike } from './faults.ts';
+import { Faults, type InjectedFault } from './faults.ts';
 import { Functions } from './functions.ts';
 import { Guard } from './guard.ts';
 import { startKubeVirt } from './kubevirt.ts';
@@ -49,7 +49,7 @@ import { Trace } from './trace.ts';
 
 export interface WorldOptions {
   /** Exactly these faults; left out: by chance. */
-  readonly plan?: readonly Strike[] | undefined;
+  readonly plan?: readonly InjectedFault[] | undefined;
   readonly trace?: boolean | undefined;
 }
 
@@ -127,7 +127,7 @@ export class World {
       },
       broken: ({ verb, kind }) => {
         const { broken } = scenario;
-        if (broken === undefined || this.schedule.turns < broken.at || !broken.kinds.includes(kind))
+        if (broken === undefined || this.schedule.steps < broken.at || !broken.kinds.includes(kind))
           return undefined;
         return broken.verbs === undefined || broken.verbs.includes(verb) ? broken.code : undefined;
       },
@@ -210,11 +210,11 @@ export class World {
   /** What befalls the world between two turns. */
   async disturb(): Promise<void> {
     if (this.isKnativeGone) this.broker.isDown = this.source.isDown = true;
-    const strike = this.faults.strike('world', DISTURBING);
-    if (strike === undefined) return;
-    this.trace.tell('world', () => strike.fault);
-    const done = DISTURBANCES[strike.fault]?.(this, this.faults.particulars(strike));
-    if (strike.fault === 'jumpSecond' || strike.fault === 'jumpLock') await done;
+    const injected = this.faults.inject('world', DISTURBING);
+    if (injected === undefined) return;
+    this.trace.tell('world', () => injected.fault);
+    const done = DISTURBANCES[injected.fault]?.(this, this.faults.particulars(injected));
+    if (injected.fault === 'jumpSecond' || injected.fault === 'jumpLock') await done;
     else this.attempt(done);
   }
 
@@ -232,12 +232,12 @@ export class World {
   }
 
   get isKnativeGone(): boolean {
-    return this.schedule.turns >= (this.scenario.knativeGoneAt ?? Infinity);
+    return this.schedule.steps >= (this.scenario.knativeGoneAt ?? Infinity);
   }
 
   /** Something is gone for good, so migrations need not get through. */
   get mayStayBlocked(): boolean {
-    return this.isKnativeGone || this.schedule.turns >= (this.scenario.broken?.at ?? Infinity);
+    return this.isKnativeGone || this.schedule.steps >= (this.scenario.broken?.at ?? Infinity);
   }
 
   /** Every migration of the beginning is created. */
@@ -352,13 +352,13 @@ export class World {
     if ((phase === 'arrive' || phase === 'answer') && verb !== 'watch') return DONE;
     const isAttributed = phase === 'commit' && (kind === RESOURCE_QUOTAS.kind || kind === NAMESPACES.kind);
     return new Promise((resolve) => {
-      this.schedule.park(
+      this.schedule.suspend(
         `${phase} of ${user}`,
         () => {
           if (phase === 'commit') this.#writing = { user, who, heldMs: this.time.now - at };
           // What quota admission charges is written by the API server.
           if (phase === 'charge') this.#writing = { ...NOBODYS, user: 'kube-apiserver' };
-          this.checker.pass(point);
+          this.checker.advance(point);
           resolve();
         },
         isAttributed,

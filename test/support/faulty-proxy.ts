@@ -29,7 +29,7 @@ export interface FaultyProxy {
   /** A kubeconfig (path) for the same account, by way of the proxy. */
   reroute(account: string, kubeconfig: string): string;
   /** The next write that it hits suffers it, and no other. Resolves with when it did (performance.now()). */
-  strike(fault: Fault): Promise<number>;
+  inject(fault: Fault): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ interface Upstream {
 }
 
 interface Armed extends Fault {
-  readonly struck: (at: number) => void;
+  readonly injected: (at: number) => void;
 }
 
 const DAY_MS = 24 * 3_600_000;
@@ -94,7 +94,7 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
       await bodyOf(response);
     }
     if (fault.harm === 'kill') kill(account);
-    fault.struck(performance.now());
+    fault.injected(performance.now());
     if (fault.harm === '504') {
       answer.writeHead(504, { 'content-type': 'application/json', date: new Date().toUTCString() });
       answer.end(JSON.stringify(TIMEOUT_STATUS));
@@ -127,7 +127,7 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
       writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
       return file;
     },
-    strike: (fault) => new Promise((struck) => armed.add({ ...fault, struck })),
+    inject: (fault) => new Promise((injected) => armed.add({ ...fault, injected })),
     stop: async () => {
       server.closeAllConnections();
       for (const { agent } of upstreams.values()) agent.destroy();

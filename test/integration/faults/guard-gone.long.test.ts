@@ -153,12 +153,12 @@ describe('killed by its own repair, before or after each of its writes', () => {
     }
   }
 
-  async function run(name: string, tenant: Tenant, struck: Promise<number>): Promise<void> {
+  async function run(name: string, tenant: Tenant, injected: Promise<number>): Promise<void> {
     await untilOver(tenant);
     // The history may hear of the write before the guard that made it has been killed. Without the kill it is never over.
-    const struckAt = await struck;
+    const injectedAt = await injected;
     const [{ from, until = Infinity } = { from: 0 }] = tenant.history.lockedPeriods();
-    measured.add(name, (until - from) / 1_000, (performance.now() - struckAt) / 1_000);
+    measured.add(name, (until - from) / 1_000, (performance.now() - injectedAt) / 1_000);
     // While it dies again and again, none runs: what counts is its last return, when the lock was past its time already.
     const isDue = from + LOCK_SECONDS * 1_000;
     expect(until - Math.max(isDue, ...startedAt.filter((at) => at < until))).toBeLessThan(LIMIT_MS);
@@ -171,7 +171,7 @@ describe('killed by its own repair, before or after each of its writes', () => {
       const tenant = tenants[index];
       if (tenant === undefined) continue;
       const fault = { hits: all(isIn(name), hits), when, harm: 'kill' } as const;
-      over.set(name, run(name, tenant, proxy.strike(fault)));
+      over.set(name, run(name, tenant, proxy.inject(fault)));
       expect([name, tenant.history.isLocked()]).toEqual([name, true]);
     }
     for (const promise of over.values()) promise.catch(() => undefined);

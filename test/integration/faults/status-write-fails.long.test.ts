@@ -16,7 +16,7 @@ const LOCK_SECONDS = 30;
 let environment: TestEnvironment;
 let proxy: FaultyProxy;
 const measured = new Measured('locked for', 'back after');
-const tenants = new Map<string, { readonly tenant: Tenant; readonly struck: Promise<number> }>();
+const tenants = new Map<string, { readonly tenant: Tenant; readonly injected: Promise<number> }>();
 
 const cases = casesOf({
   writes: {
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const holds = await Promise.all(
     cases.map(async ({ name, fault }, index) => {
       const tenant = await newTenant(environment, { name: `tenant-${index}`, quotas: TWO_QUOTAS });
-      tenants.set(name, { tenant, struck: proxy.strike(fault(tenant.name)) });
+      tenants.set(name, { tenant, injected: proxy.inject(fault(tenant.name)) });
       return environment.hold(tenant.name, 'mtq-lower');
     }),
   );
@@ -63,9 +63,9 @@ afterAll(async () => {
 });
 
 test.each(cases)('kube-controller-manager stands still; $name', async ({ name }) => {
-  const { tenant, struck } = tenants.get(name) ?? {};
-  if (tenant === undefined || struck === undefined) throw new Error(`no tenant for ${name}`);
-  const at = await struck;
+  const { tenant, injected } = tenants.get(name) ?? {};
+  if (tenant === undefined || injected === undefined) throw new Error(`no tenant for ${name}`);
+  const at = await injected;
   await untilOver(tenant);
   measured.add(name, expectInTime(tenant, LOCK_SECONDS), (performance.now() - at) / 1_000);
   await expectAtRest(environment.admin, tenant);

@@ -125,19 +125,23 @@ async function runCase(which: Case): Promise<Tenant> {
   for (let attempt = 1; attempt <= TRIES; attempt += 1) {
     const tenant = await nextTenant();
     const { faultCase, fault } = which;
-    const struck = proxy.strike(fault(tenant.name));
+    const injected = proxy.inject(fault(tenant.name));
     await faultCase.run(tenant);
-    if (await isOver(which, tenant, struck)) return tenant;
+    if (await isOver(which, tenant, injected)) return tenant;
   }
   throw new Error(`the fault struck in none of ${TRIES} namespaces`);
 }
 
 /** False: it is over, and the fault never struck. */
-async function isOver({ name, faultCase }: Case, tenant: Tenant, struck: Promise<number>): Promise<boolean> {
+async function isOver(
+  { name, faultCase }: Case,
+  tenant: Tenant,
+  injected: Promise<number>,
+): Promise<boolean> {
   if (faultCase.locks !== false) await untilOver(tenant);
   const over = performance.now();
   // A report may come a moment later.
-  const at = await Promise.race([struck, sleep(TIMEOUT_MS, undefined, { ref: false })]);
+  const at = await Promise.race([injected, sleep(TIMEOUT_MS, undefined, { ref: false })]);
   if (at === undefined) return false;
   if (faultCase.locks !== false) await untilOver(tenant);
   await expectAtRest(environment.admin, tenant);

@@ -83,7 +83,7 @@ export class Checker {
   }
 
   /** A request goes on from this point. */
-  pass({ kind, name = '', phase, user }: Point): void {
+  advance({ kind, name = '', phase, user }: Point): void {
     if (kind !== PODS.kind) return;
     this.#moment += 1;
     if (phase === 'admit') this.admissions.begin(name, user, this.#moment);

@@ -12,12 +12,12 @@ export type Attributes = Change & {
   readonly name: string;
   readonly dryRun: boolean;
   /** Where the request waits until it may go on. */
-  readonly park: (phase: Phase) => Promise<void>;
+  readonly suspend: (phase: Phase) => Promise<void>;
 };
 
 /** What a webhook is asked. */
 export function toReview(attributes: Attributes, uid: string): AdmissionRequest {
-  const { user, type, subresource, namespace, name, dryRun, park: _, ...change } = attributes;
+  const { user, type, subresource, namespace, name, dryRun, suspend: _, ...change } = attributes;
   const [group = '', version = ''] = type.apiVersion.includes('/')
     ? type.apiVersion.split('/')
     : ['', type.apiVersion];

@@ -68,10 +68,10 @@ export class Client implements ModelCluster {
     { namespace, name }: Address,
   ): Promise<Read<T>> {
     const request = this.#request('get', type, { namespace, name });
-    await request.park('arrive');
+    await request.suspend('arrive');
     const object = this.#parts.store.get<T>(request);
     if (object === undefined) throw this.#parts.refusals.notFound({ type, name });
-    await request.park('answer');
+    await request.suspend('answer');
     return this.#read(object);
   }
 
@@ -82,11 +82,11 @@ export class Client implements ModelCluster {
   ): Promise<ReadList<T>> {
     const { trim: _, ...whole } = type;
     const request = this.#request('list', whole, { namespace });
-    await request.park('arrive');
+    await request.suspend('arrive');
     const { store, date, cachedRevision } = this.#parts;
     const revision = resourceVersion === '0' ? cachedRevision() : store.revision;
     const items = store.list<T>(type.kind, namespace, revision).filter(selects(type.kind, selection));
-    await request.park('answer');
+    await request.suspend('answer');
     return { items: asListed(type, items), resourceVersion: String(revision), date: date() };
   }
 
@@ -139,12 +139,12 @@ export class Client implements ModelCluster {
   ): AsyncIterable<WatchEvent<T>> {
     const { store, refusals, watches } = this.#parts;
     const request = this.#request('watch', type, { namespace: from.namespace });
-    await request.park('arrive');
+    await request.suspend('arrive');
     const after = Number(from.resourceVersion);
     if (after < store.compacted) throw refusals.expired();
     const endsAt = store.now() + (from.timeoutSeconds ?? TIMEOUT_SECONDS) * 1_000;
-    const park = (): Promise<void> => request.park('answer');
-    const watching = { kind: type.kind, selects: selects(type.kind, from), after, endsAt, signal, park };
+    const suspend = (): Promise<void> => request.suspend('answer');
+    const watching = { kind: type.kind, selects: selects(type.kind, from), after, endsAt, signal, suspend };
     yield* watches.watch(watching) as AsyncIterable<WatchEvent<T>>;
   }
 
@@ -177,8 +177,8 @@ export class Client implements ModelCluster {
       ...(subresource === undefined ? {} : { subresource }),
       dryRun,
     };
-    const park = (phase: Phase): Promise<void> => pace({ ...point, phase });
-    return { ...point, name, subresource, type, park };
+    const suspend = (phase: Phase): Promise<void> => pace({ ...point, phase });
+    return { ...point, name, subresource, type, suspend };
   }
 }
 

@@ -44,15 +44,15 @@ export class QuotaAdmission {
     const isResize = operation === 'UPDATE' && subresource === 'resize';
     if (type.kind !== PODS.kind || (!isCreate && !isResize)) return;
     const before = this.#queues.get(namespace);
-    const turn = (async () => {
+    const pending = (async () => {
       await before;
       await this.#check(this.#quotas(namespace), attributes, RETRIES);
     })();
     this.#queues.set(
       namespace,
-      turn.catch(() => undefined),
+      pending.catch(() => undefined),
     );
-    await turn;
+    await pending;
   }
 
   /** As this server knows them: its own charges are newer than its cache. */
@@ -70,7 +70,7 @@ export class QuotaAdmission {
     let failure: unknown;
     for (const { quota, used } of charges) {
       try {
-        await attributes.park('charge');
+        await attributes.suspend('charge');
         this.#write(quota, used);
       } catch (error) {
         failed.add(quota.metadata.name);

@@ -77,18 +77,18 @@ test('it breaks off with its server, as for a client whose API server restarts',
 });
 
 test('each event is parked; aborting lets go of one that is', async () => {
-  const parked: string[] = [];
+  const suspended: string[] = [];
   const model = aModel({
     pace: ({ verb, phase }) => {
       if (verb !== 'watch' || phase !== 'answer') return Promise.resolve();
-      parked.push(phase);
+      suspended.push(phase);
       return new Promise(() => undefined);
     },
   });
   const { names, over, end } = watch(model);
   await make(model, 'one');
   await idle();
-  expect([names, parked]).toEqual([[], ['answer']]);
+  expect([names, suspended]).toEqual([[], ['answer']]);
   over.abort();
   await end;
 });

@@ -12,7 +12,7 @@ export interface Watching {
   readonly endsAt: number;
   readonly signal: AbortSignal;
   /** Parks each event before it is sent; a rejection breaks the watch off. */
-  readonly park: () => Promise<void>;
+  readonly suspend: () => Promise<void>;
 }
 
 /** The open watches of one API server. No timer: they are over when they are told what time it is. */
@@ -36,7 +36,7 @@ export class Watches {
     if (watching.signal.aborted) abort();
     try {
       for await (const event of this.#events(watching, open)) {
-        await Promise.race([watching.park(), open.over]);
+        await Promise.race([watching.suspend(), open.over]);
         if (open.isOver()) return;
         yield event;
       }

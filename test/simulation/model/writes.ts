@@ -22,7 +22,7 @@ export interface WriteRequest extends Key {
   readonly type: ResourceType;
   readonly subresource: Subresource | undefined;
   readonly dryRun: boolean;
-  readonly park: (phase: Phase) => Promise<void>;
+  readonly suspend: (phase: Phase) => Promise<void>;
 }
 
 /** The generic registry store (apiserver/pkg/registry/generic/registry/store.go), as far as our kinds use it. */
@@ -36,18 +36,18 @@ export class Writes {
   /** A name that is taken is found out last: the quotas are charged by then. */
   async create<T extends KubernetesObject>(request: WriteRequest, given: T): Promise<T> {
     const { store, refusals } = this.#parts;
-    await request.park('arrive');
+    await request.suspend('arrive');
     const object = this.#newObject(request, given);
     await this.#admit(request, { operation: 'CREATE', object, oldObject: null });
     if (request.dryRun) {
       if (store.get(request) !== undefined) throw refusals.alreadyExists(request);
-      await request.park('answer');
+      await request.suspend('answer');
       return object;
     }
-    await request.park('commit');
+    await request.suspend('commit');
     const stored = store.put(object, 0);
     if (stored === undefined) throw refusals.alreadyExists(request);
-    await request.park('answer');
+    await request.suspend('answer');
     return stored;
   }
 
@@ -65,7 +65,7 @@ export class Writes {
    */
   async update<T extends KubernetesObject>(request: WriteRequest, next: (former: T) => T): Promise<T> {
     const { store, refusals } = this.#parts;
-    await request.park('arrive');
+    await request.suspend('arrive');
     for (;;) {
       const former = store.get<T>(request);
       if (former === undefined) throw refusals.notFound(request);
@@ -73,7 +73,7 @@ export class Writes {
       await this.#admit(request, { operation: 'UPDATE', object, oldObject: former });
       const stored = request.dryRun || isSame(object, former) ? object : await this.#commit(request, object);
       if (stored === undefined) continue;
-      await request.park('answer');
+      await request.suspend('answer');
       return stored;
     }
   }
@@ -103,7 +103,7 @@ export class Writes {
 
   /** undefined: it changed meanwhile. What loses its last finalizer while it is being deleted goes. */
   async #commit<T extends KubernetesObject>(request: WriteRequest, object: T): Promise<T | undefined> {
-    await request.park('commit');
+    await request.suspend('commit');
     const { store } = this.#parts;
     if (!isReleased(object)) return store.put(object, revisionOf(object));
     return store.delete(request, revisionOf(object)) ? object : undefined;
@@ -111,7 +111,7 @@ export class Writes {
 
   async delete(request: WriteRequest, options: DeleteOptions): Promise<void> {
     const { store, refusals } = this.#parts;
-    await request.park('arrive');
+    await request.suspend('arrive');
     for (;;) {
       const former = store.get(request);
       if (former === undefined) throw refusals.notFound(request);
@@ -119,10 +119,10 @@ export class Writes {
       const deletion = deletionOf(former, options.gracePeriodSeconds, store.now());
       if (deletion.kind === 'pending') break;
       await this.#admit(request, { operation: 'DELETE', object: null, oldObject: former });
-      await request.park('commit');
+      await request.suspend('commit');
       if (this.#delete(request, former, deletion)) break;
     }
-    await request.park('answer');
+    await request.suspend('answer');
   }
 
   #checkPreconditions(
@@ -160,10 +160,10 @@ export class Writes {
   }
 
   async #admit(request: WriteRequest, change: Change): Promise<void> {
-    await request.park('admit');
+    await request.suspend('admit');
     const { user, admission } = this.#parts;
-    const { type, subresource, name, dryRun, park } = request;
+    const { type, subresource, name, dryRun, suspend } = request;
     const namespace = type.kind === NAMESPACES.kind ? name : request.namespace;
-    await admission.admit({ user, type, subresource, namespace, name, dryRun, park, ...change });
+    await admission.admit({ user, type, subresource, namespace, name, dryRun, suspend, ...change });
   }
 }
