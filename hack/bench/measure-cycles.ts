@@ -14,7 +14,7 @@ import { functionPids, residentMiB } from './processes.ts';
 import { detailsOf } from './profile.ts';
 import type { ApiRequest } from './requests.ts';
 
-const TENANT = { baseline: 'bench-floor', blocked: 'bench-release', ample: 'bench-roomy' };
+const TENANT = { baseline: 'bench-baseline', blocked: 'bench-release', ample: 'bench-roomy' };
 /** Rounds that do not count: caches fill, V8 compiles. */
 export const WARM_UP = 2;
 
@@ -82,15 +82,15 @@ async function baselineOf({ cluster, watching }: Environment): Promise<() => Pro
   return startBaseline(controlPlane.adminKubeconfig, quota, raised);
 }
 
-const FLOOR = 'floor: two PATCHes on two watches, no lock, no record';
+const BASELINE = 'baseline: two PATCHes on two watches, no lock, no record';
 
 function warmFigures(warm: readonly Cycle[], baseline: readonly Cycle[]): Figure[] {
   const group = 'one release, warm';
   const unit = baseline.map(blockedToPod);
   const [toPod, window] = [warm.map(blockedToPod), warm.map(lockWindow)];
-  const inUnits = { group, name: 'the same, in floors', unit: '×' } as const;
+  const inUnits = { group, name: 'the same, in baselines', unit: '×' } as const;
   return [
-    { group: FLOOR, name: 'blocked → target pod', unit: 'ms', samples: unit },
+    { group: BASELINE, name: 'blocked → target pod', unit: 'ms', samples: unit },
     { group, name: 'blocked → target pod', unit: 'ms', samples: toPod, target: 110 },
     { ...inUnits, samples: ratios(toPod, unit), target: 3 },
     { group, name: 'lock window', unit: 'ms', samples: window, target: 100 },

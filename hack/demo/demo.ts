@@ -8,7 +8,7 @@ import { RUNNERS, missingReportsOf } from './runners.ts';
 import { stoppedAt, type StoppedAt } from './step-table.ts';
 import { coloursFor, type Out } from './colours.ts';
 import { SCENARIOS, type Scenario, type Tenant } from './scenarios.ts';
-import { timelineEventsIn, untilAtRest, type DemoEnvironment } from './environment.ts';
+import { timelineEventsIn, untilIdle, type DemoEnvironment } from './environment.ts';
 import { scenarioTimelineOf } from './scenario-timeline.ts';
 import { headline, table, renderTimeline, renderStop, type RenderOptions } from './renderer.ts';
 import { settle, type Before } from './tenant.ts';
@@ -139,7 +139,7 @@ class Demo {
         this.#befores.set(tenant, await settle(tenant, { admin: cluster.admin, watching, signal }));
       }),
     );
-    if (!(await untilAtRest(environment, signal))) throw new Error('the functions do not scale to zero');
+    if (!(await untilIdle(environment, signal))) throw new Error('the functions do not scale to zero');
   }
 
   async #run(scenario: Scenario, environment: DemoEnvironment): Promise<ScenarioResult> {
@@ -209,7 +209,7 @@ class Demo {
 
   /** Names of what has not scaled to zero in time. */
   async #untilZero(environment: DemoEnvironment): Promise<string[]> {
-    await untilAtRest(environment, AbortSignal.timeout(TIMEOUT_MS));
+    await untilIdle(environment, AbortSignal.timeout(TIMEOUT_MS));
     const known = environment.cluster.eventing.activator.running().map(({ service }) => service);
     const left = this.#traces.starts.map(({ pid }) => pid).filter((pid) => isRunning(pid));
     return [...known, ...left.map((pid) => `process ${String(pid)}`)];

@@ -26,7 +26,7 @@ export const timelineEventsIn = (
     .filter(({ namespace }) => namespaces.includes(namespace));
 
 /** Resolves to true once the Broker has no event to deliver and no function has a process; to false when `signal` aborts. */
-export async function untilAtRest({ cluster }: DemoEnvironment, signal: AbortSignal): Promise<boolean> {
+export async function untilIdle({ cluster }: DemoEnvironment, signal: AbortSignal): Promise<boolean> {
   const { broker, activator } = cluster.eventing;
   while (!signal.aborted) {
     await broker.idle();

@@ -99,13 +99,13 @@ class Rails {
   next({ what, namespace }: Line): string {
     const isOf = (name: string, edge: string): boolean => name === namespace && what === edge;
     if (what === 'unlocked') this.#locked.delete(namespace);
-    const marks = this.#namespaces.map((name) => {
+    const bar = this.#namespaces.map((name) => {
       if (isOf(name, 'locked')) return '┌';
       if (isOf(name, 'unlocked')) return '└';
       return this.#locked.has(name) ? '│' : ' ';
     });
     if (what === 'locked') this.#locked.add(namespace);
-    return marks.join('');
+    return bar.join('');
   }
 }
 
@@ -119,12 +119,12 @@ function bars({ windows, namespaces, endedAt }: ScenarioTimeline, zero: number, 
     const own = windows.filter((window) => window.namespace === namespace);
     const isIn = (index: number, span: Span | undefined): boolean =>
       span !== undefined && cell(span.from) <= index && index < Math.max(cell(span.to), cell(span.from) + 1);
-    const marks = Array.from({ length: BAR }, (_, index) => {
+    const bar = Array.from({ length: BAR }, (_, index) => {
       if (own.some(({ raised }) => isIn(index, raised))) return '█';
       return own.some((window) => isIn(index, window)) ? '▒' : '·';
     });
     const times = own.map((window) => durations(window, zero)).join('; ');
-    return `   ${namespace.padEnd(longest)}  ${colours.accent(marks.join(''))}  ${times}`;
+    return `   ${namespace.padEnd(longest)}  ${colours.accent(bar.join(''))}  ${times}`;
   });
 }
 

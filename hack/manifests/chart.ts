@@ -14,7 +14,7 @@ export interface ChartOptions {
 }
 
 /** Helm's own marks: a manifest that has them would mean something else in a chart. */
-const MARKS = /\{\{|\}\}/;
+const TEMPLATE_MARKERS = /\{\{|\}\}/;
 const REQUIRED =
   '{{ required "image: no image is published yet; build one and say where it is" .Values.image | quote }}';
 const IMAGE_LINE = new RegExp(`^(\\s*(?:- )?image: )(['"]?)${PLACEHOLDER}:\\{[^\\n]*\\}\\2$`, 'gm');
@@ -26,7 +26,8 @@ const KEEP = { 'helm.sh/resource-policy': 'keep' };
  * because names are written in CEL too. Throws when the manifests cannot be in a template.
  */
 export function chartOf({ manifests, version, image }: ChartOptions): Record<string, string> {
-  if (MARKS.test(manifests)) throw new Error('the manifests hold {{ or }}: Helm would take that for its own');
+  if (TEMPLATE_MARKERS.test(manifests))
+    throw new Error('the manifests hold {{ or }}: Helm would take that for its own');
   const templates = new Map<string, string[]>();
   for (const object of objectsOf(manifests)) {
     const file = `templates/${fileOf(object)}.yaml`;

@@ -17,7 +17,7 @@ import { readEvidence, type Entry } from './evidence.ts';
 import { evaluate, type Evaluation } from './evaluate.ts';
 import { pauseAtTargets } from './pauses.ts';
 import { runCycle, type Cycle } from './cycles.ts';
-import { untilRest } from './rest.ts';
+import { untilQuiescent } from './quiescence.ts';
 import { bindRights, createRoles, userOfTenant } from './rights.ts';
 import type { Run } from './runs.ts';
 import { startSlowWebhook } from './slow-webhook.ts';
@@ -138,7 +138,7 @@ async function attack(
   controlPlane.lagNamespaces(0);
   // The careless ones hurt only themselves, and come to rest too. What is judged is then in the logs: a write that is
   // still under way, of a release that was only ended early, is not.
-  const versions = await Promise.all(tenants.map(({ tenant }) => untilRest(tenant)));
+  const versions = await Promise.all(tenants.map(({ tenant }) => untilQuiescent(tenant)));
 
   const evidence = await evidenceOf(environment);
   const attacked = tenants.map(({ kind, tenant }, index) => {

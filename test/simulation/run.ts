@@ -1,5 +1,5 @@
 import type { InjectedFault } from './faults.ts';
-import { latestEnd, unreported, unrest } from './rest.ts';
+import { latestEnd, unreported, pendingWork } from './quiescence.ts';
 import { scenarioOf, type Scenario } from './scenario.ts';
 import { World, type WorldOptions } from './world.ts';
 
@@ -16,7 +16,7 @@ export interface RunResult {
   readonly failures: number;
   readonly podsOutsideLock: number;
   /** From the end of the faults to rest, milliseconds of the run's own time. */
-  readonly restMs: number;
+  readonly quiescentMs: number;
 }
 
 /** How long blocked migrations are waited for at most: longer than any back-off. */
@@ -44,7 +44,7 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
     cycles: checker.locks.counts.cycles,
     failures: checker.locks.counts.failures,
     podsOutsideLock: checker.admissions.podsOutsideLock,
-    restMs: time.now - calmSince,
+    quiescentMs: time.now - calmSince,
   };
 }
 
@@ -84,7 +84,7 @@ function endOf(world: World, since: number): { readonly violation: string | unde
   const isLate = time.now > latestEnd(world, since);
   if (schedule.steps > scenario.steps + MAX_STEPS) return { violation: 'I3: it goes on and on' };
   if (schedule.isBusy && !isLate) return undefined;
-  const left = unrest(world);
+  const left = pendingWork(world);
   if (left.length > 0) return isLate ? { violation: `I3: ${left.join('; ')}` } : undefined;
   if (!schedule.isBusy && (world.mayStayBlocked || isSettled(world))) return { violation: undefined };
   const isInTime = time.now <= since + TIMEOUT_MS;
@@ -93,6 +93,6 @@ function endOf(world: World, since: number): { readonly violation: string | unde
 
 /** Nothing happens any more, but what somebody waits for. */
 const isQuiet = (world: World): boolean =>
-  world.isStarted && !world.schedule.isBusy && unrest(world).length === 0 && isSettled(world);
+  world.isStarted && !world.schedule.isBusy && pendingWork(world).length === 0 && isSettled(world);
 
 const isSettled = (world: World): boolean => world.broker.underWay === 0 && unreported(world).length === 0;

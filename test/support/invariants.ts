@@ -5,7 +5,7 @@ import { parseQuantity, sameQuantity } from '../../functions/domain/quantity.ts'
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { lockedTooLong } from './failed-locks.ts';
 import type { History, Version } from './history.ts';
-import { grantIn, Moment, type QuotaState } from './moment.ts';
+import { grantIn, ReplayState, type QuotaState } from './replay-state.ts';
 
 /**
  * Every breach of I1, I2 and I4 to I7 (docs/architecture.md#invariants) in a namespace's whole history, revision by
@@ -13,11 +13,11 @@ import { grantIn, Moment, type QuotaState } from './moment.ts';
  * History.noteForeign was told of.
  */
 export function invariantViolations(history: Pick<History, 'versions' | 'isForeign'>): string[] {
-  const moment = new Moment();
+  const replayState = new ReplayState();
   const versions = history.versions();
   const found = versions.flatMap((version) => {
-    moment.goOn(version, history.isForeign(version));
-    return [...ofLock(moment), ...ofQuotas(moment), ...ofPod(moment, version)];
+    replayState.goOn(version, history.isForeign(version));
+    return [...ofLock(replayState), ...ofQuotas(replayState), ...ofPod(replayState, version)];
   });
   return [...found, ...lockedTooLong(versions)];
 }
@@ -43,7 +43,7 @@ function quotaVersions(
   });
 }
 
-function ofLock({ namespace, lock, revision, ended, replaced }: Moment): string[] {
+function ofLock({ namespace, lock, revision, ended, replaced }: ReplayState): string[] {
   if (namespace === undefined) return [];
   const isLabelled = namespace.metadata.labels?.[LABEL.locked] === 'true';
   return [
@@ -55,10 +55,10 @@ function ofLock({ namespace, lock, revision, ended, replaced }: Moment): string[
   ];
 }
 
-function ofQuotas(moment: Moment): string[] {
-  return [...moment.quotas.values()].flatMap((state) =>
-    [...ofSpec(state), ...ofUsed(state), ...ofGrant(state, moment), ...ofStatus(state, moment)].map(
-      (violation) => `${moment.revision} ${state.quota.metadata.name} ${violation}`,
+function ofQuotas(replayState: ReplayState): string[] {
+  return [...replayState.quotas.values()].flatMap((state) =>
+    [...ofSpec(state), ...ofUsed(state), ...ofGrant(state, replayState), ...ofStatus(state, replayState)].map(
+      (violation) => `${replayState.revision} ${state.quota.metadata.name} ${violation}`,
     ),
   );
 }
@@ -80,31 +80,31 @@ function ofUsed({ quota }: QuotaState): string[] {
 }
 
 /** What was raised is no more than what the VMMRQs gave. */
-function ofGrant({ quota, isNewlyRaised }: QuotaState, moment: Moment): string[] {
+function ofGrant({ quota, isNewlyRaised }: QuotaState, replayState: ReplayState): string[] {
   const { raised = {} } = (isNewlyRaised ? grantIn(quota) : undefined) ?? {};
   return Object.entries(raised).flatMap(([key, text]) => {
     const hard = parseQuantity(quota.spec.hard?.[key] ?? '0');
     const granted = parseQuantity(text) - hard;
-    return granted > moment.givenOf(key, hard).max
+    return granted > replayState.givenOf(key, hard).max
       ? [`I5: ${key}=${text} is more than ${quota.spec.hard?.[key]} and what is given`]
       : [];
   });
 }
 
-function ofStatus(state: QuotaState, moment: Moment): string[] {
+function ofStatus(state: QuotaState, replayState: ReplayState): string[] {
   const keys = enforcedAbove(state).join();
   if (keys === '' || state.isTakenOver) return [];
   return [
     ...(state.quota.metadata.labels?.[LABEL.raised] === 'true'
       ? []
       : [`I1: ${keys} is raised without the label`]),
-    ...(isLockedFor(state, moment)
+    ...(isLockedFor(state, replayState)
       ? []
       : [`I1: ${keys} is enforced above the original, and the namespace is not locked for it`]),
   ];
 }
 
-function isLockedFor({ quota }: QuotaState, { lock, isUnreadable }: Moment): boolean {
+function isLockedFor({ quota }: QuotaState, { lock, isUnreadable }: ReplayState): boolean {
   if (lock === undefined) return isUnreadable;
   // A copy that somebody made of a raised quota is another quota, and raised for the lock all the same.
   const isCopy = grantIn(quota)?.token === lock.token;
@@ -119,15 +119,15 @@ function enforcedAbove({ quota, wanted, raisedTo }: QuotaState): string[] {
 }
 
 /** Nothing is admitted while a quota is raised but the pods of the lock's migrations. */
-function ofPod(moment: Moment, { kind, object }: Version): string[] {
+function ofPod(replayState: ReplayState, { kind, object }: Version): string[] {
   const { uid, name } = object.metadata;
-  if (kind !== PODS.kind || moment.pods.has(uid)) return [];
-  moment.pods.add(uid);
-  const isRaised = [...moment.quotas.values()].some((state) => enforcedAbove(state).length > 0);
+  if (kind !== PODS.kind || replayState.pods.has(uid)) return [];
+  replayState.pods.add(uid);
+  const isRaised = [...replayState.quotas.values()].some((state) => enforcedAbove(state).length > 0);
   const identity = podIdentityOf(object);
-  const isOfLock = moment.lock?.migrations.some((migration) => podIdentity(migration) === identity);
+  const isOfLock = replayState.lock?.migrations.some((migration) => podIdentity(migration) === identity);
   if (!isRaised || isOfLock === true) return [];
-  return [`${moment.revision} I1: pod ${name} is no migration's of the lock`];
+  return [`${replayState.revision} I1: pod ${name} is no migration's of the lock`];
 }
 
 /** The keys that are above the original, or new. */

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { ANNOTATION } from '../../functions/domain/names.ts';
 import { EVENTS, NAMESPACES, VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { expectAtRest } from './at-rest.ts';
+import { expectQuiescent } from './quiescent.ts';
 import { wasRaised } from './invariants.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import { newTenant } from './tenant.ts';
@@ -53,5 +53,5 @@ export async function expectNoRaise(
   );
   // It was no fault of the migration's: it is tried again soon.
   await tenant.untilThrough();
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 }

@@ -43,7 +43,7 @@ const STATIONS: readonly string[] = [
   EVENT.quotaLowered,
 ];
 /** The silence and the next list, of two watches. */
-const TIMERS_AT_REST = 4;
+const IDLE_TIMERS = 4;
 
 class Kennel {
   readonly cluster = new WatchedCluster();
@@ -128,7 +128,7 @@ test('at rest: two empty watches, their two timers each, and nothing is said', a
     `watch namespaces ${LABEL.locked}=true`,
     `watch resourcequotas ${LABEL.raised}=true`,
   ]);
-  expect(jest.getTimerCount()).toBe(TIMERS_AT_REST);
+  expect(jest.getTimerCount()).toBe(IDLE_TIMERS);
   expect(await kennel.during(3_600_000)).toEqual([]);
   expect(await kennel.stationsIn(3_600_000)).toEqual([]);
 });
@@ -239,7 +239,7 @@ describe('a locked namespace', () => {
     await kennel.during(29_999);
     change(kennel.cluster);
     expect(await kennel.during(120_000)).toEqual([]);
-    expect(jest.getTimerCount()).toBe(TIMERS_AT_REST);
+    expect(jest.getTimerCount()).toBe(IDLE_TIMERS);
   });
 
   test('each namespace has its own time', async () => {
@@ -656,6 +656,6 @@ describe('when a watch breaks', () => {
       PAUSES_MS,
     );
     await kennel.during(0);
-    expect(jest.getTimerCount()).toBe(TIMERS_AT_REST);
+    expect(jest.getTimerCount()).toBe(IDLE_TIMERS);
   });
 });

@@ -74,8 +74,8 @@ const add = (sum: Map<string, Amount>, resource: string, amount: Amount): void =
   sum.set(resource, (sum.get(resource) ?? 0n) + amount);
 };
 
-function raiseTo(sum: Map<string, Amount>, floor: ReadonlyMap<string, Amount>): void {
-  for (const [resource, amount] of floor) {
+function raiseTo(sum: Map<string, Amount>, minimum: ReadonlyMap<string, Amount>): void {
+  for (const [resource, amount] of minimum) {
     if (amount > (sum.get(resource) ?? 0n)) sum.set(resource, amount);
   }
 }

@@ -95,7 +95,7 @@ export function statusReport(
       [
         readyCondition(vmmrq, snapshot.vmmrqs.length),
         blockingCondition(blockedVerdicts),
-        ...(isQuiet(snapshot) ? AT_REST : []),
+        ...(isQuiet(snapshot) ? IDLE_CONDITIONS : []),
         ...attemptConditions(vmmrq, snapshot),
         notEnough === undefined
           ? condition(CONDITION.notEnough, 'False', 'Enough', 'nothing waits for more than is given')
@@ -183,7 +183,7 @@ export function condition(
 }
 
 /** Nothing is locked or raised. */
-const AT_REST: readonly ConditionChange[] = [
+const IDLE_CONDITIONS: readonly ConditionChange[] = [
   condition(CONDITION.locked, 'False', REASON.unlocked, 'the namespace is free'),
   condition(CONDITION.raised, 'False', REASON.lowered, 'every quota is as it was'),
 ];

@@ -8,11 +8,14 @@ export async function namespaceCheck({ tenant, kind, before, admin }: Case): Pro
   const { labels = {}, annotations = {} } = object.metadata;
   const { [ANNOTATION.lastAttempt]: attempt, ...others } = annotations;
   const isLocked = ANNOTATION.lock in annotations || LABEL.locked in labels;
-  const rest = JSON.stringify([labels, others]);
+  const metadataText = JSON.stringify([labels, others]);
   const failed = kind === 'cancelled';
   return [
     ...unless(!isLocked, 'it is still locked'),
-    ...unless(rest === JSON.stringify([before.labels, before.annotations]), `it has ${rest} now`),
+    ...unless(
+      metadataText === JSON.stringify([before.labels, before.annotations]),
+      `it has ${metadataText} now`,
+    ),
     ...unless((attempt !== undefined) === failed, `last-attempt is ${attempt ?? 'missing'}`),
   ];
 }

@@ -9,7 +9,7 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resou
 import { isEnforced } from '../../support/enforced.ts';
 import { breakGlassToken } from '../../../webhook/admission/words.ts';
 import { ensureBinaries } from '../../cluster/controlplane/binaries/ensure.ts';
-import { marksOn } from '../../support/at-rest.ts';
+import { bookkeepingOn } from '../../support/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { invariantViolations, wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
@@ -82,9 +82,11 @@ async function expectPutBack(tenant: Tenant): Promise<void> {
   expect(quotas.map(({ spec }) => JSON.stringify(spec))).toEqual(
     before.quotas.map(({ spec }) => JSON.stringify(spec)),
   );
-  const marks = [namespace, ...quotas].flatMap((object) => (object === undefined ? [] : marksOn(object)));
+  const leftovers = [namespace, ...quotas].flatMap((object) =>
+    object === undefined ? [] : bookkeepingOn(object),
+  );
   // Until the next lock is over: anybody may remove it.
-  expect(marks.filter((key) => key !== ANNOTATION.breakGlass)).toEqual([]);
+  expect(leftovers.filter((key) => key !== ANNOTATION.breakGlass)).toEqual([]);
   const byHand = history
     .of(RESOURCE_QUOTAS)
     .find((quota, index, all) => index > 0 && hasGrant(all[index - 1]) && !hasGrant(quota));

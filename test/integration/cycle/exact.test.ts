@@ -4,7 +4,7 @@ import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
-import { grantIn } from '../../support/moment.ts';
+import { grantIn } from '../../support/replay-state.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { fullFor, give, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
 

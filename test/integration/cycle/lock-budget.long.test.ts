@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { LOCK_BUDGET_MS } from '../../../functions/domain/verdict/attempt.ts';
 import { REASON, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { attemptOf, expectAtRest } from '../../support/at-rest.ts';
+import { attemptOf, expectQuiescent } from '../../support/quiescent.ts';
 import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
@@ -51,7 +51,7 @@ test("a freeze loop: whatever changes after each failure, by the API server's ti
   process.stdout.write(`locked for ${summary} = ${(sum / 1_000).toFixed(1)} s, then left alone\n`);
   expect(locked.length).toBeGreaterThan(1);
   expect(sum).toBeLessThanOrEqual(LOCK_BUDGET_MS);
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });
 
 /** Each time that the namespace was locked, by when the API server had answered the writes. */

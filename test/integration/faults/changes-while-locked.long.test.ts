@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import { atOnce } from '../../support/at-once.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
@@ -100,7 +100,7 @@ async function toItsEnd(name: string, begin: () => Promise<Tenant>): Promise<Ten
   const tenant = await begin();
   await untilEnd(tenant);
   measured.add(name, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
   return tenant;
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
@@ -90,7 +90,7 @@ describe.each(Object.entries(RESTARTS))('%s restarts', (what, restart) => {
     if (tenant === undefined) throw new Error(`no namespace was ${state}`);
     await untilOver(tenant);
     measured.add(`${what} restarts, ${state}`, expectInTime(tenant, LOCK_SECONDS), goneFor);
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   });
 
   test('and then a migration gets through as ever', async () => {
@@ -98,7 +98,7 @@ describe.each(Object.entries(RESTARTS))('%s restarts', (what, restart) => {
     const tenant = await newTenant(environment, { name });
     await tenant.migrate();
     await tenant.untilThrough();
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
     await environment.admin.delete(MIGRATIONS, { namespace: name, name: 'mig0' });
   });
 });

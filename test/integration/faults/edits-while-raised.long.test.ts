@@ -4,7 +4,7 @@ import { KIND } from '../../../functions/domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { ApiError, isConflict } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
@@ -152,7 +152,7 @@ async function expectInTheEnd(what: string, want: ResourceList | undefined): Pro
   const { items } = await environment.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name });
   expect(items.map(({ spec }) => spec.hard)).toEqual(want === undefined ? [] : [want]);
   measured.add(what, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 }
 
 describe('an admin edits a raised quota', () => {

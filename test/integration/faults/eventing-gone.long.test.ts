@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
@@ -37,7 +37,7 @@ const startSources = async (): Promise<void> => {
 async function expectThrough(tenant: Tenant): Promise<void> {
   await tenant.untilThrough();
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 }
 
 test('sources, Broker and every function are gone while namespaces are locked and raised: the guard is enough', async () => {
@@ -62,7 +62,7 @@ test('sources, Broker and every function are gone while namespaces are locked an
   for (const tenant of [locked, raised]) {
     await untilOver(tenant);
     measured.add(`all gone, ${tenant.name}`, expectInTime(tenant, LOCK_SECONDS));
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   }
   expect(activator.running()).toEqual([]);
   dropped.clear();

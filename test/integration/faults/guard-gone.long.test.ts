@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { REPAIR_MS } from '../../../functions/domain/verdict/attempt.ts';
 import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
 import { wasRaised } from '../../support/invariants.ts';
@@ -93,7 +93,7 @@ describe('killed, and not back before every lock is past its time', () => {
     measured.add(name, (until - from) / 1_000, (until - backAt) / 1_000);
     expect(stillHeld).toEqual([true, true]);
     expect(until - backAt).toBeLessThan(LIMIT_MS);
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   });
 });
 
@@ -108,7 +108,7 @@ describe('killed in the middle: the functions do without it', () => {
     await untilOver(tenant);
     await environment.cluster.startGuard();
     measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS), 0);
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   });
 
   test('while raised, and the migration is cancelled: put back and free before the guard is back', async () => {
@@ -120,7 +120,7 @@ describe('killed in the middle: the functions do without it', () => {
     await untilOver(tenant);
     await environment.cluster.startGuard();
     measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS), 0);
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   });
 });
 
@@ -162,7 +162,7 @@ describe('killed by its own repair, before or after each of its writes', () => {
     // While it dies again and again, none runs: what counts is its last return, when the lock was past its time already.
     const isDue = from + LOCK_SECONDS * 1_000;
     expect(until - Math.max(isDue, ...startedAt.filter((at) => at < until))).toBeLessThan(LIMIT_MS);
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   }
 
   beforeAll(async () => {
@@ -187,7 +187,7 @@ describe('killed by its own repair, before or after each of its writes', () => {
     const tenant = await newTenant(environment, { name: 'afterwards' });
     await tenant.migrate();
     await tenant.untilThrough();
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   });
 
   afterAll(async () => {

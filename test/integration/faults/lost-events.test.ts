@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EVENT } from '../../../functions/domain/names.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
-import { expectInTime } from '../../support/at-rest.ts';
+import { expectInTime } from '../../support/quiescent.ts';
 import { Measured } from '../../support/measured.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';

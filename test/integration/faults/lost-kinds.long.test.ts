@@ -5,7 +5,7 @@ import { MIGRATIONS, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/ku
 import type { StepTrigger } from '../../../functions/host/step.ts';
 import { STEPS } from '../../../functions/steps.ts';
 import { atOnce } from '../../support/at-once.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { unlimitMigrations } from '../../support/limits.ts';
@@ -121,7 +121,7 @@ async function run(index: number, what: string, { type, kind }: StepTrigger): Pr
   await untilOver(tenant);
   await environment.hops.until('one was lost', () => count > 0);
   measured.add(`${what} (${count} lost)`, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
   await retire(environment.admin, tenant);
 }
 

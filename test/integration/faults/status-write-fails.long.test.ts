@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { casesOf, TWO_QUOTAS } from '../../support/fault-cases.ts';
 import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
@@ -68,6 +68,6 @@ test.each(cases)('kube-controller-manager stands still; $name', async ({ name })
   const at = await injected;
   await untilOver(tenant);
   measured.add(name, expectInTime(tenant, LOCK_SECONDS), (performance.now() - at) / 1_000);
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
   expect(tenant.isThrough()).toBe(true);
 });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { atOnce } from '../../support/at-once.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { casesOf, TWO_QUOTAS, type Case, type FaultCase } from '../../support/fault-cases.ts';
 import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
@@ -144,7 +144,7 @@ async function isOver(
   const at = await Promise.race([injected, sleep(TIMEOUT_MS, undefined, { ref: false })]);
   if (at === undefined) return false;
   if (faultCase.locks !== false) await untilOver(tenant);
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
   measured.add(name, expectInTime(tenant, LOCK_SECONDS), Math.max(0, over - at) / 1_000);
   await retire(environment.admin, tenant);
   return true;
@@ -165,6 +165,6 @@ describe.each(Object.entries(FAULT_CASES))('%s', (_, faultCase) => {
   test('and afterwards nothing moves any more', async () => {
     const tenants = await Promise.all(runs.values());
     await environment.cluster.eventing.broker.idle();
-    for (const tenant of tenants) await expectAtRest(environment.admin, tenant);
+    for (const tenant of tenants) await expectQuiescent(environment.admin, tenant);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { droppedEvents, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
@@ -51,7 +51,7 @@ test('they are wrong: a line of each log says another hour', async () => {
   }
   expect(tenant.history.locks()).toHaveLength(1);
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });
 
 test("what is written on objects is the API server's time", async () => {
@@ -67,7 +67,7 @@ test("what is written on objects is the API server's time", async () => {
   // Nothing came of the raise: that was waited for, not decided by a clock that is hours ahead.
   expect(wasRaised(tenant.history)).toBe(true);
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });
 
 test('the watchdog alone puts back what the functions never hear of', async () => {
@@ -77,5 +77,5 @@ test('the watchdog alone puts back what the functions never hear of', async () =
   await untilOver(tenant);
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
   expect(wasRaised(tenant.history)).toBe(true);
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });

@@ -12,7 +12,7 @@ import {
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
 import { newMigration, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
-import { expectAtRest } from '../../support/at-rest.ts';
+import { expectQuiescent } from '../../support/quiescent.ts';
 import { auditLog, isDryRun, type Audited } from '../../support/audit.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { markByHand, writeByHand } from '../../support/by-hand.ts';
@@ -347,7 +347,7 @@ test('a lock that becomes unreadable while a quota is raised: the quota is put b
   await writeByHand(environment.admin, name, { annotations: { [ANNOTATION.lock]: '{' } });
   resume();
   await tenant.untilUnlocked();
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });
 
 test.each([

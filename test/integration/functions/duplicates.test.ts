@@ -9,7 +9,7 @@ import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { CloudEvent } from '../../cluster/eventing/cloudevent.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
-import { expectAtRest } from '../../support/at-rest.ts';
+import { expectQuiescent } from '../../support/quiescent.ts';
 import { holdNextUpdate } from '../../support/gate.ts';
 import type { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
@@ -217,7 +217,7 @@ describe('a write that comes late', () => {
 
     await environment.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig1' });
     await tenant.untilUnlocked();
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   });
 });
 

@@ -18,11 +18,11 @@ import {
   VMIS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest, expectInTime } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { droppedEvents, to } from '../../support/dropped-events.ts';
-import { grantIn } from '../../support/moment.ts';
+import { grantIn } from '../../support/replay-state.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
 /** Of an upgrade that is being rolled out, or was taken back: its pods wrote this, ours must see it to its end. */
@@ -183,7 +183,7 @@ test.each<[string, () => OtherVersion]>([
     const quotas = tenant.history.versions().filter(({ kind }) => kind === RESOURCE_QUOTAS.kind);
     const before = quotas.findLast(({ at }) => at < Date.parse(lock.expiresAt));
     expect(grantIn(before?.object as ResourceQuota)?.token).toBe(lock.token);
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
     expect(JSON.stringify((await firstQuota(tenant)).spec)).toBe(
       JSON.stringify(tenant.before.quotas[0]?.spec),
     );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { userOf, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
-import { expectAtRest } from '../../support/at-rest.ts';
+import { expectQuiescent } from '../../support/quiescent.ts';
 import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import { invariantViolations } from '../../support/invariants.ts';
@@ -41,7 +41,7 @@ test('raise asks each API server for the proof', async () => {
   const tenant = await newTenant(environment, { name: 'both' });
   await tenant.migrate();
   await tenant.untilThrough();
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
   expect(invariantViolations(tenant.history)).toEqual([]);
   const [first = 0, second = 0] = await proofs();
   expect(first).toBeGreaterThan(0);

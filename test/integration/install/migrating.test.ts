@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { untilServed } from '../../cluster/served.ts';
-import { expectAtRest } from '../../support/at-rest.ts';
+import { expectQuiescent } from '../../support/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
@@ -81,5 +81,5 @@ test('when it is gone the same migration gets through, by the same VMMRQ', async
   await tenant.untilThrough();
   const after = tenant.history.latest(VMMRQS);
   expect([after?.metadata.uid, after?.spec]).toEqual([before?.metadata.uid, before?.spec]);
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });

@@ -8,7 +8,7 @@ import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { writeByHand } from '../../support/by-hand.ts';
-import { expectAtRest, expectInTime } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant } from '../../support/tenant.ts';
@@ -81,5 +81,5 @@ test('locked and raised there all the same, by hand: put back, and free, in time
   await history.until('it is raised', wasRaised);
   await tenant.untilUnlocked();
   expectInTime(tenant, LOCK_SECONDS);
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });

@@ -7,7 +7,7 @@ import { lockOf } from '../../../functions/domain/lock.ts';
 import { CLUSTER_PREFIX, LABEL, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest, expectInTime, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { invariantViolations, wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
@@ -103,7 +103,7 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
     expect(ms).toBeLessThan(LOCK_SECONDS * 1_000 + REPAIR_MS);
     const { items } = await environment.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name });
     expect(items.map(({ spec }) => spec.hard)).toEqual([fullFor(1)]);
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   });
 });
 
@@ -163,13 +163,13 @@ describe('the documented way, in the middle of releases (F17)', () => {
     for (const tenant of [raised, locked]) {
       await untilOver(tenant);
       measured.add(`the documented way, ${tenant.name}`, expectInTime(tenant, LOCK_SECONDS));
-      await expectAtRest(environment.admin, tenant);
+      await expectQuiescent(environment.admin, tenant);
     }
     expect(await marked()).toEqual([]);
   });
 
   test('whoever was to be locked after the first command never was', async () => {
     expect(blocked.history.locks()).toEqual([]);
-    await expectAtRest(environment.admin, blocked);
+    await expectQuiescent(environment.admin, blocked);
   });
 });

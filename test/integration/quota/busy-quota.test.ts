@@ -3,7 +3,7 @@ import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { CONFIG_MAPS } from '../../cluster/policies-in-force.ts';
-import { expectAtRest, expectInTime } from '../../support/at-rest.ts';
+import { expectQuiescent, expectInTime } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { Measured } from '../../support/measured.ts';
@@ -75,5 +75,5 @@ test('what is raised comes back, however often the quota changes for another rea
   const pace = (performance.now() - since) / 1_000 / (changes() - before);
   await stop();
   measured.add(`${CLIENTS} clients`, expectInTime(tenant, LOCK_SECONDS), pace);
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });

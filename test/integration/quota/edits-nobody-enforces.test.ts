@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResourceList } from '../../../functions/domain/objects.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest, untilOver } from '../../support/at-rest.ts';
+import { expectQuiescent, untilOver } from '../../support/quiescent.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { countedPods, fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
 
@@ -60,6 +60,6 @@ test('and when it works again, what they said is enforced', async () => {
         ([key, text]) => history.latest(RESOURCE_QUOTAS)?.status?.hard?.[key] === text,
       ),
     );
-    await expectAtRest(environment.admin, tenant);
+    await expectQuiescent(environment.admin, tenant);
   }
 });

@@ -6,7 +6,7 @@ import { auditLog, whatOf, type Audited } from '../../support/audit.ts';
 import { isEnforced } from '../../support/enforced.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { grantIn } from '../../support/moment.ts';
+import { grantIn } from '../../support/replay-state.ts';
 import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 

@@ -3,7 +3,7 @@ import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { invariantViolations } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { grantIn } from '../../support/moment.ts';
+import { grantIn } from '../../support/replay-state.ts';
 import { fullFor, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
 
 /** Amounts that the API server takes and changes, or takes and keeps though nobody would write them. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REASON } from '../../../functions/domain/names.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { expectAtRest } from '../../support/at-rest.ts';
+import { expectQuiescent } from '../../support/quiescent.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant } from '../../support/tenant.ts';
 
@@ -34,5 +34,5 @@ test('a quota whose status nobody has computed yet: nothing is locked, it says s
 
   environment.cluster.controlPlane.resumeControllerManager();
   await tenant.untilThrough();
-  await expectAtRest(environment.admin, tenant);
+  await expectQuiescent(environment.admin, tenant);
 });

@@ -38,7 +38,7 @@ export class Checker {
   readonly #raises: Raises;
   readonly #store: Store;
   /** Counts what happens. */
-  #moment = 0;
+  #timestamp = 0;
 
   constructor(store: Store, { time, target }: CheckerParts) {
     this.#store = store;
@@ -78,15 +78,15 @@ export class Checker {
 
   /** The guard refused the proof of this token. */
   proven(token: string): void {
-    this.#moment += 1;
-    if (!this.#raises.proofs.has(token)) this.#raises.proofs.set(token, this.#moment);
+    this.#timestamp += 1;
+    if (!this.#raises.proofs.has(token)) this.#raises.proofs.set(token, this.#timestamp);
   }
 
   /** A request goes on from this point. */
   advance({ kind, name = '', phase, user }: Point): void {
     if (kind !== PODS.kind) return;
-    this.#moment += 1;
-    if (phase === 'admit') this.admissions.begin(name, user, this.#moment);
+    this.#timestamp += 1;
+    if (phase === 'admit') this.admissions.begin(name, user, this.#timestamp);
     if (phase === 'charge') this.admissions.charge(name);
   }
 

@@ -100,7 +100,7 @@ function decorated(spec: Pod['spec'], vm: VmOf): Pod['spec'] & { restartPolicy?:
   const withContainers = {
     ...spec,
     containers: [...spec.containers.map((each) => ofKind(each, vm)), ...hooks(vm)],
-    initContainers: [...(spec.initContainers ?? []).map((each) => bare(each, vm)), ...bigInits(vm)],
+    initContainers: [...(spec.initContainers ?? []).map((each) => plainPod(each, vm)), ...bigInits(vm)],
   };
   return {
     ...withContainers,
@@ -123,7 +123,7 @@ const ACROSS = {
   ],
 };
 
-const bare = (container: Container, { kind }: VmOf): Container => {
+const plainPod = (container: Container, { kind }: VmOf): Container => {
   if (kind !== 'bestEffort') return container;
   const { 'ephemeral-storage': storage } = container.resources?.requests ?? {};
   const requests: ResourceList = storage === undefined ? {} : { 'ephemeral-storage': storage };
@@ -131,7 +131,7 @@ const bare = (container: Container, { kind }: VmOf): Container => {
 };
 
 function ofKind(container: Container, vm: VmOf): Container {
-  if (vm.kind !== 'devices') return bare(container, vm);
+  if (vm.kind !== 'devices') return plainPod(container, vm);
   const { requests = {}, limits = {} } = container.resources ?? {};
   return {
     ...container,

@@ -22,7 +22,7 @@ export interface QuotaState {
 }
 
 /** A namespace at one revision, and what went before. */
-export class Moment {
+export class ReplayState {
   namespace: Namespace | undefined;
   revision = 0;
   /** By quota uid. */

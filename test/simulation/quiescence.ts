@@ -11,7 +11,7 @@ import { LOCK_SECONDS, type World } from './world.ts';
 const HANGING_MS = 5_000;
 
 /** What is not at rest, one line each; nothing: the namespace is free, the quotas are as they were. */
-export function unrest({ checker }: World): string[] {
+export function pendingWork({ checker }: World): string[] {
   const quotas = [...checker.ledgers.values()].flatMap((ledger) => ledger.leftovers());
   return checker.locks.lock === undefined
     ? quotas

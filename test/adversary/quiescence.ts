@@ -5,15 +5,15 @@ import type { History, Version } from '../support/history.ts';
 import type { Tenant } from '../support/tenant.ts';
 
 /** Lifetime of a lock, 15 s (I3), and many times as much again for a machine that is busy. */
-const REST_MS = 90_000;
+const QUIESCENT_MS = 90_000;
 
 /** Every version until the namespace is free and its quota as before; rejects when that takes too long. */
-export async function untilRest({ name, history }: Tenant): Promise<readonly Version[]> {
-  await history.until(`${name} is at rest`, isAtRest, REST_MS);
+export async function untilQuiescent({ name, history }: Tenant): Promise<readonly Version[]> {
+  await history.until(`${name} is at rest`, isQuiescent, QUIESCENT_MS);
   return history.versions();
 }
 
-function isAtRest(history: History): boolean {
+function isQuiescent(history: History): boolean {
   const quota = history.latest(RESOURCE_QUOTAS, 'tight');
   const isRaised = quota?.metadata.labels?.[LABEL.raised] !== undefined;
   return !history.isLocked() && !isRaised && quota !== undefined && isEnforced(quota);

@@ -10,7 +10,7 @@ import { invariantViolations } from './invariants.ts';
 import { readBack, type Tenant } from './tenant.ts';
 
 /** Marks of a release that is not over. (last-release and last-attempt stay.) */
-const MARKS: readonly string[] = [
+const BOOKKEEPING: readonly string[] = [
   ANNOTATION.lock,
   ANNOTATION.token,
   ANNOTATION.grant,
@@ -20,20 +20,20 @@ const MARKS: readonly string[] = [
 ];
 
 /** The marks that this object still has. */
-export const marksOn = ({ metadata: { annotations = {}, labels = {} } }: KubernetesObject): string[] =>
-  MARKS.filter((mark) => annotations[mark] !== undefined || labels[mark] !== undefined);
+export const bookkeepingOn = ({ metadata: { annotations = {}, labels = {} } }: KubernetesObject): string[] =>
+  BOOKKEEPING.filter((mark) => annotations[mark] !== undefined || labels[mark] !== undefined);
 
 /**
  * Reads the namespace until nothing is locked or raised and every quota is enforced as it says: a migration that stays blocked is
  * tried again after its back-off. And nothing in the whole history broke an invariant, so what the quotas say is what their owners want.
  */
-export async function expectAtRest(admin: Cluster, tenant: Tenant): Promise<void> {
+export async function expectQuiescent(admin: Cluster, tenant: Tenant): Promise<void> {
   await askUntil(
     `${tenant.name} is at rest`,
     async () => {
       const { namespace, quotas } = await readBack(admin, tenant);
       const objects = [...(namespace === undefined ? [] : [namespace]), ...quotas];
-      return [...objects.flatMap(marksOn), ...quotas.filter((quota) => !isEnforced(quota))];
+      return [...objects.flatMap(bookkeepingOn), ...quotas.filter((quota) => !isEnforced(quota))];
     },
     (left) => left.length === 0,
   );
