@@ -85,12 +85,12 @@ interface Serving {
 }
 
 /** Why we should not be asked, whatever the way. */
-type Problem = () => string | undefined;
+type NotReadyReason = () => string | undefined;
 
 const LEAVING = 'it is being stopped';
 
 /** Reviews over TLS; ready once the webhooks trust our certificate. */
-async function serveReviews(guard: Process, known: Problem): Promise<Serving> {
+async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serving> {
   const { cluster, settings, log, metrics } = guard;
   const rotation = new Rotation(settings, {
     cluster,
@@ -113,11 +113,14 @@ async function serveReviews(guard: Process, known: Problem): Promise<Serving> {
 }
 
 /** The API server judges by itself (policies): no certificate, no bundle, nobody to answer. */
-async function serveHealth(guard: Process, problem: Problem): Promise<Serving> {
+async function serveHealth(guard: Process, problem: NotReadyReason): Promise<Serving> {
   return { server: await listenForHealth(newHealth(guard, problem), guard.settings.PORT) };
 }
 
-const newHealth = ({ cluster, deadLetters, metrics, watch }: Process, problem: Problem): RequestListener =>
+const newHealth = (
+  { cluster, deadLetters, metrics, watch }: Process,
+  problem: NotReadyReason,
+): RequestListener =>
   healthApp({
     ready: metrics.probing(newReadiness({ cluster, problem })),
     deadLetters,

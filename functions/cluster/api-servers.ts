@@ -1,10 +1,10 @@
 import { apiServersOf, type ApiServers } from '../domain/api-servers.ts';
 import { API_SERVERS } from '../domain/names.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
-import { describeError, isRefused } from '../kubernetes/errors.ts';
+import { describeError, isRejected } from '../kubernetes/errors.ts';
 import { ENDPOINT_SLICES, LEASES } from '../kubernetes/resources.ts';
 
-export interface Known {
+export interface KnownApiServers {
   /** Addresses that did not answer. */
   readonly unreachable: ReadonlySet<string>;
   /** Whether to read the leases, which only tell whether servers are hidden. */
@@ -17,7 +17,7 @@ export interface Known {
  */
 export async function readApiServers(
   { cluster }: { readonly cluster: Pick<Reader, 'list'> },
-  { unreachable, needsLeases }: Known,
+  { unreachable, needsLeases }: KnownApiServers,
 ): Promise<ApiServers | string> {
   const [slices, leases] = await Promise.all([
     allowed(cluster.list(ENDPOINT_SLICES, API_SERVERS.slices, { resourceVersion: '0' })),
@@ -37,7 +37,7 @@ async function allowed<T>(list: Promise<T>): Promise<T | string> {
   try {
     return await list;
   } catch (error) {
-    if (isRefused(error)) return describeError(error);
+    if (isRejected(error)) return describeError(error);
     throw error;
   }
 }

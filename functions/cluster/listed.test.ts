@@ -27,7 +27,7 @@ import {
   aLimitRange,
   exceeded,
   keepingState,
-} from '../../test/support/builders/refusal.ts';
+} from '../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
 import { kept } from '../../test/support/builders/oversized.ts';
 import { assess } from '../domain/verdict/assessment.ts';
@@ -252,7 +252,7 @@ describe('what is kept of lists decides as the whole does', () => {
           quotas: [one],
           migrations: listed,
           targets,
-          refusals: [aFailure(exceeded('quota', 'requests.cpu=1700m'), 5)],
+          rejections: [aFailure(exceeded('quota', 'requests.cpu=1700m'), 5)],
           stallSeconds: 3,
           overdueToken: undefined,
         };
@@ -260,7 +260,7 @@ describe('what is kept of lists decides as the whole does', () => {
           ...whole,
           migrations: kept(LISTED_MIGRATIONS, listed),
           targets: kept(LISTED_STATES_OF_PODS, targets),
-          refusals: kept(LISTED_EVENTS, whole.refusals ?? []),
+          rejections: kept(LISTED_EVENTS, whole.rejections ?? []),
         };
         kinds.add(decideLower(whole).kind);
         expect(decideLower(cut)).toEqual(decideLower(whole));

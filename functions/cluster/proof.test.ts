@@ -20,11 +20,11 @@ const cause = { reason: WEBHOOK.locked, message: of(live) };
 const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', details: { causes: [cause] } };
 
 /** As the API server writes it (seen in policies/namespaces.test.ts): who refused is in the texts only. */
-const refusal =
+const rejection =
   `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
   `${PROOF_WORDS}token-1`;
-const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}`;
-const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: refusal }] };
+const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${rejection}`;
+const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: rejection }] };
 const policys: Status = { code: 403, reason: 'Forbidden', message, details };
 
 test('so is our policy’s, which says nothing of the lock', async () => {
@@ -88,7 +88,7 @@ describe('no proof', () => {
     ['in another policy’s words', replaced(PROOF_WORDS, 'no: ')],
     [
       'in a webhook’s message, with the very cause',
-      { ...policys, message: `admission webhook "theirs" denied the request: ${refusal}` },
+      { ...policys, message: `admission webhook "theirs" denied the request: ${rejection}` },
     ],
     [
       'in a webhook’s message that ends as ours',

@@ -6,7 +6,7 @@ import type { Cluster } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, Unreachable } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 
-export type Proof =
+export type ProofResult =
   | {
       readonly proven: true;
       /** The live lock, as the guard read it; undefined: a policy refused, which reads the namespace from a cache. */
@@ -33,7 +33,7 @@ const HEARD = { withinMs: 1_000, everyMs: 100 };
  * be refused with 403 for the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
  * Anything else, a 500 or another policy's refusal included, is no proof. Rejects only when there was no answer at all.
  */
-export async function prove(cluster: Asked, namespace: string, token: string): Promise<Proof> {
+export async function prove(cluster: Asked, namespace: string, token: string): Promise<ProofResult> {
   const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };
   try {
     await cluster.create(RESOURCE_QUOTAS, { metadata, spec: {} }, { dryRun: true });
@@ -73,7 +73,7 @@ export async function proveAtEach(
   { cluster, clock }: Way<Cluster>,
   { addresses }: Pick<ApiServers, 'addresses'>,
   claim: Claim,
-): Promise<Proof> {
+): Promise<ProofResult> {
   if (addresses.length < 2) return proveInTime({ cluster, clock }, claim);
   const way = { cluster, clock };
   const proofs = await Promise.all(addresses.map((address) => proveAt(way, address, claim)));
@@ -93,7 +93,11 @@ const best = <T extends { lock: unknown }>(proofs: readonly T[]): T => {
   return any;
 };
 
-async function proveAt({ cluster, clock }: Way<Cluster>, address: string, claim: Claim): Promise<Proof> {
+async function proveAt(
+  { cluster, clock }: Way<Cluster>,
+  address: string,
+  claim: Claim,
+): Promise<ProofResult> {
   try {
     const proof = await proveInTime({ cluster: cluster.at(address), clock }, claim);
     return proof.proven ? proof : { ...proof, why: `at API server ${address}: ${proof.why}` };
@@ -108,7 +112,7 @@ async function proveAt({ cluster, clock }: Way<Cluster>, address: string, claim:
 export async function proveInTime(
   { cluster, clock }: Way<Asked>,
   { namespace, token, isHeld }: Claim,
-): Promise<Proof> {
+): Promise<ProofResult> {
   const until = clock.elapsed() + HEARD.withinMs;
   let isKnownHeld = false;
   for (;;) {
@@ -132,11 +136,11 @@ function lockIn({ code, status }: ApiError): ProvenLock | undefined {
  * policy's begins with that policy's: so both texts have to be ours, whole.
  */
 function isPolicys({ code, status }: ApiError, words: string): boolean {
-  const refusal =
+  const rejection =
     `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` + words;
   return (
     code === 403 &&
-    status.message === `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}` &&
-    (status.details?.causes ?? []).some(({ message }) => message === refusal)
+    status.message === `resourcequotas "${PROOF_QUOTA}" is forbidden: ${rejection}` &&
+    (status.details?.causes ?? []).some(({ message }) => message === rejection)
   );
 }

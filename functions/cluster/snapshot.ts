@@ -12,7 +12,7 @@ import type {
   VirtualMachineInstance,
 } from '../domain/objects.ts';
 import { parseQuantity } from '../domain/quantity.ts';
-import { parseRefusal } from '../domain/quota/refusal.ts';
+import { parsePodRejection } from '../domain/quota/pod-rejection.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
@@ -34,7 +34,7 @@ const ONE = parseQuantity('1');
 
 const PODS_OF_VMS = `${KUBEVIRT.launcherLabel} in (${KUBEVIRT.launcher},${KUBEVIRT.attachment})`;
 
-export interface Subject {
+export interface SnapshotRequest {
   readonly name: string;
   readonly rules: Rules;
   /** Asks the guard; undefined: it did not answer. */
@@ -51,12 +51,12 @@ export interface Subject {
  */
 export async function readSnapshot(
   cluster: Reader,
-  subject: Subject,
+  request: SnapshotRequest,
 ): Promise<NamespaceSnapshot | undefined> {
-  const { name, rules, known, listed } = subject;
+  const { name, rules, known, listed } = request;
   const [namespace, view, migrations, quotas, vmmrqs, pods] = await Promise.all([
     known ?? ignoreNotFound(cluster.get(NAMESPACES, { name })),
-    subject.view(name),
+    request.view(name),
     listed ?? cluster.list(LISTED_MIGRATIONS, { namespace: name }).then(({ items }) => items),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
@@ -107,13 +107,13 @@ async function readOptional(
   const namespace = metadata.name;
   const [vmis, events] = await Promise.all([
     readBlockedVmis(cluster, blocked, namespace),
-    readRefusals(cluster, namespace),
+    readPodRejections(cluster, namespace),
   ]);
-  const refusals = events.flatMap(
-    ({ message = '' }) => parseRefusal(message) ?? parseRefusal(message, 'attachment') ?? [],
+  const rejections = events.flatMap(
+    ({ message = '' }) => parsePodRejection(message) ?? parsePodRejection(message, 'attachment') ?? [],
   );
   const [limitRanges, claims] = await Promise.all([
-    needsLimitRanges(pods, quotas, refusals) ? cluster.list(LISTED_LIMIT_RANGES, { namespace }) : NOT_READ,
+    needsLimitRanges(pods, quotas, rejections) ? cluster.list(LISTED_LIMIT_RANGES, { namespace }) : NOT_READ,
     needsVolumeClaims(quotas) && [...vmis.values()].some(keepsState)
       ? cluster.list(LISTED_CLAIMS, { namespace })
       : NOT_READ,
@@ -122,7 +122,7 @@ async function readOptional(
 }
 
 /** Why pods of VMIs were refused: of all of the namespace in one request, however many wait. */
-export async function readRefusals(cluster: Reader, namespace: string): Promise<KubernetesEvent[]> {
+export async function readPodRejections(cluster: Reader, namespace: string): Promise<KubernetesEvent[]> {
   const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
   return (await cluster.list(LISTED_EVENTS, { namespace, fieldSelector })).items;
 }

@@ -1,7 +1,7 @@
 import { within, type Clock } from '../runtime/clock.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
-import { isExpired } from '../kubernetes/errors.ts';
+import { isGone } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 
 /** The first newer version of the quota that `until` accepts; undefined when the signal aborts before, or it is deleted. */
@@ -19,7 +19,7 @@ export async function watchQuota(
       if (type !== 'BOOKMARK' && until(object)) return object;
     }
   } catch (error) {
-    if (!signal.aborted && !isExpired(error)) throw error;
+    if (!signal.aborted && !isGone(error)) throw error;
   }
   return undefined;
 }

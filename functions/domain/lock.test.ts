@@ -8,7 +8,7 @@ import {
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
 import { annotated, labelled, NOW, seconds } from '../../test/support/builders/object.ts';
-import { isExpired, liveLock, lockOf, parseJson, withLock, withoutLock, type Lock } from './lock.ts';
+import { isLockExpired, liveLock, lockOf, parseJson, withLock, withoutLock, type Lock } from './lock.ts';
 import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 
@@ -101,7 +101,7 @@ describe('isExpired', () => {
     ['ended early, for a reason', { expiresAt: seconds(0), ended: { reason: 'NoProof', message: '' } }, true],
   ])('%s: %j → %s', (_, different, want) => {
     const lock = aLock(different);
-    expect(isExpired(lock, NOW)).toBe(want);
+    expect(isLockExpired(lock, NOW)).toBe(want);
     expect(liveLock(aNamespace(lockedBy(lock)), NOW)).toEqual(want ? undefined : lock);
   });
 });

@@ -140,7 +140,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Past its time, ended early, or longer than a lock may ever be. `now` is the API server's clock, milliseconds. */
-export function isExpired(lock: Lock, now: number): boolean {
+export function isLockExpired(lock: Lock, now: number): boolean {
   if (lock.ended !== undefined) return true;
   const latest = Date.parse(lock.acquiredAt) + MAX_LOCK_SECONDS * 1_000;
   return now >= Math.min(Date.parse(lock.expiresAt), latest);
@@ -153,7 +153,7 @@ export const isRefusedByPolicy = (lock: Pick<Lock, 'ended'> | undefined): boolea
 /** A token that holds the namespace now; undefined when there is none or it is past its time. */
 export function liveLock(namespace: Namespace, now: number): Lock | undefined {
   const state = lockOf(namespace);
-  return state.kind === 'held' && !isExpired(state.lock, now) ? state.lock : undefined;
+  return state.kind === 'held' && !isLockExpired(state.lock, now) ? state.lock : undefined;
 }
 
 /** What a lock consists of on its namespace: set together, removed together. */

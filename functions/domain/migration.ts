@@ -66,7 +66,7 @@ export const gotThrough = (migrations: readonly LockedMigration[], pods: readonl
   migrations.every((migration) => admittedPodOf(migration, pods) !== undefined);
 
 /** As much of a migration as says whether a quota refused it. */
-interface Refusable {
+interface BlockedStatus {
   readonly metadata: { readonly deletionTimestamp?: string | undefined };
   readonly status?:
     | {
@@ -83,13 +83,13 @@ interface Refusable {
 }
 
 /** By a quota, as far as is still said of it: the condition outlives the refusal (facts/kubevirt.md §1.3). */
-export const wasRejectedByQuota = ({ status }: Pick<Refusable, 'status'>): boolean =>
+export const wasRejectedByQuota = ({ status }: Pick<BlockedStatus, 'status'>): boolean =>
   (status?.conditions ?? []).some(
     (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
   );
 
 /** Refused by a quota as far as KubeVirt's condition says: it is never cleared while Pending (facts/kubevirt.md §1.3). */
-export const isRejectedByQuota = (migration: Refusable): boolean =>
+export const isRejectedByQuota = (migration: BlockedStatus): boolean =>
   isPending(migration) && wasRejectedByQuota(migration);
 
 /** How far the API servers' clocks may be apart, and how long ago a refusal counts as fresh; milliseconds. */
@@ -99,7 +99,7 @@ const FRESH_MS = { ahead: 2_000, old: 10_000 } as const;
  * Refused by a quota a moment ago. KubeVirt asks its limits before it creates the pod, so there was a slot
  * (facts/kubevirt.md §1.5). `now`: the API server's, milliseconds; clocks that differ only cost a closer look.
  */
-export function isFreshlyRejected(migration: Refusable, now: number): boolean {
+export function isFreshlyRejected(migration: BlockedStatus, now: number): boolean {
   if (!isRejectedByQuota(migration)) return false;
   const condition = migration.status?.conditions?.find(({ type }) => type === KUBEVIRT.rejectedByQuota);
   const age = now - Date.parse(condition?.lastProbeTime ?? '');
@@ -107,7 +107,7 @@ export function isFreshlyRejected(migration: Refusable, now: number): boolean {
 }
 
 /** Where all waiting happens (facts/kubevirt.md §1.1); not cancelled. */
-export const isPending = ({ metadata, status }: Refusable): boolean =>
+export const isPending = ({ metadata, status }: BlockedStatus): boolean =>
   status?.phase === 'Pending' && metadata.deletionTimestamp === undefined;
 
 /**

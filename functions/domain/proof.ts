@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { shortList, textRecord } from './bounded.ts';
-import { isExpired, LOCK_VERSION, parseJson, type Lock } from './lock.ts';
+import { isLockExpired, LOCK_VERSION, parseJson, type Lock } from './lock.ts';
 import { ANNOTATION } from './names.ts';
 import type { Namespace } from './objects.ts';
 
@@ -51,7 +51,7 @@ export interface ProofInput {
 /** What the guard says of this lock. */
 export function proofOf({ lock, namespace, now, incumbent }: ProofInput): ProvenLock {
   // Without a time (0, NaN) nothing proves anything.
-  const proves = now > 0 && lock.v === LOCK_VERSION && !isExpired(lock, now);
+  const proves = now > 0 && lock.v === LOCK_VERSION && !isLockExpired(lock, now);
   return {
     ...(proves ? tokenOr(incumbent, lock) : {}),
     expiresAt: lock.expiresAt,

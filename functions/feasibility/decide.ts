@@ -6,9 +6,9 @@ import { liveLock, lockOf } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import {
-  aboutMigration,
-  aboutVmi,
-  aboutVmmrq,
+  involvedMigration,
+  involvedVmi,
+  involvedVmmrq,
   statusReport,
   type EventReport,
 } from '../domain/verdict/report.ts';
@@ -120,11 +120,11 @@ function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] 
     reason: notEnough ? EVENT_REASON.quotaNotEnough : EVENT_REASON.migrationBlocked,
     key: `${migration.uid} ${[migration.lacks, verdict.reason].join(' ').trim()} ${notEnough ? message : ''}`,
   } as const;
-  const on = aboutMigration(snapshot.namespace.metadata.name, migration);
-  const vmis = notEnough ? vmisOf(snapshot, verdict).map(aboutVmi) : [];
+  const on = involvedMigration(snapshot.namespace.metadata.name, migration);
+  const vmis = notEnough ? vmisOf(snapshot, verdict).map(involvedVmi) : [];
   return [
     { ...report, on, message: `${verdict.verdict}: ${message}` },
-    ...[...snapshot.vmmrqs.map(aboutVmmrq), ...vmis].map((other) => ({
+    ...[...snapshot.vmmrqs.map(involvedVmmrq), ...vmis].map((other) => ({
       ...report,
       on: other,
       message: `${verdict.verdict}: ${migration.name}: ${message}`,

@@ -46,12 +46,12 @@ export const feasibility: Step = {
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
   const forwarded = await forwardRejection(request, context);
   if (forwarded !== undefined) return forwarded;
-  const seen = await lookIfNeeded(request, context);
-  return seen === undefined ? NOTHING : tell(seen, request, context);
+  const assessed = await lookIfNeeded(request, context);
+  return assessed === undefined ? NOTHING : tell(assessed, request, context);
 }
 
 /** Where the event tells of nothing that is refused, the guard's view or one read shows whether there is anything to do. */
-async function lookIfNeeded(request: StepRequest, context: StepContext): Promise<Seen | undefined> {
+async function lookIfNeeded(request: StepRequest, context: StepContext): Promise<Assessed | undefined> {
   const settled = settledBy(request);
   if (settled !== undefined) {
     const view = await context.view(request.namespace);
@@ -64,7 +64,7 @@ async function lookIfNeeded(request: StepRequest, context: StepContext): Promise
 
 /** Says what is the matter; and has it gone on with, unless lock has just said no to that. */
 async function tell(
-  { snapshot, assessment }: Seen,
+  { snapshot, assessment }: Assessed,
   request: StepRequest,
   context: StepContext,
 ): Promise<Outcome> {
@@ -87,7 +87,7 @@ async function tell(
 const isReportDue = ({ type, kind, eventObject }: StepRequest): boolean =>
   kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(eventObject));
 
-interface Seen {
+interface Assessed {
   readonly snapshot: NamespaceSnapshot;
   readonly assessment: Assessment;
 }
@@ -97,34 +97,38 @@ async function gather(
   { namespace: name }: StepRequest,
   context: StepContext,
   listed?: readonly Migration[],
-): Promise<Seen | undefined> {
+): Promise<Assessed | undefined> {
   const first = await look(name, context, listed);
   if (first === undefined || dueWithin(first) === 0) return first;
   // The other runs of the namespace answer at once: a tenant's many events must not take every place of this process.
   return context.exclusively(`room of ${name}`, () => lookUntilRoom(name, first, context), first);
 }
 
-async function lookUntilRoom(name: string, first: Seen, context: StepContext): Promise<Seen | undefined> {
+async function lookUntilRoom(
+  name: string,
+  first: Assessed,
+  context: StepContext,
+): Promise<Assessed | undefined> {
   const { clock } = context;
   const started = clock.elapsed();
-  let seen: Seen | undefined = first;
-  while (seen !== undefined) {
+  let assessed: Assessed | undefined = first;
+  while (assessed !== undefined) {
     const lookedAt = clock.elapsed();
-    const left = Math.floor(started + dueWithin(seen) - lookedAt);
-    if (left <= 0 || !(await watchForChange(context, seen.snapshot.quotas, left))) break;
+    const left = Math.floor(started + dueWithin(assessed) - lookedAt);
+    if (left <= 0 || !(await watchForChange(context, assessed.snapshot.quotas, left))) break;
     await pause(clock, Math.max(0, lookedAt + LOOK_MS - clock.elapsed()));
-    seen = await look(name, context);
+    assessed = await look(name, context);
   }
-  return seen;
+  return assessed;
 }
 
-const dueWithin = ({ snapshot, assessment }: Seen): number => roomDueWithin(snapshot, assessment);
+const dueWithin = ({ snapshot, assessment }: Assessed): number => roomDueWithin(snapshot, assessment);
 
 async function look(
   name: string,
   { cluster, settings, view }: StepContext,
   listed?: readonly Migration[],
-): Promise<Seen | undefined> {
+): Promise<Assessed | undefined> {
   const rules = rulesOf(settings);
   const known = listed === undefined ? {} : { listed };
   const snapshot = await readSnapshot(cluster, { name, rules, view, ...known });

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../domain/objects.ts';
 import type {
   Address,
   ApiServer,
-  Change,
+  MergePatch,
   DeleteOptions,
   ListedType,
   ListOptions,
@@ -81,7 +81,11 @@ export class Client implements ApiServer {
     return this.#one<T>({ method: 'PUT', path, body: object });
   }
 
-  patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: Change): Promise<Read<T>> {
+  patch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    at: Address,
+    change: MergePatch,
+  ): Promise<Read<T>> {
     return this.#one<T>({
       method: 'PATCH',
       path: pathOf(type, { ...at, ...subresourceOf(change) }, this.#writeQuery({})),

@@ -101,7 +101,7 @@ export interface Cluster {
     options?: WriteOptions,
   ): Promise<Read<T>>;
   /** A JSON merge patch. */
-  patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: Change): Promise<Read<T>>;
+  patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: MergePatch): Promise<Read<T>>;
   delete(type: ResourceType, at: Address, options?: DeleteOptions): Promise<void>;
   /** Ends when the server closes the watch or `signal` aborts; an ERROR event is thrown as an ApiError. */
   watch<T extends KubernetesObject>(
@@ -128,7 +128,7 @@ export interface ApiServer extends Cluster {
   version(): Promise<string>;
 }
 
-export interface Change {
+export interface MergePatch {
   readonly merge: Record<string, unknown>;
   readonly subresource?: 'status';
 }

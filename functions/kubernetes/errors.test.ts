@@ -4,16 +4,16 @@ import {
   describeError,
   isAlreadyExists,
   isConflict,
-  isExpired,
+  isGone,
   isNotFound,
-  isRefused,
+  isRejected,
   Unreachable,
 } from './errors.ts';
 
 const apiError = (code: number, reason: string): ApiError =>
   new ApiError('PUT /api/v1/x', { code, reason, message: 'no' }, new Date(0));
 
-const KINDS = { isAlreadyExists, isConflict, isExpired, isNotFound, isRefused };
+const KINDS = { isAlreadyExists, isConflict, isExpired: isGone, isNotFound, isRefused: isRejected };
 const kindsOf = (error: unknown): string[] =>
   Object.entries(KINDS).flatMap(([name, is]) => (is(error) ? [name] : []));
 

@@ -57,15 +57,14 @@ export const isTerminating = (error: unknown): error is ApiError =>
   (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
 /** Refused for good by a rule or a policy: asking again changes nothing. */
-export const isRefused = (error: unknown): error is ApiError =>
+export const isRejected = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 405, 413, 422].includes(error.code);
 
 /** The resource version asked for is no longer kept: list again. */
-export const isExpired = (error: unknown): error is ApiError =>
-  error instanceof ApiError && error.code === 410;
+export const isGone = (error: unknown): error is ApiError => error instanceof ApiError && error.code === 410;
 
 /** The resource version asked for is later than any there: the API server's storage was restored from a backup. */
-export const isFromTheFuture = (error: unknown): error is ApiError =>
+export const isTooLargeVersion = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.status.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
 

@@ -1,7 +1,7 @@
 import { pause, systemClock, type Clock } from '../runtime/clock.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Cluster, ListedType, ResourceType, Selection, WatchEvent } from './cluster.ts';
-import { isExpired, isFromTheFuture, isNotFound } from './errors.ts';
+import { isGone, isTooLargeVersion, isNotFound } from './errors.ts';
 
 export interface Follower<T> {
   /** Everything that matches, after each list: what is not in it is gone. */
@@ -99,7 +99,7 @@ class Following<T extends KubernetesObject> {
       await this.#watch();
     } catch (error) {
       if (this.#isStopped()) return false;
-      if (isExpired(error) || isFromTheFuture(error)) this.#version = undefined;
+      if (isGone(error) || isTooLargeVersion(error)) this.#version = undefined;
       else if (this.#followed.isOptional === true && isNotFound(error)) {
         this.#version = undefined;
         this.#follower.onList([]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { inCluster, type Pod } from './in-cluster.ts';
+import { inCluster, type PodEnvironment } from './in-cluster.ts';
 
 let folder: string;
 let now: number;
@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const pod = (more: Partial<Pod> = {}): Pod => ({
+const pod = (more: Partial<PodEnvironment> = {}): PodEnvironment => ({
   host: '10.0.0.1',
   port: '6443',
   folder,
@@ -25,7 +25,7 @@ const pod = (more: Partial<Pod> = {}): Pod => ({
 });
 
 describe('where', () => {
-  test.each<[string, Partial<Pod>, string]>([
+  test.each<[string, Partial<PodEnvironment>, string]>([
     ['IPv4', {}, 'https://10.0.0.1:6443/'],
     ['IPv6 is bracketed', { host: 'fd00::1' }, 'https://[fd00::1]:6443/'],
     ['a name', { host: 'kubernetes.default' }, 'https://kubernetes.default:6443/'],
@@ -53,7 +53,7 @@ describe('as whom', () => {
   });
 });
 
-const whyNot = (more: Partial<Pod>): string => {
+const whyNot = (more: Partial<PodEnvironment>): string => {
   try {
     return inCluster(pod(more)).server.href;
   } catch (error) {

@@ -6,7 +6,7 @@ import { NoApiServer, type Access } from './access.ts';
 /** The kubelet renews a token long before it ends; client-go looks as often. */
 const TOKEN_MS = 60_000;
 
-export interface Pod {
+export interface PodEnvironment {
   /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: what the kubelet tells every container. */
   readonly host: string | undefined;
   readonly port: string | undefined;
@@ -17,7 +17,7 @@ export interface Pod {
 }
 
 /** What a pod has to go by. Throws NoApiServer. */
-export function inCluster({ host, port = '443', folder, elapsed }: Pod): Access {
+export function inCluster({ host, port = '443', folder, elapsed }: PodEnvironment): Access {
   if (host === undefined) {
     throw new NoApiServer('KUBECONFIG', {
       cause: new Error('it is not set, and KUBERNETES_SERVICE_HOST says that this is no cluster'),
@@ -39,7 +39,7 @@ export function inCluster({ host, port = '443', folder, elapsed }: Pod): Access 
   }
 }
 
-function tokenIn(folder: string, elapsed: Pod['elapsed']): () => string {
+function tokenIn(folder: string, elapsed: PodEnvironment['elapsed']): () => string {
   let token: string | undefined;
   let readAt = 0;
   return () => {

@@ -6,7 +6,7 @@ import { metadata } from '../../test/support/builders/object.ts';
 import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import { Client } from './api-client.ts';
-import { isExpired, TooMuch, Unreachable } from './errors.ts';
+import { isGone, TooMuch, Unreachable } from './errors.ts';
 import { LISTED_PODS } from '../cluster/listed.ts';
 import { RESOURCE_QUOTAS } from './resources.ts';
 import { Transport } from './transport.ts';
@@ -161,7 +161,7 @@ test('a later page that is no longer there: the list starts again', async () => 
 test('but not for ever', async () => {
   const { client, asked } = await serving({ items: pods(4_100, 0), expires: 10 });
   const error = await client.list(LISTED_PODS, {}).catch((thrown: unknown) => thrown);
-  expect(isExpired(error)).toBe(true);
+  expect(isGone(error)).toBe(true);
   expect(asked).toHaveLength(6);
 });
 

@@ -1,5 +1,5 @@
 import type { ListOptions, ReadList } from './cluster.ts';
-import { isExpired, TooMuch, Unreachable } from './errors.ts';
+import { isGone, TooMuch, Unreachable } from './errors.ts';
 import { readWithin, type Response } from './transport.ts';
 import type { Trimmed } from './trim.ts';
 
@@ -80,7 +80,7 @@ export class Lists {
       try {
         return await this.#pages(listing, options);
       } catch (error) {
-        if (!isExpired(error) || read === READS) throw error;
+        if (!isGone(error) || read === READS) throw error;
       }
     }
   }

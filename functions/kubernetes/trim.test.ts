@@ -10,7 +10,7 @@ import {
   type MetaChange,
 } from '../../test/support/builders/object.ts';
 import { aGrant, aQuota, holding } from '../../test/support/builders/quota.ts';
-import { aFailure } from '../../test/support/builders/refusal.ts';
+import { aFailure } from '../../test/support/builders/pod-rejection.ts';
 import { aVmmrq, giving } from '../../test/support/builders/snapshot.ts';
 import { kept, LONG, oversized } from '../../test/support/builders/oversized.ts';
 import { LIMIT_RANGER } from '../domain/sizing/limit-ranges.ts';

@@ -60,7 +60,7 @@ const decided = (different: Partial<LowerSnapshot> = {}): LowerDecision =>
     quotas: [RAISED],
     migrations: [aMigration()],
     targets: [],
-    refusals: [],
+    rejections: [],
     stallSeconds: 3,
     overdueToken: undefined,
     ...different,
@@ -161,7 +161,7 @@ describe('how it ended', () => {
     ['nothing came of it, others are after the slots', put, 'gaveWay'],
     [
       'nothing came of it, others are after the slots, nobody can say more',
-      { ...put, refusals: undefined },
+      { ...put, rejections: undefined },
       'failed',
     ],
   ])('%s', (_, different, want) => {

@@ -1,7 +1,7 @@
 import { grantBy, grantOf } from '../domain/quota/grant.ts';
 import { isCharged } from '../domain/quota/raise.ts';
 import {
-  isExpired,
+  isLockExpired,
   lockOf,
   LOCK_VERSION,
   unreadableToken,
@@ -12,7 +12,7 @@ import {
 import { admittedPodOf, gotThrough, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type LockOutcome, type Reason } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
-import { wasRefusedAfter } from '../domain/quota/refusal.ts';
+import { wasRefusedAfter } from '../domain/quota/pod-rejection.ts';
 
 export interface LowerSnapshot {
   /** The API server's clock, milliseconds. */
@@ -25,7 +25,7 @@ export interface LowerSnapshot {
   /** The target launchers of the lock's migrations, and their attachment pods. */
   readonly targets: readonly Pod[];
   /** Why pods were refused; undefined where nobody can say. */
-  readonly refusals: readonly KubernetesEvent[] | undefined;
+  readonly rejections: readonly KubernetesEvent[] | undefined;
   readonly stallSeconds: number;
   /** The watchdog has seen this token for longer than its lock may live. */
   readonly overdueToken: string | undefined;
@@ -85,7 +85,7 @@ const lower = (lock: Lock, found: LowerResult): Lower => ({
 export const isOver = (
   state: LockState,
   { now, overdueToken }: Pick<LowerSnapshot, 'now' | 'overdueToken'>,
-): boolean => state.kind !== 'held' || isExpired(state.lock, now) || overdueToken === state.lock.token;
+): boolean => state.kind !== 'held' || isLockExpired(state.lock, now) || overdueToken === state.lock.token;
 
 /** No lock that can be read: each grant that is there has none to stand for it; and whoever raises for it is fenced. */
 function repair({ quotas, namespace }: LowerSnapshot, state: LockState): LowerDecision {
@@ -206,12 +206,12 @@ function stalled(
 }
 
 /** A failure; but where others are after the same slots, and KubeVirt has not come to it, it gave way to them. */
-function nothingCame({ refusals }: LowerSnapshot, lock: Lock, still: readonly Migration[]): LowerResult {
+function nothingCame({ rejections }: LowerSnapshot, lock: Lock, still: readonly Migration[]): LowerResult {
   const vms = still.map(({ spec }) => spec.vmiName ?? '');
   const isPutOff =
     lock.others === true &&
-    refusals !== undefined &&
-    !wasRefusedAfter(Date.parse(lock.acquiredAt), vms, refusals);
+    rejections !== undefined &&
+    !wasRefusedAfter(Date.parse(lock.acquiredAt), vms, rejections);
   return {
     outcome: isPutOff ? LOCK_OUTCOME.gaveWay : LOCK_OUTCOME.failed,
     reason: REASON.raisedButNotAdmitted,

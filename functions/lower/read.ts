@@ -5,7 +5,7 @@ import { lockOf, LOCK_VERSION, type LockedMigration, type Lock, type LockState }
 import { gotThrough } from '../domain/migration.ts';
 import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
-import { ignoreNotFound, readRefusals, readTargets } from '../cluster/snapshot.ts';
+import { ignoreNotFound, readPodRejections, readTargets } from '../cluster/snapshot.ts';
 import { fromWatchCache } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, TooMuch, Unreachable } from '../kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
@@ -14,7 +14,7 @@ import { isOver, type LowerSnapshot } from './decide.ts';
 import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts';
 
 /** What was read of a lock's quotas and pods. */
-export interface Found {
+export interface LockObjects {
   readonly quotas: readonly ResourceQuota[];
   readonly targets: readonly Pod[];
   /** The API server's clock, milliseconds. */
@@ -104,14 +104,14 @@ export async function readLocked(
   if (state.kind !== 'held') {
     if (state.kind === 'none' && !mayHoldGrants(request)) return undefined;
     const quotas = await readAllQuotas(name, context);
-    return { ...base, quotas, migrations: [], targets: [], refusals: undefined };
+    return { ...base, quotas, migrations: [], targets: [], rejections: undefined };
   }
   return concerns(request, state.lock)
     ? { ...base, ...(await readOfLock(state, { ...base, type: request.type }, context)) }
     : undefined;
 }
 
-type OfLock = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'refusals'>;
+type OfLock = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'rejections'>;
 
 /** What a lock that can be read is about. */
 async function readOfLock(
@@ -129,15 +129,16 @@ async function readOfLock(
   ]);
   // Who has the pod is waited for no more, whatever else is said of it; and nobody is when the time is over.
   if (isDue || gotThrough(lock.migrations, targets)) {
-    return { quotas, targets, migrations: [], refusals: undefined };
+    return { quotas, targets, migrations: [], rejections: undefined };
   }
   // Only says that a lock is past its time; the guard, which is woken by it, may not read these.
-  if (base.type === EVENT.lockExpired) return { quotas, targets, migrations: undefined, refusals: undefined };
-  const [migrations, refusals] = await Promise.all([
+  if (base.type === EVENT.lockExpired)
+    return { quotas, targets, migrations: undefined, rejections: undefined };
+  const [migrations, rejections] = await Promise.all([
     readMigrations(name, lock.migrations, context),
-    lock.others === true ? refusalsSaid(name, context) : undefined,
+    lock.others === true ? podRejections(name, context) : undefined,
   ]);
-  return { quotas, targets, migrations, refusals };
+  return { quotas, targets, migrations, rejections };
 }
 
 /** A namespace that nobody holds may still have a quota with a grant: of a lock that was taken off by hand. */
@@ -168,8 +169,8 @@ async function readMigrations(
   );
 }
 
-const refusalsSaid = (namespace: string, context: StepContext): Promise<KubernetesEvent[] | undefined> =>
-  orElse(readRefusals(context.cluster, namespace), undefined, context);
+const podRejections = (namespace: string, context: StepContext): Promise<KubernetesEvent[] | undefined> =>
+  orElse(readPodRejections(context.cluster, namespace), undefined, context);
 
 /** What only explains how it went keeps nobody from a repair. */
 async function orElse<T, U>(

@@ -2,7 +2,12 @@ import { grantOf } from '../domain/quota/grant.ts';
 import { podIdentityOf, type Reference } from '../domain/lock.ts';
 import { EVENT_REASON, KIND, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { aboutMigration, aboutVmmrq, type EventReport, type Subject } from '../domain/verdict/report.ts';
+import {
+  involvedMigration,
+  involvedVmmrq,
+  type EventReport,
+  type InvolvedObject,
+} from '../domain/verdict/report.ts';
 import { writeEvents } from '../cluster/report.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
 import type { StepContext } from '../host/step.ts';
@@ -28,7 +33,7 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
     const pod = podOf(migration, lowering);
     const of = pod === undefined ? message : `the pod ${pod} of ${migration.name} is there`;
     return {
-      on: aboutMigration(namespace, migration),
+      on: involvedMigration(namespace, migration),
       type: isWarning ? 'Warning' : 'Normal',
       reason: isSuccess
         ? EVENT_REASON.migrationAdmitted
@@ -84,9 +89,9 @@ async function vmmrqsOf(
   { quotas }: Lowering,
   namespace: string,
   { cluster }: StepContext,
-): Promise<Subject[]> {
+): Promise<InvolvedObject[]> {
   const named = unique(quotas.flatMap((quota) => grantShownBy(quota)?.vmmrqs ?? []));
   if (named.length > 0) return named.map(({ name, uid }) => ({ ...KIND.vmmrq, namespace, name, uid }));
   const { items } = await cluster.list(LISTED_VMMRQS, { namespace }, { resourceVersion: '0' });
-  return items.map(aboutVmmrq);
+  return items.map(involvedVmmrq);
 }

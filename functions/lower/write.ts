@@ -4,10 +4,10 @@ import type { LockOutcome } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { isFencedBy, loweredQuota, type Fence } from '../domain/quota/lower.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
-import { isConflict, isNotFound, isRefused } from '../kubernetes/errors.ts';
+import { isConflict, isNotFound, isRejected } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { Lower } from './decide.ts';
-import type { Found } from './read.ts';
+import type { LockObjects } from './read.ts';
 
 /** What is to be written back, and for which lock. */
 export interface Due {
@@ -20,7 +20,7 @@ export interface Due {
 }
 
 /** What is lowered and why, however that was found. */
-export type Lowering = Found & Pick<Lower, 'reason' | 'message'> & { readonly due: Due };
+export type Lowering = LockObjects & Pick<Lower, 'reason' | 'message'> & { readonly due: Due };
 
 export interface Written {
   /** Those that this call wrote, as they were before; the others were back already. */
@@ -56,7 +56,7 @@ async function writeOne(
     if (isNotFound(error)) return 'back';
     if (isConflict(error)) return 'lostRace';
     // Whoever refused the raise refuses the fence too, and no raise can land there: that must not freeze the namespace.
-    const isFenceRefused = isRefused(error) && grantOf(quota).kind === 'none' && isRefusedByPolicy(due.lock);
+    const isFenceRefused = isRejected(error) && grantOf(quota).kind === 'none' && isRefusedByPolicy(due.lock);
     if (isFenceRefused) return 'back';
     throw error;
   }

@@ -85,7 +85,7 @@ function blockerOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot
   return undefined;
 }
 
-interface Found {
+interface QuotaRaise {
   readonly write?: ResourceQuota;
   /** It is raised already. */
   readonly stands?: true;
@@ -93,7 +93,7 @@ interface Found {
 }
 
 /** What becomes of one quota; nothing: it has the room by now. */
-export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): Found {
+export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRaise {
   const { token, lock, vmmrqs, now } = snapshot;
   const { name, annotations } = quota.metadata;
   const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs, now };
@@ -133,7 +133,7 @@ const orderOf = (
 const notEnough = (name: string): End =>
   end(REASON.notEnough, `the VMMRQs give nothing for ${name} any more`);
 
-const writeOr = (write: ResourceQuota | undefined, ended: End | undefined): Found => {
+const writeOr = (write: ResourceQuota | undefined, ended: End | undefined): QuotaRaise => {
   if (write !== undefined) return { write };
   return ended === undefined ? {} : { ended };
 };

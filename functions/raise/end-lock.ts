@@ -1,4 +1,4 @@
-import { isExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
+import { isLockExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
 import { isConflict } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
@@ -31,7 +31,7 @@ export async function endLock(
     };
   }
   const now = read.date.getTime();
-  if (!isExpired(state.lock, now)) {
+  if (!isLockExpired(state.lock, now)) {
     const ended: Lock = { ...state.lock, expiresAt: new Date(now).toISOString(), ended: { reason, message } };
     try {
       await cluster.replace(NAMESPACES, withLock(read.object, ended));

@@ -6,7 +6,7 @@ import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
 import { readApiServers } from '../cluster/api-servers.ts';
-import { proveAtEach, type Proof } from '../cluster/proof.ts';
+import { proveAtEach, type ProofResult } from '../cluster/proof.ts';
 import type { Read } from '../kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { ignoreNotFound } from '../cluster/snapshot.ts';
@@ -90,19 +90,19 @@ function heldBy(token: string, read: Read<Namespace> | undefined): Lock | undefi
   return lock?.token === token && lock.v === LOCK_VERSION ? lock : undefined;
 }
 
-interface Subject {
+interface RaiseRequest {
   readonly namespace: string;
   readonly token: string;
   readonly names: Names;
 }
 
-interface Attempt extends Subject {
+interface RaiseAttempt extends RaiseRequest {
   readonly servers: Servers;
 }
 
-async function attempt(subject: Attempt, context: StepContext): Promise<Outcome | Retry> {
-  const { namespace, token, names } = subject;
-  const gathered = await gather(subject, context);
+async function attempt(raiseAttempt: RaiseAttempt, context: StepContext): Promise<Outcome | Retry> {
+  const { namespace, token, names } = raiseAttempt;
+  const gathered = await gather(raiseAttempt, context);
   if (typeof gathered === 'string' || 'reason' in gathered) return gathered;
   const why = { namespace, token };
   const decision = decide(gathered);
@@ -122,7 +122,7 @@ async function attempt(subject: Attempt, context: StepContext): Promise<Outcome 
 
 /** Reads by the writers' rule: the quotas and VMMRQs first, then the proof. */
 async function gather(
-  { namespace, token, names, servers }: Attempt,
+  { namespace, token, names, servers }: RaiseAttempt,
   context: StepContext,
 ): Promise<RaiseSnapshot | Outcome | Retry> {
   const { cluster, settings } = context;
@@ -149,7 +149,7 @@ async function gather(
 
 /** Returns the proven live lock. Without a proof, ends the lock or asks for a retry. */
 async function prove(
-  { namespace, token, servers }: Attempt,
+  { namespace, token, servers }: RaiseAttempt,
   apiServers: ApiServers | string,
   context: StepContext,
 ): Promise<Pick<RaiseSnapshot, 'lock' | 'now'> | Outcome | Retry> {
@@ -184,7 +184,7 @@ const LATE = 'the lock is past its time';
 const NO_VIEW = 'the guard does not answer, so kubevirt/managed-tenant-quota may be installed too';
 
 /** A guard that is away just now must not undo what is raised and proven. */
-const raisedAlready = ({ namespace, token, names }: Subject): Outcome => ({
+const raisedAlready = ({ namespace, token, names }: RaiseRequest): Outcome => ({
   reason: REASON.raised,
   message: 'every quota of the lock is raised already',
   reply: { type: EVENT.quotaRaised, from: 'raise', namespace, token, quotas: names.quotas },
@@ -195,8 +195,8 @@ const raisedAlready = ({ namespace, token, names }: Subject): Outcome => ({
  * view whether the incumbent is there. undefined: the lock is over.
  */
 async function lockOfProof(
-  proof: Extract<Proof, { proven: true }>,
-  { namespace, token }: Pick<Subject, 'namespace' | 'token'>,
+  proof: Extract<ProofResult, { proven: true }>,
+  { namespace, token }: Pick<RaiseRequest, 'namespace' | 'token'>,
   { cluster, view: viewOf }: StepContext,
 ): Promise<ProvenLock | 'no view' | undefined> {
   if (proof.lock !== undefined) return proof.lock;

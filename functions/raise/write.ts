@@ -1,6 +1,6 @@
 import { ANNOTATION } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { isConflict, isNotFound, isRefused } from '../kubernetes/errors.ts';
+import { isConflict, isNotFound, isRejected } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { StepContext } from '../host/step.ts';
@@ -25,9 +25,9 @@ export async function writeAll(
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
   );
-  const refusal = failures.find(isRefused);
-  if (refusal !== undefined) {
-    const why = refusal.status.message ?? refusal.reason;
+  const rejection = failures.find(isRejected);
+  if (rejection !== undefined) {
+    const why = rejection.status.message ?? rejection.reason;
     return { kind: 'refused', why: `a write to a ResourceQuota was refused: ${why}` };
   }
   const [failure] = failures;

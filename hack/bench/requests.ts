@@ -50,12 +50,12 @@ export function requestOf(line: string): ApiRequest | undefined {
   if (!isOurs || stage !== (verb === 'watch' ? 'ResponseStarted' : 'ResponseComplete')) return undefined;
   const at = millisecondsOf(entry.requestReceivedTimestamp);
   const ms = millisecondsOf(entry.stageTimestamp) - at;
-  return { at, ms, account, code: entry.responseStatus?.code ?? 0, ...subjectOf(entry) };
+  return { at, ms, account, code: entry.responseStatus?.code ?? 0, ...targetOf(entry) };
 }
 
-type Subject = Pick<ApiRequest, 'what' | 'namespace' | 'isEvent'>;
+type RequestTarget = Pick<ApiRequest, 'what' | 'namespace' | 'isEvent'>;
 
-function subjectOf({ verb, requestURI, objectRef = {} }: Entry): Subject {
+function targetOf({ verb, requestURI, objectRef = {} }: Entry): RequestTarget {
   const { resource = '', subresource, namespace, name = '' } = objectRef;
   const plural = subresource === undefined ? resource : `${resource}/${subresource}`;
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
-import { isNotFound, isRefused } from '../../functions/kubernetes/errors.ts';
+import { isNotFound, isRejected } from '../../functions/kubernetes/errors.ts';
 
 interface Specified extends KubernetesObject {
   spec?: unknown;
@@ -65,7 +65,7 @@ async function isRefusedNow(admin: Cluster, name: string): Promise<boolean> {
     return false;
   } catch (error) {
     if (isNotFound(error)) return false;
-    if (isRefused(error)) return true;
+    if (isRejected(error)) return true;
     throw error;
   }
 }

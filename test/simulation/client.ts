@@ -1,7 +1,7 @@
 import type { KubernetesObject, Pod } from '../../functions/domain/objects.ts';
 import type {
   Address,
-  Change,
+  MergePatch,
   Cluster,
   DeleteOptions,
   ListOptions,
@@ -103,7 +103,11 @@ export class Client implements Cluster {
     );
   }
 
-  patch<T extends KubernetesObject>(type: ResourceType<T>, at: Address, change: Change): Promise<Read<T>> {
+  patch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    at: Address,
+    change: MergePatch,
+  ): Promise<Read<T>> {
     return this.#send(write('PATCH', type, { name: at.name }), (server) => server.patch(type, at, change));
   }
 

@@ -65,13 +65,13 @@ async function raiseIn({ hosts, servers, answers, settings = {}, forbidden }: Wo
   return { outcome, asked, isRaised, waited: model.clock.now - begun };
 }
 
-interface Subject {
+interface RaiseRun {
   readonly lock: ReturnType<typeof aLock>;
   readonly namespace: Namespace;
   readonly model: Model;
 }
 
-function answered(answer: Answers[string] | undefined, { lock, namespace, model }: Subject): Promise<never> {
+function answered(answer: Answers[string] | undefined, { lock, namespace, model }: RaiseRun): Promise<never> {
   const { now } = model.clock;
   if (answer === 'open') return Promise.resolve({ object: {}, date: new Date(now) }) as Promise<never>;
   if (answer !== 'proves') return Promise.reject(new Unreachable('no answer'));

@@ -408,8 +408,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'functions/lower/decide.ts',
-        find: 'isExpired(state.lock, now) || overdueToken === state.lock.token;',
-        replace: 'isExpired(state.lock, now);',
+        find: 'isLockExpired(state.lock, now) || overdueToken === state.lock.token;',
+        replace: 'isLockExpired(state.lock, now);',
       },
     ],
   },

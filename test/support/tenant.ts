@@ -133,7 +133,7 @@ function acts(admin: Cluster, name: string, history: History): Omit<Tenant, 'nam
     migration,
     isThrough,
     migrate: (vm = 0) => migrate(admin, { namespace: name, name: `mig${vm}`, vmi: `vm${vm}` }),
-    untilBlocked: (vm = 0) => history.until(`mig${vm} is refused by a quota`, () => isRefused(migration(vm))),
+    untilBlocked: (vm = 0) => history.until(`mig${vm} is refused by a quota`, () => isBlocked(migration(vm))),
     untilUnlocked: () =>
       history.until(`${name} is unlocked again`, () => history.locks().length > 0 && !history.isLocked()),
     untilThrough: (...vms) =>
@@ -144,5 +144,5 @@ function acts(admin: Cluster, name: string, history: History): Omit<Tenant, 'nam
   };
 }
 
-const isRefused = (migration: Vmim | undefined): boolean =>
+const isBlocked = (migration: Vmim | undefined): boolean =>
   (migration?.status?.conditions ?? []).some(({ type }) => type === 'migrationRejectedByResourceQuota');

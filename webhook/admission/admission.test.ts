@@ -103,12 +103,12 @@ describe('toResponse', () => {
   });
 
   test('refused, with and without causes', () => {
-    const refusal = { allowed: false, code: 403, reason: 'Forbidden', message: 'locked' } as const;
+    const denial = { allowed: false, code: 403, reason: 'Forbidden', message: 'locked' } as const;
     const status = { code: 403, reason: 'Forbidden', message: 'locked' };
     const causes = [{ reason: 'mtq', message: 'token', field: 'spec' }];
 
-    expect(toResponse('u1', refusal)).toEqual({ uid: 'u1', allowed: false, status });
-    expect(toReview(toResponse('u1', { ...refusal, causes }))).toEqual({
+    expect(toResponse('u1', denial)).toEqual({ uid: 'u1', allowed: false, status });
+    expect(toReview(toResponse('u1', { ...denial, causes }))).toEqual({
       apiVersion: 'admission.k8s.io/v1',
       kind: 'AdmissionReview',
       response: { uid: 'u1', allowed: false, status: { ...status, details: { causes } } },

@@ -78,7 +78,7 @@ export interface Cause {
   readonly field?: string;
 }
 
-export interface Refusal {
+export interface Denial {
   readonly allowed: false;
   /** HTTP status the client sees; the API server turns anything below 400 into 400. */
   readonly code: number;
@@ -89,7 +89,7 @@ export interface Refusal {
   readonly causes?: readonly Cause[];
 }
 
-export type Decision = { readonly allowed: true } | Refusal;
+export type Decision = { readonly allowed: true } | Denial;
 
 export interface AdmissionResponse {
   readonly uid: string;

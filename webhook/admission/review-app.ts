@@ -5,7 +5,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import { MAX_BODY_BYTES } from '../observability/body-limit.ts';
 import { parseReview, toResponse, toReview } from './admission.ts';
-import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
+import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 
 export interface ReviewOptions {
@@ -87,7 +87,7 @@ async function decide(request: AdmissionRequest, options: ReviewOptions): Promis
     outcome: failure === undefined ? outcomeOf(decision) : 'failed',
     seconds: (systemClock.elapsed() - startedAt) / 1_000,
   });
-  if (!decision.allowed) logRefusal(options.log, { request, refusal: decision, failure });
+  if (!decision.allowed) logDenial(options.log, { request, denial: decision, failure });
   return decision;
 }
 
@@ -105,7 +105,7 @@ async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   }
 }
 
-const unavailable = ({ namespace }: AdmissionRequest): Refusal => ({
+const unavailable = ({ namespace }: AdmissionRequest): Denial => ({
   allowed: false,
   code: 503,
   reason: 'ServiceUnavailable',
@@ -114,14 +114,14 @@ const unavailable = ({ namespace }: AdmissionRequest): Refusal => ({
     'so it cannot tell whether this is allowed while a migration is under way: try again in a few seconds',
 });
 
-interface Refused {
+interface DeniedReview {
   readonly request: AdmissionRequest;
-  readonly refusal: Refusal;
+  readonly denial: Denial;
   readonly failure: string | undefined;
 }
 
 /** What was asked and by whom, never the objects: they may hold anything. */
-function logRefusal(log: Log, { request, refusal, failure }: Refused): void {
+function logDenial(log: Log, { request, denial, failure }: DeniedReview): void {
   const { uid, operation, resource, subResource, namespace, name, dryRun } = request;
   log(failure === undefined ? 'info' : 'error', 'refused', {
     namespace,
@@ -131,9 +131,9 @@ function logRefusal(log: Log, { request, refusal, failure }: Refused): void {
     name,
     user: request.userInfo.username,
     dryRun,
-    code: refusal.code,
-    reason: refusal.reason,
-    why: refusal.message,
+    code: denial.code,
+    reason: denial.reason,
+    why: denial.message,
     failure,
   });
 }

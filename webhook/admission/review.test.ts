@@ -27,7 +27,7 @@ import {
 } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace } from '../../functions/domain/objects.ts';
 import { proofIn, type IncumbentState, type ProvenLock } from '../../functions/domain/proof.ts';
-import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
+import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import { isAboutKeys, review } from './review.ts';
 import { breakGlassCommand } from './words.ts';
 
@@ -174,7 +174,7 @@ describe.each(Object.keys(STATES) as StateName[])('a namespace that is %s', (sta
   });
 });
 
-const refusal = (decision: Decision): Refusal => {
+const denial = (decision: Decision): Denial => {
   if (decision.allowed) throw new Error('it was allowed');
   return decision;
 };
@@ -203,11 +203,11 @@ describe('the proof', () => {
     at: Parameters<typeof decided>[2] = {},
   ): ProvenLock | undefined =>
     proofIn(
-      refusal(decided({ ...proof, ...by(OUR_USERS[0] ?? '') }, namespace, at)).causes?.[0]?.message ?? '',
+      denial(decided({ ...proof, ...by(OUR_USERS[0] ?? '') }, namespace, at)).causes?.[0]?.message ?? '',
     );
 
   test.each(OUR_USERS)('%s is refused with the live lock', (user) => {
-    const { code, causes } = refusal(decided({ ...proof, ...by(user) }, held));
+    const { code, causes } = denial(decided({ ...proof, ...by(user) }, held));
     expect([code, causes?.map(({ reason }) => reason)]).toEqual([403, [WEBHOOK.locked]]);
     expect(proofIn(causes?.[0]?.message ?? '')).toEqual({
       token: 'token-1',
@@ -261,7 +261,7 @@ describe('the proof', () => {
 
   test.each([...FOREIGN_USERS, CONTROLLER])('%s never learns the token', (user) => {
     for (const request of Object.values(REQUESTS)) {
-      const decision = refusal(
+      const decision = denial(
         decided(aRequest({ ...request, operation: 'CREATE', ...by(user), ...plain }), held),
       );
       expect(decision.causes).toBeUndefined();
@@ -273,13 +273,13 @@ describe('the proof', () => {
     ['cannot be read', STATES['held by what cannot be read']],
     ['is gone', undefined],
   ])('there is none where the lock %s', (_, namespace) => {
-    expect(refusal(decided({ ...proof, ...by(OUR_USERS[0] ?? '') }, namespace)).causes).toBeUndefined();
+    expect(denial(decided({ ...proof, ...by(OUR_USERS[0] ?? '') }, namespace)).causes).toBeUndefined();
   });
 });
 
 describe('a refusal says', () => {
   test('what is going on, and when to try again', () => {
-    const { message, code, reason } = refusal(decided(aRequest(plain), held));
+    const { message, code, reason } = denial(decided(aRequest(plain), held));
     expect([code, reason]).toEqual([403, 'Forbidden']);
     expect(message).toMatch(/^CREATE of pods in namespace tenant must wait: /);
     expect(message).toContain('live migration of mig0');
@@ -287,11 +287,11 @@ describe('a refusal says', () => {
   });
 
   test('that the lock cannot be read', () => {
-    expect(refusal(decided(aRequest(), STATES['labelled only'])).message).toContain('being repaired');
+    expect(denial(decided(aRequest(), STATES['labelled only'])).message).toContain('being repaired');
   });
 
   test('that the namespace is gone', () => {
-    expect(refusal(decided(aRequest(), undefined)).message).toBe('namespace tenant is gone');
+    expect(denial(decided(aRequest(), undefined)).message).toBe('namespace tenant is gone');
   });
 });
 
@@ -345,7 +345,7 @@ describe('our keys on a namespace', () => {
     ['its token', annotated(ANNOTATION.token, 'token-1')(held), 'token-1'],
     ['a word of its own where it has none', aNamespace(lockedUnreadably()), 'unreadable'],
   ])('the refusal gives the command that breaks the glass, with %s', (_what, namespace, token) => {
-    const { message } = refusal(decidedOf([namespace, free]));
+    const { message } = denial(decidedOf([namespace, free]));
     expect(message).toContain(breakGlassCommand({ namespace: 'tenant', token }));
     expect(message).toContain("'override' 'locks.mtq.kubevirt.io'");
   });

@@ -2,7 +2,7 @@ import { isLockedFor, lockOf, type LockState } from '../../functions/domain/lock
 import { OUR_KEYS, OUR_USERS, userOf, WEBHOOK } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
 import { proofOf, type IncumbentState } from '../../functions/domain/proof.ts';
-import type { AdmissionRequest, Decision, Refusal } from './admission.ts';
+import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import { changedKeys, changedNamespaceKeys } from './changed-keys.ts';
 import { breakGlassToken, keysRefusedWords } from './words.ts';
 
@@ -39,14 +39,12 @@ function reviewKeys(request: AdmissionRequest): Decision {
   const { object, oldObject } = request;
   const keys = changed.join(', ');
   const namespace = object?.metadata.name ?? oldObject?.metadata.name ?? '';
-  return refuse(
-    keysRefusedWords({ keys, namespace, token: breakGlassToken(oldObject?.metadata.annotations) }),
-  );
+  return deny(keysRefusedWords({ keys, namespace, token: breakGlassToken(oldObject?.metadata.annotations) }));
 }
 
 function reviewLocked(input: ReviewInput): Decision {
   const { request, namespace } = input;
-  if (namespace === undefined) return refuse(`namespace ${request.namespace ?? ''} is gone`);
+  if (namespace === undefined) return deny(`namespace ${request.namespace ?? ''} is gone`);
   const state = lockOf(namespace);
   // The API server asked because of a label in its cache that is gone by now.
   if (state.kind === 'none') return ALLOWED;
@@ -56,7 +54,7 @@ function reviewLocked(input: ReviewInput): Decision {
     case 'resourcequotas':
       return reviewQuota({ ...input, namespace }, state);
     default:
-      return refuse(lockedMessage(request, state));
+      return deny(lockedMessage(request, state));
   }
 }
 
@@ -69,7 +67,7 @@ function reviewPod(request: AdmissionRequest, state: LockState, controller: stri
   const isOfLock = state.kind === 'held' && object !== null && isLockedFor(state.lock, object);
   const isCreate = request.operation === 'CREATE' && (request.subResource ?? '') === '';
   if (isCreate && isOfLock && request.userInfo.username === controller) return ALLOWED;
-  return refuse(lockedMessage(request, state));
+  return deny(lockedMessage(request, state));
 }
 
 /**
@@ -85,17 +83,17 @@ function reviewQuota(input: ReviewInput & { readonly namespace: Namespace }, sta
     case 'UPDATE':
       return isOurs || changedKeys(request, OUR_KEYS.quota).length === 0
         ? ALLOWED
-        : refuse(lockedMessage(request, state));
+        : deny(lockedMessage(request, state));
     case 'CREATE': {
-      const refusal = refuse(lockedMessage(request, state));
-      if (!isOurs || state.kind !== 'held') return refusal;
+      const denial = deny(lockedMessage(request, state));
+      if (!isOurs || state.kind !== 'held') return denial;
       const message = JSON.stringify(proofOf({ ...input, lock: state.lock }));
-      return { ...refusal, causes: [{ reason: WEBHOOK.locked, message }] };
+      return { ...denial, causes: [{ reason: WEBHOOK.locked, message }] };
     }
   }
 }
 
-const refuse = (message: string): Refusal => ({ allowed: false, code: 403, reason: 'Forbidden', message });
+const deny = (message: string): Denial => ({ allowed: false, code: 403, reason: 'Forbidden', message });
 
 function lockedMessage({ namespace, operation, resource }: AdmissionRequest, state: LockState): string {
   const what = `${operation} of ${resource.resource} in namespace ${namespace ?? ''} must wait`;

@@ -125,7 +125,7 @@ const answered = (response: object): object => ({
 
 type Sent = TlsOptions & { body?: string };
 
-interface Refused {
+interface DeniedReview {
   readonly status: number;
   readonly line: string;
 }
@@ -142,8 +142,8 @@ describe('POST /review', () => {
 
   test('refused, with causes: one line in the log, nothing of the object in it', async () => {
     const causes = [{ reason: 'locked.mtq.kubevirt.io', message: 'token-1' }];
-    const refusal = { allowed: false, code: 403, reason: 'Forbidden', message: 'wait', causes } as const;
-    const guard = await start({ review: () => Promise.resolve(refusal) });
+    const denial = { allowed: false, code: 403, reason: 'Forbidden', message: 'wait', causes } as const;
+    const guard = await start({ review: () => Promise.resolve(denial) });
 
     const { status, body } = await guard.review(reviewOf());
     expect(status).toBe(200);
@@ -205,7 +205,7 @@ describe('POST /review', () => {
     expect(guard.lines).toMatchObject([{ fields: { failure: 'Error: no decision after 20 ms' } }]);
   });
 
-  test.each<[string, Sent, Refused]>([
+  test.each<[string, Sent, DeniedReview]>([
     [
       'half a document',
       { body: '{"apiVersion":' },

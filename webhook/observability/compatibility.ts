@@ -35,7 +35,7 @@ export interface CompatibilityResult {
 /** Whether we can work here. Pure. What is not known is no problem: who cannot read a version still guards and repairs. */
 export function evaluate(found: ClusterFacts, expected: Expected): CompatibilityResult {
   const own = found.kubevirts?.find(({ namespace }) => namespace === expected.KUBEVIRT_NAMESPACE);
-  const versions: readonly Version[] = [
+  const versions: readonly ComponentVersion[] = [
     { of: 'Kubernetes', found: found.kubernetes, oldest: expected.OLDEST_KUBERNETES },
     { of: 'Knative Serving', found: found.serving, oldest: OLDEST.knative },
     { of: 'Knative Eventing', found: found.eventing, oldest: OLDEST.knative },
@@ -51,13 +51,13 @@ export function evaluate(found: ClusterFacts, expected: Expected): Compatibility
   };
 }
 
-interface Version {
+interface ComponentVersion {
   readonly of: string;
   readonly found: string | undefined;
   readonly oldest: string;
 }
 
-function tooOld({ of, found, oldest }: Version): string[] {
+function tooOld({ of, found, oldest }: ComponentVersion): string[] {
   const [is, min] = [numbersOf(found), numbersOf(oldest)];
   if (is === undefined || min === undefined) return [];
   const isOlder = is.major < min.major || (is.major === min.major && is.minor < min.minor);

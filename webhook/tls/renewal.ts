@@ -10,7 +10,7 @@ export interface Certificates {
   readonly serving: KeyPair;
 }
 
-export type Problem =
+export type CertificateProblem =
   /** Not there, or no PEM of a certificate and a key. */
   | 'Unparsable'
   /** The certificate and the private key are of two different pairs. */
@@ -27,7 +27,7 @@ export type Problem =
 export interface Renewal {
   /** `authority`: a new authority and a serving certificate of it; `serving`: the authority can sign another. */
   readonly renew: 'authority' | 'serving';
-  readonly problem: Problem;
+  readonly problem: CertificateProblem;
 }
 
 /** What has to be made anew, and why; undefined: nothing has. */
@@ -44,7 +44,7 @@ export function needsRenewal({ authority, serving }: Certificates, now: Date): R
 }
 
 /** What is wrong with a serving certificate, whoever signed it: `Expiring` still serves. */
-export function servingProblem(serving: KeyPair, now: Date): Problem | undefined {
+export function servingProblem(serving: KeyPair, now: Date): CertificateProblem | undefined {
   const certificate = parse(serving.cert);
   const key = parseKey(serving.key);
   if (certificate === undefined || key === undefined) return 'Unparsable';
@@ -54,13 +54,16 @@ export function servingProblem(serving: KeyPair, now: Date): Problem | undefined
   return validityProblem(certificate, now);
 }
 
-function issuedProblem(serving: KeyPair, authority: X509Certificate): Problem | undefined {
+function issuedProblem(serving: KeyPair, authority: X509Certificate): CertificateProblem | undefined {
   const certificate = parse(serving.cert);
   const issued = certificate?.checkIssued(authority) === true && certificate.verify(authority.publicKey);
   return issued ? undefined : 'NotIssuedByAuthority';
 }
 
-function validityProblem({ validFromDate, validToDate }: X509Certificate, now: Date): Problem | undefined {
+function validityProblem(
+  { validFromDate, validToDate }: X509Certificate,
+  now: Date,
+): CertificateProblem | undefined {
   const [from, to, at] = [validFromDate.getTime(), validToDate.getTime(), now.getTime()];
   if (at < from) return 'NotYetValid';
   if (at >= to) return 'Expired';

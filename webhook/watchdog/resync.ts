@@ -34,7 +34,7 @@ const GRANTS_EVERY_MS = 3_600_000;
 /** A namespace where nothing changes is asked for at sweeps 1, 2, 4, … and then at every 20th. */
 const MAX_RESYNC_INTERVALS = 20;
 
-interface Known {
+interface NamespaceState {
   readonly of: string;
   readonly seen: number;
   readonly nextAt: number;
@@ -45,7 +45,7 @@ interface Known {
  * and every hour quotas that hold a grant without the label. Runs until `signal` aborts.
  */
 export async function resync(seconds: number, options: ResyncOptions, signal: AbortSignal): Promise<void> {
-  let known: ReadonlyMap<string, Known> = new Map();
+  let known: ReadonlyMap<string, NamespaceState> = new Map();
   let grantsAt = 0;
   const failed = (error: unknown): void => options.log('warn', `a sweep failed: ${describeError(error)}`);
   while (!signal.aborted) {
@@ -62,11 +62,11 @@ export async function resync(seconds: number, options: ResyncOptions, signal: Ab
 
 async function resyncMigrations(
   options: ResyncOptions,
-  known: ReadonlyMap<string, Known>,
-): Promise<ReadonlyMap<string, Known>> {
+  known: ReadonlyMap<string, NamespaceState>,
+): Promise<ReadonlyMap<string, NamespaceState>> {
   const seen = options.seen();
   if (seen === undefined) return known;
-  const next = new Map<string, Known>();
+  const next = new Map<string, NamespaceState>();
   for (const [namespace, found] of concerned(seen.vmmrqs, seen.migrations)) {
     const of = fingerprint(found.toSorted().join());
     const before = known.get(namespace);
@@ -106,7 +106,11 @@ function saysBusy({ status }: Vmmrq): boolean {
   return (status?.conditions ?? []).some(({ type, status: is }) => passing.includes(type) && is === 'True');
 }
 
-async function ask(options: ResyncOptions, namespace: string, known: Known): Promise<Known> {
+async function ask(
+  options: ResyncOptions,
+  namespace: string,
+  known: NamespaceState,
+): Promise<NamespaceState> {
   if (known.seen < known.nextAt) return known;
   const cause = `${known.of}-${String(known.seen)}`;
   await options.post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aMigration, aVmi } from '../../../test/support/builders/kubevirt.ts';
 import { labelled } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
-import { aClaim, keepingState } from '../../../test/support/builders/refusal.ts';
+import { aClaim, keepingState } from '../../../test/support/builders/pod-rejection.ts';
 import { claimShortfall } from './claims.ts';
 import type { PersistentVolumeClaim, ResourceList } from '../objects.ts';
 

@@ -4,7 +4,7 @@ import { aContainer, aLauncher, anInit, aVmi, podSpec } from '../../../test/supp
 import { aNamespace } from '../../../test/support/builders/namespace.ts';
 import { annotated, labelled } from '../../../test/support/builders/object.ts';
 import { aQuota, hard } from '../../../test/support/builders/quota.ts';
-import { aLimitRange, exceeded } from '../../../test/support/builders/refusal.ts';
+import { aLimitRange, exceeded } from '../../../test/support/builders/pod-rejection.ts';
 import { renderLauncherPod } from '../../../test/cluster/kubevirt/launcher-pod.ts';
 import { newVirtualMachineInstance } from '../../../test/cluster/kubevirt/objects.ts';
 import type { Vmi } from '../../../test/cluster/kubevirt/types.ts';
@@ -13,7 +13,7 @@ import { estimate, type EstimateInput } from './estimate.ts';
 import type { Pod, VirtualMachineInstance } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { formatQuantity, parseQuantity } from '../quantity.ts';
-import { parseRefusal, type Refusal } from '../quota/refusal.ts';
+import { parsePodRejection, type PodRejection } from '../quota/pod-rejection.ts';
 
 const estimated = (different: Partial<EstimateInput> = {}): Amounts =>
   estimate({
@@ -24,17 +24,17 @@ const estimated = (different: Partial<EstimateInput> = {}): Amounts =>
     limitRanges: [],
     overheadRatio: parseQuantity('1'),
     autoLimits: true,
-    refusals: [],
+    rejections: [],
     ...different,
   }).need;
 
 const inWords = (amounts: Amounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([key, amount]) => [key, formatQuantity(amount)]));
 
-const refusedFor = (list: string, quota = 'quota'): Refusal => {
-  const refusal = parseRefusal(`Error creating pod: ${exceeded(quota, list)}`);
-  if (refusal === undefined) throw new Error('no refusal');
-  return refusal;
+const refusedFor = (list: string, quota = 'quota'): PodRejection => {
+  const rejection = parsePodRejection(`Error creating pod: ${exceeded(quota, list)}`);
+  if (rejection === undefined) throw new Error('no refusal');
+  return rejection;
 };
 
 const withSpec = (
@@ -52,19 +52,19 @@ describe('estimate', () => {
     ['nothing changed', {}, { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1412828864' }],
     [
       'a refusal names keys: its figures',
-      { refusals: [refusedFor('cpu=1200m,limits.memory=5Gi')] },
+      { rejections: [refusedFor('cpu=1200m,limits.memory=5Gi')] },
       { pods: '1', 'requests.cpu': '1200m', 'requests.memory': '1412828864', 'limits.memory': '5368709120' },
     ],
     [
       'of several refusals the newest of each key, less than the estimate as well',
-      { refusals: [refusedFor('requests.cpu=900m'), refusedFor('cpu=2,memory=1', 'other')] },
+      { rejections: [refusedFor('requests.cpu=900m'), refusedFor('cpu=2,memory=1', 'other')] },
       { pods: '1', 'requests.cpu': '900m', 'requests.memory': '1' },
     ],
     [
       'a change of the VM waits, and a refusal may be from before it: the greater',
       {
         vmi: labelled('kubevirt.io/outdatedLauncherImage', '')(aVmi()),
-        refusals: [refusedFor('requests.memory=1412828864,requests.cpu=2')],
+        rejections: [refusedFor('requests.memory=1412828864,requests.cpu=2')],
       },
       { pods: '1', 'requests.cpu': '2', 'requests.memory': String(1412828864 + 64 * 1024 ** 2) },
     ],

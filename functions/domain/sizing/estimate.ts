@@ -13,7 +13,7 @@ import type {
 } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { formatQuantity, parseQuantity, storedAs, type Amount } from '../quantity.ts';
-import { saidOf, type Refusal } from '../quota/refusal.ts';
+import { rejectedAmounts, type PodRejection } from '../quota/pod-rejection.ts';
 
 export interface EstimateInput {
   readonly source: Pod;
@@ -26,7 +26,7 @@ export interface EstimateInput {
   /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
   readonly autoLimits: boolean;
   /** The API server's refusals of this very target pod, the newest first. */
-  readonly refusals: readonly Refusal[];
+  readonly rejections: readonly PodRejection[];
 }
 
 /** The target pod as it will be asked for, as far as quotas look at it. */
@@ -57,7 +57,7 @@ export function estimate(input: EstimateInput): Estimate {
     container === computeOf(plain) ? compute(container, growth, input) : container,
   );
   const pod = withDefaults(grown, input.limitRanges);
-  return { pod, need: corrected(stored(podUsage(pod)), input.refusals, isUnchanged(growth)) };
+  return { pod, need: corrected(stored(podUsage(pod)), input.rejections, isUnchanged(growth)) };
 }
 
 /**
@@ -67,10 +67,10 @@ export function estimate(input: EstimateInput): Estimate {
 export function estimateAttachment({
   source,
   limitRanges,
-  refusals,
-}: Pick<EstimateInput, 'source' | 'limitRanges' | 'refusals'>): Estimate {
+  rejections,
+}: Pick<EstimateInput, 'source' | 'limitRanges' | 'rejections'>): Estimate {
   const pod = withDefaults(withoutDefaults(source), limitRanges);
-  return { pod, need: corrected(podUsage(pod), refusals, true) };
+  return { pod, need: corrected(podUsage(pod), rejections, true) };
 }
 
 /** The container that runs the guest. */
@@ -168,8 +168,8 @@ function add(list: ResourceList, resource: string, more: Amount): void {
 /** One container's request at most is of a finer grain: each sum is what the API server will charge. */
 const stored = (need: Amounts): Amounts => new Map([...need].map(([key, amount]) => [key, storedAs(amount)]));
 
-function corrected(need: Amounts, refusals: readonly Refusal[], unchanged: boolean): Amounts {
-  const figures = [...saidOf(refusals)].map(([key, amount]): [string, Amount] => {
+function corrected(need: Amounts, rejections: readonly PodRejection[], unchanged: boolean): Amounts {
+  const figures = [...rejectedAmounts(rejections)].map(([key, amount]): [string, Amount] => {
     const ours = need.get(key) ?? 0n;
     return [key, unchanged || amount > ours ? amount : ours];
   });

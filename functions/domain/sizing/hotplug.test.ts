@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/builders/kubevirt.ts';
 import { annotated, named } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
-import { aFailure, exceeded, forbidden } from '../../../test/support/builders/refusal.ts';
+import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess, type Assessment } from '../verdict/assessment.ts';
 import { ANNOTATION, REASON } from '../names.ts';

@@ -4,7 +4,7 @@ import { isReceiving, sourceAttachmentOf, sourcePodOf, type Candidate } from '..
 import type { Migration, Pod, VirtualMachineInstance } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { receivedPod } from './receiving.ts';
-import { refusalsOf, type Refusal } from '../quota/refusal.ts';
+import { podRejectionsOf, type PodRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
 /** The pod that a blocked migration waits for, and what its size is taken from. */
@@ -14,7 +14,7 @@ export interface MissingPod {
   /** The pod that it will be like: the source launcher, or that one's attachment pod. */
   readonly source: Pod;
   /** Of this pod, the newest first. */
-  readonly refusals: readonly Refusal[];
+  readonly rejections: readonly PodRejection[];
 }
 
 /** undefined: nothing tells yet how large it is. */
@@ -24,17 +24,17 @@ export function missingPodOf(
   { pods, events }: NamespaceSnapshot,
 ): MissingPod | undefined {
   const { migration, blocked } = candidate;
-  const refusals = refusalsOf(candidate, vmi, events);
+  const rejections = podRejectionsOf(candidate, vmi, events);
   const node = vmi.status?.nodeName;
   const launcher = (): Pod | undefined =>
-    isReceiving(migration) ? receivedPodOf(vmi, refusals) : sourcePodOf(migration, pods, node);
+    isReceiving(migration) ? receivedPodOf(vmi, rejections) : sourcePodOf(migration, pods, node);
   const source = blocked.lacks === undefined ? launcher() : sourceAttachmentOf(migration, pods, node);
-  return source === undefined ? undefined : { candidate, vmi, source, refusals };
+  return source === undefined ? undefined : { candidate, vmi, source, rejections };
 }
 
 /** Not before a refusal says something of its size: a guess that is too low would lock in vain. */
-const receivedPodOf = (vmi: VirtualMachineInstance, refusals: readonly Refusal[]): Pod | undefined =>
-  refusals.length === 0 ? undefined : receivedPod(vmi);
+const receivedPodOf = (vmi: VirtualMachineInstance, rejections: readonly PodRejection[]): Pod | undefined =>
+  rejections.length === 0 ? undefined : receivedPod(vmi);
 
 /** For people: why nothing tells. */
 export const unsized = (migration: Migration): string =>
@@ -55,7 +55,7 @@ export function sizeOfNext(
 ): Estimate | undefined {
   if (blocked.lacks !== undefined) return undefined;
   const source = sourceAttachmentOf(migration, snapshot.pods, vmi.status?.nodeName);
-  return source === undefined ? undefined : estimateAttachment({ ...snapshot, source, refusals: [] });
+  return source === undefined ? undefined : estimateAttachment({ ...snapshot, source, rejections: [] });
 }
 
 /** What it will be charged beyond the pod that it is like, and whose place it takes. */

@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { aContainer, aLauncher, anInit, podSpec } from '../../../test/support/builders/kubevirt.ts';
 import { annotated } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped } from '../../../test/support/builders/quota.ts';
-import { exceeded, forbidden } from '../../../test/support/builders/refusal.ts';
+import { exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { needsVolumeClaims, needsLimitRanges } from './optional-reads.ts';
 import { LIMIT_RANGER } from './limit-ranges.ts';
 import type { Pod, ResourceQuota } from '../objects.ts';
-import { parseRefusal } from '../quota/refusal.ts';
+import { parsePodRejection } from '../quota/pod-rejection.ts';
 
-const refusal = (text: string): NonNullable<ReturnType<typeof parseRefusal>> => {
-  const parsed = parseRefusal(`Error creating pod: ${text}`);
+const rejection = (text: string): NonNullable<ReturnType<typeof parsePodRejection>> => {
+  const parsed = parsePodRejection(`Error creating pod: ${text}`);
   if (parsed === undefined) throw new Error('no refusal');
   return parsed;
 };
@@ -61,9 +61,9 @@ describe('needsLimitRanges', () => {
 
   test('yes, where a LimitRange refused the pod; not for a refusal of a quota', () => {
     const quotas = [aQuota()];
-    const maximum = refusal(forbidden('maximum cpu usage per Container is 1m, but limit is 2m'));
+    const maximum = rejection(forbidden('maximum cpu usage per Container is 1m, but limit is 2m'));
     expect(needsLimitRanges([aLauncher()], quotas, [maximum])).toBe(true);
-    expect(needsLimitRanges([aLauncher()], quotas, [refusal(exceeded('quota', 'pods=1'))])).toBe(false);
+    expect(needsLimitRanges([aLauncher()], quotas, [rejection(exceeded('quota', 'pods=1'))])).toBe(false);
   });
 });
 

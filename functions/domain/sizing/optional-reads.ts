@@ -2,7 +2,7 @@ import { canonicalKey, isChargedByPods } from '../quota/charged.ts';
 import { isClaimed } from './claims.ts';
 import { withoutDefaults } from './limit-ranges.ts';
 import type { Container, Pod, ResourceQuota } from '../objects.ts';
-import type { Refusal } from '../quota/refusal.ts';
+import type { PodRejection } from '../quota/pod-rejection.ts';
 
 /**
  * Whether a LimitRange can make a difference: it fills in what a container does not say, and some quota asks for just
@@ -11,9 +11,9 @@ import type { Refusal } from '../quota/refusal.ts';
 export function needsLimitRanges(
   pods: readonly Pod[],
   quotas: readonly ResourceQuota[],
-  refusals: readonly Refusal[],
+  rejections: readonly PodRejection[],
 ): boolean {
-  if (refusals.some(({ kind }) => kind === 'limitRange')) return true;
+  if (rejections.some(({ kind }) => kind === 'limitRange')) return true;
   const fields = quotas.flatMap(fieldsOf);
   return pods.map(withoutDefaults).some(({ spec: { containers, initContainers = [] } }) => {
     const all = [...containers, ...initContainers];

@@ -2,7 +2,7 @@ import { canonicalKey, isChargedByPods, type Amounts } from '../quota/charged.ts
 import type { Container, Pod } from '../objects.ts';
 import { parseQuantity, type Amount } from '../quantity.ts';
 
-type Kind = 'requests' | 'limits';
+type ResourceKind = 'requests' | 'limits';
 
 /**
  * What quota admission charges for a new pod, by canonical key: Kubernetes' own rule (1.36: component-helpers
@@ -21,7 +21,7 @@ export function podUsage(pod: Pod): Amounts {
 }
 
 /** Limits count only for cpu, memory and ephemeral storage; of extended resources only the requests do. */
-function keyOf(kind: Kind, resource: string): string | undefined {
+function keyOf(kind: ResourceKind, resource: string): string | undefined {
   const key = canonicalKey(`${kind}.${resource}`);
   return isChargedByPods(key) ? key : undefined;
 }
@@ -34,7 +34,7 @@ export function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
   return Object.keys({ ...resources?.requests, ...resources?.limits }).some(isPodLevel);
 }
 
-function podTotal(pod: Pod, kind: Kind): Map<string, Amount> {
+function podTotal(pod: Pod, kind: ResourceKind): Map<string, Amount> {
   const total = containersTotal(pod, kind);
   for (const [resource, text] of Object.entries(pod.spec.resources?.[kind] ?? {})) {
     if (isPodLevel(resource)) total.set(resource, parseQuantity(text));
@@ -46,7 +46,7 @@ function podTotal(pod: Pod, kind: Kind): Map<string, Amount> {
   return total;
 }
 
-function containersTotal(pod: Pod, kind: Kind): Map<string, Amount> {
+function containersTotal(pod: Pod, kind: ResourceKind): Map<string, Amount> {
   const running = new Map<string, Amount>();
   const peak = new Map<string, Amount>();
   for (const init of pod.spec.initContainers ?? []) {
@@ -64,7 +64,7 @@ function containersTotal(pod: Pod, kind: Kind): Map<string, Amount> {
   return running;
 }
 
-const amountsOf = (container: Container, kind: Kind): [string, Amount][] =>
+const amountsOf = (container: Container, kind: ResourceKind): [string, Amount][] =>
   Object.entries(container.resources?.[kind] ?? {}).map(([resource, text]) => [
     resource,
     parseQuantity(text),

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aMigration, aVmi, receiving } from '../../../test/support/builders/kubevirt.ts';
 import { named, type Change } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped } from '../../../test/support/builders/quota.ts';
-import { aFailure, exceeded, forbidden } from '../../../test/support/builders/refusal.ts';
+import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aVmmrq, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess } from '../verdict/assessment.ts';
 import { REASON, type Reason } from '../names.ts';

@@ -52,7 +52,7 @@ import {
   exceeded,
   forbidden,
   keepingState,
-} from '../../../test/support/builders/refusal.ts';
+} from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../names.ts';

@@ -4,7 +4,7 @@ import { aQuantityText } from '../../../test/support/builders/arbitraries.ts';
 import { aContainer, aLauncher, podSpec } from '../../../test/support/builders/kubevirt.ts';
 import { named } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
-import { aFailure } from '../../../test/support/builders/refusal.ts';
+import { aFailure } from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aVmmrq, giving, RULES, sharing } from '../../../test/support/builders/snapshot.ts';
 import { assess } from './assessment.ts';
 import { aLock } from '../../../test/support/builders/namespace.ts';

@@ -3,7 +3,7 @@ import { isReceiving, type Candidate } from '../migration.ts';
 import { mustSpecify } from '../sizing/must-specify.ts';
 import { REASON, type Reason } from '../names.ts';
 import type { Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
-import type { Refusal } from '../quota/refusal.ts';
+import type { PodRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
 export interface Blocker {
@@ -18,7 +18,7 @@ export interface BlockerInput {
   readonly pod: Pod;
   readonly covering: readonly ResourceQuota[];
   /** Of this pod, the newest first. */
-  readonly refusals: readonly Refusal[];
+  readonly rejections: readonly PodRejection[];
   readonly snapshot: NamespaceSnapshot;
 }
 
@@ -27,14 +27,14 @@ export interface BlockerInput {
  * the API server said last, then what it will say.
  */
 export function blockerOf(input: BlockerInput): Blocker | undefined {
-  const { vmi, snapshot, refusals } = input;
+  const { vmi, snapshot, rejections } = input;
   const { migration, blocked } = input.candidate;
   const claim = blocked.lacks === undefined ? claimShortfall(migration, vmi, snapshot) : '';
   if (claim !== '') {
     const message = `a volume claim for the target comes before its pod, and pods are not charged for it: ${claim}`;
     return { reason: REASON.volumeQuota, message };
   }
-  const [newest] = refusals;
+  const [newest] = rejections;
   if (newest === undefined) return predictedBlocker(input);
   // Of a pod that comes from another cluster nobody knows what it says.
   // Only a pod that says all that every quota wants is refused for an amount: the estimate knows no better.
@@ -44,16 +44,16 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
 
 /** undefined: it is about amounts, or is over since (the object that it names is gone). */
 function blockerOfRejection(
-  refusal: Refusal,
+  rejection: PodRejection,
   { quotas, limitRanges }: NamespaceSnapshot,
 ): Blocker | undefined {
-  const { kind, text } = refusal;
+  const { kind, text } = rejection;
   if (kind === 'statusUnknown') return undefined;
   if (kind === 'exceeded') {
-    return quotas.some(isNamed(refusal.quota)) ? undefined : clusterQuota(refusal.quota, text);
+    return quotas.some(isNamed(rejection.quota)) ? undefined : clusterQuota(rejection.quota, text);
   }
   if (kind === 'mustSpecify') {
-    const demanding = quotas.filter(isNamed(refusal.quota)).some((quota) => stillDemands(quota, text));
+    const demanding = quotas.filter(isNamed(rejection.quota)).some((quota) => stillDemands(quota, text));
     return demanding ? { reason: REASON.mustSpecify, message: text } : undefined;
   }
   if (kind === 'limitRange' && limitRanges.length === 0) return undefined;

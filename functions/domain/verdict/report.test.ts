@@ -9,24 +9,24 @@ import {
 } from '../../../test/support/builders/namespace.ts';
 import { named, NOW, seconds } from '../../../test/support/builders/object.ts';
 import { aGrant, aQuota, holding } from '../../../test/support/builders/quota.ts';
-import { aFailure, forbidden } from '../../../test/support/builders/refusal.ts';
+import { aFailure, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess } from './assessment.ts';
 import { referenceOf } from '../migration.ts';
 import { CONDITION } from '../names.ts';
 import type { Condition, Namespace, VmmrqStatus } from '../objects.ts';
-import { aboutMigration, aboutVmmrq, condition, statusReport, withConditions } from './report.ts';
+import { involvedMigration, involvedVmmrq, condition, statusReport, withConditions } from './report.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
 test('what an Event is about', () => {
-  expect(aboutMigration('tenant', referenceOf(aMigration()))).toEqual({
+  expect(involvedMigration('tenant', referenceOf(aMigration()))).toEqual({
     apiVersion: 'kubevirt.io/v1',
     kind: 'VirtualMachineInstanceMigration',
     namespace: 'tenant',
     name: 'mig0',
     uid: 'uid-of-mig0',
   });
-  expect(aboutVmmrq(aVmmrq())).toEqual({
+  expect(involvedVmmrq(aVmmrq())).toEqual({
     apiVersion: 'mtq.kubevirt.io/v1alpha1',
     kind: 'VirtualMachineMigrationResourceQuota',
     namespace: 'tenant',

@@ -6,12 +6,12 @@ import { lockOf, type Reference } from '../lock.ts';
 import { candidatesAmong } from '../migration.ts';
 import { CONDITION, KIND, REASON, type EventReason } from '../names.ts';
 import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../objects.ts';
-import { refusalsOf } from '../quota/refusal.ts';
+import { podRejectionsOf } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import type { Verdict } from './verdict.ts';
 
 /** The object that an Event is about. */
-export interface Subject {
+export interface InvolvedObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace: string;
@@ -19,21 +19,23 @@ export interface Subject {
   readonly uid: string;
 }
 
-export const aboutMigration = (namespace: string, { name, uid }: Reference): Subject => ({
+export const involvedMigration = (namespace: string, { name, uid }: Reference): InvolvedObject => ({
   ...KIND.migration,
   namespace,
   name,
   uid,
 });
 
-export const aboutVmmrq = ({ metadata: { namespace = '', name, uid } }: Vmmrq): Subject => ({
+export const involvedVmmrq = ({ metadata: { namespace = '', name, uid } }: Vmmrq): InvolvedObject => ({
   ...KIND.vmmrq,
   namespace,
   name,
   uid,
 });
 
-export const aboutVmi = ({ metadata: { namespace = '', name, uid } }: VirtualMachineInstance): Subject => ({
+export const involvedVmi = ({
+  metadata: { namespace = '', name, uid },
+}: VirtualMachineInstance): InvolvedObject => ({
   ...KIND.vmi,
   namespace,
   name,
@@ -42,7 +44,7 @@ export const aboutVmi = ({ metadata: { namespace = '', name, uid } }: VirtualMac
 
 /** A Kubernetes Event to be written, once for each `key`. */
 export interface EventReport {
-  readonly on: Subject;
+  readonly on: InvolvedObject;
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
@@ -122,7 +124,7 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
     if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
       const which = failed.failures > 0 ? `attempt ${String(failed.failures)} in a row` : 'the last attempt';
       const how = `${which} failed at ${failed.at}: ${failed.reason}`;
-      const why = hindered ? [] : lastRefusals(snapshot);
+      const why = hindered ? [] : lastRejections(snapshot);
       return [condition(type, 'True', failed.reason, [how, ...why].join('\n'))];
     }
     const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
@@ -131,11 +133,11 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
 }
 
 /** What the API server said last of each target pod that is still missing, one line each. */
-const lastRefusals = ({ migrations, pods, vmis, events }: NamespaceSnapshot): string[] =>
+const lastRejections = ({ migrations, pods, vmis, events }: NamespaceSnapshot): string[] =>
   candidatesAmong(migrations, pods).flatMap((blocked) => {
     const { spec, metadata } = blocked.migration;
     const vmi = vmis.get(spec.vmiName ?? '');
-    const [newest] = vmi === undefined ? [] : refusalsOf(blocked, vmi, events);
+    const [newest] = vmi === undefined ? [] : podRejectionsOf(blocked, vmi, events);
     return newest === undefined ? [] : [`${metadata.name}: ${newest.text}`];
   });
 

@@ -5,7 +5,7 @@ import { namespaceCheck } from './namespace.ts';
 import { quotasCheck } from './quotas.ts';
 import { statusCheck } from './status.ts';
 
-const READERS: Readonly<Record<CheckName, (subject: Case) => Promise<string[]>>> = {
+const READERS: Readonly<Record<CheckName, (demoCase: Case) => Promise<string[]>>> = {
   migrations: migrationsCheck,
   quotas: quotasCheck,
   namespace: namespaceCheck,
@@ -14,9 +14,9 @@ const READERS: Readonly<Record<CheckName, (subject: Case) => Promise<string[]>>>
 };
 
 /** Reads everything of a tenant back, by GET and LIST, as an administrator, and compares. */
-export async function check(subject: Case): Promise<CheckResult[]> {
-  const { namespace } = subject.tenant;
+export async function check(demoCase: Case): Promise<CheckResult[]> {
+  const { namespace } = demoCase.tenant;
   return Promise.all(
-    CHECKS.map(async (name) => ({ namespace, check: name, wrong: await READERS[name](subject) })),
+    CHECKS.map(async (name) => ({ namespace, check: name, wrong: await READERS[name](demoCase) })),
   );
 }

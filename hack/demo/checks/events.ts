@@ -6,12 +6,12 @@ import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
 
 /** An Event at each station, on the migrations and on the VMMRQ. */
-export async function eventsCheck(subject: Case): Promise<string[]> {
-  const { tenant, kind, admin } = subject;
+export async function eventsCheck(demoCase: Case): Promise<string[]> {
+  const { tenant, kind, admin } = demoCase;
   const { items } = await admin.list(EVENTS, { namespace: tenant.namespace });
   return [
     ...missingEvents(tenant, items, RUNNERS[kind]).map((event) => `no ${event}`),
-    ...(kind === 'notEnough' ? sayWhatIsShort(items, shortfallOf(subject)) : []),
+    ...(kind === 'notEnough' ? sayWhatIsShort(items, shortfallOf(demoCase)) : []),
   ];
 }
 

@@ -4,14 +4,14 @@ import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { unless, type Case } from './check-result.ts';
 
 /** Byte for byte as they were; the one new thing is last-release, on those that the lock was about. */
-export async function quotasCheck(subject: Case): Promise<string[]> {
-  const { tenant, before, admin } = subject;
+export async function quotasCheck(demoCase: Case): Promise<string[]> {
+  const { tenant, before, admin } = demoCase;
   const { items } = await admin.list(RESOURCE_QUOTAS, { namespace: tenant.namespace });
   const wrong = before.quotas.flatMap((was) => {
     const is = items.find(({ metadata }) => metadata.name === was.metadata.name);
     return is === undefined
       ? [`${was.metadata.name} is gone`]
-      : [...differences(was, is), ...lastRelease(is, subject)];
+      : [...differences(was, is), ...lastRelease(is, demoCase)];
   });
   return [...wrong, ...unless(items.length === before.quotas.length, 'there are more quotas than before')];
 }

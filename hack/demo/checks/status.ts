@@ -7,8 +7,8 @@ import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
 
 /** The VMMRQ's conditions, and the incumbent's fields. */
-export async function statusCheck(subject: Case): Promise<string[]> {
-  const { tenant, kind, admin } = subject;
+export async function statusCheck(demoCase: Case): Promise<string[]> {
+  const { tenant, kind, admin } = demoCase;
   const { object } = await admin.get(VMMRQS, { namespace: tenant.namespace, name: VMMRQ_NAME });
   const { status = {} } = object;
   const waiting = Object.keys(status.migrationsToBlockingResourceQuotas ?? {}).join();
@@ -18,12 +18,12 @@ export async function statusCheck(subject: Case): Promise<string[]> {
     ...missingConditions(object, RUNNERS[kind]).map((one) => `condition ${one.join(' is not ')}`),
     ...unless(waiting === expected, `it names as waiting: ${waiting}`),
     ...unless(originals.length === 0, 'it still names originals of raised quotas'),
-    ...(kind === 'notEnough' ? saysWhatIsShort(status, subject) : []),
+    ...(kind === 'notEnough' ? saysWhatIsShort(status, demoCase) : []),
   ];
 }
 
-function saysWhatIsShort({ conditions = [] }: VmmrqStatus, subject: Case): string[] {
-  const short = shortfallOf(subject);
+function saysWhatIsShort({ conditions = [] }: VmmrqStatus, demoCase: Case): string[] {
+  const short = shortfallOf(demoCase);
   const said = conditions.find(({ type }) => type === CONDITION.notEnough)?.message ?? '';
   return unless(said.includes(short), `condition NotEnough does not say ${short}: ${said}`);
 }

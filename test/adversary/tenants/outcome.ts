@@ -49,10 +49,10 @@ const BY_CODE: Readonly<Record<number, Outcome>> = {
   422: 'invalid',
 };
 
-const isRefused = (code: number): boolean => [403, 422, 503].includes(code);
+const isRejectionCode = (code: number): boolean => [403, 422, 503].includes(code);
 
 export function outcomeOf({ code, text }: Answer): Outcome {
   if (code >= 200 && code < 300) return 'done';
-  const byWords = isRefused(code) ? WORDS.find(([, words]) => text.includes(words)) : undefined;
+  const byWords = isRejectionCode(code) ? WORDS.find(([, words]) => text.includes(words)) : undefined;
   return byWords?.[0] ?? BY_CODE[code] ?? 'other';
 }

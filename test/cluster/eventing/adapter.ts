@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster, WatchEvent } from '../../../functions/kubernetes/cluster.ts';
-import { ApiError, describeError, isExpired } from '../../../functions/kubernetes/errors.ts';
+import { ApiError, describeError, isGone } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import type { CloudEvent } from './cloudevent.ts';
 import type { ApiServerSource } from './manifests.ts';
@@ -99,7 +99,7 @@ export class ApiServerSourceAdapter {
         if (isOver(signal)) return;
         this.#log(`watch of ${stream.type.plural}: ${describeError(error)}`);
         const listedAgain = mustListAgain(error) && (await this.#relist(stream, position));
-        if (!(listedAgain && isExpired(error))) await this.#delay(backoffMs, signal);
+        if (!(listedAgain && isGone(error))) await this.#delay(backoffMs, signal);
         backoffMs = Math.min(backoffMs * 2, BACKOFF_MS.max);
       }
     }

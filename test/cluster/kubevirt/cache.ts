@@ -1,7 +1,7 @@
 import { pause, type Clock } from '../../../functions/runtime/clock.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster, ResourceType, Selection, WatchEvent } from '../../../functions/kubernetes/cluster.ts';
-import { describeError, isExpired } from '../../../functions/kubernetes/errors.ts';
+import { describeError, isGone } from '../../../functions/kubernetes/errors.ts';
 
 export interface Change<T> {
   readonly type: 'added' | 'updated' | 'deleted';
@@ -93,7 +93,7 @@ export class Cache<T extends KubernetesObject> {
         if (signal.aborted) return;
       } catch (error) {
         if (signal.aborted) return;
-        if (isExpired(error)) this.#resourceVersion = '';
+        if (isGone(error)) this.#resourceVersion = '';
         this.#options.log(`${this.#options.type.plural}: watch broke off: ${describeError(error)}`);
         await pause(this.#options.clock, RETRY_MS, signal);
       }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isExpired, lockOf } from '../../../functions/domain/lock.ts';
+import { isLockExpired, lockOf } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
@@ -151,7 +151,7 @@ async function untilExpired(name: string): Promise<void> {
     ({ object, date }) => {
       const state = lockOf(object);
       if (state.kind !== 'held') throw new Error(`${name} is not locked: ${JSON.stringify(object.metadata)}`);
-      return isExpired(state.lock, date.getTime());
+      return isLockExpired(state.lock, date.getTime());
     },
   );
 }

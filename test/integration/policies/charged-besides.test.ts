@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { isRefused } from '../../../functions/kubernetes/errors.ts';
+import { isRejected } from '../../../functions/kubernetes/errors.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import {
   changeClaim,
@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 const whenRefused = (error: unknown): undefined => {
-  if (!isRefused(error)) throw error;
+  if (!isRejected(error)) throw error;
 };
 
 const [container] = POD_SPEC.containers;

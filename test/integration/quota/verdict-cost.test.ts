@@ -21,7 +21,7 @@ import { newMigration, newVirtualMachineInstance } from '../../cluster/kubevirt/
 import { untilServed } from '../../cluster/served.ts';
 import { aView, RULES } from '../../support/builders/snapshot.ts';
 import { aLauncher } from '../../support/builders/kubevirt.ts';
-import { exceeded } from '../../support/builders/refusal.ts';
+import { exceeded } from '../../support/builders/pod-rejection.ts';
 
 /* What one verdict costs as a namespace grows: so many VMs, each with its pod, its migration and its refusal. */
 jest.setTimeout(600_000);

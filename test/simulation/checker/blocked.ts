@@ -10,7 +10,7 @@ export class Blocked {
   /** `isThrough`: it has had its target pod. */
   see({ type, object, revision }: Change, isThrough: (uid: string) => boolean): void {
     const { uid } = object.metadata;
-    if (type !== 'DELETED' && isRefused(object as Migration) && !isThrough(uid))
+    if (type !== 'DELETED' && isBlocked(object as Migration) && !isThrough(uid))
       this.#until.set(uid, Infinity);
     else this.end(uid, revision);
   }
@@ -26,7 +26,7 @@ export class Blocked {
   }
 }
 
-const isRefused = ({ metadata, status }: Migration): boolean =>
+const isBlocked = ({ metadata, status }: Migration): boolean =>
   metadata.deletionTimestamp === undefined &&
   status?.phase === 'Pending' &&
   status.conditions?.some(({ type, status: is }) => type === KUBEVIRT.rejectedByQuota && is === 'True') ===

@@ -13,7 +13,7 @@ import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admis
 import { toReview, type Attributes } from './attributes.ts';
 import type { Cache } from './cache.ts';
 import type { QuotaAdmission } from './quota-admission.ts';
-import type { Refusals } from './refusals.ts';
+import type { ApiErrors } from './api-errors.ts';
 import type { Webhook } from './request.ts';
 import type { Store } from './store.ts';
 import { guardWebhooks, type GuardWebhook } from './webhook-configuration.ts';
@@ -24,7 +24,7 @@ export interface AdmissionParts {
   readonly quota: QuotaAdmission;
   readonly ask: Webhook;
   readonly mayOverride: (user: string) => boolean;
-  readonly refusals: Refusals;
+  readonly apiErrors: ApiErrors;
 }
 
 /** How long a server does not believe its cache that a namespace which it was asked to delete is active. */
@@ -62,19 +62,19 @@ export class Admission {
 
   /** NamespaceLifecycle: nothing is made in a namespace that is not there, or on its way out. */
   #lifecycle({ type, operation, namespace, name }: Attributes): void {
-    const { store, refusals } = this.#parts;
+    const { store, apiErrors } = this.#parts;
     if (type.kind === NAMESPACES.kind) {
       if (operation === 'DELETE') this.#lookUpLive.set(name, store.now() + LIVE_LOOKUP_MS);
       return;
     }
     if (operation !== 'CREATE' || namespace === undefined) return;
     const found = this.#namespace(namespace);
-    if (found === undefined) throw refusals.notFound({ type: NAMESPACES, name: namespace });
+    if (found === undefined) throw apiErrors.notFound({ type: NAMESPACES, name: namespace });
     if (found.status?.phase !== 'Terminating') return;
     const message = `namespace ${namespace} is being terminated`;
     const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
     const cause = { reason: 'NamespaceTerminating', message, field: 'metadata.namespace' };
-    throw refusals.forbidden({ type, name }, why, [cause]);
+    throw apiErrors.forbidden({ type, name }, why, [cause]);
   }
 
   #namespace(name: string): Namespace | undefined {
@@ -91,7 +91,7 @@ export class Admission {
     if (!isProof(attributes) || known?.metadata.labels?.[LABEL.locked] !== 'true') return;
     if (isOfLock(attributes, known)) return;
     const refusal = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${OTHER_LOCK_WORDS}`;
-    throw this.#parts.refusals.forbidden({ type, name }, refusal, [{ message: refusal }]);
+    throw this.#parts.apiErrors.forbidden({ type, name }, refusal, [{ message: refusal }]);
   }
 
   /** ValidatingAdmissionWebhook: failurePolicy Fail, whoever is concerned is asked at the same time. */
@@ -118,25 +118,25 @@ export class Admission {
   /** By the namespace's labels in this server's cache, however old it is (webhook/predicates/namespace). */
   #isSelected({ namespaceLabels }: GuardWebhook, { namespace }: Attributes): boolean {
     if (namespaceLabels === undefined || namespace === undefined) return true;
-    const { namespaces, store, refusals } = this.#parts;
+    const { namespaces, store, apiErrors } = this.#parts;
     const found = namespaces.get(namespace) ?? store.get({ kind: NAMESPACES.kind, name: namespace });
-    if (found === undefined) throw refusals.notFound({ type: NAMESPACES, name: namespace });
+    if (found === undefined) throw apiErrors.notFound({ type: NAMESPACES, name: namespace });
     const labels = found.metadata.labels ?? {};
     return Object.entries(namespaceLabels).every(([key, value]) => labels[key] === value);
   }
 
   async #ask(webhook: string, request: AdmissionRequest): Promise<void> {
-    const { ask, refusals } = this.#parts;
+    const { ask, apiErrors } = this.#parts;
     let response: AdmissionResponse;
     try {
       response = await ask(request, webhook);
     } catch (error) {
       const why = `failed calling webhook "${webhook}": failed to call webhook: ${describeError(error)}`;
-      throw refusals.internal(why);
+      throw apiErrors.internal(why);
     }
     if (response.allowed) return;
     const { code = 400, reason = '', message = '', details } = response.status ?? {};
-    throw refusals.of({
+    throw apiErrors.of({
       code: Math.max(code, 400),
       reason,
       message: `admission webhook "${webhook}" denied the request: ${message}`,

@@ -4,7 +4,7 @@ import { Admission } from './admission.ts';
 import { Cache } from './cache.ts';
 import { Client, type ModelCluster } from './client.ts';
 import { QuotaAdmission } from './quota-admission.ts';
-import { Refusals } from './refusals.ts';
+import { ApiErrors } from './api-errors.ts';
 import type { Pace, Webhook } from './request.ts';
 import type { Store } from './store.ts';
 import { Watches } from './watches.ts';
@@ -33,7 +33,7 @@ export class ApiServer {
   /** What admission believes. They see nothing new before they are told to. */
   readonly caches: { readonly namespaces: Cache<Namespace>; readonly resourceQuotas: Cache<ResourceQuota> };
   readonly #parts: ApiServerParts;
-  readonly #refusals: Refusals;
+  readonly #refusals: ApiErrors;
   readonly #admission: Admission;
   readonly #watches: Watches;
 
@@ -45,11 +45,11 @@ export class ApiServer {
       namespaces: new Cache<Namespace>(store, NAMESPACES.kind),
       resourceQuotas: new Cache<ResourceQuota>(store, RESOURCE_QUOTAS.kind),
     };
-    const refusals = new Refusals(() => dateHeader(now()));
-    const quota = new QuotaAdmission({ store, cache: this.caches.resourceQuotas, refusals });
+    const apiErrors = new ApiErrors(() => dateHeader(now()));
+    const quota = new QuotaAdmission({ store, cache: this.caches.resourceQuotas, apiErrors });
     const { namespaces } = this.caches;
-    this.#refusals = refusals;
-    this.#admission = new Admission({ store, namespaces, quota, ask: admission, mayOverride, refusals });
+    this.#refusals = apiErrors;
+    this.#admission = new Admission({ store, namespaces, quota, ask: admission, mayOverride, apiErrors });
     this.#watches = new Watches(store);
   }
 
@@ -58,7 +58,7 @@ export class ApiServer {
     return new Client({
       user,
       store,
-      refusals: this.#refusals,
+      apiErrors: this.#refusals,
       admission: this.#admission,
       watches: this.#watches,
       server: name,

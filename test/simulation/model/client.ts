@@ -1,7 +1,7 @@
 import type { KubernetesObject, Pod } from '../../../functions/domain/objects.ts';
 import type {
   Address,
-  Change,
+  MergePatch,
   Cluster,
   DeleteOptions,
   ListedType,
@@ -20,7 +20,7 @@ import { asListed } from '../../support/builders/cluster.ts';
 import type { Admission } from './admission.ts';
 import { mergePatch } from './merge-patch.ts';
 import { kept } from './frozen.ts';
-import type { Refusals } from './refusals.ts';
+import type { ApiErrors } from './api-errors.ts';
 import type { Pace, Phase, Verb } from './request.ts';
 import { selects } from './selectors.ts';
 import type { Store } from './store.ts';
@@ -36,7 +36,7 @@ export interface ModelCluster extends Cluster {
 export interface ClientParts {
   readonly user: string;
   readonly store: Store;
-  readonly refusals: Refusals;
+  readonly apiErrors: ApiErrors;
   readonly admission: Admission;
   readonly watches: Watches;
   readonly server: string;
@@ -70,7 +70,7 @@ export class Client implements ModelCluster {
     const request = this.#request('get', type, { namespace, name });
     await request.suspend('arrive');
     const object = this.#parts.store.get<T>(request);
-    if (object === undefined) throw this.#parts.refusals.notFound({ type, name });
+    if (object === undefined) throw this.#parts.apiErrors.notFound({ type, name });
     await request.suspend('answer');
     return this.#read(object);
   }
@@ -117,7 +117,7 @@ export class Client implements ModelCluster {
   async patch<T extends KubernetesObject>(
     type: ResourceType<T>,
     at: Address,
-    { merge, subresource }: Change,
+    { merge, subresource }: MergePatch,
   ): Promise<Read<T>> {
     const request = this.#request('patch', type, { ...at, subresource });
     return this.#read(await this.#writes.update(request, (former: T) => mergePatch(former, merge) as T));
@@ -137,11 +137,11 @@ export class Client implements ModelCluster {
     from: WatchFrom,
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>> {
-    const { store, refusals, watches } = this.#parts;
+    const { store, apiErrors, watches } = this.#parts;
     const request = this.#request('watch', type, { namespace: from.namespace });
     await request.suspend('arrive');
     const after = Number(from.resourceVersion);
-    if (after < store.compacted) throw refusals.expired();
+    if (after < store.compacted) throw apiErrors.expired();
     const endsAt = store.now() + (from.timeoutSeconds ?? TIMEOUT_SECONDS) * 1_000;
     const suspend = (): Promise<void> => request.suspend('answer');
     const watching = { kind: type.kind, selects: selects(type.kind, from), after, endsAt, signal, suspend };

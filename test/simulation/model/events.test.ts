@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { KIND } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { EVENTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { readRefusals } from '../../../functions/cluster/snapshot.ts';
+import { readPodRejections } from '../../../functions/cluster/snapshot.ts';
 import { aModel, withTenant } from './model.ts';
 
 const VM = { ...KIND.vmi, name: 'vm', uid: 'uid-of-vm' };
@@ -25,7 +25,7 @@ test('of the Events of a namespace, the refusals of VMs’ pods are found by fie
   await admin.create(EVENTS, event('refused', VM, 'FailedCreate'));
   await admin.create(EVENTS, event('made', VM, 'SuccessfulCreate'));
   await admin.create(EVENTS, event('locked', MIGRATION, 'FailedCreate'));
-  const found = await readRefusals(admin, 'tenant');
+  const found = await readPodRejections(admin, 'tenant');
   expect(found.map(({ metadata }) => metadata.name)).toEqual(['refused']);
 });
 

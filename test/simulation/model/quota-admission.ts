@@ -8,13 +8,13 @@ import type { Attributes } from './attributes.ts';
 import type { Cache } from './cache.ts';
 import { formatAmount } from './canonical.ts';
 import { addedUsage, chargedKeys, isSameList } from './quota-usage.ts';
-import type { Refusals } from './refusals.ts';
+import type { ApiErrors } from './api-errors.ts';
 import { revisionOf, type Store } from './store.ts';
 
 export interface QuotaAdmissionParts {
   readonly store: Store;
   readonly cache: Cache<ResourceQuota>;
-  readonly refusals: Refusals;
+  readonly apiErrors: ApiErrors;
 }
 
 /** Tries after the first (controller.go, checkAttributes). */
@@ -89,7 +89,7 @@ export class QuotaAdmission {
   }
 
   #answerTo(failure: unknown): ApiError {
-    return failure instanceof ApiError ? failure : this.#parts.refusals.internal(describeError(failure));
+    return failure instanceof ApiError ? failure : this.#parts.apiErrors.internal(describeError(failure));
   }
 
   /** What is to be written; throws for the first quota that refuses (controller.go, CheckRequest). */
@@ -108,14 +108,14 @@ export class QuotaAdmission {
     const missing = missingResources(object as Pod, keys);
     const { name: quotaName } = quota.metadata;
     if (missing !== '') {
-      throw this.#parts.refusals.forbidden(
+      throw this.#parts.apiErrors.forbidden(
         { type, name },
         `failed quota: ${quotaName}: must specify ${missing}`,
       );
     }
     if (keys.every((key) => quota.status?.used?.[key] !== undefined)) return;
     const why = `status unknown for quota: ${quotaName}, resources: ${keys.join(',')}`;
-    throw this.#parts.refusals.forbidden({ type, name }, why);
+    throw this.#parts.apiErrors.forbidden({ type, name }, why);
   }
 
   #charge(quota: ResourceQuota, added: Amounts, { type, name }: Attributes): Charge {
@@ -132,18 +132,18 @@ export class QuotaAdmission {
         exceeded.push({ key, requested: formatAmount(requested), used: now, limit });
     }
     if (exceeded.length === 0) return { quota, used: charged };
-    throw this.#parts.refusals.forbidden({ type, name }, exceededMessage(quota.metadata.name, exceeded));
+    throw this.#parts.apiErrors.forbidden({ type, name }, exceededMessage(quota.metadata.name, exceeded));
   }
 
   /** ResourceQuotas(ns).UpdateStatus, by the server's own client. */
   #write(quota: ResourceQuota, used: ResourceList): void {
-    const { store, refusals } = this.#parts;
+    const { store, apiErrors } = this.#parts;
     const { name, namespace = '' } = quota.metadata;
-    const subject = { type: RESOURCE_QUOTAS, name };
+    const target = { type: RESOURCE_QUOTAS, name };
     if (store.get({ kind: RESOURCE_QUOTAS.kind, namespace, name }) === undefined)
-      throw refusals.notFound(subject);
+      throw apiErrors.notFound(target);
     const written = store.put({ ...quota, status: { ...quota.status, used } }, revisionOf(quota));
-    if (written === undefined) throw refusals.conflict(subject);
+    if (written === undefined) throw apiErrors.conflict(target);
     this.#charged.set(keyOf(quota), written);
   }
 }

@@ -7,14 +7,14 @@ import { deletionOf, type Deletion } from './deletion.ts';
 import { isSame, kept } from './frozen.ts';
 import { strategyOf } from './kinds.ts';
 import { isReleased, metadataOfNew, tidied, timestamp, withFormerMetadata } from './metadata.ts';
-import type { Refusals } from './refusals.ts';
+import type { ApiErrors } from './api-errors.ts';
 import type { Phase, Subresource } from './request.ts';
 import { revisionOf, type Key, type Store } from './store.ts';
 
 export interface WritesParts {
   readonly user: string;
   readonly store: Store;
-  readonly refusals: Refusals;
+  readonly apiErrors: ApiErrors;
   readonly admission: Admission;
 }
 
@@ -35,18 +35,18 @@ export class Writes {
 
   /** A name that is taken is found out last: the quotas are charged by then. */
   async create<T extends KubernetesObject>(request: WriteRequest, given: T): Promise<T> {
-    const { store, refusals } = this.#parts;
+    const { store, apiErrors } = this.#parts;
     await request.suspend('arrive');
     const object = this.#newObject(request, given);
     await this.#admit(request, { operation: 'CREATE', object, oldObject: null });
     if (request.dryRun) {
-      if (store.get(request) !== undefined) throw refusals.alreadyExists(request);
+      if (store.get(request) !== undefined) throw apiErrors.alreadyExists(request);
       await request.suspend('answer');
       return object;
     }
     await request.suspend('commit');
     const stored = store.put(object, 0);
-    if (stored === undefined) throw refusals.alreadyExists(request);
+    if (stored === undefined) throw apiErrors.alreadyExists(request);
     await request.suspend('answer');
     return stored;
   }
@@ -64,11 +64,11 @@ export class Writes {
    * done again with what is there then; a PUT then has the wrong resourceVersion.
    */
   async update<T extends KubernetesObject>(request: WriteRequest, next: (former: T) => T): Promise<T> {
-    const { store, refusals } = this.#parts;
+    const { store, apiErrors } = this.#parts;
     await request.suspend('arrive');
     for (;;) {
       const former = store.get<T>(request);
-      if (former === undefined) throw refusals.notFound(request);
+      if (former === undefined) throw apiErrors.notFound(request);
       const object = this.#nextObject(request, next(former), former);
       await this.#admit(request, { operation: 'UPDATE', object, oldObject: former });
       const stored = request.dryRun || isSame(object, former) ? object : await this.#commit(request, object);
@@ -79,22 +79,22 @@ export class Writes {
   }
 
   #nextObject<T extends KubernetesObject>(request: WriteRequest, wanted: T, former: T): T {
-    const { refusals } = this.#parts;
+    const { apiErrors } = this.#parts;
     const { resourceVersion = '', uid = '' } = wanted.metadata as Partial<T['metadata']>;
     if (uid !== '' && uid !== former.metadata.uid) {
       const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${former.metadata.uid}`;
-      throw refusals.conflict(request, why);
+      throw apiErrors.conflict(request, why);
     }
     const strategy = strategyOf(request.kind);
     if (resourceVersion === '' && strategy.isCustom) {
-      throw refusals.invalid(
+      throw apiErrors.invalid(
         request,
         'metadata.resourceVersion',
         'Invalid value: 0: must be specified for an update',
       );
     }
     if (resourceVersion !== '' && resourceVersion !== former.metadata.resourceVersion) {
-      throw refusals.conflict(request);
+      throw apiErrors.conflict(request);
     }
     const { apiVersion, kind } = request.type;
     const updated = strategy.updated({ ...wanted, apiVersion, kind }, former, request.subresource);
@@ -110,11 +110,11 @@ export class Writes {
   }
 
   async delete(request: WriteRequest, options: DeleteOptions): Promise<void> {
-    const { store, refusals } = this.#parts;
+    const { store, apiErrors } = this.#parts;
     await request.suspend('arrive');
     for (;;) {
       const former = store.get(request);
-      if (former === undefined) throw refusals.notFound(request);
+      if (former === undefined) throw apiErrors.notFound(request);
       this.#checkPreconditions(request, former, options);
       const deletion = deletionOf(former, options.gracePeriodSeconds, store.now());
       if (deletion.kind === 'pending') break;
@@ -140,7 +140,7 @@ export class Writes {
         `The object might have been ${may}`;
       // The kind where everywhere else it is the plural: as the real one does.
       const type = { ...request.type, plural: request.type.kind };
-      throw this.#parts.refusals.conflict({ type, name: request.name }, why);
+      throw this.#parts.apiErrors.conflict({ type, name: request.name }, why);
     }
   }
 

@@ -5,7 +5,7 @@ import type { KubernetesEvent, VirtualMachineInstance } from '../objects.ts';
 import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
 /** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own. */
-export type Refusal =
+export type PodRejection =
   /** No room. `requested` by canonical key: what the pod asks of the keys that lack room, of the first such quota only. */
   | { readonly kind: 'exceeded'; readonly quota: string; readonly requested: Amounts; readonly text: string }
   /** A quota of CPU or memory, and a container that says none; or a quota that is not counted yet. */
@@ -43,13 +43,16 @@ const BY_WEBHOOK =
 const BY_POLICY = /^ValidatingAdmissionPolicy '([^']+)' /;
 
 /** What an Event about a VMI says of a pod of this sort that was refused; undefined: it is about something else. Never throws. */
-export function parseRefusal(message: string, of: keyof typeof PREFIX = 'launcher'): Refusal | undefined {
+export function parsePodRejection(
+  message: string,
+  of: keyof typeof PREFIX = 'launcher',
+): PodRejection | undefined {
   const prefix = PREFIX[of].exec(message)?.[0];
-  return prefix === undefined ? undefined : refusalIn(message.slice(prefix.length));
+  return prefix === undefined ? undefined : podRejectionIn(message.slice(prefix.length));
 }
 
 /** What the API server said. */
-function refusalIn(text: string): Refusal | undefined {
+function podRejectionIn(text: string): PodRejection | undefined {
   const webhook = BY_WEBHOOK.exec(text);
   if (webhook !== null) return isOurs(webhook[1]) ? undefined : { kind: 'policy', text };
   if (INVALID.test(text)) return { kind: 'policy', text };
@@ -57,7 +60,7 @@ function refusalIn(text: string): Refusal | undefined {
   // Anything else (a timeout, a conflict) is tried again and says nothing of the pod.
   if (forbidden === undefined) return undefined;
   const why = text.slice(forbidden.length);
-  return isOurs(BY_POLICY.exec(why)?.[1]) ? undefined : forbiddenBecause(why, text);
+  return isOurs(BY_POLICY.exec(why)?.[1]) ? undefined : rejectionBecause(why, text);
 }
 
 const OURS: readonly (string | undefined)[] = [WEBHOOK.locked, ...Object.values(POLICY)];
@@ -65,7 +68,7 @@ const OURS: readonly (string | undefined)[] = [WEBHOOK.locked, ...Object.values(
 /** Our own guard refused it, or was not there, while the namespace was locked for others: that says nothing of the pod either. */
 const isOurs = (refusing: string | undefined): boolean => OURS.includes(refusing);
 
-function forbiddenBecause(why: string, text: string): Refusal {
+function rejectionBecause(why: string, text: string): PodRejection {
   const [, quota, list] = EXCEEDED.exec(why) ?? [];
   const requested = list === undefined ? undefined : amountsIn(list);
   if (quota !== undefined && requested !== undefined) return { kind: 'exceeded', quota, requested, text };
@@ -93,27 +96,27 @@ function amountsIn(list: string): Amounts | undefined {
 }
 
 /** What the pod asks for, by canonical key, of the keys that any refusal names; the newest says it. */
-export function saidOf(refusals: readonly Refusal[]): Amounts {
+export function rejectedAmounts(rejections: readonly PodRejection[]): Amounts {
   const said = new Map<string, Amount>();
-  for (const refusal of refusals) {
-    if (refusal.kind !== 'exceeded') continue;
-    for (const [key, amount] of refusal.requested) if (!said.has(key)) said.set(key, amount);
+  for (const rejection of rejections) {
+    if (rejection.kind !== 'exceeded') continue;
+    for (const [key, amount] of rejection.requested) if (!said.has(key)) said.set(key, amount);
   }
   return said;
 }
 
 /** How the API server refused the pod that this migration waits for so far, the newest first. */
-export function refusalsOf(
+export function podRejectionsOf(
   { migration, blocked: { lacks } }: Candidate,
   { metadata: { uid } }: VirtualMachineInstance,
   events: readonly KubernetesEvent[],
-): Refusal[] {
+): PodRejection[] {
   const since = Date.parse(migration.metadata.creationTimestamp);
   return events
     .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
     .filter((event) => timeOf(event) >= since)
     .toSorted((one, other) => timeOf(other) - timeOf(one) || writtenAfter(other, one))
-    .flatMap(({ message = '' }) => parseRefusal(message, lacks) ?? []);
+    .flatMap(({ message = '' }) => parsePodRejection(message, lacks) ?? []);
 }
 
 /** Whether a pod of one of these VMs was refused in a later second than this, as far as virt-controller told it. */

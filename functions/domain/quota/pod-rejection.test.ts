@@ -2,12 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { aQuantityText } from '../../../test/support/builders/arbitraries.ts';
 import { aMigration, aVmi } from '../../../test/support/builders/kubevirt.ts';
-import { aFailure, exceeded, forbidden } from '../../../test/support/builders/refusal.ts';
+import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { canonicalKey } from './charged.ts';
 import { referenceOf } from '../migration.ts';
 import { POLICY, WEBHOOK } from '../names.ts';
 import { parseQuantity } from '../quantity.ts';
-import { parseRefusal, refusalsOf, type Refusal } from './refusal.ts';
+import { parsePodRejection, podRejectionsOf, type PodRejection } from './pod-rejection.ts';
 
 const said = (text: string): string => `Error creating pod: ${text}`;
 
@@ -16,9 +16,9 @@ const REAL =
   'Error creating pod: pods "virt-launcher-vm1-x7k2p" is forbidden: exceeded quota: default-gmp6p, ' +
   'requested: limits.memory=17405661185, used: limits.memory=52216983555, limited: limits.memory=64Gi';
 
-describe('parseRefusal (F34)', () => {
+describe('parsePodRejection (F34)', () => {
   test.each([REAL, `(combined from similar events): ${REAL}`])('%s', (message) => {
-    expect(parseRefusal(message)).toEqual({
+    expect(parsePodRejection(message)).toEqual({
       kind: 'exceeded',
       quota: 'default-gmp6p',
       requested: new Map([['limits.memory', parseQuantity('17405661185')]]),
@@ -26,7 +26,7 @@ describe('parseRefusal (F34)', () => {
     });
   });
 
-  test.each<[string, Refusal['kind']]>([
+  test.each<[string, PodRejection['kind']]>([
     [
       forbidden('failed quota: q: must specify limits.cpu for: compute; limits.memory for: a,b'),
       'mustSpecify',
@@ -54,7 +54,7 @@ describe('parseRefusal (F34)', () => {
     [forbidden('exceeded quota: q, requested: pods=many, used: pods=1, limited: pods=1'), 'policy'],
     [forbidden('exceeded quota: q, requested: pods=1,, used: pods=1, limited: pods=1'), 'policy'],
   ])('%s', (text, kind) => {
-    expect(parseRefusal(said(text))).toMatchObject({ kind, text });
+    expect(parsePodRejection(said(text))).toMatchObject({ kind, text });
   });
 
   test.each([
@@ -69,7 +69,7 @@ describe('parseRefusal (F34)', () => {
     ),
     '',
   ])("'%s' says nothing of the target pod", (message) => {
-    expect(parseRefusal(message)).toBeUndefined();
+    expect(parsePodRejection(message)).toBeUndefined();
   });
 
   const aName = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,20}[a-z0-9])?$/);
@@ -85,13 +85,13 @@ describe('parseRefusal (F34)', () => {
             .toSorted()
             .map((pair) => pair.join('='))
             .join(',');
-          const refusal = parseRefusal(said(exceeded(quota, text)));
-          expect(refusal).toMatchObject({ kind: 'exceeded', quota });
+          const rejection = parsePodRejection(said(exceeded(quota, text)));
+          expect(rejection).toMatchObject({ kind: 'exceeded', quota });
           const want = Object.entries(list).map(([key, amount]) => [
             canonicalKey(key),
             parseQuantity(amount),
           ]);
-          expect(refusal?.kind === 'exceeded' ? Object.fromEntries(refusal.requested) : {}).toEqual(
+          expect(rejection?.kind === 'exceeded' ? Object.fromEntries(rejection.requested) : {}).toEqual(
             Object.fromEntries(want),
           );
         },
@@ -105,46 +105,48 @@ describe('parseRefusal (F34)', () => {
       .map(([at, cut, put]) => REAL.slice(0, at) + put + REAL.slice(at + cut));
     fc.assert(
       fc.property(fc.oneof(mangled, fc.string({ unit: 'binary' })), (text) => {
-        const refusal = parseRefusal(text);
-        if (refusal?.kind !== 'exceeded') return;
-        for (const amount of refusal.requested.values()) expect(amount).toBeGreaterThanOrEqual(0n);
-        expect(refusal.quota).not.toMatch(/[\s,]/);
+        const rejection = parsePodRejection(text);
+        if (rejection?.kind !== 'exceeded') return;
+        for (const amount of rejection.requested.values()) expect(amount).toBeGreaterThanOrEqual(0n);
+        expect(rejection.quota).not.toMatch(/[\s,]/);
       }),
       { numRuns: 2_000 },
     );
   });
 });
 
-const aCandidate = (): Parameters<typeof refusalsOf>[0] => ({
+const aCandidate = (): Parameters<typeof podRejectionsOf>[0] => ({
   migration: aMigration(),
   blocked: referenceOf(aMigration()),
 });
 
-test('refusalsOf: of an attachment pod, where that is what is waited for', () => {
+test('podRejectionsOf: of an attachment pod, where that is what is waited for', () => {
   const { migration, blocked: waiting } = aCandidate();
   const events = [
     aFailure(exceeded('launcher', 'pods=1'), -2),
     { ...aFailure(''), message: `Error creating attachment pod: ${exceeded('attachment', 'pods=1')}` },
   ];
   const quotasOf = (lacks?: 'attachment'): (string | undefined)[] =>
-    refusalsOf({ migration, blocked: { ...waiting, lacks } }, aVmi(), events).map((each) =>
+    podRejectionsOf({ migration, blocked: { ...waiting, lacks } }, aVmi(), events).map((each) =>
       'quota' in each ? each.quota : undefined,
     );
   expect(quotasOf('attachment')).toEqual(['attachment']);
   expect(quotasOf()).toEqual(['launcher']);
 });
 
-test('refusalsOf: of one second the one that was written last comes first', () => {
+test('podRejectionsOf: of one second the one that was written last comes first', () => {
   const written = (quota: string, resourceVersion: string): ReturnType<typeof aFailure> => {
     const event = aFailure(exceeded(quota, 'pods=1'), -5);
     return { ...event, metadata: { ...event.metadata, resourceVersion } };
   };
   const events = [written('first', '99'), written('last', '1000'), written('between', '101')];
-  const quotas = refusalsOf(aCandidate(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
+  const quotas = podRejectionsOf(aCandidate(), aVmi(), events).map((each) =>
+    'quota' in each ? each.quota : '',
+  );
   expect(quotas).toEqual(['last', 'between', 'first']);
 });
 
-test('refusalsOf: of this VM, since the migration began, the newest first, and only what can be read', () => {
+test('podRejectionsOf: of this VM, since the migration began, the newest first, and only what can be read', () => {
   const events = [
     aFailure(exceeded('first', 'pods=1'), -60),
     aFailure(exceeded('last', 'pods=1'), -5),
@@ -154,6 +156,8 @@ test('refusalsOf: of this VM, since the migration began, the newest first, and o
     { ...aFailure(exceeded('another-reason', 'pods=1')), reason: 'SuccessfulCreate' },
     aFailure('who knows', -1),
   ];
-  const quotas = refusalsOf(aCandidate(), aVmi(), events).map((each) => ('quota' in each ? each.quota : ''));
+  const quotas = podRejectionsOf(aCandidate(), aVmi(), events).map((each) =>
+    'quota' in each ? each.quota : '',
+  );
   expect(quotas).toEqual(['last', 'first', 'at-once']);
 });

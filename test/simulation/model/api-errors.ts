@@ -2,44 +2,44 @@ import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError, type Status } from '../../../functions/kubernetes/errors.ts';
 
 /** What a refusal is about. */
-export interface Subject {
+export interface ErrorTarget {
   readonly type: ResourceType;
   readonly name: string;
 }
 
 /** The API server's refusals (apimachinery/pkg/api/errors), as the client makes them of its answers. */
-export class Refusals {
+export class ApiErrors {
   readonly #date: () => Date;
 
   constructor(date: () => Date) {
     this.#date = date;
   }
 
-  notFound(subject: Subject): ApiError {
-    return this.#about(subject, { code: 404, reason: 'NotFound', message: `${quoted(subject)} not found` });
+  notFound(target: ErrorTarget): ApiError {
+    return this.#about(target, { code: 404, reason: 'NotFound', message: `${quoted(target)} not found` });
   }
 
-  alreadyExists(subject: Subject): ApiError {
-    const message = `${quoted(subject)} already exists`;
-    return this.#about(subject, { code: 409, reason: 'AlreadyExists', message });
+  alreadyExists(target: ErrorTarget): ApiError {
+    const message = `${quoted(target)} already exists`;
+    return this.#about(target, { code: 409, reason: 'AlreadyExists', message });
   }
 
-  conflict(subject: Subject, why = MODIFIED): ApiError {
-    const message = `Operation cannot be fulfilled on ${quoted(subject)}: ${why}`;
-    return this.#about(subject, { code: 409, reason: 'Conflict', message });
+  conflict(target: ErrorTarget, why = MODIFIED): ApiError {
+    const message = `Operation cannot be fulfilled on ${quoted(target)}: ${why}`;
+    return this.#about(target, { code: 409, reason: 'Conflict', message });
   }
 
   /** By an admission plugin. */
-  forbidden(subject: Subject, why: string, causes: Causes = []): ApiError {
-    const message = `${quoted(subject)} is forbidden: ${why}`;
+  forbidden(target: ErrorTarget, why: string, causes: Causes = []): ApiError {
+    const message = `${quoted(target)} is forbidden: ${why}`;
     const details = causes.length === 0 ? {} : { details: { causes } };
-    return this.#about(subject, { code: 403, reason: 'Forbidden', message, ...details });
+    return this.#about(target, { code: 403, reason: 'Forbidden', message, ...details });
   }
 
-  invalid(subject: Subject, field: string, why: string): ApiError {
-    const message = `${quoted(subject)} is invalid: ${field}: ${why}`;
+  invalid(target: ErrorTarget, field: string, why: string): ApiError {
+    const message = `${quoted(target)} is invalid: ${field}: ${why}`;
     const details = { causes: [{ reason: 'FieldValueInvalid', message: why, field }] };
-    return this.#about(subject, { code: 422, reason: 'Invalid', message, details });
+    return this.#about(target, { code: 422, reason: 'Invalid', message, details });
   }
 
   internal(why: string): ApiError {
@@ -57,7 +57,7 @@ export class Refusals {
     return new ApiError('model', status, this.#date());
   }
 
-  #about({ type, name }: Subject, { details, ...status }: Status): ApiError {
+  #about({ type, name }: ErrorTarget, { details, ...status }: Status): ApiError {
     return this.of({ ...status, details: { name, kind: type.plural, ...details } });
   }
 }
@@ -68,7 +68,7 @@ const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /** resourcequotas "quota", virtualmachineinstances.kubevirt.io "vm0" */
-function quoted({ type: { apiVersion, plural }, name }: Subject): string {
+function quoted({ type: { apiVersion, plural }, name }: ErrorTarget): string {
   const [group] = apiVersion.includes('/') ? apiVersion.split('/') : [];
   return `${group === undefined ? plural : `${plural}.${group}`} "${name}"`;
 }
