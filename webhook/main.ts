@@ -67,12 +67,12 @@ function newClusterWatch({ cluster, settings, log, metrics }: Omit<Process, 'dea
   // The guard never locks, raises or wakes: what those need is off.
   const off = { SETTLE_MS: 0, WAKE_URLS: [] };
   const { context, drain } = newStepContext({ cluster, settings: { ...settings, ...off }, log });
-  const mend = metrics.repairing((namespace: string, token: string | undefined) =>
+  const countedRepair = metrics.repairing((namespace: string, token: string | undefined) =>
     repair(namespace, token, context),
   );
   const { clock, post } = context;
   const watch = new ClusterWatch({
-    ...{ cluster, clock, log, post, repair: mend, settings, random: Math.random },
+    ...{ cluster, clock, log, post, repair: countedRepair, settings, random: Math.random },
   });
   metrics.watching(() => watch.watched());
   return { watch, drain };

@@ -1,7 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Clock } from '../runtime/clock.ts';
 import { aLock } from '../../test/support/builders/namespace.ts';
-import { ANNOTATION, OTHER_LOCK_WORDS, POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
+import {
+  ANNOTATION,
+  OTHER_LOCK_MESSAGE,
+  POLICY,
+  PROOF_QUOTA,
+  PROOF_MESSAGE,
+  WEBHOOK,
+} from '../domain/names.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { ApiError, Unreachable, type Status } from '../kubernetes/errors.ts';
 import { prove, proveInTime } from './proof.ts';
@@ -22,7 +29,7 @@ const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', deta
 /** As the API server writes it (seen in policies/namespaces.test.ts): who refused is in the texts only. */
 const rejection =
   `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
-  `${PROOF_WORDS}token-1`;
+  `${PROOF_MESSAGE}token-1`;
 const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${rejection}`;
 const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: rejection }] };
 const policys: Status = { code: 403, reason: 'Forbidden', message, details };
@@ -85,7 +92,7 @@ describe('no proof', () => {
     ['by another policy', replaced(POLICY.locked, 'theirs')],
     ['by another binding of it', replaced(`binding '${POLICY.locked}'`, "binding 'theirs'")],
     ['of another quota', replaced(PROOF_QUOTA, 'quota')],
-    ['in another policy’s words', replaced(PROOF_WORDS, 'no: ')],
+    ['in another policy’s words', replaced(PROOF_MESSAGE, 'no: ')],
     [
       'in a webhook’s message, with the very cause',
       { ...policys, message: `admission webhook "theirs" denied the request: ${rejection}` },
@@ -99,7 +106,7 @@ describe('no proof', () => {
   ])('%s', async (_, status) => {
     expect(await prove(refusing(status), 'tenant', 'token-1')).toEqual({
       proven: false,
-      why: expect.stringContaining('ApiError'),
+      reason: expect.stringContaining('ApiError'),
     });
   });
 
@@ -110,7 +117,7 @@ describe('no proof', () => {
     const causes = [{ ...cause, message: of(lock) }];
     expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toEqual({
       proven: false,
-      why: 'the guard knows of no live lock of this token',
+      reason: 'the guard knows of no live lock of this token',
     });
   });
 
@@ -119,7 +126,7 @@ describe('no proof', () => {
     const causes = [{ ...cause, message: of(lock) }];
     expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toEqual({
       proven: false,
-      why: 'mtqs are not listed',
+      reason: 'mtqs are not listed',
     });
   });
 
@@ -149,7 +156,7 @@ describe('proveInTime', () => {
     };
   }
 
-  const otherLock = replaced(`${PROOF_WORDS}token-1`, OTHER_LOCK_WORDS);
+  const otherLock = replaced(`${PROOF_MESSAGE}token-1`, OTHER_LOCK_MESSAGE);
   const late = { code: 403, reason: 'Forbidden', message: 'no rights' };
 
   test.each<[string, (undefined | Status)[], number, boolean]>([

@@ -1,6 +1,13 @@
 import { pause, type Clock } from '../runtime/clock.ts';
 import type { ApiServers } from '../domain/api-servers.ts';
-import { ANNOTATION, OTHER_LOCK_WORDS, POLICY, PROOF_QUOTA, PROOF_WORDS, WEBHOOK } from '../domain/names.ts';
+import {
+  ANNOTATION,
+  OTHER_LOCK_MESSAGE,
+  POLICY,
+  PROOF_QUOTA,
+  PROOF_MESSAGE,
+  WEBHOOK,
+} from '../domain/names.ts';
 import { proofIn, type ProvenLock } from '../domain/proof.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, Unreachable } from '../kubernetes/errors.ts';
@@ -16,24 +23,24 @@ export type ProofResult =
     }
   | {
       readonly proven: false;
-      readonly why: string;
+      readonly reason: string;
       /** Nobody refused, or for another lock: this API server's own cache of namespaces may not have heard of the lock yet. */
       readonly isOpen?: true;
       /** Every other API server proved; these did not answer. */
       readonly unreachable?: readonly string[];
     };
 
-type Asked = Pick<Cluster, 'create'>;
+type Creator = Pick<Cluster, 'create'>;
 
 /** What is less than SETTLE_MS or a busy API server asks for; the namespace is locked for as long. */
-const HEARD = { withinMs: 1_000, everyMs: 100 };
+const RETRY = { withinMs: 1_000, everyMs: 100 };
 
 /**
  * Proves that the guard stands before this namespace, in this API server, now: a dry-run CREATE of a ResourceQuota must
  * be refused with 403 for the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
  * Anything else, a 500 or another policy's refusal included, is no proof. Rejects only when there was no answer at all.
  */
-export async function prove(cluster: Asked, namespace: string, token: string): Promise<ProofResult> {
+export async function prove(cluster: Creator, namespace: string, token: string): Promise<ProofResult> {
   const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };
   try {
     await cluster.create(RESOURCE_QUOTAS, { metadata, spec: {} }, { dryRun: true });
@@ -42,18 +49,19 @@ export async function prove(cluster: Asked, namespace: string, token: string): P
     const now = error.date.getTime();
     const lock = lockIn(error);
     if (lock?.token === token) return { proven: true, lock, now };
-    if (lock !== undefined) return { proven: false, why: lock.withheld ?? NO_LIVE_LOCK };
-    if (isPolicys(error, `${PROOF_WORDS}${token}`)) return { proven: true, lock: undefined, now };
-    if (isPolicys(error, OTHER_LOCK_WORDS)) return { proven: false, why: OTHER_LOCK_WORDS, isOpen: true };
-    return { proven: false, why: `the guard did not refuse the proof, but: ${describeError(error)}` };
+    if (lock !== undefined) return { proven: false, reason: lock.withheld ?? NO_LIVE_LOCK };
+    if (isPolicyAnswer(error, `${PROOF_MESSAGE}${token}`)) return { proven: true, lock: undefined, now };
+    if (isPolicyAnswer(error, OTHER_LOCK_MESSAGE))
+      return { proven: false, reason: OTHER_LOCK_MESSAGE, isOpen: true };
+    return { proven: false, reason: `the guard did not refuse the proof, but: ${describeError(error)}` };
   }
-  const why = 'the guard does not stand before this namespace: the proof was not refused';
-  return { proven: false, why, isOpen: true };
+  const reason = 'the guard does not stand before this namespace: the proof was not refused';
+  return { proven: false, reason, isOpen: true };
 }
 
 const NO_LIVE_LOCK = 'the guard knows of no live lock of this token';
 
-interface Way<C extends Asked> {
+interface ProofTools<C extends Creator> {
   readonly cluster: C;
   readonly clock: Clock;
 }
@@ -70,22 +78,22 @@ interface Claim {
  * two addresses the usual address is asked; only then an unanswered request rejects.
  */
 export async function proveAtEach(
-  { cluster, clock }: Way<Cluster>,
+  { cluster, clock }: ProofTools<Cluster>,
   { addresses }: Pick<ApiServers, 'addresses'>,
   claim: Claim,
 ): Promise<ProofResult> {
   if (addresses.length < 2) return proveInTime({ cluster, clock }, claim);
-  const way = { cluster, clock };
-  const proofs = await Promise.all(addresses.map((address) => proveAt(way, address, claim)));
+  const proofTools = { cluster, clock };
+  const proofs = await Promise.all(addresses.map((address) => proveAtAddress(proofTools, address, claim)));
   const missing = proofs.filter((proof) => !proof.proven);
   const unreachable = missing.flatMap((proof) => proof.unreachable ?? []);
   const [open = missing[0]] = missing.filter((proof) => proof.unreachable === undefined);
   if (open?.unreachable !== undefined) return { ...open, unreachable };
-  return open ?? best(proofs.filter((proof) => proof.proven));
+  return open ?? withLockFirst(proofs.filter((proof) => proof.proven));
 }
 
 /** Prefers the guard's refusal, which carries the lock. */
-const best = <T extends { lock: unknown }>(proofs: readonly T[]): T => {
+const withLockFirst = <T extends { lock: unknown }>(proofs: readonly T[]): T => {
   const [any] = proofs.toSorted(
     (one, other) => Number(other.lock !== undefined) - Number(one.lock !== undefined),
   );
@@ -93,34 +101,34 @@ const best = <T extends { lock: unknown }>(proofs: readonly T[]): T => {
   return any;
 };
 
-async function proveAt(
-  { cluster, clock }: Way<Cluster>,
+async function proveAtAddress(
+  { cluster, clock }: ProofTools<Cluster>,
   address: string,
   claim: Claim,
 ): Promise<ProofResult> {
   try {
     const proof = await proveInTime({ cluster: cluster.at(address), clock }, claim);
-    return proof.proven ? proof : { ...proof, why: `at API server ${address}: ${proof.why}` };
+    return proof.proven ? proof : { ...proof, reason: `at API server ${address}: ${proof.reason}` };
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    const why = `API server ${address} cannot be reached: ${describeError(error)}`;
-    return { proven: false, why, unreachable: [address] };
+    const reason = `API server ${address} cannot be reached: ${describeError(error)}`;
+    return { proven: false, reason, unreachable: [address] };
   }
 }
 
 /** The same as `prove`, asked again for a moment while no one refuses and the lock is there. */
 export async function proveInTime(
-  { cluster, clock }: Way<Asked>,
+  { cluster, clock }: ProofTools<Creator>,
   { namespace, token, isHeld }: Claim,
 ): Promise<ProofResult> {
-  const until = clock.elapsed() + HEARD.withinMs;
+  const until = clock.elapsed() + RETRY.withinMs;
   let isKnownHeld = false;
   for (;;) {
     const proof = await prove(cluster, namespace, token);
     if (proof.proven || proof.isOpen !== true || clock.elapsed() >= until) return proof;
     isKnownHeld ||= await isHeld();
     if (!isKnownHeld) return proof;
-    await pause(clock, HEARD.everyMs);
+    await pause(clock, RETRY.everyMs);
   }
 }
 
@@ -135,9 +143,9 @@ function lockIn({ code, status }: ApiError): ProvenLock | undefined {
  * and once as a cause. A webhook writes its causes as it likes, but its message begins with its own name; another
  * policy's begins with that policy's: so both texts have to be ours, whole.
  */
-function isPolicys({ code, status }: ApiError, words: string): boolean {
+function isPolicyAnswer({ code, status }: ApiError, message: string): boolean {
   const rejection =
-    `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` + words;
+    `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` + message;
   return (
     code === 403 &&
     status.message === `resourcequotas "${PROOF_QUOTA}" is forbidden: ${rejection}` &&

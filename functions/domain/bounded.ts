@@ -8,13 +8,13 @@ export const MAX_ENTRIES = 1_000;
  * forged event with 155,000 of them took 313 MiB. A key `__proto__` is looked at like any other.
  */
 export const textRecord = (
-  passes: (text: string) => boolean = () => true,
+  isValid: (text: string) => boolean = () => true,
 ): z.ZodCustom<Readonly<Record<string, string>>> =>
   z.custom<Readonly<Record<string, string>>>(
     (value) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
       const texts: unknown[] = Object.values(value);
-      return texts.length <= MAX_ENTRIES && texts.every((text) => typeof text === 'string' && passes(text));
+      return texts.length <= MAX_ENTRIES && texts.every((text) => typeof text === 'string' && isValid(text));
     },
     `must be at most ${String(MAX_ENTRIES)} texts, each of them valid`,
   );

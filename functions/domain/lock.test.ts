@@ -75,7 +75,7 @@ describe('lockOf', () => {
     ['an end that says nothing', JSON.stringify({ ...aLock(), ended: true })],
   ])('%s: malformed, and it says why', (_, text) => {
     const state = lockOf(aNamespace(lockedUnreadably(text)));
-    expect(state).toEqual({ kind: 'malformed', why: expect.stringMatching(/./) });
+    expect(state).toEqual({ kind: 'malformed', problem: expect.stringMatching(/./) });
     expect(liveLock(aNamespace(lockedUnreadably(text)), NOW)).toBeUndefined();
   });
 });

@@ -108,7 +108,7 @@ export function isLockedFor({ migrations }: Pick<Lock, 'migrations'>, pod: Kuber
 export type LockState =
   | { readonly kind: 'none' }
   /** Something is there that is no lock of ours: counts as expired, is repaired and never replaced. */
-  | { readonly kind: 'malformed'; readonly why: string }
+  | { readonly kind: 'malformed'; readonly problem: string }
   | { readonly kind: 'held'; readonly lock: Lock; readonly labelled: boolean };
 
 /** What the namespace's annotation and label say. */
@@ -116,10 +116,10 @@ export function lockOf(namespace: Namespace): LockState {
   const text = namespace.metadata.annotations?.[ANNOTATION.lock];
   const labelled = namespace.metadata.labels?.[LABEL.locked] !== undefined;
   if (text === undefined) {
-    return labelled ? { kind: 'malformed', why: 'the label without the annotation' } : { kind: 'none' };
+    return labelled ? { kind: 'malformed', problem: 'the label without the annotation' } : { kind: 'none' };
   }
   const parsed = z.union([otherVersionSchema, lockSchema]).safeParse(parseJson(text));
-  if (!parsed.success) return { kind: 'malformed', why: z.prettifyError(parsed.error) };
+  if (!parsed.success) return { kind: 'malformed', problem: z.prettifyError(parsed.error) };
   return { kind: 'held', lock: parsed.data, labelled };
 }
 

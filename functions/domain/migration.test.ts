@@ -25,7 +25,7 @@ import {
 import {
   candidatesAmong,
   byPriority,
-  gotThrough,
+  allAdmitted,
   isFinal,
   isReceiving,
   isRejectedByQuota,
@@ -95,8 +95,8 @@ describe('targetPodOf', () => {
 test('the launcher of another VM with the migration’s label is not what it waits for', () => {
   const forged = labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0')(aLauncher('vm9'));
   const locked = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
-  expect(gotThrough([locked], [aLauncher(), forged])).toBe(false);
-  expect(gotThrough([locked], [aLauncher(), forged, aTarget()])).toBe(true);
+  expect(allAdmitted([locked], [aLauncher(), forged])).toBe(false);
+  expect(allAdmitted([locked], [aLauncher(), forged, aTarget()])).toBe(true);
   expect(blockedMigrationOf(aMigration(), [aLauncher(), forged])).toEqual(referenceOf(aMigration()));
   expect(blockedMigrationOf(aMigration(), [aLauncher(), forged, aTarget()])).toBeUndefined();
 });
@@ -151,11 +151,11 @@ describe('with hotplugged volumes', () => {
 
   test('who waits for it is not through with a target alone, and who does not, is', () => {
     const locked = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
-    expect(gotThrough([locked], [target])).toBe(true);
-    expect(gotThrough([locked], [its])).toBe(false);
-    expect(gotThrough([{ ...locked, lacks: 'attachment' }], [its])).toBe(false);
-    expect(gotThrough([{ ...locked, lacks: 'attachment' }], [target])).toBe(false);
-    expect(gotThrough([{ ...locked, lacks: 'attachment' }], [target, its])).toBe(true);
+    expect(allAdmitted([locked], [target])).toBe(true);
+    expect(allAdmitted([locked], [its])).toBe(false);
+    expect(allAdmitted([{ ...locked, lacks: 'attachment' }], [its])).toBe(false);
+    expect(allAdmitted([{ ...locked, lacks: 'attachment' }], [target])).toBe(false);
+    expect(allAdmitted([{ ...locked, lacks: 'attachment' }], [target, its])).toBe(true);
   });
 
   test('the newest of the source’s has all volumes', () => {

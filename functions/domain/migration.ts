@@ -62,7 +62,7 @@ export function admittedPodOf(migration: LockedMigration, pods: readonly Pod[]):
 }
 
 /** Each of these has the pod that it waits for. */
-export const gotThrough = (migrations: readonly LockedMigration[], pods: readonly Pod[]): boolean =>
+export const allAdmitted = (migrations: readonly LockedMigration[], pods: readonly Pod[]): boolean =>
   migrations.every((migration) => admittedPodOf(migration, pods) !== undefined);
 
 /** As much of a migration as says whether a quota refused it. */

@@ -322,13 +322,13 @@ export const POLICY = {
 } as const;
 
 /** What POLICY.locked says where there is no webhook, with the lock's token behind it, to a proof of this lock. */
-export const PROOF_WORDS = 'the namespace is guarded for the lock ';
+export const PROOF_MESSAGE = 'the namespace is guarded for the lock ';
 
 /**
  * What POLICY.locked says to a proof of another lock than the API server's cache has. The cache may only be a moment behind:
  * worth another try, never a proof.
  */
-export const OTHER_LOCK_WORDS =
+export const OTHER_LOCK_MESSAGE =
   'this API server knows the namespace with another lock than that of the proof';
 
 /** CloudEvents `source` of our own events: from a step, or from the guard. */

@@ -8,8 +8,8 @@ import {
   MalformedQuantity,
   parseQuantity,
   sameQuantity,
-  storableOf,
-  storedAs,
+  floorToStorable,
+  roundToStored,
 } from './quantity.ts';
 
 const NANO = 1_000_000_000n;
@@ -268,7 +268,7 @@ describe('what the API server stores: whole thousandths', () => {
     ['0', '0', '0'],
     ['1412828864', '1412828864', '1412828864'],
   ])('%s: stored as %s, of which no more than %s can be given', (text, stored, storable) => {
-    expect(formatQuantity(storedAs(parseQuantity(text)))).toBe(stored);
-    expect(formatQuantity(storableOf(parseQuantity(text)))).toBe(storable);
+    expect(formatQuantity(roundToStored(parseQuantity(text)))).toBe(stored);
+    expect(formatQuantity(floorToStorable(parseQuantity(text)))).toBe(storable);
   });
 });

@@ -78,10 +78,10 @@ const MILLI = NANO / 1_000n;
  * What the API server stores of an amount in a pod or a quota: whole thousandths, rounded up (kubernetes
  * pkg/apis/core/v1/defaults.go, SetDefaults_ResourceList).
  */
-export const storedAs = (amount: Amount): Amount => divideUp(amount, MILLI) * MILLI;
+export const roundToStored = (amount: Amount): Amount => divideUp(amount, MILLI) * MILLI;
 
 /** The most that may be stored without being more than this: whole thousandths. */
-export const storableOf = (amount: Amount): Amount => (amount / MILLI) * MILLI;
+export const floorToStorable = (amount: Amount): Amount => (amount / MILLI) * MILLI;
 
 const divideUp = (value: bigint, by: bigint): bigint => (value + by - 1n) / by;
 

@@ -28,14 +28,14 @@ afterEach(async () => {
   servers = [];
 });
 
-interface Asked {
+interface Creator {
   readonly url: string;
   readonly requests: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[];
 }
 
 /** A server that answers everything with this status, after `ready`; undefined: never. */
-async function answering(status: number | undefined, ready = Promise.resolve()): Promise<Asked> {
-  const requests: Asked['requests'] = [];
+async function answering(status: number | undefined, ready = Promise.resolve()): Promise<Creator> {
+  const requests: Creator['requests'] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

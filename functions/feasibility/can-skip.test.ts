@@ -31,7 +31,7 @@ describe('an event by which feasibility looks at nothing', () => {
   });
 
   const free = withCondition();
-  const newborn = { ...aMigration(), status: {} };
+  const withoutPhase = { ...aMigration(), status: {} };
   test.each<[string, [type: string, object: KubernetesObject], boolean]>([
     ['a migration runs', [update, aMigration(free, inPhase('Running'))], true],
     ['a migration failed: its room is free again', [update, aMigration(free, inPhase('Failed'))], false],
@@ -39,7 +39,7 @@ describe('an event by which feasibility looks at nothing', () => {
     ['a migration was refused and has just got its pod', [update, aMigration(inPhase('Scheduling'))], false],
     ['a migration was refused and runs', [update, aMigration(inPhase('Running'))], true],
     ['a migration waits for another cluster', [update, aMigration(free, inPhase('WaitingForSync'))], false],
-    ['a migration changed of which nothing is told', [update, newborn], false],
+    ['a migration changed of which nothing is told', [update, withoutPhase], false],
     ['a migration that runs is deleted', [deleted, aMigration(free, inPhase('Running'))], false],
     ['a quota, which never wakes it', [update, aQuota()], false],
   ])('%s', (_, [type, object], want) => {

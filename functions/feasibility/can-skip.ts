@@ -12,12 +12,12 @@ type MigrationObject = EventObjectOf<typeof KIND.migration.kind>;
  */
 export function canSkip({ type, eventObject }: StepRequest): boolean {
   if (eventObject?.kind === KIND.migration.kind)
-    return type !== SOURCE_EVENT.delete && goesOn(type, eventObject);
+    return type !== SOURCE_EVENT.delete && isUnaffected(type, eventObject);
   return eventObject?.kind === KIND.vmmrq.kind && type === SOURCE_EVENT.update && isReported(eventObject);
 }
 
 /** Before a quota refused it, or after others could hear that it got through. */
-function goesOn(type: string, eventObject: MigrationObject): boolean {
+function isUnaffected(type: string, eventObject: MigrationObject): boolean {
   if (isUnderWay(eventObject)) return true;
   const phase = eventObject.status?.phase;
   const isNew = type === SOURCE_EVENT.add && phase === undefined;

@@ -68,7 +68,7 @@ function replyOf(
   if (feasible.length > 0) {
     return { reply: { ...common, type: EVENT.migrationFeasible, migrations: feasible } };
   }
-  if (blocked.length > 0 && isLeftOver(snapshot)) {
+  if (blocked.length > 0 && isLeftover(snapshot)) {
     const state = lockOf(namespace);
     const token = state.kind === 'held' ? { token: state.lock.token } : {};
     return { reply: { ...common, type: EVENT.lockExpired, ...token } };
@@ -82,7 +82,7 @@ function replyOf(
 }
 
 /** A lock that is past its time or cannot be read, or a grant without a lock: without its label the watchdog sees neither. */
-function isLeftOver({ namespace, quotas, now }: NamespaceSnapshot): boolean {
+function isLeftover({ namespace, quotas, now }: NamespaceSnapshot): boolean {
   if (liveLock(namespace, now) !== undefined) return false;
   return lockOf(namespace).kind !== 'none' || quotas.some((quota) => grantOf(quota).kind !== 'none');
 }
@@ -91,7 +91,7 @@ function isLeftOver({ namespace, quotas, now }: NamespaceSnapshot): boolean {
 function nudgesOf({ migrations, quotas }: NamespaceSnapshot, blocked: readonly Verdict[]): Nudge[] {
   const versions = quotas.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
   const value = `room ${fingerprint(versions.toSorted().join())}`;
-  const fitting = new Set(blocked.filter(isWorthATry).map(({ migration }) => migration.uid));
+  const fitting = new Set(blocked.filter(isWorthNudging).map(({ migration }) => migration.uid));
   return migrations
     .filter(({ metadata }) => fitting.has(metadata.uid))
     .filter(({ metadata }) => metadata.annotations?.[ANNOTATION.nudged] !== value)
@@ -99,13 +99,13 @@ function nudgesOf({ migrations, quotas }: NamespaceSnapshot, blocked: readonly V
 }
 
 /** What the API server said last, and nothing but another try can tell whether it still holds. */
-const LAST_SAID: readonly Reason[] = [
+const ALREADY_REPORTED: readonly Reason[] = [
   ...[REASON.clusterQuota, REASON.mustSpecify, REASON.noCoveringQuota],
   ...[REASON.limitRange, REASON.podSecurity, REASON.podRefused],
 ];
 
-const isWorthATry = ({ verdict, reason }: Verdict): boolean =>
-  verdict === 'Fits' || (verdict === 'Unsupported' && LAST_SAID.includes(reason));
+const isWorthNudging = ({ verdict, reason }: Verdict): boolean =>
+  verdict === 'Fits' || (verdict === 'Unsupported' && ALREADY_REPORTED.includes(reason));
 
 /** What we are at work on speaks for itself by what comes of it. */
 const IN_PROGRESS: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock, REASON.fitsWithRaise];

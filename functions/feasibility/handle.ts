@@ -8,12 +8,12 @@ import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { nudge } from '../cluster/nudge.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
-import { watchForChange } from '../cluster/wait.ts';
+import { watchForChange } from '../cluster/watch-quota.ts';
 import { pause } from '../runtime/clock.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
 import { decide } from './decide.ts';
-import { isClosed, settledBy } from './closed.ts';
+import { hasNothingOpen, closedBy } from './nothing-open.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
 import { forwardRejection } from './forward-rejection.ts';
 import { roomDueWithin } from './room.ts';
@@ -46,16 +46,16 @@ export const feasibility: Step = {
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
   const forwarded = await forwardRejection(request, context);
   if (forwarded !== undefined) return forwarded;
-  const assessed = await lookIfNeeded(request, context);
-  return assessed === undefined ? NOTHING : tell(assessed, request, context);
+  const assessed = await assessIfNeeded(request, context);
+  return assessed === undefined ? NOTHING : publish(assessed, request, context);
 }
 
 /** Where the event tells of nothing that is refused, the guard's view or one read shows whether there is anything to do. */
-async function lookIfNeeded(request: StepRequest, context: StepContext): Promise<Assessed | undefined> {
-  const settled = settledBy(request);
-  if (settled !== undefined) {
+async function assessIfNeeded(request: StepRequest, context: StepContext): Promise<Assessed | undefined> {
+  const closed = closedBy(request);
+  if (closed !== undefined) {
     const view = await context.view(request.namespace);
-    if (view !== undefined && isClosed(view, settled)) return undefined;
+    if (view !== undefined && hasNothingOpen(view, closed)) return undefined;
   }
   const { items } = await context.cluster.list(LISTED_MIGRATIONS, { namespace: request.namespace });
   // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
@@ -63,7 +63,7 @@ async function lookIfNeeded(request: StepRequest, context: StepContext): Promise
 }
 
 /** Says what is the matter; and has it gone on with, unless lock has just said no to that. */
-async function tell(
+async function publish(
   { snapshot, assessment }: Assessed,
   request: StepRequest,
   context: StepContext,
@@ -98,7 +98,7 @@ async function gather(
   context: StepContext,
   listed?: readonly Migration[],
 ): Promise<Assessed | undefined> {
-  const first = await look(name, context, listed);
+  const first = await assessNamespace(name, context, listed);
   if (first === undefined || dueWithin(first) === 0) return first;
   // The other runs of the namespace answer at once: a tenant's many events must not take every place of this process.
   return context.exclusively(`room of ${name}`, () => lookUntilRoom(name, first, context), first);
@@ -117,14 +117,14 @@ async function lookUntilRoom(
     const left = Math.floor(started + dueWithin(assessed) - lookedAt);
     if (left <= 0 || !(await watchForChange(context, assessed.snapshot.quotas, left))) break;
     await pause(clock, Math.max(0, lookedAt + LOOK_MS - clock.elapsed()));
-    assessed = await look(name, context);
+    assessed = await assessNamespace(name, context);
   }
   return assessed;
 }
 
 const dueWithin = ({ snapshot, assessment }: Assessed): number => roomDueWithin(snapshot, assessment);
 
-async function look(
+async function assessNamespace(
   name: string,
   { cluster, settings, view }: StepContext,
   listed?: readonly Migration[],

@@ -17,7 +17,7 @@ import type {
   WriteOptions,
 } from './cluster.ts';
 import { ApiError, type Status } from './errors.ts';
-import { Lists, type Keeper } from './pages.ts';
+import { Lists, type TrimItem } from './pages.ts';
 import { readAll, type Request, type Response, type Transport } from './transport.ts';
 
 /** Parsed, an object takes several times its text. */
@@ -145,14 +145,14 @@ interface RawWatchEvent<T> {
 }
 
 /** What is kept of each item of a list. */
-function keepOf<T extends KubernetesObject>(type: ResourceType<T> | ListedType<T>): Keeper<T> {
+function keepOf<T extends KubernetesObject>(type: ResourceType<T> | ListedType<T>): TrimItem<T> {
   if (type.trim !== undefined) return type.trim;
   const { apiVersion, kind } = type;
   // Items of a list come without their kind: a write needs it back.
   return (item, bytes) => ({ object: { ...item, apiVersion, kind }, size: bytes * PARSED });
 }
 
-interface Place {
+interface ResourcePath {
   readonly namespace?: string;
   readonly name?: string;
   readonly subresource?: string;
@@ -160,14 +160,15 @@ interface Place {
 
 function pathOf(
   type: Pick<ResourceType, 'apiVersion' | 'plural' | 'namespaced'>,
-  place: Place,
+  resourcePath: ResourcePath,
   query: Record<string, string> = {},
 ): string {
   const parts = [type.apiVersion.includes('/') ? '/apis' : '/api', type.apiVersion];
-  if (type.namespaced && place.namespace !== undefined) parts.push('namespaces', encode(place.namespace));
+  if (type.namespaced && resourcePath.namespace !== undefined)
+    parts.push('namespaces', encode(resourcePath.namespace));
   parts.push(type.plural);
-  if (place.name !== undefined) parts.push(encode(place.name));
-  if (place.subresource !== undefined) parts.push(place.subresource);
+  if (resourcePath.name !== undefined) parts.push(encode(resourcePath.name));
+  if (resourcePath.subresource !== undefined) parts.push(resourcePath.subresource);
   const search = new URLSearchParams(query).toString();
   return parts.join('/') + (search === '' ? '' : `?${search}`);
 }
@@ -177,7 +178,7 @@ const encode = (part: string): string => encodeURIComponent(part);
 const namespaceOf = (namespace: string | undefined): Selection =>
   namespace === undefined ? {} : { namespace };
 
-const subresourceOf = ({ subresource }: { subresource?: string }): Place =>
+const subresourceOf = ({ subresource }: { subresource?: string }): ResourcePath =>
   subresource === undefined ? {} : { subresource };
 
 function selectors({ labelSelector, fieldSelector }: Selection): Record<string, string> {

@@ -4,7 +4,7 @@ import type { ApiServer } from './cluster.ts';
 import { inCluster } from './in-cluster.ts';
 import { Transport } from './transport.ts';
 
-export interface Whereabouts {
+export interface ApiServerAddress {
   readonly KUBECONFIG?: string | undefined;
   readonly SERVICE_ACCOUNT_FOLDER: string;
 }
@@ -19,7 +19,7 @@ const MAX_KEPT_BYTES = 24 * 1024 * 1024;
 export async function reachApiServer({
   KUBECONFIG: kubeconfig,
   SERVICE_ACCOUNT_FOLDER: folder,
-}: Whereabouts): Promise<ApiServer> {
+}: ApiServerAddress): Promise<ApiServer> {
   if (kubeconfig !== undefined) {
     return (await import('./client.ts')).connect(kubeconfig, FIELD_MANAGER, MAX_KEPT_BYTES);
   }

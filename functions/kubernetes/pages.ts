@@ -22,12 +22,12 @@ const READS = 3;
 const FEWER = 8;
 
 /** What is kept of an item; `bytes`: of its text, about. */
-export type Keeper<T> = (item: T, bytes: number) => Trimmed<T> | undefined;
+export type TrimItem<T> = (item: T, bytes: number) => Trimmed<T> | undefined;
 
 export interface Listing<T> {
   /** Sends the request for one page; the query of it. */
   readonly ask: (page: Readonly<Record<string, string>>) => Promise<Response>;
-  readonly keep: Keeper<T>;
+  readonly keep: TrimItem<T>;
   /** For people. */
   readonly what: string;
 }
@@ -64,7 +64,7 @@ const more = (limit: number, bytes: number, max: number): number =>
  */
 export class Lists {
   #shared = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown> = Promise.resolve();
   /** Of kinds that were not answered in time, what to ask for at first: it may be for their size. */
   readonly #first = new Map<string, number>();
   readonly #maxKeptBytes: number;
@@ -89,7 +89,7 @@ export class Lists {
     { ask, keep, what }: Listing<T>,
     { pageSize = PAGE, ...first }: ListOptions,
   ): Promise<ReadList<T>> {
-    const kept = new Kept(keep, { what, maxBytes: this.#maxKeptBytes });
+    const kept = new KeptItems(keep, { what, maxBytes: this.#maxKeptBytes });
     let limit = Math.min(this.#first.get(what) ?? PAGE, pageSize);
     let query: Readonly<Record<string, string>> = first;
     for (;;) {
@@ -131,14 +131,14 @@ export class Lists {
   /** Beside others, while all of them together are not too much. */
   async #beside<T>(ask: () => Promise<Response>): Promise<ReadPage<T> | undefined> {
     let held = 0;
-    const mayHold = (bytes: number): boolean => {
+    const mayAllocate = (bytes: number): boolean => {
       if (held + bytes > PAGE_BYTES || this.#shared + bytes > SHARED_BYTES) return false;
       held += bytes;
       this.#shared += bytes;
       return true;
     };
     try {
-      return await readPage(ask, mayHold, PAGE_PARTS);
+      return await readPage(ask, mayAllocate, PAGE_PARTS);
     } finally {
       this.#shared -= held;
     }
@@ -147,9 +147,9 @@ export class Lists {
   /** When no other is: whoever has large objects waits for others who have, and keeps nobody else waiting. */
   async #alone<T>(ask: () => Promise<Response>, limit: number): Promise<ReadPage<T> | undefined> {
     let left = limit === 1 ? OBJECT_BYTES : PAGE_BYTES;
-    const mayHold = (bytes: number): boolean => (left -= bytes) >= 0;
-    const read = this.#turn.then(() => readPage<T>(ask, mayHold, limit === 1 ? Infinity : PAGE_PARTS));
-    this.#turn = read.catch(() => undefined);
+    const mayAllocate = (bytes: number): boolean => (left -= bytes) >= 0;
+    const read = this.#queue.then(() => readPage<T>(ask, mayAllocate, limit === 1 ? Infinity : PAGE_PARTS));
+    this.#queue = read.catch(() => undefined);
     return read;
   }
 }
@@ -157,11 +157,11 @@ export class Lists {
 /** `maxParts`: JSON objects in it. undefined: there is more of either than may be. */
 async function readPage<T>(
   ask: () => Promise<Response>,
-  mayHold: (bytes: number) => boolean,
+  mayAllocate: (bytes: number) => boolean,
   maxParts: number,
 ): Promise<ReadPage<T> | undefined> {
   const { message, date } = await ask();
-  const body = await readWithin(message, mayHold);
+  const body = await readWithin(message, mayAllocate);
   if (body === undefined || (body.length > FEW_BYTES && hasMoreParts(body, maxParts))) return undefined;
   return { page: JSON.parse(body.toString('utf8')) as Page<T>, bytes: body.length, date };
 }
@@ -174,13 +174,13 @@ function hasMoreParts(body: Buffer, maxParts: number): boolean {
 }
 
 /** What is kept of the pages so far. */
-class Kept<T> {
+class KeptItems<T> {
   readonly items: T[] = [];
-  readonly #keep: Keeper<T>;
+  readonly #keep: TrimItem<T>;
   readonly #of: { readonly what: string; readonly maxBytes: number };
   #size = 0;
 
-  constructor(keep: Keeper<T>, of: { readonly what: string; readonly maxBytes: number }) {
+  constructor(keep: TrimItem<T>, of: { readonly what: string; readonly maxBytes: number }) {
     this.#keep = keep;
     this.#of = of;
   }

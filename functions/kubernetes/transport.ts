@@ -128,13 +128,13 @@ export async function readAll(message: IncomingMessage, maxBytes = Infinity): Pr
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The whole answer; undefined as soon as `mayHold` refuses so many bytes more: the rest is not read. */
+/** The whole answer; undefined as soon as `mayAllocate` refuses so many bytes more: the rest is not read. */
 export async function readWithin(
   message: IncomingMessage,
-  mayHold: (bytes: number) => boolean,
+  mayAllocate: (bytes: number) => boolean,
 ): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
-  const isWhole = await eachChunk(message, (chunk) => mayHold(chunk.length) && chunks.push(chunk) > 0);
+  const isWhole = await eachChunk(message, (chunk) => mayAllocate(chunk.length) && chunks.push(chunk) > 0);
   return isWhole ? Buffer.concat(chunks) : undefined;
 }
 

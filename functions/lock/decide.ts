@@ -61,7 +61,7 @@ export function decide(
 const leave = (reason: Reason, message: string): LockDecision => ({ kind: 'leave', reason, message });
 
 /** Whoever took it: a duplicate, or the answer to a reply that was lost. */
-export const goOn = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }> => ({
+export const continueWith = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }> => ({
   kind: 'goOn',
   lock,
   reason: REASON.alreadyLocked,
@@ -70,7 +70,7 @@ export const goOn = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }> => ({
 
 function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecision | undefined {
   const live = liveLock(namespace, now);
-  if (live !== undefined) return goOn(live);
+  if (live !== undefined) return continueWith(live);
   const state = lockOf(namespace);
   if (state.kind !== 'none') {
     const token = state.kind === 'held' ? { token: state.lock.token } : {};

@@ -8,7 +8,7 @@ import { isConflict, Unreachable } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
-import { decide, goOn, type LockDecision, type AcquireDecision } from './decide.ts';
+import { decide, continueWith, type LockDecision, type AcquireDecision } from './decide.ts';
 
 /** How often a lost race is run again before the event is left to whoever won. */
 const ROUNDS = 3;
@@ -43,15 +43,15 @@ const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
 
 /** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
-  let decision = await look(request, fromWatchCache(context.cluster), context);
+  let decision = await decideFor(request, fromWatchCache(context.cluster), context);
   if (decision !== undefined && mayBeStale(decision))
-    decision = await look(request, context.cluster, context);
+    decision = await decideFor(request, context.cluster, context);
   if (decision === undefined) return GONE;
   return decision.kind === 'acquire' ? acquire(decision, context) : answer(request, decision);
 }
 
 /** The namespace as it is, beside lists as the reader gives them: what is stale there, the raise finds. */
-async function look(
+async function decideFor(
   request: StepRequest,
   reader: Reader,
   context: StepContext,
@@ -62,7 +62,7 @@ async function look(
   if (known === undefined) return undefined;
   // One read is enough where somebody was first: a release's events come in twos and threes.
   const live = liveLock(known.object, known.date.getTime());
-  if (live !== undefined) return goOn(live);
+  if (live !== undefined) return continueWith(live);
   const snapshot = await readSnapshot(reader, { name, rules, known, view: context.view });
   if (snapshot === undefined) return undefined;
   return decide(snapshot, assess(snapshot, rules), {

@@ -9,7 +9,7 @@ import {
   type Lock,
   type LockState,
 } from '../domain/lock.ts';
-import { admittedPodOf, gotThrough, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
+import { admittedPodOf, allAdmitted, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type LockOutcome, type Reason } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 import { wasRefusedAfter } from '../domain/quota/pod-rejection.ts';
@@ -65,10 +65,10 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
     return wait(`a lock of version ${String(lock.v)} is released at its time, not before`);
   }
   const { migrations } = snapshot;
-  if (gotThrough(lock.migrations, snapshot.targets)) return lower(lock, admitted(lock));
+  if (allAdmitted(lock.migrations, snapshot.targets)) return lower(lock, admitted(lock));
   if (migrations === undefined) return wait('it is not past its time');
   const still = stillWaiting(migrations, snapshot, lock);
-  if (still.length === 0) return lower(lock, settled(snapshot, lock));
+  if (still.length === 0) return lower(lock, allEnded(snapshot, lock));
   return stalled(snapshot, lock, still) ?? wait(`${namesOf(still)} still waits for its pod`);
 }
 
@@ -102,7 +102,7 @@ function repair({ quotas, namespace }: LowerSnapshot, state: LockState): LowerDe
     ...found,
     token: unreadableToken(namespace),
     reason,
-    message: `the lock cannot be read (${state.why})`,
+    message: `the lock cannot be read (${state.problem})`,
   };
 }
 
@@ -115,7 +115,7 @@ const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
 };
 
 function over(snapshot: LowerSnapshot, lock: Lock): LowerResult {
-  const isThrough = lock.migrations.length > 0 && gotThrough(lock.migrations, snapshot.targets);
+  const isThrough = lock.migrations.length > 0 && allAdmitted(lock.migrations, snapshot.targets);
   if (isThrough) return admitted(lock);
   const raised = raisedFor(snapshot, lock);
   const { reason, message } = lock.ended ?? PAST_ITS_TIME;
@@ -162,7 +162,7 @@ function isStillBlocked(locked: LockedMigration, migration: Migration, targets: 
 }
 
 /** None waits any more; those that got no pod have ended, are gone, or go on without: nobody failed. */
-function settled({ targets }: LowerSnapshot, lock: Lock): LowerResult {
+function allEnded({ targets }: LowerSnapshot, lock: Lock): LowerResult {
   const through = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
   const names = through.map(({ name }) => name).join(', ');
   const message = 'every migration of the lock has ended, is gone, or goes on without';
@@ -195,9 +195,9 @@ function stalled(
   );
   const stallMs = snapshot.stallSeconds * 1_000;
   const stalledAt = since + stallMs;
-  if (now >= stalledAt + 2 * stallMs) return lower(lock, nothingCame(snapshot, lock, still));
+  if (now >= stalledAt + 2 * stallMs) return lower(lock, notAdmitted(snapshot, lock, still));
   const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token));
-  const isDueAtOnce = still.some(isAsleep) && nudgedAt.includes(undefined);
+  const isDueAtOnce = still.some(needsNudge) && nudgedAt.includes(undefined);
   const isDue = now >= stalledAt && nudgedAt.some((at) => at === undefined || at < stalledAt);
   if (!isDueAtOnce && !isDue) return undefined;
   const value = `${lock.token} ${new Date(now).toISOString()}`;
@@ -206,21 +206,21 @@ function stalled(
 }
 
 /** A failure; but where others are after the same slots, and KubeVirt has not come to it, it gave way to them. */
-function nothingCame({ rejections }: LowerSnapshot, lock: Lock, still: readonly Migration[]): LowerResult {
+function notAdmitted({ rejections }: LowerSnapshot, lock: Lock, still: readonly Migration[]): LowerResult {
   const vms = still.map(({ spec }) => spec.vmiName ?? '');
-  const isPutOff =
+  const isDeferred =
     lock.others === true &&
     rejections !== undefined &&
     !wasRefusedAfter(Date.parse(lock.acquiredAt), vms, rejections);
   return {
-    outcome: isPutOff ? LOCK_OUTCOME.gaveWay : LOCK_OUTCOME.failed,
+    outcome: isDeferred ? LOCK_OUTCOME.gaveWay : LOCK_OUTCOME.failed,
     reason: REASON.raisedButNotAdmitted,
     message: `raised, and ${namesOf(still)} still got no pod`,
   };
 }
 
 /** No event of a quota has virt-controller look at a migration without its condition: that one is nudged at once, too. */
-const isAsleep = (migration: Migration): boolean => !wasRejectedByQuota(migration);
+const needsNudge = (migration: Migration): boolean => !wasRejectedByQuota(migration);
 
 /** When this migration was nudged for this lock, milliseconds; undefined: not yet. */
 function nudgedFor({ metadata }: Migration, token: string): number | undefined {

@@ -7,9 +7,9 @@ import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Lower } from './decide.ts';
 import { decideSeen, isForAttachment } from './decide-seen.ts';
 import { canSkip } from './can-skip.ts';
-import { isStillSo, readLocked, readSeen } from './read.ts';
+import { isLockUnchanged, readLocked, readSeen } from './read.ts';
 import { report } from './report.ts';
-import { heldByOthers, writeBack, type Due, type Lowering } from './write.ts';
+import { withOtherGrants, writeBack, type LowerTask, type Lowering } from './write.ts';
 
 const STILL_WAITING: Outcome = {
   reason: REASON.stillWaiting,
@@ -39,14 +39,14 @@ export const lower: Step = {
 
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = (await attemptSeen(request, context)) ?? (await attemptLocked(request, context));
+    const outcome = (await attemptFromQuotas(request, context)) ?? (await attemptFromLock(request, context));
     if (outcome !== 'lostRace') return outcome;
   }
   throw new Error(`the quotas of ${request.namespace} kept changing while they were to be put back`);
 }
 
 /** By what the raised quotas show alone; undefined: only the namespace's lock tells. */
-async function attemptSeen(
+async function attemptFromQuotas(
   request: StepRequest,
   context: StepContext,
 ): Promise<Outcome | 'lostRace' | undefined> {
@@ -71,14 +71,14 @@ async function attemptSeen(
       return { reason, message, reply: { type: EVENT.quotaUndone, from: 'lower', cause, ...about } };
     }
     case 'lower': {
-      const due: Due = { token, outcome: decision.outcome, lock: undefined, mayLowerOthers: false };
-      return lowerAll(request, { ...seen, ...decision, due }, context);
+      const task: LowerTask = { token, outcome: decision.outcome, lock: undefined, mayLowerOthers: false };
+      return lowerAll(request, { ...seen, ...decision, task }, context);
     }
   }
 }
 
 /** By the namespace's lock, which is read before its quotas. */
-async function attemptLocked(request: StepRequest, context: StepContext): Promise<Outcome | 'lostRace'> {
+async function attemptFromLock(request: StepRequest, context: StepContext): Promise<Outcome | 'lostRace'> {
   const snapshot = await readLocked(request, context);
   if (snapshot === undefined) return NOT_LOCKED;
   const decision = decide(snapshot);
@@ -91,42 +91,46 @@ async function attemptLocked(request: StepRequest, context: StepContext): Promis
       await nudge(context.cluster, decision.migrations, decision.value);
       return { reason, message };
     case 'lower': {
-      const others = heldByOthers(snapshot.quotas, decision.token);
-      const mayLowerOthers = others.length > 0 && (await isStillSo(snapshot.namespace, context));
+      const others = withOtherGrants(snapshot.quotas, decision.token);
+      const mayLowerOthers = others.length > 0 && (await isLockUnchanged(snapshot.namespace, context));
       return lowerAll(
         request,
-        { ...snapshot, ...decision, due: { ...dueOf(decision), mayLowerOthers } },
+        { ...snapshot, ...decision, task: { ...taskOf(decision), mayLowerOthers } },
         context,
       );
     }
   }
 }
 
-const dueOf = ({ token, outcome, lock }: Lower): Omit<Due, 'mayLowerOthers'> => ({ token, outcome, lock });
+const taskOf = ({ token, outcome, lock }: Lower): Omit<LowerTask, 'mayLowerOthers'> => ({
+  token,
+  outcome,
+  lock,
+});
 
 async function lowerAll(
   request: StepRequest,
   lowering: Lowering,
   context: StepContext,
 ): Promise<Outcome | 'lostRace'> {
-  const { due, quotas, reason, message } = lowering;
-  const written = await writeBack(quotas, due, context.cluster);
-  if (written.quotas.length > 0 || isRefusedByPolicy(due.lock)) {
+  const { task, quotas, reason, message } = lowering;
+  const written = await writeBack(quotas, task, context.cluster);
+  if (written.quotas.length > 0 || isRefusedByPolicy(task.lock)) {
     context.inBackground(() => report({ ...lowering, quotas: written.quotas }, request.namespace, context));
   }
   if (written.lostRace) return 'lostRace';
-  const token = due.token === undefined ? {} : { token: due.token };
+  const token = task.token === undefined ? {} : { token: task.token };
   // Without a lock there is nothing to unlock. What was back already was said by whoever wrote it; ours are asked to say it again.
-  const isSaid = due.token === undefined || (written.quotas.length === 0 && request.kind !== undefined);
+  const isAnnounced = task.token === undefined || (written.quotas.length === 0 && request.kind !== undefined);
   return {
     reason,
     message,
     ...token,
-    ...(isSaid ? {} : { reply: loweredEvent(request.namespace, lowering) }),
+    ...(isAnnounced ? {} : { reply: loweredEvent(request.namespace, lowering) }),
   };
 }
 
-const loweredEvent = (namespace: string, { due: { token }, reason, message }: Lowering): OurEvent => ({
+const loweredEvent = (namespace: string, { task: { token }, reason, message }: Lowering): OurEvent => ({
   type: EVENT.quotaLowered,
   from: 'lower',
   namespace,

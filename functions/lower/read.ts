@@ -2,7 +2,7 @@ import type { StepRequest } from '../eventing/step-request.ts';
 import type { Grant } from '../domain/quota/grant.ts';
 import { isCharged } from '../domain/quota/raise.ts';
 import { lockOf, LOCK_VERSION, type LockedMigration, type Lock, type LockState } from '../domain/lock.ts';
-import { gotThrough } from '../domain/migration.ts';
+import { allAdmitted } from '../domain/migration.ts';
 import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 import { ignoreNotFound, readPodRejections, readTargets } from '../cluster/snapshot.ts';
@@ -106,29 +106,29 @@ export async function readLocked(
     const quotas = await readAllQuotas(name, context);
     return { ...base, quotas, migrations: [], targets: [], rejections: undefined };
   }
-  return concerns(request, state.lock)
-    ? { ...base, ...(await readOfLock(state, { ...base, type: request.type }, context)) }
+  return isAbout(request, state.lock)
+    ? { ...base, ...(await readLockObjects(state, { ...base, type: request.type }, context)) }
     : undefined;
 }
 
-type OfLock = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'rejections'>;
+type LockReads = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'rejections'>;
 
 /** What a lock that can be read is about. */
-async function readOfLock(
+async function readLockObjects(
   state: LockState & { readonly kind: 'held' },
   base: Pick<LowerSnapshot, 'now' | 'overdueToken' | 'namespace'> & Pick<StepRequest, 'type'>,
   context: StepContext,
-): Promise<OfLock> {
+): Promise<LockReads> {
   const { lock } = state;
   const { name } = base.namespace.metadata;
   const isDue = isOver(state, base);
   const pods = readTargets(context.cluster, name, lock.migrations).then(({ items }) => items);
   const [quotas, targets] = await Promise.all([
     lock.v === LOCK_VERSION ? readQuotas(name, lock.quotas, context) : readAllQuotas(name, context),
-    isDue ? orElse(pods, [], context) : pods,
+    isDue ? orFallback(pods, [], context) : pods,
   ]);
   // Who has the pod is waited for no more, whatever else is said of it; and nobody is when the time is over.
-  if (isDue || gotThrough(lock.migrations, targets)) {
+  if (isDue || allAdmitted(lock.migrations, targets)) {
     return { quotas, targets, migrations: [], rejections: undefined };
   }
   // Only says that a lock is past its time; the guard, which is woken by it, may not read these.
@@ -146,7 +146,7 @@ const mayHoldGrants = ({ type, kind }: StepRequest): boolean =>
   type === EVENT.lockExpired || (kind === KIND.quota.kind && type !== SOURCE_EVENT.delete);
 
 /** Whether it can be about this lock: not by another token, and not the end of a migration that it is not for. */
-function concerns({ token, kind, eventObject, type }: StepRequest, lock: Lock): boolean {
+function isAbout({ token, kind, eventObject, type }: StepRequest, lock: Lock): boolean {
   if (token !== undefined && token !== lock.token && type !== EVENT.lockExpired) return false;
   if (kind !== KIND.migration.kind || eventObject?.kind !== KIND.migration.kind) return true;
   return lock.migrations.some(({ uid }) => uid === eventObject.metadata.uid);
@@ -162,7 +162,7 @@ async function readMigrations(
     const read = await ignoreNotFound(context.cluster.get(MIGRATIONS, { namespace, name }));
     return read?.object.metadata.uid === uid ? [read.object] : [];
   });
-  return orElse(
+  return orFallback(
     Promise.all(reads).then((found) => found.flat()),
     undefined,
     context,
@@ -170,10 +170,10 @@ async function readMigrations(
 }
 
 const podRejections = (namespace: string, context: StepContext): Promise<KubernetesEvent[] | undefined> =>
-  orElse(readPodRejections(context.cluster, namespace), undefined, context);
+  orFallback(readPodRejections(context.cluster, namespace), undefined, context);
 
 /** What only explains how it went keeps nobody from a repair. */
-async function orElse<T, U>(
+async function orFallback<T, U>(
   read: Promise<T>,
   otherwise: U,
   { log }: Pick<StepContext, 'log'>,
@@ -188,7 +188,7 @@ async function orElse<T, U>(
 }
 
 /** The namespace's lock is the very one that was read before its quotas were, or there is still none. */
-export async function isStillSo(
+export async function isLockUnchanged(
   { metadata }: Namespace,
   { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<boolean> {

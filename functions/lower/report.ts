@@ -19,15 +19,15 @@ import type { Lowering } from './write.ts';
  * it. `quotas`: as they were before they were written back.
  */
 export async function report(lowering: Lowering, namespace: string, context: StepContext): Promise<void> {
-  const { due, reason, message } = lowering;
+  const { task, reason, message } = lowering;
   const migrations = migrationsOf(lowering);
   const vmmrqs = await vmmrqsOf(lowering, namespace, context);
   const raised = lowering.quotas.flatMap((quota) => describeRaise(quota, lowering.now) ?? []);
   // Nothing was raised because the migrations simply ended: nothing is said of it.
   if (raised.length === 0 && reason === REASON.ended) return;
-  const key = due.token ?? reason;
+  const key = task.token ?? reason;
   const quotas = raised.length === 0 ? 'nothing was raised' : `${raised.join('; ')}; back again`;
-  const isSuccess = due.outcome === LOCK_OUTCOME.admitted || due.outcome === LOCK_OUTCOME.charged;
+  const isSuccess = task.outcome === LOCK_OUTCOME.admitted || task.outcome === LOCK_OUTCOME.charged;
   const isWarning = !isSuccess && reason !== REASON.ended;
   const onMigrations = migrations.map((migration): EventReport => {
     const pod = podOf(migration, lowering);
@@ -75,7 +75,7 @@ const podOf = ({ uid }: Reference, { targets, quotas }: Lowering): string | unde
 };
 
 /** The lock's; where no lock was read, those that the grants name. */
-function migrationsOf({ due: { lock }, quotas }: Lowering): readonly Reference[] {
+function migrationsOf({ task: { lock }, quotas }: Lowering): readonly Reference[] {
   if (lock !== undefined) return lock.migrations;
   return unique(quotas.flatMap((quota) => grantShownBy(quota)?.migrations ?? []));
 }

@@ -10,7 +10,7 @@ import type { Lower } from './decide.ts';
 import type { LockObjects } from './read.ts';
 
 /** What is to be written back, and for which lock. */
-export interface Due {
+export interface LowerTask {
   /** undefined: no lock can be read, each grant's own token counts. */
   readonly token: string | undefined;
   readonly outcome: LockOutcome;
@@ -20,7 +20,7 @@ export interface Due {
 }
 
 /** What is lowered and why, however that was found. */
-export type Lowering = LockObjects & Pick<Lower, 'reason' | 'message'> & { readonly due: Due };
+export type Lowering = LockObjects & Pick<Lower, 'reason' | 'message'> & { readonly task: LowerTask };
 
 export interface Written {
   /** Those that this call wrote, as they were before; the others were back already. */
@@ -32,10 +32,10 @@ export interface Written {
 /** PUTs the status of each quota that is not released yet, all at once. Rejects where one could not be written now. */
 export async function writeBack(
   quotas: readonly ResourceQuota[],
-  due: Due,
+  task: LowerTask,
   cluster: Cluster,
 ): Promise<Written> {
-  const results = await Promise.all(quotas.map((quota) => writeOne(quota, due, cluster)));
+  const results = await Promise.all(quotas.map((quota) => writeOne(quota, task, cluster)));
   return {
     quotas: quotas.filter((_, index) => results[index] === 'written'),
     lostRace: results.includes('lostRace'),
@@ -44,10 +44,10 @@ export async function writeBack(
 
 async function writeOne(
   quota: ResourceQuota,
-  due: Due,
+  task: LowerTask,
   cluster: Cluster,
 ): Promise<'written' | 'back' | 'lostRace'> {
-  const fence = fenceFor(quota, due);
+  const fence = fenceFor(quota, task);
   if (fence === undefined) return 'back';
   try {
     await cluster.replace(RESOURCE_QUOTAS, loweredQuota(quota, fence), { subresource: 'status' });
@@ -56,14 +56,15 @@ async function writeOne(
     if (isNotFound(error)) return 'back';
     if (isConflict(error)) return 'lostRace';
     // Whoever refused the raise refuses the fence too, and no raise can land there: that must not freeze the namespace.
-    const isFenceRefused = isRejected(error) && grantOf(quota).kind === 'none' && isRefusedByPolicy(due.lock);
+    const isFenceRefused =
+      isRejected(error) && grantOf(quota).kind === 'none' && isRefusedByPolicy(task.lock);
     if (isFenceRefused) return 'back';
     throw error;
   }
 }
 
 /** Whose release a quota is written with; undefined: nothing is to be written. */
-function fenceFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: Due): Fence | undefined {
+function fenceFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: LowerTask): Fence | undefined {
   const state = grantOf(quota);
   if (state.kind === 'none') {
     return token === undefined || isFencedBy(quota, token) ? undefined : { token, outcome };
@@ -77,7 +78,7 @@ function fenceFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: Due)
 const UNREADABLE = 'unreadable';
 
 /** Quotas with a grant that is not of this token: perhaps of a lock that was taken after the namespace was read. */
-export const heldByOthers = (
+export const withOtherGrants = (
   quotas: readonly ResourceQuota[],
   token: string | undefined,
 ): readonly ResourceQuota[] =>

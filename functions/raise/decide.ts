@@ -54,7 +54,7 @@ export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   const found = snapshot.quotas.map((quota) => ({ quota, ...raiseOf(quota, snapshot) }));
   const blocker = blockerOf(snapshot) ?? found.find(({ ended }) => ended !== undefined)?.ended;
   if (blocker !== undefined) return blocker;
-  const raised = found.filter(({ write, stands }) => write !== undefined || stands === true);
+  const raised = found.filter(({ write, isRaised }) => write !== undefined || isRaised === true);
   if (raised.length === 0) {
     return found.length === 0
       ? end(REASON.ended, 'no quota of the lock is left')
@@ -88,7 +88,7 @@ function blockerOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot
 interface QuotaRaise {
   readonly write?: ResourceQuota;
   /** It is raised already. */
-  readonly stands?: true;
+  readonly isRaised?: true;
   readonly ended?: End;
 }
 
@@ -100,10 +100,10 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
   if (isFencedBy(quota, token)) return { ended: end(REASON.fenced, `${name} was released already`) };
   const grant = grantBy(quota, token);
   if (grant !== undefined) {
-    if (!isUndone(quota, grant)) return { stands: true };
+    if (!isUndone(quota, grant)) return { isRaised: true };
     if (grant.raises >= MAX_RAISES) {
-      const why = `${name} was recounted ${String(MAX_RAISES)} times while it was raised`;
-      return { ended: end(REASON.undone, why) };
+      const message = `${name} was recounted ${String(MAX_RAISES)} times while it was raised`;
+      return { ended: end(REASON.undone, message) };
     }
     return writeOr(raisedAgain(quota, grant, order), notEnough(name));
   }
@@ -116,7 +116,7 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
   if (!isStatusKnown(quota)) {
     return { ended: end(REASON.statusUnknown, `the quota controller is counting ${name}`) };
   }
-  const hasHeadroom = givesSomething(quota, order);
+  const hasHeadroom = wouldRaise(quota, order);
   return writeOr(raisedQuota(quota, order), hasHeadroom ? undefined : notEnough(name));
 }
 
@@ -139,5 +139,5 @@ const writeOr = (write: ResourceQuota | undefined, ended: End | undefined): Quot
 };
 
 /** With policy Exact a quota may have the room by now: then all that is given would still raise it. */
-const givesSomething = (quota: ResourceQuota, order: RaiseOrder): boolean =>
+const wouldRaise = (quota: ResourceQuota, order: RaiseOrder): boolean =>
   raisedQuota(quota, { ...order, lock: { ...order.lock, quotas: [] } }) !== undefined;

@@ -32,7 +32,7 @@ async function handle(
   context: StepContext,
 ): Promise<Outcome> {
   const { clock, settings } = context;
-  const servers: Servers = { areSettled: settings.SETTLE_MS === 0, unreachable: new Set() };
+  const servers: Servers = { hasWaitedForHidden: settings.SETTLE_MS === 0, unreachable: new Set() };
   let hint: Hint | undefined = request;
   for (let round = 1; round <= ROUNDS; round += 1) {
     // What an event names is only a hint: where it names nothing, or something else than the lock does, the lock is asked.
@@ -42,7 +42,7 @@ async function handle(
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'settle') {
       await pause(clock, settings.SETTLE_MS);
-      servers.areSettled = true;
+      servers.hasWaitedForHidden = true;
     } else hint = undefined;
   }
   throw new Error(`the quotas of ${namespace} kept changing while they were to be raised`);
@@ -57,7 +57,7 @@ type Retry = 'again' | 'settle';
 /** What one run knows about the API servers. */
 interface Servers {
   /** SETTLE_MS has passed, or is 0. */
-  areSettled: boolean;
+  hasWaitedForHidden: boolean;
   /** Addresses that a process outside the cluster cannot reach. They count as hidden servers. */
   readonly unreachable: Set<string>;
 }
@@ -104,12 +104,12 @@ async function attempt(raiseAttempt: RaiseAttempt, context: StepContext): Promis
   const { namespace, token, names } = raiseAttempt;
   const gathered = await gather(raiseAttempt, context);
   if (typeof gathered === 'string' || 'reason' in gathered) return gathered;
-  const why = { namespace, token };
+  const about = { namespace, token };
   const decision = decide(gathered);
-  if (decision.kind === 'end') return end({ ...why, ...decision }, context);
+  if (decision.kind === 'end') return end({ ...about, ...decision }, context);
   const written = await writeAll(decision.writes, gathered, context);
   if (written.kind === 'refused') {
-    return end({ ...why, reason: REASON.refusedByPolicy, message: written.why }, context);
+    return end({ ...about, reason: REASON.refusedByPolicy, message: written.reason }, context);
   }
   if (written.kind === 'again') return 'again';
   return {
@@ -129,7 +129,7 @@ async function gather(
   const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas, (name) => cluster.get(RESOURCE_QUOTAS, { namespace, name })),
     readVmmrqs(namespace, names.vmmrqs, context),
-    readApiServers(context, { unreachable: servers.unreachable, needsLeases: !servers.areSettled }),
+    readApiServers(context, { unreachable: servers.unreachable, needsLeases: !servers.hasWaitedForHidden }),
   ]);
   if (isRaisedAlready(quotas, token)) return raisedAlready({ namespace, token, names });
   const proven = await prove({ namespace, token, names, servers }, apiServers, context);
@@ -153,24 +153,24 @@ async function prove(
   apiServers: ApiServers | string,
   context: StepContext,
 ): Promise<Pick<RaiseSnapshot, 'lock' | 'now'> | Outcome | Retry> {
-  const why = { namespace, token };
+  const about = { namespace, token };
   const noProof = (message: string): Promise<Outcome | Retry> =>
-    end({ ...why, reason: REASON.noProof, message }, context);
+    end({ ...about, reason: REASON.noProof, message }, context);
   if (typeof apiServers === 'string') return noProof(apiServers);
-  if (apiServers.mayHide && !servers.areSettled) return 'settle';
+  if (apiServers.mayHide && !servers.hasWaitedForHidden) return 'settle';
   const isHeld = (): Promise<boolean> =>
     readNames(namespace, token, context).then((held) => held !== undefined);
-  const proof = await proveAtEach(context, apiServers, { ...why, isHeld });
+  const proof = await proveAtEach(context, apiServers, { ...about, isHeld });
   if (!proof.proven) {
     // A pod can reach every API server. A process outside the cluster may not.
     if (context.settings.KUBECONFIG === undefined || proof.unreachable === undefined)
-      return noProof(proof.why);
+      return noProof(proof.reason);
     for (const address of proof.unreachable) servers.unreachable.add(address);
     return 'settle';
   }
-  const lock = await lockOfProof(proof, why, context);
+  const lock = await lockOfProof(proof, about, context);
   if (lock === 'no view') return noProof(NO_VIEW);
-  if (lock === undefined) return end({ ...why, reason: REASON.lockExpired, message: LATE }, context);
+  if (lock === undefined) return end({ ...about, reason: REASON.lockExpired, message: LATE }, context);
   return { lock, now: proof.now };
 }
 

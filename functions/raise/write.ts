@@ -13,7 +13,7 @@ export type Written =
   | { readonly kind: 'done' }
   /** Something else changed: the decision is made anew. */
   | { readonly kind: 'again' }
-  | { readonly kind: 'refused'; readonly why: string };
+  | { readonly kind: 'refused'; readonly reason: string };
 
 /** PUTs the status of each quota, all at once. Rejects where one was not written for another reason. */
 export async function writeAll(
@@ -27,8 +27,8 @@ export async function writeAll(
   );
   const rejection = failures.find(isRejected);
   if (rejection !== undefined) {
-    const why = rejection.status.message ?? rejection.reason;
-    return { kind: 'refused', why: `a write to a ResourceQuota was refused: ${why}` };
+    const reason = rejection.status.message ?? rejection.reason;
+    return { kind: 'refused', reason: `a write to a ResourceQuota was refused: ${reason}` };
   }
   const [failure] = failures;
   if (failure !== undefined) throw new Error('a quota was not raised for now', { cause: failure });

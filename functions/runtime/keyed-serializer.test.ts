@@ -37,12 +37,12 @@ function aWork(name: string): Work {
 }
 
 /** All that can happen by itself has happened. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const allTasks = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const own = (result: string): Serialized<string> => ({ result, isShared: false });
 
 const hasBegun = async ({ begun }: Work): Promise<boolean> =>
-  Promise.race([begun.then(() => true), settled().then(() => false)]);
+  Promise.race([begun.then(() => true), allTasks().then(() => false)]);
 
 const anEnd = (dedupeKey: string): SerializationKey => ({ key: 'lower tenant', dedupeKey });
 

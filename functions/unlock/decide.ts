@@ -173,6 +173,6 @@ function lockedMsOf({ acquiredAt, expiresAt }: Lock, now: number): number {
 
 /** Only of a raise that was made: another size changes nothing where somebody's set-up stood in the way. */
 function sizedFor(reason: Reason, { quotas }: Lock): { sized?: string } {
-  const isSaid = quotas.every(({ need }) => need !== undefined);
-  return isSaid && reason === REASON.raisedButNotAdmitted ? { sized: sizesOf(quotas) } : {};
+  const hasNeed = quotas.every(({ need }) => need !== undefined);
+  return hasNeed && reason === REASON.raisedButNotAdmitted ? { sized: sizesOf(quotas) } : {};
 }

@@ -1,7 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { proofIn } from '../../functions/domain/proof.ts';
-import { PROOF_QUOTA, PROOF_WORDS, SERVICE_ACCOUNT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
+import {
+  PROOF_QUOTA,
+  PROOF_MESSAGE,
+  SERVICE_ACCOUNT,
+  userOf,
+  WEBHOOK,
+} from '../../functions/domain/names.ts';
 import type { ApiServer } from '../cluster/controlplane/start.ts';
 import { isDryRun, type Audited } from '../support/audit.ts';
 
@@ -61,7 +67,7 @@ export function provenBy({ verb, user, objectRef, responseStatus, ...entry }: En
     isDryRun({ verb, user, ...entry });
   if (!isAsked || responseStatus.code !== 403) return undefined;
   const tokens = (responseStatus.details?.causes ?? []).map(({ reason, message }) =>
-    reason === WEBHOOK.locked ? proofIn(message ?? '')?.token : message?.split(PROOF_WORDS)[1],
+    reason === WEBHOOK.locked ? proofIn(message ?? '')?.token : message?.split(PROOF_MESSAGE)[1],
   );
   return tokens.find((token) => token !== undefined);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { check } from 'prettier';
-import { breakGlassCommand } from '../../webhook/admission/words.ts';
+import { breakGlassCommand } from '../../webhook/admission/messages.ts';
 import { renderAdmission } from '../../hack/manifests/admission/render.ts';
 
 /** The manifests of admission are generated: what is committed is what the description renders. */

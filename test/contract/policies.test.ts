@@ -3,11 +3,11 @@ import {
   ANNOTATION,
   KUBEVIRT,
   LABEL,
-  OTHER_LOCK_WORDS,
+  OTHER_LOCK_MESSAGE,
   OUR_KEYS,
   OUR_USERS,
   POLICY,
-  PROOF_WORDS,
+  PROOF_MESSAGE,
   SERVICE_ACCOUNT,
   userOf,
   WEBHOOK,
@@ -313,8 +313,8 @@ describe('they know our names', () => {
 
   test('the words of the proof, and of what is none', () => {
     expect(policy(POLICY.locked).spec.validations[0]?.messageExpression).toBe(
-      `variables.isThisLock ? '${PROOF_WORDS}' + variables.token : '${OTHER_LOCK_WORDS}'`,
+      `variables.isThisLock ? '${PROOF_MESSAGE}' + variables.token : '${OTHER_LOCK_MESSAGE}'`,
     );
-    expect(OTHER_LOCK_WORDS).not.toContain(PROOF_WORDS.trim());
+    expect(OTHER_LOCK_MESSAGE).not.toContain(PROOF_MESSAGE.trim());
   });
 });

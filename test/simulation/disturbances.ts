@@ -13,7 +13,7 @@ import {
   VMIS,
   VMMRQS,
 } from '../../functions/kubernetes/resources.ts';
-import { breakGlassToken } from '../../webhook/admission/words.ts';
+import { breakGlassToken } from '../../webhook/admission/messages.ts';
 import type { Fault } from './faults.ts';
 import { migration, quota, TENANT, vmmrq } from './objects.ts';
 import type { Random } from './random.ts';

@@ -150,7 +150,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/cluster/proof.ts',
-        find: '    if (isPolicys(error, `${PROOF_WORDS}${token}`)) return',
+        find: '    if (isPolicyAnswer(error, `${PROOF_MESSAGE}${token}`)) return',
         replace: '    if (error.code >= 400) return',
       },
     ],
@@ -392,7 +392,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lower/read.ts',
-        find: '    isDue ? orElse(pods, [], context) : pods,',
+        find: '    isDue ? orFallback(pods, [], context) : pods,',
         replace: '    pods,',
       },
     ],
@@ -419,7 +419,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lock/handle.ts',
-        find: `  if (live !== undefined) return goOn(live);
+        find: `  if (live !== undefined) return continueWith(live);
 `,
         replace: `  void live;
 `,

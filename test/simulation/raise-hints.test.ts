@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { EVENT, POLICY, PROOF_QUOTA, PROOF_WORDS, REASON, WEBHOOK } from '../../functions/domain/names.ts';
+import { EVENT, POLICY, PROOF_QUOTA, PROOF_MESSAGE, REASON, WEBHOOK } from '../../functions/domain/names.ts';
 import { proofOf } from '../../functions/domain/proof.ts';
 import type { ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
@@ -64,7 +64,7 @@ const guardRefusal = (lock: string): object => ({
   code: 403,
   details: { causes: [{ reason: WEBHOOK.locked, message: lock }] },
 });
-const REFUSAL = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${PROOF_WORDS}${LOCK.token}`;
+const REFUSAL = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${PROOF_MESSAGE}${LOCK.token}`;
 const POLICY_REFUSAL = {
   code: 403,
   message: `resourcequotas "${PROOF_QUOTA}" is forbidden: ${REFUSAL}`,

@@ -3,7 +3,7 @@ import type { ObjectMeta, ResourceQuota } from '../../functions/domain/objects.t
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { breakGlassCommand, breakGlassToken } from '../../webhook/admission/words.ts';
+import { breakGlassCommand, breakGlassToken } from '../../webhook/admission/messages.ts';
 import type { TestEnvironment } from './test-environment.ts';
 
 /** What we keep on namespaces and quotas, written by a test. Admission refuses it to an administrator, too. */

@@ -29,7 +29,7 @@ import type { KubernetesObject, Namespace } from '../../functions/domain/objects
 import { proofIn, type IncumbentState, type ProvenLock } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import { isAboutKeys, review } from './review.ts';
-import { breakGlassCommand } from './words.ts';
+import { breakGlassCommand } from './messages.ts';
 
 /** The API server's clock. */
 const NOW = Date.parse(seconds(0));

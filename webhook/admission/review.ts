@@ -4,7 +4,7 @@ import type { Namespace } from '../../functions/domain/objects.ts';
 import { proofOf, type IncumbentState } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import { changedKeys, changedNamespaceKeys } from './changed-keys.ts';
-import { breakGlassToken, keysRefusedWords } from './words.ts';
+import { breakGlassToken, keysDeniedMessage } from './messages.ts';
 
 export interface ReviewInput {
   readonly request: AdmissionRequest;
@@ -39,7 +39,9 @@ function reviewKeys(request: AdmissionRequest): Decision {
   const { object, oldObject } = request;
   const keys = changed.join(', ');
   const namespace = object?.metadata.name ?? oldObject?.metadata.name ?? '';
-  return deny(keysRefusedWords({ keys, namespace, token: breakGlassToken(oldObject?.metadata.annotations) }));
+  return deny(
+    keysDeniedMessage({ keys, namespace, token: breakGlassToken(oldObject?.metadata.annotations) }),
+  );
 }
 
 function reviewLocked(input: ReviewInput): Decision {

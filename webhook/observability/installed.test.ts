@@ -27,9 +27,9 @@ describe('knowsNamespace', () => {
 
 test('a stranger is named once, and again when it comes back', () => {
   const lines: string[] = [];
-  const look = warnOfOtherNamespace('virt', (_, message) => void lines.push(message));
+  const readFacts = warnOfOtherNamespace('virt', (_, message) => void lines.push(message));
   for (const expression of ["['kubevirt']", "['kubevirt']", "['virt']", "['kubevirt']"]) {
-    look(configuration(expression));
+    readFacts(configuration(expression));
   }
   expect(lines).toHaveLength(2);
   expect(lines[0]).toContain('KUBEVIRT_NAMESPACE is virt');

@@ -43,7 +43,7 @@ export class PreflightCheck {
   async run(signal: AbortSignal): Promise<void> {
     const { cluster, log, clock = systemClock } = this.#options;
     while (!signal.aborted) {
-      const found = await look(cluster, this.#expected, (what, error) => {
+      const found = await readFacts(cluster, this.#expected, (what, error) => {
         log('warn', `${what} cannot be read, and counts as good: ${describeError(error)}`);
       });
       const result = evaluate(found, this.#expected);
@@ -76,7 +76,11 @@ export class PreflightCheck {
 type OnFailure = (what: string, error: unknown) => void;
 
 /** All at once; never rejects: what cannot be read is left out. */
-async function look(cluster: ApiServer, expected: Expected, onFailure: OnFailure): Promise<ClusterFacts> {
+async function readFacts(
+  cluster: ApiServer,
+  expected: Expected,
+  onFailure: OnFailure,
+): Promise<ClusterFacts> {
   const { KUBEVIRT_NAMESPACE: namespace, KUBEVIRT_CONTROLLER: controller } = expected;
   const read = async <T>(what: string, answer: Promise<T>): Promise<T | undefined> => {
     try {

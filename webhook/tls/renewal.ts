@@ -33,9 +33,9 @@ export interface Renewal {
 /** What has to be made anew, and why; undefined: nothing has. */
 export function needsRenewal({ authority, serving }: Certificates, now: Date): Renewal | undefined {
   const trusted = parse(authority.cert);
-  const distrust = trusted === undefined ? 'Unparsable' : validityProblem(trusted, now);
-  if (trusted === undefined || distrust !== undefined) {
-    return { renew: 'authority', problem: distrust ?? 'Unparsable' };
+  const authorityProblem = trusted === undefined ? 'Unparsable' : validityProblem(trusted, now);
+  if (trusted === undefined || authorityProblem !== undefined) {
+    return { renew: 'authority', problem: authorityProblem ?? 'Unparsable' };
   }
   const problem = servingProblem(serving, now) ?? issuedProblem(serving, trusted);
   if (problem === undefined) return undefined;

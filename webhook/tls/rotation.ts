@@ -46,7 +46,7 @@ export interface RotationOptions {
 const MAX_INTERVAL_MS = 60_000;
 const MAX_RETRY_MS = 10_000;
 /** Somebody who puts the bundle back each time we fill it must not keep us busy. */
-const BREATH_MS = 50;
+const MIN_PAUSE_MS = 50;
 
 /**
  * Keeps the API server able to call this replica while certificates come and go. The Secret says what is to be served,
@@ -128,7 +128,7 @@ export class Rotation {
       const waiting = AbortSignal.any([signal, over.signal]);
       await Promise.race([resumed, pause(this.#clock, waitMs, waiting)]);
       over.abort();
-      await pause(this.#clock, BREATH_MS, signal);
+      await pause(this.#clock, MIN_PAUSE_MS, signal);
     }
   }
 

@@ -14,13 +14,13 @@ import type { View } from '../../functions/domain/view.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
-import { othersWait, slotsLeft, type ClusterState, type HeldNamespace } from './slots.ts';
+import { hasOtherWaiters, slotsLeft, type ClusterState, type HeldNamespace } from './slots.ts';
 
 /** KubeVirt's defaults (MigrationConfiguration). */
 const DEFAULT_LIMITS = { cluster: 5, node: 2 } as const;
 
 /** Its status is written, and speaks of nothing that goes on. */
-const isSettled = ({ status }: Vmmrq): boolean => {
+const hasReportedAll = ({ status }: Vmmrq): boolean => {
   const holds = (status?.conditions ?? []).filter((condition) => condition.status === 'True');
   return holds.length > 0 && holds.every(({ type }) => type === CONDITION.ready);
 };
@@ -64,7 +64,7 @@ export class ClusterView {
     return {
       left: slotsLeft(state, namespace),
       limits: state.limits,
-      others: othersWait(state, namespace),
+      others: hasOtherWaiters(state, namespace),
       served: state.served.has(namespace),
       open: this.#openIn(namespace),
       kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(this.kubevirt) },
@@ -77,7 +77,7 @@ export class ClusterView {
     const waiting = [...this.migrations.values()].filter((each) => own(each) && isPending(each));
     return {
       waiting: waiting.slice(0, MAX_ENTRIES).map(({ metadata }) => metadata.uid),
-      status: [...this.vmmrqs.values()].some((vmmrq) => own(vmmrq) && !isSettled(vmmrq)),
+      status: [...this.vmmrqs.values()].some((vmmrq) => own(vmmrq) && !hasReportedAll(vmmrq)),
     };
   }
 

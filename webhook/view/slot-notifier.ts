@@ -45,7 +45,7 @@ export class SlotNotifier {
     const state = this.#options.state();
     if (state === undefined) return;
     if (this.#next(state)?.round !== 1) this.#tries.clear();
-    this.#wake();
+    this.#wakeNext();
   }
 
   stop(): void {
@@ -53,18 +53,18 @@ export class SlotNotifier {
     this.#cancel = undefined;
   }
 
-  #wake(): void {
+  #wakeNext(): void {
     this.stop();
     const state = this.#options.state();
     if (state === undefined) return;
     this.#forget(state);
     const now = this.#next(state);
     if (now === undefined) return;
-    for (const namespace of now.namespaces) void this.#ask(namespace);
+    for (const namespace of now.namespaces) void this.#wakeNamespace(namespace);
     const next = this.#next(state);
     if (next === undefined) return;
     const ms = next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS;
-    this.#cancel = this.#options.clock.after(ms, () => this.#wake());
+    this.#cancel = this.#options.clock.after(ms, () => this.#wakeNext());
   }
 
   #next(state: ClusterState): Next | undefined {
@@ -84,7 +84,7 @@ export class SlotNotifier {
     for (const namespace of this.#tries.keys()) if (!waiting.has(namespace)) this.#tries.delete(namespace);
   }
 
-  async #ask(namespace: string): Promise<void> {
+  async #wakeNamespace(namespace: string): Promise<void> {
     const { post, log } = this.#options;
     this.#tries.set(namespace, (this.#tries.get(namespace) ?? 0) + 1);
     this.#count += 1;

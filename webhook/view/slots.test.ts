@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aMigration, inPhase, withCondition, withPriority } from '../../test/support/builders/kubevirt.ts';
 import { createdAt, inNamespace, named, type Change } from '../../test/support/builders/object.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
-import { othersWait, slotsLeft, namespacesToWake, type ClusterState } from './slots.ts';
+import { hasOtherWaiters, slotsLeft, namespacesToWake, type ClusterState } from './slots.ts';
 
 const migrationIn = (namespace: string, name: string, ...changes: Change<Migration>[]): Migration =>
   aMigration(named(name), inNamespace(namespace), ...changes);
@@ -77,7 +77,7 @@ describe('others wait', () => {
     ['a migration that no quota refuses', { migrations: [migrationIn('b', 'm', unrefused)] }, false],
     ['another namespace is locked', { held: [heldFor('b')] }, true],
   ])('%s', (_, different, want) => {
-    expect(othersWait(stateOf(different), 'a')).toBe(want);
+    expect(hasOtherWaiters(stateOf(different), 'a')).toBe(want);
   });
 });
 

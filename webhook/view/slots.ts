@@ -48,7 +48,7 @@ export function slotsInUse({ migrations, held }: ClusterState, namespace: string
 }
 
 /** Somebody else waits for a quota, or is locked for. */
-export const othersWait = ({ migrations, held }: ClusterState, namespace: string): boolean =>
+export const hasOtherWaiters = ({ migrations, held }: ClusterState, namespace: string): boolean =>
   migrations.some((each) => each.metadata.namespace !== namespace && isRejectedByQuota(each)) ||
   held.some((each) => each.namespace !== namespace);
 

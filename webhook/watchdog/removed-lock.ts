@@ -12,21 +12,23 @@ import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
  * Fences the quotas of a lock that is gone though they were not released by it: somebody took it off by hand, and a raise of it may
  * still be on its way. A quota that was raised already is an orphan, which is put back. Rejects when it could not be done now.
  */
-export async function fenceRemoved(cluster: Cluster, namespace: string, lock: Lock): Promise<void> {
+export async function fenceRemovedLock(cluster: Cluster, namespace: string, lock: Lock): Promise<void> {
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
   if (read === undefined) return;
   const state = lockOf(read.object);
   if (state.kind === 'held' && state.lock.token === lock.token) return;
-  await Promise.all(lock.quotas.map((quota) => fence(cluster, namespace, { ...quota, token: lock.token })));
+  await Promise.all(
+    lock.quotas.map((quota) => writeFence(cluster, namespace, { ...quota, token: lock.token })),
+  );
 }
 
-interface Fenced {
+interface FenceTarget {
   readonly name: string;
   readonly uid: string;
   readonly token: string;
 }
 
-async function fence(cluster: Cluster, namespace: string, fenced: Fenced): Promise<void> {
+async function writeFence(cluster: Cluster, namespace: string, fenced: FenceTarget): Promise<void> {
   for (;;) {
     const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name: fenced.name }));
     if (read === undefined || !isOpen(read.object, fenced)) return;
@@ -41,10 +43,10 @@ async function fence(cluster: Cluster, namespace: string, fenced: Fenced): Promi
   }
 }
 
-const markOf = ({ token }: Fenced): string => `removed-${token}`;
+const markOf = ({ token }: FenceTarget): string => `removed-${token}`;
 
 /** The very quota, with no grant, and released neither by that lock nor by us. */
-const isOpen = (quota: ResourceQuota, fenced: Fenced): boolean =>
+const isOpen = (quota: ResourceQuota, fenced: FenceTarget): boolean =>
   quota.metadata.uid === fenced.uid &&
   grantOf(quota).kind === 'none' &&
   ![fenced.token, markOf(fenced)].some((token) => isFencedBy(quota, token));

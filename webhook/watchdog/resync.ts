@@ -67,11 +67,11 @@ async function resyncMigrations(
   const seen = options.seen();
   if (seen === undefined) return known;
   const next = new Map<string, NamespaceState>();
-  for (const [namespace, found] of concerned(seen.vmmrqs, seen.migrations)) {
+  for (const [namespace, found] of namespacesToResync(seen.vmmrqs, seen.migrations)) {
     const of = fingerprint(found.toSorted().join());
     const before = known.get(namespace);
     const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
-    next.set(namespace, await ask(options, namespace, { ...now, seen: now.seen + 1 }));
+    next.set(namespace, await requestResync(options, namespace, { ...now, seen: now.seen + 1 }));
   }
   return next;
 }
@@ -81,9 +81,12 @@ async function resyncMigrations(
  * happened: the migrations' UIDs, and when the VMMRQs' conditions changed. Not only what KubeVirt's condition says: of an
  * attachment pod that is refused it says nothing (facts/kubevirt.md §1.3).
  */
-function concerned(vmmrqs: readonly Vmmrq[], migrations: readonly Migration[]): Map<string, string[]> {
+function namespacesToResync(
+  vmmrqs: readonly Vmmrq[],
+  migrations: readonly Migration[],
+): Map<string, string[]> {
   const pending = migrations.filter(isPending);
-  const isConcerned = new Set([...pending, ...vmmrqs.filter(saysBusy)].map(namespaceOf));
+  const isConcerned = new Set([...pending, ...vmmrqs.filter(isMarkedBusy)].map(namespaceOf));
   const found = new Map<string, string[]>();
   const note = (object: KubernetesObject, ...news: readonly string[]): void => {
     const namespace = namespaceOf(object);
@@ -101,12 +104,14 @@ const changesOf = ({ status }: Vmmrq): string[] =>
 const namespaceOf = ({ metadata }: KubernetesObject): string => metadata.namespace ?? '';
 
 /** Its status reports something that may be over by now: a report that was lost is made again. */
-function saysBusy({ status }: Vmmrq): boolean {
-  const passing: readonly string[] = [CONDITION.blocking, CONDITION.locked, CONDITION.raised];
-  return (status?.conditions ?? []).some(({ type, status: is }) => passing.includes(type) && is === 'True');
+function isMarkedBusy({ status }: Vmmrq): boolean {
+  const transientConditions: readonly string[] = [CONDITION.blocking, CONDITION.locked, CONDITION.raised];
+  return (status?.conditions ?? []).some(
+    ({ type, status: is }) => transientConditions.includes(type) && is === 'True',
+  );
 }
 
-async function ask(
+async function requestResync(
   options: ResyncOptions,
   namespace: string,
   known: NamespaceState,

@@ -12,7 +12,7 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resource
 import type { Log } from '../../functions/runtime/log.ts';
 import type { Watched } from '../observability/metrics.ts';
 import { doubling, Timers } from '../../functions/runtime/timers.ts';
-import { fenceRemoved } from './removed-lock.ts';
+import { fenceRemovedLock } from './removed-lock.ts';
 import {
   dueInMs,
   expiredEvent,
@@ -159,7 +159,7 @@ export class Watchdog {
     if (known?.lock === undefined || isAllRaised(known.lock, known.wasRaised)) return;
     const { cluster, log } = this.#options;
     const { lock } = known;
-    fenceRemoved(cluster, name, lock).catch((error: unknown) => {
+    fenceRemovedLock(cluster, name, lock).catch((error: unknown) => {
       log('warn', `a lock that is gone was not fenced: ${describeError(error)}`, { namespace: name });
     });
   }

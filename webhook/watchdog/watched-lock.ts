@@ -26,7 +26,7 @@ export interface WatchedLock {
 export function identityOf(state: Exclude<LockState, { kind: 'none' }>): string {
   // Part of an event's id, which is a header: what cannot be read may hold anything.
   return state.kind === 'malformed'
-    ? `malformed ${fingerprint(state.why)}`
+    ? `malformed ${fingerprint(state.problem)}`
     : `${state.lock.token} ${state.lock.expiresAt}`;
 }
 

@@ -1,6 +1,6 @@
 import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
 import type { RaisePolicy, ResourceQuota, Vmmrq } from '../objects.ts';
-import { parseQuantity, storableOf, type Amount } from '../quantity.ts';
+import { parseQuantity, floorToStorable, type Amount } from '../quantity.ts';
 
 /** What a VMMRQ that says nothing asks for: what is not raised cannot be taken by others. */
 const DEFAULT_POLICY: RaisePolicy = 'Exact';
@@ -36,7 +36,7 @@ export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
       if (isFixed) fixed += part;
     }
     // More would be stored than is given (I5): the API server rounds up.
-    return { fixed: storableOf(fixed), max: storableOf(max) };
+    return { fixed: floorToStorable(fixed), max: floorToStorable(max) };
   };
 }
 

@@ -29,7 +29,7 @@ test.each([
   ['an amount that is no quantity', JSON.stringify({ ...aGrant(), raised: { pods: 'many' } })],
   ['an amount below nothing', JSON.stringify({ ...aGrant(), raised: { pods: '-1' } })],
 ])('%s: malformed, and it says why', (_, text) => {
-  expect(said(text)).toEqual({ kind: 'malformed', why: expect.stringMatching(/./) });
+  expect(said(text)).toEqual({ kind: 'malformed', problem: expect.stringMatching(/./) });
 });
 
 test('the label alone is a grant that cannot be read', () => {

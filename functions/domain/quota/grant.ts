@@ -40,7 +40,7 @@ export const GRANT_VERSION = 1;
 
 export type GrantState =
   | { readonly kind: 'none' }
-  | { readonly kind: 'malformed'; readonly why: string }
+  | { readonly kind: 'malformed'; readonly problem: string }
   | { readonly kind: 'held'; readonly grant: Grant };
 
 /** What the quota's annotation says; a label alone is an unreadable grant. */
@@ -49,7 +49,7 @@ export function grantOf(quota: ResourceQuota): GrantState {
   if (text === undefined) {
     return quota.metadata.labels?.[LABEL.raised] === undefined
       ? { kind: 'none' }
-      : { kind: 'malformed', why: 'the label without the annotation' };
+      : { kind: 'malformed', problem: 'the label without the annotation' };
   }
   return grantIn(text);
 }
@@ -57,7 +57,7 @@ export function grantOf(quota: ResourceQuota): GrantState {
 /** What the annotation's text says. */
 export function grantIn(text: string): Exclude<GrantState, { kind: 'none' }> {
   const parsed = grantSchema.safeParse(parseJson(text));
-  if (!parsed.success) return { kind: 'malformed', why: z.prettifyError(parsed.error) };
+  if (!parsed.success) return { kind: 'malformed', problem: z.prettifyError(parsed.error) };
   return { kind: 'held', grant: parsed.data };
 }
 

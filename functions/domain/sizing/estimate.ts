@@ -1,5 +1,5 @@
 import type { Amounts } from '../quota/charged.ts';
-import { amountOf, growthOf, isUnchanged, wholeUp, type Growth } from './growth.ts';
+import { amountOf, growthOf, isUnchanged, roundUp, type Growth } from './growth.ts';
 import { changed, inContainers, withDefaults, withoutDefaults } from './limit-ranges.ts';
 import { KUBEVIRT } from '../names.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
   VirtualMachineInstance,
 } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
-import { formatQuantity, parseQuantity, storedAs, type Amount } from '../quantity.ts';
+import { formatQuantity, parseQuantity, roundToStored, type Amount } from '../quantity.ts';
 import { rejectedAmounts, type PodRejection } from '../quota/pod-rejection.ts';
 
 export interface EstimateInput {
@@ -131,7 +131,7 @@ function limitOfCpu(list: ResourceList, { vcpus }: Growth, input: EstimateInput)
 function limitOfMemory({ list, requests, growth, input }: LimitsOf): Amount | undefined {
   const had = amountOf(list['memory']);
   const asked = parseQuantity(requests['memory'] ?? '0');
-  const automatic = wholeUp((asked * autoRatioOf(input.namespace)) / parseQuantity('1'));
+  const automatic = roundUp((asked * autoRatioOf(input.namespace)) / parseQuantity('1'));
   if (had === undefined) return isLimited(input, 'limits.memory') ? automatic : undefined;
   const more = growth.overhead + (pagesOf(input.vmi) === undefined ? growth.guest : 0n);
   if (more === 0n) return had;
@@ -166,7 +166,8 @@ function add(list: ResourceList, resource: string, more: Amount): void {
 }
 
 /** One container's request at most is of a finer grain: each sum is what the API server will charge. */
-const stored = (need: Amounts): Amounts => new Map([...need].map(([key, amount]) => [key, storedAs(amount)]));
+const stored = (need: Amounts): Amounts =>
+  new Map([...need].map(([key, amount]) => [key, roundToStored(amount)]));
 
 function corrected(need: Amounts, rejections: readonly PodRejection[], unchanged: boolean): Amounts {
   const figures = [...rejectedAmounts(rejections)].map(([key, amount]): [string, Amount] => {

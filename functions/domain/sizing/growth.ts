@@ -25,7 +25,7 @@ export function growthOf(vmi: VirtualMachineInstance, overheadRatio: Amount): Gr
   const guest = guestGrowth(vmi);
   const upgrade = vmi.metadata.labels?.[KUBEVIRT.outdatedLauncher] === undefined ? 0n : UPGRADE;
   const more = upgrade + guest / GUEST_PER_PAGE_TABLE + (vcpus.now - vcpus.before) * PER_VCPU;
-  return { vcpus, guest, overhead: wholeUp((more * overheadRatio) / ONE) };
+  return { vcpus, guest, overhead: roundUp((more * overheadRatio) / ONE) };
 }
 
 /** Nothing will be different. */
@@ -54,4 +54,4 @@ function guestGrowth({ spec, status }: VirtualMachineInstance): Amount {
 }
 
 /** Up to whole units (bytes). */
-export const wholeUp = (amount: Amount): Amount => ((amount + ONE - 1n) / ONE) * ONE;
+export const roundUp = (amount: Amount): Amount => ((amount + ONE - 1n) / ONE) * ONE;

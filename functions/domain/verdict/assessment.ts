@@ -158,8 +158,8 @@ function slotShortage(
   if (view === undefined) {
     // KubeVirt asks its limits before it creates the pod: who was refused a moment ago had a slot.
     if (isFreshlyRejected(migration, now)) return undefined;
-    const why = 'the guard does not say whether KubeVirt has a slot for it: it is looked at again';
-    return verdictResult('Waiting', REASON.viewUnavailable, why);
+    const message = 'the guard does not say whether KubeVirt has a slot for it: it is looked at again';
+    return verdictResult('Waiting', REASON.viewUnavailable, message);
   }
   const before = allocation.accepted.filter(({ lacks }) => lacks === undefined).length;
   const leaving = allocation.withTarget.filter((each) => nodeOf(each, allocation.snapshot) === node).length;
@@ -167,10 +167,10 @@ function slotShortage(
   const inCluster = view.left.cluster - allocation.withTarget.length - before;
   if (inCluster > 0 && onNode - leaving - before > 0) return undefined;
   const { cluster, node: perNode } = view.limits;
-  const why =
+  const message =
     `every slot of KubeVirt's is taken or somebody else's turn: it runs ${String(cluster)} migrations at once, ` +
     `${String(perNode)} from a node`;
-  return verdictResult('Waiting', REASON.parallelLimit, why);
+  return verdictResult('Waiting', REASON.parallelLimit, message);
 }
 
 const nodeOf = (candidate: Candidate, snapshot: NamespaceSnapshot): string | undefined =>
@@ -184,27 +184,27 @@ function evaluateHeadroom(missing: MissingPod, allocation: Allocation): VerdictR
   const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
   const unknown = covering.find((quota) => !isStatusKnown(quota));
   if (unknown !== undefined) {
-    const why = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
-    return verdictResult('Waiting', REASON.statusUnknown, why);
+    const message = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
+    return verdictResult('Waiting', REASON.statusUnknown, message);
   }
   const blocker = blockerOf({ ...missing, pod, covering, snapshot });
   if (blocker !== undefined) return { verdict: 'Unsupported', ...blocker };
   const blocking = lacked([size], snapshot, reserved);
   const result =
     blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
-  if (goesNow(result)) allocation.accepted.push(candidate.blocked);
+  if (canGoNow(result)) allocation.accepted.push(candidate.blocked);
   if (result.verdict === 'FitsWithRaise') allocation.raising.push(candidate.blocked);
   for (const quota of covering) {
-    if (goesNow(result) || isPassedOver(result, allocation)) reserve(reserved, quota, need);
+    if (canGoNow(result) || isPostponed(result, allocation)) reserve(reserved, quota, need);
     if (result.verdict === 'FitsWithRaise') reserve(allocation.raisedFor, quota, need);
   }
   return result;
 }
 
-const goesNow = ({ verdict }: VerdictResult): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
+const canGoNow = ({ verdict }: VerdictResult): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
 
 /** The room that comes back is kept for it, or smaller ones that came later could go first for ever. */
-const isPassedOver = ({ reason }: VerdictResult, { headroomReturns }: Allocation): boolean =>
+const isPostponed = ({ reason }: VerdictResult, { headroomReturns }: Allocation): boolean =>
   reason === REASON.afterOthers && headroomReturns;
 
 const fits = (): VerdictResult =>

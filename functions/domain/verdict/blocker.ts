@@ -53,7 +53,7 @@ function blockerOfRejection(
     return quotas.some(isNamed(rejection.quota)) ? undefined : clusterQuota(rejection.quota, text);
   }
   if (kind === 'mustSpecify') {
-    const demanding = quotas.filter(isNamed(rejection.quota)).some((quota) => stillDemands(quota, text));
+    const demanding = quotas.filter(isNamed(rejection.quota)).some((quota) => stillRequires(quota, text));
     return demanding ? { reason: REASON.mustSpecify, message: text } : undefined;
   }
   if (kind === 'limitRange' && limitRanges.length === 0) return undefined;
@@ -77,7 +77,7 @@ const clusterQuota = (name: string, text: string): Blocker => ({
   message: `the quota ${name} is not of this namespace (a ClusterResourceQuota?): ${text}`,
 });
 
-const stillDemands = ({ status }: ResourceQuota, text: string): boolean =>
+const stillRequires = ({ status }: ResourceQuota, text: string): boolean =>
   Object.keys(status?.hard ?? {}).some((key) => text.includes(` ${key} for: `));
 
 function predictedBlocker({ pod, covering }: BlockerInput): Blocker | undefined {

@@ -22,8 +22,8 @@ export const namespaceBlocker = (input: PreconditionInput, rules: Rules): Verdic
 function optedOut({ namespace, view }: PreconditionInput, rules: Rules): VerdictResult | undefined {
   const { name, deletionTimestamp, annotations } = namespace.metadata;
   if (isReserved(name, rules.kubevirtNamespace)) {
-    const why = `namespace ${name} belongs to the cluster and is never locked`;
-    return verdictResult('Unsupported', REASON.reservedNamespace, why);
+    const message = `namespace ${name} belongs to the cluster and is never locked`;
+    return verdictResult('Unsupported', REASON.reservedNamespace, message);
   }
   if (deletionTimestamp !== undefined) {
     return verdictResult('Unsupported', REASON.namespaceTerminating, 'the namespace is being deleted');
@@ -42,8 +42,9 @@ function inProgress({ namespace, quotas, now }: PreconditionInput): VerdictResul
   if (lockOf(namespace).kind !== 'none') {
     const live = liveLock(namespace, now);
     const names = live?.migrations.map(({ name: migration }) => migration).join(', ');
-    const why = names === undefined ? 'and its lock is being repaired' : `for ${names}, for a few seconds`;
-    return verdictResult('Waiting', REASON.alreadyLocked, `the namespace is locked, ${why}`);
+    const message =
+      names === undefined ? 'and its lock is being repaired' : `for ${names}, for a few seconds`;
+    return verdictResult('Waiting', REASON.alreadyLocked, `the namespace is locked, ${message}`);
   }
   if (quotas.some((quota) => grantOf(quota).kind !== 'none')) {
     return verdictResult(

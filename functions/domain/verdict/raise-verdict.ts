@@ -69,8 +69,8 @@ export function evaluateRaise(
   const unwanted = skippedBecause(missing.candidate, all, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
   if (snapshot.vmmrqs.length === 0) {
-    const why = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
-    return verdictResult('NoFit', REASON.noVmmrq, why);
+    const message = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
+    return verdictResult('NoFit', REASON.noVmmrq, message);
   }
   const beyond = describeShortfalls(beyondGiven(all, allocation));
   if (beyond !== '') {
@@ -105,14 +105,14 @@ function skippedBecause(
     quotas.some(({ metadata }) => metadata.uid === uid && metadata.annotations?.[ANNOTATION.skip] === 'true');
   const skipped = blocking.find(({ quota }) => isSkipped(quota));
   if (skipped !== undefined) {
-    const why = `ResourceQuota ${skipped.quota.name} is annotated ${ANNOTATION.skip}`;
-    return verdictResult('Unsupported', REASON.skipped, why);
+    const message = `ResourceQuota ${skipped.quota.name} is annotated ${ANNOTATION.skip}`;
+    return verdictResult('Unsupported', REASON.skipped, message);
   }
   if (!isReceiving(migration) || mayReceive(vmmrqs)) return undefined;
-  const why =
+  const message =
     'it receives a VM from another cluster and its pod stays for good, ' +
     'which not every VMMRQ here allows by allowReceive: true';
-  return verdictResult('Unsupported', REASON.receiveNotAllowed, why);
+  return verdictResult('Unsupported', REASON.receiveNotAllowed, message);
 }
 
 const describeBlocking = (blocking: readonly Blocking[], verb: string): string =>
@@ -122,8 +122,8 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
 
 function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyond: string): VerdictResult {
   if (headroomReturns || accepted.length > 0) {
-    const why = `others of this namespace go first, the room comes back when they are through; ${what}`;
-    return verdictResult('Waiting', REASON.afterOthers, why);
+    const message = `others of this namespace go first, the room comes back when they are through; ${what}`;
+    return verdictResult('Waiting', REASON.afterOthers, message);
   }
   return verdictResult('NoFit', REASON.notEnough, `${what}; that is ${beyond} more than the VMMRQs give`);
 }

@@ -124,8 +124,8 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
     if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
       const which = failed.failures > 0 ? `attempt ${String(failed.failures)} in a row` : 'the last attempt';
       const how = `${which} failed at ${failed.at}: ${failed.reason}`;
-      const why = hindered ? [] : lastRejections(snapshot);
-      return [condition(type, 'True', failed.reason, [how, ...why].join('\n'))];
+      const message = hindered ? [] : lastRejections(snapshot);
+      return [condition(type, 'True', failed.reason, [how, ...message].join('\n'))];
     }
     const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
     return wasSaid ? [condition(type, 'False', REASON.admitted, 'the last attempt did not fail')] : [];
@@ -160,8 +160,8 @@ function readyCondition(vmmrq: Vmmrq, count: number): ConditionChange {
 function readiness(vmmrq: Vmmrq, count: number): ConditionChange {
   const unusable = [...unusableKeys(vmmrq), ...unusablePercentage(vmmrq)];
   if (unusable.length > 0) {
-    const why = `${unusable.join(', ')}: not an amount of zero or more; it counts as nothing`;
-    return condition(CONDITION.ready, 'False', 'UnusableAmount', why);
+    const message = `${unusable.join(', ')}: not an amount of zero or more; it counts as nothing`;
+    return condition(CONDITION.ready, 'False', 'UnusableAmount', message);
   }
   const several = `one of ${String(count)} in this namespace: what they give adds up`;
   return condition(CONDITION.ready, 'True', 'Ready', count > 1 ? several : 'it can be used');

@@ -1,4 +1,10 @@
-import { ANNOTATION, LABEL, OTHER_LOCK_WORDS, POLICY, PROOF_WORDS } from '../../../functions/domain/names.ts';
+import {
+  ANNOTATION,
+  LABEL,
+  OTHER_LOCK_MESSAGE,
+  POLICY,
+  PROOF_MESSAGE,
+} from '../../../functions/domain/names.ts';
 import { annotation, namespaceAnnotation, text } from './cel.ts';
 import type { Condition, Policy, Rule } from './manifest.ts';
 import {
@@ -50,9 +56,9 @@ export const locked: Policy = {
   validations: [
     {
       expression: '!variables.isProof || (variables.isThisLock && !variables.answersProof)',
-      message: OTHER_LOCK_WORDS,
+      message: OTHER_LOCK_MESSAGE,
       // Both texts are a contract: functions/cluster/proof.ts reads them.
-      messageExpression: `variables.isThisLock ? ${text(PROOF_WORDS)} + variables.token : ${text(OTHER_LOCK_WORDS)}`,
+      messageExpression: `variables.isThisLock ? ${text(PROOF_MESSAGE)} + variables.token : ${text(OTHER_LOCK_MESSAGE)}`,
     },
     {
       expression: `variables.isProof || (request.operation == 'CREATE' && ${IS_POD_OF_LOCK})`,

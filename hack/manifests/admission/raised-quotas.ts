@@ -1,5 +1,5 @@
 import { ANNOTATION, LABEL, POLICY } from '../../../functions/domain/names.ts';
-import { forgedWords } from '../../../webhook/admission/words.ts';
+import { forgedKeysMessage } from '../../../webhook/admission/messages.ts';
 import { annotation, hole, label, namespaceLabel, text, withHoles } from './cel.ts';
 import { AFTER, BEFORE, QUOTA_KEYS, QUOTA_KEYS_CHANGE } from './keys.ts';
 import type { Policy } from './manifest.ts';
@@ -40,7 +40,7 @@ export const raisedQuotas: Policy = {
     {
       expression: 'variables.forged.size() == 0',
       message: 'what managed-tenant-quota keeps on a ResourceQuota may only be written by it',
-      messageExpression: withHoles(forgedWords(hole("variables.forged.join(', ')"))),
+      messageExpression: withHoles(forgedKeysMessage(hole("variables.forged.join(', ')"))),
     },
     {
       expression: 'variables.removed.size() == 0 || !(variables.isRaised || variables.isLocked)',

@@ -26,7 +26,7 @@ export interface TemporaryFolder {
 const self = runInThisContext('process') as NodeJS.Process;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-const LAST_BREATH_MS = 3_000;
+const EXIT_DELAY_MS = 3_000;
 
 const mortals = new Set<Mortal>();
 const folders = new Set<string>();
@@ -85,7 +85,7 @@ function onSignal(signal: NodeJS.Signals): void {
 /** Waits for the last of them, so that no port and no process is left when we are gone. */
 async function killAllAndWait(): Promise<void> {
   killAll();
-  const timeout = new Promise((resolve) => setTimeout(resolve, LAST_BREATH_MS));
+  const timeout = new Promise((resolve) => setTimeout(resolve, EXIT_DELAY_MS));
   await Promise.race([Promise.allSettled([...mortals].map(({ gone }) => gone)), timeout]);
 }
 

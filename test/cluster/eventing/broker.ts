@@ -26,16 +26,16 @@ export interface PendingDelivery {
   readonly trigger: string;
 }
 
-export type Chosen = (delivery: PendingDelivery) => boolean;
+export type EventSelector = (delivery: PendingDelivery) => boolean;
 
 /** What can go wrong between an event's acceptance and its subscriber, on demand. */
 export interface Faults {
   /** From now on these are silently lost; undefined: none. */
-  lose(chosen: Chosen | undefined): void;
+  lose(chosen: EventSelector | undefined): void;
   /** From now on these arrive twice, at the same time. */
-  deliverTwice(chosen: Chosen | undefined): void;
+  deliverTwice(chosen: EventSelector | undefined): void;
   /** From now on these wait until the result is called: others overtake them. */
-  hold(chosen: Chosen): () => void;
+  hold(chosen: EventSelector): () => void;
 }
 
 export interface RunningBroker extends Faults {
@@ -71,9 +71,9 @@ class Ingress {
   readonly #subscriptions: readonly Subscription[];
   readonly #over = new AbortController();
   readonly #underway = new Set<Promise<unknown>>();
-  #lost: Chosen | undefined;
-  #twice: Chosen | undefined;
-  readonly #held = new Map<Chosen, Promise<unknown>>();
+  #lost: EventSelector | undefined;
+  #twice: EventSelector | undefined;
+  readonly #held = new Map<EventSelector, Promise<unknown>>();
   #local = '';
 
   constructor(options: BrokerOptions) {
@@ -150,7 +150,7 @@ class Ingress {
     return done.every(Boolean);
   }
 
-  #hold(chosen: Chosen): () => void {
+  #hold(chosen: EventSelector): () => void {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     this.#held.set(chosen, promise);
     const resume = (): void => {

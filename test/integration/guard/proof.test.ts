@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ANNOTATION, OTHER_LOCK_WORDS, PROOF_QUOTA, WEBHOOK } from '../../../functions/domain/names.ts';
+import { ANNOTATION, OTHER_LOCK_MESSAGE, PROOF_QUOTA, WEBHOOK } from '../../../functions/domain/names.ts';
 import { lockOf } from '../../../functions/domain/lock.ts';
 import { proofIn } from '../../../functions/domain/proof.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
@@ -78,7 +78,7 @@ test('the guard answers, with the lock as it is now', async () => {
 test('the proof of another lock does not come to the guard', async () => {
   const error = await refusal('another');
   expect(error?.code).toBe(403);
-  expect(error?.status.message).toContain(OTHER_LOCK_WORDS);
+  expect(error?.status.message).toContain(OTHER_LOCK_MESSAGE);
   expect(causeOf(error)).toBe('');
 });
 

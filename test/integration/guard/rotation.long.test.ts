@@ -67,7 +67,7 @@ async function askWhile(work: () => Promise<void>): Promise<Asked> {
   const refusal = async (): Promise<void> => {
     const proof = await prove(asRaise, TENANT, TOKEN);
     if (proof.proven) asked.refusals += 1;
-    else asked.failures.push(proof.why);
+    else asked.failures.push(proof.reason);
   };
   // The API server keeps its connections; every new one of its has to succeed as well.
   const handshake = async (): Promise<void> => {

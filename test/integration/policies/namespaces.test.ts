@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   ANNOTATION,
   LABEL,
-  OTHER_LOCK_WORDS,
+  OTHER_LOCK_MESSAGE,
   POLICY,
-  PROOF_WORDS,
+  PROOF_MESSAGE,
   SERVICE_ACCOUNT,
   SYSTEM_NAMESPACE,
   UNREADABLE_TOKEN,
@@ -53,7 +53,7 @@ import {
   TOKEN,
   vmiOf,
 } from '../../support/policy-scene.ts';
-import { breakGlassCommand } from '../../../webhook/admission/words.ts';
+import { breakGlassCommand } from '../../../webhook/admission/messages.ts';
 import type { PolicyWorld } from '../../support/policy-world.ts';
 
 /** On the real API server, alone: no process of ours runs here, no webhook is installed. Every request is a dry run. */
@@ -248,11 +248,11 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
     }
   });
 
-  const OTHER_LOCK = { by: locked, code: 403, text: OTHER_LOCK_WORDS };
+  const OTHER_LOCK = { by: locked, code: 403, text: OTHER_LOCK_MESSAGE };
 
   test('the proof of this lock is answered by the guard, or by this policy where there is none', async () => {
     const answer = await world.ask(SERVICE_ACCOUNT.raise, createProof(LOCKED, TOKEN));
-    const words = { by: locked, code: 403, text: `${PROOF_WORDS}${TOKEN}` };
+    const words = { by: locked, code: 403, text: `${PROOF_MESSAGE}${TOKEN}` };
     expect(answer).toEqual(admissionMode === 'policy' ? words : { by: 'nobody' });
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { POLICY, PROOF_QUOTA, PROOF_WORDS, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { POLICY, PROOF_QUOTA, PROOF_MESSAGE, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
 import { typeOf } from '../../cluster/install.ts';
 import { CERTIFICATES_SECRET } from '../../../webhook/tls/certificates.ts';
@@ -86,7 +86,7 @@ async function imitate(): Promise<void> {
     const { object } = await admin.get(NAMESPACES, { name: nameOf(IMITATION) });
     const refusal =
       `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
-      `${PROOF_WORDS}${heldBy(object)?.token}`;
+      `${PROOF_MESSAGE}${heldBy(object)?.token}`;
     const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${refusal}`;
     const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: refusal }] };
     return { allowed: false, status: { code: 403, reason: 'Forbidden', message, details } };
@@ -103,7 +103,7 @@ async function imitate(): Promise<void> {
   await askUntil(
     'the webhook refuses quotas',
     () => admin.create(RESOURCE_QUOTAS, probe, { dryRun: true }).then(() => 'created', describeError),
-    (answer) => answer.includes(PROOF_WORDS),
+    (answer) => answer.includes(PROOF_MESSAGE),
   );
 }
 
@@ -120,7 +120,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   },
   'another policy in the words of ours': {
     arrange: async () => {
-      await refuseQuotas(`${PROOF_WORDS}of ages`);
+      await refuseQuotas(`${PROOF_MESSAGE}of ages`);
       await remove(POLICY_BINDINGS);
     },
     putRight: async () => {

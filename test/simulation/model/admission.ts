@@ -4,7 +4,7 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resou
 import {
   ANNOTATION,
   LABEL,
-  OTHER_LOCK_WORDS,
+  OTHER_LOCK_MESSAGE,
   POLICY,
   SERVICE_ACCOUNT,
   userOf,
@@ -90,7 +90,7 @@ export class Admission {
     const known = this.#parts.namespaces.get(namespace);
     if (!isProof(attributes) || known?.metadata.labels?.[LABEL.locked] !== 'true') return;
     if (isOfLock(attributes, known)) return;
-    const refusal = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${OTHER_LOCK_WORDS}`;
+    const refusal = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${OTHER_LOCK_MESSAGE}`;
     throw this.#parts.apiErrors.forbidden({ type, name }, refusal, [{ message: refusal }]);
   }
 

@@ -14,7 +14,7 @@ import {
   changedNamespaceKeys,
   setsBreakGlass,
 } from '../../../webhook/admission/changed-keys.ts';
-import { breakGlassToken } from '../../../webhook/admission/words.ts';
+import { breakGlassToken } from '../../../webhook/admission/messages.ts';
 
 export interface MatchCondition {
   /** The very text of the manifest (white space is nothing): another text, and the model does not start. */

@@ -6,7 +6,7 @@ import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Migration } from '../domain/objects.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
-import { isClosed, settledBy } from './closed.ts';
+import { hasNothingOpen, closedBy } from './nothing-open.ts';
 
 const about = (object: KubernetesObject, type: string): StepRequest => {
   const { namespace = '' } = object.metadata;
@@ -36,7 +36,7 @@ describe('what an event settles', () => {
     ['a lock that ended otherwise: nothing', unlocked(), undefined],
     ['a sweep: nothing', { type: EVENT.sweepRequested, id: '', namespace: 'tenant' }, undefined],
   ])('%s', (_, request, want) => {
-    expect(settledBy(request)).toEqual(want);
+    expect(closedBy(request)).toEqual(want);
   });
 });
 
@@ -47,5 +47,5 @@ test.each<[string, { waiting?: string[]; status?: boolean }, boolean]>([
   ['a VMMRQ’s status says that something goes on', { status: true }, false],
 ])('%s: closed %#', (_, open, want) => {
   const view = aView({ open: { waiting: [], status: false, ...open } });
-  expect(isClosed(view, ['uid-of-mig0'])).toBe(want);
+  expect(hasNothingOpen(view, ['uid-of-mig0'])).toBe(want);
 });

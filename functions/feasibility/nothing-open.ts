@@ -7,7 +7,7 @@ import type { StepRequest } from '../eventing/step-request.ts';
  * UIDs of the migrations that the event settles: one that is over, gone or not refused any more, or those of a lock which all got
  * through. undefined: it settles none.
  */
-export function settledBy({
+export function closedBy({
   type,
   reason,
   migrations = [],
@@ -15,14 +15,14 @@ export function settledBy({
 }: StepRequest): readonly string[] | undefined {
   if (type === EVENT.namespaceUnlocked && reason === REASON.admitted) return migrations.map(({ uid }) => uid);
   if (eventObject?.kind !== KIND.migration.kind || eventObject.metadata.uid === undefined) return undefined;
-  const isSettled =
+  const isEnded =
     type === SOURCE_EVENT.delete || (type === SOURCE_EVENT.update && !isRejectedByQuota(eventObject));
-  return isSettled ? [eventObject.metadata.uid] : undefined;
+  return isEnded ? [eventObject.metadata.uid] : undefined;
 }
 
 /**
  * Whether nothing else of the namespace waits or has to be reported, as far as the guard sees. Where its view is late, its sweep looks
  * again.
  */
-export const isClosed = ({ open }: View, settled: readonly string[]): boolean =>
-  !open.status && open.waiting.every((uid) => settled.includes(uid));
+export const hasNothingOpen = ({ open }: View, closed: readonly string[]): boolean =>
+  !open.status && open.waiting.every((uid) => closed.includes(uid));
