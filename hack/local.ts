@@ -7,7 +7,7 @@ import { AuditLog } from './demo/audit.ts';
 import { renderLive } from './demo/live.ts';
 import { coloursFor, type Colours } from './demo/colours.ts';
 import type { Tenant } from './demo/scenarios.ts';
-import { settle } from './demo/tenant.ts';
+import { setUpTenant } from './demo/tenant.ts';
 import { Traces } from './demo/traces.ts';
 import { Watching } from './demo/watching.ts';
 import { runProgram } from '../test/cluster/run-program.ts';
@@ -22,8 +22,8 @@ const SETTLE_MS = 60_000;
 const WIDTH = 140;
 
 async function main(): Promise<void> {
-  const { hear, end } = reportProgress();
-  const { kubectl } = await ensureBinaries(undefined, hear).finally(end);
+  const { showProgress, end } = reportProgress();
+  const { kubectl } = await ensureBinaries(undefined, showProgress).finally(end);
   await bundle();
   const out = process.stdout;
   const colours = coloursFor(out);
@@ -35,9 +35,9 @@ async function main(): Promise<void> {
   const watching = new Watching();
   await watching.start(admin);
   note(`making namespace ${TENANT.namespace}`);
-  await settle(TENANT, { admin, watching, signal: AbortSignal.timeout(SETTLE_MS) });
+  await setUpTenant(TENANT, { admin, watching, signal: AbortSignal.timeout(SETTLE_MS) });
 
-  out.write(invitation({ kubectl, kubeconfig: controlPlane.adminKubeconfig, colours }));
+  out.write(instructions({ kubectl, kubeconfig: controlPlane.adminKubeconfig, colours }));
   // Runs until a signal ends this process: exit.ts then takes everything with it.
   renderLive({
     watching,
@@ -48,14 +48,14 @@ async function main(): Promise<void> {
   });
 }
 
-interface Invitation {
+interface Instructions {
   readonly kubectl: string;
   readonly kubeconfig: string;
   readonly colours: Colours;
 }
 
 /** How to use it, to be copied line by line into another terminal. */
-function invitation({ kubectl, kubeconfig, colours }: Invitation): string {
+function instructions({ kubectl, kubeconfig, colours }: Instructions): string {
   const { namespace, vms } = TENANT;
   const vm = vms[0]?.name ?? '';
   const isOnPath = (process.env['PATH'] ?? '').split(':').some((folder) => kubectl === `${folder}/kubectl`);

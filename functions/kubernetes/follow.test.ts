@@ -137,7 +137,7 @@ describe('a watch', () => {
     await start();
     await during(60_000);
     cluster.break(MIGRATIONS, new Unreachable('gone'));
-    cluster.mend(MIGRATIONS);
+    cluster.restoreWatch(MIGRATIONS);
     cluster.put(MIGRATIONS, aMigration());
     expect(await during(200)).toEqual({
       saw: ['error gone', 'change mig0 Pending'],
@@ -160,7 +160,7 @@ describe('a watch', () => {
     await start();
     const causes = [{ reason: 'ResourceVersionTooLarge' }];
     cluster.break(MIGRATIONS, new ApiError('watch', { code: 504, details: { causes } }, new Date()));
-    cluster.mend(MIGRATIONS);
+    cluster.restoreWatch(MIGRATIONS);
     expect((await during(200)).asked).toEqual(['list', 'watch']);
   });
 });
@@ -217,7 +217,7 @@ describe('a kind that is not installed', () => {
     await start(MIGRATIONS, { isOptional: true });
     expect(saw).toEqual(['list ']);
     expect((await during(4_999)).asked).toEqual([]);
-    cluster.mend(MIGRATIONS);
+    cluster.restoreWatch(MIGRATIONS);
     cluster.put(MIGRATIONS, aMigration());
     expect(await during(1)).toEqual({ saw: ['list mig0'], asked: ['list', 'watch'] });
   });

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import { KeyedSerializer, type Serialized, type SerializationKey } from './keyed-serializer.ts';
 
 /** Time passes when the test says so. */
-function aClock(): Clock & { pass: () => void } {
+function aClock(): Clock & { advance: () => void } {
   const due = new Set<() => void>();
   return {
     elapsed: () => 0,
@@ -12,7 +12,7 @@ function aClock(): Clock & { pass: () => void } {
       due.add(work);
       return () => due.delete(work);
     },
-    pass: () => {
+    advance: () => {
       for (const work of due) work();
     },
   };
@@ -108,7 +108,7 @@ test('what hangs is waited for only so long', async () => {
   void serializer.serialize(anEnd('update'), hanging.work);
   const result = serializer.serialize(anEnd('update'), next.work);
   expect(await hasBegun(next)).toBe(false);
-  clock.pass();
+  clock.advance();
   expect(await hasBegun(next)).toBe(true);
   next.end();
   expect(await result).toEqual(own('next'));

@@ -9,7 +9,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const advance = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
 describe('Timers', () => {
   const counting = (): { work: () => Promise<void>; runs: () => number } => {
@@ -34,7 +34,7 @@ describe('Timers', () => {
     timers.start('a', work, { firstMs: 500, nextMs });
     const seen: number[] = [];
     for (const ms of [499, 1, 999, 1, 1_999, 1]) {
-      await pass(ms);
+      await advance(ms);
       seen.push(runs());
     }
     expect(seen).toEqual([0, 1, 1, 2, 2, 3]);
@@ -47,9 +47,9 @@ describe('Timers', () => {
     const [first, second] = [counting(), counting()];
     const waits = { firstMs: 1_000, nextMs: () => 1_000 };
     timers.start('a', first.work, waits);
-    await pass(999);
+    await advance(999);
     timers.start('a', second.work, { firstMs: 0, nextMs: () => 1 });
-    await pass(1);
+    await advance(1);
     expect([first.runs(), second.runs()]).toEqual([1, 0]);
     timers.clear('');
   });
@@ -63,7 +63,7 @@ describe('Timers', () => {
     timers.start('lock/ab/one', other.work, waits);
     timers.clear('lock/a/');
     expect(timers.keys()).toEqual(['lock/ab/one']);
-    await pass(10);
+    await advance(10);
     expect([one.runs(), two.runs(), other.runs()]).toEqual([0, 0, 1]);
     timers.clear('');
     expect(jest.getTimerCount()).toBe(0);
@@ -78,10 +78,10 @@ describe('Timers', () => {
       await promise;
     };
     timers.start('a', slow, { firstMs: 10, nextMs: () => 10 });
-    await pass(10);
+    await advance(10);
     timers.clear('a');
     resolve(undefined);
-    await pass(1_000);
+    await advance(1_000);
     expect(runs()).toBe(1);
     expect(timers.keys()).toEqual([]);
   });
@@ -91,13 +91,13 @@ describe('Timers', () => {
     const next = counting();
     const { promise, resolve } = Promise.withResolvers<undefined>();
     timers.start('a', () => promise, { firstMs: 10, nextMs: () => 1 });
-    await pass(10);
+    await advance(10);
     timers.clear('a');
     timers.start('a', next.work, { firstMs: 100, nextMs: () => 1_000 });
     resolve(undefined);
-    await pass(99);
+    await advance(99);
     expect(next.runs()).toBe(0);
-    await pass(1);
+    await advance(1);
     expect(next.runs()).toBe(1);
     expect(jest.getTimerCount()).toBe(1);
     timers.clear('');
@@ -114,7 +114,7 @@ describe('Timers', () => {
       running -= 1;
     };
     timers.start('a', work, { firstMs: 0, nextMs: () => 1 });
-    await pass(1_000);
+    await advance(1_000);
     expect(max).toBe(1);
     timers.clear('');
   });

@@ -8,7 +8,7 @@ import { blockedToPod, eventCount, lockWindow, runCycle, timeRaised, type Cycle 
 import {
   blockedTenant,
   addHeadroom,
-  settleAll,
+  setUpTenants,
   startEnvironment,
   toZero,
   type Environment,
@@ -47,7 +47,7 @@ export async function compare(ref: string, { cycles, onProgress }: MeasureOption
     for (const options of [{}, { tree: checkout.path }]) {
       const environment = await startEnvironment({ ...options, onProgress });
       sides.push({ environment, program: await functionProgram(environment, options.tree), rounds: [] });
-      await settleAll(
+      await setUpTenants(
         environment,
         Object.values(TENANT).map((namespace) => blockedTenant(namespace)),
       );

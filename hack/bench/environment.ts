@@ -8,7 +8,7 @@ import {
   type LocalClusterOptions,
 } from '../../test/cluster/cluster.ts';
 import type { Tenant } from '../demo/scenarios.ts';
-import { settle } from '../demo/tenant.ts';
+import { setUpTenant } from '../demo/tenant.ts';
 import { Traces } from '../demo/traces.ts';
 import { Watching } from '../demo/watching.ts';
 import { residentMiB } from './processes.ts';
@@ -90,11 +90,14 @@ const computeFor = (launchers: number, moreMilliCpu = 0, moreMebibytes = 0): Res
 });
 
 /** Creates the tenants, five at a time, and starts their VMs. */
-export async function settleAll({ admin, watching }: Environment, tenants: readonly Tenant[]): Promise<void> {
+export async function setUpTenants(
+  { admin, watching }: Environment,
+  tenants: readonly Tenant[],
+): Promise<void> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   for (let from = 0; from < tenants.length; from += 5) {
     const five = tenants.slice(from, from + 5);
-    await Promise.all(five.map((tenant) => settle(tenant, { admin, watching, signal })));
+    await Promise.all(five.map((tenant) => setUpTenant(tenant, { admin, watching, signal })));
   }
 }
 

@@ -35,8 +35,11 @@ type Arguments = ReturnType<typeof readArguments>;
 async function main(): Promise<void> {
   const wanted = readArguments();
   const { cycles, json, profile } = wanted;
-  const { hear, end } = reportProgress();
-  await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
+  const { showProgress, end } = reportProgress();
+  await ensureBinaries(
+    ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'],
+    showProgress,
+  ).finally(end);
   await bundle();
   const started = new Date();
   const loadBefore = load();

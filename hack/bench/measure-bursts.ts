@@ -1,7 +1,7 @@
 import type { Tenant } from '../demo/scenarios.ts';
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../test/cluster/kubevirt/objects.ts';
 import { migrateAll } from './cycle.ts';
-import { blockedTenant, addHeadroom, settleAll, type Environment } from './environment.ts';
+import { blockedTenant, addHeadroom, setUpTenants, type Environment } from './environment.ts';
 import { ratios, type Measurements, type MeasureOptions } from './figures.ts';
 
 /** KubeVirt's limits on parallel migrations. */
@@ -28,7 +28,7 @@ export async function measureBursts(
 ): Promise<Measurements> {
   onProgress('making 21 namespaces with 30 VMs');
   const tenants = BURSTS.flatMap((burst) => burst.tenants);
-  await settleAll(environment, tenants);
+  await setUpTenants(environment, tenants);
   const blocked = await runBursts(environment, (name) => onProgress(`burst blocked: ${name}`));
   await addHeadroom(
     environment,

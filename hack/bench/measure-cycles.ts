@@ -8,7 +8,7 @@ import {
   type Timestamps,
 } from './cycle.ts';
 import { startBaseline } from './baseline.ts';
-import { blockedTenant, addHeadroom, settleAll, toZero, type Environment } from './environment.ts';
+import { blockedTenant, addHeadroom, setUpTenants, toZero, type Environment } from './environment.ts';
 import { ratios, type Figure, type Measurements, type MeasureOptions } from './figures.ts';
 import { functionPids, residentMiB } from './processes.ts';
 import { detailsOf } from './profile.ts';
@@ -31,7 +31,7 @@ export async function measureCycles(
   { cycles, onProgress }: MeasureOptions,
 ): Promise<Measurements> {
   onProgress('making three namespaces with a VM each');
-  await settleAll(
+  await setUpTenants(
     environment,
     Object.values(TENANT).map((namespace) => blockedTenant(namespace)),
   );

@@ -7,7 +7,7 @@ import { FULL_MIGRATIONS, newMigration } from '../../test/cluster/kubevirt/objec
 import {
   blockedTenant,
   idleGuardMiB,
-  settleAll,
+  setUpTenants,
   until,
   untilQuiet,
   type Environment,
@@ -27,7 +27,7 @@ export async function measureGuard(
 ): Promise<Measurements> {
   const count = cycles * REVIEWS_PER_CYCLE;
   onProgress(`${count} reviews by the guard`);
-  await settleAll(environment, [blockedTenant(NAMESPACE)]);
+  await setUpTenants(environment, [blockedTenant(NAMESPACE)]);
   const samples = await timeReviews(environment, count);
   const memory = [await idleGuardMiB(environment)];
   const group = 'the guard';

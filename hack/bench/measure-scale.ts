@@ -1,7 +1,13 @@
 import type { Tenant } from '../demo/scenarios.ts';
 import { now } from '../demo/watching.ts';
 import { blockedToPod, migrateAll, runCycle, type Cycle } from './cycle.ts';
-import { blockedTenant, idleGuardMiB, settleAll, startEnvironment, type Environment } from './environment.ts';
+import {
+  blockedTenant,
+  idleGuardMiB,
+  setUpTenants,
+  startEnvironment,
+  type Environment,
+} from './environment.ts';
 import type { Figure, Measurements, MeasureOptions } from './figures.ts';
 import { DEFAULT_LIMITS, setLimits } from './measure-bursts.ts';
 import { openWatches } from './requests.ts';
@@ -22,7 +28,7 @@ export async function measureScale(
     let created = 0;
     for (const size of sizes.toSorted((one, other) => one - other)) {
       onProgress(`${size} namespaces`);
-      await settleAll(environment, tenants.slice(created, size));
+      await setUpTenants(environment, tenants.slice(created, size));
       created = size;
       const measured = await measureSize(environment, tenants.slice(0, size), cycles);
       const group = `${size} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { countsOf, isFor, requestOf, type ApiRequest } from './requests.ts';
 
-interface Wish {
+interface RequestFields {
   readonly user?: string;
   readonly verb?: string;
   readonly stage?: string;
@@ -11,7 +11,7 @@ interface Wish {
 }
 
 /** A line as kube-apiserver writes it (v1.36), without the fields that we do not read. */
-const line = (wish: Wish = {}): string =>
+const line = (wish: RequestFields = {}): string =>
   JSON.stringify({
     kind: 'Event',
     stage: wish.stage ?? 'ResponseComplete',
@@ -24,7 +24,7 @@ const line = (wish: Wish = {}): string =>
     stageTimestamp: '2026-11-21T12:00:00.004150Z',
   });
 
-const read = (wish: Wish): ApiRequest => {
+const read = (wish: RequestFields): ApiRequest => {
   const request = requestOf(line(wish));
   if (request === undefined) throw new Error('is not counted');
   return request;
@@ -44,7 +44,7 @@ describe('what a request is', () => {
     expect(ms).toBeCloseTo(3.25, 2);
   });
 
-  const subjects: Readonly<Record<string, [wish: Wish, want: Partial<ApiRequest>]>> = {
+  const subjects: Readonly<Record<string, [wish: RequestFields, want: Partial<ApiRequest>]>> = {
     'a subresource': [
       { ref: { resource: 'resourcequotas', subresource: 'status', namespace: 'red', name: 'compute' } },
       { what: 'update resourcequotas/status' },
@@ -80,7 +80,7 @@ describe('what a request is', () => {
   });
 });
 
-test.each<[string, Wish]>([
+test.each<[string, RequestFields]>([
   ['other people', { user: 'admin' }],
   ['other service accounts', { user: 'system:serviceaccount:kubevirt:kubevirt-controller' }],
   ['the source, which watches for ever', { user: 'system:serviceaccount:mtq-system:mtq-source' }],

@@ -11,7 +11,7 @@ import { SCENARIOS, type Scenario, type Tenant } from './scenarios.ts';
 import { timelineEventsIn, untilIdle, type DemoEnvironment } from './environment.ts';
 import { scenarioTimelineOf } from './scenario-timeline.ts';
 import { headline, table, renderTimeline, renderStop, type RenderOptions } from './renderer.ts';
-import { settle, type Before } from './tenant.ts';
+import { setUpTenant, type Before } from './tenant.ts';
 import type { Line } from './timeline.ts';
 import { Traces } from './traces.ts';
 import { now, Watching } from './watching.ts';
@@ -86,7 +86,7 @@ class Demo {
   async run(): Promise<DemoResult> {
     const scenarios = this.#options.scenarios ?? SCENARIOS;
     const environment = await this.#setUp();
-    await this.#settle(
+    await this.#setUpTenants(
       scenarios.flatMap(({ tenants }) => tenants),
       environment,
     );
@@ -130,13 +130,13 @@ class Demo {
     return { cluster, watching, traces: this.#traces, audit };
   }
 
-  async #settle(tenants: readonly Tenant[], environment: DemoEnvironment): Promise<void> {
+  async #setUpTenants(tenants: readonly Tenant[], environment: DemoEnvironment): Promise<void> {
     this.#note(`${String(tenants.length)} tenants fill their quotas, then every function goes back to zero`);
     const { cluster, watching } = environment;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     await Promise.all(
       tenants.map(async (tenant) => {
-        this.#befores.set(tenant, await settle(tenant, { admin: cluster.admin, watching, signal }));
+        this.#befores.set(tenant, await setUpTenant(tenant, { admin: cluster.admin, watching, signal }));
       }),
     );
     if (!(await untilIdle(environment, signal))) throw new Error('the functions do not scale to zero');

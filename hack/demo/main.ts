@@ -17,8 +17,11 @@ const USAGE = `usage: npm run demo -- [--scenario ${NAMES.join('|')}]… [--verb
 
 async function main(): Promise<void> {
   const { scenario = NAMES, verbose = false, picture } = readArguments();
-  const { hear, end } = reportProgress();
-  await ensureBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'], hear).finally(end);
+  const { showProgress, end } = reportProgress();
+  await ensureBinaries(
+    ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize'],
+    showProgress,
+  ).finally(end);
   await bundle();
   const scenarios =
     picture === undefined ? SCENARIOS.filter(({ name }) => scenario.includes(name)) : pictureScenarios();

@@ -56,12 +56,12 @@ const MIN_TEXT_WIDTH = 40;
 
 /** "  604  │  feasibility      warm 592 ms  migrate-vm: FitsWithRaise, …"; a long text goes on below itself. */
 export function describe(
-  { who, run, text }: Line,
+  { actor, run, text }: Line,
   renderOptions: RenderOptions & { readonly before: string },
 ): string {
   const { colours, width, before } = renderOptions;
   const start = run === undefined ? '' : `${run.start} ${String(Math.round(run.ms))} ms`;
-  const name = who.padEnd(WHO);
+  const name = actor.padEnd(WHO);
   const indent = before.length + WHO + RUN + 3;
   const [first = '', ...rest] = wrap(text, Math.max(width - indent, MIN_TEXT_WIDTH));
   const head = `${before}${run === undefined ? name : colours.bold(name)} ${colours.dim(start.padEnd(RUN))}  ${first}`;

@@ -34,7 +34,7 @@ const THROUGH: ScenarioRunner = {
   milestones: ALL_MILESTONES,
   migrationEvents: [migrationAdmitted],
   vmmrqEvents: [quotaLowered],
-  conditions: { ...settled(), [CONDITION.raisedButNotAdmitted]: 'False' },
+  conditions: { ...idleConditions(), [CONDITION.raisedButNotAdmitted]: 'False' },
   async run(tenants, environment, signal) {
     await Promise.all(tenants.map((tenant) => migrateAll(tenant, environment.cluster.admin)));
     return environment.watching.until(
@@ -64,7 +64,7 @@ const CANCELLED: ScenarioRunner = {
   milestones: ['refusal', 'lock', 'raise', 'lower', 'unlock'],
   migrationEvents: [quotaLowered],
   vmmrqEvents: [quotaLowered],
-  conditions: settled(),
+  conditions: idleConditions(),
   async run(tenants, environment, signal) {
     const isHere = (namespace: string): boolean => tenants.some((tenant) => tenant.namespace === namespace);
     // virt-controller leaves between the refusal and the raise, however fast the functions are.
@@ -103,7 +103,7 @@ export const RUNNERS: Readonly<Record<ScenarioKind, ScenarioRunner>> = {
 };
 
 /** Nothing waits, nothing is held. */
-function settled(): Record<string, 'False'> {
+function idleConditions(): Record<string, 'False'> {
   const { blocking, locked, raised, notEnough } = CONDITION;
   return Object.fromEntries([blocking, locked, raised, notEnough].map((type) => [type, 'False']));
 }

@@ -29,7 +29,7 @@ export interface Before {
  * Makes the namespace with its quotas, starts the VMs, and has the VMMRQ seen by feasibility. Rejects when that does not
  * come about before `signal` aborts.
  */
-export async function settle(
+export async function setUpTenant(
   tenant: Tenant,
   { admin, watching, signal }: { admin: Cluster; watching: Watching; signal: AbortSignal },
 ): Promise<Before> {

@@ -79,7 +79,7 @@ test('a line knows who wrote it and in which run; runs without a line are quiet'
 
   const [line] = timelineOf(makeMaterial({ traces, events, writerOf: () => 'lock' }));
 
-  expect(line).toMatchObject({ who: 'lock', run: { start: 'cold', at: 100 } });
+  expect(line).toMatchObject({ actor: 'lock', run: { start: 'cold', at: 100 } });
   expect(quietRuns(line === undefined ? [] : [line], [mine, other])).toBe(1);
 });
 

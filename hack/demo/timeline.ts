@@ -8,7 +8,7 @@ export interface Line {
   readonly at: number;
   /** Empty for what is of no namespace. */
   readonly namespace: string;
-  readonly who: string;
+  readonly actor: string;
   /** The function's run that did it. */
   readonly run?: Run;
   readonly what: What | 'verdict' | 'start';
@@ -56,8 +56,8 @@ function inOrder(events: readonly TimelineEvent[]): TimelineEvent[] {
 
 function lineOf(event: TimelineEvent, { traces, writerOf }: Material): Line {
   const { at, namespace, text, what, isDetail = false } = event;
-  const who = writerOf(event) ?? event.by;
-  return withRun({ at, namespace, who, what, text, isDetail }, traces.runAt(who, namespace, at));
+  const actor = writerOf(event) ?? event.by;
+  return withRun({ at, namespace, actor, what, text, isDetail }, traces.runAt(actor, namespace, at));
 }
 
 const withRun = (line: Line, run: Run | undefined): Line => (run === undefined ? line : { ...line, run });
@@ -79,7 +79,7 @@ function verdictLine({ at, namespace = '', message, eventId }: Decision, traces:
   const line = {
     at,
     namespace,
-    who: 'feasibility',
+    actor: 'feasibility',
     what: 'verdict',
     text: message,
     isDetail: false,
@@ -102,7 +102,7 @@ function startLines(starts: readonly Start[]): Line[] {
     const names = group.map(({ service, ms }) => `${service} ${Math.round(ms)} ms`).join(', ');
     const at = group.at(-1)?.at ?? 0;
     const text = `starts from zero: ${names}`;
-    return { at, namespace: '', who: 'Knative', what: 'start', text, isDetail: false };
+    return { at, namespace: '', actor: 'Knative', what: 'start', text, isDetail: false };
   });
 }
 

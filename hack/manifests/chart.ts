@@ -59,9 +59,9 @@ function templateOf(object: KubernetesObject): string {
   const template = text.replaceAll(IMAGE_LINE, `$1${REQUIRED}`);
   if (template.includes(`${PLACEHOLDER}:{`))
     throw new Error(`an image is where no template reaches: ${text}`);
-  return object.kind === 'Namespace' ? unlessMade(template) : template;
+  return object.kind === 'Namespace' ? ignoreExisting(template) : template;
 }
 
 /** `helm install -n mtq-system --create-namespace` makes it before us, and Helm then refuses to take it over. */
-const unlessMade = (template: string): string =>
+const ignoreExisting = (template: string): string =>
   `{{- if ne .Release.Namespace "${SYSTEM_NAMESPACE}" }}\n${template}{{- end }}\n`;

@@ -19,7 +19,7 @@ const USAGE = `KUBECONFIG=FILE npm run outside -- [--install] [--admission-mode 
   --port      of the guard: health and dead letters
   --tls-port  of the guard: admission reviews`;
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 interface Wanted {
   readonly admin: string;
@@ -57,7 +57,7 @@ async function main({ admin, admissionMode, installs, port, tlsPort }: Wanted): 
     await (
       await policiesInForce(cluster)
     )();
-    say(`installed in ${accounts.server}`);
+    print(`installed in ${accounts.server}`);
   }
   const dist = await bundle(undefined, join(folder, 'dist'));
   const eventing = await startEventing({
@@ -67,8 +67,8 @@ async function main({ admin, admissionMode, installs, port, tlsPort }: Wanted): 
     kubeconfigFor: of,
     bundle: join(dist, 'functions.mjs'),
     addresses: guardAddress(port),
-    onLog: ({ service, text }) => say(`${service}: ${text}`),
-    log: (line) => say(`source: ${line}`),
+    onLog: ({ service, text }) => print(`${service}: ${text}`),
+    log: (line) => print(`source: ${line}`),
   });
   const deployment = guardDeployment(objects);
   await startGuard({
@@ -81,7 +81,7 @@ async function main({ admin, admissionMode, installs, port, tlsPort }: Wanted): 
     rewrite: eventing.rewrite,
     env: {},
   });
-  say(
+  print(
     `ready: Broker ${eventing.brokerUrl(SYSTEM_NAMESPACE, 'mtq')}, guard on ports ${String(port)} and ${String(tlsPort)}`,
   );
 }

@@ -46,7 +46,7 @@ export interface Result {
   readonly seconds: number;
 }
 
-export interface Wish {
+export interface Options {
   /** What stands between the tenants and the raised room. */
   readonly admissionMode: AdmissionMode;
   /** In all, over all tenants but the careless ones, which go on until the others are done. */
@@ -62,7 +62,7 @@ export interface Adversary {
 }
 
 /** Runs it all; rejects, leaving nothing behind, when the world could not be set up. */
-async function runAdversary(run: Run, { admissionMode, ...order }: Wish): Promise<Adversary> {
+async function runAdversary(run: Run, { admissionMode, ...order }: Options): Promise<Adversary> {
   const kinds = kindsOf(run);
   const users = kinds.map((_, index) => userOfTenant(namespaceOf(index)));
   const environment = await startTestEnvironment({
@@ -83,10 +83,10 @@ async function runAdversary(run: Run, { admissionMode, ...order }: Wish): Promis
 /** Runs it, prints what it came to, and stops it when `look` has looked at it. */
 export async function attacked(
   run: Run,
-  wish: Wish,
+  options: Options,
   look: (adversary: Adversary) => Promise<void> | void,
 ): Promise<void> {
-  const adversary = await runAdversary(run, wish);
+  const adversary = await runAdversary(run, options);
   try {
     process.stdout.write(tableOf(adversary.result));
     await look(adversary);
@@ -112,7 +112,7 @@ function spread(account: string, kubeconfig: string, controlPlane: ControlPlane)
 async function attack(
   environment: TestEnvironment,
   run: Run,
-  { kinds, admissionMode, ...order }: Wish & { readonly kinds: readonly Kind[] },
+  { kinds, admissionMode, ...order }: Options & { readonly kinds: readonly Kind[] },
 ): Promise<Result> {
   const { admin, cluster } = environment;
   const { controlPlane } = cluster;
@@ -122,7 +122,7 @@ async function attack(
   const tenants = await Promise.all(
     kinds.map(async (kind, index) => ({
       kind,
-      tenant: await settle(environment, run, { kind, name: namespaceOf(index) }),
+      tenant: await untilQuiet(environment, run, { kind, name: namespaceOf(index) }),
     })),
   );
   if (run.slow !== undefined) environment.atEnd(await startSlowWebhook(admin, run.slow, namespaceOf(0)));
@@ -158,7 +158,7 @@ interface Attacker {
 async function runCycles(
   admin: Cluster,
   tenants: readonly Attacker[],
-  { cycles, withinMs }: Omit<Wish, 'admissionMode'>,
+  { cycles, withinMs }: Omit<Options, 'admissionMode'>,
 ): Promise<Cycle[][]> {
   const over = new AbortController();
   const { signal } = over;
@@ -178,7 +178,7 @@ async function runCycles(
 }
 
 /** A namespace that is full to the last millicore: a VM, and a pod that can be resized. */
-async function settle(
+async function untilQuiet(
   environment: TestEnvironment,
   run: Run,
   { kind, name }: { readonly kind: Kind; readonly name: string },

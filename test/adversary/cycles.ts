@@ -36,8 +36,8 @@ export async function runCycle(
 ): Promise<Cycle[]> {
   const done: Cycle[] = [];
   const until = performance.now() + withinMs;
-  const goesOn = (n: number): boolean => n === 0 || (n < count && performance.now() < until);
-  for (let n = 0; goesOn(n) && !signal.aborted; n += 1) {
+  const hasNext = (n: number): boolean => n === 0 || (n < count && performance.now() < until);
+  for (let n = 0; hasNext(n) && !signal.aborted; n += 1) {
     const one = await runOne(admin, tenant, { migration: `mig${n}`, signal });
     if (one !== undefined) done.push(one);
   }

@@ -97,7 +97,7 @@ interface Known {
 function admittedPodsIn(versions: readonly Version[], { proofs, done }: Known): AdmittedPod[] {
   const state = new State();
   return versions.flatMap((version) => {
-    state.goOn(version);
+    state.apply(version);
     const made = state.madeBy(version);
     const entry = made === undefined ? undefined : done.get(made.what);
     if (made === undefined || entry === undefined) return [];
@@ -134,7 +134,7 @@ class State {
     });
   }
 
-  goOn({ kind, gone, object }: Version): void {
+  apply({ kind, gone, object }: Version): void {
     if (kind === NAMESPACES.kind) {
       const lock = heldBy(object);
       this.isLocked = lock !== undefined;

@@ -5,7 +5,7 @@ import type { Adversary, Attacked } from './adversary.ts';
 import type { AdmittedPod, Window } from './evaluate.ts';
 
 /** Nobody got in while locked who had asked after the proof; nothing was done that must never be; and they tried. */
-export function expectNobodyStole(adversary: Adversary): void {
+export function expectNoPodAdmitted(adversary: Adversary): void {
   expect(lateOf(adversary)).toEqual([]);
   expectTried(adversary);
 }
@@ -14,11 +14,11 @@ export function expectNobodyStole(adversary: Adversary): void {
 const HEARS_WITHIN_MS = 1_000;
 
 /**
- * As expectNobodyStole, where one API server hears of the lock late and nobody waits: there somebody may still get into the
+ * As expectNoPodAdmitted, where one API server hears of the lock late and nobody waits: there somebody may still get into the
  * room that is his by the original, before the raise; and who is under way in that server when it hears of the raise may be
  * judged before and counted after. Nobody else gets into what was raised.
  */
-export function expectNothingStolen(adversary: Adversary): void {
+export function expectNoneAdmitted(adversary: Adversary): void {
   const stolen = adversary.result.attacked.flatMap(({ evaluation: { late, windows } }) =>
     late.filter((one) => one.isAbove && !wasUnderWay(one, windows)),
   );

@@ -1,6 +1,6 @@
 import { jest, test } from '@jest/globals';
 import { attacked } from './adversary.ts';
-import { expectAllThrough, expectNobodyStole, expectPaused, expectUnbroken } from './expectations.ts';
+import { expectAllThrough, expectNoPodAdmitted, expectPaused, expectUnbroken } from './expectations.ts';
 import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from './runs.ts';
 import { ADMISSION_MODE } from '../support/admission-mode.ts';
 
@@ -17,7 +17,7 @@ test.each([
   { ...TWO_API_SERVERS, order: FEW },
 ])('$name: nobody steals (F43)', async ({ order, ...run }) => {
   await attacked(run, order, async (adversary) => {
-    expectNobodyStole(adversary);
+    expectNoPodAdmitted(adversary);
     expectPaused(adversary);
     await expectAllThrough(adversary);
     expectUnbroken(adversary);

@@ -2,8 +2,8 @@ import { jest, test } from '@jest/globals';
 import { attacked } from './adversary.ts';
 import {
   expectAllThrough,
-  expectNobodyStole,
-  expectNothingStolen,
+  expectNoPodAdmitted,
+  expectNoneAdmitted,
   expectPaused,
   expectUnbroken,
 } from './expectations.ts';
@@ -30,7 +30,7 @@ test.each(WORLDS.map((run) => ({ run, order: ORDER })))(
   '$run.name, walls: $order.wall: nobody steals',
   async ({ run, order }) => {
     await attacked(run, order, async (adversary) => {
-      expectNobodyStole(adversary);
+      expectNoPodAdmitted(adversary);
       expectPaused(adversary);
       await expectAllThrough(adversary);
       expectUnbroken(adversary);
@@ -40,7 +40,7 @@ test.each(WORLDS.map((run) => ({ run, order: ORDER })))(
 
 test('a lag that nobody waits for does not open the policies', async () => {
   await attacked(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, admissionMode: 'policy' }, async (adversary) => {
-    expectNothingStolen(adversary);
+    expectNoneAdmitted(adversary);
     await expectAllThrough(adversary);
     expectUnbroken(adversary);
   });

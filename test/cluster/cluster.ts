@@ -78,7 +78,7 @@ export const renderDefault = (): Promise<KubernetesObject[]> => renderAdmissionM
  * been built. Rejects, leaving nothing behind.
  */
 export async function startLocalCluster(options: LocalClusterOptions = {}): Promise<LocalCluster> {
-  const say = options.onProgress ?? (() => undefined);
+  const report = options.onProgress ?? (() => undefined);
   const ending: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of ending.splice(0).toReversed()) await end();
@@ -86,14 +86,14 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
   try {
     const objects = await renderAdmissionMode(options.admissionMode ?? 'both', options);
     options.change?.(objects);
-    say('starting etcd, kube-apiserver and kube-controller-manager');
+    report('starting etcd, kube-apiserver and kube-controller-manager');
     const controlPlane = isRunning(options.controlPlane)
       ? options.controlPlane
       : await startControlPlane(options.controlPlane);
     ending.push(() => controlPlane.stop());
     const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
-    say('installing our manifests and the KubeVirt stand-in');
+    report('installing our manifests and the KubeVirt stand-in');
     await installKubeVirt(admin);
     await install(admin, objects, tlsPort);
     const untilPoliciesStand = await policiesInForce(admin);
@@ -121,7 +121,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     let kubevirt = await startKubeVirt({ cluster, timings });
     ending.push(() => kubevirt.stop());
     await untilPoliciesStand();
-    say('ready');
+    report('ready');
     return {
       controlPlane,
       eventing,

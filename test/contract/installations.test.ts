@@ -165,12 +165,12 @@ describe('minimal', () => {
   test('one function, woken by all that wakes a step', async () => {
     const { services, triggers } = knativeObjects(await rendered('default', ['minimal']));
     expect(services.map(({ metadata }) => metadata.name)).toEqual(['steps']);
-    const wakes = STEPS.flatMap(({ triggers }) => triggers.map(({ type, kind }) => `${type} ${kind ?? ''}`));
+    const events = STEPS.flatMap(({ triggers }) => triggers.map(({ type, kind }) => `${type} ${kind ?? ''}`));
     const filters = triggers.map(({ spec }) => spec.filters);
     expect(filters).toHaveLength(1);
     const any = filters[0]?.[0]?.['any'] as { exact: { type: string; kind?: string } }[];
     const found = any.map(({ exact: { type, kind } }) => `${type} ${kind ?? ''}`);
-    expect(found.toSorted()).toEqual([...new Set(wakes)].toSorted());
+    expect(found.toSorted()).toEqual([...new Set(events)].toSorted());
   });
 
   test('has what each function has', async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   text = await renderInstallation({ overlay: 'default', components: ['oidc'], image });
 });
 
-interface Loose extends KubernetesObject {
+interface LooseObject extends KubernetesObject {
   spec: Record<string, never>;
 }
 
@@ -23,7 +23,9 @@ function after(
   change: (object: { metadata: never; spec: never }) => void,
 ): string[] {
   const objects = objectsOf(text);
-  const found = objects.find((object) => object.kind === kind && object.metadata.name === name) as Loose;
+  const found = objects.find(
+    (object) => object.kind === kind && object.metadata.name === name,
+  ) as LooseObject;
   change(found as never);
   return knativeProblems(objects);
 }

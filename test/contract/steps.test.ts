@@ -40,8 +40,8 @@ describe('steps ⇄ Triggers', () => {
     '$name: its Trigger lets through what wakes it, and nothing else',
     ({ name, triggers }) => {
       const mine = manifests.filter(({ spec }) => spec.subscriber.ref?.name === name);
-      const passes = mine.map(({ spec }) => compileFilter(spec));
-      const through = ALL.filter((event) => passes.some((wants) => wants(asEvent(event))));
+      const filters = mine.map(({ spec }) => compileFilter(spec));
+      const through = ALL.filter((event) => filters.some((wants) => wants(asEvent(event))));
       expect(lines(through)).toEqual(lines(triggers));
     },
   );
@@ -166,8 +166,8 @@ const asEvent = ({ type, kind, source: from }: StepTrigger): CloudEvent => ({
   data: Buffer.alloc(0),
 });
 
-const lines = (wakes: readonly StepTrigger[]): string[] =>
-  wakes.map(({ type, kind, source: from }) => [type, kind, from].join(' ')).sort();
+const lines = (events: readonly StepTrigger[]): string[] =>
+  events.map(({ type, kind, source: from }) => [type, kind, from].join(' ')).sort();
 
 const consumersOf = (type: string): string[] =>
   STEPS.filter(({ triggers }) => triggers.some((event) => event.type === type)).map(({ name }) => name);

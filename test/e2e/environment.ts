@@ -34,13 +34,13 @@ export async function open(scenario: Scenario, world: World): Promise<History> {
 }
 
 /** Makes what is given, each once the one before has settled. */
-export async function furnish(scenario: Scenario, world: World, history: History): Promise<void> {
+export async function createGiven(scenario: Scenario, world: World, history: History): Promise<void> {
   const namespace = namespaceOf(scenario, world);
   for (const given of scenario.given.filter((object) => !isNamespace(object))) {
     const object = marked({ ...given, metadata: { ...given.metadata, namespace } }, world);
     const made = world.options.standIns.has('kubevirt') ? asByVirtApi(object) : object;
     await world.cluster.create(typeOf({ ...given, metadata: { namespace } }), made);
-    await untilSettled(given, { world, history });
+    await untilCounted(given, { world, history });
   }
 }
 
@@ -57,7 +57,7 @@ interface HistoryContext {
 }
 
 /** A quota is counted, a VM runs; nothing else is waited for. */
-async function untilSettled(
+async function untilCounted(
   { kind = '', metadata: { name } }: KubernetesObject,
   context: HistoryContext,
 ): Promise<void> {

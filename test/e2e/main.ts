@@ -12,7 +12,7 @@ import { RUN_LABEL, type World } from './environment.ts';
 
 const SUITE = 'managed-tenant-quota';
 
-const say = (line: string): unknown => process.stdout.write(`${line}\n`);
+const print = (line: string): unknown => process.stdout.write(`${line}\n`);
 
 async function main(): Promise<boolean> {
   const options = readOptions(process.argv.slice(2), process.env);
@@ -22,9 +22,9 @@ async function main(): Promise<boolean> {
   const { signal } = ending;
   const run = Date.now().toString(36);
   const world: World = { cluster: connect(options.kubeconfig, 'mtq-e2e'), options, run, signal };
-  say(`run ${run}; what it makes has the label ${RUN_LABEL}=${run}`);
+  print(`run ${run}; what it makes has the label ${RUN_LABEL}=${run}`);
 
-  const installed = tell(await installation(world));
+  const installed = printResult(await installation(world));
   const cases = [
     installed,
     ...(installed.failure === undefined ? await runAll(scenarios, world, options) : []),
@@ -40,8 +40,8 @@ async function runAll(scenarios: readonly Scenario[], world: World, { parallel }
   const runNext = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined && !world.signal.aborted; next = waiting.shift()) {
       const result = await runScenario(next, world);
-      say(`\n${next.name}: ${next.about}`);
-      cases.push(tell(result));
+      print(`\n${next.name}: ${next.about}`);
+      cases.push(printResult(result));
     }
   };
   await Promise.all(Array.from({ length: parallel }, runNext));
@@ -61,10 +61,10 @@ async function installation({ cluster, options, signal }: World): Promise<Case> 
   return { name: 'installation', seconds: (performance.now() - began) / 1_000, failure };
 }
 
-function tell(result: Case): Case {
+function printResult(result: Case): Case {
   const { name, seconds, failure } = result;
-  say(`${failure === undefined ? 'ok  ' : 'FAIL'} ${name} (${seconds.toFixed(1)} s)`);
-  if (failure !== undefined) say(failure.replaceAll(/^/gm, '     '));
+  print(`${failure === undefined ? 'ok  ' : 'FAIL'} ${name} (${seconds.toFixed(1)} s)`);
+  if (failure !== undefined) print(failure.replaceAll(/^/gm, '     '));
   return result;
 }
 
@@ -72,7 +72,7 @@ async function report({ junit: file }: Options, cases: readonly Case[]): Promise
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, junit(SUITE, cases));
   const failed = cases.filter(({ failure }) => failure !== undefined).length;
-  say(`\n${String(cases.length - failed)} passed, ${String(failed)} failed; ${file}`);
+  print(`\n${String(cases.length - failed)} passed, ${String(failed)} failed; ${file}`);
 }
 
 try {

@@ -5,7 +5,7 @@ import { invariantViolations } from '../support/invariants.ts';
 import type { Case } from './junit.ts';
 import { differences } from './match.ts';
 import type { Expectation, Scenario } from './scenario.ts';
-import { close, furnish, open, type World } from './environment.ts';
+import { close, createGiven, open, type World } from './environment.ts';
 import { until } from './until.ts';
 
 /** Plays one scenario in a namespace of its own, which is gone afterwards. Never rejects. */
@@ -28,7 +28,7 @@ export async function runScenario(scenario: Scenario, world: World): Promise<Cas
 async function perform(scenario: Scenario, world: World): Promise<void> {
   const history = await open(scenario, world);
   try {
-    await furnish(scenario, world, history);
+    await createGiven(scenario, world, history);
     const wait = { what: 'then.yaml', seconds: world.options.seconds.E2E_THEN_SECONDS, signal: world.signal };
     await until(wait, () => scenario.then.flatMap((wanted) => missing(wanted, history)).join('\n'));
     const broken = invariantViolations(history);

@@ -44,7 +44,7 @@ export class Broker {
   /** Every Trigger whose filter it passes gets it. */
   publish(event: Event): void {
     if (this.isDown) return;
-    for (const step of STEPS.filter(({ triggers }) => triggers.some((filter) => passes(filter, event)))) {
+    for (const step of STEPS.filter(({ triggers }) => triggers.some((filter) => matches(filter, event)))) {
       this.#send(step, event);
     }
   }
@@ -52,8 +52,7 @@ export class Broker {
   #send(step: Step, event: Event): void {
     const { schedule, faults, trace } = this.#parts;
     const injected = faults.inject(`event to ${step.name}`, EVENT_FAULTS);
-    if (injected !== undefined)
-      trace.tell('broker', () => `${injected.fault}: ${event.type} to ${step.name}`);
+    if (injected !== undefined) trace.log('broker', () => `${injected.fault}: ${event.type} to ${step.name}`);
     if (injected?.fault === 'drop') return;
     const late = injected?.fault === 'late' ? faults.particulars(injected).below(MAX_LATE_MS) : 0;
     const copies = injected?.fault === 'duplicate' ? 2 : 1;
@@ -73,7 +72,7 @@ export class Broker {
     }
     const isFinal = reply !== 'broken' && !isRetried(reply.statusCode);
     if (isFinal || attempt >= POLICY.retries || this.isDown) {
-      trace.tell('broker', () => `dead letter: ${event.type} to ${step.name}`);
+      trace.log('broker', () => `dead letter: ${event.type} to ${step.name}`);
       this.underWay -= 1;
       return;
     }
@@ -90,5 +89,5 @@ export class Broker {
   }
 }
 
-const passes = ({ type, kind }: Step['triggers'][number], event: Event): boolean =>
+const matches = ({ type, kind }: Step['triggers'][number], event: Event): boolean =>
   type === event.type && (kind === undefined || kind === event['kind']);

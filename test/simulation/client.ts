@@ -24,7 +24,7 @@ import type { Trace } from './trace.ts';
 /** Who makes requests. */
 export interface Caller {
   /** For the trace: "raise-3". */
-  readonly who: string;
+  readonly actor: string;
   /** Where faults strike: "raise"; undefined: nowhere. */
   readonly site: string | undefined;
   readonly user: string;
@@ -150,21 +150,21 @@ export class Client implements Cluster {
   }
 
   #reject(error: ApiError): Promise<never> {
-    const { who, life } = this.#caller;
+    const { actor, life } = this.#caller;
     return new Promise((_, reject) => {
-      this.#network.schedule.suspend(who, () => {
+      this.#network.schedule.suspend(actor, () => {
         if (life.isAlive) reject(error);
       });
     });
   }
 
   #sendOn<T>(call: Call, work: (server: ModelCluster) => Promise<T>): Promise<T> {
-    const { who, site, life } = this.#caller;
+    const { actor, site, life } = this.#caller;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     if (!life.isAlive) return promise;
     const injected = site === undefined ? undefined : this.#inject(site, call);
     if (injected?.fault === 'crashBefore') {
-      this.#network.trace.tell(who, () => `dies before ${described(call)}`);
+      this.#network.trace.log(actor, () => `dies before ${described(call)}`);
       life.end();
       return promise;
     }
@@ -187,8 +187,8 @@ export class Client implements Cluster {
   /** On its way to the API server. */
   #start(injected: InjectedFault | undefined, go: () => void): void {
     const { schedule, faults } = this.#network;
-    if (injected?.fault !== 'slow') schedule.suspend(this.#caller.who, go);
-    else schedule.later(this.#caller.who, faults.particulars(injected).between(500, MAX_SLOW_MS), go);
+    if (injected?.fault !== 'slow') schedule.suspend(this.#caller.actor, go);
+    else schedule.later(this.#caller.actor, faults.particulars(injected).between(500, MAX_SLOW_MS), go);
   }
 
   /** In the API server: it goes on without its sender. */
@@ -200,7 +200,7 @@ export class Client implements Cluster {
     const { server, onAnswer, trace } = this.#network;
     const said = (error: unknown): void => {
       onAnswer(this.#caller, call, error);
-      trace.tell(this.#caller.who, () => `${described(call)} ${outcomeOf(error)}${faultText(injected)}`);
+      trace.log(this.#caller.actor, () => `${described(call)} ${outcomeOf(error)}${faultText(injected)}`);
     };
     try {
       const result = await work(server(this.#caller));
@@ -217,32 +217,32 @@ export class Client implements Cluster {
     call: Call,
     injected: InjectedFault | undefined,
     reject: (error: Error) => void,
-  ): (settle: () => void) => void {
-    const { who, site, life } = this.#caller;
+  ): (resolveCall: () => void) => void {
+    const { actor, site, life } = this.#caller;
     const { schedule, faults, trace } = this.#network;
     const giveUp = (): void => {
       if (life.isAlive) reject(new Unreachable(`${described(call)}: silent for too long`));
     };
     const cancel = site === undefined ? NOTHING : schedule.time.after(SILENCE_MS, giveUp);
-    return (settle) => {
+    return (resolveCall) => {
       const end = (): void => {
         cancel();
         if (!life.isAlive) return;
         if (injected?.fault !== 'crashAfter') {
-          settle();
+          resolveCall();
           return;
         }
-        trace.tell(who, () => `dies after ${described(call)}`);
+        trace.log(actor, () => `dies after ${described(call)}`);
         life.end();
       };
       if (injected?.fault !== 'freeze') {
-        schedule.suspend(who, end);
+        schedule.suspend(actor, end);
         return;
       }
       cancel();
       const frozen = faults.particulars(injected).below(MAX_FROZEN_MS);
-      trace.tell(who, () => `stands still for ${String(frozen)} ms`);
-      schedule.later(who, frozen, end);
+      trace.log(actor, () => `stands still for ${String(frozen)} ms`);
+      schedule.later(actor, frozen, end);
     };
   }
 

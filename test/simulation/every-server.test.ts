@@ -52,9 +52,9 @@ async function raiseIn({ hosts, servers, answers, settings = {}, forbidden }: Wo
   const namespace = lockedBy(lock)(tenantNamespace('uid-of-tenant'));
   model.store.put(namespace);
   const asked: string[] = [];
-  const prove = (who: string): Promise<never> => {
-    asked.push(who);
-    return answered(answers[who], { lock, namespace, model });
+  const prove = (actor: string): Promise<never> => {
+    asked.push(actor);
+    return answered(answers[actor], { lock, namespace, model });
   };
   const server = { as: (user: string) => reaching(model.server.as(user), prove, forbidden) };
   const begun = model.clock.now;
@@ -82,7 +82,7 @@ function answered(answer: Answers[string] | undefined, { lock, namespace, model 
 
 function reaching(
   cluster: Cluster,
-  prove: (who: string) => Promise<never>,
+  prove: (actor: string) => Promise<never>,
   forbidden: ResourceType | undefined,
 ): Cluster {
   const own: Partial<Cluster> = {
@@ -103,50 +103,50 @@ function reaching(
 
 const [ONE, TWO] = [addressOf('10.0.0.1'), addressOf('10.0.0.2')];
 const BOTH = { hosts: ['10.0.0.1', '10.0.0.2'], servers: 2 };
-const SETTLED = { SETTLE_MS: 250 };
-const OUTSIDE = { KUBECONFIG: '/somewhere', ...SETTLED };
+const WITH_DELAY = { SETTLE_MS: 250 };
+const OUTSIDE = { KUBECONFIG: '/somewhere', ...WITH_DELAY };
 
 describe('raise raises the quota', () => {
   test.each<[string, World, readonly string[], number]>([
     [
       'after one proof where there is one API server',
-      { hosts: ['10.0.0.1'], servers: 1, answers: { any: 'proves' }, settings: SETTLED },
+      { hosts: ['10.0.0.1'], servers: 1, answers: { any: 'proves' }, settings: WITH_DELAY },
       ['any'],
       0,
     ],
     [
       'after a proof by each of two API servers, without a pause',
-      { ...BOTH, answers: { [ONE]: 'proves', [TWO]: 'proves' }, settings: SETTLED },
+      { ...BOTH, answers: { [ONE]: 'proves', [TWO]: 'proves' }, settings: WITH_DELAY },
       [ONE, TWO],
       0,
     ],
     [
       'after SETTLE_MS where one address hides two API servers',
-      { hosts: ['10.0.0.1'], servers: 2, answers: { any: 'proves' }, settings: SETTLED },
+      { hosts: ['10.0.0.1'], servers: 2, answers: { any: 'proves' }, settings: WITH_DELAY },
       ['any'],
       250,
     ],
     [
       'after SETTLE_MS and two proofs where two addresses hide three API servers',
-      { ...BOTH, servers: 3, answers: { [ONE]: 'proves', [TWO]: 'proves' }, settings: SETTLED },
+      { ...BOTH, servers: 3, answers: { [ONE]: 'proves', [TWO]: 'proves' }, settings: WITH_DELAY },
       [ONE, TWO],
       250,
     ],
     [
       'after SETTLE_MS where there is no lease',
-      { ...BOTH, servers: 0, answers: { [ONE]: 'proves', [TWO]: 'proves' }, settings: SETTLED },
+      { ...BOTH, servers: 0, answers: { [ONE]: 'proves', [TWO]: 'proves' }, settings: WITH_DELAY },
       [ONE, TWO],
       250,
     ],
     [
       'after SETTLE_MS where the role does not allow to list leases',
-      { ...BOTH, forbidden: LEASES, answers: { [ONE]: 'proves', [TWO]: 'proves' }, settings: SETTLED },
+      { ...BOTH, forbidden: LEASES, answers: { [ONE]: 'proves', [TWO]: 'proves' }, settings: WITH_DELAY },
       [ONE, TWO],
       250,
     ],
     [
       'after SETTLE_MS where there is no address',
-      { hosts: [], servers: 1, answers: { any: 'proves' }, settings: SETTLED },
+      { hosts: [], servers: 1, answers: { any: 'proves' }, settings: WITH_DELAY },
       ['any'],
       250,
     ],

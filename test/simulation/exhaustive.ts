@@ -17,7 +17,7 @@ export const smallCase = (migrations: number): Scenario => ({
   migrations,
   quotas: { quota: { 'requests.cpu': `${String(migrations * 1_000 + 400)}m`, pods: '20' } },
   gives: [{ additionalMigrationResources: { 'requests.cpu': '1' } }],
-  targetTakes: undefined,
+  targetRequests: undefined,
   writesEvents: true,
   tenants: 0,
   quotaMs: 20,

@@ -25,24 +25,24 @@ export interface ProcessParts {
 /** What a process of ours works with, for as long as it lives. */
 export function contextOf(
   { network, settings, newToken, publish, view }: ProcessParts,
-  { who, site, user, life }: { who: string; site: string; user: string; life: Life },
+  { actor, site, user, life }: { actor: string; site: string; user: string; life: Life },
 ): StepContext {
   const { schedule, trace } = network;
   return {
-    cluster: new Client({ who, site, user, life }, network),
+    cluster: new Client({ actor, site, user, life }, network),
     clock: schedule.time.clockOf(life),
     settings,
     newToken,
     log: (level, message) => {
-      if (level !== 'debug') trace.tell(who, () => `says: ${message}`);
+      if (level !== 'debug') trace.log(actor, () => `says: ${message}`);
     },
     post: (event: OurEvent) =>
       new Promise((resolve, reject) => {
         if (!life.isAlive) return;
-        schedule.suspend(who, () => {
+        schedule.suspend(actor, () => {
           if (!life.isAlive) return;
           try {
-            trace.tell(who, () => `posts ${event.type}`);
+            trace.log(actor, () => `posts ${event.type}`);
             publish(toCloudEvent(event));
             resolve();
           } catch (error) {
@@ -53,12 +53,12 @@ export function contextOf(
     prewarmNextSteps: () => Promise.resolve(),
     view: (namespace) =>
       new Promise((resolve) => {
-        schedule.suspend(who, () => resolve(life.isAlive ? view(namespace) : undefined));
+        schedule.suspend(actor, () => resolve(life.isAlive ? view(namespace) : undefined));
       }),
     sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
     exclusively: newExclusively(),
     inBackground: (work) => {
-      work().catch((error: unknown) => trace.tell(who, () => `could not report: ${describeError(error)}`));
+      work().catch((error: unknown) => trace.log(actor, () => `could not report: ${describeError(error)}`));
     },
   };
 }
@@ -74,17 +74,17 @@ export class Functions {
 
   invoke(step: Step, event: Event): Promise<Reply> {
     this.#count += 1;
-    const who = `${step.name}-${String(this.#count)}`;
+    const actor = `${step.name}-${String(this.#count)}`;
     const life = new Life();
     const user = userOf(SERVICE_ACCOUNT[step.name]);
     const { trace } = this.#parts.network;
-    trace.tell(who, () => `is woken by ${event.type} ${nameIn(event)}`);
-    const handle = newFunction([step], contextOf(this.#parts, { who, site: step.name, user, life }));
+    trace.log(actor, () => `is woken by ${event.type} ${nameIn(event)}`);
+    const handle = newFunction([step], contextOf(this.#parts, { actor, site: step.name, user, life }));
     return new Promise((resolve) => {
       life.onEnd(() => resolve('broken'));
       void handle({}, event).then((answer) => {
         if (!life.isAlive) return;
-        trace.tell(who, () => `answers ${answeredWith(answer)}`);
+        trace.log(actor, () => `answers ${answeredWith(answer)}`);
         resolve(answer);
       });
     });

@@ -57,17 +57,17 @@ export class Guard {
     this.since = schedule.time.now;
     const life = new Life();
     this.#life = life;
-    const who = `${this.#name}.${String(this.#starts)}`;
-    trace.tell(who, () => 'starts');
-    life.onEnd(() => this.#onEnd(who));
-    const context = contextOf(this.#parts, { who, site: 'guard', user: USER, life });
+    const actor = `${this.#name}.${String(this.#starts)}`;
+    trace.log(actor, () => 'starts');
+    life.onEnd(() => this.#onEnd(actor));
+    const context = contextOf(this.#parts, { actor, site: 'guard', user: USER, life });
     const { cluster, clock, log, post } = context;
-    const mend = (namespace: string, token: string | undefined): Promise<unknown> => {
-      trace.tell(who, () => `repairs ${namespace} ${token ?? '(no token)'}`);
+    const tracedRepair = (namespace: string, token: string | undefined): Promise<unknown> => {
+      trace.log(actor, () => `repairs ${namespace} ${token ?? '(no token)'}`);
       return repair(namespace, token, context);
     };
     this.#watch = new ClusterWatch({
-      ...{ cluster, clock, log, post, repair: mend, random: () => random.next() },
+      ...{ cluster, clock, log, post, repair: tracedRepair, random: () => random.next() },
       settings: { ...guard, ...KUBEVIRT },
     });
     void this.#watch.run(new AbortController().signal);
@@ -89,16 +89,16 @@ export class Guard {
     const watch = this.#watch;
     if (this.since === undefined || watch === undefined)
       return Promise.reject(new Error('the guard cannot be reached'));
-    const who = `${this.#name}.${String(this.#starts)} review`;
+    const actor = `${this.#name}.${String(this.#starts)} review`;
     // No faults of its own: those of the API server hit its GET all the same, by their site.
-    const cluster = new Client({ who, site: 'review', user: USER, life }, network);
+    const cluster = new Client({ actor, site: 'review', user: USER, life }, network);
     return new Promise((resolve, reject) => {
       life.onEnd(() => reject(new Error('the guard died')));
       const answer = (response: AdmissionResponse): void => {
-        network.trace.tell(
-          who,
+        network.trace.log(
+          actor,
           () =>
-            `${request.operation} ${request.resource.resource} ${request.name ?? ''} by ${nick(request.userInfo.username)}: ${response.allowed ? 'allowed' : 'refused'}`,
+            `${request.operation} ${request.resource.resource} ${request.name ?? ''} by ${shortName(request.userInfo.username)}: ${response.allowed ? 'allowed' : 'refused'}`,
         );
         resolve(response);
       };
@@ -110,9 +110,9 @@ export class Guard {
     });
   }
 
-  #onEnd(who: string): void {
+  #onEnd(actor: string): void {
     const { network, random } = this.#parts;
-    network.trace.tell(who, () => 'died');
+    network.trace.log(actor, () => 'died');
     this.since = undefined;
     network.schedule.time.after(random.below(MAX_AWAY_MS), () => this.start());
   }
@@ -124,7 +124,7 @@ const unavailable = ({ uid }: AdmissionRequest): AdmissionResponse => ({
   status: { code: 503, reason: 'ServiceUnavailable', message: 'the guard could not decide' },
 });
 
-const nick = (user: string): string => user.split(':').at(-1) ?? user;
+const shortName = (user: string): string => user.split(':').at(-1) ?? user;
 
 /** Whether this user is one of our own processes. */
 export const isOurs = (user: string): boolean => OUR_USERS.includes(user);

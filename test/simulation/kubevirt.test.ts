@@ -44,7 +44,7 @@ test('a target pod that is refused with 404 is tried again', async () => {
   const model = aBlockedTenant();
   const { store } = model;
   store.delete({ kind: RESOURCE_QUOTAS.kind, namespace: TENANT, name: 'quota' });
-  await model.settle();
+  await model.untilStable();
   const kubevirt = model.server.as('kubevirt');
   let tries = 0;
   const create: Cluster['create'] = (type, object) => {
@@ -68,13 +68,14 @@ test('a target pod that is refused with 404 is tried again', async () => {
     } as Cluster,
     schedule,
     random,
-    targetTakes: LAUNCHER,
+    targetRequests: LAUNCHER,
     writesEvents: false,
     isFailing: () => false,
   });
   await drained();
-  const goOn = async (): Promise<boolean> => (await schedule.step()) || (await schedule.skip(START + 10_000));
-  while (await goOn());
+  const stepOnce = async (): Promise<boolean> =>
+    (await schedule.step()) || (await schedule.skip(START + 10_000));
+  while (await stepOnce());
   expect(tries).toBe(2);
   expect(store.list<Migration>(MIGRATIONS.kind, TENANT)).toMatchObject([{ status: { phase: 'Succeeded' } }]);
 });

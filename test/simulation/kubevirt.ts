@@ -21,7 +21,7 @@ export interface KubeVirtParts {
   readonly schedule: Schedule;
   readonly random: Random;
   /** What a target pod takes. */
-  readonly targetTakes: ResourceList;
+  readonly targetRequests: ResourceList;
   /** Whether virt-controller writes Events. */
   readonly writesEvents: boolean;
   /** Whether the migration of this UID fails at its end. */
@@ -36,12 +36,12 @@ const MIGRATION_MS = { min: 20, max: 4_000 };
  * left out: every VM runs from the beginning, and a target pod is created on its node.
  */
 export function startKubeVirt(parts: KubeVirtParts): void {
-  const { store, cluster, schedule, random, targetTakes: takes, writesEvents, isFailing } = parts;
+  const { store, cluster, schedule, random, targetRequests: requests, writesEvents, isFailing } = parts;
   const world = newWorld({
     cluster,
     clock: clockOf(schedule),
     log: () => undefined,
-    renderLauncher: ({ vmi, migration }) => unnamed(launcherPod(vmi, { migration, takes })),
+    renderLauncher: ({ vmi, migration }) => unnamed(launcherPod(vmi, { migration, requests })),
     ...(writesEvents ? {} : { recorder: { record: () => undefined, flush: () => Promise.resolve() } }),
   });
   const timings = {

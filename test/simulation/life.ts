@@ -1,7 +1,7 @@
 /** Whether a process, or one handling of an event in it, is still there. What it waits for after its end never comes. */
 export class Life {
   #isAlive = true;
-  readonly #mourners: (() => void)[] = [];
+  readonly #listeners: (() => void)[] = [];
 
   get isAlive(): boolean {
     return this.#isAlive;
@@ -11,10 +11,10 @@ export class Life {
   end(): void {
     if (!this.#isAlive) return;
     this.#isAlive = false;
-    for (const mourn of this.#mourners) mourn();
+    for (const onLifeEnd of this.#listeners) onLifeEnd();
   }
 
-  onEnd(mourn: () => void): void {
-    this.#mourners.push(mourn);
+  onEnd(onLifeEnd: () => void): void {
+    this.#listeners.push(onLifeEnd);
   }
 }

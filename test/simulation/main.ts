@@ -21,7 +21,7 @@ async function main(): Promise<number> {
   if (!Number.isSafeInteger(count) || !Number.isSafeInteger(from) || count < 1) throw new Error(USAGE);
   const { mutation } = values;
   if (values['find-seeds']) {
-    const found = await findSeeds(say);
+    const found = await findSeeds(print);
     storeSeeds(found);
     return found.missing.length;
   }
@@ -29,11 +29,11 @@ async function main(): Promise<number> {
   if (values.trace) return showOne(from, mutation);
   const started = performance.now();
   const summary = await simulate({ from, count, mutation, onProgress: (soFar) => progress(soFar, count) });
-  say(`\n${hitsTable(summary.hits)}\n\n${summaryText(summary, performance.now() - started)}`);
+  print(`\n${hitsTable(summary.hits)}\n\n${summaryText(summary, performance.now() - started)}`);
   const [first] = summary.violations;
   if (first === undefined) return 0;
   for (const { seed, violation } of summary.violations.slice(0, 20))
-    say(`seed ${String(seed)}: ${violation}`);
+    print(`seed ${String(seed)}: ${violation}`);
   await explain(first.seed, mutation);
   return 1;
 }
@@ -43,7 +43,7 @@ async function showOne(seed: number, mutation: string | undefined): Promise<numb
   if (mutation !== undefined) mutate(mutationNamed(mutation));
   const { runSeed } = await import('./run.ts');
   const { trace, violation } = await runSeed(seed, { trace: true });
-  say(trace.join('\n'));
+  print(trace.join('\n'));
   return violation === undefined ? 0 : 1;
 }
 
@@ -51,7 +51,7 @@ async function explain(seed: number, mutation: string | undefined): Promise<void
   if (mutation !== undefined) mutate(mutationNamed(mutation));
   const { shrink } = await import('./shrink.ts');
   const shrunk = await shrink(seed);
-  if (shrunk !== undefined) say(`\nThe shortest that was found:\n${failureText(seed, shrunk)}`);
+  if (shrunk !== undefined) print(`\nThe shortest that was found:\n${failureText(seed, shrunk)}`);
 }
 
 function progress({ runs, violations }: Summary, of: number): void {
@@ -71,6 +71,6 @@ function summaryText(
   );
 }
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 process.exitCode = await main();

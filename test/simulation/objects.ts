@@ -120,7 +120,7 @@ export const migration = (
 /** A launcher of this VM; the target of `migration` on a node of its own (facts/kubevirt.md §1.2). */
 export function launcherPod(
   { metadata: { name, uid } }: Vmi,
-  { migration: of, takes }: { migration?: Migration | undefined; takes: ResourceList },
+  { migration: of, requests }: { migration?: Migration | undefined; requests: ResourceList },
 ): Pod {
   const base = meta(`virt-launcher-${name}-source`, `uid-of-launcher-${name}`);
   return {
@@ -137,7 +137,7 @@ export function launcherPod(
       ...(of === undefined ? {} : { annotations: { [ANNOTATIONS.migrationJobName]: of.metadata.name } }),
     },
     spec: {
-      containers: [{ name: 'compute', resources: { requests: takes } }],
+      containers: [{ name: 'compute', resources: { requests } }],
       ...(of === undefined ? {} : { nodeName: `node-of-${of.metadata.name}` }),
     },
   };

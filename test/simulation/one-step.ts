@@ -31,7 +31,7 @@ export function aBlockedTenant(parts: Partial<ApiServerParts> = {}): Model {
   const vm = vmi('vm0', 'uid-of-vm0');
   store.put(tenantNamespace('uid-of-tenant'));
   store.put(vm);
-  store.put(running(launcherPod(vm, { takes: LAUNCHER })));
+  store.put(running(launcherPod(vm, { requests: LAUNCHER })));
   store.put({ ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used: FULL } });
   store.put(BLOCKED);
   return model;

@@ -3,7 +3,7 @@ import { smallCase } from './exhaustive.ts';
 import { run } from './run.ts';
 
 /** A target pod that is larger than its source: only the API server's own words in virt-controller's Event tell. */
-const LARGER = { ...smallCase(1), isBlockedAtStart: false, targetTakes: { cpu: '1300m', memory: '1Gi' } };
+const LARGER = { ...smallCase(1), isBlockedAtStart: false, targetRequests: { cpu: '1300m', memory: '1Gi' } };
 
 describe('virt-controller’s Events of its refusals are read', () => {
   test.each([

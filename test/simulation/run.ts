@@ -31,7 +31,7 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
   await disturbed(world);
   const calmSince = world.time.now;
   const violation = world.checker.violation ?? (await calm(world, calmSince)) ?? world.checker.violation;
-  if (violation !== undefined) world.trace.tell('checker', () => violation);
+  if (violation !== undefined) world.trace.log('checker', () => violation);
   const { faults, checker, trace, schedule, time } = world;
   return {
     seed: scenario.seed,
@@ -58,8 +58,8 @@ async function disturbed(world: World): Promise<void> {
   const latest = time.now + TIMEOUT_MS;
   while (schedule.steps < scenario.steps && checker.violation === undefined) {
     if (scenario.isOrderly && (isQuiet(world) || time.now > latest)) return;
-    const goesOn = (await schedule.step()) || (await schedule.skip());
-    if (!goesOn) return;
+    const hasStepped = (await schedule.step()) || (await schedule.skip());
+    if (!hasStepped) return;
     world.endWatches();
     await world.disturb();
   }
@@ -86,13 +86,13 @@ function endOf(world: World, since: number): { readonly violation: string | unde
   if (schedule.isBusy && !isLate) return undefined;
   const left = pendingWork(world);
   if (left.length > 0) return isLate ? { violation: `I3: ${left.join('; ')}` } : undefined;
-  if (!schedule.isBusy && (world.mayStayBlocked || isSettled(world))) return { violation: undefined };
+  if (!schedule.isBusy && (world.mayStayBlocked || isStable(world))) return { violation: undefined };
   const isInTime = time.now <= since + TIMEOUT_MS;
   return isInTime ? undefined : { violation: `I3: ${unreported(world).join('; ')}` };
 }
 
 /** Nothing happens any more, but what somebody waits for. */
 const isQuiet = (world: World): boolean =>
-  world.isStarted && !world.schedule.isBusy && pendingWork(world).length === 0 && isSettled(world);
+  world.isStarted && !world.schedule.isBusy && pendingWork(world).length === 0 && isStable(world);
 
-const isSettled = (world: World): boolean => world.broker.underWay === 0 && unreported(world).length === 0;
+const isStable = (world: World): boolean => world.broker.underWay === 0 && unreported(world).length === 0;

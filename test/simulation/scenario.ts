@@ -36,7 +36,7 @@ export interface Scenario {
   /** What each VMMRQ gives, and how. */
   readonly gives: readonly Vmmrq['spec'][];
   /** What a target pod takes; undefined: what its source does. */
-  readonly targetTakes: ResourceList | undefined;
+  readonly targetRequests: ResourceList | undefined;
   /** Whether virt-controller's Events are written; else they are lost. */
   readonly writesEvents: boolean;
   readonly tenants: number;
@@ -120,7 +120,7 @@ export function scenarioOf(seed: number): Scenario {
     migrations: random.between(1, vms),
     quotas: quotasOf(random, vms),
     gives,
-    targetTakes: random.chance(0.15) ? { cpu: '1300m', memory: '1200Mi' } : undefined,
+    targetRequests: random.chance(0.15) ? { cpu: '1300m', memory: '1200Mi' } : undefined,
     writesEvents: random.chance(0.5),
     tenants: random.pick([0, 1, 1, 1, 2]),
     quotaMs: random.pick([20, 20, 200, 1_500]),

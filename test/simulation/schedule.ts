@@ -3,7 +3,7 @@ import type { Time } from './time.ts';
 
 /** Something that can go on now. */
 interface Ready {
-  readonly who: string;
+  readonly actor: string;
   readonly go: () => void;
 }
 
@@ -43,17 +43,17 @@ export class Schedule {
   }
 
   /** Goes on at once, or when it has the turn. `must`: never at once. */
-  suspend(who: string, go: () => void, must = false): void {
+  suspend(actor: string, go: () => void, must = false): void {
     const { suspendRate, longDelayRate, maxDelayMs } = this.#pacing;
     if (this.isCalm ? !must : !must && !this.#random.chance(suspendRate)) go();
     else if (!this.isCalm && this.#random.chance(longDelayRate))
-      this.later(who, this.#random.below(maxDelayMs), go);
-    else this.#ready.push({ who, go });
+      this.later(actor, this.#random.below(maxDelayMs), go);
+    else this.#ready.push({ actor, go });
   }
 
   /** Has its turn some time after so many milliseconds. */
-  later(who: string, ms: number, go: () => void): void {
-    this.time.after(ms, () => this.#ready.push({ who, go }));
+  later(actor: string, ms: number, go: () => void): void {
+    this.time.after(ms, () => this.#ready.push({ actor, go }));
   }
 
   /** Gives somebody the turn. False: there is nobody. */

@@ -33,11 +33,11 @@ export async function shrink(seed: number): Promise<Shrunk | undefined> {
   if (first.violation === undefined) return undefined;
   const invariant = invariantOf(first.violation);
   let best: Shrunk = { scenario, faults: first.happened, result: first };
-  const attempt = async (wish: Pick<Shrunk, 'scenario' | 'faults'>): Promise<boolean> => {
-    const result = await run(wish.scenario, { plan: wish.faults });
+  const attempt = async (options: Pick<Shrunk, 'scenario' | 'faults'>): Promise<boolean> => {
+    const result = await run(options.scenario, { plan: options.faults });
     if (result.violation === undefined || invariantOf(result.violation) !== invariant) return false;
     // What did not come to pass is not needed.
-    best = { ...wish, faults: result.happened, result };
+    best = { ...options, faults: result.happened, result };
     return true;
   };
   for (let size = Infinity; best.faults.length + best.result.steps < size;) {
@@ -47,9 +47,9 @@ export async function shrink(seed: number): Promise<Shrunk | undefined> {
       (faults) => attempt({ scenario: best.scenario, faults }),
     );
     for (const simpler of SIMPLER) {
-      const wish = simpler(best.scenario);
-      if (JSON.stringify(wish) !== JSON.stringify(best.scenario))
-        await attempt({ scenario: wish, faults: best.faults });
+      const options = simpler(best.scenario);
+      if (JSON.stringify(options) !== JSON.stringify(best.scenario))
+        await attempt({ scenario: options, faults: best.faults });
     }
   }
   const result = await run(best.scenario, { plan: best.faults, trace: true });

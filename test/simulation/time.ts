@@ -1,7 +1,7 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { Life } from './life.ts';
 
-interface Alarm {
+interface Timer {
   readonly at: number;
   readonly order: number;
   readonly work: () => void;
@@ -14,15 +14,15 @@ export const START = Date.parse('2026-11-21T05:00:00Z');
 /** The time of a run: it passes only when it is told to. */
 export class Time {
   now = START;
-  readonly #heap: Alarm[] = [];
+  readonly #heap: Timer[] = [];
   #count = 0;
 
   /** Runs `work` in `ms` milliseconds; the result cancels it. */
   after(ms: number, work: () => void): () => void {
     this.#count += 1;
-    const alarm = { at: this.now + Math.max(0, ms), order: this.#count, work, cancelled: false };
-    this.#push(alarm);
-    return () => void (alarm.cancelled = true);
+    const timer = { at: this.now + Math.max(0, ms), order: this.#count, work, cancelled: false };
+    this.#push(timer);
+    return () => void (timer.cancelled = true);
   }
 
   /** When the next alarm is due; undefined: there is none. */
@@ -48,21 +48,21 @@ export class Time {
     };
   }
 
-  #push(alarm: Alarm): void {
+  #push(timer: Timer): void {
     const heap = this.#heap;
     let index = heap.length;
-    heap.push(alarm);
+    heap.push(timer);
     while (index > 0) {
       const parent = (index - 1) >> 1;
       const above = heap[parent];
-      if (above === undefined || isBefore(above, alarm)) break;
+      if (above === undefined || isBefore(above, timer)) break;
       heap[index] = above;
       index = parent;
     }
-    heap[index] = alarm;
+    heap[index] = timer;
   }
 
-  #pop(): Alarm | undefined {
+  #pop(): Timer | undefined {
     const heap = this.#heap;
     const first = heap[0];
     const last = heap.pop();
@@ -83,5 +83,5 @@ export class Time {
   }
 }
 
-const isBefore = (one: Alarm, other: Alarm): boolean =>
+const isBefore = (one: Timer, other: Timer): boolean =>
   one.at < other.at || (one.at === other.at && one.order < other.order);

@@ -62,7 +62,7 @@ function raised(lock: Lock): Model {
 
 /** The target pod is there. */
 function admitted({ store }: Model): void {
-  const source = launcherPod(vmi('vm0', 'uid-of-vm0'), { takes: LAUNCHER });
+  const source = launcherPod(vmi('vm0', 'uid-of-vm0'), { requests: LAUNCHER });
   store.put(withUid('uid-of-target')(named('target')(ofMigration(source))));
 }
 

@@ -12,9 +12,9 @@ export class Trace {
   }
 
   /** `what` is only made when somebody reads it. */
-  tell(who: string, what: () => string): void {
+  log(actor: string, what: () => string): void {
     if (!this.isOn) return;
     const seconds = ((this.#now() - START) / 1_000).toFixed(3);
-    this.lines.push(`${seconds.padStart(9)}  ${who.padEnd(16)} ${what()}`);
+    this.lines.push(`${seconds.padStart(9)}  ${actor.padEnd(16)} ${what()}`);
   }
 }

@@ -42,9 +42,9 @@ function succeeded(ago: number): void {
   const { metadata, ...rest } = refused(migration('mig1', 'vm1'), 'uid-of-mig1');
   const at = { phase: 'Succeeded', phaseTransitionTimestamp: seconds(-ago) };
   const ended = { ...rest, metadata, status: { phase: 'Succeeded', phaseTransitionTimestamps: [at] } };
-  const target = launcherPod(vm, { migration: ended, takes: LAUNCHER });
+  const target = launcherPod(vm, { migration: ended, requests: LAUNCHER });
   target.metadata = { ...target.metadata, name: 'target', uid: 'uid-of-target' };
-  for (const object of [vm, ended, running(launcherPod(vm, { takes: LAUNCHER })), running(target)]) {
+  for (const object of [vm, ended, running(launcherPod(vm, { requests: LAUNCHER })), running(target)]) {
     model.store.put(object);
   }
 }

@@ -57,7 +57,7 @@ const DONE = Promise.resolve();
 /** The functions' LOCK_SECONDS. */
 export const LOCK_SECONDS = 15;
 const BREAK_GLASS = 'break-glass';
-const NOBODYS: Writing = { user: 'nobody', who: '', heldMs: 0 };
+const NO_ACTOR: Writing = { user: 'nobody', actor: '', heldMs: 0 };
 
 /** Everything that a run is made of: the real steps and the real guard, and around them a cluster and its people. */
 export class World {
@@ -90,8 +90,8 @@ export class World {
   #ahead = 0;
   #names = 0;
   #tokens = 0;
-  #writing: Writing = NOBODYS;
-  readonly #arrived = new WeakMap<object, { readonly at: number; readonly who: string }>();
+  #writing: Writing = NO_ACTOR;
+  readonly #arrived = new WeakMap<object, { readonly at: number; readonly actor: string }>();
   /** Revision with the published API servers. No watch cache is older. */
   #published = 0;
   /** Addresses that proved each token. */
@@ -111,8 +111,8 @@ export class World {
     this.schedule.isCalm = scenario.isOrderly;
     let uids = 0;
     this.store = new Store({ newUid: () => `uid-${String((uids += 1))}`, now: () => time.now + this.#ahead });
-    const targetTakes = scenario.targetTakes ?? LAUNCHER;
-    const target = launcherPod(vmi('vm', ''), { takes: targetTakes });
+    const targetRequests = scenario.targetRequests ?? LAUNCHER;
+    const target = launcherPod(vmi('vm', ''), { requests: targetRequests });
     this.checker = new Checker(this.store, { time, target: podUsage(target) });
     this.#setUp();
     this.servers = this.#startServers();
@@ -120,8 +120,8 @@ export class World {
       schedule: this.schedule,
       faults: this.faults,
       trace: this.trace,
-      server: ({ who, user, at }) => {
-        this.#calling = who;
+      server: ({ actor, user, at }) => {
+        this.#calling = actor;
         const server = this.servers.find(({ name }) => addressOf(name) === at) ?? this.#anyServer();
         return server.as(user);
       },
@@ -176,7 +176,7 @@ export class World {
       cluster: this.#client('kubevirt', 'system:serviceaccount:kubevirt:kubevirt-controller'),
       schedule: this.schedule,
       random: this.random,
-      targetTakes,
+      targetRequests,
       writesEvents: scenario.writesEvents,
       isFailing: (uid) => this.failing.has(uid),
     });
@@ -212,7 +212,7 @@ export class World {
     if (this.isKnativeGone) this.broker.isDown = this.source.isDown = true;
     const injected = this.faults.inject('world', DISTURBING);
     if (injected === undefined) return;
-    this.trace.tell('world', () => injected.fault);
+    this.trace.log('world', () => injected.fault);
     const done = DISTURBANCES[injected.fault]?.(this, this.faults.particulars(injected));
     if (injected.fault === 'jumpSecond' || injected.fault === 'jumpLock') await done;
     else this.attempt(done);
@@ -220,7 +220,7 @@ export class World {
 
   /** Faults end, and everything that was away comes back. */
   calm(): void {
-    this.trace.tell('world', () => 'no more faults from here');
+    this.trace.log('world', () => 'no more faults from here');
     this.faults.isOver = true;
     this.schedule.isCalm = true;
     this.checker.locks.isCalm = true;
@@ -270,7 +270,7 @@ export class World {
 
   /** Past every admission. */
   write(user: string, object: KubernetesObject): void {
-    this.#writing = { ...NOBODYS, user };
+    this.#writing = { ...NO_ACTOR, user };
     this.store.put(object);
   }
 
@@ -292,7 +292,7 @@ export class World {
     for (let index = 0; index < vms; index += 1) {
       const vm = vmi(`vm${String(index)}`, store.newUid());
       store.put(vm);
-      store.put(running(launcherPod(vm, { takes: LAUNCHER })));
+      store.put(running(launcherPod(vm, { requests: LAUNCHER })));
     }
     gives.forEach((spec, index) => store.put(vmmrq(`give${String(index)}`, store.newUid(), spec)));
     for (const [name, list] of Object.entries(quotas)) {
@@ -307,7 +307,7 @@ export class World {
       if (made !== undefined)
         this.checker.see(
           { revision: 0, type: 'ADDED', kind: RESOURCE_QUOTAS.kind, object: made },
-          { ...NOBODYS, user: 'admin' },
+          { ...NO_ACTOR, user: 'admin' },
         );
     }
   }
@@ -341,23 +341,23 @@ export class World {
     return this.servers.length === 1 ? first : this.random.pick(this.servers);
   }
 
-  #client(who: string, user: string): Client {
-    return new Client({ who, site: undefined, user, life: new Life() }, this.#network);
+  #client(actor: string, user: string): Client {
+    return new Client({ actor, site: undefined, user, life: new Life() }, this.#network);
   }
 
   /** Where a request may be held up in the API server; what is written is known by who was let go last. */
   #pace(point: Point): Promise<void> {
     const { phase, verb, kind, user, request } = point;
-    const { at, who } = this.#arrivalOf(request);
+    const { at, actor } = this.#arrivalOf(request);
     if ((phase === 'arrive' || phase === 'answer') && verb !== 'watch') return DONE;
     const isAttributed = phase === 'commit' && (kind === RESOURCE_QUOTAS.kind || kind === NAMESPACES.kind);
     return new Promise((resolve) => {
       this.schedule.suspend(
         `${phase} of ${user}`,
         () => {
-          if (phase === 'commit') this.#writing = { user, who, heldMs: this.time.now - at };
+          if (phase === 'commit') this.#writing = { user, actor, heldMs: this.time.now - at };
           // What quota admission charges is written by the API server.
-          if (phase === 'charge') this.#writing = { ...NOBODYS, user: 'kube-apiserver' };
+          if (phase === 'charge') this.#writing = { ...NO_ACTOR, user: 'kube-apiserver' };
           this.checker.advance(point);
           resolve();
         },
@@ -367,10 +367,10 @@ export class World {
   }
 
   /** When it came to the API server, and of which process. */
-  #arrivalOf(request: object): { readonly at: number; readonly who: string } {
+  #arrivalOf(request: object): { readonly at: number; readonly actor: string } {
     const known = this.#arrived.get(request);
     if (known !== undefined) return known;
-    const arrival = { at: this.time.now, who: this.#calling };
+    const arrival = { at: this.time.now, actor: this.#calling };
     this.#calling = '';
     this.#arrived.set(request, arrival);
     return arrival;
@@ -385,7 +385,7 @@ export class World {
   #review(request: AdmissionRequest): Promise<AdmissionResponse> {
     const up = this.guards.filter(({ since }) => since !== undefined);
     if (up.length === 0) {
-      this.trace.tell('api', () => `no guard to ask about ${request.operation} ${request.resource.resource}`);
+      this.trace.log('api', () => `no guard to ask about ${request.operation} ${request.resource.resource}`);
       return Promise.reject(new Error('no endpoints'));
     }
     return (
@@ -411,10 +411,7 @@ export class World {
   }
 
   #onChange(change: Change): void {
-    this.trace.tell(
-      'store',
-      () => `${changeText(change)} (by ${this.#writing.user.split(':').at(-1) ?? ''})`,
-    );
+    this.trace.log('store', () => `${changeText(change)} (by ${this.#writing.user.split(':').at(-1) ?? ''})`);
     this.checker.see(change, this.#writing);
     const { lagMs } = this.scenario;
     for (const server of this.servers) {

@@ -20,10 +20,10 @@ const LOOK_EVERY_MS = 50;
 export async function startBalancer(): Promise<Balancer> {
   const backends: (Backend & { ready: boolean })[] = [];
   const sockets = new Set<Socket>();
-  let turn = 0;
+  let next = 0;
   const server = createServer((client) => {
     const ready = backends.filter((backend) => backend.ready);
-    const chosen = ready[turn++ % Math.max(1, ready.length)];
+    const chosen = ready[next++ % Math.max(1, ready.length)];
     if (chosen === undefined) {
       client.destroy();
       return;

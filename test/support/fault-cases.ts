@@ -19,7 +19,7 @@ export interface Case {
   readonly fault: (namespace: string) => Fault;
 }
 
-const HARMS: Readonly<Record<Fault['harm'], string>> = {
+const PROXY_FAULTS: Readonly<Record<Fault['proxyFault'], string>> = {
   kill: 'the process is killed',
   cut: 'the connection breaks',
   '504': 'the API server says 504',
@@ -29,18 +29,18 @@ const WHEN = ['before', 'after'] as const;
 
 /** Each of its writes × each harm × before and after. */
 export function casesOf(faultCase: FaultCase): Case[] {
-  const withHarm = (harm: Fault['harm'], writes: FaultCase['writes']): Case[] =>
+  const withProxyFault = (proxyFault: Fault['proxyFault'], writes: FaultCase['writes']): Case[] =>
     WHEN.flatMap((when) =>
       Object.entries(writes).map(([write, hits]) => ({
-        name: `${write}: ${HARMS[harm]} ${when} it`,
+        name: `${write}: ${PROXY_FAULTS[proxyFault]} ${when} it`,
         faultCase,
-        fault: (namespace) => ({ hits: all(isIn(namespace), hits), when, harm }),
+        fault: (namespace) => ({ hits: all(isIn(namespace), hits), when, proxyFault }),
       })),
     );
   return [
-    ...withHarm('kill', { ...faultCase.writes, ...faultCase.reports }),
-    ...withHarm('cut', faultCase.writes),
-    ...withHarm('504', faultCase.writes),
+    ...withProxyFault('kill', { ...faultCase.writes, ...faultCase.reports }),
+    ...withProxyFault('cut', faultCase.writes),
+    ...withProxyFault('504', faultCase.writes),
   ];
 }
 

@@ -15,13 +15,13 @@ export interface Write {
 }
 
 /** The process dies; the connection breaks; or the answer is a 504, as when etcd is slow. */
-export type Harm = 'kill' | 'cut' | '504';
+export type ProxyFault = 'kill' | 'cut' | '504';
 
 /** What happens to one write: before the API server hears of it, or after it has done it and before anybody hears of that. */
 export interface Fault {
   readonly hits: (write: Write) => boolean;
   readonly when: 'before' | 'after';
-  readonly harm: Harm;
+  readonly proxyFault: ProxyFault;
 }
 
 /** Lies between our processes and the API server. Passes everything on, but for the writes that a fault hits. */
@@ -88,14 +88,14 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
         throw error;
       });
       if (fault === undefined) {
-        pass(response, answer);
+        relay(response, answer);
         return;
       }
       await bodyOf(response);
     }
-    if (fault.harm === 'kill') kill(account);
+    if (fault.proxyFault === 'kill') kill(account);
     fault.injected(performance.now());
-    if (fault.harm === '504') {
+    if (fault.proxyFault === '504') {
       answer.writeHead(504, { 'content-type': 'application/json', date: new Date().toUTCString() });
       answer.end(JSON.stringify(TIMEOUT_STATUS));
     } else request.socket.destroy();
@@ -163,7 +163,7 @@ async function forward({ request, path, body, upstream }: Forwarding): Promise<I
   });
 }
 
-function pass(response: IncomingMessage, answer: ServerResponse): void {
+function relay(response: IncomingMessage, answer: ServerResponse): void {
   answer.writeHead(response.statusCode ?? 500, response.headers);
   // A watch's headers must not wait for its first event.
   answer.flushHeaders();

@@ -114,7 +114,7 @@ export class History {
    * Resolves when it has heard of what was read, or of something newer: each kind comes by a watch of its own, and a
    * namespace may be known to be free before its quota is known to be lowered. At once, when it listens no more.
    */
-  async heardOf(read: readonly KubernetesObject[]): Promise<void> {
+  async untilSeen(read: readonly KubernetesObject[]): Promise<void> {
     if (this.#over.signal.aborted) return;
     await this.until('what was read is heard of', () => read.every((object) => this.#isAbreastOf(object)));
   }

@@ -8,7 +8,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { quotaControllerReady } from '../cluster/controlplane/ready.ts';
 import { startControlPlane, type ControlPlane, type User } from '../cluster/controlplane/start.ts';
-import { readSettled, restoreStored, type Stored } from '../cluster/controlplane/stored.ts';
+import { readStable, restoreStored, type Stored } from '../cluster/controlplane/stored.ts';
 import { policiesInForce } from '../cluster/policies-in-force.ts';
 
 /*
@@ -59,7 +59,7 @@ async function start(): Promise<ControlPlane> {
   const kept: Kept = {
     controlPlane,
     end: controlPlane.stop.bind(controlPlane),
-    pristine: await readSettled(socketOf(controlPlane)),
+    pristine: await readStable(socketOf(controlPlane)),
     isEmptied: undefined,
   };
   controlPlane.stop = () => {

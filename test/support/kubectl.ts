@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { ensureBinaries } from '../cluster/controlplane/binaries/ensure.ts';
 
 /** How kubectl ended; `code` 0: it did what it was told. */
-export interface Said {
+export interface KubectlOutput {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export type Kubectl = (args: readonly string[], input?: object) => Promise<Said>;
+export type Kubectl = (args: readonly string[], input?: object) => Promise<KubectlOutput>;
 
 /** The real kubectl, as this user; `input` is what `-f -` reads. Rejects only when it cannot be run. */
 export async function newKubectl(kubeconfig: string): Promise<Kubectl> {

@@ -55,7 +55,7 @@ const both = (list: ResourceList): Wants => ({ requests: list, limits: list });
 const GIB = { cpu: '1005m', memory: '1412828864' };
 const LIMITED: Wants = { requests: GIB, limits: { cpu: '2', memory: '2Gi' } };
 
-const apartFrom = (term: PodAffinityTerm): Spec['affinity'] => {
+const antiAffinityTo = (term: PodAffinityTerm): Spec['affinity'] => {
   const whole = {
     labelSelector: { matchLabels: { a: 'b' } },
     topologyKey: 'kubernetes.io/hostname',
@@ -138,15 +138,15 @@ export const SHAPES: Readonly<Record<string, Spec>> = {
   'a low priority and nothing asked for': { containers: [container('compute')], priorityClassName: 'low' },
   'apart from pods of its own namespace': {
     containers: [container('compute', LIMITED)],
-    affinity: apartFrom({}) ?? {},
+    affinity: antiAffinityTo({}) ?? {},
   },
   'apart from pods of any namespace': {
     containers: [container('compute', LIMITED)],
-    affinity: apartFrom({ namespaceSelector: {} }) ?? {},
+    affinity: antiAffinityTo({ namespaceSelector: {} }) ?? {},
   },
   'apart from pods of one other namespace': {
     containers: [container('compute')],
-    affinity: apartFrom({ namespaces: ['default'] }) ?? {},
+    affinity: antiAffinityTo({ namespaces: ['default'] }) ?? {},
   },
 };
 

@@ -15,7 +15,7 @@ export const RAISED = 'tenant-raised';
 /** Two quotas, for other migrations each. */
 export const TWICE = 'tenant-raised-twice';
 /** By a record without a name in it. */
-export const FOR_NOBODY = 'tenant-raised-for-nobody';
+export const FOR_NO_POD = 'tenant-raised-for-nobody';
 /** A record, and somebody took the label off. */
 export const UNLABELLED = 'tenant-raised-unlabelled';
 export const FENCED = 'tenant-released';
@@ -104,7 +104,7 @@ export async function startPolicyTenants(extra: readonly Extra[] = []): Promise<
   const tenants: Extra[] = [
     [RAISED, held, [quotaWith(raisedFor(ONE, OTHER, ATTACHING))]],
     [TWICE, held, [quotaWith(raisedFor(ONE, OTHER)), quotaWith(raisedFor(OTHER, LONGER), 'other')]],
-    [FOR_NOBODY, held, [quotaWith(raisedFor())]],
+    [FOR_NO_POD, held, [quotaWith(raisedFor())]],
     [UNLABELLED, {}, [quotaWith({ annotations: { [ANNOTATION.grant]: '{}' } })]],
     [FENCED, {}, [quotaWith(fenced)]],
     [FREE, {}, [quotaWith({})]],

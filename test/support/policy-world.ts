@@ -138,13 +138,13 @@ async function senders(
   return users;
 }
 
-interface Wish {
+interface RequestOptions {
   readonly name: string;
   readonly metadata: object;
   readonly quotas: readonly New<ResourceQuota>[];
 }
 
-async function tenant(admin: Cluster, { name, metadata, quotas }: Wish): Promise<void> {
+async function tenant(admin: Cluster, { name, metadata, quotas }: RequestOptions): Promise<void> {
   await admin.create(NAMESPACES, { metadata: { name } }).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
   });

@@ -36,7 +36,7 @@ function rightOf({ user, verb, requestURI, objectRef }: Audited): UsedRight {
     verb,
     apiGroup: objectRef?.apiGroup ?? '',
     resource: objectRef === undefined ? requestURI : resourceOf(objectRef),
-    ...(objectRef === undefined ? {} : placeOf(objectRef)),
+    ...(objectRef === undefined ? {} : scopeOf(objectRef)),
   };
 }
 
@@ -56,7 +56,7 @@ const OF_ROLES: readonly (string | undefined)[] = [
 const NAMED_BY_RULES = ['validatingwebhookconfigurations', 'serviceaccounts'];
 
 /** Only what a rule or a binding may be about; tenants and their objects would make thousands of it. */
-function placeOf({ resource, namespace, name }: About): Pick<UsedRight, 'namespace' | 'name'> {
+function scopeOf({ resource, namespace, name }: About): Pick<UsedRight, 'namespace' | 'name'> {
   const isOwn = OF_ROLES.includes(namespace);
   const isNamed = name !== undefined && (isOwn || NAMED_BY_RULES.includes(resource));
   return { ...(isOwn && namespace !== undefined ? { namespace } : {}), ...(isNamed ? { name } : {}) };

@@ -8,7 +8,7 @@ import { createNamespace, migrate, runVmi } from './kubevirt/harness.ts';
 import type { History } from './history.ts';
 import type { TestEnvironment } from './test-environment.ts';
 
-export interface TenantWish {
+export interface TenantOptions {
   readonly name: string;
   /** How many VMs run, vm0, vm1, …: one core and 1Gi each; 1 when left out. */
   readonly vms?: number;
@@ -59,9 +59,16 @@ export const headroomFor = (launchers: number): ResourceList => ({
 
 export async function newTenant(
   environment: Pick<TestEnvironment, 'admin' | 'watch'>,
-  wish: TenantWish,
+  options: TenantOptions,
 ): Promise<Tenant> {
-  const { name, vms = 1, hotplug = [], quotas = { quota: fullFor(vms) }, gives = headroomFor(1), by } = wish;
+  const {
+    name,
+    vms = 1,
+    hotplug = [],
+    quotas = { quota: fullFor(vms) },
+    gives = headroomFor(1),
+    by,
+  } = options;
   const { admin } = environment;
   await createNamespace(admin, name);
   const history = await environment.watch(name);
@@ -100,7 +107,7 @@ export async function retire(admin: Cluster, { name, history }: Tenant): Promise
 /** A VMMRQ; of no amounts where the list is empty. */
 export async function give(
   admin: Cluster,
-  { namespace, name, by }: Required<Address> & Pick<TenantWish, 'by'>,
+  { namespace, name, by }: Required<Address> & Pick<TenantOptions, 'by'>,
   additionalMigrationResources: ResourceList,
 ): Promise<void> {
   await admin.create(VMMRQS, {
@@ -122,7 +129,7 @@ export async function readBack(
     admin.list(RESOURCE_QUOTAS, { namespace: name }),
   ]);
   const namespace = read?.object;
-  await history.heardOf(namespace === undefined ? quotas : [namespace, ...quotas]);
+  await history.untilSeen(namespace === undefined ? quotas : [namespace, ...quotas]);
   return { namespace, quotas };
 }
 

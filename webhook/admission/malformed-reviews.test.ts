@@ -107,13 +107,13 @@ function at(value: unknown, ...path: string[]): unknown {
 }
 
 /** Whether the rules let this review pass (docs/architecture.md#webhooks-and-policies), read off the document as it was sent. */
-function mayPass(document: unknown): boolean {
+function mayBeAllowed(document: unknown): boolean {
   const request = at(document, 'request');
   const isAboutKeys = at(request, 'resource', 'resource') === 'namespaces';
-  return isAboutKeys ? isOurs(request) || sameNamespaceKeys(request) : mayPassLock(request);
+  return isAboutKeys ? isOurs(request) || sameNamespaceKeys(request) : mayBeAllowedByLock(request);
 }
 
-function mayPassLock(request: unknown): boolean {
+function mayBeAllowedByLock(request: unknown): boolean {
   if (at(request, 'namespace') !== TENANT || ['gone', 'fails'].includes(found)) return false;
   if (found === 'free') return true;
   const operation = at(request, 'operation');
@@ -214,7 +214,7 @@ test('2,000 whole ones: allowed exactly where they may pass', async () => {
     expect(answer.status).toBe(200);
     const allowed = allowedBy(answer);
     counts[allowed ? 'allowed' : 'refused'] += 1;
-    expect(allowed).toBe(mayPass(parsed(body)));
+    expect(allowed).toBe(mayBeAllowed(parsed(body)));
   };
   await fc.assert(
     fc.asyncProperty(aFound, fc.array(aReview, inBatches), async (state, batch) => {

@@ -61,7 +61,7 @@ const FOREIGN_USERS = [
   userOf('generic-garbage-collector', 'kube-system'),
   userOf(SERVICE_ACCOUNT.source),
 ];
-const EVERYBODY = [...FOREIGN_USERS, CONTROLLER, ...OUR_USERS];
+const ALL_USERS = [...FOREIGN_USERS, CONTROLLER, ...OUR_USERS];
 
 /** A target launcher whose label says this migration. */
 const target = (uid: string): { object: KubernetesObject } => ({
@@ -144,8 +144,8 @@ type StateName = keyof typeof STATES;
 type May = Partial<Record<RequestName, readonly string[]>>;
 /** An edit of the spec and a deletion end the raise by themselves. */
 const UNREADABLE: May = {
-  'a changed quota': EVERYBODY,
-  'a deleted quota': EVERYBODY,
+  'a changed quota': ALL_USERS,
+  'a deleted quota': ALL_USERS,
   'a quota that loses our label': OUR_USERS,
   'a status that loses our label': OUR_USERS,
   'a forged grant': OUR_USERS,
@@ -154,7 +154,7 @@ const LOCKED: May = { ...UNREADABLE, 'its own target pod': [CONTROLLER] };
 
 /** Who may, in each state; whoever is not named is refused. */
 const MAY: Record<StateName, May> = {
-  'free: the label was in a cache only': Object.fromEntries(NAMES.map((name) => [name, EVERYBODY])),
+  'free: the label was in a cache only': Object.fromEntries(NAMES.map((name) => [name, ALL_USERS])),
   held: LOCKED,
   'held, without its label': LOCKED,
   'held, of a later version': LOCKED,
@@ -167,10 +167,10 @@ const MAY: Record<StateName, May> = {
 
 describe.each(Object.keys(STATES) as StateName[])('a namespace that is %s', (state) => {
   test.each(NAMES)('%s: only who may', (name) => {
-    const allowed = EVERYBODY.filter(
+    const allowed = ALL_USERS.filter(
       (user) => decided({ ...REQUESTS[name], ...by(user) }, STATES[state]).allowed,
     );
-    expect(allowed).toEqual(EVERYBODY.filter((user) => MAY[state][name]?.includes(user) === true));
+    expect(allowed).toEqual(ALL_USERS.filter((user) => MAY[state][name]?.includes(user) === true));
   });
 });
 
@@ -333,7 +333,7 @@ describe('our keys on a namespace', () => {
     ['a new namespace with an attempt', [null, attempted], ANNOTATION.lastAttempt],
   ])('%s: nobody but us', (_, changed, key) => {
     for (const resource of ['namespaces', 'namespaces/status', 'namespaces/finalize']) {
-      for (const user of EVERYBODY) {
+      for (const user of ALL_USERS) {
         const decision = decidedOf(changed, user, resource);
         expect([user, decision.allowed]).toEqual([user, OUR_USERS.includes(user)]);
         if (!decision.allowed) expect(decision.message).toContain(key);

@@ -404,13 +404,13 @@ describe('who is slow, or many', () => {
     const socket = dial(guard.server.port);
     // As much as it takes, for as long as it is open: faster than any time-out.
     const more = Buffer.alloc(1024 * 1024);
-    const pour = (): void => {
+    const write = (): void => {
       while (!socket.destroyed && socket.write(more));
     };
-    socket.on('drain', pour);
+    socket.on('drain', write);
     const since = performance.now();
     const end = ended(socket, `${head(path)}${bodyOf(2 ** 40)}`);
-    pour();
+    write();
     expect(await end).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(performance.now() - since).toBeLessThan(2_000);
   });

@@ -7,7 +7,7 @@ import { newReadiness } from './readiness.ts';
 type Get = () => Promise<unknown>;
 
 /** Time stands still but for what the test lets pass. */
-function newTime(): Clock & { pass: (ms: number) => void } {
+function newTime(): Clock & { advance: (ms: number) => void } {
   let at = 0;
   let waiting: { at: number; work: () => void }[] = [];
   return {
@@ -18,7 +18,7 @@ function newTime(): Clock & { pass: (ms: number) => void } {
       waiting.push(entry);
       return () => (waiting = waiting.filter((each) => each !== entry));
     },
-    pass: (ms) => {
+    advance: (ms) => {
       at += ms;
       for (const { work } of waiting.filter((each) => each.at <= at)) work();
     },
@@ -50,7 +50,7 @@ describe('newReadiness', () => {
   test('not when there is no answer in time', async () => {
     const { ready, clock } = start(() => new Promise(() => undefined));
     const answer = ready();
-    clock.pass(2_000);
+    clock.advance(2_000);
     expect(await answer).toContain('in time');
   });
 
@@ -69,7 +69,7 @@ describe('newReadiness', () => {
     await Promise.all([ready(), ready(), ready()]);
     expect(asked()).toBe(1);
     get = () => Promise.reject(new Unreachable('gone'));
-    clock.pass(501);
+    clock.advance(501);
     expect(await ready()).toContain('gone');
     expect(asked()).toBe(2);
   });

@@ -28,7 +28,7 @@ let readies: number;
 let stop: AbortController;
 let running: Promise<void>;
 
-const settle = (ms = 0): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const advance = (ms = 0): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -63,7 +63,7 @@ const kubevirt = (migrations: object, namespace = 'kubevirt'): KubeVirt => ({
   spec: { configuration: { migrations, additionalGuestMemoryOverheadRatio: '1.5' } },
 });
 
-const saying = (conditions: Readonly<Record<string, 'True' | 'False'>>): Vmmrq =>
+const withStatus = (conditions: Readonly<Record<string, 'True' | 'False'>>): Vmmrq =>
   aVmmrq((vmmrq) => ({
     ...vmmrq,
     status: { conditions: Object.entries(conditions).map(([type, status]) => ({ type, status })) },
@@ -80,16 +80,16 @@ describe('the view', () => {
     cluster.failLists(MTQS, missing);
     cluster.failLists(VMMRQS, new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date()));
     start();
-    await settle();
+    await advance();
     expect([watches.isReady, readies]).toEqual([false, 0]);
-    cluster.mend(VMMRQS);
-    await settle(1_000);
+    cluster.restoreWatch(VMMRQS);
+    await advance(1_000);
     expect([watches.isReady, readies]).toEqual([true, 1]);
   });
 
   test('is what the schema says, with KubeVirt’s defaults where no KubeVirt is there', async () => {
     start();
-    await settle();
+    await advance();
     expect(viewSchema.parse(view.viewOf('tenant'))).toEqual({
       left: { cluster: 5, node: 2, nodes: {} },
       limits: { cluster: 5, node: 2 },
@@ -107,13 +107,13 @@ describe('the view', () => {
       kubevirt({ parallelMigrationsPerCluster: 20, parallelOutboundMigrationsPerNode: 7 }),
     );
     start();
-    await settle();
+    await advance();
     expect(view.viewOf('tenant')).toMatchObject({
       limits: { cluster: 20, node: 7 },
       kubevirt: { overheadRatio: '1.5' },
     });
     cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 3 }));
-    await settle();
+    await advance();
     expect(view.viewOf('tenant').limits).toEqual({ cluster: 3, node: 2 });
   });
 
@@ -126,10 +126,10 @@ describe('the view', () => {
         cluster.put(MIGRATIONS, aMigration(named(name), inPhase('Running')));
       }
       start();
-      await settle();
+      await advance();
       expect(view.viewOf('other').left).toEqual({ cluster: 2, node: 2, nodes: { node7: 0 } });
       cluster.put(MIGRATIONS, inPhase('TargetReady')(aMigration()));
-      await settle();
+      await advance();
       expect(lookedUp()).toHaveLength(3);
     });
 
@@ -137,7 +137,7 @@ describe('the view', () => {
       cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
       cluster.put(MIGRATIONS, aMigration(named('mig1')));
       start();
-      await settle();
+      await advance();
       expect(view.viewOf('other').left).toEqual({ cluster: 4, node: 2, nodes: {} });
       expect(lookedUp()).toEqual([]);
     });
@@ -176,25 +176,25 @@ describe('the view', () => {
     ],
     [
       'a VMMRQ that is ready, and nothing else',
-      (): void => cluster.put(VMMRQS, saying({ Ready: 'True', Blocking: 'False' })),
+      (): void => cluster.put(VMMRQS, withStatus({ Ready: 'True', Blocking: 'False' })),
       { served: true, open: { status: false } },
     ],
     [
       'a VMMRQ that says it blocks',
-      (): void => cluster.put(VMMRQS, saying({ Ready: 'True', Blocking: 'True' })),
+      (): void => cluster.put(VMMRQS, withStatus({ Ready: 'True', Blocking: 'True' })),
       { served: true, open: { status: true } },
     ],
   ])('says what of the namespace is open: %s', async (_, put, want) => {
     put();
     start();
-    await settle();
+    await advance();
     expect(view.viewOf('tenant')).toMatchObject(want);
   });
 
   test('counts locks of other namespaces, and forgets those that are gone', async () => {
     cluster.put(MIGRATIONS, aMigration());
     start();
-    await settle();
+    await advance();
     view.setLock(aNamespace(lockedBy(aLock())));
     expect(view.viewOf('other')).toMatchObject({ left: { cluster: 4 }, others: true });
     expect(view.viewOf('tenant')).toMatchObject({ left: { cluster: 5 }, others: false });
@@ -205,10 +205,10 @@ describe('the view', () => {
   test('knows which namespaces have a VMMRQ', async () => {
     cluster.put(VMMRQS, aVmmrq());
     start();
-    await settle();
+    await advance();
     expect(view.state().served).toEqual(new Set(['tenant']));
     cluster.remove(VMMRQS, aVmmrq());
-    await settle();
+    await advance();
     expect(view.state().served).toEqual(new Set());
   });
 
@@ -216,7 +216,7 @@ describe('the view', () => {
     cluster.put(MIGRATIONS, inPhase('Running')(aMigration(inNamespace('secret'))));
     cluster.put(MIGRATIONS, aMigration(named('mig1'), inNamespace('secret')));
     start();
-    await settle();
+    await advance();
     view.setLock(aNamespace(named('secret'), lockedBy(aLock())));
     expect(JSON.stringify(view.viewOf('tenant'))).not.toContain('secret');
   });
@@ -226,7 +226,7 @@ describe('a migration has ended', () => {
   beforeEach(async () => {
     cluster.put(MIGRATIONS, aMigration());
     start();
-    await settle();
+    await advance();
   });
 
   test.each<[string, () => void]>([
@@ -239,19 +239,19 @@ describe('a migration has ended', () => {
         cluster.break(MIGRATIONS, new Error('away'));
         cluster.remove(MIGRATIONS, aMigration());
         cluster.forget();
-        cluster.mend(MIGRATIONS);
+        cluster.restoreWatch(MIGRATIONS);
       },
     ],
   ])('%s: it is gone from the view, and said once', async (_, change) => {
     change();
-    await settle(2_000);
+    await advance(2_000);
     expect(ended).toEqual(['uid-of-mig0']);
     expect(view.state().migrations).toEqual([]);
   });
 
   test('it is cancelled, and its finalizer keeps it: said, and still in the view', async () => {
     cluster.put(MIGRATIONS, aMigration(beingDeleted()));
-    await settle();
+    await advance();
     expect(ended).toEqual(['uid-of-mig0']);
     expect(view.state().migrations).toHaveLength(1);
   });
@@ -264,42 +264,42 @@ describe('a migration has ended', () => {
     cluster.break(MIGRATIONS, new Error('away'));
     change();
     cluster.forget();
-    cluster.mend(MIGRATIONS);
+    cluster.restoreWatch(MIGRATIONS);
   };
 
   test('it is cancelled, and patched again and again: said once, and once more when it is gone', async () => {
     patched(5, beingDeleted());
-    await settle();
+    await advance();
     expect(ended).toEqual(['uid-of-mig0']);
     cluster.remove(MIGRATIONS, aMigration());
-    await settle();
+    await advance();
     expect(ended).toEqual(['uid-of-mig0', 'uid-of-mig0']);
   });
 
   test('it is cancelled while the watch is away: said once', async () => {
     relist(() => cluster.put(MIGRATIONS, aMigration(beingDeleted())));
-    await settle(2_000);
+    await advance(2_000);
     patched(5, beingDeleted());
-    await settle();
+    await advance();
     expect(ended).toEqual(['uid-of-mig0']);
   });
 
   test('it has ended, and is patched and deleted later: said once', async () => {
     patched(5, inPhase('Succeeded'));
     cluster.remove(MIGRATIONS, aMigration());
-    await settle();
+    await advance();
     expect(ended).toEqual(['uid-of-mig0']);
   });
 
   test('another one was made and cancelled while the watch was away: said once', async () => {
     relist(() => cluster.put(MIGRATIONS, aMigration(named('mig1'), beingDeleted())));
-    await settle(2_000);
+    await advance(2_000);
     expect(ended).toEqual(['uid-of-mig1']);
   });
 
   test('it only changes: not said', async () => {
     cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
-    await settle();
+    await advance();
     expect(ended).toEqual([]);
     expect(view.state().migrations).toHaveLength(1);
   });
@@ -331,7 +331,7 @@ describe('the incumbent', () => {
   ])('%s', async (_, put, want) => {
     put();
     start();
-    await settle();
+    await advance();
     const { incumbent } = view.viewOf('tenant');
     if (want === undefined) {
       expect(incumbent).toBeUndefined();
@@ -348,14 +348,14 @@ describe('the incumbent', () => {
       why: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs, validatingwebhookconfigurations',
     });
     start();
-    await settle();
+    await advance();
     expect(watches.incumbentFor('tenant')).toEqual({ kind: 'absent' });
   });
 
   test.each([MTQS, WEBHOOK_CONFIGURATIONS])('is not known while $plural may not be listed', async (type) => {
     cluster.failLists(type, forbidden);
     start();
-    await settle(60_000);
+    await advance(60_000);
     expect(watches.incumbentFor('tenant')).toEqual({
       kind: 'unknown',
       why:
@@ -363,15 +363,15 @@ describe('the incumbent', () => {
         `(${describeError(forbidden)})`,
     });
     expect(logged).toContain(`watching ${type.plural} again: ${describeError(forbidden)}`);
-    cluster.mend(type);
-    await settle(10_000);
+    cluster.restoreWatch(type);
+    await advance(10_000);
     expect(watches.incumbentFor('tenant')).toEqual({ kind: 'absent' });
   });
 
   test('is known though other kinds may not be listed', async () => {
     cluster.failLists(VMMRQS, forbidden);
     start();
-    await settle();
+    await advance();
     expect([watches.isReady, watches.incumbentFor('tenant')]).toEqual([false, { kind: 'absent' }]);
   });
 
@@ -379,7 +379,7 @@ describe('the incumbent', () => {
     cluster.failLists(MTQS, forbidden);
     cluster.put(WEBHOOK_CONFIGURATIONS, clusterScoped(THEIRS, 'lock.tenant.com'));
     start();
-    await settle();
+    await advance();
     expect(watches.incumbentFor('tenant')).toMatchObject({ kind: 'present' });
     expect(watches.incumbentFor('other')).toMatchObject({ kind: 'unknown' });
   });
@@ -388,8 +388,8 @@ describe('the incumbent', () => {
 test('a migration that was cancelled before the guard started: said once', async () => {
   cluster.put(MIGRATIONS, aMigration(beingDeleted()));
   start();
-  await settle();
+  await advance();
   cluster.put(MIGRATIONS, aMigration(beingDeleted(), annotated('patch', '1')));
-  await settle();
+  await advance();
   expect(ended).toEqual(['uid-of-mig0']);
 });

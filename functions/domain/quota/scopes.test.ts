@@ -23,12 +23,15 @@ const POD = {
     'vm0',
     podSpec({ containers: [{ name: 'c' }], resources: { limits: { memory: '1' } } }),
   ),
-  besideOthers: aLauncher('vm0', podSpec({ affinity: { podAffinity: required({ namespaceSelector: {} }) } })),
-  apartFromOthers: aLauncher(
+  affinityToOthers: aLauncher(
+    'vm0',
+    podSpec({ affinity: { podAffinity: required({ namespaceSelector: {} }) } }),
+  ),
+  antiAffinityToOthers: aLauncher(
     'vm0',
     podSpec({ affinity: { podAntiAffinity: preferred({ namespaces: ['there'] }) } }),
   ),
-  apartFromItsOwn: aLauncher('vm0', podSpec({ affinity: { podAntiAffinity: required({}) } })),
+  antiAffinityToOwn: aLauncher('vm0', podSpec({ affinity: { podAntiAffinity: required({}) } })),
   high: aLauncher('vm0', podSpec({ priorityClassName: 'high' })),
   unknownYet: aLauncher('vm0', ({ status: _, ...pod }) => pod),
 } satisfies Record<string, Pod>;
@@ -57,9 +60,9 @@ describe('quotaCoversPod (F24)', () => {
     ['BestEffort, an init container asks', [{ scopes: ['BestEffort'] }, POD.onlyAnInit], false],
     ['BestEffort, the pod asks as a whole', [{ scopes: ['BestEffort'] }, POD.asAWhole], false],
     ['CrossNamespacePodAffinity', [ACROSS, POD.plain], false],
-    ['CrossNamespacePodAffinity, its own namespace', [ACROSS, POD.apartFromItsOwn], false],
-    ['CrossNamespacePodAffinity, all namespaces', [ACROSS, POD.besideOthers], true],
-    ['CrossNamespacePodAffinity, one of them, preferred', [ACROSS, POD.apartFromOthers], true],
+    ['CrossNamespacePodAffinity, its own namespace', [ACROSS, POD.antiAffinityToOwn], false],
+    ['CrossNamespacePodAffinity, all namespaces', [ACROSS, POD.affinityToOthers], true],
+    ['CrossNamespacePodAffinity, one of them, preferred', [ACROSS, POD.antiAffinityToOthers], true],
     ['a scope of volume claims', [{ scopes: ['VolumeAttributesClass'] }, POD.plain], false],
     ['PriorityClass as a scope', [{ scopes: ['PriorityClass'] }, POD.high], true],
     ['PriorityClass as a scope, none', [{ scopes: ['PriorityClass'] }, POD.plain], false],

@@ -245,11 +245,11 @@ test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % o
         now += lockedMs;
         if (comesTo !== 'success') locked.push({ from, to: now });
         const ended = { now, lockedMs, reason: REASON.ended, fingerprint: of, sized };
-        const inVain = (): Attempt =>
+        const failedAttempt = (): Attempt =>
           comesTo === 'failure'
             ? afterFailure(last, ended)
             : afterUncounted(last, { ...ended, outcome: LOCK_OUTCOME.ourFault });
-        last = comesTo === 'success' ? afterSuccess(last, now) : inVain();
+        last = comesTo === 'success' ? afterSuccess(last, now) : failedAttempt();
       }
       for (const { to: end } of locked) {
         const overlap = locked.map(({ from, to }) =>

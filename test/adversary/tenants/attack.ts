@@ -1,4 +1,4 @@
-import type { Sight } from './sight.ts';
+import type { ObservedState } from './sight.ts';
 
 /** One HTTP request of a tenant: to the API server, or (an absolute URL) to whatever else the tenant can reach. */
 export interface Attempt {
@@ -26,7 +26,7 @@ export interface Attack {
    */
   readonly pauseMs: number;
   /** The `n`th thing that this client tries; all of them at once. Empty: nothing to be done just now. */
-  readonly next: (sight: Sight, n: number) => readonly Attempt[];
+  readonly next: (observed: ObservedState, n: number) => readonly Attempt[];
 }
 
 export const JSON_PATCH = 'application/json-patch+json';

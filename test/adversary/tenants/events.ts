@@ -1,6 +1,6 @@
 import { EVENT, KIND, SOURCE_EVENT } from '../../../functions/domain/names.ts';
 import { nth, type Attack, type Attempt } from './attack.ts';
-import type { Sight } from './sight.ts';
+import type { ObservedState } from './sight.ts';
 
 /** Where events are taken: by default anybody in the cluster may post to them. */
 export interface Sinks {
@@ -13,14 +13,14 @@ const WRONG = '11111111-1111-4111-8111-111111111111';
 interface Forged {
   readonly type: string;
   /** Extensions and subject of an event of the source's. */
-  readonly about?: (sight: Sight) => Readonly<Record<string, string>>;
+  readonly about?: (observed: ObservedState) => Readonly<Record<string, string>>;
   /** Of an event of ours. */
   readonly token?: 'right' | 'wrong' | 'no';
 }
 
 const aboutObject =
   ({ apiVersion, kind }: { apiVersion: string; kind: string }) =>
-  ({ namespace, migration }: Sight): Record<string, string> => ({
+  ({ namespace, migration }: ObservedState): Record<string, string> => ({
     apiversion: apiVersion,
     kind,
     namespace,
@@ -43,11 +43,11 @@ let posted = 0;
 function eventTo(
   url: string,
   to: string,
-  [sight, { type, about, token }]: readonly [Sight, Forged],
+  [observed, { type, about, token }]: readonly [ObservedState, Forged],
 ): Attempt {
   posted += 1;
-  const { namespace } = sight;
-  const tokens = { right: sight.token, wrong: WRONG, no: undefined };
+  const { namespace } = observed;
+  const tokens = { right: observed.token, wrong: WRONG, no: undefined };
   const mtqtoken = tokens[token ?? 'no'];
   const of = mtqtoken === undefined ? {} : { token: mtqtoken };
   const attributes = {
@@ -55,7 +55,7 @@ function eventTo(
     source: '/mtq/lock',
     subject: namespace,
     ...(mtqtoken === undefined ? {} : { mtqtoken }),
-    ...about?.(sight),
+    ...about?.(observed),
   };
   const headers = Object.fromEntries(Object.entries(attributes).map(([key, value]) => [`ce-${key}`, value]));
   return {
@@ -72,9 +72,9 @@ export const forgeEvents = ({ broker, functions }: Sinks): Attack => ({
   name: 'events',
   clients: 1,
   pauseMs: 400,
-  next: (sight, n) => {
+  next: (observed, n) => {
     const forged = nth(FORGED, n);
-    const direct = eventTo(nth(functions, Math.floor(n / FORGED.length)), 'a function', [sight, forged]);
-    return n % 5 === 0 ? [direct, eventTo(broker, 'the Broker', [sight, forged])] : [direct];
+    const direct = eventTo(nth(functions, Math.floor(n / FORGED.length)), 'a function', [observed, forged]);
+    return n % 5 === 0 ? [direct, eventTo(broker, 'the Broker', [observed, forged])] : [direct];
   },
 });

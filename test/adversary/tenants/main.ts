@@ -5,7 +5,7 @@ import type { Attack, Attempt } from './attack.ts';
 import { clientOf, type Answer } from './client.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { attacksOf, type Plan, type Report } from './plan.ts';
-import { watchOwnNamespace, type Sight } from './sight.ts';
+import { watchOwnNamespace, type ObservedState } from './sight.ts';
 
 /** The tenants: a process of their own, so that nothing of the test holds them up. `node main.ts plan.json`. */
 const plan = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Plan;
@@ -22,12 +22,12 @@ type Send = (attempt: Attempt) => Promise<Answer>;
 interface Client {
   readonly attack: Attack;
   readonly kind: string;
-  readonly sight: Sight;
+  readonly observed: ObservedState;
   /** To each API server in turn. */
   readonly sends: readonly Send[];
 }
 
-async function attempt({ kind, sight }: Client, send: Send, tried: Attempt): Promise<void> {
+async function attempt({ kind, observed }: Client, send: Send, tried: Attempt): Promise<void> {
   const answer = await send(tried);
   const outcome = outcomeOf(answer);
   const what = `${kind} ${tried.shape}`;
@@ -36,15 +36,15 @@ async function attempt({ kind, sight }: Client, send: Send, tried: Attempt): Pro
   if (outcome === 'other') others[what] ??= `${answer.code} ${answer.text.slice(0, 300)}`;
   if (outcome !== 'done') return;
   if (tried.never === true)
-    never.push(`${new Date().toISOString()} ${sight.namespace} ${what}: ${answer.code}`);
+    never.push(`${new Date().toISOString()} ${observed.namespace} ${what}: ${answer.code}`);
   if (tried.undo !== undefined) await send(tried.undo);
 }
 
 async function run(client: Client): Promise<void> {
-  const { attack, sight, sends } = client;
+  const { attack, observed, sends } = client;
   for (let n = 0; !over.signal.aborted; n += 1) {
     const send = sends[n % sends.length];
-    const attempts = attack.next(sight, n);
+    const attempts = attack.next(observed, n);
     if (send !== undefined) await Promise.all(attempts.map((tried) => attempt(client, send, tried)));
     const pauseMs = attempts.length === 0 ? NOTHING_MS : attack.pauseMs;
     if (pauseMs > 0) await delay(pauseMs, undefined, { signal: over.signal }).catch(() => undefined);
@@ -53,9 +53,14 @@ async function run(client: Client): Promise<void> {
 
 async function runTenant({ namespace, kind, kubeconfigs }: Plan['tenants'][number]): Promise<void> {
   const [kubeconfig = ''] = kubeconfigs;
-  const sight = await watchOwnNamespace(connect(kubeconfig), namespace, over.signal);
+  const observed = await watchOwnNamespace(connect(kubeconfig), namespace, over.signal);
   const clients = attacksOf(kind, plan).flatMap((attack) =>
-    Array.from({ length: attack.clients }, () => ({ attack, kind, sight, sends: kubeconfigs.map(clientOf) })),
+    Array.from({ length: attack.clients }, () => ({
+      attack,
+      kind,
+      observed,
+      sends: kubeconfigs.map(clientOf),
+    })),
   );
   await Promise.all(clients.map(run));
 }

@@ -1,49 +1,49 @@
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import { APPLY, JSON_PATCH, MERGE_PATCH, nth, pointer, type Attack, type Attempt } from './attack.ts';
-import type { Sight } from './sight.ts';
+import type { ObservedState } from './sight.ts';
 
 type Way = '' | '/status';
 
 /** A lock as we write it, for the tenant's own ends. */
-function forgedLock({ token, migration, migrationUid, vmiUid }: Sight): string {
+function forgedLock({ token, migration, migrationUid, vmiUid }: ObservedState): string {
   const acquiredAt = new Date().toISOString();
   const expiresAt = new Date(Date.now() + 30_000).toISOString();
   const migrations = [{ name: migration, uid: migrationUid, vmi: vmiUid }];
   return JSON.stringify({ v: 1, token, acquiredAt, expiresAt, migrations, quotas: [] });
 }
 
-type Tried = (sight: Sight) => Attempt;
+type Tried = (observed: ObservedState) => Attempt;
 
 const merge =
-  (shape: string, way: Way, metadata: (sight: Sight) => object): Tried =>
-  (sight) => ({
+  (shape: string, way: Way, metadata: (observed: ObservedState) => object): Tried =>
+  (observed) => ({
     shape: `namespace: ${shape}${way === '' ? '' : ` by ${way}`}`,
     method: 'PATCH',
-    path: `/api/v1/namespaces/${sight.namespace}${way}`,
+    path: `/api/v1/namespaces/${observed.namespace}${way}`,
     contentType: MERGE_PATCH,
-    body: { metadata: metadata(sight) },
+    body: { metadata: metadata(observed) },
     never: true,
   });
 
 /** PUT is the only verb that /finalize knows. */
 const finalize =
-  (shape: string, metadata: (sight: Sight) => object): Tried =>
-  (sight) => ({
+  (shape: string, metadata: (observed: ObservedState) => object): Tried =>
+  (observed) => ({
     shape: `namespace: ${shape} by /finalize`,
     method: 'PUT',
-    path: `/api/v1/namespaces/${sight.namespace}/finalize`,
+    path: `/api/v1/namespaces/${observed.namespace}/finalize`,
     body: {
       apiVersion: 'v1',
       kind: 'Namespace',
-      metadata: { name: sight.namespace, ...metadata(sight) },
+      metadata: { name: observed.namespace, ...metadata(observed) },
       spec: { finalizers: ['kubernetes'] },
     },
     never: true,
   });
 
-const locked = (sight: Sight): object => ({
+const locked = (observed: ObservedState): object => ({
   labels: { [LABEL.locked]: 'true' },
-  annotations: { [ANNOTATION.lock]: forgedLock(sight) },
+  annotations: { [ANNOTATION.lock]: forgedLock(observed) },
 });
 const unlocked = (): object => ({
   labels: { [LABEL.locked]: null },
@@ -65,12 +65,12 @@ const removed =
     never: true,
   });
 
-const applied: Tried = (sight) => ({
+const applied: Tried = (observed) => ({
   shape: 'namespace: locked by server-side apply',
   method: 'PATCH',
-  path: `/api/v1/namespaces/${sight.namespace}?fieldManager=tenant&force=true`,
+  path: `/api/v1/namespaces/${observed.namespace}?fieldManager=tenant&force=true`,
   contentType: APPLY,
-  body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: sight.namespace, ...locked(sight) } },
+  body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: observed.namespace, ...locked(observed) } },
   never: true,
 });
 
@@ -97,9 +97,9 @@ export const writeNamespace: Attack = {
   name: 'namespace',
   clients: 1,
   pauseMs: 50,
-  next: (sight, n) => [
-    nth(TRIED, n)(sight),
+  next: (observed, n) => [
+    nth(TRIED, n)(observed),
     // Without `never`: the lock may be gone when they arrive, and then they change nothing.
-    ...(sight.isRaised ? WHILE_RAISED.map((tried) => ({ ...tried(sight), never: false })) : []),
+    ...(observed.isRaised ? WHILE_RAISED.map((tried) => ({ ...tried(observed), never: false })) : []),
   ],
 };

@@ -53,6 +53,6 @@ const isRejectionCode = (code: number): boolean => [403, 422, 503].includes(code
 
 export function outcomeOf({ code, text }: Answer): Outcome {
   if (code >= 200 && code < 300) return 'done';
-  const byWords = isRejectionCode(code) ? WORDS.find(([, words]) => text.includes(words)) : undefined;
-  return byWords?.[0] ?? BY_CODE[code] ?? 'other';
+  const byMessage = isRejectionCode(code) ? WORDS.find(([, words]) => text.includes(words)) : undefined;
+  return byMessage?.[0] ?? BY_CODE[code] ?? 'other';
 }

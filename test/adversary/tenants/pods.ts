@@ -1,6 +1,6 @@
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import { APPLY, nth, type Attack, type Attempt } from './attack.ts';
-import type { Sight } from './sight.ts';
+import type { ObservedState } from './sight.ts';
 
 type Resources = Readonly<Record<'requests' | 'limits', Readonly<Record<string, string>>>>;
 
@@ -17,11 +17,11 @@ const container = (name: string, resources?: Partial<Resources>): object => ({
 
 interface Shape {
   readonly shape: string;
-  readonly labels?: (sight: Sight) => Readonly<Record<string, string>>;
+  readonly labels?: (observed: ObservedState) => Readonly<Record<string, string>>;
   readonly spec: object;
 }
 
-const forged = ({ migrationUid, vmiUid }: Sight): Record<string, string> => ({
+const forged = ({ migrationUid, vmiUid }: ObservedState): Record<string, string> => ({
   [KUBEVIRT.migrationJobUID]: migrationUid,
   [KUBEVIRT.createdBy]: vmiUid,
 });
@@ -55,19 +55,19 @@ const SHAPES: readonly Shape[] = [
   { shape: "the migration's UID", labels: forged, spec: { containers: [container('c', BOTH)] } },
   {
     shape: 'looks like the target',
-    labels: (sight) => ({ ...forged(sight), [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher }),
+    labels: (observed) => ({ ...forged(observed), [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher }),
     spec: { containers: [container('compute', { requests: LARGE })] },
   },
 ];
 
 let made = 0;
 
-function podOf(sight: Sight, { shape, labels, spec }: Shape, client: string): Attempt {
+function podOf(observed: ObservedState, { shape, labels, spec }: Shape, client: string): Attempt {
   made += 1;
   const name = `${client}-${made}`;
-  const { namespace } = sight;
+  const { namespace } = observed;
   const path = `/api/v1/namespaces/${namespace}/pods`;
-  const metadata = { name, namespace, labels: { ...labels?.(sight) } };
+  const metadata = { name, namespace, labels: { ...labels?.(observed) } };
   const undo = deletion(`${path}/${name}`);
   const body = { apiVersion: 'v1', kind: 'Pod', metadata, spec };
   return { shape: `create: ${shape}`, method: 'POST', path, body, undo };
@@ -81,8 +81,8 @@ const deletion = (path: string): Attempt => ({
 });
 
 /** Server-side apply: a PATCH that creates. */
-function appliedPod(sight: Sight, client: string): Attempt {
-  const pod = podOf(sight, nth(SHAPES, 0), client);
+function appliedPod(observed: ObservedState, client: string): Attempt {
+  const pod = podOf(observed, nth(SHAPES, 0), client);
   const { metadata } = pod.body as { metadata: { name: string } };
   const path = `${pod.path}/${metadata.name}?fieldManager=tenant&force=true`;
   return { ...pod, shape: 'create: by server-side apply', method: 'PATCH', contentType: APPLY, path };
@@ -93,9 +93,9 @@ export const createPods = (clients: number): Attack => ({
   name: 'pods',
   clients,
   pauseMs: 0,
-  next: (sight, n) => {
-    if (n % (SHAPES.length + 1) === SHAPES.length) return [appliedPod(sight, 'apply')];
-    return [podOf(sight, nth(SHAPES, n), 'pod')];
+  next: (observed, n) => {
+    if (n % (SHAPES.length + 1) === SHAPES.length) return [appliedPod(observed, 'apply')];
+    return [podOf(observed, nth(SHAPES, n), 'pod')];
   },
 });
 
@@ -104,7 +104,7 @@ export const burstOfPods: Attack = {
   name: 'burst',
   clients: 1,
   pauseMs: 0,
-  next: (sight) => (sight.isRaised ? SHAPES.map((shape) => podOf(sight, shape, 'burst')) : []),
+  next: (observed) => (observed.isRaised ? SHAPES.map((shape) => podOf(observed, shape, 'burst')) : []),
 };
 
 /** The pod that each tenant has beside its VM. */
@@ -142,16 +142,16 @@ export const mislabelPods: Attack = {
   name: 'mislabel',
   clients: 1,
   pauseMs: 500,
-  next: (sight, n) => {
+  next: (observed, n) => {
     const labels =
       n % 2 === 0
-        ? { ...forged(sight), [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher }
+        ? { ...forged(observed), [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher }
         : { [KUBEVIRT.migrationJobUID]: null, [KUBEVIRT.createdBy]: null, [KUBEVIRT.launcherLabel]: null };
     return [
       {
         shape: n % 2 === 0 ? 'label: a pod as the target' : 'label: taken off again',
         method: 'PATCH',
-        path: `/api/v1/namespaces/${sight.namespace}/pods/${BALLAST}`,
+        path: `/api/v1/namespaces/${observed.namespace}/pods/${BALLAST}`,
         contentType: 'application/merge-patch+json',
         body: { metadata: { labels } },
       },

@@ -1,20 +1,20 @@
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { JSON_PATCH, MERGE_PATCH, nth, pointer, type Attack, type Attempt } from './attack.ts';
-import type { Sight } from './sight.ts';
+import type { ObservedState } from './sight.ts';
 
-type Tried = (sight: Sight, quota: ResourceQuota) => Attempt;
+type Tried = (observed: ObservedState, quota: ResourceQuota) => Attempt;
 
-const pathOf = ({ namespace }: Sight, name = ''): string =>
+const pathOf = ({ namespace }: ObservedState, name = ''): string =>
   `/api/v1/namespaces/${namespace}/resourcequotas${name === '' ? '' : `/${name}`}`;
 
 /** Done only to a quota that is raised at that very moment: a test in the patch. */
 const whereRaised =
   (shape: string, ...operations: readonly object[]): Tried =>
-  (sight, { metadata }) => ({
+  (observed, { metadata }) => ({
     shape: `quota: ${shape}, while raised`,
     method: 'PATCH',
-    path: pathOf(sight, metadata.name),
+    path: pathOf(observed, metadata.name),
     contentType: JSON_PATCH,
     body: [{ op: 'test', path: `/metadata/labels/${pointer(LABEL.raised)}`, value: 'true' }, ...operations],
     never: true,
@@ -30,8 +30,8 @@ const on = (key: string, value: string): object => ({
   value,
 });
 
-const fenced: Tried = (sight, quota) =>
-  whereRaised('the fence of this very lock', on(ANNOTATION.lastRelease, sight.token))(sight, quota);
+const fenced: Tried = (observed, quota) =>
+  whereRaised('the fence of this very lock', on(ANNOTATION.lastRelease, observed.token))(observed, quota);
 
 const TRIED: readonly Tried[] = [
   whereRaised('the record taken off', off('annotations', ANNOTATION.grant)),
@@ -46,21 +46,21 @@ export const writeRaisedQuotas: Attack = {
   name: 'raised quotas',
   clients: 1,
   pauseMs: 30,
-  next: (sight, n) => sight.quotas.map((quota) => nth(TRIED, n)(sight, quota)),
+  next: (observed, n) => observed.quotas.map((quota) => nth(TRIED, n)(observed, quota)),
 };
 
 const metadataMerge =
-  (shape: string, metadata: (sight: Sight, quota: ResourceQuota) => object): Tried =>
-  (sight, quota) => ({
+  (shape: string, metadata: (observed: ObservedState, quota: ResourceQuota) => object): Tried =>
+  (observed, quota) => ({
     shape: `quota: ${shape}`,
     method: 'PATCH',
-    path: pathOf(sight, quota.metadata.name),
+    path: pathOf(observed, quota.metadata.name),
     contentType: MERGE_PATCH,
-    body: { metadata: metadata(sight, quota) },
+    body: { metadata: metadata(observed, quota) },
   });
 
 /** A readable grant that raises nothing. */
-function forgedGrant({ token }: Sight, { metadata, spec }: ResourceQuota): string {
+function forgedGrant({ token }: ObservedState, { metadata, spec }: ResourceQuota): string {
   const { hard = {} } = spec;
   const { name, uid } = metadata;
   const raisedAt = new Date().toISOString();
@@ -79,9 +79,9 @@ function forgedGrant({ token }: Sight, { metadata, spec }: ResourceQuota): strin
 
 const ENTITLED: readonly Tried[] = [
   metadataMerge('as if raised', () => ({ labels: { [LABEL.raised]: 'true' } })),
-  metadataMerge('as if granted', (sight, quota) => ({
+  metadataMerge('as if granted', (observed, quota) => ({
     labels: { [LABEL.raised]: 'true' },
-    annotations: { [ANNOTATION.grant]: forgedGrant(sight, quota) },
+    annotations: { [ANNOTATION.grant]: forgedGrant(observed, quota) },
   })),
   metadataMerge('as if granted, garbled', () => ({ annotations: { [ANNOTATION.grant]: 'garbled' } })),
   metadataMerge('as if released by this lock', ({ token }) => ({
@@ -94,7 +94,7 @@ export const markQuotas: Attack = {
   name: 'marks',
   clients: 1,
   pauseMs: 1_000,
-  next: (sight, n) => sight.quotas.map((quota) => nth(ENTITLED, n)(sight, quota)),
+  next: (observed, n) => observed.quotas.map((quota) => nth(ENTITLED, n)(observed, quota)),
 };
 
 /** Its own quota goes and comes back with the same amounts. */
@@ -102,20 +102,20 @@ export const recreateQuotas: Attack = {
   name: 'recreate',
   clients: 1,
   pauseMs: 2_000,
-  next: (sight, n) => {
+  next: (observed, n) => {
     if (n % 2 === 0) {
-      const { metadata } = sight.quotas.find((quota) => quota.metadata.name === COUNTED) ?? {};
+      const { metadata } = observed.quotas.find((quota) => quota.metadata.name === COUNTED) ?? {};
       if (metadata === undefined) return [];
-      return [{ shape: 'quota: deleted', method: 'DELETE', path: pathOf(sight, metadata.name) }];
+      return [{ shape: 'quota: deleted', method: 'DELETE', path: pathOf(observed, metadata.name) }];
     }
-    const { namespace } = sight;
+    const { namespace } = observed;
     const body = {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
       metadata: { name: COUNTED, namespace },
       spec: { hard: COUNTED_HARD },
     };
-    return [{ shape: 'quota: made again', method: 'POST', path: pathOf(sight), body }];
+    return [{ shape: 'quota: made again', method: 'POST', path: pathOf(observed), body }];
   },
 };
 

@@ -7,7 +7,7 @@ import { follow } from '../../../functions/kubernetes/follow.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMIS } from '../../../functions/kubernetes/resources.ts';
 
 /** What a tenant sees of its own namespace, by its own watches. */
-export interface Sight {
+export interface ObservedState {
   readonly namespace: string;
   /** Of a lock that is there now, or was last; a token of nobody before there was one. */
   readonly token: string;
@@ -29,7 +29,7 @@ export async function watchOwnNamespace(
   cluster: Cluster,
   namespace: string,
   signal: AbortSignal,
-): Promise<Sight> {
+): Promise<ObservedState> {
   const quotas = new Map<string, ResourceQuota>();
   const migrations = new Map<string, Migration>();
   let token = UNKNOWN_UID;

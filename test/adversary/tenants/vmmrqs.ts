@@ -1,43 +1,43 @@
 import { MERGE_PATCH, nth, type Attack, type Attempt } from './attack.ts';
-import type { Sight } from './sight.ts';
+import type { ObservedState } from './sight.ts';
 
 const PLURAL = 'virtualmachinemigrationresourcequotas';
-const pathOf = ({ namespace }: Sight, name = ''): string =>
+const pathOf = ({ namespace }: ObservedState, name = ''): string =>
   `/apis/mtq.kubevirt.io/v1alpha1/namespaces/${namespace}/${PLURAL}${name === '' ? '' : `/${name}`}`;
 
 const OWN = 'own';
 
-const create = (sight: Sight): Attempt => ({
+const create = (observed: ObservedState): Attempt => ({
   shape: 'vmmrq: one of its own',
   method: 'POST',
-  path: pathOf(sight),
+  path: pathOf(observed),
   body: {
     apiVersion: 'mtq.kubevirt.io/v1alpha1',
     kind: 'VirtualMachineMigrationResourceQuota',
-    metadata: { name: OWN, namespace: sight.namespace },
+    metadata: { name: OWN, namespace: observed.namespace },
     spec: { additionalMigrationResources: { pods: '3', 'requests.cpu': '100m' } },
   },
 });
 
-const change = (sight: Sight): Attempt => ({
+const change = (observed: ObservedState): Attempt => ({
   shape: 'vmmrq: one of its own, more',
   method: 'PATCH',
-  path: pathOf(sight, OWN),
+  path: pathOf(observed, OWN),
   contentType: MERGE_PATCH,
   body: { spec: { additionalMigrationResources: { pods: '5' } } },
 });
 
-const remove = (sight: Sight): Attempt => ({
+const remove = (observed: ObservedState): Attempt => ({
   shape: 'vmmrq: one of its own, deleted',
   method: 'DELETE',
-  path: pathOf(sight, OWN),
+  path: pathOf(observed, OWN),
 });
 
 /** A status that says that the quota was never raised, or was raised from much more. */
-const forgeStatus = (sight: Sight): Attempt => ({
+const forgeStatus = (observed: ObservedState): Attempt => ({
   shape: 'vmmrq: status written',
   method: 'PATCH',
-  path: `${pathOf(sight, 'more')}/status`,
+  path: `${pathOf(observed, 'more')}/status`,
   contentType: MERGE_PATCH,
   body: {
     status: {
@@ -52,7 +52,7 @@ export const writeVmmrqStatus: Attack = {
   name: 'vmmrq status',
   clients: 1,
   pauseMs: 2_000,
-  next: (sight) => [forgeStatus(sight)],
+  next: (observed) => [forgeStatus(observed)],
 };
 
 /** A VMMRQ of its own comes, grows and goes. */
@@ -60,5 +60,5 @@ export const ownVmmrqs: Attack = {
   name: 'own vmmrqs',
   clients: 1,
   pauseMs: 2_000,
-  next: (sight, n) => [nth([create, change, remove], n)(sight)],
+  next: (observed, n) => [nth([create, change, remove], n)(observed)],
 };

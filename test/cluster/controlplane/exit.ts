@@ -9,7 +9,7 @@ import { runInThisContext } from 'node:vm';
  */
 
 /** Something that must not outlive this process. */
-export interface Mortal {
+export interface ChildHandle {
   /** Ends it at once and synchronously: SIGKILL, not a request. */
   kill(): void;
   /** Resolves when it is over. */
@@ -28,7 +28,7 @@ const self = runInThisContext('process') as NodeJS.Process;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const EXIT_DELAY_MS = 3_000;
 
-const mortals = new Set<Mortal>();
+const children = new Set<ChildHandle>();
 const folders = new Set<string>();
 let leaving = false;
 let listening = false;
@@ -37,11 +37,11 @@ let listening = false;
 export const isLeaving = (): boolean => leaving;
 
 /** Ends `mortal` when this process ends, however it ends (but by SIGKILL). Call the result when it is over anyway. */
-export function killAtExit(mortal: Mortal): () => void {
-  mortals.add(mortal);
+export function killAtExit(child: ChildHandle): () => void {
+  children.add(child);
   listen();
   return () => {
-    mortals.delete(mortal);
+    children.delete(child);
     listen();
   };
 }
@@ -65,7 +65,7 @@ export function temporaryFolder(prefix: string): TemporaryFolder {
 
 /** Listens while there is something to end, and only then: every jest file has its own copy of this module. */
 function listen(): void {
-  const wanted = mortals.size + folders.size > 0;
+  const wanted = children.size + folders.size > 0;
   if (wanted === listening || leaving) return;
   listening = wanted;
   if (wanted) self.on('exit', atExit);
@@ -86,7 +86,7 @@ function onSignal(signal: NodeJS.Signals): void {
 async function killAllAndWait(): Promise<void> {
   killAll();
   const timeout = new Promise((resolve) => setTimeout(resolve, EXIT_DELAY_MS));
-  await Promise.race([Promise.allSettled([...mortals].map(({ gone }) => gone)), timeout]);
+  await Promise.race([Promise.allSettled([...children].map(({ gone }) => gone)), timeout]);
 }
 
 function atExit(): void {
@@ -95,7 +95,7 @@ function atExit(): void {
 }
 
 function killAll(): void {
-  for (const mortal of mortals) mortal.kill();
+  for (const child of children) child.kill();
 }
 
 function removeFolder(path: string): void {

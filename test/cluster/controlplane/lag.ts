@@ -27,8 +27,8 @@ export async function startLag(etcdSocket: string): Promise<Lag> {
       });
     }
     caller.pipe(etcd);
-    const pass = inOrder((chunk) => caller.write(chunk));
-    etcd.on('data', (chunk: Buffer) => pass(chunk, lagMs));
+    const relay = inOrder((chunk) => caller.write(chunk));
+    etcd.on('data', (chunk: Buffer) => relay(chunk, lagMs));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -50,12 +50,12 @@ export async function startLag(etcdSocket: string): Promise<Lag> {
 }
 
 /** Each chunk is passed on after its delay, none before the one that came before it. */
-function inOrder(pass: (chunk: Buffer) => void): (chunk: Buffer, delayMs: number) => void {
+function inOrder(relay: (chunk: Buffer) => void): (chunk: Buffer, delayMs: number) => void {
   const waiting: Buffer[] = [];
   let last = 0;
   return (chunk, delayMs) => {
     if (delayMs === 0 && waiting.length === 0) {
-      pass(chunk);
+      relay(chunk);
       return;
     }
     const now = performance.now();
@@ -63,7 +63,7 @@ function inOrder(pass: (chunk: Buffer) => void): (chunk: Buffer, delayMs: number
     waiting.push(chunk);
     setTimeout(() => {
       const first = waiting.shift();
-      if (first !== undefined) pass(first);
+      if (first !== undefined) relay(first);
     }, last - now);
   };
 }

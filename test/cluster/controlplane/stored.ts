@@ -13,7 +13,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const ALL = { key: base64('/registry/'), range_end: base64('/registry0') };
 /** Of one transaction (etcd's --max-txn-ops). */
 const MAX_OPERATIONS = 128;
-const SETTLED_MS = 200;
+const STABLE_MS = 200;
 const WITHIN_MS = 30_000;
 
 /**
@@ -34,11 +34,11 @@ async function readStored(socket: string): Promise<Stored> {
 }
 
 /** Reads the same once nothing changes any more: controllers go on for a moment after the API server is ready. */
-export async function readSettled(socket: string): Promise<Stored> {
+export async function readStable(socket: string): Promise<Stored> {
   const until = performance.now() + WITHIN_MS;
   let before = await readStored(socket);
   while (performance.now() < until) {
-    await delay(SETTLED_MS);
+    await delay(STABLE_MS);
     const now = await readStored(socket);
     if (operationsFrom(now, before).length === 0) return now;
     before = now;

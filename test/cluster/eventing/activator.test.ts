@@ -225,8 +225,8 @@ describe('a process goes', () => {
     while (!lines.includes('SIGTERM')) await new Promise((resolve) => setTimeout(resolve, 5));
     const second = await ask(base);
     expect(second.pid).not.toBe(first.pid);
-    const comings = traces.flatMap((trace) => (trace.kind === 'request' ? [] : [[trace.kind, trace.pid]]));
-    expect(comings.slice(0, 3)).toEqual([
+    const lifecycle = traces.flatMap((trace) => (trace.kind === 'request' ? [] : [[trace.kind, trace.pid]]));
+    expect(lifecycle.slice(0, 3)).toEqual([
       ['started', first.pid],
       ['stopped', first.pid],
       ['started', second.pid],

@@ -94,25 +94,26 @@ const START_MS = 60_000;
 export async function startActivator(options: ActivatorOptions): Promise<Activator> {
   const plans = options.services.map((service) => planOf(service, options.idleMs));
   const logs = temporaryFolder('mtq-functions-');
-  const doors = await Promise.all(plans.map((plan) => openDoor(plan, options, logs.path)));
-  const find = (name: string): Door | undefined => doors.find((door) => door.name === name);
+  const revisions = await Promise.all(plans.map((plan) => openRevision(plan, options, logs.path)));
+  const find = (name: string): RevisionPort | undefined =>
+    revisions.find((revision) => revision.name === name);
   return {
     url: (service) => find(service)?.listener.url,
     running: () =>
-      doors.flatMap(({ name, revision: { pid } }) => (pid === undefined ? [] : [{ service: name, pid }])),
+      revisions.flatMap(({ name, revision: { pid } }) => (pid === undefined ? [] : [{ service: name, pid }])),
     kill: (service, signal) => find(service)?.revision.signal(signal),
     startKept: async () => {
-      await Promise.all(doors.filter(({ kept }) => kept).map(({ revision }) => revision.start()));
+      await Promise.all(revisions.filter(({ kept }) => kept).map(({ revision }) => revision.start()));
     },
     stop: async () => {
-      await Promise.all(doors.map(({ listener }) => listener.close()));
-      await Promise.all(doors.map(({ revision }) => revision.stop()));
+      await Promise.all(revisions.map(({ listener }) => listener.close()));
+      await Promise.all(revisions.map(({ revision }) => revision.stop()));
       logs.remove();
     },
   };
 }
 
-interface Door {
+interface RevisionPort {
   readonly name: string;
   /** min-scale: it always has a process. */
   readonly kept: boolean;
@@ -120,7 +121,7 @@ interface Door {
   readonly listener: Listener;
 }
 
-async function openDoor(plan: Plan, options: ActivatorOptions, logFolder: string): Promise<Door> {
+async function openRevision(plan: Plan, options: ActivatorOptions, logFolder: string): Promise<RevisionPort> {
   const { name, readinessPath, concurrency, idleMs, timeoutMs } = plan;
   const revision = new Revision({
     name,

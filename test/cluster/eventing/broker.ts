@@ -134,11 +134,13 @@ class Ingress {
   /** To every Trigger that wants it, at the same time. True when somebody has it everywhere. */
   async #dispatch(event: CloudEvent, headers: HeaderLines): Promise<boolean> {
     const wanting = this.#subscriptions.filter(({ wants }) => wants(event));
-    const done = await Promise.all(wanting.map((subscription) => this.#pass(subscription, event, headers)));
+    const done = await Promise.all(
+      wanting.map((subscription) => this.#forward(subscription, event, headers)),
+    );
     return done.every(Boolean);
   }
 
-  async #pass(to: Subscription, event: CloudEvent, headers: HeaderLines): Promise<boolean> {
+  async #forward(to: Subscription, event: CloudEvent, headers: HeaderLines): Promise<boolean> {
     const delivery = { event, trigger: to.name };
     if (this.#lost?.(delivery) === true) {
       to.lose(event);

@@ -21,11 +21,11 @@ export class FakeCluster {
   listed: KubernetesObject[] = [];
   resourceVersion = '1';
   readonly #steps = new Map<string, Step[]>();
-  readonly #wake = new Map<string, () => void>();
+  readonly #notify = new Map<string, () => void>();
 
   push(plural: string, ...steps: Step[]): void {
     this.#steps.set(plural, [...(this.#steps.get(plural) ?? []), ...steps]);
-    this.#wake.get(plural)?.();
+    this.#notify.get(plural)?.();
   }
 
   /** Those changes of objects, in the order given. */
@@ -64,7 +64,7 @@ export class FakeCluster {
 
   #more(plural: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      this.#wake.set(plural, resolve);
+      this.#notify.set(plural, resolve);
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
   }

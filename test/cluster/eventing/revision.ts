@@ -63,7 +63,7 @@ export class Revision {
     try {
       const cold = this.#running === undefined || this.#stopping !== undefined;
       const process = await this.#ready();
-      await this.#turn();
+      await this.#acquireSlot();
       return { process, cold, resume: () => this.#leave() };
     } catch (error) {
       this.#requests -= 1;
@@ -122,7 +122,7 @@ export class Revision {
   }
 
   /** One at a time with containerConcurrency 1, and so on. */
-  async #turn(): Promise<void> {
+  async #acquireSlot(): Promise<void> {
     const { concurrency } = this.#options;
     if (concurrency > 0 && this.#busy >= concurrency) {
       await new Promise<void>((resolve) => this.#queue.push(resolve));

@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { computeResources, overheadInBytes } from './compute-resources.ts';
-import { newVirtualMachineInstance, type Configuration, type VmiWish } from './objects.ts';
+import { newVirtualMachineInstance, type Configuration, type VmiOptions } from './objects.ts';
 import type { Vmi } from './types.ts';
 
-const vmi = (wish: Partial<VmiWish> = {}): Vmi =>
-  newVirtualMachineInstance({ namespace: 'tenant', name: 'vm0', ...wish }) as Vmi;
+const vmi = (options: Partial<VmiOptions> = {}): Vmi =>
+  newVirtualMachineInstance({ namespace: 'tenant', name: 'vm0', ...options }) as Vmi;
 
 const quota = (...keys: string[]): ResourceQuota =>
   ({ spec: { hard: Object.fromEntries(keys.map((key) => [key, '1'])) } }) as unknown as ResourceQuota;
 
 interface Case {
-  wish?: Partial<VmiWish>;
+  options?: Partial<VmiOptions>;
   configuration?: Configuration;
   quotas?: ResourceQuota[];
   want: { requests?: Record<string, string>; limits?: Record<string, string> };
@@ -20,11 +20,11 @@ interface Case {
 const CASES: Record<string, Case> = {
   'requests, and the overhead on the memory': { want: { requests: { cpu: '1', memory: '1314Mi' } } },
   'no requests: the guest, and a tenth of a CPU each': {
-    wish: { cpu: 2, memory: '2Gi', resources: {} },
+    options: { cpu: 2, memory: '2Gi', resources: {} },
     want: { requests: { cpu: '200m', memory: '2348Mi' } },
   },
   'its own limits, with the overhead': {
-    wish: { resources: { requests: { memory: '1Gi' }, limits: { cpu: '2', memory: '2Gi' } } },
+    options: { resources: { requests: { memory: '1Gi' }, limits: { cpu: '2', memory: '2Gi' } } },
     quotas: [quota('limits.cpu', 'limits.memory')],
     want: { limits: { cpu: '2', memory: '2338Mi' } },
   },
@@ -43,8 +43,8 @@ const CASES: Record<string, Case> = {
 };
 
 describe('computeResources', () => {
-  test.each(Object.entries(CASES))('%s', (_, { wish = {}, configuration = {}, quotas = [], want }) => {
-    expect(computeResources(vmi(wish), configuration, quotas)).toMatchObject(want);
+  test.each(Object.entries(CASES))('%s', (_, { options = {}, configuration = {}, quotas = [], want }) => {
+    expect(computeResources(vmi(options), configuration, quotas)).toMatchObject(want);
   });
 
   test('the overhead in bytes, as the launcher says it', () => {

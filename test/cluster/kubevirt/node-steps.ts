@@ -30,7 +30,7 @@ export type PodStep = 'bind' | 'run' | 'end';
 export type VmiStep =
   'start-guest' | 'prepare-target' | 'start' | 'abort' | 'fail' | 'finish' | 'leave-source';
 
-export const TAKES: Readonly<Record<PodStep | VmiStep, keyof Timings>> = {
+export const TIMING_OF: Readonly<Record<PodStep | VmiStep, keyof Timings>> = {
   bind: 'bindMs',
   run: 'runMs',
   end: 'endMs',

@@ -9,7 +9,7 @@ import {
   handlerPatch,
   podStep,
   runningStatus,
-  TAKES,
+  TIMING_OF,
   vmiStep,
   type PodStep,
   type Timings,
@@ -43,7 +43,7 @@ interface Binding extends KubernetesObject {
 export class Nodes {
   readonly #options: NodesOptions;
   readonly #queue: Queue;
-  #turn = 0;
+  #nextNode = 0;
 
   constructor(options: NodesOptions) {
     this.#options = options;
@@ -74,7 +74,7 @@ export class Nodes {
 
   /** One timer for each step of each pod and each migration, so that none is cut short by another's. */
   #plan(key: ['pod', PodStep, string, string] | ['vmi', VmiStep, string, string]): void {
-    this.#queue.add(key.join(' '), this.#options.timings[TAKES[key[1]]]);
+    this.#queue.add(key.join(' '), this.#options.timings[TIMING_OF[key[1]]]);
   }
 
   async #work(key: string): Promise<Again> {
@@ -155,9 +155,9 @@ export class Nodes {
     const guest = metadata.labels?.[LABELS.createdBy];
     const busy = living.filter((pod) => pod.metadata.labels?.[LABELS.createdBy] === guest);
     const isFree = (name: string | undefined): boolean => !busy.some(({ spec }) => spec.nodeName === name);
-    const turns = names.map((_, index) => names[(this.#turn + index) % names.length]);
-    const name = turns.find(isFree);
-    this.#turn += 1;
+    const rotated = names.map((_, index) => names[(this.#nextNode + index) % names.length]);
+    const name = rotated.find(isFree);
+    this.#nextNode += 1;
     if (name === undefined) throw new Error(`no node is free for ${metadata.name}`);
     return name;
   }

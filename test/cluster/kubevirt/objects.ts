@@ -16,7 +16,7 @@ export const FULL_VMIS = VMIS as ResourceType<Vmi>;
 export const FULL_MIGRATIONS = MIGRATIONS as ResourceType<Vmim>;
 export const RECORDED_EVENTS = EVENTS as ResourceType<RecordedEvent>;
 
-export interface MigrationWish {
+export interface MigrationOptions {
   readonly namespace: string;
   readonly name: string;
   /** The VMI's name. */
@@ -36,7 +36,7 @@ export const newMigration = ({
   priority,
   annotations,
   receives,
-}: MigrationWish): New<Vmim> => ({
+}: MigrationOptions): New<Vmim> => ({
   metadata: {
     namespace,
     name,
@@ -51,7 +51,7 @@ export const newMigration = ({
   },
 });
 
-export interface VmiWish {
+export interface VmiOptions {
   readonly namespace: string;
   readonly name: string;
   /** Cores; 1 when left out. */
@@ -68,15 +68,15 @@ export interface VmiWish {
 }
 
 /** A VMI as virt-api's mutating webhook leaves it: defaults filled in, with its finalizer. */
-export function newVirtualMachineInstance(wish: VmiWish): New<Vmi> {
-  const { namespace, name, labels, cpu = 1, memory = '1Gi' } = wish;
+export function newVirtualMachineInstance(options: VmiOptions): New<Vmi> {
+  const { namespace, name, labels, cpu = 1, memory = '1Gi' } = options;
   return {
     metadata: {
       namespace,
       name,
       annotations: {
         ...OBSERVED_API_VERSIONS,
-        ...(wish.isReceived === true ? { [ANNOTATIONS.createMigrationTarget]: 'true' } : {}),
+        ...(options.isReceived === true ? { [ANNOTATIONS.createMigrationTarget]: 'true' } : {}),
       },
       finalizers: [VMI_FINALIZER_OLD],
       ...(labels === undefined ? {} : { labels }),
@@ -95,12 +95,15 @@ export function newVirtualMachineInstance(wish: VmiWish): New<Vmi> {
         firmware: { uuid: randomUUID() },
         machine: { type: 'q35' },
         memory: { guest: memory },
-        resources: wish.resources ?? { requests: { cpu: String(cpu), memory } },
+        resources: options.resources ?? { requests: { cpu: String(cpu), memory } },
       },
       evictionStrategy: 'LiveMigrate',
       networks: [{ name: 'default', pod: {} }],
       terminationGracePeriodSeconds: 0,
-      volumes: [{ emptyDisk: { capacity: '1Gi' }, name: 'disk0' }, ...(wish.hotplug ?? []).map(hotplugged)],
+      volumes: [
+        { emptyDisk: { capacity: '1Gi' }, name: 'disk0' },
+        ...(options.hotplug ?? []).map(hotplugged),
+      ],
     },
   };
 }
@@ -110,7 +113,7 @@ const hotplugged = (claimName: string): Volume => ({
   persistentVolumeClaim: { claimName, hotpluggable: true },
 });
 
-export interface KubeVirtWish {
+export interface KubeVirtSettings {
   readonly namespace?: string;
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
@@ -118,8 +121,8 @@ export interface KubeVirtWish {
 }
 
 /** The KubeVirt custom resource, with only what is wished for in its configuration. */
-export function newKubeVirt(wish: KubeVirtWish = {}): New<FullKubeVirt> {
-  const { namespace = 'kubevirt', additionalGuestMemoryOverheadRatio, ...migrations } = wish;
+export function newKubeVirt(options: KubeVirtSettings = {}): New<FullKubeVirt> {
+  const { namespace = 'kubevirt', additionalGuestMemoryOverheadRatio, ...migrations } = options;
   return {
     metadata: { namespace, name: 'kubevirt' },
     spec: {

@@ -34,9 +34,9 @@ export class TargetPods {
    * API server refused: with the event on the VMI, and for an exceeded quota the condition, already written.
    */
   create(view: MigrationView): Promise<Again> {
-    const turn = this.#last.then(() => this.#create(view));
-    this.#last = turn.catch(() => undefined);
-    return turn;
+    const creation = this.#last.then(() => this.#create(view));
+    this.#last = creation.catch(() => undefined);
+    return creation;
   }
 
   /** The target's attachment pod. A refusal sets no condition (facts/kubevirt.md §1.3). */

@@ -6,7 +6,14 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { grantIn } from '../../support/replay-state.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { fullFor, give, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
+import {
+  fullFor,
+  give,
+  newTenant,
+  headroomFor,
+  type Tenant,
+  type TenantOptions,
+} from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
 
@@ -25,9 +32,12 @@ const FIXED = { raisePolicy: 'Fixed' } as const;
 const PLENTY = { ...headroomFor(4), pods: '7', 'limits.cpu': '9' };
 
 /** Migrates all of a tenant's VMs, in one window. */
-async function afterCycle(wish: TenantWish, prepare?: (tenant: Tenant) => Promise<void>): Promise<Tenant> {
-  const tenant = await newTenant(environment, wish);
-  const vms = Array.from({ length: wish.vms ?? 1 }, (_, vm) => vm);
+async function afterCycle(
+  options: TenantOptions,
+  prepare?: (tenant: Tenant) => Promise<void>,
+): Promise<Tenant> {
+  const tenant = await newTenant(environment, options);
+  const vms = Array.from({ length: options.vms ?? 1 }, (_, vm) => vm);
   const resume = environment.hold(tenant.name, 'mtq-lock');
   await prepare?.(tenant);
   await Promise.all(vms.map((vm) => tenant.migrate(vm)));

@@ -3,7 +3,7 @@ import type { Vmmrq } from '../../../functions/domain/objects.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { countedPods, newTenant, type Tenant, type TenantWish } from '../../support/tenant.ts';
+import { countedPods, newTenant, type Tenant, type TenantOptions } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
 
@@ -16,8 +16,8 @@ afterAll(async () => {
   await environment.stop();
 });
 
-const started = async (wish: Omit<TenantWish, 'hotplug'>): Promise<Tenant> => {
-  const tenant = await newTenant(environment, { ...wish, hotplug: ['data'] });
+const started = async (options: Omit<TenantOptions, 'hotplug'>): Promise<Tenant> => {
+  const tenant = await newTenant(environment, { ...options, hotplug: ['data'] });
   await tenant.migrate();
   return tenant;
 };

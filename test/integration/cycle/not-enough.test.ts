@@ -7,7 +7,7 @@ import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant, type Tenant, type TenantWish } from '../../support/tenant.ts';
+import { newTenant, type Tenant, type TenantOptions } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
 
@@ -34,8 +34,8 @@ const requested = (history: History): number[] =>
   history.of(EVENTS).flatMap(({ message }) => Number(REQUESTED.exec(message ?? '')?.[1] ?? []));
 
 /** A migration whose pod needs more memory than anybody knows when the namespace is locked for it. */
-async function grown(wish: Omit<TenantWish, 'vms' | 'quotas'>): Promise<Tenant> {
-  const tenant = await newTenant(environment, { ...wish, by: { raisePolicy: 'Exact' } });
+async function grown(options: Omit<TenantOptions, 'vms' | 'quotas'>): Promise<Tenant> {
+  const tenant = await newTenant(environment, { ...options, by: { raisePolicy: 'Exact' } });
   const { history, name } = tenant;
   const raise = environment.hold(name, 'mtq-raise');
   await tenant.migrate();

@@ -49,16 +49,16 @@ test("KubeVirt's limit is reached: nothing is locked; told at once when another 
 });
 
 test('who is locked for in vain has a place until the lock ends: told at once then', async () => {
-  const vain = await newTenant(environment, { name: 'limit-vain' });
+  const withoutSlot = await newTenant(environment, { name: 'limit-vain' });
   const next = await newTenant(environment, { name: 'limit-next' });
-  await refuseTargets(environment, vain);
-  await vain.history.until('it is locked', (history) => history.isLocked());
+  await refuseTargets(environment, withoutSlot);
+  await withoutSlot.history.until('it is locked', (history) => history.isLocked());
 
   await next.migrate();
   const { history } = next;
   await history.until('it is told that it waits', () => reasonOf(history) === REASON.parallelLimit);
   expect(history.locks()).toEqual([]);
-  expect(vain.history.isLocked()).toBe(true);
+  expect(withoutSlot.history.isLocked()).toBe(true);
 
   await next.untilUnlocked();
   await history.until('it runs', () => next.migration()?.status?.phase === 'Running');

@@ -62,7 +62,7 @@ const copied: Edit['edit'] = async ({ metadata, spec }) => {
   return [(await environment.admin.create(RESOURCE_QUOTAS, copy)).object];
 };
 
-const PASSES: Readonly<Record<string, Edit>> = {
+const ALLOWED_EDITS: Readonly<Record<string, Edit>> = {
   'a raised key above the raised amount': {
     edit: patched({ 'requests.cpu': '50' }),
     want: { ...ORIGINAL, 'requests.cpu': '50' },
@@ -111,7 +111,7 @@ const raisedQuota = (what: string): ResourceQuota => {
 beforeAll(async () => {
   environment = await startTestEnvironment({ env: ENV });
   await unlimitMigrations(environment.admin);
-  const edits = { ...PASSES, ...REFUSED };
+  const edits = { ...ALLOWED_EDITS, ...REFUSED };
   for (const [index, what] of Object.keys(edits).entries()) {
     tenants.set(what, await newTenant(environment, { name: `edit-${index}` }));
   }
@@ -120,7 +120,7 @@ beforeAll(async () => {
   await Promise.all(all.map((tenant) => tenant.migrate()));
   await Promise.all(all.map(({ history }) => history.until('it is raised', () => wasRaised(history))));
   // The API server charges the target pod meanwhile, so a write may lose a race: an admin tries again.
-  for (const [what, { edit }] of Object.entries(PASSES)) {
+  for (const [what, { edit }] of Object.entries(ALLOWED_EDITS)) {
     const versions = await retryOnConflict(() => edit(raisedQuota(what)));
     for (const version of versions) tenantOf(what).history.noteForeign(version);
   }
@@ -156,7 +156,7 @@ async function expectInTheEnd(what: string, want: ResourceList | undefined): Pro
 }
 
 describe('an admin edits a raised quota', () => {
-  test.each(Object.entries(PASSES))('%s: the edit wins (F20, F22, F23)', async (what, { want }) => {
+  test.each(Object.entries(ALLOWED_EDITS))('%s: the edit wins (F20, F22, F23)', async (what, { want }) => {
     await expectInTheEnd(what, want);
   });
 

@@ -170,7 +170,7 @@ describe('killed by its own repair, before or after each of its writes', () => {
     for (const [index, { name, hits, when }] of cases.entries()) {
       const tenant = tenants[index];
       if (tenant === undefined) continue;
-      const fault = { hits: all(isIn(name), hits), when, harm: 'kill' } as const;
+      const fault = { hits: all(isIn(name), hits), when, proxyFault: 'kill' } as const;
       over.set(name, run(name, tenant, proxy.inject(fault)));
       expect([name, tenant.history.isLocked()]).toEqual([name, true]);
     }

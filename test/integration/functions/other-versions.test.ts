@@ -177,7 +177,7 @@ test.each<[string, () => OtherVersion]>([
   ['by the guard alone', () => alone],
 ])(
   'what a newer version raised is put back to the letter and unlocked at its time, not before: %s',
-  async (_who, otherVersion) => {
+  async (_actor, otherVersion) => {
     const { tenant, lock } = otherVersion();
     await expectEndedInTime(otherVersion());
     const quotas = tenant.history.versions().filter(({ kind }) => kind === RESOURCE_QUOTAS.kind);

@@ -20,8 +20,8 @@ afterAll(async () => {
 async function allBlocked(tenant: Tenant, priorities: readonly string[]): Promise<void> {
   const lock = environment.hold(tenant.name, 'mtq-lock');
   for (const [vm, priority] of priorities.entries()) {
-    const wish = { namespace: tenant.name, name: `mig${vm}`, vmi: `vm${vm}` };
-    await migrate(environment.admin, { ...wish, ...(priority === '' ? {} : { priority }) });
+    const options = { namespace: tenant.name, name: `mig${vm}`, vmi: `vm${vm}` };
+    await migrate(environment.admin, { ...options, ...(priority === '' ? {} : { priority }) });
     await tenant.untilBlocked(vm);
   }
   lock();

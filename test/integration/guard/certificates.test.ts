@@ -183,12 +183,12 @@ describe('ensureCertificate (F16)', () => {
   });
 
   test("cert-manager's is used and never written, however near its end; a useless one is an error", async () => {
-    const lasting = (days: number): { notBefore: Date; notAfter: Date } => ({
+    const validFor = (days: number): { notBefore: Date; notAfter: Date } => ({
       notBefore: new Date(Date.now() - 89 * DAY_MS),
       notAfter: new Date(Date.now() + days * DAY_MS),
     });
-    const authority = issueAuthority(lasting(365));
-    const serving = issueServing([SERVING_NAMES[0]], lasting(1), authority);
+    const authority = issueAuthority(validFor(365));
+    const serving = issueServing([SERVING_NAMES[0]], validFor(1), authority);
     const base64 = (text: string): string => Buffer.from(text).toString('base64');
     const created = await admin.create(SECRETS, {
       metadata: { ...SECRET_AT, annotations: { 'cert-manager.io/certificate-name': 'guard' } },
@@ -214,7 +214,7 @@ describe('ensureCertificate (F16)', () => {
 });
 
 describe('ensureCaBundle (F16)', () => {
-  const lasting = (days: number): string => {
+  const validFor = (days: number): string => {
     const [notBefore, notAfter] = [Date.now() - 9 * DAY_MS, Date.now() + days * DAY_MS];
     return issueAuthority({ notBefore: new Date(notBefore), notAfter: new Date(notAfter) }).cert;
   };
@@ -223,7 +223,7 @@ describe('ensureCaBundle (F16)', () => {
     (await readConfiguration()).webhooks?.map(({ clientConfig }) => clientConfig.caBundle) ?? [];
 
   test('appended to what is still good, at both webhooks; everything else stays', async () => {
-    const [older, ended, ca] = [lasting(1), lasting(-1), lasting(365)];
+    const [older, ended, ca] = [validFor(1), validFor(-1), validFor(365)];
     await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration({ caBundle: bundle(ended, older) }));
     const before = await readConfiguration();
 
@@ -241,7 +241,7 @@ describe('ensureCaBundle (F16)', () => {
 
   test('two replicas with two authorities at once: both are trusted', async () => {
     await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration({}));
-    const authorities = [lasting(365), lasting(365)];
+    const authorities = [validFor(365), validFor(365)];
     const together = meetingBeforeWrite(admin, 2);
     await Promise.all(authorities.map((ca) => ensureCaBundle({ cluster: together, ca, now: new Date() })));
     for (const current of await bundles()) {
@@ -253,13 +253,13 @@ describe('ensureCaBundle (F16)', () => {
   test("left alone where cert-manager's injector fills it", async () => {
     const annotations = { 'cert-manager.io/inject-ca-from': 'mtq-system/guard' };
     await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration({ annotations }));
-    const bundle = await ensureCaBundle({ cluster: admin, ca: lasting(365), now: new Date() });
+    const bundle = await ensureCaBundle({ cluster: admin, ca: validFor(365), now: new Date() });
     expect(bundle.after).toEqual(new Set());
     expect(await bundles()).toEqual([undefined, undefined]);
   });
 
   test('no configuration, or half of one: says what to apply', async () => {
-    const trust = { cluster: admin, ca: lasting(365), now: new Date() };
+    const trust = { cluster: admin, ca: validFor(365), now: new Date() };
     await expect(ensureCaBundle(trust)).rejects.toThrow(
       /ValidatingWebhookConfiguration mtq-guard is not there.*apply config\/webhook/,
     );
@@ -322,7 +322,7 @@ const decoded = (secret: Secret, key: string): string =>
 function meetingBeforeWrite(cluster: Cluster, count: number): Cluster {
   const met = Promise.withResolvers<undefined>();
   let arrived = 0;
-  const meet = async (): Promise<void> => {
+  const handshake = async (): Promise<void> => {
     arrived += 1;
     if (arrived === count) met.resolve(undefined);
     await met.promise;
@@ -332,11 +332,11 @@ function meetingBeforeWrite(cluster: Cluster, count: number): Cluster {
     list: cluster.list.bind(cluster),
     at: cluster.at.bind(cluster),
     create: async (...args) => {
-      await meet();
+      await handshake();
       return cluster.create(...args);
     },
     replace: async (...args) => {
-      await meet();
+      await handshake();
       return cluster.replace(...args);
     },
     patch: cluster.patch.bind(cluster),

@@ -43,7 +43,7 @@ const isLocked = async (name: string): Promise<boolean> => {
   return annotations[ANNOTATION.lock] !== undefined || labels[LABEL.locked] !== undefined;
 };
 
-const settled = (replica: Replica, isIt: (problem: string) => boolean): Promise<string> =>
+const untilProblem = (replica: Replica, isIt: (problem: string) => boolean): Promise<string> =>
   askUntil('the guard has looked around', () => replica.problem(), isIt);
 
 describe('KubeVirt is not where the guard was told', () => {
@@ -55,7 +55,7 @@ describe('KubeVirt is not where the guard was told', () => {
   });
 
   test('it is not ready, and says why', async () => {
-    const problem = await settled(replica, (text) => text.includes('KubeVirt'));
+    const problem = await untilProblem(replica, (text) => text.includes('KubeVirt'));
     expect(problem).toBe(
       'KUBEVIRT_NAMESPACE is kubevirt, but KubeVirt kubevirt-kubevirt-hyperconverged is in namespace ' +
         'openshift-cnv: see docs/operations.md, KubeVirt elsewhere',
@@ -76,7 +76,7 @@ describe('KubeVirt is not where the guard was told', () => {
 test('KubeVirt is where it should be, and too old: not ready', async () => {
   await installed(HERE, 'v0.59.2');
   const replica = await guards.start('young', 'liveness');
-  const problem = await settled(replica, (text) => text.includes('v0.59.2'));
+  const problem = await untilProblem(replica, (text) => text.includes('v0.59.2'));
   expect(problem).toBe('KubeVirt is v0.59.2: 1.0 is the oldest that is supported');
 });
 

@@ -210,8 +210,8 @@ describe('while a namespace is locked (F9)', () => {
     ],
   ])('%s is refused to KubeVirt too, and the VMI says why', async (_what, vm, labels) => {
     const small = { requests: { cpu: '1m', memory: '1Mi' } };
-    const wish = { namespace: name, name: vm, labels: labels(), memory: '1Mi', resources: small };
-    await environment.admin.create(FULL_VMIS, newVirtualMachineInstance(wish));
+    const options = { namespace: name, name: vm, labels: labels(), memory: '1Mi', resources: small };
+    await environment.admin.create(FULL_VMIS, newVirtualMachineInstance(options));
     await tenant.history.until('KubeVirt is told why', (history) =>
       history
         .of(EVENTS)

@@ -326,20 +326,20 @@ async function table(name: string): Promise<Record<string, unknown>> {
 /** The incumbent's schema has our fields, none of them required, and no rules. */
 function incumbents(ours: Crd): Crd {
   const loose = structuredClone(ours);
-  loosen(loose.spec.versions[0].schema.openAPIV3Schema);
+  allowUnknown(loose.spec.versions[0].schema.openAPIV3Schema);
   return loose;
 }
 
-function loosen(schema: Schema): void {
+function allowUnknown(schema: Schema): void {
   for (const keyword of ['required', 'maxProperties', 'maxLength', 'x-kubernetes-validations']) {
     // A list's keys stay required: without them it is no map.
     if (!(keyword === 'required' && schema.properties?.['lastTransitionTime'] !== undefined)) {
       Reflect.deleteProperty(schema, keyword);
     }
   }
-  for (const child of Object.values(schema.properties ?? {})) loosen(child);
+  for (const child of Object.values(schema.properties ?? {})) allowUnknown(child);
   for (const child of [schema['items'], schema['additionalProperties']]) {
-    if (typeof child === 'object' && child !== null) loosen(child as Schema);
+    if (typeof child === 'object' && child !== null) allowUnknown(child as Schema);
   }
 }
 

@@ -59,7 +59,7 @@ function find<T>(objects: readonly KubernetesObject[], kind: string, name: strin
 }
 
 test('the manifests as they are: the same scenario gets to its end, and every check holds', async () => {
-  const { out, output } = paper();
+  const { out, output } = outputBuffer();
 
   const result = await runDemo({ out, scenarios: ONE, deadlineMs: 4 * DEADLINE_MS, idleMs: 500 });
 
@@ -77,7 +77,7 @@ test('the manifests as they are: the same scenario gets to its end, and every ch
 
 test.each(Object.entries(BREAKAGES))('%s: the demo fails at exactly that step', async (_name, breakage) => {
   const { change, wantStep, wantMessage } = breakage;
-  const { out, output } = paper();
+  const { out, output } = outputBuffer();
 
   const result = await runDemo({
     out,
@@ -96,7 +96,7 @@ test.each(Object.entries(BREAKAGES))('%s: the demo fails at exactly that step', 
 });
 
 /** Takes down what the demo tells. */
-function paper(): { out: { write(text: string): void }; output: () => string } {
+function outputBuffer(): { out: { write(text: string): void }; output: () => string } {
   const pieces: string[] = [];
   return { out: { write: (text) => void pieces.push(text) }, output: () => pieces.join('') };
 }

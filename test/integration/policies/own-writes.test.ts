@@ -121,7 +121,7 @@ const refused = (text: RegExp): object => ({
   code: 403,
   text: expect.stringMatching(text),
 });
-const PASSES: Verdict = { by: 'nobody' };
+const ALLOWED: Verdict = { by: 'nobody' };
 const OWNER = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
 
 describe('a namespace', () => {
@@ -134,9 +134,9 @@ describe('a namespace', () => {
         Object.assign(metadata.annotations, { [ANNOTATION.token]: 't', [ANNOTATION.migrations]: 'a/b' });
         metadata.annotations[ANNOTATION.breakGlass] = 't';
       },
-      PASSES,
+      ALLOWED,
     ],
-    ['the label less', ({ metadata }) => Reflect.deleteProperty(metadata.labels, LABEL.locked), PASSES],
+    ['the label less', ({ metadata }) => Reflect.deleteProperty(metadata.labels, LABEL.locked), ALLOWED],
     [
       'a key of ours on a quota',
       ({ metadata }) => (metadata.annotations[ANNOTATION.grant] = '{}'),
@@ -210,7 +210,7 @@ const expectVerdicts = async (
 ): Promise<void> => {
   for (const user of RAISING) {
     const verdict = await world.ask(user, await quotaPut(change, options));
-    expect([user, verdict]).toEqual([user, refuses.includes(user) ? refused(text) : PASSES]);
+    expect([user, verdict]).toEqual([user, refuses.includes(user) ? refused(text) : ALLOWED]);
   }
 };
 
@@ -380,7 +380,7 @@ describe('any quota', () => {
       const isRaise = user === SERVICE_ACCOUNT.raise;
       expect([user, await world.ask(user, createProof(TENANT, 't'))]).toEqual([
         user,
-        isRaise ? PASSES : refused(/may not CREATE a ResourceQuota/),
+        isRaise ? ALLOWED : refused(/may not CREATE a ResourceQuota/),
       ]);
       const { path, ...rest } = createProof(TENANT, 't');
       const made = { ...rest, path: path.replace('?dryRun=All', '') };
@@ -391,7 +391,7 @@ describe('any quota', () => {
 
 describe('a migration', () => {
   test.each<[string, object, object]>([
-    ['the nudge', { metadata: { annotations: { [ANNOTATION.nudged]: 'x' } } }, PASSES],
+    ['the nudge', { metadata: { annotations: { [ANNOTATION.nudged]: 'x' } } }, ALLOWED],
     ['a label', { metadata: { labels: { a: 'b' } } }, refused(/change a$/)],
     ['its spec', { spec: { vmiName: 'other' } }, refused(/may not change the spec/)],
   ])('%s', async (_what, body, want) => {
@@ -403,6 +403,6 @@ describe('a migration', () => {
 
 test('whoever is not ours writes as ever', async () => {
   const change: Change = ({ metadata }) => (metadata.labels['team'] = 'b');
-  expect(await world.ask('editor', await namespacePut(change))).toEqual(PASSES);
-  expect(await world.ask('editor', await quotaPut(change, { dry: true }))).toEqual(PASSES);
+  expect(await world.ask('editor', await namespacePut(change))).toEqual(ALLOWED);
+  expect(await world.ask('editor', await quotaPut(change, { dry: true }))).toEqual(ALLOWED);
 });

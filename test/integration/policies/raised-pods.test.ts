@@ -16,7 +16,7 @@ import type { ApiRequest } from '../../support/api-request.ts';
 import {
   ATTACHING,
   changeOfQuota,
-  FOR_NOBODY,
+  FOR_NO_POD,
   FREE,
   held,
   LOCKED,
@@ -89,8 +89,8 @@ describe(POLICY.raisedPods, () => {
     ['a tenant’s pod with the migration’s uid', RAISED, { user: 'editor', migration: ONE }],
     ['KubeVirt’s pod without the label', RAISED, { user: 'kubevirt' }],
     ['KubeVirt’s pod with an empty label', RAISED, { user: 'kubevirt', migration: '' }],
-    ['KubeVirt’s pod without the label, for nobody', FOR_NOBODY, { user: 'kubevirt' }],
-    ['KubeVirt’s pod with an empty label, for nobody', FOR_NOBODY, { user: 'kubevirt', migration: '' }],
+    ['KubeVirt’s pod without the label, for nobody', FOR_NO_POD, { user: 'kubevirt' }],
+    ['KubeVirt’s pod with an empty label, for nobody', FOR_NO_POD, { user: 'kubevirt', migration: '' }],
     // A launcher has every label of its VMI: a tenant's replica set of VMIs may say anything there.
     [
       'the launcher of another VM with the migration’s uid',

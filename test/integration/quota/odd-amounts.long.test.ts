@@ -4,7 +4,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { invariantViolations } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { grantIn } from '../../support/replay-state.ts';
-import { fullFor, newTenant, headroomFor, type Tenant, type TenantWish } from '../../support/tenant.ts';
+import { fullFor, newTenant, headroomFor, type Tenant, type TenantOptions } from '../../support/tenant.ts';
 
 /** Amounts that the API server takes and changes, or takes and keeps though nobody would write them. */
 let environment: TestEnvironment;
@@ -17,8 +17,8 @@ afterAll(async () => {
   await environment.stop();
 });
 
-async function afterCycle(wish: TenantWish): Promise<Tenant> {
-  const tenant = await newTenant(environment, wish);
+async function afterCycle(options: TenantOptions): Promise<Tenant> {
+  const tenant = await newTenant(environment, options);
   await tenant.migrate();
   await tenant.untilThrough();
   return tenant;

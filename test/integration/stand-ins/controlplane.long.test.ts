@@ -70,9 +70,13 @@ describe('access', () => {
   test('a service account without a role is refused, and the audit log tells', async () => {
     await makeNamespace('roleless');
     await admin.create(SERVICE_ACCOUNTS, { metadata: { name: 'robot', namespace: 'roleless' } });
-    const robot = connect(await controlPlane.kubeconfigFor({ namespace: 'roleless', name: 'robot' }));
+    const serviceAccount = connect(
+      await controlPlane.kubeconfigFor({ namespace: 'roleless', name: 'robot' }),
+    );
 
-    const error = await robot.list(PODS, { namespace: 'roleless' }).catch((thrown: unknown) => thrown);
+    const error = await serviceAccount
+      .list(PODS, { namespace: 'roleless' })
+      .catch((thrown: unknown) => thrown);
     const username = 'system:serviceaccount:roleless:robot';
     expect((error as ApiError).status).toMatchObject({
       code: 403,
@@ -138,16 +142,16 @@ describe('the processes', () => {
 
   test('a port that somebody else has taken meanwhile is named', async () => {
     await controlPlane.stopApiServer();
-    const squatter = createServer((socket) => socket.destroy()).listen(
+    const occupied = createServer((socket) => socket.destroy()).listen(
       Number(new URL(controlPlane.url).port),
       '127.0.0.1',
     );
-    await once(squatter, 'listening');
+    await once(occupied, 'listening');
     await expect(controlPlane.startApiServer()).rejects.toThrow(
       /kube-apiserver ended unexpectedly \(exit code 1\).*address already in use/s,
     );
-    squatter.close();
-    await once(squatter, 'close');
+    occupied.close();
+    await once(occupied, 'close');
     await controlPlane.startApiServer();
   });
 

@@ -9,7 +9,7 @@ import {
   newKubeVirt,
   newMigration,
   newVirtualMachineInstance,
-  type KubeVirtWish,
+  type KubeVirtSettings,
 } from '../../cluster/kubevirt/objects.ts';
 import type { LauncherPod, RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
 import { recordHistory, type Recording, type Version } from '../../support/kubevirt/history.ts';
@@ -212,8 +212,8 @@ test('a VMI that is deleted takes its pods and its migrations with it', async ()
 });
 
 describe('parallel limits', () => {
-  const limit = async (wish: KubeVirtWish): Promise<void> => {
-    await harness.admin.create(FULL_KUBEVIRTS, newKubeVirt(wish));
+  const limit = async (options: KubeVirtSettings): Promise<void> => {
+    await harness.admin.create(FULL_KUBEVIRTS, newKubeVirt(options));
   };
   const unlimit = (): Promise<void> => harness.admin.delete(FULL_KUBEVIRTS, at('kubevirt', 'kubevirt'));
 

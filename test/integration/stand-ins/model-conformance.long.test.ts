@@ -20,8 +20,8 @@ afterAll(async () => {
 });
 
 async function onTheModel(steps: (typeof HISTORIES)[number]['steps']): Promise<Replayed[]> {
-  const { side, settle } = await modelled('tenant-of-the-model');
-  return replay(steps, side, settle);
+  const { side, untilStable } = await modelled('tenant-of-the-model');
+  return replay(steps, side, untilStable);
 }
 
 describe.each(Object.entries(Object.groupBy(HISTORIES, ({ about }) => about)))(
@@ -31,9 +31,9 @@ describe.each(Object.entries(Object.groupBy(HISTORIES, ({ about }) => about)))(
       '%s',
       async (_fact, steps, index) => {
         const wanted = await onTheModel(steps);
-        const { side, settle } = await real.side(`${about.replaceAll(' ', '-')}-${index}`, wanted);
+        const { side, untilStable } = await real.side(`${about.replaceAll(' ', '-')}-${index}`, wanted);
         try {
-          expect(await replay(steps, side, settle)).toEqual(wanted);
+          expect(await replay(steps, side, untilStable)).toEqual(wanted);
         } finally {
           side.resumeController();
         }

@@ -162,13 +162,13 @@ const valueOf = (headers: Headers, wanted: string): string | undefined =>
 /** The one with the most in common, for the message of the failure. */
 function nearest(candidates: readonly Compared[], want: Compared): Compared | undefined {
   const wanted = JSON.stringify(want);
-  const likeness = (got: Compared): number => {
+  const similarity = (got: Compared): number => {
     const text = JSON.stringify(got);
     let common = 0;
     while (common < text.length && text[common] === wanted[common]) common += 1;
     return common;
   };
-  return candidates.toSorted((a, b) => likeness(b) - likeness(a))[0];
+  return candidates.toSorted((a, b) => similarity(b) - similarity(a))[0];
 }
 
 /** What the API server makes anew at every run; nothing else in a body may differ. */

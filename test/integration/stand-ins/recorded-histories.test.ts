@@ -71,7 +71,7 @@ const raiseAndRestore =
     await recording.until(isVersioned);
     await recording.until(isSecondSuccess);
     await recording.until((version) => isReturned(version, recording.versions));
-    await recording.until(isSettledTarget);
+    await recording.until(isFinishedTarget);
   };
 
 const cancel = async (namespace: string, recording: Recording): Promise<void> => {
@@ -193,7 +193,7 @@ const isRunningTarget = (version: Version): boolean =>
   seen(version).status?.phase === 'Running';
 
 /** The guest is there: the target is labelled with its own node and is not paused. */
-const isSettledTarget = (version: Version): boolean =>
+const isFinishedTarget = (version: Version): boolean =>
   isRunningTarget(version) &&
   seen(version).metadata.labels?.['kubevirt.io/nodeName'] === seen(version).spec?.nodeName &&
   seen(version).status?.conditions?.some(({ type }) => type === 'kubevirt.io/virtual-machine-unpaused') ===

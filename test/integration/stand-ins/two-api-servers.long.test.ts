@@ -46,7 +46,7 @@ test('the second one hears of namespaces late, of all else at once', async () =>
   controlPlane.lagNamespaces(LAG_MS);
   const over = new AbortController();
   const heard: string[] = [];
-  const hear = async (type: ResourceType, from: string): Promise<void> => {
+  const showProgress = async (type: ResourceType, from: string): Promise<void> => {
     const watch = second.watch(type, { resourceVersion: from }, over.signal);
     for await (const event of watch) {
       if (event.object.metadata.name !== 'late') continue;
@@ -55,8 +55,8 @@ test('the second one hears of namespaces late, of all else at once', async () =>
     }
   };
   const watches = [
-    hear(NAMESPACES, namespaces.resourceVersion),
-    hear(RESOURCE_QUOTAS, quotas.resourceVersion),
+    showProgress(NAMESPACES, namespaces.resourceVersion),
+    showProgress(RESOURCE_QUOTAS, quotas.resourceVersion),
   ];
   await first.create(NAMESPACES, { metadata: { name: 'late' } });
   const created = performance.now();

@@ -12,7 +12,7 @@ export type Report = (violation: string) => void;
 export interface Writing {
   readonly user: string;
   /** The process: "lock-6". */
-  readonly who: string;
+  readonly actor: string;
   /** How long the API server sat on it before it took effect, milliseconds. */
   readonly heldMs: number;
 }

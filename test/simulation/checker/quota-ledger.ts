@@ -23,7 +23,7 @@ export class QuotaLedger {
   constructor(quota: ResourceQuota) {
     this.quota = quota;
     this.intended = new Map(Object.entries(quota.spec.hard ?? {}));
-    this.#settle();
+    this.#sync();
   }
 
   get name(): string {
@@ -43,10 +43,10 @@ export class QuotaLedger {
 
   record(quota: ResourceQuota): void {
     this.quota = quota;
-    this.#settle();
+    this.#sync();
   }
 
-  #settle(): void {
+  #sync(): void {
     for (const [key, text] of this.intended) {
       const amount = amountOf(text);
       const enforced = this.quota.status?.hard?.[key];

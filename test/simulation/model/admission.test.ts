@@ -19,7 +19,7 @@ async function locked(admission: Webhook): Promise<Model> {
   const model = await withTenant(aModel({ admission }), { quota: { pods: '5' } });
   const merge = { metadata: { labels: { [LABEL.locked]: 'true' } } };
   await model.server.as(userOf(SERVICE_ACCOUNT.lock)).patch(NAMESPACES, { name: 'tenant' }, { merge });
-  await model.settle();
+  await model.untilStable();
   return model;
 }
 

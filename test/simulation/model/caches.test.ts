@@ -65,7 +65,7 @@ describe('the cache of quotas', () => {
   test('a raised status.hard lets nobody in before the cache has seen it', async () => {
     const model = await withTenant(aModel(), { quota: { pods: '1' } });
     await model.admin.create(PODS, aPod('first'));
-    await model.settle();
+    await model.untilStable();
     await setHard(model, '2');
     await model.controller.sync({ namespace: 'tenant', name: 'quota' });
 
@@ -78,7 +78,7 @@ describe('the cache of quotas', () => {
   test('a lowered status.hard that the cache has not seen lets nobody in either: the charge loses, and loses again', async () => {
     const model = await withTenant(aModel(), { quota: { pods: '2' } });
     await model.admin.create(PODS, aPod('first'));
-    await model.settle();
+    await model.untilStable();
     await setHard(model, '1');
     await model.controller.sync({ namespace: 'tenant', name: 'quota' });
 

@@ -1,7 +1,7 @@
 import type { KubernetesObject, Namespace } from '../../../functions/domain/objects.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { strategyOf } from './kinds.ts';
-import { isReleased, timestamp, type StoredMeta } from './metadata.ts';
+import { isFinalized, timestamp, type StoredMeta } from './metadata.ts';
 
 /** What a DELETE does to an object as it is now. */
 export type Deletion =
@@ -25,7 +25,7 @@ export function deletionOf(object: KubernetesObject, asked: number | undefined, 
 }
 
 function ofNamespace(object: Namespace, now: number): Deletion {
-  if (isMarked(object)) return isReleased(object) ? GONE : PENDING;
+  if (isMarked(object)) return isFinalized(object) ? GONE : PENDING;
   const metadata = { ...object.metadata, deletionTimestamp: timestamp(now) };
   const status = { ...object.status, phase: 'Terminating' };
   return { kind: 'marked', object: { ...object, metadata, status } as Namespace };

@@ -36,9 +36,9 @@ test('a field that the API server does not select Events by is said', async () =
 });
 
 test('none is made in a namespace that is being deleted', async () => {
-  const { admin, settle } = await withTenant(aModel());
+  const { admin, untilStable } = await withTenant(aModel());
   await admin.delete(NAMESPACES, { name: 'tenant' });
-  await settle();
+  await untilStable();
   const late = admin.create(EVENTS, event('late', VM, 'FailedCreate'));
   await expect(late).rejects.toMatchObject({
     code: 403,

@@ -34,12 +34,12 @@ async function failing(): Promise<Failing> {
 const phasesOf = ({ points }: Failing): string[] => points.map(({ verb, phase }) => `${verb} ${phase}`);
 
 test('every phase of a write is parked at, in its order', async () => {
-  const scene = await failing();
-  await scene.model.admin.create(PODS, aPod('pod'));
-  expect(phasesOf(scene)).toEqual(
+  const setup = await failing();
+  await setup.model.admin.create(PODS, aPod('pod'));
+  expect(phasesOf(setup)).toEqual(
     ['arrive', 'admit', 'charge', 'commit', 'answer'].map((phase) => `create ${phase}`),
   );
-  expect(scene.points[0]).toEqual({
+  expect(setup.points[0]).toEqual({
     request: {},
     server: 'server-0',
     user: 'admin',
@@ -53,10 +53,10 @@ test('every phase of a write is parked at, in its order', async () => {
 });
 
 test('a dry run is neither charged nor stored; a read has nothing to admit', async () => {
-  const scene = await failing();
-  await scene.model.admin.create(PODS, aPod('pod'), { dryRun: true });
-  await scene.model.admin.get(NAMESPACES, { name: 'tenant' });
-  expect(phasesOf(scene)).toEqual([
+  const setup = await failing();
+  await setup.model.admin.create(PODS, aPod('pod'), { dryRun: true });
+  await setup.model.admin.get(NAMESPACES, { name: 'tenant' });
+  expect(phasesOf(setup)).toEqual([
     'create arrive',
     'create admit',
     'create answer',
@@ -80,11 +80,11 @@ describe('a create that fails', () => {
   });
 
   test('at charge: the server tries four times, and answers 500', async () => {
-    const scene = await failing();
-    scene.failAt('charge');
-    await expect(scene.model.admin.create(PODS, aPod('pod'))).rejects.toMatchObject({ code: 500 });
-    expect(phasesOf(scene).filter((phase) => phase === 'create charge')).toHaveLength(4);
-    expect(usedOf(scene.model)).toEqual({ pods: '0' });
+    const setup = await failing();
+    setup.failAt('charge');
+    await expect(setup.model.admin.create(PODS, aPod('pod'))).rejects.toMatchObject({ code: 500 });
+    expect(phasesOf(setup).filter((phase) => phase === 'create charge')).toHaveLength(4);
+    expect(usedOf(setup.model)).toEqual({ pods: '0' });
   });
 });
 
@@ -92,11 +92,11 @@ test('a charge whose pod never came stays, until the controller looks at everyth
   const { model, failAt } = await failing();
   failAt('commit');
   await expect(model.admin.create(PODS, aPod('pod'))).rejects.toThrow(Unreachable);
-  await model.settle();
+  await model.untilStable();
   expect(usedOf(model)).toEqual({ pods: '1' });
 
   model.controller.resync();
-  await model.settle();
+  await model.untilStable();
   expect(usedOf(model)).toEqual({ pods: '0' });
 });
 

@@ -36,7 +36,7 @@ const hasDeadline = (pod: AdmissionRequest['object']): boolean =>
   (pod as Partial<Pod> | null)?.spec?.activeDeadlineSeconds !== undefined;
 
 /** It may look like the pod that is waited for, and did not before. */
-const changesWhose = ({ object, oldObject }: AdmissionRequest): boolean =>
+const changesIdentity = ({ object, oldObject }: AdmissionRequest): boolean =>
   POD_IDENTITY_LABELS.some(
     (label) => object?.metadata.labels?.[label] !== oldObject?.metadata.labels?.[label],
   ) ||
@@ -84,7 +84,7 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
         // (There are no ResourceClaims in the model.)
         resource.resource !== 'pods' ||
         hasDeadline(object) !== hasDeadline(oldObject) ||
-        changesWhose(request)
+        changesIdentity(request)
       );
     },
   },

@@ -10,7 +10,7 @@ export interface StoredMeta extends ObjectMeta {
 export const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 /** Empty maps and lists are left out, as the API server leaves them out. */
-export function tidied<T extends KubernetesObject>(object: T): T {
+export function normalised<T extends KubernetesObject>(object: T): T {
   const { labels, annotations, finalizers, ownerReferences, ...rest } = object.metadata;
   const metadata = {
     ...rest,
@@ -61,7 +61,7 @@ export function withFormerMetadata<T extends KubernetesObject>(next: T, former: 
 }
 
 /** Whether nothing keeps an object any more that is being deleted (registry/generic: ShouldDeleteDuringUpdate). */
-export function isReleased(object: KubernetesObject & { spec?: unknown }): boolean {
+export function isFinalized(object: KubernetesObject & { spec?: unknown }): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] }: StoredMeta = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0)
     return false;

@@ -16,7 +16,7 @@ export interface Model {
   /** Another server on the same store. */
   readonly another: (parts?: Partial<ApiServerParts>) => ApiServer;
   /** Caches see all, the controller syncs, until nothing is left to do. */
-  readonly settle: () => Promise<void>;
+  readonly untilStable: () => Promise<void>;
 }
 
 /** Everybody goes on at once, and every webhook allows, unless told otherwise. */
@@ -41,15 +41,15 @@ export function aModel(parts: Partial<ApiServerParts> = {}): Model {
   };
   const server = another();
   const controller = new QuotaController({ store, server });
-  const settle = async (): Promise<void> => {
+  const untilStable = async (): Promise<void> => {
     for (const quota of controller.pending()) await controller.sync(quota);
     for (const { caches } of servers) {
       caches.namespaces.catchUpAll();
       caches.resourceQuotas.catchUpAll();
     }
-    if (controller.pending().length > 0) await settle();
+    if (controller.pending().length > 0) await untilStable();
   };
-  return { store, server, admin: server.as('admin'), controller, clock, another, settle };
+  return { store, server, admin: server.as('admin'), controller, clock, another, untilStable };
 }
 
 /** The namespace `tenant` with these quotas, counted and known to every server. */
@@ -65,7 +65,7 @@ export async function withTenant(
       spec: { hard },
     });
   }
-  await model.settle();
+  await model.untilStable();
   return model;
 }
 

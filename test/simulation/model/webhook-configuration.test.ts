@@ -50,7 +50,7 @@ test.each([
 
 const [locked, keys] = guardWebhooks();
 
-const passes = (webhook: typeof locked, request: AdmissionRequest, mayOverride = false): boolean =>
+const matches = (webhook: typeof locked, request: AdmissionRequest, mayOverride = false): boolean =>
   webhook?.conditions.every(({ holds }) => holds(request, () => mayOverride)) === true;
 
 const RAISED = labelled(LABEL.raised)(aQuota());
@@ -61,48 +61,48 @@ describe('the conditions, as the CEL says them', () => {
   test.each(['default', 'mtq-system', 'kubevirt', 'kube-system', 'openshift-x', 'knative-serving'])(
     'nothing is asked about %s',
     (namespace) => {
-      expect(passes(locked, aRequest({ namespace }))).toBe(false);
+      expect(matches(locked, aRequest({ namespace }))).toBe(false);
     },
   );
 
   test.each(['tenant', 'kubevirt-tenant', 'x-kube-system'])('but about %s', (namespace) => {
-    expect(passes(locked, aRequest({ namespace }))).toBe(true);
+    expect(matches(locked, aRequest({ namespace }))).toBe(true);
   });
 
   test.each(OUR_USERS)('%s updates quotas unasked, and creates none', (user) => {
-    expect(passes(locked, aRequest({ ...RELABELLED, ...by(user) }))).toBe(false);
-    expect(passes(locked, aRequest({ ...about('resourcequotas'), ...by(user) }))).toBe(true);
+    expect(matches(locked, aRequest({ ...RELABELLED, ...by(user) }))).toBe(false);
+    expect(matches(locked, aRequest({ ...about('resourcequotas'), ...by(user) }))).toBe(true);
   });
 
   test('a quota is asked about when a key of ours changes, and not when its spec does', () => {
-    expect(passes(locked, aRequest(RELABELLED))).toBe(true);
-    expect(passes(locked, aRequest({ ...about('resourcequotas/status'), ...fromTo(aQuota(), RAISED) }))).toBe(
-      true,
-    );
+    expect(matches(locked, aRequest(RELABELLED))).toBe(true);
+    expect(
+      matches(locked, aRequest({ ...about('resourcequotas/status'), ...fromTo(aQuota(), RAISED) })),
+    ).toBe(true);
     const spec = { spec: { hard: { pods: '99' } } };
     const edit = fromTo(RAISED, { ...RAISED, ...spec });
-    expect(passes(locked, aRequest({ ...about('resourcequotas'), ...edit }))).toBe(false);
-    expect(passes(locked, aRequest(about('resourcequotas')))).toBe(true);
+    expect(matches(locked, aRequest({ ...about('resourcequotas'), ...edit }))).toBe(false);
+    expect(matches(locked, aRequest(about('resourcequotas')))).toBe(true);
   });
 
   test('a pod is asked about when it gets a deadline, by which its scope changes, and not when it changes otherwise', () => {
     const [without, withIt] = [aLauncher(), aLauncher('vm0', podSpec({ activeDeadlineSeconds: 60 }))];
     const update = (...objects: Parameters<typeof fromTo>): boolean =>
-      passes(locked, aRequest(fromTo(...objects)));
+      matches(locked, aRequest(fromTo(...objects)));
     expect(update(without, withIt)).toBe(true);
     expect(update(withIt, without)).toBe(true);
     expect(update(without, labelled('changed')(without))).toBe(false);
     expect(update(withIt, labelled('changed')(withIt))).toBe(false);
-    expect(passes(locked, aRequest({ ...about('pods/resize'), ...fromTo(without, without) }))).toBe(true);
-    expect(passes(locked, aRequest({ ...fromTo(null, without) }))).toBe(true);
+    expect(matches(locked, aRequest({ ...about('pods/resize'), ...fromTo(without, without) }))).toBe(true);
+    expect(matches(locked, aRequest({ ...fromTo(null, without) }))).toBe(true);
   });
 
   test.each(POD_IDENTITY_LABELS)(
     'a pod is asked about when its label %s changes, by which it would be another one’s',
     (key) => {
       const [before, after] = [aLauncher(), labelled(key, 'x')(aLauncher())];
-      expect(passes(locked, aRequest(fromTo(before, after)))).toBe(true);
-      expect(passes(locked, aRequest(fromTo(after, before)))).toBe(true);
+      expect(matches(locked, aRequest(fromTo(before, after)))).toBe(true);
+      expect(matches(locked, aRequest(fromTo(after, before)))).toBe(true);
     },
   );
 
@@ -110,10 +110,10 @@ describe('the conditions, as the CEL says them', () => {
     const launcher = { apiVersion: 'v1', kind: 'Pod', name: 'launcher', uid: 'other', controller: true };
     const owned = ownedBy([launcher]);
     for (const pod of [aLauncher(), labelled(KUBEVIRT.launcherLabel, KUBEVIRT.attachment)(aLauncher())]) {
-      expect(passes(locked, aRequest(fromTo(pod, owned(pod))))).toBe(true);
+      expect(matches(locked, aRequest(fromTo(pod, owned(pod))))).toBe(true);
     }
     const theirs = unlabelled(KUBEVIRT.launcherLabel)(aLauncher());
-    expect(passes(locked, aRequest(fromTo(theirs, owned(theirs))))).toBe(false);
+    expect(matches(locked, aRequest(fromTo(theirs, owned(theirs))))).toBe(false);
   });
 
   test.each([
@@ -124,16 +124,16 @@ describe('the conditions, as the CEL says them', () => {
     ['the label', labelled(LABEL.locked)],
   ])('%s put on, changed or taken off is asked about', (_what, change) => {
     const [without, withIt] = [aNamespace(), change(aNamespace())];
-    expect(passes(keys, aRequest(fromTo(without, withIt)))).toBe(true);
-    expect(passes(keys, aRequest(fromTo(withIt, without)))).toBe(true);
-    expect(passes(keys, aRequest(fromTo(null, withIt)))).toBe(true);
-    expect(passes(keys, aRequest(fromTo(withIt, named('other')(withIt))))).toBe(false);
-    expect(passes(keys, aRequest(fromTo(null, without)))).toBe(false);
-    expect(passes(keys, aRequest({ ...fromTo(without, withIt), ...by(userOf(SERVICE_ACCOUNT.lock)) }))).toBe(
+    expect(matches(keys, aRequest(fromTo(without, withIt)))).toBe(true);
+    expect(matches(keys, aRequest(fromTo(withIt, without)))).toBe(true);
+    expect(matches(keys, aRequest(fromTo(null, withIt)))).toBe(true);
+    expect(matches(keys, aRequest(fromTo(withIt, named('other')(withIt))))).toBe(false);
+    expect(matches(keys, aRequest(fromTo(null, without)))).toBe(false);
+    expect(matches(keys, aRequest({ ...fromTo(without, withIt), ...by(userOf(SERVICE_ACCOUNT.lock)) }))).toBe(
       false,
     );
     // The right alone breaks no glass.
-    expect(passes(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
+    expect(matches(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
   });
 
   const held = annotated(ANNOTATION.token, 'token-1')(annotated(ANNOTATION.lock, '{}')(aNamespace()));
@@ -147,13 +147,13 @@ describe('the conditions, as the CEL says them', () => {
     ['a lock without a token', [annotated(ANNOTATION.lock, '{')(aNamespace()), broken('unreadable')], false],
     ['any word without a token', [annotated(ANNOTATION.lock, '{')(aNamespace()), broken('')], true],
   ])('break-glass: %s', (_what, change, isAsked) => {
-    expect(passes(keys, aRequest(fromTo(...change)), true)).toBe(isAsked);
-    expect(passes(keys, aRequest(fromTo(...change)))).toBe(true);
+    expect(matches(keys, aRequest(fromTo(...change)), true)).toBe(isAsked);
+    expect(matches(keys, aRequest(fromTo(...change)))).toBe(true);
   });
 
   test('break-glass is set by nobody else, and removed by anybody', () => {
     const [without, withIt] = [aNamespace(), broken('token-1')];
-    expect(passes(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
-    expect(passes(keys, aRequest(fromTo(withIt, without)))).toBe(false);
+    expect(matches(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
+    expect(matches(keys, aRequest(fromTo(withIt, without)))).toBe(false);
   });
 });

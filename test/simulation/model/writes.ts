@@ -6,7 +6,7 @@ import type { Admission } from './admission.ts';
 import { deletionOf, type Deletion } from './deletion.ts';
 import { isSame, kept } from './frozen.ts';
 import { strategyOf } from './kinds.ts';
-import { isReleased, metadataOfNew, tidied, timestamp, withFormerMetadata } from './metadata.ts';
+import { isFinalized, metadataOfNew, normalised, timestamp, withFormerMetadata } from './metadata.ts';
 import type { ApiErrors } from './api-errors.ts';
 import type { Phase, Subresource } from './request.ts';
 import { revisionOf, type Key, type Store } from './store.ts';
@@ -56,7 +56,7 @@ export class Writes {
     const own = { name, uid: store.newUid(), creationTimestamp: timestamp(store.now()) };
     const { apiVersion, kind } = type;
     const object = { ...given, apiVersion, kind, metadata: metadataOfNew(given.metadata, own) };
-    return kept(tidied(strategyOf(kind).created(object))) as T;
+    return kept(normalised(strategyOf(kind).created(object))) as T;
   }
 
   /**
@@ -98,14 +98,14 @@ export class Writes {
     }
     const { apiVersion, kind } = request.type;
     const updated = strategy.updated({ ...wanted, apiVersion, kind }, former, request.subresource);
-    return kept(tidied(withFormerMetadata(updated, former))) as T;
+    return kept(normalised(withFormerMetadata(updated, former))) as T;
   }
 
   /** undefined: it changed meanwhile. What loses its last finalizer while it is being deleted goes. */
   async #commit<T extends KubernetesObject>(request: WriteRequest, object: T): Promise<T | undefined> {
     await request.suspend('commit');
     const { store } = this.#parts;
-    if (!isReleased(object)) return store.put(object, revisionOf(object));
+    if (!isFinalized(object)) return store.put(object, revisionOf(object));
     return store.delete(request, revisionOf(object)) ? object : undefined;
   }
 

@@ -29,7 +29,7 @@ class Watcher {
   next = 0;
   isOver = false;
   #failure: Error | undefined;
-  #wake = (): void => undefined;
+  #notify = (): void => undefined;
 
   constructor(plural: string, { resourceVersion, ...where }: WatchFrom) {
     this.plural = plural;
@@ -37,13 +37,13 @@ class Watcher {
     this.seen = Number(resourceVersion);
   }
 
-  wake(): void {
-    this.#wake();
+  notify(): void {
+    this.#notify();
   }
 
   end(): void {
     this.isOver = true;
-    this.#wake();
+    this.#notify();
   }
 
   fail(error: Error): void {
@@ -52,8 +52,8 @@ class Watcher {
   }
 
   /** Until there is something to look at. */
-  async woken(): Promise<void> {
-    await new Promise<void>((resolve) => (this.#wake = resolve));
+  async notified(): Promise<void> {
+    await new Promise<void>((resolve) => (this.#notify = resolve));
   }
 
   close(): void {
@@ -121,7 +121,7 @@ export class WatchedCluster {
     for (const watcher of this.#watching(plural)) watcher.fail(error);
   }
 
-  mend({ plural }: ResourceType): void {
+  restoreWatch({ plural }: ResourceType): void {
     this.#broken.delete(plural);
     this.#unlisted.delete(plural);
   }
@@ -134,7 +134,7 @@ export class WatchedCluster {
   /** Every watch of this kind is sent where it is. */
   bookmark({ plural }: ResourceType): void {
     this.#bookmarks.set(plural, this.#version);
-    for (const watcher of this.#watching(plural)) watcher.wake();
+    for (const watcher of this.#watching(plural)) watcher.notify();
   }
 
   /** What was before the newest version can no longer be watched from: 410. */
@@ -169,7 +169,7 @@ export class WatchedCluster {
 
   #append(entry: Entry): void {
     this.#log.push(entry);
-    for (const watcher of this.#watching(entry.plural)) watcher.wake();
+    for (const watcher of this.#watching(entry.plural)) watcher.notify();
   }
 
   #watching(plural: string): Watcher[] {
@@ -220,7 +220,7 @@ export class WatchedCluster {
     try {
       while (!watcher.isOver) {
         const event = this.#nextEvent(watcher);
-        if (event === undefined) await watcher.woken();
+        if (event === undefined) await watcher.notified();
         else yield event as WatchEvent<T>;
       }
       watcher.close();

@@ -25,20 +25,20 @@ const TYPES = {
 type Type = keyof typeof TYPES;
 
 /** Where in the document, with dots. */
-type Places = readonly (readonly [path: string, Type])[];
+type FieldPaths = readonly (readonly [path: string, Type])[];
 
 /** The objects that this operation has. */
 const objectsOf = ({ request }: Review): string[] =>
   (['object', 'oldObject'] as const).filter((which) => request[which] !== null);
 
 /** What must be there. */
-const needed = (review: Review): Places => [
+const needed = (review: Review): FieldPaths => [
   ['apiVersion', 'text'],
   ['kind', 'text'],
   ['request', 'object'],
   ['request.uid', 'text'],
   ['request.operation', 'text'],
-  ...(['kind', 'resource'] as const).flatMap((which): Places => [
+  ...(['kind', 'resource'] as const).flatMap((which): FieldPaths => [
     [`request.${which}`, 'object'],
     [`request.${which}.group`, 'text'],
     [`request.${which}.version`, 'text'],
@@ -49,20 +49,20 @@ const needed = (review: Review): Places => [
   // As often as all the others: these decide.
   ...Array.from({ length: 6 }, () => objectsOf(review))
     .flat()
-    .flatMap((which): Places => [
+    .flatMap((which): FieldPaths => [
       [`request.${which}`, 'object'],
       [`request.${which}.metadata`, 'object'],
     ]),
 ];
 
 /** What may be left out, and is of this type where it is not. */
-const optional = (review: Review): Places => [
+const optional = (review: Review): FieldPaths => [
   ['request.subResource', 'text'],
   ['request.name', 'text'],
   ['request.namespace', 'text'],
   ['request.userInfo.groups', 'texts'],
   ['request.dryRun', 'flag'],
-  ...objectsOf(review).flatMap((which): Places => [
+  ...objectsOf(review).flatMap((which): FieldPaths => [
     [`request.${which}.metadata.labels`, 'map'],
     [`request.${which}.metadata.annotations`, 'map'],
   ]),
@@ -106,28 +106,28 @@ type Change = (document: Document) => void;
 const put =
   (path: string, value: unknown): Change =>
   (document) => {
-    const [parent, key] = placeOf(document, path);
+    const [parent, key] = parentOf(document, path);
     parent[key] = value;
   };
 
 const leaveOut =
   (path: string): Change =>
   (document) => {
-    const [parent, key] = placeOf(document, path);
+    const [parent, key] = parentOf(document, path);
     Reflect.deleteProperty(parent, key);
   };
 
 const misspell =
   (path: string, misspelling: (key: string) => string): Change =>
   (document) => {
-    const [parent, key] = placeOf(document, path);
+    const [parent, key] = parentOf(document, path);
     const name = misspelling(key);
     const as = { value: parent[key], enumerable: true, configurable: true, writable: true };
     Object.defineProperty(parent, name, as);
     Reflect.deleteProperty(parent, key);
   };
 
-function placeOf(document: Document, path: string): [parent: Document, key: string] {
+function parentOf(document: Document, path: string): [parent: Document, key: string] {
   const keys = path.split('.');
   const key = keys.pop() ?? '';
   const parent = keys.reduce<unknown>(

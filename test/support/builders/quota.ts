@@ -60,7 +60,7 @@ export const enforced =
   (quota) => ({ ...quota, status: { ...quota.status, hard: list } });
 
 /** The quota controller has followed: status.hard is what the spec says. */
-export const settled = (): Change<ResourceQuota> => (quota) => enforced(quota.spec.hard ?? {})(quota);
+export const fullyEnforced = (): Change<ResourceQuota> => (quota) => enforced(quota.spec.hard ?? {})(quota);
 
 export const used =
   (list: ResourceList): Change<ResourceQuota> =>

@@ -28,7 +28,7 @@ export const aFound = fc.constantFrom<Found>(
 );
 
 /** Mostly one of the usual, now and then one of the strange. */
-const mostly = <T, U>(usual: readonly T[], strange: readonly U[]): fc.Arbitrary<T | U> =>
+const biased = <T, U>(usual: readonly T[], strange: readonly U[]): fc.Arbitrary<T | U> =>
   fc.oneof(
     { weight: 9, arbitrary: fc.constantFrom(...usual) },
     { weight: 1, arbitrary: fc.constantFrom(...strange) },
@@ -36,26 +36,26 @@ const mostly = <T, U>(usual: readonly T[], strange: readonly U[]): fc.Arbitrary<
 
 const NO_NAMES = ['', '../kube-system', 'a/b', '%2e', '\u0000', '\ud800', 'x'.repeat(2_000)];
 
-const aUser = mostly(
+const aUser = biased(
   ['alice', 'system:admin', CONTROLLER, CONTROLLER, ...OUR_USERS, userOf('kubevirt-controller', 'tenant')],
   [...NO_NAMES, `${CONTROLLER} `, CONTROLLER.toUpperCase(), '__proto__', 'toString'],
 );
-const aResource = mostly(
+const aResource = biased(
   ['pods', 'pods', 'resourcequotas', 'namespaces', 'configmaps'],
   [...NO_NAMES, 'Pods', 'pods ', 'constructor'],
 );
-const aSubresource = mostly(
+const aSubresource = biased(
   [undefined, undefined, '', 'resize', 'status', 'finalize', 'ephemeralcontainers'],
   [...NO_NAMES, 'Resize'],
 );
-const aNamespaceName = mostly([TENANT, TENANT, TENANT, 'elsewhere', undefined], [...NO_NAMES, 'Tenant']);
+const aNamespaceName = biased([TENANT, TENANT, TENANT, 'elsewhere', undefined], [...NO_NAMES, 'Tenant']);
 
 const aMap = (
   keys: readonly string[],
   values: readonly string[],
 ): fc.Arbitrary<Record<string, string> | undefined> =>
   fc.option(
-    fc.dictionary(mostly(keys, ['', '__proto__', 'toString']), mostly(values, NO_NAMES), {
+    fc.dictionary(biased(keys, ['', '__proto__', 'toString']), biased(values, NO_NAMES), {
       noNullPrototype: true,
     }),
     { nil: undefined },

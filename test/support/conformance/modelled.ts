@@ -4,7 +4,7 @@ import { toResponse } from '../../../webhook/admission/admission.ts';
 import { ApiServer } from '../../simulation/model/api-server.ts';
 import { QuotaController } from '../../simulation/model/quota-controller.ts';
 import { Store } from '../../simulation/model/store.ts';
-import type { Settle } from './play.ts';
+import type { UntilStable } from './play.ts';
 import { evaluate, USERS, type Asked, type GuardMode, type Side } from './side.ts';
 
 const START = Date.parse('2026-11-21T05:00:00.750Z');
@@ -13,7 +13,7 @@ const START = Date.parse('2026-11-21T05:00:00.750Z');
 const ROUNDS = 20;
 
 /** A model with one server, nobody waiting, and the namespace of one history. */
-export async function modelled(namespace: string): Promise<{ side: Side; settle: Settle }> {
+export async function modelled(namespace: string): Promise<{ side: Side; untilStable: UntilStable }> {
   const asked: Asked[] = [];
   let mode: GuardMode = 'guard';
   let isPaused = false;
@@ -36,7 +36,7 @@ export async function modelled(namespace: string): Promise<{ side: Side; settle:
     },
   });
   const controller = new QuotaController({ store, server });
-  const settleController = async (): Promise<void> => {
+  const syncController = async (): Promise<void> => {
     for (let round = 1; !isPaused && controller.pending().length > 0; round += 1) {
       if (round > ROUNDS) throw new Error('the quota controller does not come to rest');
       for (const quota of controller.pending()) await controller.sync(quota);
@@ -59,11 +59,11 @@ export async function modelled(namespace: string): Promise<{ side: Side; settle:
       isPaused = false;
     },
   };
-  const settle: Settle = async (look) => {
-    await settleController();
+  const untilStable: UntilStable = async (look) => {
+    await syncController();
     server.caches.namespaces.catchUpAll();
     server.caches.resourceQuotas.catchUpAll();
     return look();
   };
-  return { side, settle };
+  return { side, untilStable };
 }

@@ -21,10 +21,17 @@ export interface Replayed {
 }
 
 /** Resolves when controllers and caches have done their work; `look` says what there is. */
-export type Settle = (look: () => Promise<readonly unknown[]>, step: number) => Promise<readonly unknown[]>;
+export type UntilStable = (
+  look: () => Promise<readonly unknown[]>,
+  step: number,
+) => Promise<readonly unknown[]>;
 
 /** Plays a history, step by step. */
-export async function replay(steps: readonly Step[], side: Side, settle: Settle): Promise<Replayed[]> {
+export async function replay(
+  steps: readonly Step[],
+  side: Side,
+  untilStable: UntilStable,
+): Promise<Replayed[]> {
   const normal = new Normaliser(side.namespace);
   const context: StepContext = { side, normal, kept: new Map() };
   const replayed: Replayed[] = [];
@@ -32,7 +39,7 @@ export async function replay(steps: readonly Step[], side: Side, settle: Settle)
   for (const [index, step] of steps.entries()) {
     const answer = await step.act(context).catch((error: unknown) => normal.refusal(error));
     const asked = side.asked().map((each) => normal.asked(each));
-    const after = await settle(() => everything(side), index);
+    const after = await untilStable(() => everything(side), index);
     replayed.push({ step: `${step.by}: ${step.what}`, answer, asked, after });
   }
   return replayed;

@@ -20,7 +20,7 @@ import { createNamespace } from '../kubevirt/harness.ts';
 import { askUntil, Recorded } from '../eventually.ts';
 import { startStubWebhook, type StubWebhook } from '../stub-webhook.ts';
 import { bindRole } from '../roles.ts';
-import type { Replayed, Settle } from './play.ts';
+import type { Replayed, UntilStable } from './play.ts';
 import { evaluate, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
 
 /** A real API server and quota controller, with the guard's webhooks, answered here. */
@@ -29,7 +29,7 @@ export interface Real {
   readonly side: (
     namespace: string,
     like: readonly Pick<Replayed, 'after'>[],
-  ) => Promise<{ side: Side; settle: Settle }>;
+  ) => Promise<{ side: Side; untilStable: UntilStable }>;
   readonly stop: () => Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export async function startReal(): Promise<Real> {
       };
       await caches.seeAll(namespace);
       let isLike = true;
-      const settle: Settle = async (look, step) => {
+      const untilStable: UntilStable = async (look, step) => {
         const wanted = like[step]?.after;
         const after = await until(look, isLike ? wanted : undefined);
         // Once it differs it goes on differing: nothing more to wait for.
@@ -89,7 +89,7 @@ export async function startReal(): Promise<Real> {
         await caches.seeAll(namespace);
         return after;
       };
-      return { side, settle };
+      return { side, untilStable };
     },
     stop: async () => {
       controlPlane.resumeControllerManager();

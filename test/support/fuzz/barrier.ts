@@ -19,7 +19,7 @@ export class Barrier {
     this.#clusters = clusters;
   }
 
-  async pass(): Promise<void> {
+  async wait(): Promise<void> {
     const { admin } = this.#clusters;
     if (this.#quota === undefined) {
       await admin.create(NAMESPACES, { metadata: { name: NAMESPACE } });

@@ -4,7 +4,7 @@ import type { FuzzNamespace } from './world.ts';
 /** Whether we would lock, and whether a raise helps: refused before it, admitted after. */
 export interface Cells {
   readonly lockedAndHelped: readonly FuzzNamespace[];
-  readonly lockedInVain: readonly FuzzNamespace[];
+  readonly lockedWithoutEffect: readonly FuzzNamespace[];
   readonly leftThoughItHelps: readonly FuzzNamespace[];
   readonly leftRightly: readonly FuzzNamespace[];
 }
@@ -16,7 +16,7 @@ export function cellsOf(all: readonly FuzzNamespace[]): Cells {
     all.filter((each) => locks(each) === lock && helps(each) === help);
   return {
     lockedAndHelped: where(true, true),
-    lockedInVain: where(true, false),
+    lockedWithoutEffect: where(true, false),
     leftThoughItHelps: where(false, true),
     leftRightly: where(false, false),
   };
@@ -38,12 +38,12 @@ export function classesOf(all: readonly FuzzNamespace[]): Record<string, number>
 }
 
 export function matrix(all: readonly FuzzNamespace[]): string {
-  const { lockedAndHelped, lockedInVain, leftThoughItHelps, leftRightly } = cellsOf(all);
+  const { lockedAndHelped, lockedWithoutEffect, leftThoughItHelps, leftRightly } = cellsOf(all);
   const count = (list: readonly unknown[]): string => String(list.length).padStart(6);
   const reasons = Map.groupBy(all, ({ verdict }) => `${verdict?.verdict ?? '?'} ${verdict?.reason ?? ''}`);
   return [
     '                    a raise helps   it does not',
-    `we lock             ${count(lockedAndHelped)}          ${count(lockedInVain)}`,
+    `we lock             ${count(lockedAndHelped)}          ${count(lockedWithoutEffect)}`,
     `we do not           ${count(leftThoughItHelps)}          ${count(leftRightly)}`,
     ...[...reasons].map(([reason, list]) => `${count(list)}  ${reason}`),
     ...Object.entries(classesOf(all)).map(([name, number]) => `${String(number).padStart(6)}  ${name}`),
@@ -51,7 +51,7 @@ export function matrix(all: readonly FuzzNamespace[]): string {
 }
 
 /** To look at it: what it was, what we said, what the API server said. */
-export const story = ({ name, of, verdict, before, after }: FuzzNamespace): unknown => ({
+export const summaryOf = ({ name, of, verdict, before, after }: FuzzNamespace): unknown => ({
   name,
   verdict,
   before,

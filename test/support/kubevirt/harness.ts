@@ -11,8 +11,8 @@ import {
   LAUNCHER_PODS,
   newMigration,
   newVirtualMachineInstance,
-  type MigrationWish,
-  type VmiWish,
+  type MigrationOptions,
+  type VmiOptions,
 } from '../../cluster/kubevirt/objects.ts';
 import { startKubeVirt, type KubeVirtOptions } from '../../cluster/kubevirt/start.ts';
 import type { LauncherPod, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
@@ -79,17 +79,17 @@ export async function createQuota(
 }
 
 /** A VMI that runs. */
-export async function runVmi(admin: Cluster, wish: VmiWish): Promise<Vmi> {
-  await admin.create(FULL_VMIS, newVirtualMachineInstance(wish));
+export async function runVmi(admin: Cluster, options: VmiOptions): Promise<Vmi> {
+  await admin.create(FULL_VMIS, newVirtualMachineInstance(options));
   return until(
     admin,
-    { type: FULL_VMIS, namespace: wish.namespace, name: wish.name },
+    { type: FULL_VMIS, namespace: options.namespace, name: options.name },
     (vmi) => vmi?.status?.phase === 'Running',
   );
 }
 
-export async function migrate(admin: Cluster, wish: MigrationWish): Promise<Vmim> {
-  return (await admin.create(FULL_MIGRATIONS, newMigration(wish))).object;
+export async function migrate(admin: Cluster, options: MigrationOptions): Promise<Vmim> {
+  return (await admin.create(FULL_MIGRATIONS, newMigration(options))).object;
 }
 
 export const untilMigration = (

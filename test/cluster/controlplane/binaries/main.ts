@@ -3,9 +3,9 @@ import { isLeaving } from '../exit.ts';
 import { ensureBinaries } from './ensure.ts';
 import { reportProgress } from './report.ts';
 
-const { hear, end } = reportProgress();
+const { showProgress, end } = reportProgress();
 try {
-  await ensureBinaries(undefined, hear);
+  await ensureBinaries(undefined, showProgress);
 } catch (error) {
   if (!isLeaving()) {
     process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);

@@ -14,7 +14,7 @@ export interface Terminal {
  * in a log. Parts that are there already are not worth a word. Pass `hear` to ensureBinaries; call `end` after it.
  */
 export function reportProgress(terminal: Terminal = process.stderr): {
-  hear: (progress: Progress) => void;
+  showProgress: (progress: Progress) => void;
   end: () => void;
 } {
   let timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,7 @@ export function reportProgress(terminal: Terminal = process.stderr): {
   };
   const end = (): void => clearInterval(timer);
   let since = 0;
-  const hear = (progress: Progress): void => {
+  const showProgress = (progress: Progress): void => {
     end();
     if (progress.state === 'found') return;
     if (progress.state === 'building') since = Date.now();
@@ -34,7 +34,7 @@ export function reportProgress(terminal: Terminal = process.stderr): {
     timer = setInterval(tell, terminal.isTTY === true ? TTY_EVERY_MS : LINE_EVERY_MS);
     timer.unref();
   };
-  return { hear, end };
+  return { showProgress, end };
 }
 
 function sentence({ name, n, of, usual, state }: Progress, elapsedMs: number): string {
