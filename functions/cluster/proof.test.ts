@@ -35,7 +35,7 @@ const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message:
 const policys: Status = { code: 403, reason: 'Forbidden', message, details };
 
 test('so is our policy’s, which says nothing of the lock', async () => {
-  expect(await prove(refusing(policys), 'tenant', 'token-1')).toEqual({
+  expect(await prove(refusing(policys), { namespace: 'tenant', token: 'token-1' })).toEqual({
     proven: true,
     lock: undefined,
     now: 0,
@@ -43,12 +43,18 @@ test('so is our policy’s, which says nothing of the lock', async () => {
 });
 
 test('the guard’s own refusal, with this token, is the proof, and carries the live lock', async () => {
-  expect(await prove(refusing(guards), 'tenant', 'token-1')).toEqual({ proven: true, lock: live, now: 0 });
+  expect(await prove(refusing(guards), { namespace: 'tenant', token: 'token-1' })).toEqual({
+    proven: true,
+    lock: live,
+    now: 0,
+  });
 });
 
 test('it is one of several causes', async () => {
   const causes = [{ reason: 'theirs', message: 'token-2' }, cause];
-  expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toMatchObject({
+  expect(
+    await prove(refusing({ ...guards, details: { causes } }), { namespace: 'tenant', token: 'token-1' }),
+  ).toMatchObject({
     proven: true,
   });
 });
@@ -59,7 +65,7 @@ test('nothing is made: the request is a dry run of a quota in the namespace', as
     asked.push(...request);
     return Promise.resolve();
   });
-  await prove(cluster, 'tenant', 'token-1');
+  await prove(cluster, { namespace: 'tenant', token: 'token-1' });
   expect(asked).toEqual([
     expect.objectContaining({ kind: 'ResourceQuota' }),
     {
@@ -104,7 +110,7 @@ describe('no proof', () => {
     ['without the cause', { ...policys, details: {} }],
     ['with a 422', { ...policys, code: 422 }],
   ])('%s', async (_, status) => {
-    expect(await prove(refusing(status), 'tenant', 'token-1')).toEqual({
+    expect(await prove(refusing(status), { namespace: 'tenant', token: 'token-1' })).toEqual({
       proven: false,
       reason: expect.stringContaining('ApiError'),
     });
@@ -115,7 +121,9 @@ describe('no proof', () => {
     ['a lock that is over: it says no token', { ...live, token: undefined }],
   ])('%s', async (_, lock) => {
     const causes = [{ ...cause, message: of(lock) }];
-    expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toEqual({
+    expect(
+      await prove(refusing({ ...guards, details: { causes } }), { namespace: 'tenant', token: 'token-1' }),
+    ).toEqual({
       proven: false,
       reason: 'the guard knows of no live lock of this token',
     });
@@ -124,7 +132,9 @@ describe('no proof', () => {
   test('a lock whose token the guard withholds: it says why', async () => {
     const lock = { ...live, token: undefined, withheld: 'mtqs are not listed' };
     const causes = [{ ...cause, message: of(lock) }];
-    expect(await prove(refusing({ ...guards, details: { causes } }), 'tenant', 'token-1')).toEqual({
+    expect(
+      await prove(refusing({ ...guards, details: { causes } }), { namespace: 'tenant', token: 'token-1' }),
+    ).toEqual({
       proven: false,
       reason: 'mtqs are not listed',
     });
@@ -132,12 +142,12 @@ describe('no proof', () => {
 
   test('no refusal at all', async () => {
     const cluster = answering(() => Promise.resolve({}));
-    expect(await prove(cluster, 'tenant', 'token-1')).toMatchObject({ proven: false });
+    expect(await prove(cluster, { namespace: 'tenant', token: 'token-1' })).toMatchObject({ proven: false });
   });
 
   test('no answer: rejects, and is tried again', async () => {
     const cluster = answering(() => Promise.reject(new Unreachable('no answer')));
-    await expect(prove(cluster, 'tenant', 'token-1')).rejects.toThrow(Unreachable);
+    await expect(prove(cluster, { namespace: 'tenant', token: 'token-1' })).rejects.toThrow(Unreachable);
   });
 });
 

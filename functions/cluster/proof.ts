@@ -40,7 +40,10 @@ const RETRY = { withinMs: 1_000, everyMs: 100 };
  * be refused with 403 for the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
  * Anything else, a 500 or another policy's refusal included, is no proof. Rejects only when there was no answer at all.
  */
-export async function prove(cluster: Creator, namespace: string, token: string): Promise<ProofResult> {
+export async function prove(
+  cluster: Creator,
+  { namespace, token }: Pick<Claim, 'namespace' | 'token'>,
+): Promise<ProofResult> {
   const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };
   try {
     await cluster.create(RESOURCE_QUOTAS, { metadata, spec: {} }, { dryRun: true });
@@ -124,7 +127,7 @@ export async function proveInTime(
   const until = clock.elapsed() + RETRY.withinMs;
   let isKnownHeld = false;
   for (;;) {
-    const proof = await prove(cluster, namespace, token);
+    const proof = await prove(cluster, { namespace, token });
     if (proof.proven || proof.isOpen !== true || clock.elapsed() >= until) return proof;
     isKnownHeld ||= await isHeld();
     if (!isKnownHeld) return proof;

@@ -352,7 +352,13 @@ export const RESERVED = {
 } as const;
 
 /** A namespace that belongs to the cluster and is never locked. */
-export function isReserved(namespace: string, kubevirtNamespace: string): boolean {
+export function isReserved({
+  namespace,
+  kubevirtNamespace,
+}: {
+  readonly namespace: string;
+  readonly kubevirtNamespace: string;
+}): boolean {
   const names: readonly string[] = [...RESERVED.names, kubevirtNamespace];
   return names.includes(namespace) || RESERVED.prefixes.some((prefix) => namespace.startsWith(prefix));
 }

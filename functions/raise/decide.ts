@@ -72,7 +72,7 @@ export function decide(snapshot: RaiseSnapshot): RaiseDecision {
 /** What no quota of the lock would fare better with. */
 function blockerOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot): End | undefined {
   // Whoever locked it was not us: the guard would not even be asked there.
-  if (isReserved(namespace, kubevirtNamespace)) {
+  if (isReserved({ namespace, kubevirtNamespace })) {
     return end(REASON.reservedNamespace, `namespace ${namespace} belongs to the cluster`);
   }
   if (lock.skip === true) {

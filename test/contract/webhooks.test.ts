@@ -60,7 +60,7 @@ describe('the webhooks', () => {
       'openshift-any',
       'knative-any',
     ]);
-    expect(names.filter((name) => !isReserved(name, kubevirt))).toEqual([]);
+    expect(names.filter((name) => !isReserved({ namespace: name, kubevirtNamespace: kubevirt }))).toEqual([]);
   });
 
   test('keys: knows what we keep on a namespace; locked: on a quota', () => {

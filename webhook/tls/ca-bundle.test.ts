@@ -22,7 +22,7 @@ describe('mergeBundle', () => {
     ['what is no certificate goes', bundle('# a comment\n', older.replaceAll('M', 'A'), ours), bundle(ours)],
     ['no PEM at all', 'Cg==', bundle(ours)],
   ])('%s', (_, current, want) => {
-    expect(mergeBundle(current, ours, NOW)).toBe(want);
+    expect(mergeBundle({ bundle: current, ca: ours }, NOW)).toBe(want);
   });
 
   test('as many as somebody has had made: the newest, and ours', () => {
@@ -35,10 +35,12 @@ describe('mergeBundle', () => {
         }).cert,
     );
     const [oldest = '', ...others] = issued;
-    expect(mergeBundle(bundle(...issued), oldest, NOW)).toBe(bundle(oldest, ...others.slice(-15)));
+    expect(mergeBundle({ bundle: bundle(...issued), ca: oldest }, NOW)).toBe(
+      bundle(oldest, ...others.slice(-15)),
+    );
   });
 
   test('every certificate of an authority that has several', () => {
-    expect(mergeBundle('', older + ours, NOW)).toBe(bundle(older, ours));
+    expect(mergeBundle({ bundle: '', ca: older + ours }, NOW)).toBe(bundle(older, ours));
   });
 });

@@ -99,7 +99,7 @@ function withAuthorities(
 
 function trusting(webhook: ValidatingWebhook, { ca, now }: Trust): ValidatingWebhook {
   const current = webhook.clientConfig.caBundle ?? '';
-  const caBundle = mergeBundle(current, ca, now);
+  const caBundle = mergeBundle({ bundle: current, ca }, now);
   return caBundle === current ? webhook : { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } };
 }
 
@@ -107,7 +107,10 @@ function trusting(webhook: ValidatingWebhook, { ca, now }: Trust): ValidatingWeb
  * The bundle (base64 of PEM, as in the API) with every certificate of `ca` (PEM) in it, without what has expired or is
  * no certificate, ours last; the same text where nothing is missing or too much.
  */
-export function mergeBundle(bundle: string, ca: string, now: Date): string {
+export function mergeBundle(
+  { bundle, ca }: { readonly bundle: string; readonly ca: string },
+  now: Date,
+): string {
   const pem = pemOf(bundle);
   const ours = fingerprintsOf(ca);
   const kept = new Map<string, X509Certificate>();

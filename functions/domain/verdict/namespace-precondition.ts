@@ -21,7 +21,7 @@ export const namespaceBlocker = (input: PreconditionInput, rules: Rules): Verdic
 /** It is not ours to help. */
 function optedOut({ namespace, view }: PreconditionInput, rules: Rules): VerdictResult | undefined {
   const { name, deletionTimestamp, annotations } = namespace.metadata;
-  if (isReserved(name, rules.kubevirtNamespace)) {
+  if (isReserved({ namespace: name, kubevirtNamespace: rules.kubevirtNamespace })) {
     const message = `namespace ${name} belongs to the cluster and is never locked`;
     return verdictResult('Unsupported', REASON.reservedNamespace, message);
   }

@@ -246,7 +246,8 @@ describe('ensureCaBundle (F16)', () => {
     await Promise.all(authorities.map((ca) => ensureCaBundle({ cluster: together, ca, now: new Date() })));
     for (const current of await bundles()) {
       expect(current).toHaveLength(bundle(...authorities).length);
-      for (const ca of authorities) expect(mergeBundle(current ?? '', ca, new Date())).toBe(current);
+      for (const ca of authorities)
+        expect(mergeBundle({ bundle: current ?? '', ca }, new Date())).toBe(current);
     }
   });
 

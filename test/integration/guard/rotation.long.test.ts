@@ -38,7 +38,7 @@ beforeAll(async () => {
   asRaise = await guards.as('raise');
   await askUntil(
     'the guard refuses',
-    () => prove(asRaise, TENANT, TOKEN),
+    () => prove(asRaise, { namespace: TENANT, token: TOKEN }),
     ({ proven }) => proven,
   );
 });
@@ -65,7 +65,7 @@ async function askWhile(work: () => Promise<void>): Promise<Asked> {
     }
   };
   const refusal = async (): Promise<void> => {
-    const proof = await prove(asRaise, TENANT, TOKEN);
+    const proof = await prove(asRaise, { namespace: TENANT, token: TOKEN });
     if (proof.proven) asked.refusals += 1;
     else asked.failures.push(proof.reason);
   };

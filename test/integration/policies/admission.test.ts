@@ -155,12 +155,12 @@ describe(WEBHOOK.locked, () => {
   });
 
   test.each(RESERVED)('not about %s, whatever label somebody puts there', async (namespace) => {
-    expect(isReserved(namespace, 'kubevirt')).toBe(true);
+    expect(isReserved({ namespace, kubevirtNamespace: 'kubevirt' })).toBe(true);
     expect(await ask('editor', createPod(namespace))).toBe('passes');
   });
 
   test.each(NEARLY)('about %s, which is a tenant’s', async (namespace) => {
-    expect(isReserved(namespace, 'kubevirt')).toBe(false);
+    expect(isReserved({ namespace, kubevirtNamespace: 'kubevirt' })).toBe(false);
     expect(await ask('editor', createPod(namespace))).toBe(WEBHOOK.locked);
   });
 

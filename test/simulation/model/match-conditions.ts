@@ -62,7 +62,7 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
   'tenant-namespace': {
     expression: `!(request.namespace in ['default', 'mtq-system', 'kubevirt'])
       && !['kube-', 'openshift-', 'knative-'].exists(prefix, request.namespace.startsWith(prefix))`,
-    holds: ({ namespace = '' }) => !isReserved(namespace, 'kubevirt'),
+    holds: ({ namespace = '' }) => !isReserved({ namespace, kubevirtNamespace: 'kubevirt' }),
   },
   'not-a-harmless-update': {
     expression: `request.operation != 'UPDATE' || request.?subResource.orValue('') != ''
