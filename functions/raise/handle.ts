@@ -15,10 +15,10 @@ import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
 import { endLock, type Ending } from './end-lock.ts';
 import { writeAll } from './write.ts';
 
-/** Lost races are run again from the quotas' GET this often; then the Broker tries again. */
+/** Rounds after lost races, each from the quotas' GET; then the Broker retries. */
 const ROUNDS = 5;
 
-/** Raises the lock's quotas, only while the lock is held and proven; again where a recount undid that. */
+/** Raises the lock's quotas, only while the lock is held and proven; again where a recount undid the raise. */
 export const raise: Step = {
   name: 'raise',
   triggers: [{ type: EVENT.namespaceLocked }, { type: EVENT.quotaUndone }],
@@ -35,7 +35,7 @@ async function handle(
   const servers: Servers = { hasWaitedForHidden: settings.SETTLE_MS === 0, unreachable: new Set() };
   let hint: Hint | undefined = request;
   for (let round = 1; round <= ROUNDS; round += 1) {
-    // What an event names is only a hint: where it names nothing, or something else than the lock does, the lock is asked.
+    // The names in an event are only a hint. Where they are missing or differ from the lock's, the lock is read.
     const names: Names | undefined = isComplete(hint) ? hint : await readNames(namespace, token, context);
     if (names === undefined) return NOT_OURS;
     const outcome = await attempt({ namespace, token, names, servers }, context);
@@ -65,7 +65,7 @@ interface Servers {
 type Hint = Pick<StepRequest, 'quotas' | 'vmmrqs'>;
 type Names = Required<Hint>;
 
-/** Each name of an event is a request: with more of them, the lock is asked first. */
+/** Each name in an event costs a request; with more of them, the lock is read first. */
 const MAX_HINTS = 16;
 
 const isComplete = (hint: Hint | undefined): hint is Names =>
@@ -136,7 +136,7 @@ async function gather(
   if (typeof proven === 'string' || 'reason' in proven) return proven;
   const { lock, now } = proven;
   const known = new Map(quotas.map((quota) => [quota.metadata.name, quota]));
-  // Anybody may post an event: it must name what the lock names, and no VMMRQ more than once.
+  // Any client may post an event: it must name every quota of the lock, and exactly the lock's VMMRQs.
   if (!lock.quotas.every(({ name }) => names.quotas.includes(name))) return 'again';
   if (!isSameSet(names.vmmrqs, lock.vmmrqs)) return 'again';
   const own = lock.quotas.flatMap(({ name, uid }): ResourceQuota[] => {
@@ -169,7 +169,6 @@ async function prove(
     return 'settle';
   }
   const lock = await lockOfProof(proof, about, context);
-  if (lock === 'no view') return noProof(NO_VIEW);
   if (lock === undefined) return end({ ...about, reason: REASON.lockExpired, message: LATE }, context);
   return { lock, now: proof.now };
 }
@@ -181,9 +180,8 @@ const end = async (ending: Ending, context: StepContext): Promise<Outcome | Retr
   (await endLock(ending, context)) ?? 'again';
 
 const LATE = 'the lock is past its time';
-const NO_VIEW = 'the guard does not answer, so kubevirt/managed-tenant-quota may be installed too';
 
-/** A guard that is away just now must not undo what is raised and proven. */
+/** Needs no proof: a guard that is absent now must not undo a proven raise. */
 const raisedAlready = ({ namespace, token, names }: RaiseRequest): Outcome => ({
   reason: REASON.raised,
   message: 'every quota of the lock is raised already',
@@ -191,30 +189,30 @@ const raisedAlready = ({ namespace, token, names }: RaiseRequest): Outcome => ({
 });
 
 /**
- * The guard's refusal carries the lock. A policy's refusal comes from a cache, so the namespace says what the lock is, and the guard's
- * view whether the incumbent is there. undefined: the lock is over.
+ * The guard's refusal carries the lock. A policy's refusal comes from a cache: then the namespace shows the lock, and the
+ * guard's view shows whether the incumbent is there. undefined: the lock is over.
  */
 async function lockOfProof(
   proof: Extract<ProofResult, { proven: true }>,
   { namespace, token }: Pick<RaiseRequest, 'namespace' | 'token'>,
   { cluster, view: viewOf }: StepContext,
-): Promise<ProvenLock | 'no view' | undefined> {
+): Promise<ProvenLock | undefined> {
   if (proof.lock !== undefined) return proof.lock;
   const [read, view] = await Promise.all([
     ignoreNotFound(cluster.get(NAMESPACES, { name: namespace })),
     viewOf(namespace),
   ]);
   const lock = heldBy(token, read);
-  if (lock === undefined || view === undefined) return lock === undefined ? undefined : 'no view';
+  if (lock === undefined) return undefined;
   const isSkipped = read?.object.metadata.annotations?.[ANNOTATION.skip] === 'true';
-  const { incumbent } = view;
+  const incumbent = view?.incumbent;
   return { ...lock, ...(isSkipped ? { skip: true } : {}), ...(incumbent === undefined ? {} : { incumbent }) };
 }
 
-/** As many are read one by one, all at once: a list waits for the API server's cache, a GET never does. */
+/** Up to this many are read one by one, in parallel: a list waits for the API server's cache, a GET never does. */
 const FEW = 3;
 
-/** What those that the lock names give by now; where they are many, or it names none, all of the namespace's. */
+/** The VMMRQs that the lock names, as they are now. Where they are many, or it names none: all of the namespace. */
 async function readVmmrqs(
   namespace: string,
   names: readonly string[],

@@ -71,13 +71,13 @@ const POLICY_REFUSAL = {
   details: { causes: [{ message: REFUSAL }] },
 };
 
-describe('what an event names is only a hint (I5)', () => {
+describe('raise uses the quotas and VMMRQs in an event only as hints (I5), when the event names', () => {
   const quotas = ['quota'];
 
   test.each<[string, World['hints']]>([
     ['nothing', {}],
-    ['what the lock names', { quotas, vmmrqs: ['more'] }],
-    ['a VMMRQ three times: it gives once', { quotas, vmmrqs: ['more', 'more', 'more'] }],
+    ['those of the lock', { quotas, vmmrqs: ['more'] }],
+    ['a VMMRQ three times, which gives once', { quotas, vmmrqs: ['more', 'more', 'more'] }],
     ['another VMMRQ', { quotas, vmmrqs: ['other'] }],
     ['one VMMRQ more', { quotas, vmmrqs: ['more', 'other'] }],
     ['another quota', { quotas: ['other'], vmmrqs: ['more'] }],
@@ -88,7 +88,7 @@ describe('what an event names is only a hint (I5)', () => {
     expect(cpu).toBe('2');
   });
 
-  test('where the namespace is not locked, an open proof is not asked for again', async () => {
+  test('existing objects of an unlocked namespace, where an open proof is not repeated', async () => {
     const hints = { quotas, vmmrqs: ['more'] };
     const { outcome, cpu, proofs } = await raiseIn({ hints, isLocked: false, proof: 'none' });
     expect({ reason: outcome.reason, cpu, proofs }).toEqual({
@@ -99,11 +99,16 @@ describe('what an event names is only a hint (I5)', () => {
   });
 });
 
-describe('where a policy refuses the proof, the guard’s view says whether the incumbent is there', () => {
+describe('when a policy refuses the proof, raise reads the guard’s view, and where', () => {
   test.each<[string, View | undefined, string, string | undefined]>([
-    ['it is not: raised', aView(), REASON.raised, '2'],
-    ['it is', { ...aView(), incumbent: 'MTQ is installed' }, REASON.incumbentPresent, '1'],
-    ['the guard does not answer', undefined, REASON.noProof, '1'],
+    ['the incumbent is absent, it raises', aView(), REASON.raised, '2'],
+    [
+      'the incumbent is present, it does not raise',
+      { ...aView(), incumbent: 'MTQ is installed' },
+      REASON.incumbentPresent,
+      '1',
+    ],
+    ['the guard does not answer: it raises, for a cycle needs no guard there', undefined, REASON.raised, '2'],
   ])('%s', async (...[, view, reason, hard]) => {
     const { outcome, cpu } = await raiseIn({ proof: 'policy', view });
     expect({ reason: outcome.reason, cpu }).toEqual({ reason, cpu: hard });

@@ -34,10 +34,10 @@ afterAll(async () => {
   await harness.stop();
 });
 
-/** How often the target pod is refused within the second after which the recordings act. */
+/** Number of refusals of the target pod in the second before the recordings' change. */
 const REFUSALS = 8;
 
-/** The recorded beginning: a quota for one VM, the VM, a migration; when that was refused so often `act` does something about it. */
+/** The recorded start: a quota for one VM, the VM, a migration. After as many refusals as recorded, `act` changes something. */
 async function reproduce(
   name: string,
   hard: Record<string, string>,
@@ -47,18 +47,18 @@ async function reproduce(
   await createNamespace(harness.admin, namespace);
   const recording = await recordHistory(harness.admin, namespace);
   await createQuota(harness.admin, namespace, hard);
-  await runVmi(harness.admin, { namespace, name: 'vm0', labels: { harness: 'vm' } });
-  // Its last version before the migration, in all recordings.
+  await runVmi(harness.admin, { namespace, name: 'vm0', labels: { rig: 'vm' } });
+  // In all recordings this is the quota's last version before the migration.
   await recording.until(isNamedInterface);
   await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
-  // As many as in the recordings' second; the next one would come 640 ms later.
+  // As many refusals as in the recordings' second; the next one would come 640 ms later.
   await recording.until(() => refusalTimes(recording.versions).length >= REFUSALS);
   await act(namespace, recording);
   await recording.stop();
   return [...recording.versions];
 }
 
-/** By hand: up, and back once the target pod is there and runs. */
+/** Raises the quota by hand, and restores it once the target pod runs. */
 const raiseAndRestore =
   (before: Record<string, string>, raised: Record<string, string>) =>
   async (namespace: string, recording: Recording): Promise<void> => {
@@ -132,7 +132,7 @@ describe.each(Object.entries(SCENARIOS))('%s', (name, scenario) => {
     expect(lastVersionsOf(kind, got)).toEqual(lastVersionsOf(kind, want));
   });
 
-  test('the events, but for the refusals', () => {
+  test('the events, except the refusals', () => {
     const others = (history: Normalised[]): unknown =>
       versionsOf('Event', history)
         .filter(({ fields }) => fields['reason'] !== 'FailedCreate')
@@ -144,7 +144,7 @@ describe.each(Object.entries(SCENARIOS))('%s', (name, scenario) => {
     const { alone, combined } = refusalsIn(want);
     const mine = refusalsIn(got);
     expect(mine.alone).toEqual(alone);
-    // Whether it comes to the tenth depends on how many retries the raise and the restore of the quota cause.
+    // The raise and the restore of the quota cause retries, so the tenth refusal may be missing.
     if (name === 'stays-blocked') expect(mine.combined).toEqual(combined);
   });
 
@@ -153,7 +153,7 @@ describe.each(Object.entries(SCENARIOS))('%s', (name, scenario) => {
     expect(backoffIn(reproduced)).toBeGreaterThanOrEqual(1);
   });
 
-  test('the condition follows a refusal, and what is used has risen before a pod is seen', () => {
+  test('the condition follows a refusal, and status.used rises before a pod is visible', () => {
     for (const history of [recorded, reproduced]) {
       const refused = Math.floor((refusalTimes(history)[0] ?? Infinity) / 1000);
       expect(rejectedAt(history)).toBeGreaterThanOrEqual(refused);
@@ -165,7 +165,7 @@ describe.each(Object.entries(SCENARIOS))('%s', (name, scenario) => {
 const MIGRATION = 'VirtualMachineInstanceMigration';
 const VMI = 'VirtualMachineInstance';
 
-/** As far as the tests look into the objects themselves. */
+/** The fields that the tests read from the objects. */
 interface Seen {
   metadata: { name: string; resourceVersion: string; labels?: Record<string, string>; finalizers?: string[] };
   spec?: { nodeName?: string };
@@ -192,7 +192,7 @@ const isRunningTarget = (version: Version): boolean =>
   seen(version).metadata.labels?.['kubevirt.io/migrationJobUID'] !== undefined &&
   seen(version).status?.phase === 'Running';
 
-/** The guest is there: the target is labelled with its own node and is not paused. */
+/** The guest has arrived: the target is labelled with its own node and is not paused. */
 const isFinishedTarget = (version: Version): boolean =>
   isRunningTarget(version) &&
   seen(version).metadata.labels?.['kubevirt.io/nodeName'] === seen(version).spec?.nodeName &&
@@ -204,7 +204,7 @@ const isVersioned = (version: Version): boolean =>
   seen(version).status?.phase === 'Succeeded' &&
   seen(version).metadata.finalizers === undefined;
 
-/** What the target used is given back: the quota's used falls from two pods to one. */
+/** The quota no longer counts the target: status.used falls from two pods to one. */
 function isReturned(version: Version, history: readonly Version[]): boolean {
   const used = (one: Version): string | undefined => seen(one).status?.used?.['pods'];
   const wasTwo = history.slice(0, history.indexOf(version)).some((one) => used(one) === '2');
@@ -220,7 +220,7 @@ const isFailure = (version: Version): boolean => seen(version).reason === 'Faile
 
 const isCombined = (version: Version): boolean => seen(version).message?.startsWith('(combined') === true;
 
-/** By the version's number: the watches of different kinds are not in step. */
+/** Sorts by version number, because the watches of different kinds are not synchronized. */
 function sinceMigration(history: readonly Normalised[]): Normalised[] {
   const created =
     history.find(({ kind, watch }) => kind === MIGRATION && watch === 'ADDED')?.resourceVersion ?? 0n;
@@ -239,7 +239,7 @@ function refusalsIn(history: readonly Normalised[]): { alone: unknown[]; combine
   };
 }
 
-/** When the refused creations happened, in milliseconds: events are named by the nanosecond. */
+/** Times of the refused creations, milliseconds. Event names contain the time in nanoseconds. */
 const refusalTimes = (history: readonly Version[]): number[] =>
   history
     .filter((version) => version.watch === 'ADDED' && seen(version).reason === 'FailedCreate')
@@ -247,18 +247,18 @@ const refusalTimes = (history: readonly Version[]): number[] =>
     .sort((one, other) => one - other);
 
 /**
- * The smallest of the pauses after the fifth, sixth and seventh refusal, in parts of what the rate limiter prescribes
- * (80, 160, 320 ms). Before that the writes around the first attempt, updates too, make attempts of their own.
+ * The smallest ratio of the pauses after the fifth, sixth and seventh refusal to the rate limiter's delays (80, 160, 320 ms).
+ * Earlier pauses do not count, because the writes around the first attempt cause attempts too.
  */
 function backoffIn(history: readonly Version[]): number {
   const times = refusalTimes(history);
   const pauses = times.slice(5, 8).map((time, index) => time - (times[index + 4] ?? 0));
   expect(pauses).toHaveLength(3);
-  // A millisecond less may be due to the clocks.
+  // Allows one millisecond for clock differences.
   return Math.min(...pauses.map((pause, index) => (pause + 1) / (80 * 2 ** index)));
 }
 
-/** In whole seconds since 1970. */
+/** Whole seconds since 1970. */
 function rejectedAt(history: readonly Version[]): number {
   const conditions = history.flatMap((version) => seen(version).status?.conditions ?? []);
   const rejected = conditions.find(({ type }) => type === 'migrationRejectedByResourceQuota');
