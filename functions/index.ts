@@ -13,6 +13,6 @@ const steps = STEPS.filter(({ name }) => settings.STEP === undefined || name ===
 /** The steps as a plain Knative function, for `func` and faas-js-runtime: one process, one `handle`. */
 export const handle: Handle = newFunction(steps, context);
 
-/** Health of our own: the runtime's default fails when the event loop was busy for 42 ms (facts/knative.md §3.2). */
+/** Replaces the runtime's default health check, which fails when the event loop was busy for 42 ms (facts/knative.md §3.2). */
 export const liveness = (): string => 'ok';
 export const readiness = (): string => 'ok';

@@ -8,7 +8,7 @@ import { readSettings } from './runtime/settings.ts';
 import { STEPS } from './steps.ts';
 import { newStepContext } from './host/step-context.ts';
 
-/** How long a step under way may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
+/** How long a running step may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
 const MAX_STEP_MS = 20_000;
 
 /** One process for one step (STEP), or for all of them. */

@@ -6,7 +6,7 @@ import type { Step } from './host/step.ts';
 import { unlock } from './unlock/handle.ts';
 
 /**
- * The itinerary of a release, as a table: each row says what wakes it and what it replies with. config/eventing has one
- * Trigger for each thing that wakes a step; test/contract holds the two together.
+ * The steps of a cycle: each declares its triggers and its replies. config/eventing has one Knative Trigger for each of them;
+ * test/contract checks that both agree.
  */
 export const STEPS: readonly Step[] = [feasibility, lock, raise, lower, unlock];

@@ -59,7 +59,7 @@ const aTerm = fc.constantFrom<PodAffinityTerm>(
   { namespaceSelector: { matchLabels: {} } },
 );
 
-/** A source launcher, with whatever quotas look at. */
+/** A source launcher with every field that quotas look at. */
 const aSource = fc
   .record({
     container: fc.tuple(resources, resources).map(([requests, limits]) => aContainer(requests, limits)),
@@ -102,7 +102,7 @@ const aSource = fc
 
 const aMig = fc
   .record({
-    // Mostly such that there is something to decide.
+    // Mostly runs in which there is something to decide.
     phase: fc.constantFrom('Pending', 'Pending', 'Pending', 'Running', 'Succeeded'),
     vm: fc.constantFrom('vm0', 'vm0', 'vm0', 'vm1'),
     refused: fc.constantFrom(true, true, false),
@@ -206,7 +206,7 @@ function asListed(snapshot: NamespaceSnapshot): NamespaceSnapshot {
   };
 }
 
-/** The verdicts, and what they are made of: not every size makes another verdict. */
+/** The verdicts and their inputs: not every size makes another verdict. */
 function evaluated(snapshot: NamespaceSnapshot): unknown {
   const { migrations: listed, pods: listedPods, vmis: byName, claims } = snapshot;
   const { verdicts, migrations: chosen, quotas: raised } = assess(snapshot, RULES);
@@ -226,7 +226,7 @@ function evaluated(snapshot: NamespaceSnapshot): unknown {
   };
 }
 
-describe('what is kept of lists decides as the whole does', () => {
+describe('trimmed lists lead to the same decisions as whole lists', () => {
   test('verdicts, sizes and messages', () => {
     const reasons = new Set<string>();
     fc.assert(
@@ -236,7 +236,7 @@ describe('what is kept of lists decides as the whole does', () => {
       }),
       { numRuns: 500 },
     );
-    // Not all of them about nothing.
+    // Not every run is about nothing.
     expect(reasons.size).toBeGreaterThan(5);
   });
 

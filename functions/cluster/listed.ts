@@ -28,13 +28,13 @@ import {
 import { trimmed, type Keep } from '../kubernetes/trim.ts';
 
 /*
- * What is kept of the objects in lists that tenants can fill. Those that are written back are listed whole: the quotas,
+ * What is kept of the objects in lists that tenants can fill. Objects that are written again are listed whole: the quotas,
  * VMMRQs and locked namespaces of resources.ts.
  */
 
 type Names = Readonly<Record<string, true>>;
 
-/** What lists do not say of an object, or nobody reads. */
+/** Fields that lists leave out, or that no code reads. */
 const OBJECT = { apiVersion: false, kind: false } as const;
 
 const metadata = (
@@ -67,10 +67,10 @@ function listed<T extends KubernetesObject>(
   return { ...type, trim };
 }
 
-/** Only pods are asked whose they are. */
+/** Only for pods: their owner identifies the VMI. */
 const OWNER = [{ uid: true, controller: true, kind: true, name: true, apiVersion: false }] as const;
 const POD_LABELS: Names = Object.fromEntries(POD_IDENTITY_LABELS.map((label) => [label, true]));
-/** In lists of the whole cluster: which it is. */
+/** For lists of the whole cluster: little more than the identity of an object. */
 const NAMED = {
   name: true,
   generateName: false,
@@ -98,7 +98,7 @@ const AFFINITY = {
   preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: TERM }],
 } as const;
 
-/** As quotas look at a pod, and KubeVirt. */
+/** The fields of a pod that quotas and KubeVirt look at. */
 export const LISTED_PODS = listed<Pod>(PODS, {
   ...OBJECT,
   metadata: metadata(POD_LABELS, { [LIMIT_RANGER]: true }, OWNER),
@@ -116,7 +116,7 @@ export const LISTED_PODS = listed<Pod>(PODS, {
   },
 });
 
-/** Whose it is and how far it is; nothing of its size. There may be many: all that a tenant has, the completed ones too. */
+/** Identity and state of a pod, without its size. A tenant may have many, completed ones included. */
 export const LISTED_STATES_OF_PODS = listed<Pod>(
   PODS,
   {
@@ -155,7 +155,7 @@ export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, {
   spec: { vmiName: true, priority: true, sendTo: true, receive: true },
 });
 
-/** Those of the whole cluster, and how far each is; without those that have ended: KubeVirt keeps five of each VM. */
+/** Migrations of the whole cluster and their state, without those that have ended: KubeVirt keeps five of each VM. */
 export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
   MIGRATIONS,
   {
@@ -227,7 +227,7 @@ export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {
   spec: { accessModes: true, storageClassName: true, resources: { requests: true } },
 });
 
-/** Which there are, to say something on each. */
+/** Identity only, to report on each. */
 export const LISTED_VMMRQS = listed<Vmmrq>(VMMRQS, {
   ...OBJECT,
   metadata: NAMED,
@@ -235,7 +235,7 @@ export const LISTED_VMMRQS = listed<Vmmrq>(VMMRQS, {
   status: false,
 });
 
-/** Those of the whole cluster, and what is said of each. */
+/** VMMRQs of the whole cluster and their conditions. */
 export const LISTED_STATES_OF_VMMRQS = listed<Vmmrq>(
   VMMRQS,
   {
@@ -253,15 +253,15 @@ export const LISTED_STATES_OF_VMMRQS = listed<Vmmrq>(
   { maxBytes: 4 * 1024 },
 );
 
-/** Of objects of which only the name counts. */
+/** For objects of which only the name counts. */
 export const named = <T extends KubernetesObject>(type: ResourceType<T>): ListedType<KubernetesObject> =>
   listed<KubernetesObject>({ ...type }, { ...OBJECT, metadata: NAMED });
 
-/** Without the label the watchdog's watch does not see them. */
+/** The watchdog's watch selects by the label, so it does not see these. */
 const isHidden = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>
   annotations?.[ANNOTATION.grant] !== undefined && labels?.[LABEL.raised] === undefined;
 
-/** Of the quotas of the whole cluster those that hold a grant without the label; where they are. */
+/** Quotas of the whole cluster that hold a grant without the label; only where they are. */
 export const LISTED_HIDDEN_GRANTS = listed<ResourceQuota>(
   RESOURCE_QUOTAS,
   { ...OBJECT, metadata: NAMED, spec: false, status: false },

@@ -5,8 +5,8 @@ import { isNotFound } from '../kubernetes/errors.ts';
 import { MIGRATIONS } from '../kubernetes/resources.ts';
 
 /**
- * Touches migrations so that virt-controller looks at them again (facts/kubevirt.md §1.4); `value` says for what. One
- * that is gone needs no nudge.
+ * Touches migrations so that virt-controller looks at them again (facts/kubevirt.md §1.4); `value` is the reason. A deleted
+ * one needs no nudge.
  */
 export async function nudge(
   cluster: Cluster,

@@ -13,7 +13,7 @@ import type { Cluster } from '../kubernetes/cluster.ts';
 import { ApiError, Unreachable, type Status } from '../kubernetes/errors.ts';
 import { prove, proveInTime } from './proof.ts';
 
-/** Answers a CREATE so. */
+/** Answers a CREATE with this. */
 const answering = (create: (...asked: unknown[]) => Promise<unknown>): Cluster =>
   ({ create }) as Partial<Cluster> as Cluster;
 
@@ -26,7 +26,7 @@ const of = (lock: object): string => JSON.stringify(lock);
 const cause = { reason: WEBHOOK.locked, message: of(live) };
 const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', details: { causes: [cause] } };
 
-/** As the API server writes it (seen in policies/namespaces.test.ts): who refused is in the texts only. */
+/** As the API server writes it (seen in policies/namespaces.test.ts): only the texts name the policy. */
 const rejection =
   `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
   `${PROOF_MESSAGE}token-1`;
@@ -34,7 +34,7 @@ const message = `resourcequotas "${PROOF_QUOTA}" is forbidden: ${rejection}`;
 const details = { name: PROOF_QUOTA, kind: 'resourcequotas', causes: [{ message: rejection }] };
 const policys: Status = { code: 403, reason: 'Forbidden', message, details };
 
-test('so is our policy’s, which says nothing of the lock', async () => {
+test('so is our policy’s, which does not carry the lock', async () => {
   expect(await prove(refusing(policys), { namespace: 'tenant', token: 'token-1' })).toEqual({
     proven: true,
     lock: undefined,
@@ -50,7 +50,7 @@ test('the guard’s own refusal, with this token, is the proof, and carries the 
   });
 });
 
-test('it is one of several causes', async () => {
+test('the lock may be in one of several causes', async () => {
   const causes = [{ reason: 'theirs', message: 'token-2' }, cause];
   expect(
     await prove(refusing({ ...guards, details: { causes } }), { namespace: 'tenant', token: 'token-1' }),
@@ -59,7 +59,7 @@ test('it is one of several causes', async () => {
   });
 });
 
-test('nothing is made: the request is a dry run of a quota in the namespace', async () => {
+test('the request stores nothing: it is a dry run of a quota in the namespace', async () => {
   const asked: unknown[] = [];
   const cluster = answering((...request) => {
     asked.push(...request);
@@ -80,7 +80,7 @@ test('nothing is made: the request is a dry run of a quota in the namespace', as
   ]);
 });
 
-/** The policy's refusal with one text in the place of another, wherever it stands. */
+/** The policy's refusal with one text replaced everywhere. */
 const replaced = (text: string, other: string): Status =>
   JSON.parse(JSON.stringify(policys).replaceAll(text, other)) as Status;
 
@@ -118,7 +118,7 @@ describe('no proof', () => {
 
   test.each<[string, object]>([
     ['a lock of another token', { ...live, token: 'token-2' }],
-    ['a lock that is over: it says no token', { ...live, token: undefined }],
+    ['a lock that is over, without a token', { ...live, token: undefined }],
   ])('%s', async (_, lock) => {
     const causes = [{ ...cause, message: of(lock) }];
     expect(
@@ -129,7 +129,7 @@ describe('no proof', () => {
     });
   });
 
-  test('a lock whose token the guard withholds: it says why', async () => {
+  test('a lock whose token the guard withholds, with the reason', async () => {
     const lock = { ...live, token: undefined, withheld: 'mtqs are not listed' };
     const causes = [{ ...cause, message: of(lock) }];
     expect(
@@ -145,14 +145,14 @@ describe('no proof', () => {
     expect(await prove(cluster, { namespace: 'tenant', token: 'token-1' })).toMatchObject({ proven: false });
   });
 
-  test('no answer: rejects, and is tried again', async () => {
+  test('no answer: it rejects, so that the Broker retries', async () => {
     const cluster = answering(() => Promise.reject(new Unreachable('no answer')));
     await expect(prove(cluster, { namespace: 'tenant', token: 'token-1' })).rejects.toThrow(Unreachable);
   });
 });
 
 describe('proveInTime', () => {
-  /** Goes on only while it is waited for. */
+  /** Time passes only while the code waits for it. */
   function newClock(): Clock {
     let elapsed = 0;
     return {
@@ -173,7 +173,7 @@ describe('proveInTime', () => {
     ['at once', [guards], 1, true],
     ['the API server has not heard of the lock yet', [undefined, undefined, guards], 3, true],
     ['it knows another lock still', [otherLock, otherLock, guards], 3, true],
-    ['nobody ever refuses', [], 11, false],
+    ['the API server never refuses', [], 11, false],
     ['another refusal is no reason to ask again', [undefined, late, guards], 2, false],
   ])('%s', async (...[, answers, asked, proven]) => {
     let count = 0;

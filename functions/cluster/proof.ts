@@ -24,9 +24,9 @@ export type ProofResult =
   | {
       readonly proven: false;
       readonly reason: string;
-      /** Nobody refused, or for another lock: this API server's own cache of namespaces may not have heard of the lock yet. */
+      /** No refusal, or one for another lock: this API server's own cache of namespaces may not have the lock yet. */
       readonly isOpen?: true;
-      /** Every other API server proved; these did not answer. */
+      /** Every other API server proved the lock; these did not answer. */
       readonly unreachable?: readonly string[];
     };
 
@@ -36,8 +36,8 @@ type Creator = Pick<Cluster, 'create'>;
 const RETRY = { withinMs: 1_000, everyMs: 100 };
 
 /**
- * Proves that the guard stands before this namespace, in this API server, now: a dry-run CREATE of a ResourceQuota must
- * be refused with 403 for the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
+ * Proves that the guard protects this namespace, in this API server, now. The API server must refuse a dry-run CREATE of a
+ * ResourceQuota with 403 for the lock's token, by the guard's webhook or, where there is none, by our policy `locked`.
  * Anything else, a 500 or another policy's refusal included, is no proof. Rejects only when there was no answer at all.
  */
 export async function prove(
@@ -77,8 +77,8 @@ interface Claim {
 }
 
 /**
- * Asks every API server for the proof, in parallel, because each enforces from its own cache. All must prove. With fewer than
- * two addresses the usual address is asked; only then an unanswered request rejects.
+ * Requests the proof from every API server, in parallel, because each enforces from its own cache. All must prove. With fewer
+ * than two addresses the usual address is used; only then an unanswered request rejects.
  */
 export async function proveAtEach(
   { cluster, clock }: ProofTools<Cluster>,
@@ -119,7 +119,7 @@ async function proveAtAddress(
   }
 }
 
-/** The same as `prove`, asked again for a moment while no one refuses and the lock is there. */
+/** Like `prove`, repeated for a short time while no API server refuses and the namespace is locked. */
 export async function proveInTime(
   { cluster, clock }: ProofTools<Creator>,
   { namespace, token, isHeld }: Claim,
@@ -135,16 +135,16 @@ export async function proveInTime(
   }
 }
 
-/** What our webhook's refusal says of the lock. */
+/** The lock in our webhook's refusal. */
 function lockIn({ code, status }: ApiError): ProvenLock | undefined {
   const cause = (status.details?.causes ?? []).find(({ reason }) => reason === WEBHOOK.locked);
   return code === 403 && cause?.message !== undefined ? proofIn(cause.message) : undefined;
 }
 
 /**
- * A policy's refusal says who refused in its text only (apiserver, policy/validating/dispatcher.go), once in the message
- * and once as a cause. A webhook writes its causes as it likes, but its message begins with its own name; another
- * policy's begins with that policy's: so both texts have to be ours, whole.
+ * A policy's refusal names the policy only in its text (apiserver, policy/validating/dispatcher.go), once in the message and
+ * once as a cause. A webhook may forge the causes, but its message begins with its own name. Another policy's message begins
+ * with that policy's name. So both texts must be ours, whole.
  */
 function isPolicyAnswer({ code, status }: ApiError, message: string): boolean {
   const rejection =

@@ -18,14 +18,14 @@ import { EVENTS, VMMRQS } from '../kubernetes/resources.ts';
 const MAX_MESSAGE = 1_024;
 const ATTEMPTS = 4;
 
-/** What reports are written with: a report that cannot be written is logged, and stops nothing. */
+/** What reports are written with. A report that cannot be written is logged, and stops nothing. */
 export interface Reporter {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Writes Kubernetes Events, all at once; one that is there already is not written again. */
+/** Writes Kubernetes Events, in parallel; an existing one is not written again. */
 export async function writeEvents(
   { cluster, clock, log }: Reporter,
   reports: readonly EventReport[],
@@ -59,14 +59,14 @@ async function createEvent(cluster: Cluster, report: EventReport, at: Date): Pro
       source: { component: FIELD_MANAGER },
     });
   } catch (error) {
-    // The namespace may be on its way out (403, NotFound of the namespace): nobody is left to read it.
+    // The namespace may be terminating (403, NotFound of the namespace): no user is left to read the Event.
     if (!isAlreadyExists(error) && !isNotFound(error) && !isTerminating(error)) throw error;
   }
 }
 
 /**
- * Brings a VMMRQ's status to what `next` makes of the newest one; a write that lost a race is made again from what is
- * there now, one that changes nothing is not made.
+ * Updates a VMMRQ's status to `next` of the newest version. After a conflict the status is computed again; an unchanged one is
+ * not written.
  */
 export async function writeVmmrqStatus(
   { cluster, log }: Reporter,
@@ -87,7 +87,7 @@ export async function writeVmmrqStatus(
 
 /** undefined: written, or nothing to write; else the newest object, to try again with. */
 async function tryStatus(cluster: Cluster, vmmrq: Vmmrq, status: VmmrqStatus): Promise<Vmmrq | undefined> {
-  // The API server writes the keys in another order, and what is undefined not at all.
+  // The API server reorders the keys and omits undefined ones.
   if (isDeepStrictEqual(JSON.parse(JSON.stringify(status)), vmmrq.status)) return undefined;
   try {
     await cluster.replace(VMMRQS, { ...vmmrq, status }, { subresource: 'status' });

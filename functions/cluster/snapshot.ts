@@ -39,15 +39,15 @@ export interface SnapshotRequest {
   readonly rules: Rules;
   /** Asks the guard; undefined: it did not answer. */
   readonly view: (namespace: string) => Promise<View | undefined>;
-  /** The namespace, where it has been read already: it is as good a precondition, only stricter. */
+  /** The namespace, where it has been read already. It is as good a precondition, only stricter. */
   readonly known?: Read<Namespace>;
   /** Its migrations, where they have been listed already. */
   readonly listed?: readonly Migration[];
 }
 
 /**
- * All that a verdict about the namespace is made of: first what every wake needs; then, only where a migration really is
- * blocked and nothing speaks against all of them alike, what sizes are made of. undefined when the namespace is gone.
+ * Reads everything that a verdict about the namespace depends on. The inputs of sizes are read only where a migration is
+ * blocked and no namespace precondition rules out all of them. undefined: the namespace is gone.
  */
 export async function readSnapshot(
   cluster: Reader,
@@ -80,14 +80,14 @@ export async function readSnapshot(
   return { ...outer, ...(await readOptional(cluster, blocked, outer)) };
 }
 
-/** Where none is Pending, none can be blocked. */
+/** No migration can be blocked while none is Pending. */
 const isNonePending = (listed: readonly Migration[] | undefined): boolean =>
   listed?.some(isPending) === false;
 
 const readPods = (cluster: Reader, namespace: string): Promise<Listed<Pod>> =>
   cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS });
 
-/** What the guard says; KubeVirt's defaults where it does not answer. */
+/** The guard's answer; KubeVirt's defaults without one. */
 const viewed = (
   view: View | undefined,
 ): Pick<NamespaceSnapshot, 'view' | 'overheadRatio' | 'autoLimits'> => ({
@@ -98,7 +98,7 @@ const viewed = (
 
 type OptionalReads = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims'>;
 
-/** What the target pods of blocked migrations are sized by, and what else may refuse them. */
+/** Reads what the sizes of the target pods depend on, and what else may refuse them. */
 async function readOptional(
   cluster: Reader,
   blocked: readonly Migration[],
@@ -121,7 +121,7 @@ async function readOptional(
   return { vmis, events, limitRanges: limitRanges.items, claims: claims.items };
 }
 
-/** Why pods of VMIs were refused: of all of the namespace in one request, however many wait. */
+/** Reads why pods of VMIs were refused: one request for the namespace, however many migrations wait. */
 export async function readPodRejections(cluster: Reader, namespace: string): Promise<KubernetesEvent[]> {
   const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
   return (await cluster.list(LISTED_EVENTS, { namespace, fieldSelector })).items;
@@ -147,7 +147,7 @@ export interface Listed<T> {
 /** What was not read. */
 export const NOT_READ: Listed<never> = { items: [] };
 
-/** A list that only says how it went: whoever stores more than a process takes keeps nobody from a repair. */
+/** Reads a list that only explains the result: if it is too large, the repair goes on without it. */
 export async function bestEffort<T>(list: Promise<Listed<T>>, log: Log): Promise<Listed<T>> {
   try {
     return await list;
@@ -158,7 +158,7 @@ export async function bestEffort<T>(list: Promise<Listed<T>>, log: Log): Promise
   }
 }
 
-/** Each by a request of its own while they are so few; more by one list of the namespace, however many there are. */
+/** Up to this many are read one by one; more by one list of the namespace, however many there are. */
 const FEW = 3;
 
 async function readBlockedVmis(
@@ -185,7 +185,7 @@ async function readVmis(
   return new Map((await Promise.all(reads)).flat());
 }
 
-/** No size is about to be judged. */
+/** No size is to be evaluated. */
 const NO_OPTIONAL_READS: OptionalReads = { vmis: new Map(), limitRanges: [], events: [], claims: [] };
 
 /** The target launchers of these migrations, and their attachment pods. */

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** Keys of a record and entries of a list that are looked at: more than any object of ours has. */
+/** Maximum number of keys of a record and entries of a list: more than any of our objects has. */
 export const MAX_ENTRIES = 1_000;
 
 /**
- * A record of texts that all pass, of at most MAX_ENTRIES keys. One issue at most: z.record makes one for each bad value, and a
- * forged event with 155,000 of them took 313 MiB. A key `__proto__` is looked at like any other.
+ * A record of at most MAX_ENTRIES valid texts, which reports one issue at most. z.record reports one for each bad value: a
+ * forged event with 155,000 of them took 313 MiB. A key `__proto__` is validated like any other.
  */
 export const textRecord = (
   isValid: (text: string) => boolean = () => true,
@@ -19,7 +19,7 @@ export const textRecord = (
     `must be at most ${String(MAX_ENTRIES)} texts, each of them valid`,
   );
 
-/** A list of at most MAX_ENTRIES; a longer one is one issue, and none of its entries is looked at. */
+/** A list of at most MAX_ENTRIES; a longer one is one issue, and its entries are not validated. */
 export const shortList = <T extends z.ZodType>(
   entry: T,
 ): z.ZodPipe<z.ZodCustom<z.input<T>[], z.input<T>[]>, z.ZodArray<T>> =>

@@ -9,7 +9,7 @@ const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 const namespaceName = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 const objectName = z.string().min(1).max(253);
 
-/** Longest texts of an event's data, characters: longer ones are cut when it is made. */
+/** Maximum text lengths in an event's data, characters; longer texts are cut. */
 export const MAX_TEXT = { reason: 200, message: 4_000 } as const;
 
 const base = z.object({
@@ -24,7 +24,7 @@ const base = z.object({
 });
 const withToken = base.extend({ token: z.string().min(1).max(64) });
 
-/** The data of each of our events: what to look at, never what to do. */
+/** The data of each of our events: where to look, never what to do. */
 export const EVENT_DATA: Readonly<Record<EventType, z.ZodType<z.infer<typeof base>>>> = {
   [EVENT.migrationFeasible]: base,
   [EVENT.migrationInfeasible]: base,
@@ -43,7 +43,7 @@ export const EVENT_DATA: Readonly<Record<EventType, z.ZodType<z.infer<typeof bas
 /** One of our events, before it is a CloudEvent. */
 export interface OurEvent {
   readonly type: EventType;
-  /** The step or the guard that says so. */
+  /** The sender: a step or the guard. */
   readonly from: string;
   readonly namespace: string;
   readonly token?: string;
@@ -52,6 +52,6 @@ export interface OurEvent {
   readonly vmmrqs?: readonly string[];
   readonly reason?: Reason;
   readonly message?: string;
-  /** Makes the id, beside the token or instead of it, so that the same cause gives the same event. */
+  /** Part of the id, beside the token or instead of it, so that the same cause gives the same event. */
   readonly cause?: string;
 }

@@ -1,4 +1,4 @@
-/** FNV-1a, 64 bits, as 16 hexadecimal digits: tells texts apart, seals nothing. */
+/** FNV-1a, 64 bits, as 16 hexadecimal digits: it distinguishes texts and is not cryptographic. */
 export function fingerprint(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (let index = 0; index < text.length; index += 1) {

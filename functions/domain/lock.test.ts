@@ -13,25 +13,25 @@ import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 
 describe('lockOf', () => {
-  test('a namespace that nobody holds', () => {
+  test('an unlocked namespace', () => {
     expect(lockOf(aNamespace())).toEqual({ kind: 'none' });
   });
 
-  test('a held one, with its label', () => {
+  test('a locked namespace, with its label', () => {
     expect(lockOf(aNamespace(lockedBy(aLock())))).toEqual({ kind: 'held', lock: aLock(), labelled: true });
   });
 
-  test('the annotation alone is a lock too, and says that the label is gone', () => {
+  test('the annotation alone is a lock too, and reports the missing label', () => {
     const namespace = aNamespace(annotated(ANNOTATION.lock, JSON.stringify(aLock())));
     expect(lockOf(namespace)).toEqual({ kind: 'held', lock: aLock(), labelled: false });
   });
 
-  test('a version that is not known, with more in it, is a lock with a token and an end', () => {
+  test('an unknown version with more fields is a lock with a token and an end', () => {
     const tomorrows = { ...aLock({ v: 7 }), colour: 'blue' };
     expect(lockOf(aNamespace(lockedBy(tomorrows)))).toMatchObject({ kind: 'held', lock: tomorrows });
   });
 
-  test('a version that is not known, with other shapes in it, keeps its token and its end', () => {
+  test('an unknown version with other types keeps its token and its end', () => {
     const { token, expiresAt } = aLock();
     const tomorrows = { v: 2, token, expiresAt, migrations: 'all', quotas: { by: 'name' } };
     expect(lockOf(aNamespace(lockedUnreadably(JSON.stringify(tomorrows))))).toMatchObject({
@@ -40,9 +40,9 @@ describe('lockOf', () => {
     });
   });
 
-  test('the label without the annotation is no lock, and not nothing', () => {
+  test('the label without the annotation is a malformed lock', () => {
     expect(lockOf(aNamespace(labelled(LABEL.locked)))).toMatchObject({ kind: 'malformed' });
-    // Whatever the label says: the guard's selector may look for another text.
+    // Whatever the label's value is: the guard's selector may look for another text.
     expect(lockOf(aNamespace(labelled(LABEL.locked, 'false')))).toMatchObject({ kind: 'malformed' });
   });
 
@@ -72,15 +72,15 @@ describe('lockOf', () => {
     ['a migration of no VMI', withMigration({ vmi: '' })],
     ['no quotas', without('quotas')],
     ['quotas by name alone', JSON.stringify({ ...aLock(), quotas: ['quota'] })],
-    ['an end that says nothing', JSON.stringify({ ...aLock(), ended: true })],
-  ])('%s: malformed, and it says why', (_, text) => {
+    ['an `ended` without a reason', JSON.stringify({ ...aLock(), ended: true })],
+  ])('%s: malformed, with the problem', (_, text) => {
     const state = lockOf(aNamespace(lockedUnreadably(text)));
     expect(state).toEqual({ kind: 'malformed', problem: expect.stringMatching(/./) });
     expect(liveLock(aNamespace(lockedUnreadably(text)), NOW)).toBeUndefined();
   });
 });
 
-describe('isExpired', () => {
+describe('isLockExpired', () => {
   test.each<[string, Partial<Lock>, boolean]>([
     ['in its time', { acquiredAt: seconds(-5), expiresAt: seconds(25) }, false],
     ['a millisecond before its end', { expiresAt: seconds(0.001) }, false],
@@ -96,7 +96,7 @@ describe('isExpired', () => {
       { acquiredAt: seconds(-MAX_LOCK_SECONDS), expiresAt: seconds(3600) },
       true,
     ],
-    ['taken by a clock that is ahead of ours', { acquiredAt: seconds(3), expiresAt: seconds(33) }, false],
+    ['taken by a clock ahead of the API server’s', { acquiredAt: seconds(3), expiresAt: seconds(33) }, false],
     ['an end in another zone', { expiresAt: '2026-11-21T06:00:25+01:00' }, false],
     ['ended early, for a reason', { expiresAt: seconds(0), ended: { reason: 'NoProof', message: '' } }, true],
   ])('%s: %j → %s', (_, different, want) => {
@@ -126,11 +126,11 @@ describe('withLock and withoutLock', () => {
     expect(broken.metadata.annotations).toMatchObject(without);
   });
 
-  test('there and back is the namespace as it was', () => {
+  test('together they leave the namespace as it was', () => {
     expect(withoutLock(withLock(before, aLock()), undefined)).toEqual(before);
   });
 
-  test('the record of the attempt comes with the unlock, and the former one goes', () => {
+  test('the unlock replaces the record of the attempt', () => {
     const former = aNamespace(afterAttempt(anAttempt()), lockedBy(aLock()));
     expect(withoutLock(former, 'next').metadata.annotations).toEqual({ [ANNOTATION.lastAttempt]: 'next' });
     expect(withoutLock(former, undefined).metadata.annotations).toEqual({});

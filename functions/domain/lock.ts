@@ -7,39 +7,39 @@ import { isHardQuantity } from './quantity.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
-/** An object by name and uid: a name alone may have been given to another object since. */
+/** An object by name and uid: another object may have the same name by now. */
 export type Reference = z.infer<typeof reference>;
 
-/** A migration, and which of its pods a quota keeps out: its target launcher, where nothing is said that we know. */
+/** A migration, and which of its pods a quota refuses: its attachment pod, or else its target launcher. */
 const blockedMigration = reference.extend({ lacks: z.literal('attachment').optional().catch(undefined) });
 export type BlockedMigration = z.infer<typeof blockedMigration>;
 
 /**
- * One that is locked for, and the UID of its VMI: a launcher copies every label of its own VMI, so the migration's UID alone
- * could be anybody's (docs/adr/0019).
+ * A migration of the lock, and the UID of its VMI. A launcher copies every label of its own VMI, so the migration's UID alone
+ * could be on any pod (docs/adr/0019).
  */
 const lockedMigration = blockedMigration.extend({
   vmi: z.string().min(1),
-  /** It receives a VM from another cluster: raised for only while every VMMRQ allows that. */
+  /** It receives a VM from another cluster: `raise` requires that every VMMRQ allows that. */
   receives: z.literal(true).optional().catch(undefined),
 });
 export type LockedMigration = z.infer<typeof lockedMigration>;
 
-/** As much of an Admitted as says which pod it is. */
+/** The fields of a LockedMigration that identify its pod. */
 type IdentityFields = Pick<LockedMigration, 'uid' | 'vmi' | 'lacks'>;
 
 /**
- * The pod that it is locked for, in one word: the UIDs of its migration and of its VMI. An attachment pod has no label of its
- * VM, and none that a tenant chose.
+ * Identity of an admitted pod: `<migration uid>/<vmi uid>`. An attachment pod has no label of its VM, and none that a tenant
+ * chose: its identity ends in KUBEVIRT.attachment.
  */
 export const podIdentity = ({ uid, vmi, lacks }: IdentityFields): string =>
   `${uid}/${lacks === 'attachment' ? KUBEVIRT.attachment : vmi}`;
 
-/** The same of several, as CEL policies read it. */
+/** The identities of several pods, as CEL policies read them. */
 export const podIdentities = (migrations: readonly IdentityFields[]): string =>
   migrations.map(podIdentity).join(',');
 
-/** The identity of a pod as KubeVirt labels it; undefined: it is no migration's. */
+/** The identity of a pod by KubeVirt's labels; undefined: it belongs to no migration. */
 export function podIdentityOf({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
   const migration = labels[KUBEVIRT.migrationJobUID] ?? '';
   const isAttachment = labels[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
@@ -47,9 +47,9 @@ export function podIdentityOf({ metadata: { labels = {} } }: KubernetesObject): 
   return migration === '' || of === '' ? undefined : `${migration}/${of}`;
 }
 
-/** A quota to be raised, and what the lock's migrations will be charged there, by canonical key. */
+/** A quota to raise, and what the lock's migrations will be charged there, by canonical key. */
 const quotaToRaise = reference.extend({
-  /** Left out: the quota is raised by all that the VMMRQs give. */
+  /** Left out: the quota is raised by the full allowance. */
   need: textRecord(isHardQuantity).optional().catch(undefined),
 });
 export type QuotaToRaise = z.infer<typeof quotaToRaise>;
@@ -65,17 +65,17 @@ const lockSchema = z.looseObject({
   expiresAt: time,
   migrations: shortList(lockedMigration),
   quotas: shortList(quotaToRaise),
-  /** Names of the VMMRQs that gave when it was decided on. */
+  /** Names of the VMMRQs that gave an allowance when the lock was decided on. */
   vmmrqs: shortList(z.string()).catch([]),
-  /** Others wait for a slot of KubeVirt's: a raise that nothing comes of may have given way to them. */
+  /** Other migrations wait for a migration slot: a raise without effect may have yielded to them. */
   others: z.literal(true).optional().catch(undefined),
-  /** Fingerprint of what it is about, for the back-off (attempt.ts). */
+  /** Fingerprint of what the lock is about, for the back-off (attempt.ts). */
   of: z.string().catch(''),
-  /** Set when the lock is ended early: why. */
+  /** Why the lock was ended early; left out: it was not. */
   ended: z.object({ reason: z.string(), message: z.string() }).optional(),
 });
 
-/** Of another version only `token` and `expiresAt` are sure; it is nobody's to raise for, and ends at its time. */
+/** Of another version only `token` and `expiresAt` are certain. No step raises for it, and it ends at its time. */
 const otherVersionSchema = z
   .looseObject({
     v: z
@@ -99,7 +99,7 @@ const otherVersionSchema = z
 /** The content of the lock annotation. Its meaning is fixed for every version: token, expiresAt. */
 export type Lock = z.infer<typeof lockSchema>;
 
-/** It is a pod that the lock was taken for; who made it is another question. */
+/** Whether the pod's identity is one of the lock's. Its creator is checked elsewhere. */
 export function isLockedFor({ migrations }: Pick<Lock, 'migrations'>, pod: KubernetesObject): boolean {
   const identity = podIdentityOf(pod);
   return migrations.some((migration) => podIdentity(migration) === identity);
@@ -107,11 +107,11 @@ export function isLockedFor({ migrations }: Pick<Lock, 'migrations'>, pod: Kuber
 
 export type LockState =
   | { readonly kind: 'none' }
-  /** Something is there that is no lock of ours: counts as expired, is repaired and never replaced. */
+  /** The annotation or label is no valid lock: it counts as expired, is repaired and never replaced. */
   | { readonly kind: 'malformed'; readonly problem: string }
   | { readonly kind: 'held'; readonly lock: Lock; readonly labelled: boolean };
 
-/** What the namespace's annotation and label say. */
+/** The lock by the namespace's annotation and label. */
 export function lockOf(namespace: Namespace): LockState {
   const text = namespace.metadata.annotations?.[ANNOTATION.lock];
   const labelled = namespace.metadata.labels?.[LABEL.locked] !== undefined;
@@ -123,14 +123,14 @@ export function lockOf(namespace: Namespace): LockState {
   return { kind: 'held', lock: parsed.data, labelled };
 }
 
-/** Whom it is locked for. */
+/** The migrations of the lock. */
 export const migrationsOf = (state: LockState): readonly LockedMigration[] =>
   state.kind === 'held' ? state.lock.migrations : [];
 
-/** What stands for the token of a lock that cannot be read: the very version of the namespace that has it. */
+/** The token that replaces that of an unreadable lock: by the very version of the namespace that has it. */
 export const unreadableToken = ({ metadata }: Namespace): string => `unreadable-${metadata.resourceVersion}`;
 
-/** Never throws: what is no JSON is no lock. */
+/** Never throws; undefined for text that is no JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -146,22 +146,22 @@ export function isLockExpired(lock: Lock, now: number): boolean {
   return now >= Math.min(Date.parse(lock.expiresAt), latest);
 }
 
-/** It was ended because somebody's policy refuses our writes to a quota: the raise, and so the fence as well. */
+/** The lock was ended because a policy refuses our writes to a quota: the raise, and so the fence as well. */
 export const isRefusedByPolicy = (lock: Pick<Lock, 'ended'> | undefined): boolean =>
   lock?.ended?.reason === REASON.refusedByPolicy;
 
-/** A token that holds the namespace now; undefined when there is none or it is past its time. */
+/** The live lock of the namespace; undefined: there is none, or it is past its time. */
 export function liveLock(namespace: Namespace, now: number): Lock | undefined {
   const state = lockOf(namespace);
   return state.kind === 'held' && !isLockExpired(state.lock, now) ? state.lock : undefined;
 }
 
-/** What a lock consists of on its namespace: set together, removed together. */
+/** The annotations of a lock on its namespace: set together, removed together. */
 const OF_LOCK = [ANNOTATION.lock, ANNOTATION.token, ANNOTATION.migrations, ANNOTATION.breakGlass] as const;
 
 /**
- * The namespace with the lock and its label; token and pods beside it as flat annotations, which CEL policies read.
- * An old break-glass goes: the API server honours only a value that a write newly sets.
+ * The namespace with the lock and its label. CEL policies read the token and the pods from flat annotations. An old
+ * break-glass is removed: the API server honours only a value that a write newly sets.
  */
 export function withLock(namespace: Namespace, lock: Lock): Namespace {
   const { metadata } = namespace;

@@ -61,7 +61,7 @@ describe('isRejectedByQuota', () => {
   });
 });
 
-test('of two targets the one that lives counts', () => {
+test('of two targets the living one counts', () => {
   const going = beingDeleted()(aTarget());
   const living = named('virt-launcher-vm0-again')(aTarget());
   expect(targetPodOf(referenceOf(aMigration()), [going, living])).toBe(living);
@@ -81,7 +81,7 @@ describe('targetPodOf', () => {
       false,
     ],
     [
-      'a pod that only says so',
+      'a pod with its UID that is no launcher',
       [aTarget(aMigration(), labelled(KUBEVIRT.launcherLabel, 'hotplug-disk'))],
       false,
     ],
@@ -91,7 +91,7 @@ describe('targetPodOf', () => {
   });
 });
 
-/** A launcher has every label of its VMI: whoever may make a VMI may give it the UID of somebody's migration. */
+/** A launcher has every label of its VMI: a tenant who may create a VMI may give it the UID of another tenant's migration. */
 test('the launcher of another VM with the migration’s label is not what it waits for', () => {
   const forged = labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0')(aLauncher('vm9'));
   const locked = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
@@ -129,7 +129,7 @@ describe('with hotplugged volumes', () => {
     ['the target is going', [source, ours, beingDeleted()(target)], false],
     ['of its own is going', [source, ours, target, beingDeleted()(its)], true],
     [
-      'one that only says it is its own',
+      'an attachment pod of another launcher',
       [source, ours, target, anAttachment(aLauncher('vm9', withUid('other')), aMigration())],
       true,
     ],
@@ -149,7 +149,7 @@ describe('with hotplugged volumes', () => {
     expect(blockedMigrationOf(aMigration(beingDeleted()), pods)).toBeUndefined();
   });
 
-  test('who waits for it is not through with a target alone, and who does not, is', () => {
+  test('a target alone settles a migration only if it does not wait for an attachment pod', () => {
     const locked = { ...referenceOf(aMigration()), vmi: 'uid-of-vm0' };
     expect(allAdmitted([locked], [target])).toBe(true);
     expect(allAdmitted([locked], [its])).toBe(false);
@@ -158,13 +158,13 @@ describe('with hotplugged volumes', () => {
     expect(allAdmitted([{ ...locked, lacks: 'attachment' }], [target, its])).toBe(true);
   });
 
-  test('the newest of the source’s has all volumes', () => {
+  test('the newest attachment pod of the source has all volumes', () => {
     const old = createdAt(60)(named('old')(ours));
     expect(sourceAttachmentOf(aMigration(), [source, ours, old], 'node1')?.metadata.name).toBe('old');
     expect(sourceAttachmentOf(aMigration(), [source, old, ours], 'node1')?.metadata.name).toBe('old');
   });
 
-  test('who has its target goes first, then priority', () => {
+  test('a migration with its target goes first, then priority decides', () => {
     const urgent = aMigration(named('mig1'), ofVm('vm1'), withPriority('system-critical'));
     const names = candidatesAmong([urgent, notRefused], [source, ours, target, aLauncher('vm1')]).map(
       ({ migration }) => migration.metadata.name,
@@ -172,7 +172,7 @@ describe('with hotplugged volumes', () => {
     expect(names).toEqual(['mig0', 'mig1']);
   });
 
-  test('its second launcher is no room that comes back by itself', () => {
+  test('its second launcher is no headroom that returns by itself', () => {
     const migration = aMigration();
     const locked = { ...referenceOf(migration), lacks: 'attachment' } as const;
     const pods = [source, ours, target];
@@ -268,7 +268,7 @@ test.each([
   expect(isFinal(aMigration(inPhase(phase)))).toBe(final);
 });
 
-test('a migration that receives: not one that is sent to itself', () => {
+test('isReceiving: not a migration that is sent to itself', () => {
   const toItself = aMigration(receiving('a'), (one) => ({
     ...one,
     spec: { ...one.spec, sendTo: { migrationID: 'a' } },

@@ -18,8 +18,8 @@ export function isRunning({ status }: Migration): boolean {
 }
 
 /**
- * The migration's target launcher. Its label outlives the migration, so the UID must be that of a migration looked at
- * (facts/kubevirt.md §1.2). Any phase counts: an admitted pod was charged; one that lives goes before one that does not.
+ * The migration's target launcher. Its label outlives the migration, so the UID must be of a migration that was read
+ * (facts/kubevirt.md §1.2). Any phase counts, because an admitted pod was charged; a living pod is preferred.
  */
 export function targetPodOf({ uid }: Reference, pods: readonly Pod[]): Pod | undefined {
   const targets = pods.filter(
@@ -30,7 +30,10 @@ export function targetPodOf({ uid }: Reference, pods: readonly Pod[]): Pod | und
   return targets.find((pod) => !isGoing(pod)) ?? targets[0];
 }
 
-/** What brings a VM's hotplugged volumes to this launcher, which owns it. The newest has all of them; not one that is going. */
+/**
+ * The pod that attaches a VM's hotplugged volumes to this launcher, its owner. The newest one has all volumes; a terminating
+ * one does not count.
+ */
 function attachmentPodOf(launcher: Pod | undefined, pods: readonly Pod[]): Pod | undefined {
   const made = ({ metadata }: Pod): number => Date.parse(metadata.creationTimestamp);
   return pods
@@ -45,27 +48,27 @@ const isOwnedBy = ({ metadata }: Pod, owner: string | undefined): boolean =>
 const isAttachment = ({ metadata }: Pod): boolean =>
   metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
 
-/**
- * The target launcher that KubeVirt would take for it: of its own VMI by the labels, whatever its owner is
- * (facts/kubevirt.md §1.2).
- */
+/** The target launcher as KubeVirt identifies it: by the labels of its own VMI, whatever its owner is (facts/kubevirt.md §1.2). */
 const ownTargetOf = ({ vmi, ...reference }: LockedMigration, pods: readonly Pod[]): Pod | undefined =>
   targetPodOf(
     reference,
     pods.filter((pod) => vmOf(pod) === vmi),
   );
 
-/** The pod that it waits for, once it is admitted. Asked before each lock too: or a pod could be its target only in one. */
+/**
+ * The pod that the migration waits for, once it is admitted. Also checked before each lock: otherwise a pod could count as its
+ * target only within a lock.
+ */
 export function admittedPodOf(migration: LockedMigration, pods: readonly Pod[]): Pod | undefined {
   const target = ownTargetOf(migration, pods);
   return migration.lacks === 'attachment' ? attachmentPodOf(target, pods) : target;
 }
 
-/** Each of these has the pod that it waits for. */
+/** Whether each migration has the pod that it waits for. */
 export const allAdmitted = (migrations: readonly LockedMigration[], pods: readonly Pod[]): boolean =>
   migrations.every((migration) => admittedPodOf(migration, pods) !== undefined);
 
-/** As much of a migration as says whether a quota refused it. */
+/** The fields of a migration that show whether a quota refused it. */
 interface BlockedStatus {
   readonly metadata: { readonly deletionTimestamp?: string | undefined };
   readonly status?:
@@ -82,13 +85,13 @@ interface BlockedStatus {
     | undefined;
 }
 
-/** By a quota, as far as is still said of it: the condition outlives the refusal (facts/kubevirt.md §1.3). */
+/** Whether KubeVirt's condition reports a refusal by a quota; the condition outlives the refusal (facts/kubevirt.md §1.3). */
 export const wasRejectedByQuota = ({ status }: Pick<BlockedStatus, 'status'>): boolean =>
   (status?.conditions ?? []).some(
     (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
   );
 
-/** Refused by a quota as far as KubeVirt's condition says: it is never cleared while Pending (facts/kubevirt.md §1.3). */
+/** Pending, and refused by a quota by KubeVirt's condition, which is never cleared while Pending (facts/kubevirt.md §1.3). */
 export const isRejectedByQuota = (migration: BlockedStatus): boolean =>
   isPending(migration) && wasRejectedByQuota(migration);
 
@@ -96,8 +99,8 @@ export const isRejectedByQuota = (migration: BlockedStatus): boolean =>
 const FRESH_MS = { ahead: 2_000, old: 10_000 } as const;
 
 /**
- * Refused by a quota a moment ago. KubeVirt asks its limits before it creates the pod, so there was a slot
- * (facts/kubevirt.md §1.5). `now`: the API server's, milliseconds; clocks that differ only cost a closer look.
+ * Refused by a quota a moment ago. KubeVirt checks its limits before it creates the pod, so there was a migration slot
+ * (facts/kubevirt.md §1.5). `now`: the API server's, milliseconds; a clock difference only costs a full assessment.
  */
 export function isFreshlyRejected(migration: BlockedStatus, now: number): boolean {
   if (!isRejectedByQuota(migration)) return false;
@@ -106,14 +109,15 @@ export function isFreshlyRejected(migration: BlockedStatus, now: number): boolea
   return age >= -FRESH_MS.ahead && age <= FRESH_MS.old;
 }
 
-/** Where all waiting happens (facts/kubevirt.md §1.1); not cancelled. */
+/** In phase Pending, where all waiting happens (facts/kubevirt.md §1.1), and not cancelled. */
 export const isPending = ({ metadata, status }: BlockedStatus): boolean =>
   status?.phase === 'Pending' && metadata.deletionTimestamp === undefined;
 
 /**
- * What a migration that is blocked waits for; undefined: it is not. Refused, and without a target launcher: the condition
- * alone is stale once that is there. Or with one that is ready, and without the attachment pod that the VM's launcher
- * has: no condition reports that refusal (facts/kubevirt.md §1.3), and a pod that nothing refuses comes within the moment.
+ * The blocked migration; undefined: nothing blocks it. A migration is blocked when it was refused and has no target launcher;
+ * with one, the condition is stale. It is also blocked when its target is ready and lacks the attachment pod that the VM's
+ * launcher has. No condition reports that refusal (facts/kubevirt.md §1.3), and a pod that nothing refuses is created within
+ * the moment.
  */
 export function blockedMigrationOf(migration: Migration, pods: readonly Pod[]): BlockedMigration | undefined {
   const reference = referenceOf(migration);
@@ -130,8 +134,8 @@ export function blockedMigrationOf(migration: Migration, pods: readonly Pod[]): 
 }
 
 /**
- * Every migration that a quota may be keeping out, who goes first first. Those that have their target are charged twice
- * already, and go before all others, as in KubeVirt's own queue (facts/kubevirt.md §1.5).
+ * Every migration that a quota may be refusing, in order of precedence. Those that have their target are charged twice
+ * already, and go first, as in KubeVirt's own queue (facts/kubevirt.md §1.5).
  */
 export function candidatesAmong(migrations: readonly Migration[], pods: readonly Pod[]): Candidate[] {
   const blocked = migrations.toSorted(byPriority).flatMap((migration) => {
@@ -141,7 +145,7 @@ export function candidatesAmong(migrations: readonly Migration[], pods: readonly
   return blocked.toSorted((one, other) => Number(hasTarget(other)) - Number(hasTarget(one)));
 }
 
-/** KubeVirt counts it among those that run. */
+/** It has its target, so KubeVirt counts it as running. */
 export const hasTarget = ({ blocked }: Candidate): boolean => blocked.lacks !== undefined;
 
 export interface Candidate {
@@ -150,8 +154,8 @@ export interface Candidate {
 }
 
 /**
- * As virt-controller sees it (its IsPodReady): by the containers, and not by the condition, since the readiness gate of a
- * launcher opens only when the guest is there. The guest's own probe and a mesh's proxy are not waited for.
+ * virt-controller's IsPodReady: by the containers, not by the condition, since the readiness gate of a launcher opens only
+ * when the guest is there. It does not wait for the guest's own probe or a mesh's proxy.
  */
 function isReady(pod: Pod): boolean {
   const { phase, containerStatuses = [] } = pod.status ?? {};
@@ -161,7 +165,7 @@ function isReady(pod: Pod): boolean {
   return phase === 'Running' && isUp && !isGoing(pod);
 }
 
-/** The attachment pod of the launcher that the VM runs in now: the target's will be like it. */
+/** The attachment pod of the VM's current launcher: the target's will be like it. */
 export function sourceAttachmentOf(
   migration: Migration,
   pods: readonly Pod[],
@@ -181,7 +185,7 @@ const PRIORITY: Readonly<Record<string, number>> = {
   'system-maintenance': 20,
 };
 
-/** KubeVirt's priority, then age, then name: who goes first. */
+/** KubeVirt's order: by priority, then age, then name. */
 export function byPriority(one: Migration, other: Migration): number {
   const rank = ({ spec }: Migration): number => PRIORITY[spec.priority ?? ''] ?? 0;
   const ahead = rank(other) - rank(one);
@@ -194,13 +198,13 @@ const isDone = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || st
 
 const isGoing = (pod: Pod): boolean => isDone(pod) || pod.metadata.deletionTimestamp !== undefined;
 
-/** A launcher of the migration's own VMI: a label says that of any pod that somebody put it on. */
+/** Whether the migration's own VMI owns the launcher: a tenant can put the label on any pod. */
 const isOfVmi = ({ spec }: Migration, { metadata }: Pod): boolean =>
   metadata.ownerReferences?.some(
     ({ kind, name, controller }) => kind === KIND.vmi.kind && name === spec.vmiName && controller === true,
   ) === true;
 
-/** The launcher that the VM runs in now: the pod whose admitted spec the target's is like (facts/kubevirt.md §2.2). */
+/** The VM's current launcher: the target's spec is like its admitted spec (facts/kubevirt.md §2.2). */
 export function sourcePodOf(migration: Migration, pods: readonly Pod[], node?: string): Pod | undefined {
   const candidates = pods.filter(
     (pod) =>
@@ -214,9 +218,9 @@ export function sourcePodOf(migration: Migration, pods: readonly Pod[], node?: s
 const vmOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[KUBEVIRT.createdBy];
 
 /**
- * Launchers of one VM that are charged twice until the former one ends: their room comes back by itself. True while a
- * migration is under way, and for the moment between its success and the end of the source pod; not of one that is
- * itself blocked, for want of its attachment pod.
+ * Whether a VM has two launchers, which are charged twice until the former one ends: their headroom returns by itself. True
+ * while a migration is under way, and between its success and the end of the source pod. A migration that is itself blocked,
+ * because it lacks its attachment pod, does not count.
  */
 export function overlaps(pods: readonly Pod[], candidates: readonly Candidate[] = []): boolean {
   const stuck = candidates.flatMap(({ blocked }) => targetPodOf(blocked, pods) ?? []).map(vmOf);
@@ -227,10 +231,10 @@ export function overlaps(pods: readonly Pod[], candidates: readonly Candidate[] 
   return new Set(vms).size < vms.length;
 }
 
-/** Between its target pod's start and its end, which is all that is waited for (facts/kubevirt.md §1.1). */
+/** Phases between the start of its target pod and its end, when only the end is awaited (facts/kubevirt.md §1.1). */
 const UNDER_WAY: readonly (string | undefined)[] = ['Scheduled', 'PreparingTarget', 'TargetReady', 'Running'];
 
-/** A migration that got its target pod some phases ago: what followed from that was said by an earlier event. */
+/** The migration got its target pod some phases ago, so an earlier event has triggered what follows. */
 export const isUnderWay = ({
   status,
 }: {

@@ -1,14 +1,14 @@
 /**
- * The one home of every name that users, manifests and other programs see. Each with one sentence; test/contract holds
- * docs, manifests and code against it.
+ * Defines every name that users, manifests and other programs see, each with one sentence. test/contract checks docs,
+ * manifests and code against it.
  */
 
 export const GROUP = 'mtq.kubevirt.io';
-/** Where everything of ours is installed. */
+/** The namespace of the installation. */
 export const SYSTEM_NAMESPACE = 'mtq-system';
-/** What our cluster-scoped roles, bindings and policies begin with: the incumbent's begin with `mtq-` (facts/peers.md §6). */
+/** Prefix of our cluster-scoped roles, bindings and policies: the incumbent's begin with `mtq-` (facts/peers.md §6). */
 export const CLUSTER_PREFIX = 'managed-tenant-quota-';
-/** Who we are in metadata.managedFields, by every write of every process; also as user agent and source of Events. */
+/** Our field manager in metadata.managedFields, for every write of every process; also user agent and source of Events. */
 export const FIELD_MANAGER = 'managed-tenant-quota';
 
 /** Annotations, and what each one says. */
@@ -44,8 +44,8 @@ export const LABEL = {
 } as const;
 
 /**
- * What only we write on a Namespace and on a ResourceQuota. ANNOTATION.breakGlass is not among them: whoever may override sets
- * it, and anybody may remove it.
+ * Keys that only we write on a Namespace and on a ResourceQuota. ANNOTATION.breakGlass is not among them: a user with the
+ * right to override sets it, and any user may remove it.
  */
 export const OUR_KEYS = {
   namespace: {
@@ -262,17 +262,17 @@ export const REASON = {
 } as const;
 export type Reason = (typeof REASON)[keyof typeof REASON];
 
-/** How a lock ended, as its quotas' last-release says; the best of them counts. */
+/** How a lock ended, by its quotas' last-release; the best outcome counts. */
 export const LOCK_OUTCOME = {
   /** Every pod of the lock was seen. */
   admitted: 'admitted',
   /** `used` rose as far as it was raised for: counts against the lock budget, and is looked at again without a back-off. */
   charged: 'charged',
-  /** Others went first, or KubeVirt had not come to it. */
+  /** Other migrations went first, or KubeVirt had not tried its pod. */
   gaveWay: 'gaveWay',
-  /** Something of ours was away or late: no failure of the tenant's. */
+  /** One of our components was absent or late: no failure of the tenant's. */
   ourFault: 'ourFault',
-  /** Nothing came of it. */
+  /** The raise had no effect. */
   failed: 'failed',
 } as const;
 export type LockOutcome = (typeof LOCK_OUTCOME)[keyof typeof LOCK_OUTCOME];
@@ -295,7 +295,7 @@ export const SERVICE_ACCOUNT = {
 export const userOf = (account: string, namespace: string = SYSTEM_NAMESPACE): string =>
   `system:serviceaccount:${namespace}:${account}`;
 
-/** Those of ours that write to namespaces and quotas; the source only reads. */
+/** The users that write to namespaces and quotas; the source only reads. */
 export const OUR_USERS: readonly string[] = Object.values(SERVICE_ACCOUNT)
   .filter((account) => account !== SERVICE_ACCOUNT.source)
   .map((account) => userOf(account));
@@ -321,12 +321,12 @@ export const POLICY = {
   locked: 'locked.mtq.kubevirt.io',
 } as const;
 
-/** What POLICY.locked says where there is no webhook, with the lock's token behind it, to a proof of this lock. */
+/** Refusal by POLICY.locked of a proof of this lock, where there is no webhook; the lock's token follows. */
 export const PROOF_MESSAGE = 'the namespace is guarded for the lock ';
 
 /**
- * What POLICY.locked says to a proof of another lock than the API server's cache has. The cache may only be a moment behind:
- * worth another try, never a proof.
+ * Refusal by POLICY.locked of a proof of another lock than the API server's cache has. The cache may only be a moment behind:
+ * worth a retry, never a proof.
  */
 export const OTHER_LOCK_MESSAGE =
   'this API server knows the namespace with another lock than that of the proof';

@@ -1,6 +1,6 @@
 /**
- * The objects we read and write, as far as we look at them. Types only; unknown fields travel along untouched, because
- * every write is a PUT of what was read.
+ * The objects that we read and write, with the fields that we use. Types only; unknown fields stay untouched, because every
+ * write is a PUT of an object as read.
  */
 
 export interface OwnerReference {
@@ -27,7 +27,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Who last set which fields: what server-side apply goes by. Of a field as a tree of `f:<name>`, {} at its end. */
+/** Who last set which fields, for server-side apply. A field is a tree of `f:<name>`, {} at its end. */
 export interface ManagedFieldsEntry {
   manager?: string | undefined;
   operation?: string | undefined;
@@ -192,7 +192,7 @@ export interface Vmmrq extends KubernetesObject {
   status?: VmmrqStatus;
 }
 
-/** Fixed: by all that is given. Exact: by what is missing, only where it is. */
+/** Fixed: raise by the full allowance. Exact: raise by the shortfall, only where there is one. */
 export type RaisePolicy = 'Fixed' | 'Exact';
 
 /** A report, never a source of truth; the first four fields are the incumbent's. */
@@ -225,7 +225,7 @@ export interface EndpointSlice extends KubernetesObject {
   ports?: { name?: string; port?: number }[] | null;
 }
 
-/** coordination.k8s.io/v1 Lease, as far as it says until when somebody is there. */
+/** coordination.k8s.io/v1 Lease, the fields that show until when its holder is alive. */
 export interface Lease extends KubernetesObject {
   spec?: { renewTime?: string; leaseDurationSeconds?: number };
 }

@@ -6,7 +6,7 @@ import type { Namespace } from './objects.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
-/** What the guard's refusal of a proof says of the lock that it read live, as JSON in a cause of reason WEBHOOK.locked. */
+/** The content of the guard's refusal of a proof: the lock that it read live, as JSON in a cause of reason WEBHOOK.locked. */
 export const proofSchema = z.object({
   /** Left out where the lock proves nothing: it is past its time, was ended, or is of another version; or the guard withholds it. */
   token: z.string().min(1).optional(),
@@ -22,11 +22,11 @@ export const proofSchema = z.object({
   quotas: shortList(reference.extend({ need: textRecord().optional() })),
   /** Names of the VMMRQs that the lock was taken by. */
   vmmrqs: shortList(z.string()),
-  /** The namespace asks us to stay away. */
+  /** The namespace opts out. */
   skip: z.literal(true).optional(),
-  /** The incumbent is installed: what it was found by. */
+  /** The incumbent is installed: how it was detected. */
   incumbent: z.string().min(1).optional(),
-  /** The lock lives, but the guard cannot vouch for it now: why. */
+  /** The lock is live, but the guard withholds the proof: why. */
   withheld: z.string().min(1).optional(),
 });
 export type ProvenLock = z.infer<typeof proofSchema>;
@@ -34,9 +34,9 @@ export type ProvenLock = z.infer<typeof proofSchema>;
 /** What the guard knows of the incumbent, for one namespace. */
 export type IncumbentState =
   | { readonly kind: 'absent' }
-  /** `message`: what it was found by, and what to do. */
+  /** `message`: how it was detected, and what to do. */
   | { readonly kind: 'present'; readonly message: string }
-  /** It may be there: nothing may be raised. */
+  /** It may be installed, so no raise is allowed. */
   | { readonly kind: 'unknown'; readonly why: string };
 
 export interface ProofInput {
@@ -48,9 +48,9 @@ export interface ProofInput {
   readonly incumbent: IncumbentState;
 }
 
-/** What the guard says of this lock. */
+/** The guard's statement about this lock. */
 export function proofOf({ lock, namespace, now, incumbent }: ProofInput): ProvenLock {
-  // Without a time (0, NaN) nothing proves anything.
+  // Without a valid time (0, NaN) no lock is proven.
   const proves = now > 0 && lock.v === LOCK_VERSION && !isLockExpired(lock, now);
   return {
     ...(proves ? tokenOr(incumbent, lock) : {}),
@@ -73,7 +73,7 @@ export function proofOf({ lock, namespace, now, incumbent }: ProofInput): Proven
 const tokenOr = (incumbent: IncumbentState, { token }: Lock): Pick<ProvenLock, 'token' | 'withheld'> =>
   incumbent.kind === 'unknown' ? { withheld: incumbent.why } : { token };
 
-/** The lock in a refusal's text; undefined: the text is none of the guard's. */
+/** The lock in a refusal's text; undefined: the text is not the guard's. */
 export function proofIn(text: string): ProvenLock | undefined {
   const parsed = proofSchema.safeParse(parseJson(text));
   return parsed.success ? parsed.data : undefined;

@@ -116,7 +116,7 @@ const KUBERNETES: readonly (readonly [string, bigint, number])[] = [
 const inNano = (value: bigint, exponent: number): bigint => value * 10n ** BigInt(9 + exponent);
 
 describe('parseQuantity', () => {
-  test.each(KUBERNETES)('%s is what Kubernetes says, signs included', (text, value, exponent) => {
+  test.each(KUBERNETES)('%s equals Kubernetes’ value, signs included', (text, value, exponent) => {
     expect(parseQuantity(text)).toBe(inNano(value, exponent));
     expect(parseQuantity(`+${text}`)).toBe(inNano(value, exponent));
     expect(parseQuantity(`-${text}`)).toBe(-inNano(value, exponent));
@@ -164,13 +164,13 @@ describe('formatQuantity', () => {
     ['-1500m', -1500n * 1_000_000n],
     ['7u', 7_000n],
     ['1000001n', 1_000_001n],
-    // Longer than any number is exact.
+    // Longer than a number is exact.
     ['9007199254740993', 9007199254740993n * NANO],
   ])('%s', (want, amount) => {
     expect(formatQuantity(amount)).toBe(want);
   });
 
-  test('is read back as the same amount, whatever it was made from', () => {
+  test('is parsed back to the same amount, whatever it was made from', () => {
     fc.assert(
       fc.property(quantityText, (text) => {
         const amount = parseQuantity(text);
@@ -179,7 +179,7 @@ describe('formatQuantity', () => {
     );
   });
 
-  test('any amount of billionths comes back (F28)', () => {
+  test('any amount of billionths is parsed back exactly (F28)', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 100n), max: 2n ** 100n }), (amount) => {
         expect(parseQuantity(formatQuantity(amount))).toBe(amount);
@@ -188,7 +188,7 @@ describe('formatQuantity', () => {
   });
 });
 
-test('what is finer than a billionth goes away from zero, by less than a billionth', () => {
+test('an amount finer than a billionth is rounded away from zero, by less than a billionth', () => {
   fc.assert(
     fc.property(fc.nat(), fc.stringMatching(/^\d{10,18}$/), (whole, fraction) => {
       const scale = 10n ** BigInt(fraction.length);

@@ -12,7 +12,7 @@ import type {
 import type { Amount } from './quantity.ts';
 import type { View } from './view.ts';
 
-/** One namespace as it was read: all that a verdict is made of. */
+/** One namespace as read: everything that a verdict depends on. */
 export interface NamespaceSnapshot {
   /** The API server's clock, milliseconds since 1970. */
   readonly now: number;
@@ -25,7 +25,7 @@ export interface NamespaceSnapshot {
   /** What follows is read only where a migration is blocked: what its target pod is sized by, and what else refuses it. */
   /** The VMIs of the blocked migrations, by name; one that is missing is gone. */
   readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;
-  /** The cluster around it, as the guard sees it; undefined: it did not answer. */
+  /** The guard's view of the cluster; undefined: it did not answer. */
   readonly view: View | undefined;
   /** Empty too where they can make no difference (optional-reads.ts). */
   readonly limitRanges: readonly LimitRange[];
@@ -39,7 +39,7 @@ export interface NamespaceSnapshot {
   readonly autoLimits: boolean;
 }
 
-/** What does not change from one event to the next. */
+/** Settings that do not change from one event to the next. */
 export interface Rules {
   readonly kubevirtNamespace: string;
   readonly lockSeconds: number;

@@ -3,24 +3,24 @@ import { shortList } from './bounded.ts';
 
 const count = z.number().int().nonnegative();
 
-/** What `GET /view` of the guard answers for one namespace; it names no other. */
+/** The guard's answer to `GET /view` for one namespace; it names no other. */
 export const viewSchema = z.object({
   /**
-   * Slots that KubeVirt's limits leave for it, after the migrations that run and those that live locks of other namespaces
-   * are for. `node`: of each node that is not in `nodes`.
+   * Migration slots that KubeVirt's limits leave for it, after the running migrations and those of live locks of other
+   * namespaces. `node`: of each node that is not in `nodes`.
    */
   left: z.object({ cluster: count, node: count, nodes: z.record(z.string(), count) }),
   /** KubeVirt's limits themselves (facts/kubevirt.md §1.5). */
   limits: z.object({ cluster: count, node: count }),
-  /** Others wait too. */
+  /** Other migrations wait too. */
   others: z.boolean(),
-  /** It has a VMMRQ. */
+  /** The namespace has a VMMRQ. */
   served: z.boolean(),
-  /** What of this namespace is not settled. */
+  /** What is unsettled in this namespace. */
   open: z.object({
-    /** UIDs of its migrations that are Pending: of an attachment pod that a quota refuses no condition tells. */
+    /** UIDs of its Pending migrations: no condition reports an attachment pod that a quota refuses. */
     waiting: shortList(z.string()),
-    /** A VMMRQ's status has not been written yet, or says of something that it goes on. */
+    /** A VMMRQ's status has not been written yet, or reports something as ongoing. */
     status: z.boolean(),
   }),
   kubevirt: z.object({
@@ -33,5 +33,5 @@ export const viewSchema = z.object({
   incumbent: z.string().optional(),
 });
 
-/** The cluster as the guard sees it, for one namespace. Only a hint: KubeVirt's own limit decides. */
+/** The guard's view of the cluster, for one namespace. Only a hint: KubeVirt's own limit decides. */
 export type View = z.infer<typeof viewSchema>;

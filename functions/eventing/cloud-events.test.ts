@@ -13,7 +13,7 @@ const locked: OurEvent = {
 };
 
 describe('our events', () => {
-  test('carry what to look at', () => {
+  test('carry where to look', () => {
     const event = toCloudEvent({ ...locked, reason: REASON.locked, message: 'for mig0' });
     expect(event).toMatchObject({
       specversion: '1.0',
@@ -43,7 +43,7 @@ describe('our events', () => {
     expect(event.data).toEqual({ namespace: 'tenant' });
   });
 
-  test.each(Object.values(EVENT))('%s: is what its own schema reads, and comes back as a wake', (type) => {
+  test.each(Object.values(EVENT))('%s: passes its own schema, and comes back as a step request', (type) => {
     const event = toCloudEvent({ ...locked, type });
     expect(EVENT_DATA[type].parse(event.data)).toEqual(event.data);
     const { id, source } = event;
@@ -78,7 +78,7 @@ describe('our events', () => {
     expect(idOf(different)).not.toBe(idOf({}));
   });
 
-  test('without a token, what caused it makes the id', () => {
+  test('have an id made of the cause where there is no token', () => {
     const resynced = (cause: string): string => {
       const event = { type: EVENT.sweepRequested, from: 'guard', namespace: 'tenant', cause } as const;
       return toCloudEvent(event).id;
@@ -99,7 +99,7 @@ describe('an event of the source', () => {
     data: { metadata: { namespace: 'another' } },
   };
 
-  test('says where to look by its attributes, never by its data', () => {
+  test('names the namespace by its attributes, never by its data', () => {
     expect(toStepRequest(new CloudEvent<unknown>(update))).toEqual({
       type: SOURCE_EVENT.update,
       id: 'id-1',
@@ -108,7 +108,7 @@ describe('an event of the source', () => {
     });
   });
 
-  test('cannot say that a lock is overdue: only the watchdog can', () => {
+  test('cannot report an overdue lock: only the watchdog can', () => {
     const forged = new CloudEvent<unknown>({ ...update, overduetoken: 'token-1', mtqtoken: 'token-1' });
     expect(toStepRequest(forged)).not.toHaveProperty('overdueToken');
     const ours = {
@@ -129,7 +129,7 @@ describe('an event of the source', () => {
     ['an empty one', { namespace: '' }],
     ['a type that is not the source’s', { type: 'dev.knative.apiserver.ref.update' }],
     ['a type that every object has', { type: 'toString' }],
-  ])('%s: nobody can use it', (_, different) => {
+  ])('%s: no step can use it', (_, different) => {
     expect(() => toStepRequest(new CloudEvent<unknown>({ ...update, ...different }, false))).toThrow(
       BadEvent,
     );

@@ -7,14 +7,14 @@ import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, sourceOf, type EventType } from '../domain/names.ts';
 import { parseEventObject } from './event-object.ts';
 
-/** An event that no step of ours can use: the sender must not try again. */
+/** An event that no step can use. The sender must not retry it. */
 export class BadEvent extends Error {
   override readonly name = 'BadEvent';
 }
 
 /**
- * One of our events as a CloudEvent: source `/mtq/<step>`, subject the namespace, extension mtqtoken, and an id made of
- * what caused it, so that a repeated reply is the same event.
+ * Makes a CloudEvent of one of our events: source `/mtq/<step>`, subject the namespace, extension mtqtoken. Its id is made of
+ * its cause, so that a repeated reply is the same event.
  */
 export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown>> {
   const { namespace, token, migrations, quotas, vmmrqs, reason, message, cause } = event;
@@ -49,8 +49,8 @@ const sourceEvent = z.object({
 const isOurs = (type: string): type is EventType => Object.hasOwn(EVENT_DATA, type);
 
 /**
- * Reads what woke us. Where to look is said by an event's attributes, never by its data: that may only say that there is
- * nothing to look at. Throws BadEvent.
+ * Reads a step request from an event. For a source event the namespace comes from its attributes; its data is only a hint.
+ * Throws BadEvent.
  */
 export function toStepRequest(event: CloudEvent<unknown>): StepRequest {
   if (isOurs(event.type)) return ownStepRequest(event, event.type);
@@ -79,12 +79,12 @@ function ownStepRequest(event: CloudEvent<unknown>, type: EventType): StepReques
   };
 }
 
-/** The event in an HTTP request, binary or structured; or why there is none. */
+/** Returns the event of an HTTP request, binary or structured, or the reason why it carries none. */
 export function eventIn(headers: IncomingHttpHeaders, body: string): CloudEvent<unknown> | string {
   try {
     const parsed = HTTP.toEvent({ headers, body });
     if (Array.isArray(parsed)) return 'a batch';
-    // The SDK reads whatever comes; only now does it say what is missing. (Of other versions it says nothing.)
+    // `toEvent` does not validate. `validate` throws for a missing attribute and returns false for another specversion.
     const event = new CloudEvent<unknown>(parsed, false);
     return event.validate() ? event : `specversion ${event.specversion}`;
   } catch (error) {

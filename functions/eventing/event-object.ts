@@ -40,14 +40,11 @@ const eventObjectSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/**
- * An object as an event tells of it. It may be old, and anybody may have made it up: good for nothing but to see that
- * there is nothing to look at (docs/adr/0015).
- */
+/** The object inside an event. It may be old or forged: a hint, never a reason to write (docs/adr/0015). */
 export type EventObject = z.infer<typeof eventObjectSchema>;
 export type EventObjectOf<K extends EventObject['kind']> = Extract<EventObject, { kind: K }>;
 
-/** undefined: the event tells nothing that can be read, or not of an object of this kind in this namespace. */
+/** undefined: the data is unreadable, or it is not an object of this kind in this namespace. */
 export function parseEventObject(
   data: unknown,
   about: { readonly kind: string; readonly namespace: string },

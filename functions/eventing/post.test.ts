@@ -51,7 +51,7 @@ async function answering(status: number | undefined, ready = Promise.resolve()):
   return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`, requests };
 }
 
-/** A URL where nobody listens any more. */
+/** A URL where no server listens any more. */
 async function unusedUrl(): Promise<string> {
   const { url } = await answering(200);
   const server = servers.pop();
@@ -78,7 +78,7 @@ describe('postEvent', () => {
     ]);
   });
 
-  test('says who we are where there is a token, and by the newest', async () => {
+  test('sends the newest token, where there is one', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mtq-token-'));
     try {
       const tokenFile = join(folder, 'token');
@@ -111,7 +111,7 @@ describe('prewarmAll', () => {
   const SOON_MS = 50;
   const LONG_MS = 60_000;
 
-  test('asks all at once, and resolves when all have answered, whatever they say', async () => {
+  test('requests all at once, and resolves when all have answered, whatever the answer', async () => {
     const resume = Promise.withResolvers<undefined>();
     const late = await answering(200, resume.promise.then());
     const refusing = await answering(503);
@@ -125,7 +125,7 @@ describe('prewarmAll', () => {
     expect([...late.requests, ...refusing.requests].map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
-  test('waits no longer than it is told', async () => {
+  test('waits no longer than the given time', async () => {
     const { url } = await answering(undefined);
     await prewarmAll([url], SOON_MS);
   });

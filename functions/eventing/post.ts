@@ -9,7 +9,7 @@ const TIMEOUT_MS = 3_000;
 /** Where a Broker takes events. */
 export interface Sink {
   readonly url: string;
-  /** Holds what says who we are, where the Broker asks for it; a kubelet writes it anew before it expires. */
+  /** The file with our bearer token, where the Broker requires one. The kubelet rewrites it before the token expires. */
   readonly tokenFile?: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export async function postEvent({ url, tokenFile }: Sink, event: OurEvent): Prom
   if (status >= 300) throw new Error(`the Broker answered ${String(status)} to ${event.type}`);
 }
 
-/** GETs every URL at once and resolves when all have answered, whatever they answered, or `withinMs` has passed. */
+/** GETs every URL at once. Resolves when every request has ended, also with an error, or after `withinMs`. */
 export async function prewarmAll(urls: readonly string[], withinMs: number): Promise<void> {
   const signal = AbortSignal.timeout(withinMs);
   await Promise.allSettled(urls.map((url) => request(url, { method: 'GET', signal, timeout: withinMs })));

@@ -49,14 +49,11 @@ test('there are some of each', () => {
 });
 
 describe('recorded requests', () => {
-  test.each(FOR_US)(
-    '%s: wakes a step with the address of its object, and what is told of it',
-    async (name) => {
-      const request = recorded(name);
-      expect(await host.send(request)).toMatchObject({ status: 204, body: '' });
-      expect(requests).toEqual([stepRequestOf(request)]);
-    },
-  );
+  test.each(FOR_US)('%s: runs a step with the address of its object, and its event object', async (name) => {
+    const request = recorded(name);
+    expect(await host.send(request)).toMatchObject({ status: 204, body: '' });
+    expect(requests).toEqual([stepRequestOf(request)]);
+  });
 
   test.each(FOR_US)('%s: means the same in structured form', async (name) => {
     const request = recorded(name);
@@ -64,7 +61,7 @@ describe('recorded requests', () => {
     expect(requests).toEqual([stepRequestOf(request)]);
   });
 
-  test.each(NOT_FOR_US)('%s: wakes nobody', async (name) => {
+  test.each(NOT_FOR_US)('%s: runs no step', async (name) => {
     expect(await host.send(recorded(name))).toMatchObject({ status: 400 });
     expect(requests).toEqual([]);
   });
@@ -72,7 +69,7 @@ describe('recorded requests', () => {
 
 type Request = Required<Pick<Sent, 'headers' | 'body'>>;
 
-/** As it was on the wire, but for the length: the adapter's bodies are re-indented in the files. */
+/** As on the wire, except for the length: the adapter's bodies are re-indented in the files. */
 function recorded(name: string): Request {
   const { headers, body } = recordedRequest(name);
   const lower = headers.map(([key, value]) => [key.toLowerCase(), value] as const);
@@ -82,7 +79,7 @@ function recorded(name: string): Request {
   };
 }
 
-/** By its attributes; the object itself only where it is of a kind that is watched. */
+/** By its attributes; the object itself only where its kind is watched. */
 function stepRequestOf({ headers, body }: Request): StepRequest {
   const { 'ce-type': type = '', 'ce-id': id = '', 'ce-namespace': namespace = '' } = headers;
   const kind = headers['ce-kind'] ?? '';

@@ -10,14 +10,14 @@ import { canSkip } from './can-skip.ts';
 
 const { add, update, delete: deleted } = SOURCE_EVENT;
 
-/** As an event of the source about this object. */
+/** A source event about this object. */
 const canSkipWith = (type: string, object: KubernetesObject): boolean => {
   const [kind, namespace] = [object.kind ?? '', object.metadata.namespace ?? ''];
   const eventObject = parseEventObject(object, { kind, namespace });
   return canSkip({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
 };
 
-describe('an event by which feasibility looks at nothing', () => {
+describe('an event that feasibility skips', () => {
   test.each<[string, string, boolean]>([
     ['adapter-vmim-add', add, true],
     ['adapter-vmim-update-pending', update, true],
@@ -34,19 +34,19 @@ describe('an event by which feasibility looks at nothing', () => {
   const withoutPhase = { ...aMigration(), status: {} };
   test.each<[string, [type: string, object: KubernetesObject], boolean]>([
     ['a migration runs', [update, aMigration(free, inPhase('Running'))], true],
-    ['a migration failed: its room is free again', [update, aMigration(free, inPhase('Failed'))], false],
+    ['a migration failed: its headroom returns', [update, aMigration(free, inPhase('Failed'))], false],
     ['a migration is refused', [update, aMigration()], false],
     ['a migration was refused and has just got its pod', [update, aMigration(inPhase('Scheduling'))], false],
     ['a migration was refused and runs', [update, aMigration(inPhase('Running'))], true],
     ['a migration waits for another cluster', [update, aMigration(free, inPhase('WaitingForSync'))], false],
-    ['a migration changed of which nothing is told', [update, withoutPhase], false],
+    ['a migration changed, and the event shows nothing of it', [update, withoutPhase], false],
     ['a migration that runs is deleted', [deleted, aMigration(free, inPhase('Running'))], false],
-    ['a quota, which never wakes it', [update, aQuota()], false],
+    ['a quota, which never triggers it', [update, aQuota()], false],
   ])('%s', (_, [type, object], want) => {
     expect(canSkipWith(type, object)).toBe(want);
   });
 
-  test('one of ours never is', () => {
+  test('an event of our own is never skipped', () => {
     expect(canSkip({ type: EVENT.sweepRequested, id: '', namespace: 'tenant' })).toBe(false);
   });
 });
@@ -63,14 +63,14 @@ describe('a VMMRQ', () => {
     ['only our report changed', [update, reported(2, 2)], true],
     ['its spec changed since our report', [update, reported(3, 2)], false],
     ['nothing was ever reported', [update, aVmmrq()], false],
-    ['a report that says not of what', [update, reported(2)], false],
+    ['a report without its generation', [update, reported(2)], false],
     ['it is new to the source', [add, reported(2, 2)], false],
   ])('%s', (_, [type, vmmrq], want) => {
     expect(canSkipWith(type, vmmrq)).toBe(want);
   });
 });
 
-describe('what is told', () => {
+describe('event object', () => {
   const about = { kind: KIND.migration.kind, namespace: 'tenant' };
 
   test('of an object in this namespace', () => {

@@ -6,9 +6,9 @@ import type { EventObject, EventObjectOf } from '../eventing/event-object.ts';
 type MigrationObject = EventObjectOf<typeof KIND.migration.kind>;
 
 /**
- * What an event itself tells needs no look at the namespace: a migration that no quota refused and that goes on, or a
- * VMMRQ of which only our own report changed. Where that is not so any more, a later event says it; where that is lost,
- * the guard's sweep. A migration's end is always looked at: its room is somebody's.
+ * Whether the event alone shows that the namespace needs no assessment: a migration that no quota refused and that goes on, or
+ * a VMMRQ of which only our status report changed. If that changes, a later event or the guard's resync runs feasibility
+ * again. A migration's end is never skipped: another migration may wait for its headroom.
  */
 export function canSkip({ type, eventObject }: StepRequest): boolean {
   if (eventObject?.kind === KIND.migration.kind)
@@ -16,7 +16,7 @@ export function canSkip({ type, eventObject }: StepRequest): boolean {
   return eventObject?.kind === KIND.vmmrq.kind && type === SOURCE_EVENT.update && isReported(eventObject);
 }
 
-/** Before a quota refused it, or after others could hear that it got through. */
+/** No quota has refused it yet, or an earlier event already reported that it got its pod. */
 function isUnaffected(type: string, eventObject: MigrationObject): boolean {
   if (isUnderWay(eventObject)) return true;
   const phase = eventObject.status?.phase;
@@ -24,11 +24,11 @@ function isUnaffected(type: string, eventObject: MigrationObject): boolean {
   return (isNew || phase === 'Pending' || phase === 'Scheduling') && !wasRejectedByQuota(eventObject);
 }
 
-/** Unless the event tells of a migration that nothing of the kind is said of. */
+/** False only for a migration whose event object shows no refusal by a quota. */
 export const mayHaveBeenRefused = (eventObject: EventObject | undefined): boolean =>
   eventObject?.kind !== KIND.migration.kind || wasRejectedByQuota(eventObject);
 
-/** Its status speaks of its newest spec. */
+/** Its Ready condition is of its newest spec, so only our report changed. */
 function isReported({ metadata: { generation }, status }: EventObjectOf<typeof KIND.vmmrq.kind>): boolean {
   const ready = status?.conditions?.find((condition) => condition.type === CONDITION.ready);
   return generation !== undefined && ready?.observedGeneration === generation;

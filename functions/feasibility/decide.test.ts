@@ -25,7 +25,7 @@ const decided = (different: Partial<NamespaceSnapshot> = {}): FeasibilityDecisio
 
 const WITH_HEADROOM = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
 const TOO_LITTLE = [aVmmrq(giving({ 'requests.cpu': '1m', 'requests.memory': '2Gi' }))];
-/** mig0 fits with a raise; mig1 does not: its VM is larger than what is given. */
+/** mig0 fits with a raise; mig1 does not: its VM is larger than the allowance. */
 const MIXED: Partial<NamespaceSnapshot> = {
   migrations: [aMigration(), aMigration(named('mig1'), ofVm('vm1'))],
   pods: [aLauncher()],
@@ -46,7 +46,7 @@ describe('nothing to say', () => {
 });
 
 describe('the reply', () => {
-  test('what fits with a raise goes to the lock, with the version that made it an event of its own', () => {
+  test('a migration that fits with a raise goes to `lock`, and the namespace’s version makes the event unique', () => {
     expect(decided({ namespace: aNamespace(atVersion('77')) }).reply).toEqual({
       type: EVENT.migrationFeasible,
       from: 'feasibility',
@@ -56,7 +56,7 @@ describe('the reply', () => {
     });
   });
 
-  test('one event for mixed verdicts: what can be helped', () => {
+  test('one event for mixed verdicts: the feasible migrations', () => {
     const { reply, message } = decided(MIXED);
     expect(reply).toMatchObject({ type: EVENT.migrationFeasible, migrations: [{ name: 'mig0' }] });
     expect(message).toContain('mig1: Waiting');
@@ -67,7 +67,7 @@ describe('the reply', () => {
     ['no VMMRQ', { vmmrqs: [] }, REASON.noVmmrq],
     ['unsupported', { quotas: [aQuota(annotated(ANNOTATION.skip, 'true'))] }, REASON.skipped],
     ['a namespace on its way out', { namespace: aNamespace(beingDeleted()) }, REASON.namespaceTerminating],
-  ])('%s: infeasible, for whoever wants to know, and why', (_, different, reason) => {
+  ])('%s: infeasible, with the reason', (_, different, reason) => {
     const { reply } = decided(different);
     expect(reply).toMatchObject({
       type: EVENT.migrationInfeasible,
@@ -80,24 +80,24 @@ describe('the reply', () => {
   test.each<[string, Namespace, Partial<OurEvent>]>([
     ['past its time', aNamespace(lockedBy(anExpiredLock())), { token: anExpiredLock().token }],
     ['unreadable', aNamespace(lockedUnreadably('{'), atVersion('78')), { cause: '78' }],
-  ])('a lock that is %s stands in the way: it is repaired', (_, namespace, want) => {
+  ])('a lock that is %s blocks: it is repaired', (_, namespace, want) => {
     const { reply } = decided({ namespace });
     expect(reply).toMatchObject({ type: EVENT.lockExpired, ...want });
-    // Nobody is blocked: then nobody waits for it either, and the watchdog has it.
+    // No migration is blocked, so none waits for the repair: the watchdog does it.
     expect(decided({ namespace, migrations: [] }).reply).toBeUndefined();
   });
 
-  test('so is a grant that no lock stands for', () => {
+  test('so is a grant without a lock', () => {
     const left = decided({ quotas: [aQuota(holding(aGrant()))] });
     expect(left.reply).toMatchObject({ type: EVENT.lockExpired, namespace: 'tenant' });
   });
 
   test.each<[string, Partial<NamespaceSnapshot>]>([
-    ['there is room', { quotas: [aQuota(WITH_HEADROOM)] }],
+    ['there is headroom', { quotas: [aQuota(WITH_HEADROOM)] }],
     ['the namespace is locked', { namespace: aNamespace(lockedBy(aLock())) }],
     ['the quota is not counted yet', { quotas: [aQuota(uncounted())] }],
     ['KubeVirt’s limits', { view: aView({ left: { cluster: 0, node: 0, nodes: {} } }) }],
-  ])('%s: it waits, nobody is woken', (_, different) => {
+  ])('%s: it waits, and no step runs', (_, different) => {
     expect(decided(different).reply).toBeUndefined();
   });
 });
@@ -109,7 +109,7 @@ describe('nudges', () => {
   const valueOf = (different: Partial<NamespaceSnapshot>): string =>
     decided(different).nudges[0]?.value ?? '';
 
-  test('there is room: once for this state of the quotas', () => {
+  test('there is headroom: once for this state of the quotas', () => {
     const { nudges } = decided(withHeadroom());
     expect(nudges.map(({ migration }) => migration.metadata.name)).toEqual(['mig0']);
     const nudged = aMigration(annotated(ANNOTATION.nudged, valueOf(withHeadroom())));
@@ -159,14 +159,14 @@ describe('Events', () => {
         'Warning QuotaNotEnough on VirtualMachineInstance vm0',
       ],
     ],
-    ['there is room: it is nudged, nobody is told', { quotas: [aQuota(WITH_HEADROOM)] }, []],
+    ['there is headroom: it is nudged, without a report', { quotas: [aQuota(WITH_HEADROOM)] }, []],
     ['it is in hand: the lock', { namespace: aNamespace(lockedBy(aLock())) }, []],
     ['it is in hand: the repair', { quotas: [aQuota(holding(aGrant()))] }, []],
   ])('%s', (_, different, want) => {
     expect(verdictsOf(different)).toEqual(want);
   });
 
-  test('say which resource, how much, and what would help', () => {
+  test('name the resource, the amount and a remedy', () => {
     const [event] = decided({ vmmrqs: TOO_LITTLE }).events;
     expect(event?.message).toMatch(/^NoFit: quota lacks requests\.cpu=605m.*requests\.cpu=604m more/);
   });
@@ -182,7 +182,7 @@ describe('Events', () => {
   });
 });
 
-test('a VMMRQ’s status is the report of what was read (F7)', () => {
+test('a VMMRQ’s status reports the snapshot (F7)', () => {
   const snapshot = aSnapshot({ vmmrqs: TOO_LITTLE });
   const assessment = assess(snapshot, RULES);
   const vmmrq = aVmmrq();
@@ -191,7 +191,7 @@ test('a VMMRQ’s status is the report of what was read (F7)', () => {
   );
 });
 
-test('the reason and the message are those of what is done next', () => {
+test('the reason and the message are those of the next action', () => {
   expect(decided(MIXED)).toMatchObject({ reason: REASON.fitsWithRaise });
   expect(decided({ vmmrqs: TOO_LITTLE }).message).toMatch(/^mig0: NoFit, /);
 });

@@ -17,22 +17,22 @@ import type { Verdict } from '../domain/verdict/verdict.ts';
 
 export interface Nudge {
   readonly migration: Migration;
-  /** The annotation's new value: what it is nudged for, so that it is nudged for it once. */
+  /** The annotation's new value: the reason for the nudge. A migration that has this value already gets no nudge. */
   readonly value: string;
 }
 
 export interface FeasibilityDecision {
   readonly reason: Reason;
   readonly message: string;
-  /** One event an answer: feasible when anything is (docs/architecture.md#what-knative-gives-and-takes). */
+  /** One event per answer; feasible where any migration is (docs/architecture.md#what-knative-gives-and-takes). */
   readonly reply?: OurEvent;
   readonly nudges: readonly Nudge[];
   readonly events: readonly EventReport[];
-  /** What each VMMRQ's status becomes. */
+  /** The new status of a VMMRQ. */
   readonly statusOf: (vmmrq: Vmmrq) => VmmrqStatus;
 }
 
-/** From the verdicts of a namespace to the answer, the nudges and the reports. */
+/** Turns the verdicts of a namespace into the reply, the nudges and the reports. */
 export function decide(snapshot: NamespaceSnapshot, assessment: Assessment): FeasibilityDecision {
   const { verdicts, migrations } = assessment;
   const blocked = verdicts.filter(({ verdict }) => verdict !== 'NotBlocked');
@@ -81,13 +81,13 @@ function replyOf(
   return { reply: { ...common, type: EVENT.migrationInfeasible, migrations, reason, message } };
 }
 
-/** A lock that is past its time or cannot be read, or a grant without a lock: without its label the watchdog sees neither. */
+/** A lock that has expired or is unreadable, or a grant without a lock. The watchdog does not see either without its label. */
 function isLeftover({ namespace, quotas, now }: NamespaceSnapshot): boolean {
   if (liveLock(namespace, now) !== undefined) return false;
   return lockOf(namespace).kind !== 'none' || quotas.some((quota) => grantOf(quota).kind !== 'none');
 }
 
-/** Once for each migration and state of the quotas: virt-controller may sleep for minutes though there is room. */
+/** Nudges each migration once per state of the quotas. virt-controller may sleep for minutes although there is headroom. */
 function nudgesOf({ migrations, quotas }: NamespaceSnapshot, blocked: readonly Verdict[]): Nudge[] {
   const versions = quotas.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
   const value = `room ${fingerprint(versions.toSorted().join())}`;
@@ -98,7 +98,7 @@ function nudgesOf({ migrations, quotas }: NamespaceSnapshot, blocked: readonly V
     .map((migration) => ({ migration, value }));
 }
 
-/** What the API server said last, and nothing but another try can tell whether it still holds. */
+/** Verdicts from the API server's last refusal. Only another attempt shows whether they still hold. */
 const ALREADY_REPORTED: readonly Reason[] = [
   ...[REASON.clusterQuota, REASON.mustSpecify, REASON.noCoveringQuota],
   ...[REASON.limitRange, REASON.podSecurity, REASON.podRefused],
@@ -107,10 +107,10 @@ const ALREADY_REPORTED: readonly Reason[] = [
 const isWorthNudging = ({ verdict, reason }: Verdict): boolean =>
   verdict === 'Fits' || (verdict === 'Unsupported' && ALREADY_REPORTED.includes(reason));
 
-/** What we are at work on speaks for itself by what comes of it. */
+/** A cycle or a repair is under way, and its own Events report the result. */
 const IN_PROGRESS: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock, REASON.fitsWithRaise];
 
-/** On the migration and on what should give more; what is not enough also on the VMI, where KubeVirt's FailedCreate is. */
+/** Writes Events on the migration and on each VMMRQ. A shortfall is also reported on the VMI, beside KubeVirt's FailedCreate. */
 function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] {
   if (verdict.verdict === 'Fits' || IN_PROGRESS.includes(verdict.reason)) return [];
   const notEnough = verdict.verdict === 'NoFit';

@@ -17,7 +17,7 @@ let prewarmed: number;
 /** By this process's clock. */
 let now: number;
 let seen: Map<string, number>;
-/** What the guard answers; undefined: nothing. */
+/** The guard's answer; undefined: none. */
 let view: View | undefined;
 
 const context = (): StepContext =>
@@ -72,7 +72,7 @@ describe('a refusal of a moment ago', () => {
     expect(cluster.asked).toEqual(['list virtualmachinemigrationresourcequotas']);
   });
 
-  test('once for each migration: its twin of the same moment is answered without a look', async () => {
+  test('is forwarded once for each migration: its duplicate of the same moment is skipped', async () => {
     await forwardRejection(about(FRESH), context());
     now += 999;
     expect(await forwardRejection(about(FRESH), context())).toEqual({
@@ -82,7 +82,7 @@ describe('a refusal of a moment ago', () => {
     expect(cluster.asked).toHaveLength(1);
   });
 
-  test('a second later an event gets the full look', async () => {
+  test('gets the full assessment for an event one second later', async () => {
     await forwardRejection(about(FRESH), context());
     now += 1_000;
     expect(await forwardRejection(about(FRESH), context())).toBeUndefined();
@@ -90,7 +90,7 @@ describe('a refusal of a moment ago', () => {
   });
 
   test.each([true, false])(
-    'the guard’s view says whether there is a VMMRQ (%s): no request',
+    'the guard’s view shows whether there is a VMMRQ (%s): no request',
     async (served) => {
       view = aView({ served });
       expect((await forwardRejection(about(FRESH), context())) !== undefined).toBe(served);
@@ -105,7 +105,7 @@ describe('a refusal of a moment ago', () => {
   });
 });
 
-describe('what gets the full look, without a request', () => {
+describe('events that get the full assessment, without a request', () => {
   test.each<[string, StepRequest]>([
     ['a refusal of 11 s ago', about(aMigration(refusedAt(-11)))],
     ['a refusal 3 s in the future', about(aMigration(refusedAt(3)))],
@@ -126,6 +126,6 @@ test.each([
   [-2, true],
   [-10, true],
   [2, true],
-])('the limits of what is fresh belong to it: %s s', async (after, want) => {
+])('the limits of a fresh refusal are inclusive: %s s', async (after, want) => {
   expect((await forwardRejection(about(aMigration(refusedAt(after))), context())) !== undefined).toBe(want);
 });

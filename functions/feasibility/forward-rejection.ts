@@ -4,11 +4,14 @@ import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
 
-/** virt-controller writes a refusal's condition and its Event's count by two updates of one moment (test/recorded). */
+/** virt-controller reports one refusal by two updates at the same moment: the condition, and its Event's count (test/recorded). */
 const DUPLICATE_MS = 1_000;
 const DUPLICATE: Outcome = { reason: REASON.freshRefusal, message: 'its refusal was looked at a moment ago' };
 
-/** The namespace has a VMMRQ: by the guard's view, which costs no request; else by a list that may be remembered. */
+/**
+ * Whether the namespace has a VMMRQ. The guard's view costs no request to the API server; without it a list from the watch
+ * cache answers.
+ */
 async function isServed(namespace: string, { view, cluster }: StepContext): Promise<boolean> {
   const seen = await view(namespace);
   if (seen !== undefined) return seen.served;
@@ -17,10 +20,10 @@ async function isServed(namespace: string, { view, cluster }: StepContext): Prom
 }
 
 /**
- * A refusal of a moment ago, which the event itself tells of, in a namespace that has a VMMRQ: passed on to `lock` at once, with
- * the later steps woken beside it. Lock looks at everything before it locks; where it says no, feasibility is woken to say why. Once
- * for each migration, so that one that is refused for long gets the full look (docs/adr/0026). The function's own clock is good enough:
- * where it is wrong, the full look is taken, or lock finds the same. undefined: it is not that.
+ * Forwards a refusal that the event itself shows as fresh to `lock` at once, in a namespace that has a VMMRQ, and prewarms the
+ * later steps. `lock` checks everything before it locks; if it declines, feasibility runs and reports why. Each migration is
+ * forwarded once, so one that stays refused gets the full assessment (docs/adr/0026). A wrong clock of this process is
+ * harmless: it costs a full assessment, or `lock` declines. undefined: the event shows no such refusal.
  */
 export async function forwardRejection(
   request: StepRequest,

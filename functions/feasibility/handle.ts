@@ -21,10 +21,10 @@ import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
 
-/** Least time between two looks of a run that waits: a look is about eight requests, and a busy quota changes often. */
+/** Minimum time between two assessments of a run that waits. Each takes about eight requests, and a busy quota changes often. */
 const LOOK_MS = 250;
 
-/** Gathers the namespace and gives each blocked migration its verdict. */
+/** Reads the namespace and gives each blocked migration a verdict. */
 export const feasibility: Step = {
   name: 'feasibility',
   triggers: [
@@ -35,7 +35,7 @@ export const feasibility: Step = {
     { type: SOURCE_EVENT.update, kind: VMMRQS.kind },
     { type: EVENT.sweepRequested },
     { type: EVENT.namespaceUnlocked },
-    // Its own are for others.
+    // Only from `lock`: feasibility must not run on its own reply.
     { type: EVENT.migrationInfeasible, source: sourceOf('lock') },
   ],
   skipOutcome: (request) => (canSkip(request) ? NOTHING : undefined),
@@ -50,7 +50,7 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
   return assessed === undefined ? NOTHING : publish(assessed, request, context);
 }
 
-/** Where the event tells of nothing that is refused, the guard's view or one read shows whether there is anything to do. */
+/** Where the event shows no refusal, the guard's view or one list shows whether an assessment is needed. */
 async function assessIfNeeded(request: StepRequest, context: StepContext): Promise<Assessed | undefined> {
   const closed = closedBy(request);
   if (closed !== undefined) {
@@ -58,11 +58,11 @@ async function assessIfNeeded(request: StepRequest, context: StepContext): Promi
     if (view !== undefined && hasNothingOpen(view, closed)) return undefined;
   }
   const { items } = await context.cluster.list(LISTED_MIGRATIONS, { namespace: request.namespace });
-  // The room of one that is over may be waited for by one that no condition calls refused: for its attachment pod.
+  // A migration without the condition may wait for this headroom: for its attachment pod.
   return isReportDue(request) || items.some(isPending) ? gather(request, context, items) : undefined;
 }
 
-/** Says what is the matter; and has it gone on with, unless lock has just said no to that. */
+/** Reports the verdicts and returns the reply. After `lock` has declined, it only reports, or requests a repair. */
 async function publish(
   { snapshot, assessment }: Assessed,
   request: StepRequest,
@@ -83,7 +83,7 @@ async function publish(
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
 }
 
-/** Where nobody is blocked: the VMMRQs' status may have to say so; not for a migration that no quota ever refused. */
+/** Without a blocked migration: whether the VMMRQs' status may need an update. Not for a migration that no quota ever refused. */
 const isReportDue = ({ type, kind, eventObject }: StepRequest): boolean =>
   kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(eventObject));
 
@@ -92,7 +92,7 @@ interface Assessed {
   readonly assessment: Assessment;
 }
 
-/** One look; where room may come back in a moment, more of them. */
+/** Assesses the namespace once, and repeatedly for a short time where headroom may return. */
 async function gather(
   { namespace: name }: StepRequest,
   context: StepContext,
@@ -100,7 +100,7 @@ async function gather(
 ): Promise<Assessed | undefined> {
   const first = await assessNamespace(name, context, listed);
   if (first === undefined || dueWithin(first) === 0) return first;
-  // The other runs of the namespace answer at once: a tenant's many events must not take every place of this process.
+  // Only one run per namespace waits, and the others answer at once: a tenant's many events must not occupy this process.
   return context.exclusively(`room of ${name}`, () => lookUntilRoom(name, first, context), first);
 }
 

@@ -23,7 +23,7 @@ const unlocked = (reason?: string): StepRequest => ({
   ...(reason === undefined ? {} : { reason }),
 });
 
-describe('what an event settles', () => {
+describe('migrations that an event settles', () => {
   const { update, delete: deleted, add } = SOURCE_EVENT;
   test.each<[string, StepRequest, readonly string[] | undefined]>([
     ['a migration that succeeded', ofMigration(update, inPhase('Succeeded')), ['uid-of-mig0']],
@@ -34,7 +34,7 @@ describe('what an event settles', () => {
     ['a VMMRQ: nothing', about(aVmmrq(), update), undefined],
     ['a lock whose migrations got through', unlocked(REASON.admitted), ['uid-of-mig0']],
     ['a lock that ended otherwise: nothing', unlocked(), undefined],
-    ['a sweep: nothing', { type: EVENT.sweepRequested, id: '', namespace: 'tenant' }, undefined],
+    ['a resync: nothing', { type: EVENT.sweepRequested, id: '', namespace: 'tenant' }, undefined],
   ])('%s', (_, request, want) => {
     expect(closedBy(request)).toEqual(want);
   });
@@ -44,7 +44,7 @@ test.each<[string, { waiting?: string[]; status?: boolean }, boolean]>([
   ['nothing waits', {}, true],
   ['only what the event settles waits, as far as the guard has heard', { waiting: ['uid-of-mig0'] }, true],
   ['another migration waits', { waiting: ['uid-of-mig0', 'uid-of-mig1'] }, false],
-  ['a VMMRQ’s status says that something goes on', { status: true }, false],
+  ['a VMMRQ’s status reports something as ongoing', { status: true }, false],
 ])('%s: closed %#', (_, open, want) => {
   const view = aView({ open: { waiting: [], status: false, ...open } });
   expect(hasNothingOpen(view, ['uid-of-mig0'])).toBe(want);

@@ -4,8 +4,8 @@ import type { View } from '../domain/view.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 
 /**
- * UIDs of the migrations that the event settles: one that is over, gone or not refused any more, or those of a lock which all got
- * through. undefined: it settles none.
+ * UIDs of the migrations that the event settles: one that ended, was deleted or is no longer refused, or all of a lock whose
+ * migrations got through. undefined: none.
  */
 export function closedBy({
   type,
@@ -21,8 +21,8 @@ export function closedBy({
 }
 
 /**
- * Whether nothing else of the namespace waits or has to be reported, as far as the guard sees. Where its view is late, its sweep looks
- * again.
+ * Whether no other migration of the namespace waits and no status report is due, as far as the guard sees. If its view is
+ * late, its resync looks again.
  */
 export const hasNothingOpen = ({ open }: View, closed: readonly string[]): boolean =>
   !open.status && open.waiting.every((uid) => closed.includes(uid));

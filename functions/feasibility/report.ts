@@ -17,14 +17,14 @@ export function logVerdicts(
   }
 }
 
-/** The decision, and what is replied of it. */
+/** The decision, and the reply that was sent for it. */
 type Reported = Pick<FeasibilityDecision, 'events' | 'statusOf'> & {
   readonly reply: FeasibilityDecision['reply'] | undefined;
 };
 
 /**
- * Says on each migration, VMMRQ and VMI what the verdict is, and brings the VMMRQs' status up to date; not when a raise
- * follows: that writes the status too, and every write of it wakes us again.
+ * Writes the verdicts as Events on migrations, VMMRQs and VMIs, and updates the VMMRQs' status. The status is skipped when a
+ * raise follows: the cycle updates it too, and every write of it triggers feasibility again.
  */
 export async function report(
   snapshot: NamespaceSnapshot,

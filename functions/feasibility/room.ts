@@ -4,16 +4,16 @@ import { KIND, REASON } from '../domain/names.ts';
 import type { Migration, Pod } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 
-/** How long feasibility waits for room: until a source pod has ended, or until a quota is recounted. */
+/** How long feasibility waits for headroom: until a source pod has ended (overlap), or until a quota is recounted. */
 const HEADROOM_WAIT_MS = { overlap: 8_000, recount: 1_000 } as const;
 
 /** How long ago a success counts as recent, and how far virt-controller's clock may be ahead; milliseconds. */
 const RECENT_MS = { ahead: 2_000, old: 10_000 } as const;
 
 /**
- * How long a look at a namespace may wait for room that no event of its own announces, milliseconds; 0: not at all. A quota is
- * being recounted; or a migration has just succeeded, and its source pod ends a moment later. Each wait takes a place among
- * feasibility's requests, so a tenant's old migrations, or a namespace without a VMMRQ, get none.
+ * How long an assessment may wait for headroom that no event announces, milliseconds; 0: not at all. Either a quota is being
+ * recounted, or a migration has just succeeded and its source pod is about to end. Each wait occupies one of feasibility's
+ * requests, so a tenant's old migrations and a namespace without a VMMRQ get none.
  */
 export function roomDueWithin(snapshot: NamespaceSnapshot, { verdicts, migrations }: Assessment): number {
   if (snapshot.vmmrqs.length === 0 || migrations.length > 0) return 0;

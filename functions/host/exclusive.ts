@@ -1,7 +1,7 @@
-/** Runs work that no other call of this process is running under the same key. */
+/** Runs work unless another call of this process runs under the same key; then returns `otherwise`. */
 export type Exclusively = <T>(key: string, work: () => Promise<T>, otherwise: T) => Promise<T>;
 
-/** Only for courtesy, as first-times.ts: other processes do not know of it. A key is free again when its work has ended. */
+/** A courtesy only, like first-times.ts: other processes do not know of it. */
 export function newExclusively(): Exclusively {
   const running = new Set<string>();
   return async (key, work, otherwise) => {

@@ -1,9 +1,9 @@
 import type { Clock } from '../runtime/clock.ts';
 
-/** How much is remembered: what comes after that is taken for new once more. */
+/** Maximum number of keys. Beyond it all are forgotten, and count as new again. */
 const MAX_KEYS = 1_000;
 
-/** What a process remembers of the first times that it was asked about something. */
+/** Returns the milliseconds since this process was first asked about a key; 0: now. */
 export function firstTimes({ elapsed }: Pick<Clock, 'elapsed'>): (what: string) => number {
   const known = new Map<string, number>();
   return (what) => {

@@ -18,7 +18,7 @@ const feasible = new CloudEvent<unknown>({
 const about = (type: string, kind: string): CloudEvent<unknown> =>
   new CloudEvent<unknown>({ id: 'id-2', type, source: 'https://127.0.0.1', kind, namespace: 'tenant' });
 
-describe('which step an event wakes', () => {
+describe('the step that an event runs', () => {
   const handled: string[] = [];
   const named = (name: Step['name'], triggers: Step['triggers']): Step =>
     aStep(
@@ -38,8 +38,8 @@ describe('which step an event wakes', () => {
   test.each<[string, CloudEvent<unknown>, string[]]>([
     ['ours, by its type', feasible, ['lock']],
     ['the source’s, by its type and kind', about(SOURCE_EVENT.update, 'ResourceQuota'), ['lower']],
-    ['a kind that nobody waits for', about(SOURCE_EVENT.update, 'Pod'), []],
-    ['a type of that kind that nobody waits for', about(SOURCE_EVENT.add, 'ResourceQuota'), []],
+    ['a kind that triggers no step', about(SOURCE_EVENT.update, 'Pod'), []],
+    ['a type of that kind that triggers no step', about(SOURCE_EVENT.add, 'ResourceQuota'), []],
   ])('%s', async (_, event, want) => {
     const answer = await newFunction(steps, onlyLog(newLines().log))({}, event);
     expect(handled).toEqual(want);
@@ -47,7 +47,7 @@ describe('which step an event wakes', () => {
   });
 });
 
-describe('one process for all steps: an event that wakes two', () => {
+describe('one process for all steps: an event that runs two', () => {
   const migrationUpdate = [{ type: SOURCE_EVENT.update, kind: 'VirtualMachineInstanceMigration' }];
   const replying = (name: Step['name'], type: OurEvent['type']): Step =>
     aStep(() => ({ ...NOTHING, reply: { type, from: name, namespace: 'tenant' } }), {
@@ -74,7 +74,7 @@ describe('one process for all steps: an event that wakes two', () => {
   });
 });
 
-describe('in turn', () => {
+describe('serialized', () => {
   const reply: OurEvent = {
     type: EVENT.namespaceLocked,
     from: 'lock',
@@ -82,7 +82,7 @@ describe('in turn', () => {
     token: 'token-1',
   };
 
-  test('three wakes for the same: one runs, one waits, the third shares its run and replies nothing', async () => {
+  test('three equal requests: one runs, one waits, the third shares its run and replies nothing', async () => {
     const runs: PromiseWithResolvers<Outcome>[] = [];
     const step = aStep(
       () => {
@@ -119,7 +119,7 @@ describe('in turn', () => {
     ['quota', naming({ quotas: ['a'] }), naming({ quotas: ['b'] })],
     ['VMMRQ', naming({ vmmrqs: ['a'] }), naming({ vmmrqs: ['b'] })],
     ['list', naming({ quotas: ['a'] }), naming({ vmmrqs: ['a'] })],
-  ])('a wake about another %s does not share the run of one that waits', async (_, one, other) => {
+  ])('a request about another %s does not share a waiting run', async (_, one, other) => {
     const runs: PromiseWithResolvers<Outcome>[] = [];
     const step = aStep(
       () => {
@@ -139,14 +139,14 @@ describe('in turn', () => {
     expect(runs).toHaveLength(3);
   });
 
-  test('what shares a run that fails is tried again too', async () => {
+  test('a request that shares a failing run is retried too', async () => {
     const failing = aStep(() => Promise.reject(new Error('not now')), { isSerialized: true });
     const handle = newFunction([failing], onlyLog(newLines().log));
     const answers = await Promise.all([1, 2, 3].map(() => handle({}, feasible)));
     expect(answers).toEqual([1, 2, 3].map(() => ({ statusCode: 503, body: '' })));
   });
 
-  test('an idle wake waits for nobody, and runs nothing', async () => {
+  test('a skipped event waits for no run, and runs nothing', async () => {
     const step = aStep(() => new Promise<never>(() => undefined), {
       isSerialized: true,
       skipOutcome: ({ id }) => (id === 'idle' ? NOTHING : undefined),
@@ -162,7 +162,7 @@ describe('in turn', () => {
   });
 });
 
-describe('what comes without an event', () => {
+describe('a request without an event', () => {
   test.each<[string, unknown]>([
     ['nothing', undefined],
     ['null', null],

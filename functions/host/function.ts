@@ -13,13 +13,16 @@ export type Answer = CloudEvent<Record<string, unknown>> | { statusCode: number;
 /** A Knative function, as `func` calls it: handle(context, event). */
 export type Handle = (context: unknown, event?: CloudEvent<unknown>) => Promise<Answer>;
 
-/** How long a step may take; feasibility wakes the later steps (docs/architecture.md#what-knative-gives-and-takes). */
+/**
+ * Deadline of a step; feasibility needs more because it prewarms the later steps
+ * (docs/architecture.md#what-knative-gives-and-takes).
+ */
 const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
 
 /**
- * The steps as one Knative function. How it answers the Broker: the next event; nothing (done, not yet, a lost race);
- * 400 for an event that no step can use (dropped, or to the dead letter sink); 503 for everything that may pass if it
- * is tried again.
+ * The steps as one Knative function. It answers the Broker with the next event, or with nothing: done, not yet, or a lost
+ * race. It answers 400 for an event that no step can use (dropped, or sent to the dead letter sink), and 503 for every error
+ * that a retry may resolve.
  */
 export function newFunction(steps: readonly Step[], context: StepContext): Handle {
   const serializer = new KeyedSerializer<Outcome>(context.clock);
@@ -43,7 +46,7 @@ export function newFunction(steps: readonly Step[], context: StepContext): Handl
   };
 }
 
-/** One process for all steps: an event may wake two of them, and an answer holds one event. So each posts its own. */
+/** With all steps in one process an event may run two of them, and an answer holds one event. So each step posts its own. */
 async function runEach(
   steps: readonly Step[],
   request: StepRequest,
@@ -71,19 +74,20 @@ async function runSerialized(
     work,
   );
   const { reply: _reply, ...silent } = result;
-  // The Broker hears of it once: from whoever was first, and again when that answer does not reach it.
+  // Only the call that started the run replies, so the Broker gets the event once. If that answer is lost, the Broker
+  // redelivers.
   return isShared ? silent : result;
 }
 
-/** Key of the wakes that share one run: each field that a step may take its decision from, except the event's id. */
+/** Key of the requests that share one run: each field that a step may base its decision on, except the event's id. */
 const dedupeKeyOf = ({ type, kind, token, eventObject, quotas, vmmrqs }: StepRequest): string =>
   JSON.stringify([type, kind, token, eventObject?.metadata.name, eventObject?.metadata.uid, quotas, vmmrqs]);
 
-/** Without an event, faas-js-runtime calls with whatever the body is (facts/knative.md §3.2). */
+/** Without an event, faas-js-runtime passes the body as it is (facts/knative.md §3.2). */
 export const isEvent = (value: unknown): value is CloudEvent<unknown> =>
   typeof value === 'object' && value !== null && 'specversion' in value;
 
-/** At least one. Throws BadEvent. */
+/** Returns at least one step. Throws BadEvent. */
 function stepsFor(steps: readonly Step[], request: StepRequest): [Step, ...Step[]] {
   const [first, ...others] = steps.filter(({ triggers }) =>
     triggers.some(
@@ -117,7 +121,7 @@ interface Done {
   readonly outcome: Outcome;
 }
 
-/** Reasons of a run that changed nothing and says nothing new: most runs of a cycle are such. */
+/** Reasons of a run that changed nothing and reports nothing new, as most runs of a cycle do. */
 const QUIET: readonly Reason[] = [
   REASON.nothingBlocked,
   REASON.freshRefusal,
@@ -146,7 +150,7 @@ function answerError(error: unknown, { log }: StepContext, event: CloudEvent<unk
     return { statusCode: 400, body: error.message };
   }
   if (isConflict(error)) {
-    log('info', `somebody else wrote first: ${describeError(error)}`, fields);
+    log('info', `another writer was first: ${describeError(error)}`, fields);
     return undefined;
   }
   log('error', describeError(error), fields);

@@ -18,7 +18,7 @@ afterEach(async () => {
   host = undefined;
 });
 
-/** A host with one step that wakes on one of our events and on all of the source's. */
+/** A host with one step that runs on one of our events and on all of the source's. */
 async function hostOf(handle: (request: StepRequest) => Outcome | Promise<Outcome>): Promise<Host> {
   const triggers = [EVENT.migrationFeasible, ...Object.values(SOURCE_EVENT)].map((type) => ({ type }));
   host = await startHost([aStep(handle, { triggers })]);
@@ -32,7 +32,7 @@ const throwing = (error: Error) => (): never => {
   throw error;
 };
 
-describe('what the Broker needs to hear', () => {
+describe('the answer to the Broker', () => {
   const replying = (): Outcome => ({
     ...NOTHING,
     reply: { type: EVENT.namespaceLocked, from: 'lock', namespace: 'tenant', token: 'token-1' },
@@ -40,7 +40,7 @@ describe('what the Broker needs to hear', () => {
 
   test.each<[string, (request: StepRequest) => Outcome, number]>([
     ['the next event', replying, 200],
-    ['nothing more to say', () => NOTHING, 204],
+    ['no reply', () => NOTHING, 204],
     ['a lost race', throwing(apiError(409, 'Conflict')), 204],
     ['an object that is there already', throwing(apiError(409, 'AlreadyExists')), 503],
     ['a missing permission', throwing(apiError(403, 'Forbidden')), 503],
@@ -48,14 +48,14 @@ describe('what the Broker needs to hear', () => {
     ['a busy API server', throwing(apiError(429, 'TooManyRequests')), 503],
     ['a broken API server', throwing(apiError(500, 'InternalError')), 503],
     ['no API server', throwing(new Unreachable('no answer')), 503],
-    ['a defect of ours', throwing(new TypeError('x is not a function')), 503],
+    ['a defect in a step', throwing(new TypeError('x is not a function')), 503],
     ['an error with a status of its own', throwing(Object.assign(new Error('no'), { statusCode: 200 })), 503],
   ])('%s', async (_, handle, want) => {
     const { send } = await hostOf(handle);
     const { status, body, headers } = await send(anEvent());
     expect(status).toBe(want);
     if (status === 200) return;
-    // A body that is no CloudEvent makes the Broker try again (2xx), or carry it to the dead letter sink (5xx).
+    // A body that is no CloudEvent makes the Broker retry (2xx), or send it to the dead letter sink (5xx).
     expect(body).toBe('');
     expect(Object.keys(headers).filter((name) => name.startsWith('ce-'))).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('an answer that no header can carry', () => {
   });
 });
 
-describe('events that nobody can use: dropped, logged, and no step runs', () => {
+describe('events that no step can use: dropped, logged, and no step runs', () => {
   const structured = (event: object | string): Sent => ({
     headers: { 'content-type': 'application/cloudevents+json' },
     body: typeof event === 'string' ? event : JSON.stringify(event),
@@ -128,7 +128,7 @@ describe('events that nobody can use: dropped, logged, and no step runs', () => 
 
   test.each<[string, Sent]>([
     ['a type that no step handles', anEvent({ 'ce-type': EVENT.quotaLowered }, { namespace: 'tenant' })],
-    ['a type of nobody', anEvent({ 'ce-type': 'com.example.order' })],
+    ['an unknown type', anEvent({ 'ce-type': 'com.example.order' })],
     ['a type that every object has', anEvent({ 'ce-type': 'constructor' })],
     ['no type', anEvent({ 'ce-type': undefined })],
     ['no id', anEvent({ 'ce-id': undefined })],
@@ -167,7 +167,7 @@ describe('events that nobody can use: dropped, logged, and no step runs', () => 
     expect(lines.map(({ level }) => level)).toContain('warn');
   });
 
-  test('it goes on serving', async () => {
+  test('the server goes on serving', async () => {
     const { send } = await hostOf(() => NOTHING);
     await send({ ...anEvent(), body: '{' });
     expect((await send(anEvent())).status).toBe(204);
@@ -200,7 +200,7 @@ describe('size', () => {
   });
 });
 
-describe('what is no event', () => {
+describe('requests that are no events', () => {
   test.each(['/health/liveness', '/health/readiness', '/health/readiness?from=probe'])(
     'GET %s',
     async (path) => {

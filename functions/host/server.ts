@@ -10,7 +10,7 @@ import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import { isEvent, type Handle } from './function.ts';
 
-/** Resource mode sends whole objects; one that is larger (annotations may take 256 KiB) is left to the guard's watchdog. */
+/** Resource mode sends whole objects. A larger one (annotations may take 256 KiB) is left to the guard's watchdog. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 interface HttpAnswer {
@@ -20,8 +20,8 @@ interface HttpAnswer {
 }
 
 /**
- * The function host: CloudEvents in (binary and structured) at POST /, the function's answer out, health beside it.
- * Liveness and readiness answer as long as the process serves: a busy moment is no reason to be killed.
+ * The function host: accepts CloudEvents (binary and structured) at POST / and returns the function's answer. Liveness and
+ * readiness succeed as long as the process serves: load is no reason for a restart.
  */
 export function newServer(handle: Handle, log: Log): Server {
   const server = createServer((request, response) => {
@@ -36,7 +36,8 @@ export function newServer(handle: Handle, log: Log): Server {
       })
       .catch((error: unknown) => {
         log('error', `the answer was lost: ${describeError(error)}`);
-        // A forged event's id may hold a character that no header can: without an answer the connection would stay open.
+        // A forged event's id may hold a character that is invalid in a header. Without an answer the connection would stay
+        // open.
         if (!response.headersSent) send(response, { status: 500 });
       });
   });
@@ -57,7 +58,7 @@ async function answer(request: IncomingMessage, handle: Handle): Promise<HttpAns
   return toHttp(await handle({}, event));
 }
 
-/** undefined: too large; the rest is read and thrown away, so that the sender gets to see the answer. */
+/** undefined: too large. The rest is read and discarded, so that the sender receives the answer. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -81,7 +82,7 @@ function send(response: ServerResponse, { status, headers, body }: HttpAnswer): 
   response.end(body);
 }
 
-/** Resolves once it listens on `port` (0: any free one); answers the port. */
+/** Resolves with the port once the server listens on `port` (0: any free one). */
 export async function listen(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

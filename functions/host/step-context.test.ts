@@ -12,7 +12,7 @@ function startRuntime(logged: [Level, string][] = []): StepRuntime {
   });
 }
 
-test('settle waits for all work that nobody waits for, and for what that work leaves behind', async () => {
+test('drain waits for all background work, and for the work that it starts', async () => {
   const { context, drain } = startRuntime();
   const [first, second] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   const done: string[] = [];
@@ -23,7 +23,7 @@ test('settle waits for all work that nobody waits for, and for what that work le
       done.push('second');
     });
     done.push('first');
-    // Only when settle has had every chance to be content with the first.
+    // Only after drain could have been satisfied with the first.
     setImmediate(() => second.resolve(undefined));
   });
   const drained = drain().then(() => done.push('settled'));

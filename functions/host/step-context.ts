@@ -15,7 +15,7 @@ const PREWARM_MS = 15_000;
 
 export interface StepRuntime {
   readonly context: StepContext;
-  /** Resolves when all work that nobody waited for is done. */
+  /** Resolves when all background work is done. */
   readonly drain: () => Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export interface StepContextOptions {
   readonly log: Log;
 }
 
-/** The tools of a real process: the one place where steps meet the clock, randomness, the Broker and work in the background. */
+/** The context of a real process: the only place that gives steps the clock, randomness, the Broker and background work. */
 export function newStepContext({ cluster, settings, log }: StepContextOptions): StepRuntime {
   const underWay = new Set<Promise<void>>();
   const inBackground = (work: () => Promise<void>): void => {

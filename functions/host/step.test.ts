@@ -8,6 +8,6 @@ test.each([
   ['the default', 30, 30],
   ['the shortest', 5, 5],
   ['more than I7 and the repair leave room for', 60, (LOCK_BUDGET_MS - REPAIR_MS) / 1_000],
-])('how long a lock is taken for: %s', (_, LOCK_SECONDS, held) => {
+])('lifetime of a new lock: %s', (_, LOCK_SECONDS, held) => {
   expect(rulesOf({ ...settings, LOCK_SECONDS }).lockSeconds).toBe(held);
 });

@@ -10,7 +10,7 @@ import type { Log } from '../runtime/log.ts';
 import type { Settings, StepName } from '../runtime/settings.ts';
 import type { Exclusively } from './exclusive.ts';
 
-/** Everything a step may use. No state: each event starts from the API server. */
+/** Everything a step may use. It holds no state: each event starts with a read of the API server. */
 export interface StepContext {
   readonly cluster: Cluster;
   readonly clock: Clock;
@@ -20,21 +20,21 @@ export interface StepContext {
   >;
   readonly log: Log;
   readonly newToken: () => string;
-  /** Sends a fresh event to the Broker (a reply would carry on the TTL of what woke us). */
+  /** Posts a new event to the Broker. A reply would keep the TTL of the event that it answers. */
   readonly post: (event: OurEvent) => Promise<void>;
-  /** Resolves when the later steps answer, or when it is no use waiting longer. */
+  /** Resolves when the later steps answer, or after a timeout. */
   readonly prewarmNextSteps: () => Promise<void>;
-  /** The cluster as the guard sees it, for a namespace; undefined: it did not answer within half a second. Never rejects. */
+  /** The guard's view of the cluster for a namespace; undefined: no answer within half a second. Never rejects. */
   readonly view: (namespace: string) => Promise<View | undefined>;
-  /** Milliseconds since this process was first asked about it, as far as it remembers; 0: now. A courtesy, never a state. */
+  /** Milliseconds since this process was first asked about the key, as far as it remembers; 0: now. A courtesy, never a state. */
   readonly sinceFirst: (what: string) => number;
-  /** Runs `work` unless this process is running other work under the same key: then `otherwise`, at once. */
+  /** Runs `work`, or returns `otherwise` at once while this process runs other work under the same key. */
   readonly exclusively: Exclusively;
-  /** Work that nobody waits for: reports. Finished before the process ends. */
+  /** Background work, such as reports. It finishes before the process ends. */
   readonly inBackground: (work: () => Promise<void>) => void;
 }
 
-/** How a step ended: the next step's event, or nothing more to say; always with a reason. */
+/** The result of a step: the next step's event or none, always with a reason. */
 export interface Outcome {
   readonly reply?: OurEvent;
   readonly reason: Reason;
@@ -46,13 +46,16 @@ export interface Outcome {
 
 export interface Step {
   readonly name: StepName;
-  /** What wakes it, as its Triggers filter. */
+  /** The events that run it, as its Triggers filter. */
   readonly triggers: readonly StepTrigger[];
-  /** Where the event itself shows that there is nothing to do (docs/adr/0015): nothing is read, nobody is waited for. */
+  /**
+   * The outcome where the event alone shows that there is nothing to do (docs/adr/0015). The step then reads nothing and waits
+   * for no other run.
+   */
   readonly skipOutcome?: (request: StepRequest) => Outcome | undefined;
-  /** Within a process one run for a namespace at a time (keyed-serializer.ts); not where a run may wait for long. */
+  /** At most one run per namespace within a process (keyed-serializer.ts). Not for a step whose runs may wait for long. */
   readonly isSerialized?: boolean;
-  /** What it replies with. */
+  /** The types of its replies. */
   readonly replies: readonly EventType[];
   readonly handle: (request: StepRequest, context: StepContext) => Promise<Outcome>;
 }
@@ -65,7 +68,7 @@ export interface StepTrigger {
   readonly source?: string;
 }
 
-/** The part of the settings that verdicts are made with. */
+/** The settings that verdicts depend on. */
 export const rulesOf = (settings: StepContext['settings']): Rules => ({
   kubevirtNamespace: settings.KUBEVIRT_NAMESPACE,
   lockSeconds: Math.min(settings.LOCK_SECONDS, MAX_ACQUIRED_SECONDS),

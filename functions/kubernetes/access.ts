@@ -1,13 +1,13 @@
 import type { RequestOptions } from 'node:https';
 
-/** Where the API server is, and as whom it is asked. */
+/** The API server's address, and the credentials for it. */
 export interface Access {
   readonly server: URL;
-  /** Headers, and what a connection is made with (ca, cert, key, …); asked for each request: tokens are renewed. */
+  /** Headers and TLS options (ca, cert, key, …); read for each request, because tokens are renewed. */
   readonly credentials: () => Promise<RequestOptions>;
 }
 
-/** The API server cannot be found: says which variable is missing or wrong. */
+/** The API server cannot be found; names the variable that is missing or wrong. */
 export class NoApiServer extends Error {
   override readonly name = 'NoApiServer';
 }

@@ -20,18 +20,18 @@ import { ApiError, type Status } from './errors.ts';
 import { Lists, type TrimItem } from './pages.ts';
 import { readAll, type Request, type Response, type Transport } from './transport.ts';
 
-/** Parsed, an object takes several times its text. */
+/** A parsed object takes about this many times the memory of its text. */
 const PARSED = 4;
 
 /**
- * The API server's verbs as requests. `fieldManager`: who writes, unless a write says otherwise; `maxKeptBytes`: bytes of a list
- * that are kept, for a process whose memory is limited.
+ * The API server's verbs as requests. `fieldManager`: the field manager of writes that name no other. `maxKeptBytes`: bytes of
+ * a list that are kept, for a process whose memory is limited.
  */
 export class Client implements ApiServer {
   readonly #transport: Transport;
   readonly #fieldManager: string;
   readonly #lists: Lists;
-  /** Connections to single API servers, kept for the next time. */
+  /** Clients for single API servers, kept for reuse. */
   readonly #servers = new Map<string, Client>();
 
   constructor(transport: Transport, fieldManager: string, maxKeptBytes = Infinity) {
@@ -148,7 +148,7 @@ interface RawWatchEvent<T> {
 function keepOf<T extends KubernetesObject>(type: ResourceType<T> | ListedType<T>): TrimItem<T> {
   if (type.trim !== undefined) return type.trim;
   const { apiVersion, kind } = type;
-  // Items of a list come without their kind: a write needs it back.
+  // Items of a list have no kind, and a write needs it.
   return (item, bytes) => ({ object: { ...item, apiVersion, kind }, size: bytes * PARSED });
 }
 

@@ -9,12 +9,12 @@ export interface ApiServerAddress {
   readonly SERVICE_ACCOUNT_FOLDER: string;
 }
 
-/** Of one list, bytes: a process of ours may have 256 MiB in all (docs/scale.md). */
+/** Bytes kept of one list: one of our processes may use 256 MiB in all (docs/scale.md). */
 const MAX_KEPT_BYTES = 24 * 1024 * 1024;
 
 /**
- * The real API server, by KUBECONFIG where it is set, else in-cluster. Only a kubeconfig needs client-node: half of what a
- * function would otherwise load at a cold start (docs/adr/0013). Rejects with NoApiServer.
+ * The API server of KUBECONFIG where it is set, else of the cluster around the pod. Only a kubeconfig needs client-node: half
+ * of what a function would otherwise load at a cold start (docs/adr/0013). Rejects with NoApiServer.
  */
 export async function reachApiServer({
   KUBECONFIG: kubeconfig,

@@ -6,8 +6,8 @@ import type { ApiServer } from './cluster.ts';
 import { Transport } from './transport.ts';
 
 /**
- * The API server of a kubeconfig's current context. `fieldManager`: who asks (as user agent) and who writes, unless a
- * write says otherwise; processes of ours leave it out. `maxKeptBytes`: see Client. Throws NoApiServer.
+ * The API server of a kubeconfig's current context. `fieldManager`: the user agent, and the field manager of writes that name
+ * no other; our own processes leave it out. `maxKeptBytes`: see Client. Throws NoApiServer.
  */
 export function connect(kubeconfig: string, fieldManager = FIELD_MANAGER, maxKeptBytes?: number): ApiServer {
   return new Client(new Transport(accessBy(kubeconfig), fieldManager), fieldManager, maxKeptBytes);

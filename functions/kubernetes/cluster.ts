@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Trimmed } from './trim.ts';
 
-/** Where one kind of object lives; `T` is what comes back, whole: it may be written back. */
+/** How one kind of object is addressed; `T` is the whole object, which may be written again. */
 export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
   readonly apiVersion: string;
   readonly kind: string;
@@ -14,8 +14,8 @@ export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
 }
 
 /**
- * A kind as it is only listed: `trim` keeps of each object what is read of it; undefined: nobody looks at it, and its caller
- * would not either. `replace` does not take one: what was left out would be lost.
+ * A kind for lists only: `trim` keeps the fields that are read; undefined: its callers need nothing of the object. `replace`
+ * does not take this type, because the trimmed fields would be lost.
  */
 export interface ListedType<T extends KubernetesObject> extends Omit<ResourceType<T>, 'trim'> {
   readonly trim: (whole: T) => Trimmed<T> | undefined;
@@ -36,16 +36,16 @@ export interface Selection {
 
 export interface ListOptions {
   /**
-   * '0': what the API server remembers, at once and however old that is; left out: as it is now, for which the server may
-   * wait up to 100 ms for its cache (k8s.io/apiserver, storage/cacher/progress).
+   * '0': from the API server's watch cache, at once and however old. Left out: as it is now, for which the server may wait up
+   * to 100 ms for its cache (k8s.io/apiserver, storage/cacher/progress).
    */
   readonly resourceVersion?: '0';
-  /** Objects in a page, at most. Left out: as many as one request may bring. */
+  /** Maximum number of objects in a page. Left out: as many as one request may carry. */
   readonly pageSize?: number;
 }
 
 export interface WriteOptions {
-  /** Everything but the storage: admission, quota and webhooks run. */
+  /** The API server runs everything but the storage: admission, quota and webhooks. */
   readonly dryRun?: boolean;
   readonly subresource?: 'status' | 'finalize';
   readonly fieldManager?: string;
@@ -75,15 +75,15 @@ export interface WatchFrom extends Selection {
 }
 
 /**
- * The API server, in its own verbs. Everything that reads or writes goes through this interface, so that the steps run
- * unchanged against a model of the API server. Reads are quorum reads (no resourceVersion is sent) unless a list says otherwise.
+ * The API server, in its own verbs. All reads and writes go through this interface, so that the steps run unchanged against a
+ * model of the API server. Reads are quorum reads (no resourceVersion is sent) unless a list asks otherwise.
  *
- * Every verb rejects with an ApiError (the server answered: see its `code` and `reason`) or an Unreachable (it did not:
- * a write may have happened or not).
+ * Every verb rejects with an ApiError (the server answered: see its `code` and `reason`) or an Unreachable (no answer: a write
+ * may have happened or not).
  */
 export interface Cluster {
   get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>>;
-  /** In pages where there is much (pages.ts). Rejects with TooMuch, too. */
+  /** Large lists are read in pages (pages.ts). Also rejects with TooMuch. */
   list<T extends KubernetesObject>(
     type: ResourceType<T> | ListedType<T>,
     where: Selection,
@@ -109,14 +109,14 @@ export interface Cluster {
     from: WatchFrom,
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>>;
-  /** The same cluster, asked at one API server's own address ("https://10.0.0.1:6443") instead of whichever answers. */
+  /** The same cluster at one API server's own address ("https://10.0.0.1:6443"), instead of whichever answers. */
   at(server: string): Pick<Cluster, 'create'>;
 }
 
-/** What only reads. */
+/** The part of Cluster that only reads. */
 export type Reader = Pick<Cluster, 'get' | 'list'>;
 
-/** The same, its lists as the API server remembers them: good for a guess that somebody checks before anything is written. */
+/** Lists from the API server's watch cache: good for a decision that is verified before anything is written. */
 export const fromWatchCache = (cluster: Cluster): Reader => ({
   get: (type, at) => cluster.get(type, at),
   list: (type, where) => cluster.list(type, where, { resourceVersion: '0' }),
@@ -135,11 +135,11 @@ export interface MergePatch {
 
 export interface DeleteOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
-  /** Left out: what the kind has. */
+  /** Left out: the kind's default. */
   readonly gracePeriodSeconds?: number;
 }
 
-/** An object as it is sent to be created: the server gives it the rest of its metadata. */
+/** An object to be created: the server adds the rest of its metadata. */
 export type New<T extends KubernetesObject> = Omit<T, 'metadata'> & {
   metadata: Partial<T['metadata']> & ({ name: string } | { generateName: string });
 };

@@ -17,11 +17,11 @@ const KINDS = { isAlreadyExists, isConflict, isExpired: isGone, isNotFound, isRe
 const kindsOf = (error: unknown): string[] =>
   Object.entries(KINDS).flatMap(([name, is]) => (is(error) ? [name] : []));
 
-describe('what an error calls for', () => {
+describe('the kind of an error', () => {
   test.each<[unknown, string[]]>([
     [apiError(404, 'NotFound'), ['isNotFound']],
     [apiError(409, 'Conflict'), ['isConflict']],
-    // A 409 too, but nobody wrote first: the object is there.
+    // A 409 too, but no lost race: the object exists.
     [apiError(409, 'AlreadyExists'), ['isAlreadyExists']],
     [apiError(410, 'Expired'), ['isExpired']],
     [apiError(400, 'BadRequest'), ['isRefused']],
@@ -45,7 +45,7 @@ test.each<[unknown, string]>([
   [new Unreachable('no answer', { cause: new Error('refused') }), 'Unreachable: no answer (refused)'],
   ['a text', 'a text'],
   [undefined, 'undefined'],
-])('%s is told in one line', (error, want) => {
+])('%s is described in one line', (error, want) => {
   expect(describeError(error)).toBe(want);
 });
 

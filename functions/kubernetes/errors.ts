@@ -1,4 +1,4 @@
-/** metav1.Status, as far as we look at it. */
+/** metav1.Status, the fields that we read. */
 export interface Status {
   readonly code?: number;
   readonly reason?: string;
@@ -35,7 +35,7 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-/** More is stored there than a process of ours takes into its memory. */
+/** The list is larger than one of our processes may hold in memory. */
 export class TooMuch extends Error {
   override readonly name = 'TooMuch';
 }
@@ -44,26 +44,26 @@ export class TooMuch extends Error {
 export const isNotFound = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === 404;
 
-/** Somebody else wrote first: read again. (AlreadyExists is a 409 too, with its own reason.) */
+/** Another writer was first: read again. (AlreadyExists is a 409 too, with its own reason.) */
 export const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === 409 && error.reason !== 'AlreadyExists';
 
 export const isAlreadyExists = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.reason === 'AlreadyExists';
 
-/** Nothing is made any more in a namespace that is being deleted (corev1.NamespaceTerminatingCause). */
+/** The API server creates nothing in a namespace that is being deleted (corev1.NamespaceTerminatingCause). */
 export const isTerminating = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
-/** Refused for good by a rule or a policy: asking again changes nothing. */
+/** Refused for good by a rule or a policy: a retry changes nothing. */
 export const isRejected = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 405, 413, 422].includes(error.code);
 
 /** The resource version asked for is no longer kept: list again. */
 export const isGone = (error: unknown): error is ApiError => error instanceof ApiError && error.code === 410;
 
-/** The resource version asked for is later than any there: the API server's storage was restored from a backup. */
+/** The requested resource version is later than any in storage: the storage was restored from a backup. */
 export const isTooLargeVersion = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.status.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');

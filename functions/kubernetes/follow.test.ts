@@ -52,7 +52,7 @@ async function start(
   await during(0);
 }
 
-/** What it saw, and asked for, in so many milliseconds. */
+/** Its calls and requests within so many milliseconds. */
 async function during(ms: number): Promise<{ saw: string[]; asked: string[] }> {
   const [before, asked] = [saw.length, cluster.asked.length];
   await jest.advanceTimersByTimeAsync(ms);
@@ -72,7 +72,7 @@ test('lists once, then watches', async () => {
 });
 
 describe('a watch', () => {
-  test('that is silent for 75 s is cut, and resumed without a list', async () => {
+  test('that is silent for 75 s is cut and resumed without a list', async () => {
     await start();
     expect((await during(74_999)).asked).toEqual([]);
     expect((await during(1)).asked).toEqual(['watch']);
@@ -119,7 +119,7 @@ describe('a watch', () => {
     expect(await during(0)).toEqual({ saw: [], asked: ['watch'] });
   });
 
-  test('that ends at once is not asked for again without a pause that doubles up to 10 s', async () => {
+  test('that ends at once is resumed after a pause that doubles up to 10 s', async () => {
     await start();
     const asked: number[] = [];
     for (let at = 0; at < 60_000; at += 100) {
@@ -145,7 +145,7 @@ describe('a watch', () => {
     });
   });
 
-  test('lists again when the server has forgotten the version, and says no error', async () => {
+  test('lists again when the server no longer has the version, and reports no error', async () => {
     cluster.put(MIGRATIONS, aMigration());
     await start();
     await during(60_000);
@@ -156,7 +156,7 @@ describe('a watch', () => {
     expect(await during(1_000)).toEqual({ saw: ['list mig1'], asked: ['watch', 'list', 'watch'] });
   });
 
-  test('lists again when the version is of a future that a backup has undone', async () => {
+  test('lists again when a restored backup made the version too new', async () => {
     await start();
     const causes = [{ reason: 'ResourceVersionTooLarge' }];
     cluster.break(MIGRATIONS, new ApiError('watch', { code: 504, details: { causes } }, new Date()));
@@ -166,13 +166,13 @@ describe('a watch', () => {
 });
 
 describe('lists beside the watch', () => {
-  test('find what a silent watch does not say', async () => {
+  test('find a change that a silent watch hides', async () => {
     await start(MIGRATIONS, { listEveryMs: 10_000 });
     expect((await during(9_999)).asked).toEqual([]);
     expect(await during(1)).toEqual({ saw: ['list '], asked: ['list'] });
   });
 
-  test('that are older than what the watch has said are left out', async () => {
+  test('that are older than the watch are ignored', async () => {
     cluster.put(MIGRATIONS, aMigration());
     const server = cluster.asCluster();
     const late = await server.list(MIGRATIONS, {});
@@ -201,7 +201,7 @@ describe('a trimmed kind', () => {
     expect(changed[0]).not.toHaveProperty('metadata.finalizers');
   });
 
-  test('an object that nothing is kept of any more is gone', async () => {
+  test('an object of which nothing is kept any more is gone', async () => {
     await start(LISTED_MIGRATIONS_TO_COME);
     cluster.put(MIGRATIONS, aMigration());
     cluster.put(MIGRATIONS, aMigration(inPhase('Succeeded')));

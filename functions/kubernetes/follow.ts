@@ -4,43 +4,43 @@ import type { Cluster, ListedType, ResourceType, Selection, WatchEvent } from '.
 import { isGone, isTooLargeVersion, isNotFound } from './errors.ts';
 
 export interface Follower<T> {
-  /** Everything that matches, after each list: what is not in it is gone. */
+  /** All matching objects, after each list. An object that is not in it is gone. */
   readonly onList: (objects: readonly T[]) => void;
   readonly onChange: (object: T) => void;
-  /** Deleted, or no longer selected; whole, whatever `type` trims. */
+  /** Deleted, or no longer selected; the whole object, even where `type` trims. */
   readonly onGone: (object: T) => void;
-  /** The list or the watch broke; it goes on after a pause. */
+  /** The list or the watch failed; it is retried after a pause. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface Followed<T extends KubernetesObject> {
-  /** A ListedType trims what is watched, too; an object that it keeps nothing of is gone. */
+  /** A ListedType trims watched objects too. An object of which it keeps nothing counts as gone. */
   readonly type: ResourceType<T> | ListedType<T>;
   readonly where: Selection;
   readonly signal: AbortSignal;
-  /** Left out: the machine's. */
+  /** Left out: the system clock. */
   readonly clock?: Clock;
-  /** Lists again so often beside the watch, milliseconds: what a silent watch may cost at most. Left out: never. */
+  /** Interval of lists beside the watch, milliseconds: bounds how long a silent watch can hide a change. Left out: never. */
   readonly listEveryMs?: number;
   /** The kind may not be installed: a 404 is an empty list then. */
   readonly isOptional?: boolean;
 }
 
 const PAUSE_MS = { first: 200, max: 10_000 };
-/** Bookmarks come every minute (k8s.io/apiserver, storage/cacher): a watch that is silent for longer is dead. */
+/** Bookmarks come every minute (k8s.io/apiserver, storage/cacher), so a watch that is silent for longer is dead. */
 const SILENCE_MS = 75_000;
-/** Why a watch that fell silent was cut. */
+/** The abort reason of a silent watch. */
 const SILENT = new Error('silent for too long');
 /** A watch that lasted so long needs no pause before the next one. */
 const STEADY_MS = 5_000;
-/** When a kind that is not installed is looked for again. */
+/** Pause before a kind that is not installed is tried again. */
 const MISSING_MS = 5_000;
-/** Objects of a page: bounds what a list has in memory before it is trimmed. */
+/** Objects in a page: bounds the memory of a list before it is trimmed. */
 const PAGE_SIZE = 500;
 
 /**
- * Lists and watches until `signal` aborts. A watch that ended is resumed from the last version seen, bookmarks included;
- * it lists again only where the server has forgotten that version (410).
+ * Lists and watches until `signal` aborts. A watch that ended is resumed from the last version seen, bookmarks included. It
+ * lists again only where the server no longer has that version (410).
  */
 export async function follow<T extends KubernetesObject>(
   cluster: Cluster,
@@ -56,9 +56,9 @@ class Following<T extends KubernetesObject> {
   readonly #follower: Follower<T>;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  /** The last version seen; undefined: it must list. */
+  /** The last version seen; undefined: a list is needed. */
   #version: string | undefined;
-  /** Of the last list: what the watch says of no later version is in it. */
+  /** Version of the last list: it includes every watch event up to that version. */
   #listed = '';
 
   constructor(cluster: Cluster, followed: Followed<T>, follower: Follower<T>) {
@@ -92,7 +92,7 @@ class Following<T extends KubernetesObject> {
     }
   }
 
-  /** Until the watch ends, however it does. Whether the kind is not installed. */
+  /** Runs until the watch ends, also with an error. Returns whether the kind is not installed. */
   async #attempt(): Promise<boolean> {
     try {
       if (this.#version === undefined) await this.#list();
@@ -112,7 +112,7 @@ class Following<T extends KubernetesObject> {
   async #listEvery(everyMs: number): Promise<void> {
     while (!this.#isStopped()) {
       await this.#pause(everyMs);
-      // Without a version the other loop lists.
+      // Without a version #listAndWatch lists.
       if (this.#isStopped() || this.#version === undefined) continue;
       await this.#list().catch((error: unknown) => {
         if (!this.#isStopped()) this.#follower.onError(error);
@@ -123,16 +123,16 @@ class Following<T extends KubernetesObject> {
   async #list(): Promise<void> {
     const { type, where } = this.#followed;
     const { items, resourceVersion } = await this.#cluster.list(type, where, { pageSize: PAGE_SIZE });
-    // The watch has seen more: this list would bring back what is gone.
+    // The watch is ahead: this list would restore objects that are gone.
     if (this.#isStopped() || (this.#version !== undefined && isLater(this.#version, resourceVersion))) return;
     this.#version = resourceVersion;
     this.#listed = resourceVersion;
     this.#follower.onList(items);
   }
 
-  /** From the last version seen, until the server ends it or says nothing for too long. */
+  /** From the last version seen, until the server ends it or is silent for too long. */
   async #watch(): Promise<void> {
-    // A signal that has aborted before tells no new listener.
+    // An aborted signal does not call a new listener.
     if (this.#isStopped()) return;
     const { type, where } = this.#followed;
     const from = { ...where, resourceVersion: this.#version ?? '' };
@@ -141,7 +141,7 @@ class Following<T extends KubernetesObject> {
     const end = (): void => ending.abort();
     const listen = (): (() => void) => this.#clock.after(SILENCE_MS, () => ending.abort(SILENT));
     let cancel = listen();
-    // Not AbortSignal.any: Node keeps what that made for as long as anybody listens to it.
+    // Not AbortSignal.any: Node keeps its result for as long as it has a listener.
     this.#signal.addEventListener('abort', end, { once: true });
     try {
       for await (const event of this.#cluster.watch<T>({ ...type, trim: undefined }, from, signal)) {
@@ -172,12 +172,12 @@ class Following<T extends KubernetesObject> {
     return pause(this.#clock, ms, this.#signal);
   }
 
-  /** A method: an await lies between two looks at it. */
+  /** A method, because the value may change during an await. */
   #isStopped(): boolean {
     return this.#signal.aborted;
   }
 }
 
-/** Of two resource versions; they are whole numbers, and count up (Kubernetes KEP-5504). */
+/** Compares two resource versions: whole numbers that count up (Kubernetes KEP-5504). */
 const isLater = (one: string, other: string): boolean =>
   one.length === other.length ? one > other : one.length > other.length;

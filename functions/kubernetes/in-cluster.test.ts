@@ -35,8 +35,8 @@ describe('where', () => {
   });
 });
 
-describe('as whom', () => {
-  test('by the CA and the token, without its line feed', async () => {
+describe('credentials', () => {
+  test('are the CA and the token, without its line feed', async () => {
     expect(await inCluster(pod()).credentials()).toEqual({
       ca: Buffer.from('the CA'),
       headers: { authorization: 'Bearer first' },
@@ -61,8 +61,8 @@ const whyNot = (more: Partial<PodEnvironment>): string => {
   }
 };
 
-describe('a process that cannot find it does not start, and says what is wrong', () => {
-  test('this is no cluster, and there is no KUBECONFIG', () => {
+describe('a process without the API server does not start, and reports the reason', () => {
+  test('not in a cluster, and no KUBECONFIG', () => {
     expect(whyNot({ host: undefined })).toEqual('NoApiServer: KUBECONFIG');
   });
 

@@ -3,20 +3,20 @@ import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { NoApiServer, type Access } from './access.ts';
 
-/** The kubelet renews a token long before it ends; client-go looks as often. */
+/** The kubelet renews a token long before it expires; client-go reads it as often. */
 const TOKEN_MS = 60_000;
 
 export interface PodEnvironment {
-  /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: what the kubelet tells every container. */
+  /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, which the kubelet sets in every container. */
   readonly host: string | undefined;
   readonly port: string | undefined;
-  /** Of the service account: `token` and `ca.crt`. */
+  /** The folder of the service account, with `token` and `ca.crt`. */
   readonly folder: string;
   /** Milliseconds, from any start. */
   readonly elapsed: () => number;
 }
 
-/** What a pod has to go by. Throws NoApiServer. */
+/** The access that a pod has. Throws NoApiServer. */
 export function inCluster({ host, port = '443', folder, elapsed }: PodEnvironment): Access {
   if (host === undefined) {
     throw new NoApiServer('KUBECONFIG', {

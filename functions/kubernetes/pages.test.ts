@@ -30,11 +30,11 @@ afterEach(() => {
 interface Stored {
   /** As text, so that what is large is made once. */
   readonly items: readonly string[];
-  /** What it remembers (resourceVersion 0) it gives all at once. */
+  /** With resourceVersion 0 it returns everything at once. */
   readonly ignoresLimit?: boolean;
-  /** So many requests are not answered at first. */
+  /** The first so many requests get no answer. */
   readonly dead?: number;
-  /** So many times a later page is no longer there. */
+  /** So many times a later page is gone. */
   readonly expires?: number;
 }
 
@@ -134,7 +134,7 @@ test.each<[string, readonly string[], readonly number[]]>([
   expect(limits(asked)).toEqual(want);
 });
 
-test('a page of many tiny parts is as much as one of many bytes', async () => {
+test('a page of many tiny parts is as large as one of many bytes', async () => {
   const parts = `[${Array.from({ length: 200_000 }, () => '{}').join()}]`;
   const items = wanted(4).map(
     (name) => `{"metadata":${JSON.stringify(metadata(name))},"spec":{"imagePullSecrets":${parts}}}`,
@@ -145,7 +145,7 @@ test('a page of many tiny parts is as much as one of many bytes', async () => {
   expect(limits(asked)).toEqual([4_000, 500, 63, 8, 1, 6, 1, 6, 1, 6]);
 });
 
-test('what the API server remembers may come all at once: then it is read as it is', async () => {
+test('a list from the watch cache may come all at once: then the current state is read in pages', async () => {
   const { client, asked } = await serving({ items: pods(80, 120), ignoresLimit: true });
   const { items } = await client.list(LISTED_PODS, {}, { resourceVersion: '0' });
   expect(names(items)).toEqual(wanted(80));
@@ -158,14 +158,14 @@ test('a later page that is no longer there: the list starts again', async () => 
   expect(asked).toHaveLength(6);
 });
 
-test('but not for ever', async () => {
+test('a list starts again only a few times', async () => {
   const { client, asked } = await serving({ items: pods(4_100, 0), expires: 10 });
   const error = await client.list(LISTED_PODS, {}).catch((thrown: unknown) => thrown);
   expect(isGone(error)).toBe(true);
   expect(asked).toHaveLength(6);
 });
 
-test('what was not answered is asked for in smaller pages next time, until it is answered again', async () => {
+test('a list without an answer is read in smaller pages next time, until an answer comes', async () => {
   const { client, asked } = await serving({ items: pods(10, 1), dead: 2 });
   for (const isAnswered of [false, false, true, true]) {
     const list = client.list(LISTED_PODS, {});
@@ -175,7 +175,7 @@ test('what was not answered is asked for in smaller pages next time, until it is
   expect(limits(asked)).toEqual([4_000, 500, 63, 4_000]);
 });
 
-test('an object that is to be written back is whole, and has its kind', async () => {
+test('an object that may be written again is whole, and has its kind', async () => {
   const quota = { metadata: { ...metadata('quota'), finalizers: ['theirs'] }, spec: {}, more: 'theirs' };
   const { client } = await serving({ items: [JSON.stringify(quota)] });
   const { items } = await client.list(RESOURCE_QUOTAS, {});
@@ -186,14 +186,14 @@ test.each([
   ['whole', { type: RESOURCE_QUOTAS, count: 10, isTooMuch: true }],
   ['trimmed', { type: LISTED_PODS, count: 10, isTooMuch: false }],
   ['trimmed, and too many', { type: LISTED_PODS, count: 4_000, isTooMuch: true }],
-])('of one list no more is kept than was said: %s', async (_what, { type, count, isTooMuch }) => {
+])('a list keeps no more than its limit: %s', async (_what, { type, count, isTooMuch }) => {
   const { client } = await serving({ items: pods(count, 100 / count) }, 256 * KIB);
   const listed = client.list<KubernetesObject>(type as never, {});
   if (isTooMuch) await expect(listed).rejects.toThrow(TooMuch);
   else expect((await listed).items).toHaveLength(count);
 });
 
-test('many lists at once: those that are large wait for each other', async () => {
+test('many lists at once: the large ones wait for each other', async () => {
   const { client, asked, maxAlone } = await serving({ items: pods(70, 100) });
   const lists = await Promise.all(Array.from({ length: 6 }, () => client.list(LISTED_PODS, {})));
   for (const { items } of lists) expect(names(items)).toEqual(wanted(70));

@@ -5,23 +5,23 @@ import type { Trimmed } from './trim.ts';
 
 const MIB = 1024 * 1024;
 
-/** Objects in a page. A cluster's migrations (1.8 KB each) are one request up to here, launchers (10 KB) up to 800. */
+/** Objects in a page. One request lists this many migrations (1.8 KB each), or up to 800 launchers (10 KB). */
 const PAGE = 4_000;
 const PAGE_BYTES = 8 * MIB;
-/** Of all lists together that are being read; beyond that one page after the other is. */
+/** Bytes of all lists that are being read; beyond that, pages are read one after another. */
 const SHARED_BYTES = 2 * PAGE_BYTES;
 /** What the API server has stored as 1.5 MiB may be six times that as JSON ("<" is sent as "\\u003c"). */
 const OBJECT_BYTES = 16 * MIB;
-/** JSON objects in one page: 800 launchers have 226,000; each takes 56 bytes of memory and more, however short its text is. */
+/** JSON objects in one page: 800 launchers have 226,000. Each takes at least 56 bytes of memory, however short its text is. */
 const PAGE_PARTS = 300_000;
-/** Less text than this cannot hold too many of them. */
+/** A shorter text cannot contain too many of them. */
 const FEW_BYTES = 1 * MIB;
-/** Reads of a list whose later pages the API server does not remember any more. */
+/** Attempts to read a list whose later pages the API server no longer has. */
 const READS = 3;
-/** A page that is too large is asked for again with so many times fewer objects. */
+/** After a page that is too large, the next request asks for this many times fewer objects. */
 const FEWER = 8;
 
-/** What is kept of an item; `bytes`: of its text, about. */
+/** Trims an item; `bytes`: the approximate size of its text. */
 export type TrimItem<T> = (item: T, bytes: number) => Trimmed<T> | undefined;
 
 export interface Listing<T> {
@@ -47,25 +47,25 @@ interface ReadPage<T> {
 interface PageOf {
   readonly ask: () => Promise<Response>;
   readonly limit: number;
-  /** As many as are asked for where nothing is known of their size. */
+  /** The limit is the default, because the size of the objects is unknown. */
   readonly isWhole: boolean;
   readonly what: string;
 }
 
 const fewer = (limit: number): number => Math.ceil(limit / FEWER);
 
-/** After so many that took so many bytes: as many as would fill half a page, if the next ones are like them. */
+/** The next limit after `limit` objects took `bytes` bytes: half a page, if the next objects are like them. */
 const more = (limit: number, bytes: number, max: number): number =>
   Math.min(Math.max(limit, Math.floor((limit * PAGE_BYTES) / (2 * bytes))), limit * FEWER, max);
 
 /**
- * Lists of one process, in bounded memory whatever is stored: page by page, each with a limit of bytes and cut down to what is
- * kept before the next one is asked for. What is small is one request.
+ * Reads the lists of one process in bounded memory, whatever is stored. Each page has a byte limit, and is trimmed before the
+ * next one is requested. A small list is one request.
  */
 export class Lists {
   #shared = 0;
   #queue: Promise<unknown> = Promise.resolve();
-  /** Of kinds that were not answered in time, what to ask for at first: it may be for their size. */
+  /** The first limit for kinds whose last list got no answer in time, perhaps because of its size. */
   readonly #first = new Map<string, number>();
   readonly #maxKeptBytes: number;
 
@@ -74,7 +74,7 @@ export class Lists {
     this.#maxKeptBytes = maxKeptBytes;
   }
 
-  /** All pages are of one resourceVersion. Rejects with TooMuch where even what is kept of it is too much. */
+  /** All pages are of one resourceVersion. Rejects with TooMuch where even the trimmed objects take too much. */
   async read<T>(listing: Listing<T>, options: ListOptions): Promise<ReadList<T>> {
     for (let read = 1; ; read += 1) {
       try {
@@ -102,7 +102,7 @@ export class Lists {
       if (read === undefined) {
         if (limit === 1) throw new TooMuch(`one object of ${what} is larger than any should be`);
         limit = fewer(limit);
-        // What the API server remembers (resourceVersion 0) it may give all at once, whatever the limit.
+        // With resourceVersion 0 the API server may return all objects at once, whatever the limit.
         if (query['continue'] === undefined) query = {};
         continue;
       }
@@ -115,20 +115,20 @@ export class Lists {
     }
   }
 
-  /** undefined: it is more than may be read at once. */
+  /** undefined: the page exceeds a limit. */
   async #page<T>({ ask, limit, isWhole, what }: PageOf): Promise<ReadPage<T> | undefined> {
     try {
       const read = await (isWhole ? this.#beside<T>(ask) : this.#alone<T>(ask, limit));
       this.#first.delete(what);
       return read;
     } catch (error) {
-      // Nobody waits for it a second time now; whoever asks next asks for less.
+      // Don't retry here; the next call starts with a smaller page.
       if (error instanceof Unreachable) this.#first.set(what, fewer(limit));
       throw error;
     }
   }
 
-  /** Beside others, while all of them together are not too much. */
+  /** Reads in parallel with others, while all of them together stay within the limit. */
   async #beside<T>(ask: () => Promise<Response>): Promise<ReadPage<T> | undefined> {
     let held = 0;
     const mayAllocate = (bytes: number): boolean => {
@@ -144,7 +144,7 @@ export class Lists {
     }
   }
 
-  /** When no other is: whoever has large objects waits for others who have, and keeps nobody else waiting. */
+  /** Reads in a queue: lists of large objects wait for each other, and do not delay other lists. */
   async #alone<T>(ask: () => Promise<Response>, limit: number): Promise<ReadPage<T> | undefined> {
     let left = limit === 1 ? OBJECT_BYTES : PAGE_BYTES;
     const mayAllocate = (bytes: number): boolean => (left -= bytes) >= 0;
@@ -154,7 +154,7 @@ export class Lists {
   }
 }
 
-/** `maxParts`: JSON objects in it. undefined: there is more of either than may be. */
+/** `maxParts`: JSON objects in it. undefined: the page exceeds either limit. */
 async function readPage<T>(
   ask: () => Promise<Response>,
   mayAllocate: (bytes: number) => boolean,
@@ -173,7 +173,7 @@ function hasMoreParts(body: Buffer, maxParts: number): boolean {
   return parts > maxParts;
 }
 
-/** What is kept of the pages so far. */
+/** The trimmed items of the pages so far. */
 class KeptItems<T> {
   readonly items: T[] = [];
   readonly #keep: TrimItem<T>;

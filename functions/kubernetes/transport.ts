@@ -11,7 +11,7 @@ export interface Request {
   readonly contentType?: string;
   /** Ends the request early (watches). */
   readonly signal?: AbortSignal;
-  /** How long the server may be silent; 4 s without it (docs/architecture.md#what-knative-gives-and-takes). */
+  /** How long the server may be silent; by default 4 s (docs/architecture.md#what-knative-gives-and-takes). */
   readonly silenceMs?: number;
 }
 
@@ -23,7 +23,7 @@ export interface Response {
 const SILENCE_MS = 4_000;
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The bytes to and from one API server: kept-alive connections, credentials, typed errors. Knows no objects. */
+/** The connection to one API server: keep-alive, credentials, typed errors. It knows no objects. */
 export class Transport {
   readonly #access: Access;
   readonly #userAgent: string;
@@ -44,7 +44,7 @@ export class Transport {
     return new Transport(access, this.#userAgent);
   }
 
-  /** Resolves once the answer's headers are there; rejects with ApiError for 4xx and 5xx, else with Unreachable. */
+  /** Resolves once the response headers are there. Rejects with ApiError for 4xx and 5xx, else with Unreachable. */
   async send(request: Request): Promise<Response> {
     const message = await this.#exchange(request);
     const date = new Date(message.headers.date ?? 0);
@@ -91,7 +91,7 @@ export class Transport {
   }
 }
 
-/** A process that got no CPU time has an answer waiting: Node runs expired timers before it reads sockets. */
+/** A process that got no CPU time may have an answer waiting: Node runs expired timers before it reads sockets. */
 function destroyIfSilent(sent: ClientRequest): void {
   const bytesRead = sent.socket?.bytesRead;
   setImmediate(() => {
@@ -99,7 +99,7 @@ function destroyIfSilent(sent: ClientRequest): void {
   });
 }
 
-/** The length too: without it Node sends the body of a DELETE unannounced, and the server answers 400. */
+/** Sets the length too: without it Node sends the body of a DELETE unannounced, and the server answers 400. */
 const bodyHeaders = (body: string, contentType = 'application/json'): Record<string, string | number> => ({
   'content-type': contentType,
   'content-length': Buffer.byteLength(body),
@@ -116,7 +116,7 @@ function newAgent({ ca, cert, key, rejectUnauthorized, servername }: https.Reque
   });
 }
 
-/** The whole answer as text; rejects with Unreachable when it breaks off. */
+/** Reads the whole response as text; rejects with Unreachable when it breaks off. */
 export async function readAll(message: IncomingMessage, maxBytes = Infinity): Promise<string> {
   let size = 0;
   const chunks: Buffer[] = [];
@@ -128,7 +128,7 @@ export async function readAll(message: IncomingMessage, maxBytes = Infinity): Pr
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The whole answer; undefined as soon as `mayAllocate` refuses so many bytes more: the rest is not read. */
+/** Reads the whole response; undefined as soon as `mayAllocate` refuses more bytes: the rest is not read. */
 export async function readWithin(
   message: IncomingMessage,
   mayAllocate: (bytes: number) => boolean,
@@ -138,7 +138,7 @@ export async function readWithin(
   return isWhole ? Buffer.concat(chunks) : undefined;
 }
 
-/** Until `take` says false; then the connection is given up. */
+/** Reads until `accept` returns false; then the connection is dropped. */
 async function eachChunk(message: IncomingMessage, accept: (chunk: Buffer) => boolean): Promise<boolean> {
   try {
     for await (const chunk of message as AsyncIterable<Buffer>) if (!accept(chunk)) return false;
@@ -148,7 +148,7 @@ async function eachChunk(message: IncomingMessage, accept: (chunk: Buffer) => bo
   return true;
 }
 
-/** A refusal by something in front of the API server is no metav1.Status: keep its text. */
+/** A proxy in front of the API server sends no metav1.Status: keep its text. */
 function toStatus(text: string, code: number): Status {
   try {
     const parsed: unknown = JSON.parse(text);

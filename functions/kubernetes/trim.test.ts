@@ -55,13 +55,13 @@ describe('whatever is stored', () => {
     ['the state of a pod', () => LISTED_STATES_OF_PODS.trim(endless)?.object, 4],
     ['a migration', () => LISTED_MIGRATIONS.trim(migration)?.object, 16],
     ['an Event', () => LISTED_EVENTS.trim(event)?.object, 16],
-  ])('%s is small, and says which it is', (_what, trim, kib) => {
+  ])('%s is small, and keeps its identity', (_what, trim, kib) => {
     const object = trim();
     expect(bytes(object)).toBeLessThan(kib * 1024);
     expect(object).toMatchObject({ metadata: { name: expect.any(String), uid: expect.any(String) } });
   });
 
-  test('it takes about what it says', () => {
+  test('its size is about right', () => {
     const usual = LISTED_PODS.trim(aLauncher());
     expect(usual?.size).toBeGreaterThan(bytes(usual?.object) / 2);
     expect(LISTED_PODS.trim(endless)?.size).toBeLessThanOrEqual(16 * 1024);
@@ -82,7 +82,7 @@ describe('whatever is stored', () => {
     },
   );
 
-  test('of all migrations and VMMRQs of a cluster no more is kept than what is looked at there', () => {
+  test('lists of all migrations and VMMRQs keep only the fields that are read', () => {
     const theirs = 'x'.repeat(1_000);
     const keys = ['theirs', ANNOTATION.nudged];
     const changes: MetaChange[] = [
@@ -94,14 +94,14 @@ describe('whatever is stored', () => {
     expect(LISTED_STATES_OF_VMMRQS.trim(build<Vmmrq>(vmmrq, changes))?.size).toBeLessThan(400);
   });
 
-  test('of all quotas of a cluster those are kept that hold a grant without its label', () => {
+  test('the list of all quotas keeps those that hold a grant without its label', () => {
     const raised = aQuota(holding(aGrant()));
     const hidden = unlabelled(LABEL.raised)(raised);
     const unreadable = aQuota(annotated(ANNOTATION.grant, LONG));
     expect(kept(LISTED_HIDDEN_GRANTS, [aQuota(), raised, hidden, unreadable])).toHaveLength(2);
   });
 
-  test('what has ended is nothing that a migration to come waits for', () => {
+  test('the list of migrations to come leaves out those that have ended', () => {
     const three = [aMigration(), aMigration(inPhase('Succeeded')), aMigration(inPhase('Failed'))];
     expect(kept(LISTED_MIGRATIONS_TO_COME, three)).toHaveLength(1);
   });

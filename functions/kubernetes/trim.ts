@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../domain/objects.ts';
 
 /**
- * What a list keeps of each object: `true` the whole part, `false` nothing of it. Every field that the type declares has to be
- * named, so that none is read by mistake that was left out; of labels and annotations only the names given are kept.
+ * What a list keeps of each object: `true` the whole field, `false` nothing of it. The type requires every declared field, so
+ * that no code reads a trimmed one by mistake. Of labels and annotations only the given names are kept.
  */
 export type Keep<T> = boolean | (T extends readonly (infer E)[] ? readonly [Keep<E>] : KeepParts<T>);
 
@@ -18,9 +18,9 @@ export interface Trimmed<T> {
   readonly size: number;
 }
 
-/** Bytes of one object: several times what KubeVirt, virt-controller or an administrator make of one. */
+/** Limit for one object, bytes: several times what KubeVirt, virt-controller or an administrator writes. */
 const MAX_KEPT_BYTES = 16 * 1024;
-/** A value beside its text, an element beside its parts. */
+/** Memory of a value besides its text, and of an element besides its parts. */
 const EACH = 32;
 
 type AnyKeep = boolean | readonly [AnyKeep] | Parts;
@@ -30,9 +30,9 @@ interface Parts {
 }
 
 /**
- * A copy with what `keep` names, in its order, as far as `most` bytes go: what does not fit is left out, so that whoever stores
- * an object does not say how much of our memory it takes. Its annotations come last, which anybody who may write the object makes
- * as long as they like: nothing else is left out for them. Of its owners only its controller is kept: there is one at most.
+ * Copies the fields that `keep` names, in its order, up to `maxBytes`. The rest is left out, so that the author of an object
+ * does not control our memory use. Annotations come last: a tenant can make them long, and they must not displace other
+ * fields. Of the owners only the controller is kept: there is one at most.
  */
 export function trimmed<T extends KubernetesObject>(
   keep: Keep<T>,
@@ -86,7 +86,7 @@ function copyParts(keep: Parts, whole: object, budget: ByteBudget): object {
   return kept;
 }
 
-/** Whoever stores it says how many parts it has. */
+/** The author of an object decides how many parts it has, so each part costs budget. */
 function copyAll(whole: object, budget: ByteBudget): object {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(whole)) {
@@ -100,7 +100,7 @@ function copyAll(whole: object, budget: ByteBudget): object {
 function copyElements(keep: AnyKeep, values: readonly unknown[], budget: ByteBudget): unknown[] {
   const kept: unknown[] = [];
   for (const value of values) {
-    // Even one of which nothing is kept takes its place.
+    // An element of which nothing is kept costs budget too.
     if (keep === false || !budget.spend(EACH)) break;
     const copied = copy(keep, value, budget);
     if (copied !== undefined) kept.push(copied);

@@ -34,12 +34,12 @@ function acquired(different: Partial<NamespaceSnapshot> = {}, lockSeconds?: numb
   return decision;
 }
 
-describe('nothing is taken', () => {
+describe('no lock', () => {
   test.each<[string, Partial<NamespaceSnapshot>, string]>([
     ['nothing is blocked any more', { migrations: [] }, REASON.nothingBlocked],
-    ['there is room by now', { quotas: [aQuota(hard({ 'requests.cpu': '9' }))] }, REASON.fits],
+    ['there is headroom by now', { quotas: [aQuota(hard({ 'requests.cpu': '9' }))] }, REASON.fits],
     ['the VMMRQ is gone', { vmmrqs: [] }, REASON.noVmmrq],
-    ['it gives too little by now', { vmmrqs: [aVmmrq(giving({ pods: 1 }))] }, REASON.notEnough],
+    ['the VMMRQ gives too little by now', { vmmrqs: [aVmmrq(giving({ pods: 1 }))] }, REASON.notEnough],
     ['the namespace is the cluster’s', { namespace: aNamespace(named('default')) }, REASON.reservedNamespace],
     ['the VM is gone', { vmis: new Map() }, REASON.vmiGone],
   ])('%s: left alone (F11)', (_, different, reason) => {
@@ -47,8 +47,8 @@ describe('nothing is taken', () => {
   });
 });
 
-describe('a lock that is there', () => {
-  test('alive: it goes on, for the token that is found (F14)', () => {
+describe('an existing lock', () => {
+  test('live: it goes on, for the existing token (F14)', () => {
     expect(decided({ namespace: aNamespace(lockedBy(aLock())) })).toMatchObject({
       kind: 'goOn',
       lock: aLock(),
@@ -56,12 +56,12 @@ describe('a lock that is there', () => {
     });
   });
 
-  test('alive, without its label: it goes on too, the raise will see', () => {
+  test('live, without its label: it goes on too, and the raise checks it', () => {
     const namespace = aNamespace(annotated(ANNOTATION.lock, JSON.stringify(aLock())));
     expect(decided({ namespace })).toMatchObject({ kind: 'goOn', lock: aLock() });
   });
 
-  test('it goes on though nothing is blocked any more: somebody must end it', () => {
+  test('it goes on though nothing is blocked any more: the lock must end', () => {
     const namespace = aNamespace(lockedBy(aLock()));
     expect(decided({ namespace, migrations: [] })).toMatchObject({ kind: 'goOn' });
   });
@@ -96,8 +96,8 @@ test.each([
   });
 });
 
-describe('the lock that is taken', () => {
-  test('says who, for which migrations and quotas, and until when', () => {
+describe('a new lock', () => {
+  test('names its token, its migrations and quotas, and its end', () => {
     expect(acquired().lock).toEqual({
       v: 1,
       token: 'mine',
@@ -117,7 +117,7 @@ describe('the lock that is taken', () => {
     expect(acquired({}, 5).lock.expiresAt).toBe(seconds(5));
   });
 
-  test('says whether others wait for a slot', () => {
+  test('records whether others wait for a slot', () => {
     expect(acquired({ view: aView({ others: true }) }).lock.others).toBe(true);
     expect(acquired({ view: undefined, migrations: [aMigration(refusedAt(0))] }).lock).not.toHaveProperty(
       'others',
@@ -132,7 +132,7 @@ describe('the lock that is taken', () => {
     expect(namespace.metadata).toMatchObject({ resourceVersion: '42', annotations: { team: 'blue' } });
   });
 
-  test('is for the quotas that stand in the way, and for none besides', () => {
+  test('is for the quotas that block, and for no other', () => {
     const quotas = [
       aQuota(),
       aQuota(named('roomy'), hard({ 'requests.cpu': '99' })),
@@ -141,7 +141,7 @@ describe('the lock that is taken', () => {
     expect(acquired({ quotas }).lock.quotas.map(({ name }) => name)).toEqual(['quota']);
   });
 
-  test('is for all that get through together', () => {
+  test('is for all migrations that get through together', () => {
     const { lock } = acquired({
       migrations: [aMigration(), aMigration(named('mig1'), ofVm('vm1'))],
       pods: [aLauncher(), aLauncher('vm1')],

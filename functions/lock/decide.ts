@@ -6,9 +6,9 @@ import type { Namespace } from '../domain/objects.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
 export type LockDecision =
-  /** A live lock is there: go on with it, whoever took it. */
+  /** A live lock exists: go on with it. */
   | { readonly kind: 'goOn'; readonly lock: Lock; readonly reason: Reason; readonly message: string }
-  /** Something is left over that must be put back first. */
+  /** A leftover lock or grant must be repaired first. */
   | { readonly kind: 'repair'; readonly token?: string; readonly reason: Reason; readonly message: string }
   | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string }
   | {
@@ -20,10 +20,10 @@ export type LockDecision =
       readonly message: string;
     };
 
-/** The decision to take the namespace. */
+/** The decision to lock the namespace. */
 export type AcquireDecision = Extract<LockDecision, { kind: 'acquire' }>;
 
-/** Decides on what is there now: the event that woke us may be forged, or hours old. */
+/** Decides on the state that was just read: the event may be forged, or hours old. */
 export function decide(
   snapshot: NamespaceSnapshot,
   assessment: Assessment,
@@ -60,7 +60,7 @@ export function decide(
 
 const leave = (reason: Reason, message: string): LockDecision => ({ kind: 'leave', reason, message });
 
-/** Whoever took it: a duplicate, or the answer to a reply that was lost. */
+/** The event is a duplicate, or the reply that announced the lock was lost: repeat that reply. */
 export const continueWith = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }> => ({
   kind: 'goOn',
   lock,
@@ -78,6 +78,6 @@ function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecisio
   }
   const left = quotas.find((quota) => grantOf(quota).kind !== 'none');
   if (left === undefined) return undefined;
-  const message = `ResourceQuota ${left.metadata.name} holds a grant that no lock stands for`;
+  const message = `ResourceQuota ${left.metadata.name} holds a grant without a lock`;
   return { kind: 'repair', reason: REASON.grantWithoutLock, message };
 }

@@ -10,10 +10,10 @@ import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
 import { decide, continueWith, type LockDecision, type AcquireDecision } from './decide.ts';
 
-/** How often a lost race is run again before the event is left to whoever won. */
+/** Attempts after lost races; then the winner goes on, and this event is done. */
 const ROUNDS = 3;
 
-/** Takes the namespace for the migrations that fit with a raise. */
+/** Locks the namespace for the migrations that fit with a raise. */
 export const lock: Step = {
   name: 'lock',
   triggers: [{ type: EVENT.migrationFeasible }],
@@ -27,21 +27,21 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
     const outcome = await attempt(request, context);
     if (outcome !== undefined) return outcome;
   }
-  return { reason: REASON.lostRace, message: 'others kept writing: whoever won goes on' };
+  return { reason: REASON.lostRace, message: 'other writers kept winning: the winner goes on' };
 }
 
-/** Reasons that come from the namespace alone, which is always read live. */
+/** Reasons found in the namespace alone, which is always read live. */
 const OF_NAMESPACE: readonly Reason[] = [
   REASON.lockExpired,
   REASON.reservedNamespace,
   REASON.namespaceTerminating,
 ];
 
-/** A no that remembered lists may have caused. It ends the chain of events, so live lists must confirm it. */
+/** A refusal may stem from stale lists of the watch cache. It would end the chain of events, so live lists must confirm it. */
 const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
   (kind === 'leave' || kind === 'repair') && !OF_NAMESPACE.includes(reason);
 
-/** undefined: somebody else wrote meanwhile, or our write may have happened: read again. */
+/** undefined: a conflict, or the result of the write is unknown. Read again. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
   let decision = await decideFor(request, fromWatchCache(context.cluster), context);
   if (decision !== undefined && mayBeStale(decision))
@@ -50,7 +50,7 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   return decision.kind === 'acquire' ? acquire(decision, context) : answer(request, decision);
 }
 
-/** The namespace as it is, beside lists as the reader gives them: what is stale there, the raise finds. */
+/** Reads the namespace live and the lists through `reader`. `raise` detects what a stale list hid. */
 async function decideFor(
   request: StepRequest,
   reader: Reader,
@@ -60,14 +60,14 @@ async function decideFor(
   const rules = rulesOf(context.settings);
   const known = await ignoreNotFound(context.cluster.get(NAMESPACES, { name }));
   if (known === undefined) return undefined;
-  // One read is enough where somebody was first: a release's events come in twos and threes.
+  // An existing lock needs no further reads: the events of one cycle arrive in twos and threes.
   const live = liveLock(known.object, known.date.getTime());
   if (live !== undefined) return continueWith(live);
   const snapshot = await readSnapshot(reader, { name, rules, known, view: context.view });
   if (snapshot === undefined) return undefined;
   return decide(snapshot, assess(snapshot, rules), {
     lockSeconds: rules.lockSeconds,
-    // Another one in each round: the write of the last may have happened, and somebody have taken that lock off (I6).
+    // A new token in each round: the last write may have succeeded, and a user may have removed that lock since (I6).
     token: context.newToken(),
   });
 }
@@ -79,7 +79,7 @@ function answer({ namespace, id }: StepRequest, decision: Exclude<LockDecision, 
   const about = { from: 'lock', namespace } as const;
   switch (kind) {
     case 'leave':
-      // Feasibility looks at it in full and reports it.
+      // feasibility runs the full assessment and reports it.
       return {
         reason,
         message,
@@ -94,7 +94,7 @@ function answer({ namespace, id }: StepRequest, decision: Exclude<LockDecision, 
   }
 }
 
-/** What `raise` reads first is named: it needs no look at the namespace for that. */
+/** Names what `raise` reads first, so that `raise` need not read the namespace for it. */
 const lockedEvent = (namespace: string, { token, migrations, quotas, vmmrqs }: Lock): OurEvent => ({
   type: EVENT.namespaceLocked,
   from: 'lock',

@@ -23,11 +23,11 @@ const canSkipWith = (object: KubernetesObject, type: string = SOURCE_EVENT.updat
   return canSkip({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
 };
 
-test('a migration that is gone is looked for', () => {
+test('a deleted migration is never skipped', () => {
   expect(canSkipWith(aMigration(), SOURCE_EVENT.delete)).toBe(false);
 });
 
-describe('a quota by which lower looks at nothing', () => {
+describe('a quota event that `lower` skips', () => {
   const need = { 'requests.cpu': '1005m', 'requests.memory': '1412828864' };
   const lock = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
   const raised: Change<ResourceQuota> = (quota) =>
@@ -46,25 +46,25 @@ describe('a quota by which lower looks at nothing', () => {
     ['the target pod is charged', aQuota(raised, admitted), false],
     ['a recount undid it', aQuota(raised, recounted()), false],
     [
-      'its owner edited what is raised, and nobody has followed',
+      'its owner edited a raised key, and no event has followed',
       aQuota(raised, specHard({ 'requests.cpu': '2' })),
       true,
     ],
     ['not counted', { ...aQuota(raised), status: {} }, false],
-    ['a record that nobody can read', aQuota(holdingUnreadably()), false],
+    ['an unreadable grant', aQuota(holdingUnreadably()), false],
     ['raised for an attachment pod, which needs a nudge', aQuota(raisedForAttachment), false],
-    ['put back', aQuota(raised, loweredBy()), false],
-    ['nothing of ours', aQuota(), false],
+    ['lowered', aQuota(raised, loweredBy()), false],
+    ['no grant and no fence', aQuota(), false],
   ])('%s', (_, quota, want) => {
     expect(canSkipWith(quota)).toBe(want);
     expect(canSkipWith(quota, SOURCE_EVENT.add)).toBe(want);
   });
 
-  test('the last event of a release is looked at: it repeats a reply that was lost', () => {
+  test('the last event of a cycle is never skipped: it repeats a lost reply', () => {
     expect(canSkipWith(aQuota(raised), SOURCE_EVENT.delete)).toBe(false);
   });
 
-  test.each([EVENT.lockStalled, EVENT.lockExpired])('%s never is', (type) => {
+  test.each([EVENT.lockStalled, EVENT.lockExpired])('%s is never skipped', (type) => {
     expect(canSkip({ type, id: '', namespace: 'tenant' })).toBe(false);
   });
 

@@ -7,8 +7,8 @@ import type { EventObjectOf } from '../eventing/event-object.ts';
 import { isForAttachment } from './decide-seen.ts';
 
 /**
- * Whether the event itself shows that there is nothing to lower: `raise` has just raised, or the quota's object shows a standing
- * raise that is not fully charged. A later event of the quota says more. If that is lost, the guard repeats it.
+ * Whether the event alone shows that there is nothing to lower: `raise` has just raised, or the quota shows a raise that is in
+ * effect and not fully charged. A later event of the quota shows more. If that is lost, the guard repeats it.
  */
 export function canSkip({ type, source, eventObject }: StepRequest): boolean {
   if (type === EVENT.quotaRaised) return source === BY_RAISE;

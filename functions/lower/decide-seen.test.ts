@@ -22,7 +22,7 @@ const CHARGED = used({ 'requests.cpu': '2010m', 'requests.memory': '2825657728' 
 const seen = (different: Partial<SeenSnapshot> = {}): SeenDecision =>
   decideSeen({ grant: aGrant(), quotas: [RAISED], targets: [], now: NOW, ...different });
 
-describe('what a raised quota shows by itself', () => {
+describe('the decision by a raised quota alone', () => {
   test.each<[string, Partial<SeenSnapshot>, Partial<SeenDecision>]>([
     ['raised, and nothing charged: it waits', {}, { kind: 'wait' }],
     ['its pod is there', { targets: [aTarget()] }, { kind: 'lower', outcome: 'admitted' }],
@@ -55,13 +55,13 @@ describe('what a raised quota shows by itself', () => {
   });
 });
 
-test('raised by all that is given, for sizes that nobody knows: charged is not to be seen, only the pod is', () => {
+test('raised by the full allowance, for unknown sizes: only the pod shows admission, not the charge', () => {
   const fixed = raisedBy(aVmmrq())(aQuota());
   const grant = grantShownBy(fixed) ?? aGrant();
   expect(seen({ grant, quotas: [used({ 'requests.cpu': '9' })(fixed)] })).toMatchObject({ kind: 'wait' });
 });
 
-test('for an attachment pod no label is enough: only the lock’s migrations tell whose it is', () => {
+test('for an attachment pod no label is enough: only the lock’s migrations identify it', () => {
   const quota = annotated(ANNOTATION.migrations, 'uid-of-mig0/hotplug-disk')(RAISED);
   expect(isForAttachment(quota)).toBe(true);
   expect(isForAttachment(RAISED)).toBe(false);

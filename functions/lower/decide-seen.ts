@@ -11,13 +11,13 @@ import {
 } from '../domain/names.ts';
 import type { Pod, ResourceQuota } from '../domain/objects.ts';
 
-/** What a raised quota shows by itself, without a look at its namespace. */
+/** What the raised quotas of a lock show without a read of the namespace. */
 export interface SeenSnapshot {
   /** The grant that was read. */
   readonly grant: Grant;
   /** The quotas of its lock, as they are now. */
   readonly quotas: readonly ResourceQuota[];
-  /** The target launchers of the lock's migrations, and their attachment pods; the API server may remember them. */
+  /** The target launchers of the lock's migrations, and their attachment pods; possibly from the watch cache. */
   readonly targets: readonly Pod[];
   /** The API server's clock, milliseconds. */
   readonly now: number;
@@ -38,10 +38,10 @@ export type SeenDecision =
       readonly reason: Reason;
       readonly message: string;
     }
-  /** Only the namespace's lock tells more. */
+  /** Only the namespace's lock shows more. */
   | { readonly kind: 'lookFurther' };
 
-/** As far as the annotations go: the whole object, or an event's. */
+/** An object or an event object, reduced to its annotations. */
 interface Annotated {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
 }
@@ -50,7 +50,7 @@ interface Annotated {
 export const identitiesOf = ({ metadata }: Annotated): string[] =>
   (metadata.annotations?.[ANNOTATION.migrations] ?? '').split(',').filter((each) => each !== '');
 
-/** It is raised for an attachment pod: for those nothing wakes virt-controller but a nudge (facts/kubevirt.md §1.3). */
+/** It is raised for an attachment pod. Only a nudge makes virt-controller try such a pod again (facts/kubevirt.md §1.3). */
 export const isForAttachment = (quota: Annotated): boolean =>
   identitiesOf(quota).some((identity) => identity.endsWith(`/${KUBEVIRT.attachment}`));
 
@@ -60,7 +60,7 @@ export function decideSeen({ grant, quotas, targets, now }: SeenSnapshot): SeenD
   const raised = quotas.filter((quota) => grantBy(quota, token) !== undefined);
   const isThere = new Set(targets.map(podIdentityOf));
   const wanted = new Set(raised.flatMap(identitiesOf));
-  // Labels do not make an attachment pod the one that is waited for, its owner does: the lock's migrations say which that is.
+  // Its owner identifies an attachment pod, not its labels. Only the lock's migrations show the owner.
   const isSeen = !raised.some(isForAttachment) && [...wanted].every((identity) => isThere.has(identity));
   if (wanted.size > 0 && isSeen) {
     return { kind: 'lower', outcome: LOCK_OUTCOME.admitted, reason: REASON.admitted, message: ADMITTED };

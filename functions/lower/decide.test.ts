@@ -113,7 +113,11 @@ describe('lowered: early costs one attempt, late costs the tenant', () => {
     ],
     ['the lock cannot be read', { namespace: aNamespace(lockedUnreadably()) }, REASON.grantWithoutLock],
     ['the label is there alone', { namespace: aNamespace(labelled(LABEL.locked)) }, REASON.grantWithoutLock],
-    ['nobody holds the namespace, a grant is left', { namespace: aNamespace() }, REASON.grantWithoutLock],
+    [
+      'the namespace is not locked, and a grant is left',
+      { namespace: aNamespace() },
+      REASON.grantWithoutLock,
+    ],
     [
       'a grant that cannot be read is left',
       { namespace: aNamespace(), quotas: [aQuota(holdingUnreadably())] },
@@ -123,12 +127,12 @@ describe('lowered: early costs one attempt, late costs the tenant', () => {
     expect(lowered(different).reason).toBe(reason);
   });
 
-  test('without a lock: by no token, each grant has its own', () => {
+  test('without a lock: no common token, each grant has its own', () => {
     const decision = lowered({ namespace: aNamespace(), quotas: [RAISED] });
     expect(decision).toMatchObject({ token: undefined, lock: undefined });
   });
 
-  test('an unreadable lock is fenced before it goes, by a mark of this very version of the namespace', () => {
+  test('an unreadable lock is fenced before its removal, by this very version of the namespace', () => {
     const namespace = aNamespace(lockedUnreadably(), atVersion('7'));
     expect(lowered({ namespace, quotas: [aQuota()] })).toMatchObject({
       token: 'unreadable-7',
@@ -137,7 +141,7 @@ describe('lowered: early costs one attempt, late costs the tenant', () => {
   });
 });
 
-describe('how it ended', () => {
+describe('the outcome', () => {
   const ended = (reason: string): Partial<LowerSnapshot> => ({
     namespace: aNamespace(lockedBy(aLock({ ended: { reason, message: '' } }))),
     quotas: [aQuota()],
@@ -151,16 +155,16 @@ describe('how it ended', () => {
     ['its pod is there, though its time is over', { ...over, targets: [aTarget()] }, 'admitted'],
     ['its time is over, and everything is charged', { ...over, quotas: [CHARGED] }, 'charged'],
     ['its time is over, and nothing was ever raised', { ...over, quotas: [aQuota()] }, 'ourFault'],
-    ['its time is over, and nothing came of the raise', over, 'failed'],
+    ['its time is over, and the raise had no effect', over, 'failed'],
     ['ended without a proof', ended(REASON.noProof), 'ourFault'],
     ['ended while a quota was being counted', ended(REASON.statusUnknown), 'ourFault'],
-    ['ended because there was room', ended(REASON.fits), 'gaveWay'],
-    ['ended because too little is given', ended(REASON.notEnough), 'failed'],
+    ['ended because there was headroom', ended(REASON.fits), 'gaveWay'],
+    ['ended because the allowance is too small', ended(REASON.notEnough), 'failed'],
     ['its migration is gone', { migrations: [] }, 'gaveWay'],
-    ['nothing came of the raise', { now: NOW + 5_000 }, 'failed'],
-    ['nothing came of it, others are after the slots', put, 'gaveWay'],
+    ['the raise had no effect', { now: NOW + 5_000 }, 'failed'],
+    ['no effect, and others wait for the slots', put, 'gaveWay'],
     [
-      'nothing came of it, others are after the slots, nobody can say more',
+      'no effect, others wait for the slots, and the refusals are unknown',
       { ...put, rejections: undefined },
       'failed',
     ],
@@ -169,13 +173,13 @@ describe('how it ended', () => {
   });
 });
 
-test('nobody can say how its migrations are: it ends at its time, and not before', () => {
+test('the state of its migrations is unknown: the lock ends at its time, and not before', () => {
   expect(decided({ migrations: undefined })).toMatchObject({ kind: 'wait' });
   expect(decided({ migrations: undefined, now: NOW + 25_000 })).toMatchObject({ kind: 'lower' });
 });
 
 describe('left alone', () => {
-  test('the namespace is free and holds no grant', () => {
+  test('the namespace is unlocked and holds no grant', () => {
     expect(decided({ namespace: aNamespace(), quotas: [aQuota()] })).toMatchObject({
       kind: 'leave',
       reason: REASON.notOurLock,
@@ -207,31 +211,31 @@ describe('locked for an attachment pod', () => {
       ...different,
     });
 
-  test('a target alone does not settle it; its attachment pod does', () => {
+  test('its target alone does not settle it; its attachment pod does', () => {
     expect(forAttachment()).toMatchObject({ kind: 'wait', reason: REASON.stillWaiting });
     const targets = [target, anAttachment(target, aMigration())];
     expect(forAttachment({ targets })).toMatchObject({ kind: 'lower', reason: REASON.admitted });
   });
 
-  test('its volumes were unplugged, and it goes on without: lowered', () => {
+  test('its volumes were unplugged, and it goes on without it: lowered', () => {
     expect(forAttachment({ migrations: [aMigration(inPhase('Scheduling'))] })).toMatchObject({
       kind: 'lower',
     });
   });
 });
 
-describe('nothing came of it', () => {
+describe('a raise without effect', () => {
   /** The raise was four seconds before NOW. */
   const at = (after: number): Partial<LowerSnapshot> => ({ now: NOW + after * 1_000 });
   const nudged = (after: number, token = 'token-1'): Partial<LowerSnapshot> => ({
     migrations: [aMigration(nudgedFor(token, seconds(after)))],
   });
 
-  test('a millisecond before the time: it waits', () => {
+  test('a millisecond before stallSeconds: it waits', () => {
     expect(decided(at(-1.001)).kind).toBe('wait');
   });
 
-  test('after that time: one nudge, that says for what', () => {
+  test('after stallSeconds: one nudge, which names the lock', () => {
     expect(decided(at(-1))).toEqual({
       kind: 'nudge',
       migrations: [aMigration()],
@@ -241,14 +245,14 @@ describe('nothing came of it', () => {
     });
   });
 
-  test('the time is what is set', () => {
+  test('the time is the configured one', () => {
     expect(decided({ ...at(-1), stallSeconds: 4 }).kind).toBe('wait');
     expect(decided({ ...at(0), stallSeconds: 4 }).kind).toBe('nudge');
   });
 
   test.each<[string, Partial<LowerSnapshot>]>([
     ['for another lock', nudged(-1, 'token-0')],
-    ['for room, by feasibility', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'room 1'))] }],
+    ['for headroom, by feasibility', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'room 1'))] }],
   ])('nudged %s: nudged for this one', (_, different) => {
     expect(decided({ ...at(0), ...different }).kind).toBe('nudge');
   });
@@ -257,7 +261,7 @@ describe('nothing came of it', () => {
     ['at a time to come', nudged(3)],
     ['at no time', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'token-1 soon'))] }],
     ['again and again', nudged(4.9)],
-  ])('nudged by somebody else %s: stretches nothing', (_, different) => {
+  ])('nudged by another writer %s: extends nothing', (_, different) => {
     expect(decided({ ...at(4.999), ...different }).kind).toBe('wait');
     expect(decided({ ...at(5), ...different }).kind).toBe('lower');
   });
@@ -266,7 +270,7 @@ describe('nothing came of it', () => {
     expect(decided({ ...at(5), migrations: undefined }).kind).toBe('wait');
   });
 
-  describe('no condition has virt-controller look when a quota changes', () => {
+  describe('without a condition no quota change makes virt-controller look', () => {
     const asleep = (...changes: Parameters<typeof aMigration>): Partial<LowerSnapshot> => ({
       migrations: [aMigration(withCondition(), ...changes)],
     });
@@ -275,7 +279,7 @@ describe('nothing came of it', () => {
       expect(decided({ ...at(-4), ...asleep() }).kind).toBe('nudge');
     });
 
-    test('then it waits, and is nudged once more where nothing came of it', () => {
+    test('then it waits, and is nudged once more without effect', () => {
       const early = asleep(nudgedFor('token-1', seconds(-4)));
       expect(decided({ ...at(-1.001), ...early }).kind).toBe('wait');
       expect(decided({ ...at(-1), ...early }).kind).toBe('nudge');
@@ -285,7 +289,7 @@ describe('nothing came of it', () => {
     });
   });
 
-  test('nudged, and not yet twice as long ago: it waits, virt-controller may have put it off', () => {
+  test('nudged, and not yet twice as long ago: it waits, virt-controller may have deferred it', () => {
     expect(decided({ ...at(4.999), ...nudged(-1) }).kind).toBe('wait');
     expect(decided({ ...at(7.999), ...nudged(0), stallSeconds: 4 }).kind).toBe('wait');
   });

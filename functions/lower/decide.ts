@@ -18,13 +18,13 @@ export interface LowerSnapshot {
   /** The API server's clock, milliseconds. */
   readonly now: number;
   readonly namespace: Namespace;
-  /** The lock's quotas, those that still are what the lock says; every quota of the namespace where no lock can be read. */
+  /** The lock's quotas that still are what the lock says; every quota of the namespace where no lock is readable. */
   readonly quotas: readonly ResourceQuota[];
-  /** The lock's migrations as they are now, without those that are gone; undefined: not read, it ends at its time. */
+  /** The lock's migrations that still exist; undefined: not read, so the lock ends at its time. */
   readonly migrations: readonly Migration[] | undefined;
   /** The target launchers of the lock's migrations, and their attachment pods. */
   readonly targets: readonly Pod[];
-  /** Why pods were refused; undefined where nobody can say. */
+  /** virt-controller's Events about refused pods; undefined: unknown. */
   readonly rejections: readonly KubernetesEvent[] | undefined;
   readonly stallSeconds: number;
   /** The watchdog has seen this token for longer than its lock may live. */
@@ -33,7 +33,7 @@ export interface LowerSnapshot {
 
 export type LowerDecision =
   | { readonly kind: 'leave' | 'wait'; readonly reason: Reason; readonly message: string }
-  /** The quota rose and nothing came of it: virt-controller may be sleeping in its back-off. */
+  /** The raise had no effect: virt-controller may be sleeping in its back-off. */
   | {
       readonly kind: 'nudge';
       readonly migrations: readonly Migration[];
@@ -45,7 +45,7 @@ export type LowerDecision =
 
 export interface Lower {
   readonly kind: 'lower';
-  /** Token of the lock; undefined: no lock can be read, each grant's own token counts. */
+  /** Token of the lock; undefined: no lock is readable, so each grant's own token counts. */
   readonly token: string | undefined;
   readonly lock: Lock | undefined;
   readonly outcome: LockOutcome;
@@ -62,7 +62,7 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
   const { lock } = state;
   if (isOver(state, snapshot)) return lower(lock, over(snapshot, lock));
   if (lock.v !== LOCK_VERSION) {
-    return wait(`a lock of version ${String(lock.v)} is released at its time, not before`);
+    return wait(`a lock of version ${String(lock.v)} ends at its time, not before`);
   }
   const { migrations } = snapshot;
   if (allAdmitted(lock.migrations, snapshot.targets)) return lower(lock, admitted(lock));
@@ -81,13 +81,13 @@ const lower = (lock: Lock, found: LowerResult): Lower => ({
   ...found,
 });
 
-/** It is lowered, whatever the lock's migrations do. `now` is the API server's clock, milliseconds. */
+/** Whether the lock is over, whatever its migrations do. `now` is the API server's clock, milliseconds. */
 export const isOver = (
   state: LockState,
   { now, overdueToken }: Pick<LowerSnapshot, 'now' | 'overdueToken'>,
 ): boolean => state.kind !== 'held' || isLockExpired(state.lock, now) || overdueToken === state.lock.token;
 
-/** No lock that can be read: each grant that is there has none to stand for it; and whoever raises for it is fenced. */
+/** Without a readable lock every grant is a leftover. Lowering it also fences late raises. */
 function repair({ quotas, namespace }: LowerSnapshot, state: LockState): LowerDecision {
   const left = quotas.some((quota) => grantOf(quota).kind !== 'none');
   if (state.kind === 'none' && !left) {
@@ -106,7 +106,7 @@ function repair({ quotas, namespace }: LowerSnapshot, state: LockState): LowerDe
   };
 }
 
-/** What an ended lock's reason makes of it; any other one is a failure. */
+/** The outcome of a lock that was ended early, by its reason; any other reason is a failure. */
 const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
   [REASON.noProof]: LOCK_OUTCOME.ourFault,
   [REASON.statusUnknown]: LOCK_OUTCOME.ourFault,
@@ -127,7 +127,7 @@ const PAST_ITS_TIME = { reason: REASON.lockExpired, message: 'the lock is past i
 
 function outcomeOf({ ended }: Lock, raised: readonly ResourceQuota[]): LockOutcome {
   if (ended !== undefined) return OUTCOME_OF[ended.reason as Reason] ?? LOCK_OUTCOME.failed;
-  // Its time went by before anything was raised: that was none of the migrations' fault.
+  // The lock expired before anything was raised: not a failure of its migrations.
   return raised.length === 0 ? LOCK_OUTCOME.ourFault : LOCK_OUTCOME.failed;
 }
 
@@ -143,7 +143,7 @@ const admitted = ({ migrations }: Lock): LowerResult => ({
   message: `${migrations.map(({ name }) => name).join(', ')} got the pod that was missing`,
 });
 
-/** The lock's migrations that are neither with the pod that they wait for, nor at their end, nor gone. */
+/** The lock's migrations that still wait: without their pod, not at their end, and not gone. */
 const stillWaiting = (
   migrations: readonly Migration[],
   { targets }: LowerSnapshot,
@@ -156,12 +156,12 @@ const stillWaiting = (
 
 function isStillBlocked(locked: LockedMigration, migration: Migration, targets: readonly Pod[]): boolean {
   if (isFinal(migration) || migration.metadata.deletionTimestamp !== undefined) return false;
-  // Its volumes may have been unplugged meanwhile: then it goes on without.
+  // Its volumes may have been unplugged meanwhile. Then the migration goes on without the attachment pod.
   if (locked.lacks === 'attachment' && !isPending(migration)) return false;
   return admittedPodOf(locked, targets) === undefined;
 }
 
-/** None waits any more; those that got no pod have ended, are gone, or go on without: nobody failed. */
+/** No migration waits any more. Those without their pod have ended, are gone, or go on without it: no failure. */
 function allEnded({ targets }: LowerSnapshot, lock: Lock): LowerResult {
   const through = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
   const names = through.map(({ name }) => name).join(', ');
@@ -177,10 +177,10 @@ const namesOf = (migrations: readonly Migration[]): string =>
   migrations.map(({ metadata }) => metadata.name).join(', ');
 
 /**
- * Nothing happened for stallSeconds after the raise: one nudge, and lowered where nothing comes of that either for twice as
- * long. virt-controller puts off without a word: for a second, again and again, whoever comes while another's target is not seen
- * yet; for five whoever finds its limits reached (facts/kubevirt.md §1.5; docs/adr/0021). Counted from the raise alone, or from
- * the last one where a recount undid it: what anybody may write on a migration stretches nothing.
+ * Without the pods stallSeconds after the raise: one nudge, and lowered after twice as long again. virt-controller defers
+ * silently. It defers a migration for one second, repeatedly, while another's target is not seen yet, and for five seconds
+ * when its limits are reached (facts/kubevirt.md §1.5; docs/adr/0021). The time counts from the raise, or from the last one
+ * where a recount undid it: no write to a migration extends it.
  */
 function stalled(
   snapshot: LowerSnapshot,
@@ -205,7 +205,7 @@ function stalled(
   return { kind: 'nudge', migrations: still, value, reason: REASON.raisedButNotAdmitted, message };
 }
 
-/** A failure; but where others are after the same slots, and KubeVirt has not come to it, it gave way to them. */
+/** A failure. But where others wait for the same migration slots, and KubeVirt has not tried its pod, it yielded to them. */
 function notAdmitted({ rejections }: LowerSnapshot, lock: Lock, still: readonly Migration[]): LowerResult {
   const vms = still.map(({ spec }) => spec.vmiName ?? '');
   const isDeferred =
@@ -219,7 +219,7 @@ function notAdmitted({ rejections }: LowerSnapshot, lock: Lock, still: readonly 
   };
 }
 
-/** No event of a quota has virt-controller look at a migration without its condition: that one is nudged at once, too. */
+/** Without the condition, no quota event makes virt-controller look at the migration. So it gets a nudge at once. */
 const needsNudge = (migration: Migration): boolean => !wasRejectedByQuota(migration);
 
 /** When this migration was nudged for this lock, milliseconds; undefined: not yet. */

@@ -16,10 +16,10 @@ const STILL_WAITING: Outcome = {
   message: 'the event itself shows that nothing is to be lowered for it',
 };
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
-/** Lost races restart the whole decision this often; then the Broker tries again. */
+/** Rounds after lost races, each with a new decision; then the Broker retries. */
 const ROUNDS = 5;
 
-/** Puts the quotas back once every migration of the lock is settled, or nothing came of it, or its time is over. */
+/** Lowers the quotas once every migration of the lock is settled, the raise had no effect, or the lock is over. */
 export const lower: Step = {
   name: 'lower',
   triggers: [
@@ -42,10 +42,10 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
     const outcome = (await attemptFromQuotas(request, context)) ?? (await attemptFromLock(request, context));
     if (outcome !== 'lostRace') return outcome;
   }
-  throw new Error(`the quotas of ${request.namespace} kept changing while they were to be put back`);
+  throw new Error(`the quotas of ${request.namespace} kept changing while they were to be lowered`);
 }
 
-/** By what the raised quotas show alone; undefined: only the namespace's lock tells. */
+/** Decides by the raised quotas alone; undefined: only the namespace's lock shows enough. */
 async function attemptFromQuotas(
   request: StepRequest,
   context: StepContext,
@@ -59,7 +59,7 @@ async function attemptFromQuotas(
     case 'lookFurther':
       return undefined;
     case 'wait':
-      // Only a nudge wakes virt-controller for an attachment pod.
+      // Only a nudge makes virt-controller try an attachment pod again.
       if (seen.quotas.some(isForAttachment)) return undefined;
       return { reason: decision.reason, message: decision.message };
     case 'undone': {
@@ -77,7 +77,7 @@ async function attemptFromQuotas(
   }
 }
 
-/** By the namespace's lock, which is read before its quotas. */
+/** Decides by the namespace's lock, which is read before its quotas. */
 async function attemptFromLock(request: StepRequest, context: StepContext): Promise<Outcome | 'lostRace'> {
   const snapshot = await readLocked(request, context);
   if (snapshot === undefined) return NOT_LOCKED;
@@ -120,7 +120,8 @@ async function lowerAll(
   }
   if (written.lostRace) return 'lostRace';
   const token = task.token === undefined ? {} : { token: task.token };
-  // Without a lock there is nothing to unlock. What was back already was said by whoever wrote it; ours are asked to say it again.
+  // Without a lock there is nothing to unlock. Where the quotas were lowered already, their writer has replied. Only our own
+  // events make `lower` repeat that reply.
   const isAnnounced = task.token === undefined || (written.quotas.length === 0 && request.kind !== undefined);
   return {
     reason,

@@ -13,7 +13,7 @@ import type { StepContext } from '../host/step.ts';
 import { isOver, type LowerSnapshot } from './decide.ts';
 import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts';
 
-/** What was read of a lock's quotas and pods. */
+/** The quotas and pods of a lock, as read. */
 export interface LockObjects {
   readonly quotas: readonly ResourceQuota[];
   readonly targets: readonly Pod[];
@@ -22,8 +22,8 @@ export interface LockObjects {
 }
 
 /**
- * The quotas that the event names and those of their grant's lock, and its pods. undefined: they do not tell, look at the namespace;
- * 'over': they hold no grant any more.
+ * Reads the quotas that the event names, the other quotas of their grant's lock, and its pods. undefined: they do not show
+ * enough, read the namespace. 'over': they hold no grant any more.
  */
 export async function readSeen(
   request: StepRequest,
@@ -48,7 +48,7 @@ export async function readSeen(
   return { grant, quotas: [read.object, ...rest], targets: targets.items, now: read.date.getTime() };
 }
 
-/** Names of quotas that an event is about, and that may show all that there is to know. */
+/** Names of the quotas that the event is about, where these may show enough. */
 function namesIn({ type, kind, eventObject, quotas }: StepRequest): readonly string[] | undefined {
   if (kind === KIND.quota.kind) {
     const name = eventObject?.kind === KIND.quota.kind ? eventObject.metadata.name : undefined;
@@ -57,7 +57,7 @@ function namesIn({ type, kind, eventObject, quotas }: StepRequest): readonly str
   return type === EVENT.quotaRaised && quotas !== undefined && quotas.length > 0 ? quotas : undefined;
 }
 
-/** Right after the raise `used` says whether the pods can be there; the quota's own events come when it rises. */
+/** Right after the raise `used` shows whether the pods can be there. When it rises, the quota's own event follows. */
 const podsToLookFor = (
   { type }: StepRequest,
   quota: ResourceQuota,
@@ -67,7 +67,7 @@ const podsToLookFor = (
 
 const migrationOf = (identity: string): { uid: string } => ({ uid: identity.split('/')[0] ?? '' });
 
-/** By name and uid: a quota that was deleted or made anew is nothing of this lock's. */
+/** By name and uid: a quota that was deleted or recreated is not the lock's. */
 async function readQuotas(
   namespace: string,
   references: readonly { readonly name: string; readonly uid: string }[],
@@ -80,12 +80,12 @@ async function readQuotas(
   return (await Promise.all(reads)).flat();
 }
 
-/** Where no lock says which it is about. */
+/** Where no lock names its quotas. */
 async function readAllQuotas(namespace: string, { cluster }: StepContext): Promise<ResourceQuota[]> {
   return (await cluster.list(RESOURCE_QUOTAS, { namespace })).items;
 }
 
-/** The namespace before its quotas. undefined after the one read that shows that there is nothing to do. */
+/** Reads the namespace before its quotas. undefined: that one read shows that there is nothing to do. */
 export async function readLocked(
   request: StepRequest,
   context: StepContext,
@@ -113,7 +113,7 @@ export async function readLocked(
 
 type LockReads = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'rejections'>;
 
-/** What a lock that can be read is about. */
+/** Reads the objects of a readable lock. */
 async function readLockObjects(
   state: LockState & { readonly kind: 'held' },
   base: Pick<LowerSnapshot, 'now' | 'overdueToken' | 'namespace'> & Pick<StepRequest, 'type'>,
@@ -127,11 +127,11 @@ async function readLockObjects(
     lock.v === LOCK_VERSION ? readQuotas(name, lock.quotas, context) : readAllQuotas(name, context),
     isDue ? orFallback(pods, [], context) : pods,
   ]);
-  // Who has the pod is waited for no more, whatever else is said of it; and nobody is when the time is over.
+  // Once every pod is admitted, or the lock is over, the migrations' state does not matter.
   if (isDue || allAdmitted(lock.migrations, targets)) {
     return { quotas, targets, migrations: [], rejections: undefined };
   }
-  // Only says that a lock is past its time; the guard, which is woken by it, may not read these.
+  // lock.expired only reports that a lock is past its time. The guard also handles it, and may not read these.
   if (base.type === EVENT.lockExpired)
     return { quotas, targets, migrations: undefined, rejections: undefined };
   const [migrations, rejections] = await Promise.all([
@@ -141,18 +141,18 @@ async function readLockObjects(
   return { quotas, targets, migrations, rejections };
 }
 
-/** A namespace that nobody holds may still have a quota with a grant: of a lock that was taken off by hand. */
+/** An unlocked namespace may still have a quota with a grant, of a lock that a user removed by hand. */
 const mayHoldGrants = ({ type, kind }: StepRequest): boolean =>
   type === EVENT.lockExpired || (kind === KIND.quota.kind && type !== SOURCE_EVENT.delete);
 
-/** Whether it can be about this lock: not by another token, and not the end of a migration that it is not for. */
+/** Whether the request can be about this lock: not with another token, and not the end of another lock's migration. */
 function isAbout({ token, kind, eventObject, type }: StepRequest, lock: Lock): boolean {
   if (token !== undefined && token !== lock.token && type !== EVENT.lockExpired) return false;
   if (kind !== KIND.migration.kind || eventObject?.kind !== KIND.migration.kind) return true;
   return lock.migrations.some(({ uid }) => uid === eventObject.metadata.uid);
 }
 
-/** Those of the lock that are still there; undefined: nobody can say (half of our roles applied, say). */
+/** The lock's migrations that still exist; undefined: unknown (half of our roles applied, say). */
 async function readMigrations(
   namespace: string,
   migrations: readonly LockedMigration[],
@@ -172,7 +172,7 @@ async function readMigrations(
 const podRejections = (namespace: string, context: StepContext): Promise<KubernetesEvent[] | undefined> =>
   orFallback(readPodRejections(context.cluster, namespace), undefined, context);
 
-/** What only explains how it went keeps nobody from a repair. */
+/** A read that only explains the result must not prevent a repair. */
 async function orFallback<T, U>(
   read: Promise<T>,
   otherwise: U,
@@ -187,7 +187,7 @@ async function orFallback<T, U>(
   }
 }
 
-/** The namespace's lock is the very one that was read before its quotas were, or there is still none. */
+/** Whether the lock is the very one that was read before its quotas were, or still absent. */
 export async function isLockUnchanged(
   { metadata }: Namespace,
   { cluster }: Pick<StepContext, 'cluster'>,

@@ -15,15 +15,15 @@ import { grantShownBy, identitiesOf } from './decide-seen.ts';
 import type { Lowering } from './write.ts';
 
 /**
- * One Event on each migration and one on each VMMRQ: who, which quotas, from what to what, for how long; or why nothing came of
- * it. `quotas`: as they were before they were written back.
+ * Writes one Event on each migration and one on each VMMRQ: the migrations, the quotas, the amounts and the duration, or why
+ * the raise had no effect. `quotas`: as they were before they were lowered.
  */
 export async function report(lowering: Lowering, namespace: string, context: StepContext): Promise<void> {
   const { task, reason, message } = lowering;
   const migrations = migrationsOf(lowering);
   const vmmrqs = await vmmrqsOf(lowering, namespace, context);
   const raised = lowering.quotas.flatMap((quota) => describeRaise(quota, lowering.now) ?? []);
-  // Nothing was raised because the migrations simply ended: nothing is said of it.
+  // The migrations ended before anything was raised: no Event.
   if (raised.length === 0 && reason === REASON.ended) return;
   const key = task.token ?? reason;
   const quotas = raised.length === 0 ? 'nothing was raised' : `${raised.join('; ')}; back again`;
@@ -74,7 +74,7 @@ const podOf = ({ uid }: Reference, { targets, quotas }: Lowering): string | unde
   return targets.find((pod) => identities.has(podIdentityOf(pod) ?? ''))?.metadata.name;
 };
 
-/** The lock's; where no lock was read, those that the grants name. */
+/** The lock's migrations; without a lock, those that the grants name. */
 function migrationsOf({ task: { lock }, quotas }: Lowering): readonly Reference[] {
   if (lock !== undefined) return lock.migrations;
   return unique(quotas.flatMap((quota) => grantShownBy(quota)?.migrations ?? []));
@@ -84,7 +84,7 @@ const unique = (references: readonly Reference[]): readonly Reference[] => [
   ...new Map(references.map((each) => [each.uid, each])).values(),
 ];
 
-/** The VMMRQs that the grants name; where none does (nothing was raised, say), those that are there. */
+/** The VMMRQs that the grants name; without a grant (nothing was raised, say), those of the namespace. */
 async function vmmrqsOf(
   { quotas }: Lowering,
   namespace: string,

@@ -9,27 +9,27 @@ import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { Lower } from './decide.ts';
 import type { LockObjects } from './read.ts';
 
-/** What is to be written back, and for which lock. */
+/** What to write to the quotas, and for which lock. */
 export interface LowerTask {
-  /** undefined: no lock can be read, each grant's own token counts. */
+  /** undefined: no lock is readable, so each grant's own token counts. */
   readonly token: string | undefined;
   readonly outcome: LockOutcome;
   readonly lock: Lock | undefined;
-  /** Grants of other tokens are nobody's any more: the namespace said the same before and after they were read. */
+  /** Grants of other tokens are leftovers: the namespace's lock was the same before and after they were read. */
   readonly mayLowerOthers: boolean;
 }
 
-/** What is lowered and why, however that was found. */
+/** What is lowered and why, by whichever decision. */
 export type Lowering = LockObjects & Pick<Lower, 'reason' | 'message'> & { readonly task: LowerTask };
 
 export interface Written {
-  /** Those that this call wrote, as they were before; the others were back already. */
+  /** The quotas that this call wrote, as they were before; the others were lowered already. */
   readonly quotas: readonly ResourceQuota[];
-  /** Somebody else wrote one first: the decision is made anew. */
+  /** Another writer was first: decide again. */
   readonly lostRace: boolean;
 }
 
-/** PUTs the status of each quota that is not released yet, all at once. Rejects where one could not be written now. */
+/** PUTs the status of each quota that is not lowered yet, in parallel. Rejects where one could not be written now. */
 export async function writeBack(
   quotas: readonly ResourceQuota[],
   task: LowerTask,
@@ -55,7 +55,8 @@ async function writeOne(
   } catch (error) {
     if (isNotFound(error)) return 'back';
     if (isConflict(error)) return 'lostRace';
-    // Whoever refused the raise refuses the fence too, and no raise can land there: that must not freeze the namespace.
+    // A policy that refused the raise refuses the fence too. No raise can land there, so this must not keep the namespace
+    // locked.
     const isFenceRefused =
       isRejected(error) && grantOf(quota).kind === 'none' && isRefusedByPolicy(task.lock);
     if (isFenceRefused) return 'back';
@@ -63,7 +64,7 @@ async function writeOne(
   }
 }
 
-/** Whose release a quota is written with; undefined: nothing is to be written. */
+/** The fence to write on a quota; undefined: nothing to write. */
 function fenceFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: LowerTask): Fence | undefined {
   const state = grantOf(quota);
   if (state.kind === 'none') {
@@ -74,10 +75,10 @@ function fenceFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: Lowe
   return mayLowerOthers ? { token: token ?? of, outcome } : undefined;
 }
 
-/** Stands for the token of a grant that cannot be read. */
+/** Replaces the token of a grant that is unreadable. */
 const UNREADABLE = 'unreadable';
 
-/** Quotas with a grant that is not of this token: perhaps of a lock that was taken after the namespace was read. */
+/** Quotas with a grant of another token, perhaps of a lock that was taken after the namespace was read. */
 export const withOtherGrants = (
   quotas: readonly ResourceQuota[],
   token: string | undefined,

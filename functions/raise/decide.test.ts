@@ -41,13 +41,13 @@ const grantIn = (quota: ResourceQuota | undefined): Partial<Grant> => {
   return state?.kind === 'held' ? state.grant : {};
 };
 
-/** By all that aVmmrq gives. */
+/** By the full allowance of aVmmrq. */
 const RAISED = raisedBy(aVmmrq())(aQuota());
 const receives = [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', receives: true as const }];
 const allowing: Vmmrq = { ...aVmmrq(), spec: { ...aVmmrq().spec, allowReceive: true } };
 
 describe('raised (F6)', () => {
-  test('status.hard, label and grant in one object; spec and what is used as they were', () => {
+  test('status.hard, label and grant in one object; spec and `used` are unchanged', () => {
     const [quota] = written();
     expect(quota?.spec).toEqual(aQuota().spec);
     expect(quota?.status?.used).toEqual(aQuota().status?.used);
@@ -69,20 +69,20 @@ describe('raised (F6)', () => {
     });
   });
 
-  test('what will be charged is the target, of the raised keys', () => {
+  test('the target is the expected charge of the raised keys', () => {
     const need = { 'requests.cpu': '1005m', pods: '1' };
     const lock = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
     expect(grantIn(written({ lock })[0]).target).toEqual({ 'requests.cpu': '2010m' });
   });
 
-  test('the quotas that lack, and no other', () => {
+  test('the quotas with a shortfall, and no other', () => {
     const quotas = [aQuota(), aQuota(named('roomy'), hard({ 'requests.cpu': '99' }))];
     const need = { 'requests.cpu': '1005m' };
     const lock = aLock({ quotas: quotas.map(({ metadata: { name, uid } }) => ({ name, uid, need })) });
     expect(written({ quotas, lock }).map(({ metadata }) => metadata.name)).toEqual(['quota']);
   });
 
-  test('what stands raised by this token already is left as it is', () => {
+  test('a quota that this token has raised already is left as it is', () => {
     const quotas = [RAISED, aQuota(named('other'))];
     expect(written({ quotas }).map(({ metadata }) => metadata.name)).toEqual(['other']);
     expect(isRaisedAlready(quotas, 'token-1')).toBe(false);
@@ -96,20 +96,20 @@ describe('raised (F6)', () => {
 describe('raised again after a recount', () => {
   const undone = recounted()(RAISED);
 
-  test('to the same amounts, for the same raise: need and used are not added anew', () => {
+  test('to the same amounts, for the same raise: need and used are not added again', () => {
     const [quota] = written({ quotas: [used({ 'requests.cpu': '2' })(undone)] });
     expect(quota?.status?.hard).toEqual(RAISED.status?.hard);
     const before = grantIn(RAISED);
     expect(grantIn(quota)).toEqual({ ...before, raises: 2, standingSince: new Date(NOW).toISOString() });
   });
 
-  test('no higher than what is given now allows', () => {
+  test('no higher than the current allowance', () => {
     const [quota] = written({ quotas: [undone], vmmrqs: [aVmmrq(giving({ 'requests.cpu': '100m' }))] });
     expect(quota?.status?.hard).toMatchObject({ 'requests.cpu': '1505m' });
     expect(grantIn(quota).raised).toEqual({ 'requests.cpu': '1505m' });
   });
 
-  test('from what its owner says now', () => {
+  test('from the current spec.hard of its owner', () => {
     const lowered = hard({ ...aQuota().spec.hard, 'requests.cpu': '1' })(undone);
     expect(written({ quotas: [lowered] })[0]?.status?.hard).toMatchObject({ 'requests.cpu': '2200m' });
   });
@@ -120,7 +120,7 @@ describe('raised again after a recount', () => {
       { quotas: [holding({ ...aGrant(), raises: MAX_RAISES })(undone)] },
       REASON.undone,
     ],
-    ['with nothing given any more', { quotas: [undone], vmmrqs: [] }, REASON.notEnough],
+    ['without an allowance', { quotas: [undone], vmmrqs: [] }, REASON.notEnough],
   ])('%s: the lock ends', (_, different, reason) => {
     expect(decided(different)).toMatchObject({ kind: 'end', reason });
   });
@@ -129,9 +129,9 @@ describe('raised again after a recount', () => {
 describe('the lock ends, never silently (F6)', () => {
   const other = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota' }], migrations: receives });
   test.each<[string, Partial<RaiseSnapshot>, string]>([
-    ['released by this token already', { quotas: [aQuota(fencedBy('token-1'))] }, REASON.fenced],
+    ['fenced by this token already', { quotas: [aQuota(fencedBy('token-1'))] }, REASON.fenced],
     [
-      'one of its quotas released',
+      'one of its quotas fenced',
       { quotas: [aQuota(), aQuota(named('other'), fencedBy('token-1'))] },
       REASON.fenced,
     ],
@@ -139,24 +139,20 @@ describe('the lock ends, never silently (F6)', () => {
     ['held by a grant that cannot be read', { quotas: [aQuota(holdingUnreadably())] }, REASON.fenced],
     ['a namespace of the cluster', { namespace: 'kube-tenant' }, REASON.reservedNamespace],
     ['KubeVirt’s own namespace', { namespace: 'kubevirt' }, REASON.reservedNamespace],
-    ['the namespace asks us to stay away', { lock: { ...aLock(), skip: true } }, REASON.skipped],
-    [
-      'the quota asks us to stay away',
-      { quotas: [aQuota(annotated(ANNOTATION.skip, 'true'))] },
-      REASON.skipped,
-    ],
+    ['the namespace opts out', { lock: { ...aLock(), skip: true } }, REASON.skipped],
+    ['the quota opts out', { quotas: [aQuota(annotated(ANNOTATION.skip, 'true'))] }, REASON.skipped],
     ['the incumbent is there', { lock: { ...aLock(), incumbent: 'remove it' } }, REASON.incumbentPresent],
     ['it may not receive any more', { lock: other }, REASON.receiveNotAllowed],
     ['the quota is being counted', { quotas: [aQuota(uncounted())] }, REASON.statusUnknown],
-    ['nothing is given any more (F11)', { vmmrqs: [] }, REASON.notEnough],
+    ['the VMMRQs give nothing any more (F11)', { vmmrqs: [] }, REASON.notEnough],
     [
-      'nothing is given for this quota',
+      'the VMMRQs give nothing for this quota',
       { vmmrqs: [aVmmrq(giving({ 'limits.cpu': '1' }))] },
       REASON.notEnough,
     ],
     ['its quotas are gone', { quotas: [] }, REASON.ended],
     [
-      'there is room by now',
+      'there is headroom by now',
       { quotas: [aQuota(hard({ 'requests.cpu': '99' }))], lock: withNeed() },
       REASON.fits,
     ],
@@ -164,11 +160,11 @@ describe('the lock ends, never silently (F6)', () => {
     expect(decided(different)).toEqual({ kind: 'end', reason, message: expect.stringMatching(/./) });
   });
 
-  test('what it may receive is raised for', () => {
+  test('a migration that may receive gets its raise', () => {
     expect(decided({ lock: other, vmmrqs: [allowing] }).kind).toBe('raise');
   });
 
-  test('a quota released by another token is raised', () => {
+  test('a quota fenced by another token is raised', () => {
     expect(decided({ quotas: [aQuota(fencedBy('token-0'), withUid('uid-of-quota'))] }).kind).toBe('raise');
   });
 });

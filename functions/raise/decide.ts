@@ -12,7 +12,7 @@ import { mayReceive } from '../domain/sizing/receiving.ts';
 export interface RaiseSnapshot {
   readonly namespace: string;
   readonly token: string;
-  /** The lock's quotas, those that still are what the lock says (name and uid). */
+  /** The lock's quotas that still are what the lock says (name and uid). */
   readonly quotas: readonly ResourceQuota[];
   readonly vmmrqs: readonly Vmmrq[];
   /** The live lock of this token, as the proof carries it. */
@@ -30,7 +30,7 @@ export type RaiseDecision =
       readonly reason: Reason;
       readonly message: string;
     }
-  /** It cannot work: the lock is ended now, so that nobody waits for it. */
+  /** The raise cannot succeed: end the lock now instead of waiting for its time. */
   | End;
 
 export interface End {
@@ -41,7 +41,7 @@ export interface End {
 
 const end = (reason: Reason, message: string): End => ({ kind: 'end', reason, message });
 
-/** A duplicate: each of these quotas stands raised by this token, so there is nothing to prove and nothing to write. */
+/** The event is a duplicate: each of these quotas is raised by this token, so there is nothing to prove or to write. */
 export const isRaisedAlready = (quotas: readonly ResourceQuota[], token: string): boolean =>
   quotas.length > 0 &&
   quotas.every((quota) => {
@@ -49,7 +49,7 @@ export const isRaisedAlready = (quotas: readonly ResourceQuota[], token: string)
     return grant !== undefined && !isUndone(quota, grant);
   });
 
-/** Raises what the proven lock is for; everything that stands in the way ends the lock. */
+/** Raises the quotas of the proven lock; any blocker ends the lock. */
 export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   const found = snapshot.quotas.map((quota) => ({ quota, ...raiseOf(quota, snapshot) }));
   const blocker = blockerOf(snapshot) ?? found.find(({ ended }) => ended !== undefined)?.ended;
@@ -69,9 +69,9 @@ export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   };
 }
 
-/** What no quota of the lock would fare better with. */
+/** A blocker of the whole lock, whatever its quotas are. */
 function blockerOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot): End | undefined {
-  // Whoever locked it was not us: the guard would not even be asked there.
+  // Only another writer can have locked a reserved namespace; the API server does not ask the guard there.
   if (isReserved({ namespace, kubevirtNamespace })) {
     return end(REASON.reservedNamespace, `namespace ${namespace} belongs to the cluster`);
   }
@@ -92,12 +92,12 @@ interface QuotaRaise {
   readonly ended?: End;
 }
 
-/** What becomes of one quota; nothing: it has the room by now. */
+/** Decides for one quota; an empty result: it has the headroom by now. */
 export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRaise {
   const { token, lock, vmmrqs, now } = snapshot;
   const { name, annotations } = quota.metadata;
   const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs, now };
-  if (isFencedBy(quota, token)) return { ended: end(REASON.fenced, `${name} was released already`) };
+  if (isFencedBy(quota, token)) return { ended: end(REASON.fenced, `${name} is fenced already`) };
   const grant = grantBy(quota, token);
   if (grant !== undefined) {
     if (!isUndone(quota, grant)) return { isRaised: true };
@@ -138,6 +138,6 @@ const writeOr = (write: ResourceQuota | undefined, ended: End | undefined): Quot
   return ended === undefined ? {} : { ended };
 };
 
-/** With policy Exact a quota may have the room by now: then all that is given would still raise it. */
+/** With policy Exact a quota may have the headroom by now. Then the full allowance would still raise it. */
 const wouldRaise = (quota: ResourceQuota, order: RaiseOrder): boolean =>
   raisedQuota(quota, { ...order, lock: { ...order.lock, quotas: [] } }) !== undefined;

@@ -5,7 +5,7 @@ import { NAMESPACES } from '../kubernetes/resources.ts';
 import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
 
-/** Why a lock is ended early, and whose. */
+/** Which lock is ended early, and why. */
 export interface Ending {
   readonly namespace: string;
   readonly token: string;
@@ -14,8 +14,8 @@ export interface Ending {
 }
 
 /**
- * Ends the lock of this token now, with the reason in it, and says so: whatever else it holds is put back at once, and nobody waits
- * for its time. A lock of another token is left alone. undefined: somebody wrote to the namespace first.
+ * Ends the lock of this token now, stores the reason in it and replies, so that `lower` restores its quotas at once. A lock of
+ * another token is left alone. undefined: another writer was first.
  */
 export async function endLock(
   { namespace, token, reason, message }: Ending,

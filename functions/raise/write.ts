@@ -6,12 +6,12 @@ import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { StepContext } from '../host/step.ts';
 import { raiseOf, type RaiseSnapshot } from './decide.ts';
 
-/** How often one quota is tried again where only its amounts changed: every pod that comes or ends writes its `used`. */
+/** Attempts to write one quota where only its amounts changed: every pod that is created or ends changes its `used`. */
 const ROUNDS = 5;
 
 export type Written =
   | { readonly kind: 'done' }
-  /** Something else changed: the decision is made anew. */
+  /** Something else changed: decide again. */
   | { readonly kind: 'again' }
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -37,8 +37,8 @@ export async function writeAll(
 }
 
 /**
- * Whether it was written. After a lost race it is read again: where it was not released since, and nobody else's grant is there, the
- * proof still stands for it, and only the amounts are computed anew (docs/architecture.md#what-fences-a-late-writer).
+ * Whether it was written. After a conflict the quota is read again. Where it was not lowered since and holds no other grant,
+ * the proof is still valid and only the amounts are computed again (docs/architecture.md#what-fences-a-late-writer).
  */
 async function write(
   first: ResourceQuota,
@@ -63,7 +63,7 @@ async function write(
   return false;
 }
 
-/** Nothing of ours happened to it since: uid, grant and last-release are the same. */
+/** No step wrote to it since: uid, grant and last-release are the same. */
 const isSameTurn = (before: ResourceQuota, now: ResourceQuota): boolean =>
   before.metadata.uid === now.metadata.uid &&
   [ANNOTATION.grant, ANNOTATION.lastRelease].every(

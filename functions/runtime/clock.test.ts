@@ -26,7 +26,7 @@ test('a pause ends when its signal aborts, before or meanwhile, and leaves no ti
   await pause(systemClock, 100, stop.signal);
 });
 
-test('work is told when its time is over', async () => {
+test('the signal aborts when the time is over', async () => {
   const result = within(
     systemClock,
     100,
@@ -41,7 +41,7 @@ test('work that ends in time leaves no timer, however it ends', async () => {
   await expect(within(systemClock, 100, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
 });
 
-test('what is measured goes forward with the timers', async () => {
+test('the elapsed time goes forward with the timers', async () => {
   const before = systemClock.elapsed();
   await jest.advanceTimersByTimeAsync(250);
   expect(systemClock.elapsed() - before).toBe(250);

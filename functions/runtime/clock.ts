@@ -1,13 +1,13 @@
 /**
- * Time as a process sees it: what it measures and what it waits for. Never a decision's `now`: that is the API server's
- * Date. Everything in functions/ and webhook/ that waits does it by a Clock, so that the simulation can run on its own.
+ * A process's own time: for measuring and waiting, never for a decision's `now`, which is the API server's Date. Everything in
+ * functions/ and webhook/ waits by a Clock, so that the simulation can supply its own.
  */
 export interface Clock {
-  /** Milliseconds since some moment; only ever goes forward. */
+  /** Monotonic milliseconds from an arbitrary start. */
   elapsed(): number;
-  /** The process's idea of the time of day: for what people read. */
+  /** The time of day on this machine, for people to read. */
   now(): Date;
-  /** Runs `work` once, in `ms` milliseconds, unless what it returns is called before. */
+  /** Runs `work` once after `ms` milliseconds. The returned function cancels it. */
   after(ms: number, work: () => void): () => void;
 }
 
@@ -32,7 +32,7 @@ export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Pro
   signal?.removeEventListener('abort', resume);
 }
 
-/** What `work` comes to; the signal that it gets aborts after `ms` milliseconds. */
+/** Runs `work` with a signal that aborts after `ms` milliseconds. */
 export async function within<T>(
   clock: Clock,
   ms: number,

@@ -19,7 +19,7 @@ interface Draining {
   readonly resume: () => void;
 }
 
-/** A server whose answers wait until they are released, unless the path is /quick. */
+/** A server whose answers wait until the test lets them go, unless the path is /quick. */
 async function start(withinMs?: number): Promise<Draining> {
   const resumed = Promise.withResolvers<undefined>();
   const arrived = Promise.withResolvers<undefined>();
@@ -47,14 +47,14 @@ async function get(path: string): Promise<{ body: string; headers: IncomingMessa
   return { body: Buffer.concat(chunks).toString('utf8'), headers: response.headers };
 }
 
-/** Long enough for a cut to be noticed. */
+/** Long enough to notice a cut connection. */
 const underWay = (): Promise<string> =>
   new Promise((resolve) => setTimeout(() => resolve('still under way'), 2_000).unref());
 
 const LONG_MS = 60_000;
 
 describe('a close', () => {
-  test('that lingers: whoever comes meanwhile is answered, and told not to come again', async () => {
+  test('that lingers: answers new requests meanwhile, and closes their connections', async () => {
     const { close } = await start(LONG_MS);
     expect(await get('/quick')).toMatchObject({ headers: { connection: 'keep-alive' } });
     let closed = false;
@@ -66,10 +66,10 @@ describe('a close', () => {
     expect(server.listening).toBe(false);
   });
 
-  test('waits for what is under way, and its connection ends with the answer', async () => {
+  test('waits for the requests under way, and ends each connection with its answer', async () => {
     const { close, arrived, resume } = await start(LONG_MS);
     const answer = get('/');
-    answer.catch(() => undefined); // Where this test fails, nobody waits for it.
+    answer.catch(() => undefined); // If this test fails, no code awaits it.
     await arrived;
     let closed = false;
     const closing = close().then(() => (closed = true));
@@ -94,13 +94,13 @@ describe('a close', () => {
     await closing;
   });
 
-  test('does not wait for a connection that is only kept', async () => {
+  test('does not wait for an idle connection', async () => {
     const { close } = await start(LONG_MS);
     expect((await get('/quick')).headers.connection).toBe('keep-alive');
     await close();
   });
 
-  test('waits no longer than it is told, and cuts what is left', async () => {
+  test('waits no longer than the given time, and cuts what is left', async () => {
     const { close, arrived } = await start(50);
     const answer = get('/');
     await arrived;
@@ -109,7 +109,7 @@ describe('a close', () => {
     expect(await Promise.race([cut, underWay()])).toBe('Error: socket hang up');
   });
 
-  test('of a server that never listened, or again, is nothing', async () => {
+  test('does nothing for a server that never listened, or is closed already', async () => {
     agent = new Agent();
     server = createServer();
     const close = drainable(server);

@@ -2,17 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 
-/** Longer than the API server, the Broker or queue-proxy keep an idle connection: never close one that is sending. */
+/**
+ * Longer than the API server, the Broker or queue-proxy keep an idle connection: the server must not close one while the
+ * client sends.
+ */
 const KEEP_ALIVE_MS = 120_000;
 /** A whole request must be here by then; the API server gives up after 3 s, a Trigger's delivery after 10. */
 const REQUEST_MS = 10_000;
-/** How long a close waits before it cuts what is under way, unless told otherwise. */
+/** Default time that a close waits before it cuts the requests under way. */
 const DRAIN_MS = 5_000;
 
 /**
- * Keeps track of what is under way. Answers how to close this server without losing an answer: for `lingerMs` it serves
- * on, ending each connection after its answer; then it takes no more connections and resolves when the last one is
- * gone, at most `withinMs` later.
+ * Tracks the requests under way and returns a function that closes this server without losing an answer. For `lingerMs` the
+ * server still serves, and ends each connection after its answer. Then it accepts no more connections and resolves when the
+ * last one is gone, at most `withinMs` later.
  */
 export function drainable(
   server: Server | TlsServer,
@@ -23,11 +26,11 @@ export function drainable(
   const underWay = new Set<ServerResponse>();
   let leaving = false;
   let closing = false;
-  // Connections that are left have nothing to wait for: idle, or never used (which closeIdleConnections overlooks).
+  // The connections that are left are idle, or were never used (closeIdleConnections overlooks those).
   const cutWhenDone = (): void => {
     if (closing && underWay.size === 0) server.closeAllConnections();
   };
-  // Before the app's own listener: its headers may be sent as soon as that one runs.
+  // Before the app's own listener, which may send the headers as soon as it runs.
   server.prependListener('request', (_: IncomingMessage, response: ServerResponse) => {
     if (leaving) closeAfter(response);
     underWay.add(response);
@@ -51,7 +54,7 @@ export function drainable(
   };
 }
 
-/** Ends the connection once this answer is out, where it would be kept for the next request. */
+/** Ends a kept-alive connection after this answer. */
 function closeAfter(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close');
 }

@@ -36,7 +36,7 @@ function aWork(name: string): Work {
   };
 }
 
-/** All that can happen by itself has happened. */
+/** Everything that can happen by itself has happened. */
 const allTasks = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const own = (result: string): Serialized<string> => ({ result, isShared: false });
@@ -46,7 +46,7 @@ const hasBegun = async ({ begun }: Work): Promise<boolean> =>
 
 const anEnd = (dedupeKey: string): SerializationKey => ({ key: 'lower tenant', dedupeKey });
 
-test('for the same one begins when the one before has ended, however it ended', async () => {
+test('a run of the same key begins when the one before has ended, however it ended', async () => {
   const serializer = new KeyedSerializer<string>(aClock());
   const [first, second, third] = [aWork('1'), aWork('2'), aWork('3')];
   const results = [first, second, third].map(({ work }, index) =>
@@ -63,7 +63,7 @@ test('for the same one begins when the one before has ended, however it ended', 
   expect([await results[0], await results[2]]).toEqual(['1', '3'].map(own));
 });
 
-test('who asks for what still waits for its turn shares it; who asks for what has begun does not', async () => {
+test('a call shares an equal run that still waits, but not one that has begun', async () => {
   const serializer = new KeyedSerializer<string>(aClock());
   const [first, second, third] = [aWork('1'), aWork('2'), aWork('3')];
   const begun = serializer.serialize(anEnd('update'), first.work);
@@ -76,7 +76,7 @@ test('who asks for what still waits for its turn shares it; who asks for what ha
   expect(await hasBegun(third)).toBe(false);
 });
 
-test('who shares what fails fails too, and the next begins anew', async () => {
+test('calls that share a failing run fail too, and the next call runs again', async () => {
   const serializer = new KeyedSerializer<string>(aClock());
   const [first, second, third, fourth] = [aWork('1'), aWork('2'), aWork('3'), aWork('4')];
   const results = [first, second, third].map(({ work }) => serializer.serialize(anEnd('update'), work));
@@ -88,7 +88,7 @@ test('who shares what fails fails too, and the next begins anew', async () => {
   expect(await serializer.serialize(anEnd('update'), fourth.work)).toEqual(own('4'));
 });
 
-test('nobody waits for another', async () => {
+test('different keys do not wait for each other', async () => {
   const serializer = new KeyedSerializer<string>(aClock());
   const [one, other] = [aWork('one'), aWork('other')];
   const results = [
@@ -101,7 +101,7 @@ test('nobody waits for another', async () => {
   expect(await Promise.all(results)).toEqual(['one', 'other'].map(own));
 });
 
-test('what hangs is waited for only so long', async () => {
+test('a run that hangs blocks the next one only so long', async () => {
   const clock = aClock();
   const serializer = new KeyedSerializer<string>(clock);
   const [hanging, next] = [aWork('hanging'), aWork('next')];

@@ -1,9 +1,9 @@
 import { pause, type Clock } from './clock.ts';
 
-/** Longer than a run takes where nothing hangs; what hangs keeps nobody else from trying. */
+/** Longer than a normal run takes. A run that hangs must not block the others. */
 const MAX_WAIT_MS = 1_000;
 
-/** Whose turn it is, and what for. */
+/** `key`: runs with the same one run one after another. `dedupeKey`: calls with the same one share a run that has not begun. */
 export interface SerializationKey {
   readonly key: string;
   readonly dedupeKey: string;
@@ -11,15 +11,15 @@ export interface SerializationKey {
 
 export interface Serialized<T> {
   readonly result: T;
-  /** It came of somebody else's work for the same, that had not begun yet. */
+  /** The result is of an equal call whose run had not begun yet. */
   readonly isShared: boolean;
 }
 
 /**
- * Runs work for the same `who` one after another; what is asked for while the same (`why`) still waits for its turn is done
- * by that. Events about one release come in twos and threes: a run that begins when the one before has ended finds its
- * writes, and mostly nothing to do, where both at once would only get into each other's way. Only a courtesy within one
- * process, for as long as MAX_WAIT_MS: what may be written, the API server decides.
+ * Runs work with the same `key` one after another. A call shares the run of a waiting call with the same `dedupeKey`. The
+ * events of one cycle arrive in twos and threes: a run that begins after the last one has ended sees its writes, and mostly
+ * has nothing to do. In parallel they would only conflict. This is a courtesy within one process, for MAX_WAIT_MS at most: the
+ * API server decides which writes succeed.
  */
 export class KeyedSerializer<T> {
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class KeyedSerializer<T> {
     this.#clock = clock;
   }
 
-  /** What `work` comes to, or work that was waiting for the same; rejects as that does. */
+  /** The result of `work`, or of a waiting call with the same keys; rejects as that does. */
   async serialize({ key, dedupeKey }: SerializationKey, work: () => Promise<T>): Promise<Serialized<T>> {
     const pairKey = `${key} ${dedupeKey}`;
     const waiting = this.#waiting.get(pairKey);

@@ -1,2 +1,2 @@
-/** The longest that a lock may live, seconds, whoever took it (docs/adr/0005). */
+/** Maximum lifetime of any lock, seconds (docs/adr/0005). */
 export const MAX_LOCK_SECONDS = 60;

@@ -7,7 +7,7 @@ export type Log = (level: Level, message: string, fields?: Fields) => void;
 
 const RANK: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Structured log: one JSON document a line, on standard output. */
+/** Structured log: one JSON document per line, on standard output. */
 export function newLog(min: Level, always: Fields): Log {
   return (level, message, fields = {}) => {
     if (RANK[level] < RANK[min]) return;

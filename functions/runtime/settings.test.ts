@@ -20,7 +20,7 @@ describe('readSettings', () => {
     });
   });
 
-  test('what is set', () => {
+  test('variables that are set', () => {
     const environment = {
       STEP: 'lock',
       PORT: '0',
@@ -71,7 +71,7 @@ describe('readSettings', () => {
     expect(readSettings({ STEP })).not.toHaveProperty('K_SINK');
   });
 
-  test('all that is wrong is said at once', () => {
+  test('reports every wrong variable at once', () => {
     const read = (): unknown => readSettings({ PORT: 'x', LOCK_SECONDS: '0' });
     expect(read).toThrow(/PORT: .*; LOCK_SECONDS: /);
   });

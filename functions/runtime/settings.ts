@@ -31,11 +31,11 @@ const minor = (preset: string): z.ZodDefault<z.ZodString> =>
     .regex(/^\d+\.\d+$/, "must be a minor version such as '1.30'")
     .default(preset);
 
-/** What every process of ours reads from its environment (docs/reference.md#environment-variables). */
+/** Variables that every process of this project reads (docs/reference.md#environment-variables). */
 const shared = {
   PORT: whole(0, 65_535, 8080),
   K_SINK: url.optional(),
-  /** A file with the token that the Broker asks for (config/components/oidc); it is read anew for each event. */
+  /** The file with the token that the Broker requires (config/components/oidc); it is read again for each event. */
   K_SINK_TOKEN: z.string().min(1).optional(),
   KUBECONFIG: z.string().min(1).optional(),
   SERVICE_ACCOUNT_FOLDER: filled('/var/run/secrets/kubernetes.io/serviceaccount'),
@@ -63,9 +63,9 @@ const DAY_SECONDS = 24 * 60 * 60;
 
 const guardVariables = {
   ...shared,
-  /** Who judges requests: our webhooks, or the API server alone by policies. */
+  /** The layer that reviews requests: our webhooks, or the API server alone by policies. */
   ADMISSION: z.enum(['webhook', 'policy']).default('webhook'),
-  /** The first with ValidatingAdmissionPolicies that are on by default. */
+  /** The first version with ValidatingAdmissionPolicies on by default. */
   OLDEST_KUBERNETES: minor('1.30'),
   TLS_PORT: whole(0, 65_535, 8443),
   SWEEP_SECONDS: whole(1, 3_600, 30),
@@ -77,7 +77,7 @@ const guardVariables = {
   SHUTDOWN_DELAY_MS: whole(0, 60_000, 5_000),
 };
 
-/** Renewed when a third is left: a successor must be trusted, and in use, well before the end. */
+/** Certificates are renewed when a third of their time is left. A successor must be trusted, and in use, well before the end. */
 const isLeadInTime = (times: z.infer<z.ZodObject<typeof guardVariables>>): boolean =>
   times.CA_LEAD_MS * 6 <= Math.min(times.CA_SECONDS, times.CERTIFICATE_SECONDS) * 1_000;
 
@@ -89,7 +89,7 @@ const guardSchema = z.object(guardVariables).refine(isLeadInTime, {
 export type Settings = z.infer<typeof functionsSchema>;
 export type GuardSettings = z.infer<typeof guardSchema>;
 
-/** Thrown at start: says which variable is wrong, and why. */
+/** Thrown at start; names the wrong variable and the reason. */
 export class BadSettings extends Error {
   override readonly name = 'BadSettings';
 }

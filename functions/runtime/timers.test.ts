@@ -23,7 +23,7 @@ describe('Timers', () => {
     };
   };
 
-  test('runs first, then after each wait that it is told for the runs so far', async () => {
+  test('runs first, then after each wait that `nextMs` gives for the runs so far', async () => {
     const timers = new Timers(systemClock);
     const { work, runs } = counting();
     const waits: number[] = [];
@@ -69,7 +69,7 @@ describe('Timers', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('cleared while it runs: it does not come again', async () => {
+  test('cleared while it runs: it does not run again', async () => {
     const timers = new Timers(systemClock);
     const { work, runs } = counting();
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -86,7 +86,7 @@ describe('Timers', () => {
     expect(timers.keys()).toEqual([]);
   });
 
-  test('cleared and started anew while it runs: the new chain stands, alone', async () => {
+  test('cleared and started again while it runs: only the new chain remains', async () => {
     const timers = new Timers(systemClock);
     const next = counting();
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -120,7 +120,7 @@ describe('Timers', () => {
   });
 });
 
-test('doubling: 1, 2, 4, … seconds, and then the most', () => {
+test('doubling: 1, 2, 4, … seconds, and then the maximum', () => {
   expect([1, 2, 3, 4, 5, 6, 2_000].map(doubling(10_000))).toEqual([
     ...[1_000, 2_000, 4_000, 8_000],
     ...[10_000, 10_000, 10_000],

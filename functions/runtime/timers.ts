@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** When a named thing is due, again and again until it is cleared: each key has one chain of timers. */
+/** Repeating timers by key. Each key has one chain of timers until it is cleared. */
 export class Timers {
   readonly #pending = new Map<string, Armed>();
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class Timers {
 
   async #fire(key: string, armed: Armed, { work, nextMs, run }: ChainRun): Promise<void> {
     await work();
-    // Cleared, or started anew, while it ran.
+    // The key was cleared, or cleared and started again, while `work` ran.
     if (this.#pending.get(key) !== armed) return;
     this.#arm(key, { work, nextMs, waitMs: nextMs(run), run: run + 1 });
   }

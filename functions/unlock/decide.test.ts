@@ -33,7 +33,7 @@ function unlocked(different: Partial<UnlockSnapshot> = {}): Unlock {
 const attemptAfter = (different: Partial<UnlockSnapshot>): Attempt | undefined =>
   lastAttemptOf(unlocked(different).namespace, NOW);
 
-describe('not ours', () => {
+describe('another lock, or none', () => {
   test.each<[string, Partial<UnlockSnapshot>]>([
     ['the namespace is free', { namespace: aNamespace() }],
     ['another token holds it', { token: 'token-0' }],
@@ -42,16 +42,13 @@ describe('not ours', () => {
   });
 });
 
-describe('its quotas are released first', () => {
+describe('its quotas are lowered first', () => {
   test.each<[string, Partial<UnlockSnapshot>]>([
-    ['not released', { quotas: [aQuota()] }],
-    ['released by another token', { quotas: [aQuota(fencedBy('token-0'))] }],
+    ['not fenced', { quotas: [aQuota()] }],
+    ['fenced by another token', { quotas: [aQuota(fencedBy('token-0'))] }],
     ['one of two', { quotas: [aQuota(fencedBy('token-1')), aQuota(named('other'))] }],
     ['it holds a grant', { quotas: [aQuota(fencedBy('token-1'), holding(aGrant()))] }],
-    [
-      'an unreadable lock that nobody has fenced',
-      { namespace: aNamespace(lockedUnreadably()), quotas: [aQuota()] },
-    ],
+    ['an unreadable lock without a fence', { namespace: aNamespace(lockedUnreadably()), quotas: [aQuota()] }],
     [
       'an unreadable lock, fenced for an older version of the namespace',
       {
@@ -71,8 +68,8 @@ describe('its quotas are released first', () => {
   });
 });
 
-describe('freed', () => {
-  test('one write: nothing of the lock is left, on the version that was read', () => {
+describe('unlocked', () => {
+  test('one write: it removes all of the lock, on the version that was read', () => {
     const { namespace } = unlocked({ namespace: aNamespace(lockedBy(aLock()), atVersion('42')) });
     expect(lockOf(namespace)).toEqual({ kind: 'none' });
     expect(namespace.metadata).toMatchObject({ resourceVersion: '42', annotations: {} });
@@ -90,16 +87,16 @@ describe('freed', () => {
     expect(lockOf(unlocked(different).namespace)).toEqual({ kind: 'none' });
   });
 
-  test('a lock that cannot be read, once every quota is fenced for this very version', () => {
+  test('an unreadable lock, once every quota is fenced for this very version', () => {
     const namespace = aNamespace(lockedUnreadably(), afterAttempt(anAttempt()), atVersion('7'));
     const fenced = fencedBy(unreadableToken(namespace), 'failed');
     const decision = unlocked({ namespace, quotas: [aQuota(fenced)], token: undefined });
     expect(lockOf(decision.namespace)).toEqual({ kind: 'none' });
-    // How it ended nobody knows: the record stays.
+    // How it ended is unknown: the record stays.
     expect(lastAttemptOf(decision.namespace, NOW)).toEqual(anAttempt());
   });
 
-  test('where a policy refuses our writes, nothing can be raised, and no fence is waited for', () => {
+  test('where a policy refuses our writes, no raise can land, and no fence is needed', () => {
     const ended = { reason: REASON.refusedByPolicy, message: 'no' };
     const namespace = aNamespace(lockedBy(aLock({ ended })));
     expect(decided({ namespace, quotas: [aQuota()] }).kind).toBe('unlock');
@@ -127,14 +124,14 @@ describe('the record of the attempt', () => {
       { failures: 0, outcome: 'charged', lockedMs: 6_000 },
     ],
     ['our fault: no failure', fenced('ourFault'), { failures: 0, outcome: 'ourFault' }],
-    ['gave way to nobody: its migrations ended', fenced('gaveWay'), { failures: 0, reason: REASON.ended }],
+    ['yielded to no migration: its own ended', fenced('gaveWay'), { failures: 0, reason: REASON.ended }],
     [
-      'gave way to others',
+      'yielded to others',
       { ...fenced('gaveWay'), namespace: aNamespace(lockedBy(aLock({ others: true }))) },
       { failures: 0, reason: REASON.raisedButNotAdmitted },
     ],
     [
-      'gave way to others once more: a failure',
+      'yielded to others once more: a failure',
       {
         ...fenced('gaveWay'),
         ...after(anAttempt({ failures: 0, reason: REASON.raisedButNotAdmitted }), { others: true }),
@@ -161,12 +158,12 @@ describe('the record of the attempt', () => {
     ['by two clocks that agree', 0, 6_000],
     ['by a clock that is behind: not less than nothing', -3_600_000, 1_000],
     ['by a clock that is far ahead: not more than a lock and its repair may last', 3_600_000, 46_000],
-  ])('how long it was locked, %s', (_, aheadMs, want) => {
+  ])('the locked time, %s', (_, aheadMs, want) => {
     const { namespace } = unlocked({ ...fenced('failed'), now: NOW + aheadMs });
     expect(lastAttemptOf(namespace, NOW + aheadMs)?.lockedMs).toBe(want);
   });
 
-  test('what the raise was made for, where it was not enough', () => {
+  test('the sizes of a raise that was not enough', () => {
     const quotas = [{ name: 'quota', uid: 'uid-of-quota', need: { pods: '1' } }];
     const namespace = aNamespace(lockedBy(aLock({ quotas })));
     expect(attemptAfter({ namespace, quotas: [aQuota(fencedBy('token-1', 'failed'))] })?.sized).toMatch(/./);

@@ -25,15 +25,15 @@ export interface UnlockSnapshot {
   readonly now: number;
   /** Read before the quotas: its resourceVersion is the write's precondition. */
   readonly namespace: Namespace;
-  /** The lock's, those that still are what the lock says; every quota of the namespace where the lock cannot be read. */
+  /** The lock's quotas that still are what the lock says; every quota of the namespace where the lock is unreadable. */
   readonly quotas: readonly ResourceQuota[];
-  /** Of the event that woke us. */
+  /** The token of the event. */
   readonly token: string | undefined;
 }
 
 export type UnlockDecision =
   | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string }
-  /** A quota is not released yet: that comes first. */
+  /** A quota is not lowered yet: `lower` must run first. */
   | {
       readonly kind: 'lowerFirst';
       readonly token?: string;
@@ -51,10 +51,10 @@ export type UnlockDecision =
 
 export type Unlock = Extract<UnlockDecision, { kind: 'unlock' }>;
 
-/** The API server's Date counts whole seconds: up to one more has passed, and the lock budget must not miss it. */
+/** The API server's Date counts whole seconds. Up to one more has passed, and the lock budget must include it. */
 const CLOCK_GRAIN_MS = 1_000;
 
-/** Frees the namespace when every quota of the lock is gone, or released by this token and without a grant. */
+/** Unlocks the namespace when every quota of the lock is gone, or fenced by this token and without a grant. */
 export function decide(snapshot: UnlockSnapshot): UnlockDecision {
   const { namespace, quotas } = snapshot;
   const state = lockOf(namespace);
@@ -74,14 +74,14 @@ const lowerFirst = ({ metadata }: ResourceQuota, token?: string): UnlockDecision
   kind: 'lowerFirst',
   ...(token === undefined ? {} : { token }),
   reason: REASON.notRestored,
-  message: `ResourceQuota ${metadata.name} is not released yet`,
+  message: `ResourceQuota ${metadata.name} is not lowered yet`,
 });
 
-/** Where a policy refuses our writes to it, no raise can land there, and no fence is to be had. */
+/** Where a policy refuses our writes to a quota, no raise can land there, and no fence is possible. */
 const isBack = (quota: ResourceQuota, lock: Lock): boolean =>
   grantOf(quota).kind === 'none' && (isFencedBy(quota, lock.token) || isRefusedByPolicy(lock));
 
-/** By the mark that lower set for this very version of the namespace: a raise in flight lands nowhere any more. */
+/** Requires the fence that `lower` wrote for this very version of the namespace: a late raise cannot land any more. */
 function unlockUnreadable({ namespace, quotas }: UnlockSnapshot): UnlockDecision {
   const mark = unreadableToken(namespace);
   const open = quotas.find((quota) => grantOf(quota).kind !== 'none' || !isFencedBy(quota, mark));
@@ -120,7 +120,7 @@ const SAID: Readonly<Record<LockOutcome | 'none', string>> = {
   none: 'none of its quotas is left',
 };
 
-/** The best that its quotas were released with; undefined: none is left. */
+/** The best outcome that its quotas record; undefined: none is left. */
 function bestOutcome(quotas: readonly ResourceQuota[], { token }: Lock): LockOutcome | undefined {
   const said = quotas
     .filter((quota) => isFencedBy(quota, token))
@@ -136,7 +136,7 @@ interface Before {
 }
 
 function recordOf(outcome: LockOutcome | undefined, lock: Lock, { last, now }: Before): Attempt | undefined {
-  // What another version's lock was for, nobody here knows.
+  // A lock of another version does not show what it was for, so it leaves no record.
   if (outcome === undefined || lock.v !== LOCK_VERSION) return last;
   if (outcome === LOCK_OUTCOME.admitted) return afterSuccess(last, now);
   const reason = reasonOf(outcome, lock);
@@ -147,7 +147,7 @@ function recordOf(outcome: LockOutcome | undefined, lock: Lock, { last, now }: B
     fingerprint: lock.of,
     ...sizedFor(reason, lock),
   };
-  // To give way twice in a row, with nothing in between, is a failure like any other.
+  // Yielding twice in a row, with nothing in between, is a failure like any other.
   const isAgain =
     outcome === LOCK_OUTCOME.gaveWay && reason === REASON.raisedButNotAdmitted && last?.reason === reason;
   return outcome === LOCK_OUTCOME.failed || isAgain
@@ -155,23 +155,23 @@ function recordOf(outcome: LockOutcome | undefined, lock: Lock, { last, now }: B
     : afterUncounted(last, { ...ended, outcome });
 }
 
-/** Why, for the record: what ended it, or that nothing came of the raise. */
+/** The reason for the record: why the lock was ended, or that the raise had no effect. */
 function reasonOf(outcome: LockOutcome, { ended, others }: Lock): Reason {
   if (ended !== undefined) return ended.reason as Reason;
   if (outcome === LOCK_OUTCOME.charged) return REASON.charged;
-  // To nobody else: its migrations ended.
+  // No other migration waited: its migrations ended.
   if (outcome === LOCK_OUTCOME.gaveWay && others !== true) return REASON.ended;
   return outcome === LOCK_OUTCOME.ourFault ? REASON.lockExpired : REASON.raisedButNotAdmitted;
 }
 
-/** By two servers' clocks, so kept between nothing and what a lock with its repair may last (I7). */
+/** The times are from two servers' clocks, so the result is kept between nothing and what a lock with its repair may last (I7). */
 function lockedMsOf({ acquiredAt, expiresAt }: Lock, now: number): number {
   const since = Date.parse(acquiredAt);
   const maxMs = Math.max(0, Date.parse(expiresAt) - since) + REPAIR_MS;
   return Math.min(Math.max(0, now - since), maxMs) + CLOCK_GRAIN_MS;
 }
 
-/** Only of a raise that was made: another size changes nothing where somebody's set-up stood in the way. */
+/** Only for a raise that was made: another size changes nothing where another component prevented the raise. */
 function sizedFor(reason: Reason, { quotas }: Lock): { sized?: string } {
   const hasNeed = quotas.every(({ need }) => need !== undefined);
   return hasNeed && reason === REASON.raisedButNotAdmitted ? { sized: sizesOf(quotas) } : {};

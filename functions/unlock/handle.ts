@@ -8,10 +8,10 @@ import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 
-/** Others may label or annotate a namespace at any time: lost races are run again this often, then by the Broker. */
+/** Other clients may write to a namespace at any time. Attempts after lost races; then the Broker retries. */
 const ROUNDS = 5;
 
-/** Frees the namespace when every quota of its lock is released, and records the attempt. */
+/** Unlocks the namespace when every quota of its lock is lowered, and records the attempt. */
 export const unlock: Step = {
   name: 'unlock',
   triggers: [{ type: EVENT.quotaLowered }],
@@ -28,7 +28,7 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
   throw new Error(`namespace ${request.namespace} kept changing while it was to be unlocked`);
 }
 
-/** undefined: somebody else wrote to the namespace first (perhaps another unlock): look again. */
+/** undefined: another writer was first (perhaps another unlock). Read again. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
   const snapshot = await gather(request, context);
   if (snapshot === undefined) return NOT_OURS;
@@ -64,7 +64,7 @@ async function write(decision: Unlock, context: StepContext): Promise<Outcome | 
   return { reason, message, migrations: lock?.migrations.map(({ name }) => name) ?? [] };
 }
 
-/** The namespace before its quotas. undefined after the one read that shows that there is nothing to do. */
+/** Reads the namespace before its quotas. undefined: that one read shows that there is nothing to do. */
 async function gather(request: StepRequest, { cluster }: StepContext): Promise<UnlockSnapshot | undefined> {
   const name = request.namespace;
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
@@ -75,7 +75,7 @@ async function gather(request: StepRequest, { cluster }: StepContext): Promise<U
     return undefined;
   const now = read.date.getTime();
   const { token } = request;
-  // Which quotas it is about, only a lock of this version says.
+  // Only a lock of this version names its quotas.
   if (state.kind === 'malformed' || state.lock.v !== LOCK_VERSION) {
     const { items } = await cluster.list(RESOURCE_QUOTAS, { namespace: name });
     return { now, namespace: read.object, quotas: items, token };
@@ -85,13 +85,13 @@ async function gather(request: StepRequest, { cluster }: StepContext): Promise<U
     return found?.object.metadata.uid === uid ? [found] : [];
   });
   const found = (await Promise.all(reads)).flat();
-  // The newest: a process that stood still between its reads must not record less than the lock really lasted (I7).
+  // The newest: a process that was suspended between its reads must not record less than the lock really lasted (I7).
   const newest = Math.max(now, ...found.map(({ date }) => date.getTime()));
   const quotas: ResourceQuota[] = found.map(({ object }) => object);
   return { now: newest, namespace: read.object, quotas, token };
 }
 
-/** Posted fresh: a chain of replies would die of its TTL. When it is lost, the guard looks again. */
+/** Posts a new event: a chain of replies would exhaust its TTL. If the event is lost, the guard looks again. */
 async function renderNext({ lock, namespace, outcome }: Unlock, { post, log }: StepContext): Promise<void> {
   const name = namespace.metadata.name;
   const of =

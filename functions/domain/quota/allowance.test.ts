@@ -22,7 +22,7 @@ const wholly = (...changes: Parameters<typeof aVmmrq>): Vmmrq =>
 
 describe('allowanceFrom', () => {
   test.each<[string, [ResourceList, Vmmrq[]], [string, string]]>([
-    ['nobody gives', [{ cpu: '10' }, []], ['0', '0']],
+    ['no VMMRQ gives anything', [{ cpu: '10' }, []], ['0', '0']],
     ['an amount', [{ cpu: '10' }, [aVmmrq(giving({ 'requests.cpu': '1' }))]], ['0', '1']],
     ['an amount, whole', [{ cpu: '10' }, [wholly(giving({ 'requests.cpu': '1' }))]], ['1', '1']],
     ['a part of what the quota has', [{ cpu: '10' }, [aVmmrq(sharing('30%'))]], ['0', '3']],
@@ -85,9 +85,9 @@ describe('by how much (F29)', () => {
   const all = giving({ pods: '5', 'requests.cpu': '2', 'limits.cpu': '9' });
 
   test.each<[string, Vmmrq[], ResourceList]>([
-    ['Fixed: all that is given', [wholly(all)], { pods: '15', 'requests.cpu': '6', 'limits.cpu': '17' }],
+    ['Fixed: the full allowance', [wholly(all)], { pods: '15', 'requests.cpu': '6', 'limits.cpu': '17' }],
     ['Exact: what is missing, where it is', [exactly(all)], { 'requests.cpu': '4500m' }],
-    ['Exact: never more than is given', [exactly(giving({ cpu: '300m' }))], { 'requests.cpu': '4300m' }],
+    ['Exact: never more than the allowance', [exactly(giving({ cpu: '300m' }))], { 'requests.cpu': '4300m' }],
     ['Exact of a part', [exactly(sharing('50%'))], { 'requests.cpu': '4500m' }],
     [
       'Fixed first, Exact for the rest',
@@ -98,11 +98,11 @@ describe('by how much (F29)', () => {
     expect(raised(QUOTA, ...vmmrqs)).toEqual({ ...QUOTA.spec.hard, ...want });
   });
 
-  test('Exact where room has come back: no raise at all', () => {
+  test('Exact where headroom has returned: no raise at all', () => {
     expect(raised(used({ 'requests.cpu': '3' })(QUOTA), exactly(all))).toBeUndefined();
   });
 
-  test('Exact where nobody knows what is used: all that is given', () => {
+  test('Exact with an unknown usage: the full allowance', () => {
     const uncounted = aQuota(hard({ 'requests.cpu': '4' }), (quota) => ({
       ...quota,
       status: { hard: { 'requests.cpu': '4' } },
@@ -110,13 +110,13 @@ describe('by how much (F29)', () => {
     expect(raised(uncounted, exactly(all))).toEqual({ 'requests.cpu': '6' });
   });
 
-  test('a lock that does not say what is needed: all that is given', () => {
+  test('a lock without a need: the full allowance', () => {
     const want = { pods: '15', 'requests.cpu': '6', 'limits.cpu': '17' };
     const order = { lock: aLock(), vmmrqs: [exactly(all)], now: NOW };
     expect(raisedQuota(QUOTA, order)?.status?.hard).toEqual(want);
   });
 
-  test('whatever is given and needed: by no more than is given (I5), and by enough where enough is given', () => {
+  test('any allowance and need: no more than the allowance (I5), and enough where the allowance is enough', () => {
     const anAllowance = fc.record({
       list: aVmmrqList,
       percent: fc.nat({ max: 100 }),

@@ -2,23 +2,23 @@ import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
 import type { RaisePolicy, ResourceQuota, Vmmrq } from '../objects.ts';
 import { parseQuantity, floorToStorable, type Amount } from '../quantity.ts';
 
-/** What a VMMRQ that says nothing asks for: what is not raised cannot be taken by others. */
+/** The policy of a VMMRQ without one: other pods cannot use headroom that is not raised. */
 const DEFAULT_POLICY: RaisePolicy = 'Exact';
 
-/** What the VMMRQs of a namespace give together for one key of one quota. */
+/** The sum of the VMMRQs of a namespace for one key of one quota. */
 export interface Allowance {
-  /** By those of policy Fixed: raised by, whatever is missing. */
+  /** Of the VMMRQs with policy Fixed: the minimum of the raise, whatever the shortfall is. */
   readonly fixed: Amount;
-  /** By all: never raised by more (I5). */
+  /** Of all VMMRQs: the maximum of the raise (I5). */
   readonly max: Amount;
 }
 
-/** By quota and key, as the quota spells it. The quota must not be raised: a percentage is of its own spec.hard. */
+/** By quota and key, as the quota spells it. The quota must not be raised, since a percentage refers to its own spec.hard. */
 export type AllowanceOf = (quota: ResourceQuota, key: string) => Allowance;
 
 const NOTHING: Allowance = { fixed: 0n, max: 0n };
 
-/** What VMMRQs give adds up: the amounts, and the percentages of what the quota has. */
+/** Sums the VMMRQs: the amounts, and the percentages of what the quota has. */
 export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
   const parts = vmmrqs.map((vmmrq) => ({
     isFixed: (vmmrq.spec.raisePolicy ?? DEFAULT_POLICY) === 'Fixed',
@@ -35,7 +35,7 @@ export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
       max += part;
       if (isFixed) fixed += part;
     }
-    // More would be stored than is given (I5): the API server rounds up.
+    // Rounded down: the API server rounds up, and would store more than the allowance (I5).
     return { fixed: floorToStorable(fixed), max: floorToStorable(max) };
   };
 }
@@ -51,13 +51,13 @@ export function percentOf({ spec }: Vmmrq): bigint | undefined {
 const ONE = parseQuantity('1');
 const MILLI = parseQuantity('1m');
 
-/** Down to what the API server takes: whole bytes, pods and devices, thousandths of a CPU. */
+/** Rounded down to what the API server accepts: whole bytes, pods and devices, thousandths of a CPU. */
 function share(key: string, hard: Amount, percent: bigint): Amount {
   const unit = key.endsWith('.cpu') ? MILLI : ONE;
   return ((hard * percent) / 100n / unit) * unit;
 }
 
-/** By how much to raise when this much is missing; undefined: nobody knows, so by all that is given. */
+/** The raise for this shortfall; undefined: it is unknown, so the raise is the full allowance. */
 export function raiseBy({ fixed, max }: Allowance, missing: Amount | undefined): Amount {
   const wanted = missing === undefined || missing > max ? max : missing;
   return wanted > fixed ? wanted : fixed;

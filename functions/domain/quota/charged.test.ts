@@ -74,11 +74,11 @@ describe('amountsGiven', () => {
   });
 });
 
-test('unusableKeys names what cannot be used', () => {
+test('unusableKeys names the keys with an unusable amount', () => {
   expect(unusableKeys(aVmmrq(giving({ cpu: '1', memory: '-1', pods: 'some' })))).toEqual(['memory', 'pods']);
 });
 
-test('people read what is missing', () => {
+test('describeShortfalls is readable for people', () => {
   const shortfalls = [
     { key: 'requests.cpu', missing: parseQuantity('600m') },
     { key: 'memory', missing: parseQuantity('1314Mi') },

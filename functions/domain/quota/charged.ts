@@ -45,14 +45,14 @@ const FORMS = [COMPUTE, HUGEPAGES, EXTENDED, DEVICE_CLASS];
  */
 const sumAmounts = (lists: readonly AmountList[]): Amounts => sumOf(lists.map(amountsOf));
 
-/** What several pods, say, are charged together. */
+/** The sum of several lists, such as what several pods are charged. */
 export function sumOf(lists: readonly Amounts[]): Amounts {
   const sum = new Map<string, Amount>();
   for (const [key, amount] of lists.flatMap((list) => [...list])) sum.set(key, (sum.get(key) ?? 0n) + amount);
   return sum;
 }
 
-/** A list that names a resource twice (cpu and requests.cpu) says it once, the least of it: of no key more (I5). */
+/** A list that names a resource twice (cpu and requests.cpu) counts once, with the smaller amount: no key gets more (I5). */
 function amountsOf(list: AmountList): Amounts {
   const amounts = new Map<string, Amount>();
   for (const [key, text] of Object.entries(list).filter(([, each]) => isUsable(each))) {
@@ -64,7 +64,7 @@ function amountsOf(list: AmountList): Amounts {
   return amounts;
 }
 
-/** What the VMMRQs of a namespace give together. */
+/** The sum of the VMMRQs of a namespace. */
 export const amountsGiven = (vmmrqs: readonly Vmmrq[]): Amounts => sumAmounts(vmmrqs.map(listOf));
 
 /** Keys of a VMMRQ whose amount cannot be used. */

@@ -9,26 +9,26 @@ import { isHardQuantity } from '../quantity.ts';
 const texts = textRecord(isHardQuantity);
 const references = shortList(z.object({ name: z.string(), uid: z.string() }));
 const time = z.iso.datetime({ offset: true });
-/** What another version left out or wrote differently: long ago. */
+/** The default for a time that another version left out or wrote differently: long ago. */
 const LONG_AGO = '1970-01-01T00:00:00.000Z';
 
 const grantSchema = z.looseObject({
   v: z.number().int(),
   token: z.string().min(1),
   raisedAt: time.catch(LONG_AGO),
-  /** When status.hard was last raised by it: later than raisedAt where a recount undid that. */
+  /** When it last raised status.hard: later than raisedAt where a recount undid the raise. */
   standingSince: time.catch(LONG_AGO),
   /** When its lock expires. */
   expiresAt: time.catch(LONG_AGO),
   /** What status.hard was raised to, for the raised keys only. */
   raised: texts,
-  /** The `used` that it was raised for: reached, the pods are charged. */
+  /** The `used` at which the pods of the raise are charged. */
   target: texts.catch({}),
   /** How often this token has raised the quota: a recount undoes a raise (MAX_RAISES). */
   raises: z.number().int().catch(1),
   /** Every quota of the lock, this one too. */
   quotas: references.catch([]),
-  /** Whom it is raised for, for people; which pods, the flat annotation says. */
+  /** The migrations, for people; the flat annotation names the pods. */
   migrations: references.catch([]),
   vmmrqs: references.catch([]),
 });
@@ -43,7 +43,7 @@ export type GrantState =
   | { readonly kind: 'malformed'; readonly problem: string }
   | { readonly kind: 'held'; readonly grant: Grant };
 
-/** What the quota's annotation says; a label alone is an unreadable grant. */
+/** The grant by the quota's annotation; a label alone is an unreadable grant. */
 export function grantOf(quota: ResourceQuota): GrantState {
   const text = quota.metadata.annotations?.[ANNOTATION.grant];
   if (text === undefined) {
@@ -54,7 +54,7 @@ export function grantOf(quota: ResourceQuota): GrantState {
   return grantIn(text);
 }
 
-/** What the annotation's text says. */
+/** The grant in the annotation's text. */
 export function grantIn(text: string): Exclude<GrantState, { kind: 'none' }> {
   const parsed = grantSchema.safeParse(parseJson(text));
   if (!parsed.success) return { kind: 'malformed', problem: z.prettifyError(parsed.error) };
@@ -90,7 +90,7 @@ export function withGrant(
   };
 }
 
-/** What a lock says of this very quota (by uid); undefined: it is none of the lock's. */
+/** The lock's entry for this very quota (by uid); undefined: the quota is not the lock's. */
 export const orderFor = (
   { metadata }: ResourceQuota,
   quotas: readonly QuotaToRaise[],

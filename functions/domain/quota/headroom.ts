@@ -3,9 +3,9 @@ import type { ResourceQuota } from '../objects.ts';
 import { parseQuantity, sameQuantity, type Amount } from '../quantity.ts';
 
 /**
- * Whether admission can judge a pod by this quota: what is enforced is what the spec says, and what is used is counted,
- * for every key that pods are charged for. The quota controller never counts a key that it does not know (count/ of a
- * kind that is not there, say): no pod waits for that.
+ * Whether admission can evaluate a pod by this quota: for every key that pods are charged for, status.hard equals spec.hard
+ * and `used` is counted. The quota controller never counts a key that it does not know (count/ of a kind that is not
+ * installed, say): no pod waits for that.
  */
 export function isStatusKnown(quota: ResourceQuota): boolean {
   const { spec, status } = quota;
@@ -19,10 +19,10 @@ export function isStatusKnown(quota: ResourceQuota): boolean {
   });
 }
 
-/** What is taken already, by quota uid and canonical key. */
+/** Reserved amounts, by quota uid and canonical key. */
 export type Reserved = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
 
-/** What this quota lacks for `need`, after what others take; empty: it has the room. */
+/** What this quota lacks for `need`, after the reserved amounts; empty: it has the headroom. */
 export function blockingOf(quota: ResourceQuota, need: Amounts, reserved: Reserved): Blocking[] {
   const before = reserved.get(quota.metadata.uid) ?? new Map<string, Amount>();
   const shortfalls = Object.keys(quota.status?.hard ?? {}).flatMap((key): Shortfall[] => {
@@ -53,7 +53,7 @@ export function missingOf(
   return missing > 0n ? missing : 0n;
 }
 
-/** Adds `need` to what is taken of this quota. */
+/** Adds `need` to the reserved amounts of this quota. */
 export function reserve(
   reserved: Map<string, Map<string, Amount>>,
   quota: ResourceQuota,

@@ -23,7 +23,7 @@ const lowered = (quota: ResourceQuota): ResourceQuota => loweredQuota(quota, FEN
 const RAISED = raisedBy(aVmmrq())(aQuota(annotated('team', 'blue'), labelled('env', 'test')));
 
 describe('loweredQuota', () => {
-  test('is one write: status.hard as spec.hard says, the record gone, the fence set (F5)', () => {
+  test('is one write: status.hard = spec.hard, the grant removed, the fence set (F5)', () => {
     const back = lowered(RAISED);
     expect(back.status).toEqual({ hard: RAISED.spec.hard, used: RAISED.status?.used });
     expect(back.metadata.labels).toEqual({ env: 'test' });
@@ -36,7 +36,7 @@ describe('loweredQuota', () => {
     expect(isFencedBy(back, 'token-10')).toBe(false);
   });
 
-  test('whatever its owners write meanwhile stands (I4), and what is used is sent as it was read (F22)', () => {
+  test('keeps what its owners write meanwhile (I4), and sends `used` as it was read (F22)', () => {
     fc.assert(
       fc.property(aHardList, (list) => {
         const edited = specHard(list)(used({ pods: '3' })(RAISED));
@@ -48,7 +48,7 @@ describe('loweredQuota', () => {
     );
   });
 
-  test('raise and lower give status.hard back byte for byte, for any quota and any VMMRQs (F28)', () => {
+  test('raise and lower restore status.hard byte for byte, for any quota and any VMMRQs (F28)', () => {
     fc.assert(
       fc.property(aHardList, aVmmrqList, (list, gives) => {
         const quota = aQuota(hard(list));
@@ -64,12 +64,12 @@ describe('loweredQuota', () => {
     );
   });
 
-  test('a key that was only just added has no `used` yet: it is left to the quota controller', () => {
+  test('leaves a new key without `used` to the quota controller', () => {
     const added = specHard({ ...RAISED.spec.hard, services: '5' })(RAISED);
     expect(lowered(added).status?.hard).toEqual(RAISED.spec.hard);
   });
 
-  test('a record that cannot be read: status.hard as spec.hard says, all the same (F4)', () => {
+  test('restores status.hard from spec.hard with an unreadable grant, too (F4)', () => {
     const unreadable = hard({ pods: '5' })(aQuota(holdingUnreadably()));
     expect(
       lowered({ ...unreadable, status: { ...unreadable.status, hard: { pods: '9' } } }).status?.hard,
@@ -78,12 +78,12 @@ describe('loweredQuota', () => {
     });
   });
 
-  test('without a grant only the fence is set, whatever is enforced', () => {
+  test('sets only the fence on a quota without a grant, whatever is enforced', () => {
     const lagging = specHard({ pods: '1' })(aQuota());
     expect(lowered(lagging)).toEqual(annotated(ANNOTATION.lastRelease, 'token-1 admitted')(lagging));
   });
 
-  test('a record in any order, or of another version, is read and goes', () => {
+  test('removes a grant in any order, or of another version', () => {
     const turned = JSON.stringify(Object.fromEntries(Object.entries(aGrant({ v: 9 })).toReversed()));
     const quota = annotated(ANNOTATION.grant, turned)(aQuota(holding(aGrant())));
     expect(grantOf(quota)).toMatchObject({ kind: 'held', grant: { token: 'token-1' } });

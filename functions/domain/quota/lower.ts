@@ -2,7 +2,7 @@ import { grantOf } from './grant.ts';
 import { ANNOTATION, LABEL, LOCK_OUTCOME, type LockOutcome } from '../names.ts';
 import type { ResourceList, ResourceQuota } from '../objects.ts';
 
-/** Which lock released a quota, and how that lock ended. */
+/** The lock that was lowered on a quota, and how that lock ended. */
 export interface Fence {
   readonly token: string;
   readonly outcome: LockOutcome;
@@ -11,20 +11,20 @@ export interface Fence {
 /** The text of the last-release annotation. */
 const fenceText = ({ token, outcome }: Fence): string => `${token} ${outcome}`;
 
-/** What the quota's last-release says; undefined: nothing, or nothing that can be read. */
+/** The fence by the quota's last-release; undefined: none, or an unreadable one. */
 export function fenceOf({ metadata }: Pick<ResourceQuota, 'metadata'>): Fence | undefined {
   const [token = '', said] = (metadata.annotations?.[ANNOTATION.lastRelease] ?? '').split(' ');
   const outcome = Object.values(LOCK_OUTCOME).find((each) => each === said);
   return token === '' ? undefined : { token, outcome: outcome ?? LOCK_OUTCOME.failed };
 }
 
-/** Released by this token: no writer of that lock may raise it any more. */
+/** Whether the quota is fenced by this token: no writer of that lock may raise it any more. */
 export const isFencedBy = (quota: Pick<ResourceQuota, 'metadata'>, token: string): boolean =>
   fenceOf(quota)?.token === token;
 
 /**
- * The quota as it is written back, by one PUT of its status: status.hard = spec.hard, record and label gone, last-release set. One
- * that holds no grant gets only the fence, its status untouched. `used` is sent as read: without it every pod would be refused.
+ * The lowered quota, for one PUT of its status: status.hard = spec.hard, grant and label removed, last-release set. A quota
+ * without a grant gets only the fence, its status untouched. `used` is sent as read: without it every pod would be refused.
  */
 export function loweredQuota(quota: ResourceQuota, fence: Fence): ResourceQuota {
   const {
@@ -48,7 +48,7 @@ export function loweredQuota(quota: ResourceQuota, fence: Fence): ResourceQuota 
   };
 }
 
-/** spec.hard, but for a key that the quota controller has not counted yet: without its `used` pods would be refused. */
+/** spec.hard, without the keys that the quota controller has not counted yet: without their `used` pods would be refused. */
 function originalsOf({ spec }: ResourceQuota, enforced: ResourceList): ResourceList {
   const entries = Object.entries(spec.hard ?? {}).filter(([key]) => enforced[key] !== undefined);
   return Object.fromEntries(entries);

@@ -11,7 +11,7 @@ import { parsePodRejection, podRejectionsOf, type PodRejection } from './pod-rej
 
 const said = (text: string): string => `Error creating pod: ${text}`;
 
-/** As harvester#3124 has it. */
+/** The text of harvester#3124. */
 const REAL =
   'Error creating pod: pods "virt-launcher-vm1-x7k2p" is forbidden: exceeded quota: default-gmp6p, ' +
   'requested: limits.memory=17405661185, used: limits.memory=52216983555, limited: limits.memory=64Gi';
@@ -49,7 +49,7 @@ describe('parsePodRejection (F34)', () => {
       'Pod "virt-launcher-vm0-x" is invalid: spec.containers[0].resources.requests: Invalid value: "1Gi"',
       'policy',
     ],
-    // Cut off, or with an amount that is none: no figures to rely on.
+    // Cut off, or with an invalid amount: no reliable figures.
     [forbidden('exceeded quota: q, requested: pods=1, used: po'), 'policy'],
     [forbidden('exceeded quota: q, requested: pods=many, used: pods=1, limited: pods=1'), 'policy'],
     [forbidden('exceeded quota: q, requested: pods=1,, used: pods=1, limited: pods=1'), 'policy'],
@@ -75,7 +75,7 @@ describe('parsePodRejection (F34)', () => {
   const aName = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,20}[a-z0-9])?$/);
   const aKey = fc.constantFrom('pods', 'cpu', 'limits.memory', 'hugepages-2Mi', 'requests.nvidia.com/gpu');
 
-  test('whatever is exceeded is read back exactly', () => {
+  test('parses any exceeded amounts exactly', () => {
     fc.assert(
       fc.property(
         aName,
@@ -99,7 +99,7 @@ describe('parsePodRejection (F34)', () => {
     );
   });
 
-  test('any text is read or left, never thrown at; any change of a real one gives no figure out of nothing', () => {
+  test('never throws on any text, and finds no figure that a changed text does not contain', () => {
     const mangled = fc
       .tuple(fc.nat({ max: REAL.length }), fc.nat({ max: 12 }), fc.string({ unit: 'binary', maxLength: 8 }))
       .map(([at, cut, put]) => REAL.slice(0, at) + put + REAL.slice(at + cut));
@@ -120,7 +120,7 @@ const aCandidate = (): Parameters<typeof podRejectionsOf>[0] => ({
   blocked: referenceOf(aMigration()),
 });
 
-test('podRejectionsOf: of an attachment pod, where that is what is waited for', () => {
+test('podRejectionsOf: of an attachment pod, where the migration waits for that', () => {
   const { migration, blocked: waiting } = aCandidate();
   const events = [
     aFailure(exceeded('launcher', 'pods=1'), -2),
@@ -134,7 +134,7 @@ test('podRejectionsOf: of an attachment pod, where that is what is waited for', 
   expect(quotasOf()).toEqual(['launcher']);
 });
 
-test('podRejectionsOf: of one second the one that was written last comes first', () => {
+test('podRejectionsOf: within one second the last written comes first', () => {
   const written = (quota: string, resourceVersion: string): ReturnType<typeof aFailure> => {
     const event = aFailure(exceeded(quota, 'pods=1'), -5);
     return { ...event, metadata: { ...event.metadata, resourceVersion } };
@@ -146,7 +146,7 @@ test('podRejectionsOf: of one second the one that was written last comes first',
   expect(quotas).toEqual(['last', 'between', 'first']);
 });
 
-test('podRejectionsOf: of this VM, since the migration began, the newest first, and only what can be read', () => {
+test('podRejectionsOf: of this VM, since the migration began, newest first, and only readable ones', () => {
   const events = [
     aFailure(exceeded('first', 'pods=1'), -60),
     aFailure(exceeded('last', 'pods=1'), -5),

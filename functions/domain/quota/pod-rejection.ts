@@ -6,20 +6,20 @@ import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
 /** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own. */
 export type PodRejection =
-  /** No room. `requested` by canonical key: what the pod asks of the keys that lack room, of the first such quota only. */
+  /** No headroom. `requested` by canonical key: the pod's amounts for the keys that lack headroom, of the first such quota only. */
   | { readonly kind: 'exceeded'; readonly quota: string; readonly requested: Amounts; readonly text: string }
-  /** A quota of CPU or memory, and a container that says none; or a quota that is not counted yet. */
+  /** A quota of CPU or memory, and a container without a value for it; or a quota that is not counted yet. */
   | { readonly kind: 'mustSpecify' | 'statusUnknown'; readonly quota: string; readonly text: string }
   /** Not about a quota's amounts: no raise helps. */
   | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy'; readonly text: string };
 
-/** virt-controller's own words before the API server's; client-go's before those, after ten events alike. */
+/** virt-controller's prefix before the API server's text; client-go prepends its own after ten events alike. */
 const PREFIX = {
   launcher: /^(?:\(combined from similar events\): )?Error creating pod: /,
   attachment: /^(?:\(combined from similar events\): )?Error creating attachment pod: /,
 } as const;
 const FORBIDDEN = /^pods "[^"]*" is forbidden: /;
-/** After what others filled in: a LimitRange's default limit that is less than the request, say. */
+/** After defaulting: a LimitRange's default limit that is less than the request, say. */
 const INVALID = /^Pod "[^"]*" is invalid: /;
 
 /*
@@ -36,13 +36,13 @@ const FORMS: readonly (readonly ['uncovered' | 'limitRange' | 'podSecurity' | 'p
   ['limitRange', /^\[?(?:(?:maximum|minimum) \S+ usage per |\S+ max limit to request ratio per )/],
   ['podSecurity', /^violates PodSecurity "/],
 ];
-/** A 403 that it answered; a 500 where it did not answer. */
+/** A webhook's 403; or a 500, where the webhook did not answer. */
 const BY_WEBHOOK =
   /^(?:admission webhook|Internal error occurred: failed calling webhook) "([^"]+)"(?: denied the request|: )/;
 
 const BY_POLICY = /^ValidatingAdmissionPolicy '([^']+)' /;
 
-/** What an Event about a VMI says of a pod of this sort that was refused; undefined: it is about something else. Never throws. */
+/** The refusal in an Event about a VMI, for a pod of this sort; undefined: the Event is about something else. Never throws. */
 export function parsePodRejection(
   message: string,
   of: keyof typeof PREFIX = 'launcher',
@@ -51,13 +51,13 @@ export function parsePodRejection(
   return prefix === undefined ? undefined : podRejectionIn(message.slice(prefix.length));
 }
 
-/** What the API server said. */
+/** Parses the API server's text. */
 function podRejectionIn(text: string): PodRejection | undefined {
   const webhook = BY_WEBHOOK.exec(text);
   if (webhook !== null) return isOurs(webhook[1]) ? undefined : { kind: 'policy', text };
   if (INVALID.test(text)) return { kind: 'policy', text };
   const forbidden = FORBIDDEN.exec(text)?.[0];
-  // Anything else (a timeout, a conflict) is tried again and says nothing of the pod.
+  // virt-controller retries after any other error (a timeout, a conflict), which shows nothing about the pod.
   if (forbidden === undefined) return undefined;
   const why = text.slice(forbidden.length);
   return isOurs(BY_POLICY.exec(why)?.[1]) ? undefined : rejectionBecause(why, text);
@@ -65,7 +65,7 @@ function podRejectionIn(text: string): PodRejection | undefined {
 
 const OURS: readonly (string | undefined)[] = [WEBHOOK.locked, ...Object.values(POLICY)];
 
-/** Our own guard refused it, or was not there, while the namespace was locked for others: that says nothing of the pod either. */
+/** Our own guard refused it, or was absent, while the namespace was locked for others: that shows nothing about the pod either. */
 const isOurs = (refusing: string | undefined): boolean => OURS.includes(refusing);
 
 function rejectionBecause(why: string, text: string): PodRejection {
@@ -95,7 +95,7 @@ function amountsIn(list: string): Amounts | undefined {
   return amounts;
 }
 
-/** What the pod asks for, by canonical key, of the keys that any refusal names; the newest says it. */
+/** The pod's amounts, by canonical key, for the keys that any refusal names; the newest refusal counts. */
 export function rejectedAmounts(rejections: readonly PodRejection[]): Amounts {
   const said = new Map<string, Amount>();
   for (const rejection of rejections) {
@@ -105,7 +105,7 @@ export function rejectedAmounts(rejections: readonly PodRejection[]): Amounts {
   return said;
 }
 
-/** How the API server refused the pod that this migration waits for so far, the newest first. */
+/** The API server's refusals so far of the pod that this migration waits for, newest first. */
 export function podRejectionsOf(
   { migration, blocked: { lacks } }: Candidate,
   { metadata: { uid } }: VirtualMachineInstance,
@@ -119,7 +119,7 @@ export function podRejectionsOf(
     .flatMap(({ message = '' }) => parsePodRejection(message, lacks) ?? []);
 }
 
-/** Whether a pod of one of these VMs was refused in a later second than this, as far as virt-controller told it. */
+/** Whether a pod of one of these VMs was refused in a later second than this, by virt-controller's Events. */
 export const wasRefusedAfter = (
   at: number,
   vms: readonly string[],

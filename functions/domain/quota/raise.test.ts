@@ -20,7 +20,7 @@ const order = (different: Partial<RaiseOrder> = {}): RaiseOrder => ({
 const hardOf = (quota: ResourceQuota | undefined): object | undefined => quota?.status?.hard;
 
 describe('raisedQuota', () => {
-  test('raises, and writes the way back in the same object (F2)', () => {
+  test('raises, and keeps the original in the same object (F2)', () => {
     const raised = raisedQuota(aQuota(), order());
     expect(hardOf(raised)).toMatchObject({ 'requests.cpu': '2605m' });
     expect(raised?.spec).toEqual(aQuota().spec);
@@ -60,7 +60,7 @@ describe('raisedQuota', () => {
   });
 });
 
-test('raisedAgain is never higher than before, and nothing where nothing is given any more', () => {
+test('raisedAgain is never higher than before, and nothing without an allowance', () => {
   const grant = aGrant({ raised: { 'requests.cpu': '2605m' } });
   expect(hardOf(raisedAgain(aQuota(), grant, order()))).toMatchObject({ 'requests.cpu': '2605m' });
   const more = [aVmmrq(giving({ cpu: '9' }))];

@@ -8,16 +8,16 @@ import { formatQuantity, isMore, parseQuantity } from '../quantity.ts';
 
 export interface RaiseOrder {
   readonly lock: Pick<Lock, 'token' | 'expiresAt' | 'migrations' | 'quotas'>;
-  /** As just read: what they give now. */
+  /** As just read, with the current allowance. */
   readonly vmmrqs: readonly Vmmrq[];
   /** The API server's clock, milliseconds. */
   readonly now: number;
 }
 
 /**
- * The quota with status.hard raised by what the VMMRQs give (of policy Exact: only by what is missing, as just read), grant and
- * label beside it: one PUT of its status. spec.hard stays, and is the original. Only keys that pods are charged for; undefined
- * when nothing would rise. The quota must hold no grant.
+ * The raised quota, for one PUT of its status: status.hard raised by the allowance (policy Exact: only by the shortfall, as
+ * just read), with grant and label. spec.hard stays, and is the original. Only keys that pods are charged for are raised;
+ * undefined: nothing would rise. The quota must hold no grant.
  */
 export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQuota | undefined {
   const { lock, vmmrqs, now } = order;
@@ -46,7 +46,7 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
   return withGrant(quota, grant, lock.migrations);
 }
 
-/** Of spec.hard what the API server enforces already. */
+/** The keys of spec.hard that the API server enforces already. */
 const enforcedKeys = ({ spec, status }: ResourceQuota): [string, string][] =>
   Object.entries(spec.hard ?? {}).filter(([key]) => status?.hard?.[key] !== undefined);
 
@@ -68,9 +68,9 @@ function targetOf(
 }
 
 /**
- * The quota raised once more by its own grant, after a recount undid it: to what it was raised to, and no higher than what the
- * VMMRQs give now allows. When it was first raised stays as it was: an undone raise is no new one. A recount may lower `used`,
- * because a pod has ended; then the pods of the lock charge it to less than the first target. undefined when nothing would rise.
+ * The quota raised again by its own grant, after a recount undid the raise: to the same amounts, limited by the current
+ * allowance. raisedAt stays, because this is no new raise. A recount may lower `used`, because a pod has ended; then the
+ * lock's pods reach less than the first target. undefined: nothing would rise.
  */
 export function raisedAgain(
   quota: ResourceQuota,
@@ -90,7 +90,7 @@ export function raisedAgain(
   return withGrant(quota, again, order.lock.migrations);
 }
 
-/** What the grant raised before, at most what the VMMRQs give now; only keys that rise. */
+/** The amounts of the grant, limited by the current allowance; only keys that rise. */
 function raisedTo(quota: ResourceQuota, grant: Grant, vmmrqs: readonly Vmmrq[]): ResourceList {
   const allowance = allowanceFrom(vmmrqs);
   const enforced = new Map(enforcedKeys(quota));
@@ -105,7 +105,7 @@ function raisedTo(quota: ResourceQuota, grant: Grant, vmmrqs: readonly Vmmrq[]):
   return raised;
 }
 
-/** Of each key of `list` the smaller amount. */
+/** The smaller amount of each key of `list`. */
 const lowest = (list: ResourceList, other: ResourceList): ResourceList =>
   Object.fromEntries(
     Object.entries(list).map(([key, text]) => {
@@ -114,7 +114,7 @@ const lowest = (list: ResourceList, other: ResourceList): ResourceList =>
     }),
   );
 
-/** A key that the grant raised is below that: a quota controller recounted, or somebody edited spec.hard. */
+/** Whether a raised key is below its raised amount: a quota controller recounted, or a user edited spec.hard. */
 export const isUndone = (
   { status }: Pick<ResourceQuota, 'status'>,
   { raised }: Pick<Grant, 'raised'>,
@@ -124,7 +124,7 @@ export const isUndone = (
     return enforced === undefined || isMore(text, enforced);
   });
 
-/** Everything that it was raised for is charged: `used` rises before the pod is stored. */
+/** Whether everything that it was raised for is charged: `used` rises before the pod is stored. */
 export const isCharged = (
   { status }: Pick<ResourceQuota, 'status'>,
   { target }: Pick<Grant, 'target'>,

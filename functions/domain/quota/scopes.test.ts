@@ -78,7 +78,7 @@ describe('quotaCoversPod (F24)', () => {
     ['all must match', [{ scopes: ['NotBestEffort', 'Terminating'] }, POD.plain], false],
     ['selector and scopes', [{ scopes: ['NotBestEffort'], ...byClass('In', 'high') }, POD.high], true],
     ['selector against scopes', [{ scopes: ['BestEffort'], ...byClass('In', 'high') }, POD.high], false],
-    ['a scope of the future is looked at', [{ scopes: ['Tomorrow'] }, POD.plain], true],
+    ['an unknown scope is considered', [{ scopes: ['Tomorrow'] }, POD.plain], true],
   ])('%s', (_, [spec, pod], want) => {
     expect(quotaCoversPod(aQuota(scoped(spec)), pod)).toBe(want);
   });

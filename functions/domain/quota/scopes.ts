@@ -49,7 +49,7 @@ function isBestEffort({ spec }: Pod): boolean {
 const asks = (list: Readonly<Record<string, string>> = {}): boolean =>
   ['cpu', 'memory'].some((resource) => parseQuantity(list[resource] ?? '0') > 0n);
 
-/** Required and preferred, to be near and to be apart. A launcher has its VMI's, and one more to be apart from the source. */
+/** Required and preferred terms of affinity and anti-affinity. A launcher has its VMI's, and one more to be apart from the source. */
 function affinityTermsOf({ spec: { affinity } }: Pod): PodAffinityTerm[] {
   return [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap((kind) => [
     ...(kind?.requiredDuringSchedulingIgnoredDuringExecution ?? []),

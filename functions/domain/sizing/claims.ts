@@ -29,8 +29,8 @@ export function claimShortfall(
 }
 
 /**
- * The VM's own claim, where the target needs another: one that only one node may use, and no claim of this migration yet
- * (kubevirt pkg/storage/backend-storage, PVCForVMI and PVCForMigrationTarget: told by their labels).
+ * The VM's own claim, where the target needs another: only one node may use it, and this migration has no claim yet (kubevirt
+ * pkg/storage/backend-storage, PVCForVMI and PVCForMigrationTarget: identified by their labels).
  */
 function claimToCopy(
   { metadata, spec }: Migration,

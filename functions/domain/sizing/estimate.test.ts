@@ -189,7 +189,7 @@ describe('estimate', () => {
     ['no quantity', { domain: { memory: { guest: 'much' }, resources: { requests: { cpu: '' } } } }],
     ['negative', { domain: { cpu: { sockets: -1 }, memory: { guest: '-1Gi' } } }],
     ['nothing', {}],
-  ])('a VMI that says %s: the source pod as it is', (_, spec) => {
+  ])('a VMI with %s: the source pod as it is', (_, spec) => {
     const vmi = withSpec(spec, { memory: { guestRequested: '1Gi' } });
     expect(inWords(estimated({ vmi }))).toEqual(inWords(estimated()));
   });
@@ -230,7 +230,7 @@ const running = ({
 describe('against what the KubeVirt stand-in renders (F38)', () => {
   const LIMITS = [aQuota(hard({ 'limits.cpu': '99', 'limits.memory': '99Gi' }))];
 
-  test('nothing changed, or only that a quota got limits: exactly what is charged', () => {
+  test('nothing changed, or a quota got limits: exactly the charge', () => {
     fc.assert(
       fc.property(aGuest, fc.boolean(), (guest, limitsAreNew) => {
         const vmi = running(guest);
@@ -243,7 +243,7 @@ describe('against what the KubeVirt stand-in renders (F38)', () => {
     );
   });
 
-  test('CPUs and memory hotplugged, KubeVirt upgraded: never less than what is charged', () => {
+  test('CPUs and memory hotplugged, KubeVirt upgraded: never less than the charge', () => {
     const change = fc.record({
       sockets: fc.integer({ min: 1, max: 4 }),
       moreGib: fc.integer({ min: 0, max: 16 }),

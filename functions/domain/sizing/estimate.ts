@@ -61,8 +61,8 @@ export function estimate(input: EstimateInput): Estimate {
 }
 
 /**
- * The attachment pod of a target: like the one that the VM's launcher has, whatever becomes of the guest. With the
- * defaults of today's LimitRanges, and corrected as in 7.
+ * The attachment pod of a target: like that of the VM's launcher, however the guest changes. With the defaults of today's
+ * LimitRanges, and corrected as in 7.
  */
 export function estimateAttachment({
   source,
@@ -95,7 +95,7 @@ function grownRequests(list: ResourceList, growth: Growth, vmi: VirtualMachineIn
   return grown;
 }
 
-/** Unless the VMI says it, KubeVirt asks for a fixed part of a CPU for each virtual one. */
+/** Unless the VMI requests CPU, KubeVirt requests a fixed part of a CPU for each virtual one. */
 function requestOfCpu(list: ResourceList, { vcpus }: Growth, { spec }: VirtualMachineInstance): Amount {
   const own = amountOf(spec?.domain?.resources?.requests?.['cpu']);
   return own ?? (parseQuantity(list['cpu'] ?? '0') * vcpus.now + vcpus.before - 1n) / vcpus.before;
@@ -159,7 +159,7 @@ const AUTO_RATIO = parseQuantity('2');
 const autoRatioOf = ({ metadata: { labels } }: Namespace): Amount =>
   amountOf(labels?.[KUBEVIRT.autoMemoryRatio]) ?? AUTO_RATIO;
 
-/** What the source does not ask for, the target will not either. */
+/** The target does not request a resource that the source does not request. */
 function add(list: ResourceList, resource: string, more: Amount): void {
   const had = list[resource];
   if (had !== undefined) list[resource] = formatQuantity(parseQuantity(had) + more);

@@ -2,7 +2,7 @@ import { KUBEVIRT } from '../names.ts';
 import type { CpuTopology, VirtualMachineInstance } from '../objects.ts';
 import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
-/** What the VMI itself says will be different in its next launcher pod (facts/kubevirt.md §2.2). */
+/** What the VMI declares as different in its next launcher pod (facts/kubevirt.md §2.2). */
 export interface Growth {
   /** Virtual CPUs of the source pod and of the target. */
   readonly vcpus: { readonly before: bigint; readonly now: bigint };
@@ -41,7 +41,7 @@ function vcpusOf({ spec, status }: VirtualMachineInstance): Growth['vcpus'] {
 const count = ({ cores = 1, sockets = 1, threads = 1 }: CpuTopology = {}): bigint =>
   [cores, sockets, threads].reduce((product, each) => product * BigInt(Math.max(1, each)), 1n);
 
-/** A text of a custom resource need not be a quantity: then it says nothing. */
+/** A text of a custom resource need not be a quantity; then it is ignored. */
 export function amountOf(text: string | number | undefined): Amount | undefined {
   const said = String(text ?? '');
   return isHardQuantity(said) ? parseQuantity(said) : undefined;

@@ -24,7 +24,7 @@ const waiting: Partial<NamespaceSnapshot> = {
   migrations: [aMigration(withCondition())],
   pods: [source, anAttachment(source), aTarget(aMigration(), ready)],
 };
-/** Both launchers and the source's attachment pod are charged: the quota is exceeded since it was put back. */
+/** Both launchers and the source's attachment pod are charged: the quota is exceeded since it was lowered. */
 const over = aQuota(
   hard({ pods: '10', 'requests.cpu': '1405m', 'limits.memory': '100M' }),
   used({ pods: '3', 'requests.cpu': '2020m', 'limits.memory': '80M' }),
@@ -40,7 +40,7 @@ const aRefusal = (why: string): KubernetesEvent => ({
 });
 
 describe('a target that waits for its attachment pod', () => {
-  test('fits with a raise of what that pod needs, like the source’s; the lock says what for', () => {
+  test('fits with a raise for a pod like the source’s attachment pod; the lock names that pod', () => {
     const { verdicts, migrations, quotas } = assessed();
     expect(verdicts).toEqual([
       expect.objectContaining({
@@ -58,7 +58,7 @@ describe('a target that waits for its attachment pod', () => {
     ]);
   });
 
-  test('what the API server said of it counts; what it said of the target does not', () => {
+  test('the API server’s refusals of it count; those of the target do not', () => {
     const said = aRefusal(exceeded('quota', 'requests.cpu=20m'));
     const ofTarget = aFailure(exceeded('quota', 'requests.cpu=1005m'));
     expect(assessed({ events: [said, ofTarget] }).quotas).toMatchObject([
@@ -66,7 +66,7 @@ describe('a target that waits for its attachment pod', () => {
     ]);
   });
 
-  test('what no raise helps against is told, and nothing is locked', () => {
+  test('a refusal that no raise helps against is reported, and nothing is locked', () => {
     const { verdicts, migrations } = assessed({
       events: [aRefusal(forbidden('violates PodSecurity "restricted"'))],
     });
@@ -74,7 +74,7 @@ describe('a target that waits for its attachment pod', () => {
     expect(migrations).toEqual([]);
   });
 
-  test('given too little: that, and not that others go first', () => {
+  test('too small an allowance is reported as such, not as others going first', () => {
     const vmmrqs = [aVmmrq(giving({ 'requests.cpu': '1' }))];
     expect(assessed({ vmmrqs }).verdicts).toMatchObject([
       {
@@ -84,7 +84,7 @@ describe('a target that waits for its attachment pod', () => {
     ]);
   });
 
-  test('others wait until it is through: its lock is its own', () => {
+  test('others wait until it is through: it has a lock of its own', () => {
     const others = {
       migrations: [aMigration(named('mig1'), ofVm('vm1')), aMigration(withCondition())],
       pods: [...(waiting.pods ?? []), aLauncher('vm1')],
@@ -99,7 +99,7 @@ describe('a target that waits for its attachment pod', () => {
     expect(migrations).toMatchObject([{ name: 'mig0' }]);
   });
 
-  test('KubeVirt counts it among its parallel ones: nobody is locked for whom it would not start', () => {
+  test('KubeVirt counts it among its parallel ones: no lock for a migration that KubeVirt would not start', () => {
     const others = {
       migrations: [aMigration(named('mig1'), ofVm('vm1')), aMigration(withCondition())],
       pods: [...(waiting.pods ?? []), aLauncher('vm1')],
@@ -124,7 +124,7 @@ describe('a target that waits for its attachment pod', () => {
     expect(assessed({ view }).verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }]);
   });
 
-  test('there is room by now: virt-controller is to look again', () => {
+  test('there is headroom by now: virt-controller has to look again', () => {
     expect(assessed({ quotas: [] }).verdicts).toMatchObject([{ verdict: 'Fits' }]);
   });
 });
@@ -140,20 +140,20 @@ describe('a target that will need an attachment pod (F36)', () => {
   const with1 = (cpu: string): Assessment =>
     assessed({ ...before, vmmrqs: [aVmmrq(giving({ 'requests.cpu': cpu }))] });
 
-  test('is raised for alone, where both are given', () => {
+  test('gets a raise for the target alone, where the allowance covers both', () => {
     const { verdicts, quotas } = with1('625m');
     expect(verdicts).toMatchObject([{ verdict: 'FitsWithRaise', migration: { name: 'mig0' } }]);
     expect(quotas).toMatchObject([{ need: { pods: '1', 'requests.cpu': '1005m' } }]);
   });
 
-  test('is not let in to wait for one that can never come', () => {
+  test('is not admitted to wait for one that can never come', () => {
     const message = expect.stringMatching(
       /requests.cpu=625m for it and the pod that attaches .* that is requests.cpu=1m more/,
     );
     expect(with1('624m').verdicts).toMatchObject([{ reason: REASON.notEnough, message }]);
   });
 
-  test('nor where nobody may raise for it', () => {
+  test('nor where no raise is allowed for it', () => {
     const skipped = aQuota(
       named('pods'),
       annotated(ANNOTATION.skip, 'true'),

@@ -1,12 +1,12 @@
 import type { Container, LimitRange, Pod, ResourceList } from '../objects.ts';
 import { parseQuantity } from '../quantity.ts';
 
-/** Where the LimitRanger admission plugin says what it filled in (kubernetes 1.36 limitranger/admission.go). */
+/** The annotation that lists what the LimitRanger admission plugin filled in (kubernetes 1.36 limitranger/admission.go). */
 export const LIMIT_RANGER = 'kubernetes.io/limit-ranger';
 
 const FILLED_IN = /^(.+) (request|limit) for (container|init container) (.+)$/;
 
-/** The pod without the defaults that a LimitRange of its time put in. What it cannot read it leaves. */
+/** The pod without the defaults that a LimitRange filled in at its creation. Unreadable entries are left in place. */
 export function withoutDefaults(pod: Pod): Pod {
   const text = pod.metadata.annotations?.[LIMIT_RANGER];
   if (text === undefined) return pod;
@@ -30,7 +30,7 @@ function without(pod: Pod, entry: string): Pod {
   return where === 'init container' ? inInitContainers(pod, emptied) : inContainers(pod, emptied);
 }
 
-/** The pod as the LimitRanger would complete it now: defaults where a container says nothing. */
+/** The pod as the LimitRanger would complete it now: with defaults where a container has no value. */
 export function withDefaults(pod: Pod, ranges: readonly LimitRange[]): Pod {
   const perContainer = ranges.flatMap(({ spec }) => spec.limits).filter(({ type }) => type === 'Container');
   const limits = greatest(perContainer.map((each) => each.default ?? {}));
@@ -44,7 +44,7 @@ export function withDefaults(pod: Pod, ranges: readonly LimitRange[]): Pod {
   return inInitContainers(inContainers(pod, completed), completed);
 }
 
-/** Which of several LimitRanges comes first is up to the API server: the greatest default is never too little. */
+/** The API server decides which of several LimitRanges comes first: the greatest default is never too little. */
 function greatest(lists: readonly ResourceList[]): ResourceList {
   const max: ResourceList = {};
   for (const [resource, text] of lists.flatMap((list) => Object.entries(list))) {

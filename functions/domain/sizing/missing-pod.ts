@@ -7,17 +7,17 @@ import { receivedPod } from './receiving.ts';
 import { podRejectionsOf, type PodRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
-/** The pod that a blocked migration waits for, and what its size is taken from. */
+/** The pod that a blocked migration waits for, and what its size is derived from. */
 export interface MissingPod {
   readonly candidate: Candidate;
   readonly vmi: VirtualMachineInstance;
   /** The pod that it will be like: the source launcher, or that one's attachment pod. */
   readonly source: Pod;
-  /** Of this pod, the newest first. */
+  /** Refusals of this pod, newest first. */
   readonly rejections: readonly PodRejection[];
 }
 
-/** undefined: nothing tells yet how large it is. */
+/** undefined: its size is still unknown. */
 export function missingPodOf(
   candidate: Candidate,
   vmi: VirtualMachineInstance,
@@ -32,17 +32,17 @@ export function missingPodOf(
   return source === undefined ? undefined : { candidate, vmi, source, rejections };
 }
 
-/** Not before a refusal says something of its size: a guess that is too low would lock in vain. */
+/** Only after a refusal shows its size: a guess that is too low would lock without effect. */
 const receivedPodOf = (vmi: VirtualMachineInstance, rejections: readonly PodRejection[]): Pod | undefined =>
   rejections.length === 0 ? undefined : receivedPod(vmi);
 
-/** For people: why nothing tells. */
+/** For people: why the size is unknown. */
 export const unsized = (migration: Migration): string =>
   isReceiving(migration)
     ? 'it receives a VM from another cluster, and no Event says yet how large its pod is'
     : 'the VMI has no running pod of this kind to take the size from';
 
-/** How large it will be. */
+/** The estimated size of the pod. */
 export const sizeOf = ({ candidate, ...like }: MissingPod, snapshot: NamespaceSnapshot): Estimate =>
   candidate.blocked.lacks === undefined
     ? estimate({ ...snapshot, ...like })
@@ -58,7 +58,7 @@ export function sizeOfNext(
   return source === undefined ? undefined : estimateAttachment({ ...snapshot, source, rejections: [] });
 }
 
-/** What it will be charged beyond the pod that it is like, and whose place it takes. */
+/** What it will be charged beyond its source pod, which it replaces. */
 export function growthOver({ source }: MissingPod, need: Amounts): Amounts {
   const before = podUsage(source);
   const more = [...need].map(([key, amount]) => [key, amount - (before.get(key) ?? 0n)] as const);

@@ -2,7 +2,7 @@ import { isChargedByPods } from '../quota/charged.ts';
 import type { Container, Pod, ResourceQuota } from '../objects.ts';
 import { hasPodLevelResources } from './pod-usage.ts';
 
-/** What a quota demands of every container, and where a container keeps it: by key, as the quota spells it. */
+/** What a quota requires of every container, and which field holds it, by key as the quota spells it. */
 const DEMANDED: Readonly<Record<string, readonly ['requests' | 'limits', 'cpu' | 'memory']>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -13,9 +13,9 @@ const DEMANDED: Readonly<Record<string, readonly ['requests' | 'limits', 'cpu' |
 };
 
 /**
- * What this quota would refuse the pod for, however much room it has: a quota of CPU or memory wants a value from each
- * container, unless the pod asks as a whole (kubernetes 1.36 pkg/quota/v1/evaluator/core/pods.go, Constraints). In the
- * API server's words, "limits.cpu for: compute,sidecar; …"; undefined: nothing.
+ * Why this quota would refuse the pod, whatever its headroom: a quota of CPU or memory requires a value from each container,
+ * unless the pod has pod-level resources (kubernetes 1.36 pkg/quota/v1/evaluator/core/pods.go, Constraints). In the API
+ * server's words, "limits.cpu for: compute,sidecar; …"; undefined: nothing.
  */
 export function mustSpecify(quota: ResourceQuota, pod: Pod): string | undefined {
   if (hasPodLevelResources(pod)) return undefined;

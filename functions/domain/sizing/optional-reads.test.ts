@@ -55,7 +55,7 @@ describe('needsLimitRanges', () => {
       ),
       aLauncher('vm0', podSpec({ containers: [aContainer({})] })),
     ],
-  ])('yes, where the launcher leaves open %s that a quota looks at', (_what, quota, pod) => {
+  ])('yes, where the launcher has no value for %s that a quota looks at', (_what, quota, pod) => {
     expect(needed(quota, pod)).toBe(true);
   });
 

@@ -5,8 +5,8 @@ import type { Container, Pod, ResourceQuota } from '../objects.ts';
 import type { PodRejection } from '../quota/pod-rejection.ts';
 
 /**
- * Whether a LimitRange can make a difference: it fills in what a container does not say, and some quota asks for just
- * that; or it is what refused a pod. Else nobody needs to read the LimitRanges of the namespace.
+ * Whether a LimitRange can make a difference: it fills in a field that a container leaves out and some quota requires, or it
+ * refused a pod. Otherwise no step reads the LimitRanges of the namespace.
  */
 export function needsLimitRanges(
   pods: readonly Pod[],

@@ -133,8 +133,8 @@ function readHistory(name: string): Line[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
 }
 
-describe('what the real quota admission charged (test/recorded) (F38)', () => {
-  test('there is something to hold it against', () => {
+describe('charges of the real quota admission (test/recorded) (F38)', () => {
+  test('there are recordings', () => {
     expect(HISTORIES).toHaveLength(4);
   });
 

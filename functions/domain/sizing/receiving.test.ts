@@ -33,7 +33,7 @@ const CASES: Record<string, Case> = {
     with: { vmmrqs: [aVmmrq()] },
     want: ['Unsupported', REASON.receiveNotAllowed, 'stays for good'],
   },
-  'nobody gives anything': {
+  'no VMMRQ gives anything': {
     with: { vmmrqs: [] },
     want: ['Unsupported', REASON.receiveNotAllowed, 'allowReceive: true'],
   },
@@ -41,35 +41,35 @@ const CASES: Record<string, Case> = {
     with: { vmmrqs: [aVmmrq(), aVmmrq(named('more'), allowing)] },
     want: ['Unsupported', REASON.receiveNotAllowed],
   },
-  'the VMMRQ allows it: sized by what the API server said': {
+  'the VMMRQ allows it: sized by the API server’s refusal': {
     with: { vmmrqs: ALLOWED },
     want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m'],
   },
-  'by what the VMI asks for, of what the API server did not name': {
+  'sized by the VMI’s requests, for keys that the API server did not name': {
     with: { vmmrqs: ALLOWED, vmis: asking({ cpu: '7', memory: '1Gi' }) },
     want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m, requests.memory=424Mi'],
   },
-  'and that is more than is given': {
+  'and that exceeds the allowance': {
     with: { vmmrqs: ALLOWED, vmis: asking({ memory: '3Gi' }) },
     want: ['NoFit', REASON.notEnough, 'requests.memory=972Mi'],
   },
-  'the VMI asks in no quantities': {
+  'the VMI’s requests are no quantities': {
     with: { vmmrqs: ALLOWED, vmis: asking({ memory: 'much', cpu: '-1' }) },
     want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m'],
   },
-  'nobody has said yet how large its pod is': {
+  'the size of its pod is still unknown': {
     with: { vmmrqs: ALLOWED, events: [] },
     want: ['Waiting', REASON.noSourcePod, 'no Event says'],
   },
-  'the quota has the room by now: no raise, nothing to allow': {
+  'the quota has the headroom by now: no raise, nothing to allow': {
     with: { quotas: [aQuota(hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))] },
     want: ['Fits', REASON.fits],
   },
-  'a quota of the same namespace that wants limits: only the API server knows whether it says them': {
+  'a quota of the same namespace requires limits: only the API server knows whether the pod has them': {
     with: { vmmrqs: ALLOWED, quotas: [aQuota(), aQuota(named('limits'), hard({ 'limits.cpu': '4' }))] },
     want: ['FitsWithRaise', REASON.fitsWithRaise],
   },
-  'refused last for what is over: only the API server knows what else the pod says': {
+  'its last refusal is outdated: only the API server knows the pod’s other values': {
     with: {
       vmmrqs: ALLOWED,
       events: [
@@ -105,7 +105,7 @@ describe('a migration that receives a VM from another cluster', () => {
     expect(verdicts).toMatchObject([{ verdict, reason, message: expect.stringContaining(words) }]);
   });
 
-  test('only the key that is known to be short is raised for', () => {
+  test('only a key with a known shortfall is raised', () => {
     const { quotas } = assess(aSnapshot({ ...RECEIVING, vmmrqs: ALLOWED }), RULES);
     expect(quotas.map(({ need }) => need)).toEqual([
       { pods: '1', 'requests.cpu': '1005m', 'requests.memory': '1' },

@@ -4,8 +4,8 @@ import type { AmountList, Pod, ResourceList, VirtualMachineInstance, Vmmrq } fro
 import { formatQuantity } from '../quantity.ts';
 
 /**
- * The pod of a migration that receives a VM from another cluster: what the VMI asks for itself. No pod of the VM runs
- * here to take the size from, so this is the least that it can be; what the API server's refusals say comes on top.
+ * The pod of a migration that receives a VM from another cluster, by the requests of the VMI itself. No pod of the VM runs
+ * here to derive the size from, so this is a lower bound. The API server's refusals add to it.
  */
 export const receivedPod = ({ metadata, spec }: VirtualMachineInstance): Pod => ({
   metadata: { ...metadata, ownerReferences: [] },
@@ -14,7 +14,7 @@ export const receivedPod = ({ metadata, spec }: VirtualMachineInstance): Pod => 
       {
         name: KUBEVIRT.compute,
         resources: {
-          // Never without memory: a launcher is not of the class BestEffort.
+          // Always with memory: a launcher is not of the class BestEffort.
           requests: { memory: '1', ...usable(spec?.domain?.resources?.requests) },
           limits: usable(spec?.domain?.resources?.limits),
         },
@@ -31,6 +31,6 @@ const usable = (list: AmountList = {}): ResourceList =>
     }),
   );
 
-/** Its pod stays for good: so only where every VMMRQ that gives here says that it may. */
+/** The pod stays for good, so every VMMRQ that gives here must allow it. */
 export const mayReceive = (vmmrqs: readonly Vmmrq[]): boolean =>
   vmmrqs.length > 0 && vmmrqs.every(({ spec }) => spec.allowReceive === true);

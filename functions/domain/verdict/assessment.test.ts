@@ -85,7 +85,7 @@ const TOO_LARGE = forbidden('maximum memory usage per Container is 1Gi, but limi
 interface Case {
   readonly with?: Partial<NamespaceSnapshot>;
   readonly rules?: Partial<typeof RULES>;
-  /** Of each migration in their turn: its verdict, why, and words of the message. */
+  /** Of each migration in order: its verdict, the reason, and words of the message. */
   readonly want: readonly (readonly [VerdictName, Reason, string?])[];
 }
 
@@ -93,7 +93,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'no migration at all': { with: { migrations: [] }, want: [] },
   'a migration that no quota refuses': { with: { migrations: [aMigration(withCondition())] }, want: [] },
   'a migration that is through': { with: { migrations: [aMigration(inPhase('Succeeded'))] }, want: [] },
-  'a migration whose pod is there: the condition is stale': {
+  'a migration whose pod exists: the condition is stale': {
     with: { pods: [aLauncher(), aTarget()] },
     want: [],
   },
@@ -102,7 +102,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'fits with a raise': {
     want: [['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks requests.cpu=605m, requests.memory=']],
   },
-  'the VM has grown since: it is told how much stays (F37)': {
+  'the VM has grown since: the message names the excess that stays (F37)': {
     with: { events: [aFailure(exceeded('quota', 'requests.cpu=1505m'))] },
     want: [
       [
@@ -112,13 +112,13 @@ const CASES: Readonly<Record<string, Case>> = {
       ],
     ],
   },
-  'it has, within the quota: nothing stays': {
+  'the VM has grown within the quota: no excess stays': {
     with: { events: [aFailure(exceeded('quota', 'requests.cpu=1405m'))] },
     want: [
       ['FitsWithRaise', REASON.fitsWithRaise, 'quota lacks requests.cpu=1005m, requests.memory=783683264'],
     ],
   },
-  'there is room by now': {
+  'there is headroom by now': {
     with: { quotas: [aQuota(WITH_HEADROOM)] },
     want: [['Fits', REASON.fits, 'look again']],
   },
@@ -126,11 +126,11 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { quotas: [] },
     want: [['Fits', REASON.fits]],
   },
-  'a quota that does not count launchers does not stand in the way': {
+  'a quota that does not count launchers does not block': {
     with: { quotas: [aQuota(scoped({ scopes: ['Terminating'] }))] },
     want: [['Fits', REASON.fits]],
   },
-  'a full quota of what the pod does not need does not either': {
+  'a full quota of a resource that the pod does not need does not block': {
     with: {
       quotas: [aQuota(hard({ 'requests.storage': '0', 'limits.ephemeral-storage': '0', services: '0' }))],
     },
@@ -141,7 +141,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { vmmrqs: [] },
     want: [['NoFit', REASON.noVmmrq, 'create a VirtualMachineMigrationResourceQuota']],
   },
-  'the VMMRQ gives too little: of which, and how much more': {
+  'the VMMRQ gives too little: the message names the key and the amount': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1500Mi' }))] },
     want: [['NoFit', REASON.notEnough, 'that is requests.cpu=5m more than the VMMRQs give']],
   },
@@ -149,15 +149,15 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '2' }))] },
     want: [['NoFit', REASON.notEnough, 'more than the VMMRQs give']],
   },
-  'the VMMRQ gives an amount that nobody can read': {
+  'the VMMRQ gives an unreadable amount': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': 'much', 'requests.memory': '-1' }))] },
     want: [['NoFit', REASON.notEnough]],
   },
-  'exactly what is missing is enough': {
+  'an allowance of exactly the shortfall is enough': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683264' }))] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'one byte less is not': {
+  'an allowance of one byte less is not': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683263' }))] },
     want: [['NoFit', REASON.notEnough, 'requests.memory=1 more']],
   },
@@ -192,7 +192,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise, 'limits.cpu=1']],
   },
-  'a quota lowered below what runs: what is over is missing too': {
+  'a quota lowered below the usage: the excess is part of the shortfall': {
     with: {
       quotas: [aQuota(hard({ 'requests.cpu': '500m' }), used({ 'requests.cpu': '1005m' }))],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1509m' }))],
@@ -208,7 +208,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise, 'other lacks requests.cpu=910m']],
   },
-  'several quotas: the one that lacks most decides': {
+  'several quotas: the largest shortfall decides': {
     with: {
       quotas: [
         aQuota(),
@@ -229,12 +229,12 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['NoFit', REASON.notEnough, 'that is requests.cpu=10m more']],
   },
 
-  // As KubeVirt sees it, which goes by labels; whoever owns it. A lock would take it for admitted, and count no failure.
+  // As KubeVirt sees it, by labels, whatever its owner is. A lock would count it as admitted, and record no failure.
   'a pod that the VM does not own has all the labels of its target': {
     with: { pods: [aLauncher(), aTarget(aMigration(), ownedBy([]))] },
     want: [['NotBlocked', REASON.admitted, 'virt-launcher-vm0-for-mig0']],
   },
-  'one that says so, of another VM': {
+  'a pod of another VM has all the labels of its target': {
     with: { pods: [aLauncher(), aTarget(aMigration(), ownedBy([]), labelled(KUBEVIRT.createdBy, 'other'))] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
@@ -285,7 +285,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise, 'limits.cpu=500m']],
   },
-  'what virt-controller’s Event says of the keys it names goes before the estimate': {
+  'the amounts in virt-controller’s Event override the estimate': {
     with: {
       events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '799m', 'requests.memory': '1Gi' }))],
@@ -296,22 +296,22 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { events: [aFailure(exceeded('of-the-cluster', 'pods=1'))] },
     want: [['Unsupported', REASON.clusterQuota, 'of-the-cluster']],
   },
-  'a quota wants what the pod does not say': {
+  'a quota requires a value that the pod does not have': {
     with: { events: [aFailure(forbidden('failed quota: quota: must specify requests.cpu for: hook'))] },
     want: [['Unsupported', REASON.mustSpecify, 'must specify requests.cpu for: hook']],
   },
-  'it wanted what the quota does not any more': {
+  'the quota does not require that value any more': {
     with: { events: [aFailure(forbidden('failed quota: quota: must specify limits.cpu for: hook'))] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'a quota will want what the pod will not say': {
+  'a quota will require a value that the pod will not have': {
     with: {
       pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] }))],
       quotas: [aQuota(hard({ 'requests.cpu': '1' }))],
     },
     want: [['Unsupported', REASON.mustSpecify, 'requests.cpu for: injected']],
   },
-  'it was refused for an amount, so it says all that quotas want, whatever the source pod says': {
+  'it was refused for an amount, so it has all required values, whatever the source pod has': {
     with: {
       events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
       pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] }))],
@@ -323,7 +323,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { events: [aFailure(forbidden('status unknown for quota: quota, resources: pods'))] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'no quota covers it, and the cluster wants one': {
+  'no quota covers it, and the cluster requires one': {
     with: { events: [aFailure(forbidden('insufficient quota to consume: requests.cpu'))] },
     want: [['Unsupported', REASON.noCoveringQuota, 'insufficient quota']],
   },
@@ -339,7 +339,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { events: [aFailure(forbidden('violates PodSecurity "restricted:latest": privileged'))] },
     want: [['Unsupported', REASON.podSecurity, 'violates PodSecurity']],
   },
-  'somebody’s webhook refuses it': {
+  'another webhook refuses it': {
     with: { events: [aFailure('admission webhook "pods.example.com" denied the request: not today')] },
     want: [['Unsupported', REASON.podRefused, 'not today']],
   },
@@ -347,7 +347,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { events: [aFailure('admission webhook "locked.mtq.kubevirt.io" denied the request: locked')] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'what was said last counts': {
+  'the last refusal counts': {
     with: {
       events: [
         aFailure(forbidden('violates PodSecurity "restricted:latest": x'), 5),
@@ -356,7 +356,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'what was said before the migration began does not count, nor of another VM': {
+  'a refusal from before the migration does not count, nor one of another VM': {
     with: {
       events: [
         aFailure(exceeded('of-the-cluster', 'pods=1'), -3601),
@@ -393,11 +393,11 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { view: aView({ left: { cluster: 3, node: 2, nodes: { node9: 0 } } }) },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'the guard does not say whether there is a slot, and the refusal is old': {
+  'the guard does not answer whether there is a slot, and the refusal is old': {
     with: { view: undefined },
     want: [['Waiting', REASON.viewUnavailable, 'the guard does not say']],
   },
-  'the guard does not say whether there is a slot, and it was refused a moment ago': {
+  'the guard does not answer whether there is a slot, and it was refused a moment ago': {
     with: { view: undefined, migrations: [aMigration(refusedAt(-3))] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
@@ -418,7 +418,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { namespace: aNamespace(lockedUnreadably()) },
     want: [['Waiting', REASON.alreadyLocked, 'being repaired']],
   },
-  'a quota holds a grant, and nobody a lock': {
+  'a quota holds a grant, and the namespace no lock': {
     with: { quotas: [aQuota(), aQuota(named('other'), holding(aGrant()))] },
     want: [['Waiting', REASON.grantWithoutLock]],
   },
@@ -444,19 +444,19 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { namespace: aNamespace(beingDeleted()) },
     want: [['Unsupported', REASON.namespaceTerminating]],
   },
-  'the namespace asks us to stay away': {
+  'the namespace opts out': {
     with: { namespace: aNamespace(skipping) },
     want: [['Unsupported', REASON.skipped]],
   },
-  'it does not, with any other text': {
+  'the namespace does not opt out with any other text': {
     with: { namespace: aNamespace(annotated(ANNOTATION.skip, 'false')) },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
-  'the quota in the way asks us to stay away': {
+  'the blocking quota opts out': {
     with: { quotas: [aQuota(skipping)] },
     want: [['Unsupported', REASON.skipped, 'ResourceQuota quota']],
   },
-  'another quota asks, with room enough': {
+  'another quota with enough headroom opts out': {
     with: { quotas: [aQuota(), aQuota(named('other'), WITH_HEADROOM, skipping)] },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
@@ -469,7 +469,7 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))) },
     want: [['Waiting', REASON.lockBudgetSpent, `until ${seconds(590)}`]],
   },
-  'a hold does not matter where there is room': {
+  'a back-off does not matter where there is headroom': {
     with: {
       namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))),
       quotas: [aQuota(WITH_HEADROOM)],
@@ -498,7 +498,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ['NoFit', REASON.notEnough],
     ],
   },
-  'two migrations, room for one': {
+  'two migrations, headroom for one': {
     with: {
       ...TWO,
       quotas: [aQuota(hard({ 'requests.cpu': '3500m' }), used({ 'requests.cpu': '2010m' }))],
@@ -519,7 +519,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ['Waiting', REASON.parallelLimit, 'it runs 5 migrations at once'],
     ],
   },
-  'too little now, but another of the namespace is under way: its room comes back': {
+  'too little now, but another of the namespace is under way: its headroom returns': {
     with: {
       ...TWO,
       migrations: [aMigration(named('mig1'), ofVm('vm1'))],
@@ -542,7 +542,7 @@ describe('assess', () => {
     each.want.forEach(([, , words = ''], index) => expect(verdicts[index]?.message).toContain(words));
   });
 
-  test.each(Object.entries(CASES))('%s: only what fits with a raise is locked for', (_, each) => {
+  test.each(Object.entries(CASES))('%s: the lock is only for what fits with a raise', (_, each) => {
     const { verdicts, migrations, quotas } = assessed(each);
     const raising = verdicts.filter(({ verdict }) => verdict === 'FitsWithRaise');
     const vmiOf = (uid: string): string => (uid === 'uid-of-mig1' ? 'uid-of-vm1' : 'uid-of-vm0');
@@ -552,7 +552,7 @@ describe('assess', () => {
     expect(quotas).toHaveLength(wanted.size);
   });
 
-  test('while others are under way nobody can tell what stays', () => {
+  test('while others are under way the excess that stays is unknown', () => {
     const { verdicts } = assessed({
       with: {
         migrations: [aMigration(named('mig1'), ofVm('vm1'))],
@@ -568,8 +568,8 @@ describe('assess', () => {
     });
   });
 
-  test('nothing is said of growth where none stays', () => {
-    for (const each of ['fits with a raise', 'it has, within the quota: nothing stays']) {
+  test('the message names no growth where none stays', () => {
+    for (const each of ['fits with a raise', 'the VM has grown within the quota: no excess stays']) {
       expect(assessed(CASES[each] ?? { want: [] }).verdicts[0]?.message).not.toContain('more than before');
     }
   });
@@ -598,7 +598,7 @@ describe('assess', () => {
     );
   });
 
-  test('nothing changed since the attempt failed: it waits; anything did: it does not', () => {
+  test('it waits as long as nothing has changed since the failed attempt', () => {
     const { fingerprint } = assess(aSnapshot(), RULES);
     const namespace = aNamespace(afterAttempt(anAttempt({ of: fingerprint })));
     const again = (different: Partial<NamespaceSnapshot> = {}): Verdict | undefined =>
@@ -623,7 +623,7 @@ describe('assess', () => {
     expect(first.map(({ name }) => name)).toEqual(['mig1']);
   });
 
-  test('no starvation: who is passed over goes next, however many smaller ones keep coming (F39)', () => {
+  test('no starvation: a migration that was passed over goes next, however many smaller ones come (F39)', () => {
     const size = (vm: string): string => (vm === 'large' ? '900m' : '200m');
     const started = (vm: string): Pod =>
       aLauncher(vm, podSpec({ containers: [aContainer({ cpu: size(vm) })] }));
@@ -632,7 +632,7 @@ describe('assess', () => {
         let waiting = ['small0', 'large'];
         let underWay: string[] = [];
         let count = 0;
-        // Each turn: new small ones have come, those of the turn before are under way, and the namespace is judged.
+        // Each round: new small migrations come, those of the last round are under way, and the namespace is evaluated.
         for (const arriving of arrivals) {
           waiting = [
             ...waiting,
@@ -670,7 +670,7 @@ describe('assess', () => {
     );
   });
 
-  test('what each quota lacks, by its own name and amount', () => {
+  test('the shortfall of each quota has the quota’s own key and amount', () => {
     const quotas = [
       aQuota(),
       aQuota(
@@ -690,7 +690,7 @@ describe('assess', () => {
     ]);
   });
 
-  test('the raised quota of a namespace of another token is looked at by nobody but its lock', () => {
+  test('only its own lock looks at a quota that another token raised', () => {
     const quotas = [raisedBy(aVmmrq(), 'token-0')(aQuota())];
     expect(assess(aSnapshot({ quotas }), RULES)).toMatchObject({ migrations: [], quotas: [] });
   });

@@ -25,7 +25,7 @@ import { namespaceBlocker } from './namespace-precondition.ts';
 
 /** The verdicts of a namespace, and what the next lock would be about. */
 export interface Assessment {
-  /** One for each migration that a quota refuses, as far as KubeVirt's condition or its pods tell; who goes first first. */
+  /** One for each migration that a quota refuses, as far as KubeVirt's condition or its pods show; in order of precedence. */
   readonly verdicts: readonly Verdict[];
   /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
   readonly migrations: readonly LockedMigration[];
@@ -101,7 +101,7 @@ const isRaised = (verdict: Verdict | undefined): boolean => verdict?.verdict ===
 const vmiOf = ({ migration }: Candidate, { vmis }: NamespaceSnapshot): VirtualMachineInstance | undefined =>
   vmis.get(migration.spec.vmiName ?? '');
 
-/** Without its VMI nothing is raised for it. */
+/** A migration without its VMI gets no raise. */
 function lockedMigrationsOf(candidate: Candidate, snapshot: NamespaceSnapshot): LockedMigration[] {
   const vmi = vmiOf(candidate, snapshot);
   return vmi === undefined ? [] : [lockedMigrationOf(candidate, vmi)];
@@ -116,7 +116,7 @@ const lockedMigrationOf = (
   ...(isReceiving(migration) ? { receives: true } : {}),
 });
 
-/** Of the keys that the quota has: what the raise is computed from again, when it is made. */
+/** Only for keys that the quota has. `raise` computes the raise from it again. */
 function needOf({ uid }: Reference, { snapshot, raisedFor }: Allocation): Record<string, string> {
   const hard = snapshot.quotas.find(({ metadata }) => metadata.uid === uid)?.spec.hard ?? {};
   const keys = new Set(Object.keys(hard).map(canonicalKey));
@@ -148,7 +148,10 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   return shortage ?? evaluateHeadroom(missing, allocation);
 }
 
-/** Whether KubeVirt has a slot for it now. Its own limit decides: this only keeps a namespace from being locked in vain. */
+/**
+ * Why KubeVirt has no migration slot for it now; undefined: it has one. KubeVirt's own limit decides: this only avoids locks
+ * without effect.
+ */
 function slotShortage(
   { migration }: Candidate,
   node: string | undefined,
@@ -156,7 +159,7 @@ function slotShortage(
 ): VerdictResult | undefined {
   const { view, now } = allocation.snapshot;
   if (view === undefined) {
-    // KubeVirt asks its limits before it creates the pod: who was refused a moment ago had a slot.
+    // KubeVirt checks its limits before it creates the pod, so a fresh refusal shows that there was a slot.
     if (isFreshlyRejected(migration, now)) return undefined;
     const message = 'the guard does not say whether KubeVirt has a slot for it: it is looked at again';
     return verdictResult('Waiting', REASON.viewUnavailable, message);
@@ -168,7 +171,7 @@ function slotShortage(
   if (inCluster > 0 && onNode - leaving - before > 0) return undefined;
   const { cluster, node: perNode } = view.limits;
   const message =
-    `every slot of KubeVirt's is taken or somebody else's turn: it runs ${String(cluster)} migrations at once, ` +
+    `every slot of KubeVirt's is taken or reserved for others: it runs ${String(cluster)} migrations at once, ` +
     `${String(perNode)} from a node`;
   return verdictResult('Waiting', REASON.parallelLimit, message);
 }
@@ -203,7 +206,7 @@ function evaluateHeadroom(missing: MissingPod, allocation: Allocation): VerdictR
 
 const canGoNow = ({ verdict }: VerdictResult): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
 
-/** The room that comes back is kept for it, or smaller ones that came later could go first for ever. */
+/** The headroom that returns is reserved for it: otherwise smaller migrations that came later could go first for ever. */
 const isPostponed = ({ reason }: VerdictResult, { headroomReturns }: Allocation): boolean =>
   reason === REASON.afterOthers && headroomReturns;
 

@@ -111,13 +111,13 @@ describe('backoffOf', () => {
     else expect(backoff).toBeUndefined();
   });
 
-  test('a spent budget is whole again when the namespace was left alone for the window', () => {
+  test('a spent budget is full again after a whole window without a lock', () => {
     const last = anAttempt({ at: seconds(0), failures: 0, lockedMs: LOCK_BUDGET_MS });
     expect(backoffOf(last, next(WINDOW_MS / 1_000 - 0.001))).toBeDefined();
     expect(backoffOf(last, next(WINDOW_MS / 1_000))).toBeUndefined();
   });
 
-  test('the first lock may be as long as it is set', () => {
+  test('the first lock may take its full configured time', () => {
     expect(backoffOf(anAttempt({ failures: 0, lockedMs: 0 }), next(0, '', 60))).toBeUndefined();
   });
 });
@@ -133,7 +133,7 @@ describe('afterFailure', () => {
       { failures: 3, lockedMs: 14_000, since: seconds(-90) },
     ],
     [
-      'after a window of rest: failures go on, time locked starts anew',
+      'after a window without a lock: failures go on, the locked time starts at zero',
       anAttempt({ at: seconds(-WINDOW_MS / 1_000), failures: 2, lockedMs: 9_000 }),
       { failures: 3, lockedMs: 5_000, since: seconds(0) },
     ],
@@ -151,13 +151,13 @@ describe('afterFailure', () => {
 test.each<[string, number, string | undefined]>([
   ['of a clock that is ahead: counts as now', 5, seconds(0)],
   ['as far ahead as the window: counts as now', WINDOW_MS / 1_000, seconds(0)],
-  ['further ahead: nobody wrote that, and it counts as none', WINDOW_MS / 1_000 + 1, undefined],
+  ['further ahead: no clock of ours, it counts as none', WINDOW_MS / 1_000 + 1, undefined],
 ])('a last attempt in the future, %s', (_, next, want) => {
   const namespace = aNamespace(afterAttempt(anAttempt({ at: seconds(next) })));
   expect(lastAttemptOf(namespace, NOW)?.at).toBe(want);
 });
 
-test('what was our own fault is tried again after five seconds, whatever it was about', () => {
+test('a failure of our own is retried after five seconds, whatever it was about', () => {
   const ended = { now: NOW, lockedMs: 100, reason: REASON.noProof, fingerprint: 'f' };
   const last = afterUncounted(undefined, { ...ended, outcome: LOCK_OUTCOME.ourFault });
   const next = { lockSeconds: 15, fingerprint: 'another', sized: 's' };
@@ -188,7 +188,7 @@ describe('afterUncounted', () => {
     expect(backoffOf(record, next)).toBeUndefined();
   });
 
-  test('what it locked counts against the budget', () => {
+  test('its locked time counts against the budget', () => {
     const record = afterUncounted(anAttempt({ lockedMs: 14_000 }), ended);
     expect(backoffOf(record, next)?.reason).toBe(REASON.lockBudgetSpent);
   });
@@ -212,7 +212,7 @@ interface Trial {
   readonly sized: string;
 }
 
-test('I7: whatever happens, attempts in vain lock a namespace for at most 10 % of any 10 minutes (F33)', () => {
+test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of any 10 minutes (F33)', () => {
   /** Seconds since the last unlock, how the attempt goes, for how long it locks, and whether something changed. */
   const attemptOf = (lockSeconds: number): fc.Arbitrary<Trial> =>
     fc.record({
@@ -279,7 +279,7 @@ describe('fingerprintOf', () => {
     expect(fingerprintOf(reversed)).toBe(fingerprintOf(scope));
   });
 
-  test('does not change with what we write ourselves, or with what is used', () => {
+  test('does not change with our own writes, or with `used`', () => {
     const touched = [aQuota(atVersion('999'), fencedBy('token-1'), used({ pods: '9' })), scope.quotas[1]];
     expect(with_({ quotas: touched.flatMap((quota) => quota ?? []) })).toBe(fingerprintOf(scope));
   });
@@ -287,8 +287,8 @@ describe('fingerprintOf', () => {
   test.each<[string, Partial<AttemptScope>]>([
     ['a migration is gone', { migrations: scope.migrations.slice(1) }],
     ['a migration is another one of the same name', { migrations: [{ name: 'mig0', uid: 'new' }] }],
-    ['a quota says something else', { quotas: [aQuota(hard({ cpu: '2' })), ...scope.quotas.slice(1)] }],
-    ['a quota was made anew', { quotas: [aQuota(withUid('new')), ...scope.quotas.slice(1)] }],
+    ['a quota’s spec changed', { quotas: [aQuota(hard({ cpu: '2' })), ...scope.quotas.slice(1)] }],
+    ['a quota was recreated', { quotas: [aQuota(withUid('new')), ...scope.quotas.slice(1)] }],
     ['a quota is gone', { quotas: scope.quotas.slice(1) }],
     ['a VMMRQ gives more', { vmmrqs: [aVmmrq(giving({ cpu: '9' })), ...scope.vmmrqs.slice(1)] }],
     ['a VMMRQ is gone', { vmmrqs: [] }],
@@ -301,7 +301,7 @@ describe('fingerprintOf', () => {
   });
 });
 
-test('sizesOf: what is needed of which quota, in any order', () => {
+test('sizesOf: the need of each quota, in any order', () => {
   const one = { name: 'one', uid: '1', need: { pods: '1', 'requests.cpu': '1005m' } };
   const other = { name: 'other', uid: '2', need: { 'requests.memory': '2Gi' } };
   const turned = { ...one, need: { 'requests.cpu': '1005m', pods: '1' } };

@@ -16,7 +16,7 @@ const attemptSchema = z.looseObject({
   outcome: z.enum(LOCK_OUTCOME).catch(LOCK_OUTCOME.failed),
   /** Fingerprint of what the attempt was about: when it changes, the back-off is over. */
   of: z.string(),
-  /** Of a raise that got nobody in: fingerprint of the sizes that it was made for. */
+  /** For a raise that admitted no pod: fingerprint of the sizes that it was made for. */
   sized: z.string().optional(),
 });
 
@@ -24,7 +24,7 @@ const attemptSchema = z.looseObject({
 export type Attempt = z.infer<typeof attemptSchema>;
 
 const BACK_OFF = { firstMs: 15_000, maxMs: 600_000 } as const;
-/** What was our own fault is tried again after this. */
+/** Pause after an attempt that failed by our own fault. */
 const OUR_FAULT_MS = 5_000;
 /** I7: at most this long locked in any WINDOW_MS while attempts fail. */
 export const LOCK_BUDGET_MS = 60_000;
@@ -32,14 +32,14 @@ export const WINDOW_MS = 600_000;
 /** A lock may outlive its time by this much before the watchdog has repaired it (I3). */
 export const REPAIR_MS = 15_000;
 /**
- * The longest that a lock is taken for, whatever the configuration says: with its repair just the lock budget, so that a
- * single lock that nobody lets go of keeps within I7 (docs/adr/0005).
+ * Maximum lifetime of a new lock, whatever the configuration. With its repair it equals the lock budget, so that a single lock
+ * that is never cleared keeps within I7 (docs/adr/0005).
  */
 export const MAX_ACQUIRED_SECONDS = (LOCK_BUDGET_MS - REPAIR_MS) / 1_000;
 
 /**
- * The last attempt of this namespace; one that cannot be read counts as none. One in the future was written by a clock ahead of
- * ours, and counts as now; further ahead than WINDOW_MS it is nobody's, and counts as none. `now`: the API server's, milliseconds.
+ * The last attempt of this namespace; an unreadable one counts as none. One in the future is from a faster clock, and counts
+ * as now; one further ahead than WINDOW_MS counts as none. `now`: the API server's, milliseconds.
  */
 export function lastAttemptOf(namespace: Namespace, now: number): Attempt | undefined {
   const text = namespace.metadata.annotations?.[ANNOTATION.lastAttempt];
@@ -69,7 +69,7 @@ export interface NextAttempt {
 
 /**
  * Whether the next attempt must wait (I7). The lock budget holds whatever changed: a run of failures may lock for
- * LOCK_BUDGET_MS in all, then rests for WINDOW_MS, so no window of that length sees two runs.
+ * LOCK_BUDGET_MS in all, then pauses for WINDOW_MS. So no window of that length sees two runs.
  */
 export function backoffOf(last: Attempt | undefined, next: NextAttempt): Backoff | undefined {
   if (last === undefined) return undefined;
@@ -102,8 +102,8 @@ function failureBackoff(last: Attempt, { now, fingerprint: of, sized }: NextAtte
 }
 
 /**
- * The raise was not enough, and the API server's refusal of the pod has told since what it really asks for: once in a run
- * of failures that is tried at once (docs/adr/0014).
+ * The raise was not enough, and the API server's refusal of the pod has since shown its real size: once in a run of failures
+ * that is tried at once (docs/adr/0014).
  */
 const isExtension = (last: Attempt, sized: string): boolean =>
   last.failures === 1 && last.sized !== undefined && last.sized !== sized;
@@ -116,7 +116,7 @@ export interface AttemptResult {
   readonly lockedMs: number;
   readonly reason: Reason;
   readonly fingerprint: string;
-  /** Of the quotas that the lock was about, where they were raised. */
+  /** Fingerprint of the sizes, where the lock's quotas were raised. */
   readonly sized?: string;
 }
 
@@ -136,7 +136,7 @@ export function afterFailure(last: Attempt | undefined, result: AttemptResult): 
   };
 }
 
-/** The record after a lock that nothing came of, and that is no failure: what it locked counts all the same (I7). */
+/** The record after a lock without effect that is no failure. Its locked time counts all the same (I7). */
 export function afterUncounted(
   last: Attempt | undefined,
   { outcome, ...result }: AttemptResult & Pick<Attempt, 'outcome'>,
@@ -179,7 +179,7 @@ export const sizesOf = (quotas: readonly QuotaToRaise[]): string =>
       .join('\n'),
   );
 
-/** '' for a VMMRQ without: the fingerprints of before stay the same. */
+/** '' for a VMMRQ without these fields, so that older fingerprints stay the same. */
 const policyText = ({ additionalMigrationPercentage, raisePolicy, allowReceive }: Vmmrq['spec']): string =>
   [additionalMigrationPercentage, raisePolicy, allowReceive === true ? 'receive' : undefined]
     .flatMap((each) => (each === undefined ? [] : [` ${each}`]))

@@ -37,12 +37,12 @@ const verdictOf = (different: Partial<NamespaceSnapshot>): unknown => {
 describe('amounts at the edges', () => {
   test.each<[string, readonly [ResourceList, ResourceList], unknown]>([
     [
-      'a thousandth is missing, and given',
+      'a shortfall of a thousandth, within the allowance',
       [{ 'requests.cpu': '2009m' }, { cpu: '1.9m' }],
       ['FitsWithRaise', 'quota lacks requests.cpu=1m'],
     ],
     [
-      'and not given',
+      'a shortfall of a thousandth, beyond the allowance',
       [{ 'requests.cpu': '2009m' }, { cpu: '0.9m' }],
       ['NoFit', 'quota lacks requests.cpu=1m; that is requests.cpu=1m more than the VMMRQs give'],
     ],
@@ -58,7 +58,7 @@ describe('amounts at the edges', () => {
   });
 
   test.each(EDGES)(
-    'a quota, a VMMRQ and a pod of %s: a verdict, and no raise beyond what is given',
+    'a quota, a VMMRQ and a pod of %s: a verdict, and no raise beyond the allowance',
     (edge) => {
       for (const gives of EDGES) {
         const quotas = [
@@ -90,7 +90,7 @@ test('50 quotas of 200 keys each: one verdict, one report', () => {
   expect(statusReport(aVmmrq(), snapshot, verdicts).conditions?.length).toBeGreaterThan(0);
 });
 
-test('whatever quotas, VMMRQs, pods and Events say: a verdict, never a crash', () => {
+test('any quotas, VMMRQs, pods and Events: a verdict, never a crash', () => {
   const aKey = fc.oneof(
     fc.constantFrom(
       'cpu',

@@ -17,14 +17,14 @@ export interface BlockerInput {
   /** The pod that it waits for, as estimated, and the quotas that will count it. */
   readonly pod: Pod;
   readonly covering: readonly ResourceQuota[];
-  /** Of this pod, the newest first. */
+  /** Refusals of this pod, newest first. */
   readonly rejections: readonly PodRejection[];
   readonly snapshot: NamespaceSnapshot;
 }
 
 /**
- * What no raise of a quota helps against: then the namespace is not locked. First what comes before the pod, then what
- * the API server said last, then what it will say.
+ * Why no raise of a quota helps: then the namespace is not locked. It checks first what comes before the pod, then the API
+ * server's last refusal, then what the API server will refuse.
  */
 export function blockerOf(input: BlockerInput): Blocker | undefined {
   const { vmi, snapshot, rejections } = input;
@@ -36,13 +36,13 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
   }
   const [newest] = rejections;
   if (newest === undefined) return predictedBlocker(input);
-  // Of a pod that comes from another cluster nobody knows what it says.
-  // Only a pod that says all that every quota wants is refused for an amount: the estimate knows no better.
+  // The values of a pod from another cluster are unknown. A pod that was refused for an amount has every value that the quotas
+  // require: the estimate knows no better.
   const isUnknown = newest.kind === 'exceeded' || isReceiving(migration);
   return blockerOfRejection(newest, snapshot) ?? (isUnknown ? undefined : predictedBlocker(input));
 }
 
-/** undefined: it is about amounts, or is over since (the object that it names is gone). */
+/** undefined: the refusal is about amounts, or is outdated (the object that it names is gone). */
 function blockerOfRejection(
   rejection: PodRejection,
   { quotas, limitRanges }: NamespaceSnapshot,

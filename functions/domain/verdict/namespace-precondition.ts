@@ -14,11 +14,11 @@ export interface PreconditionInput {
   readonly view?: View | undefined;
 }
 
-/** What holds for every migration of the namespace, whatever size it has; undefined: each is judged by itself. */
+/** The verdict for every migration of the namespace, whatever its size; undefined: each is evaluated by itself. */
 export const namespaceBlocker = (input: PreconditionInput, rules: Rules): VerdictResult | undefined =>
   optedOut(input, rules) ?? inProgress(input);
 
-/** It is not ours to help. */
+/** The namespace is not ours to raise in. */
 function optedOut({ namespace, view }: PreconditionInput, rules: Rules): VerdictResult | undefined {
   const { name, deletionTimestamp, annotations } = namespace.metadata;
   if (isReserved({ namespace: name, kubevirtNamespace: rules.kubevirtNamespace })) {
@@ -37,7 +37,7 @@ function optedOut({ namespace, view }: PreconditionInput, rules: Rules): Verdict
   return undefined;
 }
 
-/** Something is under way, or left over. */
+/** A cycle is under way, or something is left over. */
 function inProgress({ namespace, quotas, now }: PreconditionInput): VerdictResult | undefined {
   if (lockOf(namespace).kind !== 'none') {
     const live = liveLock(namespace, now);
@@ -50,7 +50,7 @@ function inProgress({ namespace, quotas, now }: PreconditionInput): VerdictResul
     return verdictResult(
       'Waiting',
       REASON.grantWithoutLock,
-      'a quota still holds a grant: it is put back first',
+      'a quota still holds a grant: it is lowered first',
     );
   }
   return undefined;

@@ -20,25 +20,25 @@ import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
 
-/** Going through the blocked migrations in their turn: what those before have left. */
+/** State of an evaluation in order of precedence: what the earlier migrations leave. */
 export interface Allocation {
   readonly snapshot: NamespaceSnapshot;
   readonly backoff: Backoff | undefined;
   readonly allowance: AllowanceOf;
-  /** Others are on their way: their second pod is charged until they are through. */
+  /** Other migrations are under way: their second pod is charged until they are through. */
   readonly headroomReturns: boolean;
-  /** What those before need of each quota, by quota uid and canonical key. */
+  /** What the earlier migrations need of each quota, by quota uid and canonical key. */
   readonly reserved: Map<string, Map<string, Amount>>;
-  /** The same, of those that need a raise. */
+  /** The same, for those that need a raise. */
   readonly raisedFor: Map<string, Map<string, Amount>>;
-  /** Those before that get through now, and of them those that need a raise. */
+  /** The earlier migrations that get through now, and of them those that need a raise. */
   readonly accepted: BlockedMigration[];
   readonly raising: BlockedMigration[];
-  /** They have their targets, and wait for more: KubeVirt counts them among its parallel ones. */
+  /** Migrations that have their targets and wait for more: KubeVirt counts them among its parallel ones. */
   readonly withTarget: readonly Candidate[];
 }
 
-/** What these pods together lack of the quotas that count them, after what others take. */
+/** What these pods together lack of the quotas that count them, after the reserved amounts. */
 export const lacked = (
   pods: readonly Estimate[],
   { quotas }: Pick<NamespaceSnapshot, 'quotas'>,
@@ -55,7 +55,7 @@ export interface Lack {
   readonly blocking: readonly Blocking[];
 }
 
-/** Whether a raise of the quotas that block a migration is ours to make, and is made now. */
+/** Whether we may raise the quotas that block a migration, and do so now. */
 export function evaluateRaise(
   missing: MissingPod,
   { size, blocking }: Lack,
@@ -63,7 +63,7 @@ export function evaluateRaise(
 ): VerdictResult {
   const { snapshot, backoff, raising } = allocation;
   const next = sizeOfNext(missing, snapshot);
-  // Who could never have the pod that follows is not let in to wait for it.
+  // A migration that could never get the following pod is not admitted to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const what = describeBlocking(blocking, 'lacks');
   const unwanted = skippedBecause(missing.candidate, all, snapshot);
@@ -95,7 +95,7 @@ export function evaluateRaise(
   );
 }
 
-/** Somebody does not want it raised. */
+/** An opt-out, or a VMMRQ that does not allow to receive, prevents the raise. */
 function skippedBecause(
   { migration }: Candidate,
   blocking: readonly Blocking[],
@@ -128,7 +128,7 @@ function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyo
   return verdictResult('NoFit', REASON.notEnough, `${what}; that is ${beyond} more than the VMMRQs give`);
 }
 
-/** What is missing beyond what the VMMRQs give, the most of any quota for each key. */
+/** The shortfall beyond the allowance, the largest of any quota for each key. */
 function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Allocation): Shortfall[] {
   const largest = new Map<string, Shortfall>();
   for (const { quota: of, shortfalls } of blocking) {
@@ -153,7 +153,7 @@ function describeGrowth(missing: MissingPod, { pod, need }: Estimate, allocation
   return text === '' ? '' : `; the VM needs more than before: ${text}`;
 }
 
-/** Where more is in use than is allowed already, that is not this migration's. */
+/** An excess that exists already is not this migration's. */
 const capped = ({ quota, shortfalls }: Blocking, growth: Amounts): Blocking => ({
   quota,
   shortfalls: shortfalls.map(({ key, missing }) => ({

@@ -18,7 +18,7 @@ import type { Condition, Namespace, VmmrqStatus } from '../objects.ts';
 import { involvedMigration, involvedVmmrq, condition, statusReport, withConditions } from './report.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
-test('what an Event is about', () => {
+test('the involved object of an Event', () => {
   expect(involvedMigration('tenant', referenceOf(aMigration()))).toEqual({
     apiVersion: 'kubevirt.io/v1',
     kind: 'VirtualMachineInstanceMigration',
@@ -73,7 +73,7 @@ describe('statusReport', () => {
   const conditionsOf = ({ conditions = [] }: VmmrqStatus): Record<string, string> =>
     Object.fromEntries(conditions.map(({ type, status, reason = '' }) => [type, `${status} ${reason}`]));
 
-  test('the incumbent’s fields say what they always said', () => {
+  test('the incumbent’s fields keep their meaning', () => {
     expect(reportOf()).toMatchObject({
       creationTime: aVmmrq().metadata.creationTimestamp,
       additionalMigrationResources: aVmmrq().spec.additionalMigrationResources,
@@ -81,7 +81,7 @@ describe('statusReport', () => {
     });
   });
 
-  test('conditions of somebody else stay', () => {
+  test('conditions of other writers stay', () => {
     const theirs: Condition = { type: 'TheirOwn', status: 'True' };
     const report = reportOf(
       {},
@@ -124,9 +124,9 @@ describe('statusReport', () => {
   });
 
   test.each<[string, Partial<NamespaceSnapshot>]>([
-    ['while somebody holds the namespace', { namespace: aNamespace(lockedBy(aLock())) }],
+    ['while the namespace is locked', { namespace: aNamespace(lockedBy(aLock())) }],
     ['while a quota holds a grant', { quotas: [aQuota(holding(aGrant()))] }],
-  ])('%s, Locked and Raised are left to the steps at work', (_, different) => {
+  ])('%s, Locked and Raised are left to the running steps', (_, different) => {
     const originalBlockingResourceQuotas = [{ name: 'quota', spec: {} }];
     const report = reportOf(
       different,
@@ -146,7 +146,7 @@ describe('statusReport', () => {
     ['nothing was raised', [aNamespace(afterAttempt(anAttempt({ reason: 'NoProof' }))), []], undefined],
     ['a success since', [aNamespace(afterAttempt(anAttempt({ failures: 0 }))), [said]], 'False Admitted'],
     ['no record any more', [aNamespace(), [said]], 'False Admitted'],
-  ])('how the last attempt went: %s', (_, [namespace, conditions], want) => {
+  ])('the last attempt: %s', (_, [namespace, conditions], want) => {
     const report = reportOf(
       { namespace },
       aVmmrq((vmmrq) => ({ ...vmmrq, status: { conditions } })),
@@ -162,7 +162,7 @@ describe('statusReport', () => {
   const messageOf = (status: VmmrqStatus, type: string): string =>
     status.conditions?.find((each) => each.type === type)?.message ?? '';
 
-  test('which resource lacks how much', () => {
+  test('the message names the resource and the shortfall', () => {
     const status = reportOf({
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1Gi' }))],
     });
@@ -170,7 +170,7 @@ describe('statusReport', () => {
     expect(messageOf(status, CONDITION.notEnough)).toContain('requests.cpu=5m more');
   });
 
-  test('why the pod of the last raise was refused, where an Event told', () => {
+  test('why the pod of the last raise was refused, where an Event shows it', () => {
     const why = forbidden('violates PodSecurity "restricted:latest": runAsNonRoot');
     const messageFor = (events: NamespaceSnapshot['events']): string =>
       messageOf(reportOf({ namespace: failed, events }), CONDITION.raisedButNotAdmitted);
@@ -183,7 +183,7 @@ describe('statusReport', () => {
     expect(messageOf(status, CONDITION.ready)).toContain('one of 2');
   });
 
-  test('amounts that cannot be used are named', () => {
+  test('unusable amounts are named', () => {
     const status = reportOf({}, aVmmrq(giving({ cpu: '-1', memory: '1Gi' })));
     expect(conditionsOf(status)).toMatchObject({ [CONDITION.ready]: 'False UnusableAmount' });
     expect(messageOf(status, CONDITION.ready)).toMatch(/^cpu: /);
@@ -200,7 +200,7 @@ describe('statusReport', () => {
     });
   });
 
-  test('the same twice is the same: nothing is written again', () => {
+  test('an equal report equals the status: nothing is written again', () => {
     const first = reportOf();
     expect(
       reportOf(

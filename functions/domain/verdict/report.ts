@@ -48,7 +48,7 @@ export interface EventReport {
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
-  /** What it happened for (a token, a state): the same key is the same Event, written once. */
+  /** The cause (a token, a state): the same key is the same Event, written once. */
   readonly key: string;
 }
 
@@ -75,7 +75,7 @@ export function withConditions(
   return [...byType.values()];
 }
 
-/** What a VMMRQ's status says of its namespace, as just read and judged. The incumbent's fields keep their meaning. */
+/** A VMMRQ's status by the snapshot and its verdicts. The incumbent's fields keep their meaning. */
 export function statusReport(
   vmmrq: Vmmrq,
   snapshot: NamespaceSnapshot,
@@ -108,12 +108,12 @@ export function statusReport(
   };
 }
 
-/** Reasons that somebody else's set-up stood in the way: nothing was raised. */
+/** Reasons that another component prevented the raise: nothing was raised. */
 const HINDRANCES: readonly string[] = [REASON.noProof, REASON.refusedByPolicy, REASON.incumbentPresent];
 
 /**
- * How the last attempt ended, from its record on the namespace. Nothing is said where nothing ever went wrong; that the
- * migrations ended by themselves (cancelled, say) is nothing wrong.
+ * How the last attempt ended, by its record on the namespace. No condition is added before a first failure. Migrations that
+ * ended by themselves (cancelled, say) are no failure.
  */
 function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): ConditionChange[] {
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
@@ -132,7 +132,7 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
   });
 }
 
-/** What the API server said last of each target pod that is still missing, one line each. */
+/** The API server's last refusal of each target pod that is still missing, one line each. */
 const lastRejections = ({ migrations, pods, vmis, events }: NamespaceSnapshot): string[] =>
   candidatesAmong(migrations, pods).flatMap((blocked) => {
     const { spec, metadata } = blocked.migration;
@@ -141,7 +141,7 @@ const lastRejections = ({ migrations, pods, vmis, events }: NamespaceSnapshot): 
     return newest === undefined ? [] : [`${metadata.name}: ${newest.text}`];
   });
 
-/** Nobody holds the namespace and nothing is raised: a report of a lock or a raise that is left over is wrong. */
+/** The namespace is unlocked and nothing is raised: a report of a lock or a raise is outdated. */
 const isQuiet = ({ namespace, quotas }: NamespaceSnapshot): boolean =>
   lockOf(namespace).kind === 'none' && quotas.every((quota) => grantOf(quota).kind === 'none');
 
@@ -150,7 +150,7 @@ const unusablePercentage = (vmmrq: Vmmrq): string[] =>
     ? []
     : ['additionalMigrationPercentage'];
 
-/** With the generation of the spec that it speaks of: by it the event of our own report is known (docs/adr/0015). */
+/** Carries the generation of the reported spec, which identifies the event of our own report (docs/adr/0015). */
 function readyCondition(vmmrq: Vmmrq, count: number): ConditionChange {
   const { generation } = vmmrq.metadata;
   const ready = readiness(vmmrq, count);

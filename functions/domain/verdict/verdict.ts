@@ -28,7 +28,7 @@ export interface Verdict {
   readonly blocking: readonly Blocking[];
 }
 
-/** A verdict of no migration yet. */
+/** A verdict without its migration. */
 export type VerdictResult = Pick<Verdict, 'verdict' | 'reason' | 'message'> & {
   readonly blocking?: readonly Blocking[];
 };
