@@ -3,7 +3,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 import { PURE } from './hack/pure-files.ts';
 
-/** Kinds that tenants may store any number of, of any size, and that nobody of ours writes back. */
+/** Kinds that tenants may store in any number and size, and that our code never replaces. */
 const TENANTS = 'PODS|EVENTS|LIMIT_RANGES|CLAIMS|MIGRATIONS|VMIS';
 const TESTS = ['**/*.test.ts', 'test/**/*.ts'];
 
@@ -43,7 +43,7 @@ export default defineConfig(
       '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
-      // A type parameter that only names the shape of an answer is how every typed API client reads.
+      // Typed API clients use a type parameter only for the shape of an answer.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
       'no-restricted-imports': ['error', { paths: [CLIENT_NODE, CLOUDEVENTS, EXPRESS, PROM_CLIENT] }],
     },
@@ -125,7 +125,7 @@ export default defineConfig(
     files: [...TESTS, 'hack/**/*.ts'],
     rules: { 'max-statements': 'off', 'max-lines': 'off' },
   },
-  // Declares the modules that the rule sends to.
+  // It declares the modules that the rule recommends.
   { files: ['webhook/observability/prom-client.d.ts'], rules: { 'no-restricted-imports': 'off' } },
   {
     files: ['**/*.{js,mjs}'],

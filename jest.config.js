@@ -1,4 +1,4 @@
-/** One transform, Node's own: types are stripped, nothing else is changed (tsc checks them). */
+/** The only transform is Node's own: it strips types and changes nothing else (tsc checks the types). */
 const base = {
   rootDir: '.',
   testEnvironment: 'node',
@@ -18,9 +18,9 @@ const project = (displayName, ...testMatch) => ({
 });
 
 export default {
-  // Only a bound on what hangs: the integration tests wait for a real API server. (Jest ignores it in a project.)
+  // Only for tests that hang: the integration tests wait for a real API server. (Jest ignores it in a project.)
   testTimeout: 240 * SECOND,
-  // The integration tests wait more than they compute: four at a time, on two cores as well.
+  // The integration tests mostly wait, so four run in parallel, also on two cores.
   maxWorkers: 4,
   reporters: ['default', '<rootDir>/test/support/closing-lines.js'],
   projects: [
@@ -29,7 +29,7 @@ export default {
     project('contract', 'test/contract/*.test.ts'),
     project('simulation', 'test/simulation/**/*.test.ts'),
     project('integration', 'test/integration/**/*.test.ts'),
-    // After all others, on what they left (test/rights).
+    // Runs after all others, on their recorded requests (test/rights).
     project('rights', 'test/rights/*.test.ts'),
     { ...project('long', 'test/**/*.long.test.ts'), testPathIgnorePatterns: ['/node_modules/'] },
     { ...project('soak', 'test/**/*.soak.test.ts'), testPathIgnorePatterns: ['/node_modules/'] },

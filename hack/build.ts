@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(root, 'dist');
 
-/** What runs in the image: the host, the bare Knative function for `func`, and the guard. */
+/** The entry points in the image: the host, the plain Knative function for `func`, and the guard. */
 const PROCESSES = {
   functions: 'functions/main.ts',
   function: 'functions/index.ts',
@@ -14,9 +14,9 @@ const PROCESSES = {
 };
 
 /**
- * Bundles each entry point to <outdir>/<its name>.mjs, with THIRD-PARTY-LICENSES beside them, and resolves to the folder,
- * which holds nothing else. The files are the same wherever they go: esbuild's names and maps are of dist. Names are kept:
- * faas-js-runtime knows a reply by its class name (facts/knative.md §3.2).
+ * Bundles each entry point to <outdir>/<its name>.mjs, with THIRD-PARTY-LICENSES beside them, and resolves to the folder, which
+ * contains nothing else. The output is the same for every folder, because esbuild's names and maps refer to dist. The bundle keeps
+ * class names: faas-js-runtime recognizes a reply by its class name (facts/knative.md §3.2).
  */
 export async function bundle(
   entryPoints: Readonly<Record<string, string>> = PROCESSES,
@@ -39,17 +39,17 @@ export async function bundle(
     sourcemap: 'linked',
     legalComments: 'none',
     metafile: true,
-    // debug (of express) tries to load it. It is here only for the tools that we develop with.
+    // debug (a dependency of express) tries to load it, but only development tools install it.
     external: ['supports-color'],
     logLevel: 'warning',
-    // CommonJS dependencies in an ES module bundle still ask for Node's own modules by require.
+    // CommonJS dependencies in an ES module bundle still load Node's own modules by require.
     banner: {
       js: "import { createRequire as newRequire } from 'node:module'; const require = newRequire(import.meta.url);",
     },
   });
   for (const { path, contents } of outputFiles) await writeFile(join(outdir, basename(path)), contents);
   const outputs = Object.values(metafile.outputs);
-  // An unused file is an input of the build, too: only those with bytes in an output are distributed.
+  // Unused files are inputs of the build too, but only files with bytes in an output are distributed.
   const inputs = outputs.flatMap((output) =>
     Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
   );

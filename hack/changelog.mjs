@@ -1,6 +1,6 @@
 /**
- * `npm version` runs it: what CHANGELOG.md has under Unreleased becomes the entry of package.json's new version. First with
- * `--check`, which only looks whether there is something.
+ * `npm version` runs it: the section Unreleased of CHANGELOG.md becomes the entry of package.json's new version. First it runs with
+ * `--check`, which only checks that the section has an entry.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 

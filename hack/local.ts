@@ -1,4 +1,4 @@
-/** npm run local: one local cluster, with a tenant to try, until Ctrl-C. */
+/** npm run local: runs a local cluster with a tenant to try, until Ctrl-C. */
 import { bundle } from './build.ts';
 import { startLocalCluster } from '../test/cluster/cluster.ts';
 import { ensureBinaries } from '../test/cluster/controlplane/binaries/ensure.ts';
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   await setUpTenant(TENANT, { admin, watching, signal: AbortSignal.timeout(SETTLE_MS) });
 
   out.write(instructions({ kubectl, kubeconfig: controlPlane.adminKubeconfig, colours }));
-  // Runs until a signal ends this process: exit.ts then takes everything with it.
+  // Runs until a signal ends this process; exit.ts then stops the whole cluster.
   renderLive({
     watching,
     traces,
@@ -54,7 +54,7 @@ interface Instructions {
   readonly colours: Colours;
 }
 
-/** How to use it, to be copied line by line into another terminal. */
+/** The commands to try, for another terminal. */
 function instructions({ kubectl, kubeconfig, colours }: Instructions): string {
   const { namespace, vms } = TENANT;
   const vm = vms[0]?.name ?? '';
@@ -64,7 +64,7 @@ ${colours.bold('The cluster is up.')} In another terminal:
 
   export KUBECONFIG=${kubeconfig}
 ${isOnPath ? '' : `  alias kubectl=${kubectl}\n`}
-Namespace ${namespace} has a VM and a quota with no room for a second launcher pod:
+Namespace ${namespace} has a VM and a quota without headroom for a second launcher pod:
 
   kubectl get resourcequota,vmmrq,vmi,pods -n ${namespace}
 

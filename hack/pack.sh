@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# npm run pack: what a release consists of, into out/release or the folder given. IMAGE is the pushed image
-# (docs/development.md), best by digest.
+# npm run pack: writes the files of a release to out/release or to the given folder. IMAGE is the pushed image
+# (docs/development.md), preferably by digest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-out/release}
@@ -10,7 +10,7 @@ if [ -n "$(ls -A "$out")" ]; then
   echo "$out is not empty" >&2
   exit 1
 fi
-# First, because it fails without IMAGE.
+# This runs first, because it fails without IMAGE.
 npm run --silent manifests -- --out "$out/manifests"
 npm run --silent build
 npm pack --silent --pack-destination "$out"

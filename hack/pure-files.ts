@@ -1,6 +1,6 @@
 /**
- * Files that decide: values in, values out. No clock, no randomness, no process, no client (docs/adr/0002): checked by
- * eslint.config.js. test/contract/static/layers.test.ts sees to it that every file that claims it is one of them.
+ * Files that only decide: values in, values out. They use no clock, no randomness, no process and no client (docs/adr/0002);
+ * eslint.config.js checks that. test/contract/static/layers.test.ts checks that every file whose comments claim it is in this list.
  */
 export const PURE = [
   'functions/*/decide.ts',

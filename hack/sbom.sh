@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# npm run sbom: CycloneDX of what package-lock.json installs without devDependencies, to stdout. `npm sbom --omit dev`
-# leaves out what a devDependency uses too (npm/cli#7909), so npm gets a tree without them. Needs no network.
+# npm run sbom: prints CycloneDX of the packages that package-lock.json installs without devDependencies. `npm sbom --omit dev` also
+# omits packages that a devDependency shares (npm/cli#7909), so npm gets a tree without devDependencies. Needs no network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 temporary=$(mktemp -d)
@@ -12,5 +12,5 @@ cp package.json package-lock.json "$tree"
 cd "$tree"
 npm pkg delete devDependencies
 npm prune --package-lock-only --offline --silent
-# Optional: only Node for this machine; the image has that of its base.
+# The optional package is only Node for this machine; the image has Node from its base.
 npm sbom --package-lock-only --sbom-format cyclonedx --sbom-type application --omit optional

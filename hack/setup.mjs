@@ -1,7 +1,7 @@
 /**
- * The set-up of a fresh clone: installs the dependencies (Node 24 among them) when package-lock.json has changed since.
- * Plain JavaScript without dependencies: it runs on whatever Node the machine has, before anything is installed. In a
- * script, `hash -r` has to follow: the shell remembers where it found `node`, and now there is another one.
+ * Sets up a fresh clone: installs the dependencies (with Node 24) when package-lock.json has changed. It is plain JavaScript without
+ * dependencies, so that it runs on any installed Node. In a script, `hash -r` must follow, because the shell caches the path of
+ * `node`.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -18,7 +18,7 @@ import { listen, listenForHealth, type GuardServer } from './admission/server.ts
 import { PreflightCheck } from './observability/preflight.ts';
 import { ClusterWatch } from './watchdog/cluster-watch.ts';
 
-/** The guard: admission while a namespace is locked, and the watchdog. Always on. */
+/** Runs the guard: admission while a namespace is locked, and the watchdog. It always runs. */
 async function main(): Promise<void> {
   const settings = readGuardSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: 'guard' });
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   const { server, rotate } = await serve(guard, problem);
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
-  // None waits for another: what is locked is repaired whether or not we may be asked.
+  // They run side by side: the watchdog must repair locks also while the guard cannot take reviews.
   const running = Promise.all([preflight.run(signal), rotate?.(signal), watch.run(signal)]);
   const stop = async (): Promise<void> => {
     leaving = true;
@@ -59,12 +59,12 @@ interface Process {
   readonly watch: ClusterWatch;
 }
 
-/** `settle` resolves when its reports are written. */
+/** `drain` resolves when its reports are written. */
 function newClusterWatch({ cluster, settings, log, metrics }: Omit<Process, 'deadLetters' | 'watch'>): {
   readonly watch: ClusterWatch;
   readonly drain: () => Promise<void>;
 } {
-  // The guard never locks, raises or wakes: what those need is off.
+  // The guard never locks, raises or prewarms steps, so it switches off their settings.
   const off = { SETTLE_MS: 0, WAKE_URLS: [] };
   const { context, drain } = newStepContext({ cluster, settings: { ...settings, ...off }, log });
   const countedRepair = metrics.repairing((namespace: string, token: string | undefined) =>
@@ -80,16 +80,16 @@ function newClusterWatch({ cluster, settings, log, metrics }: Omit<Process, 'dea
 
 interface Serving {
   readonly server: Pick<GuardServer, 'port' | 'close'> & Partial<Pick<GuardServer, 'tlsPort'>>;
-  /** Keeps the API server able to call us, until the signal aborts. */
+  /** Keeps our certificate and the webhooks' CA bundle valid until the signal aborts. */
   readonly rotate?: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Why we should not be asked, whatever the way. */
+/** The reason why the guard is not ready, in both admission modes. */
 type NotReadyReason = () => string | undefined;
 
 const LEAVING = 'it is being stopped';
 
-/** Reviews over TLS; ready once the webhooks trust our certificate. */
+/** Serves reviews over TLS; ready once the webhooks trust our certificate. */
 async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serving> {
   const { cluster, settings, log, metrics } = guard;
   const rotation = new Rotation(settings, {
@@ -112,7 +112,7 @@ async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serv
   return { server, rotate: (signal) => rotation.run(signal) };
 }
 
-/** The API server judges by itself (policies): no certificate, no bundle, nobody to answer. */
+/** In admission mode `policy` the API server decides alone, so the guard needs no certificate, no bundle and no review port. */
 async function serveHealth(guard: Process, problem: NotReadyReason): Promise<Serving> {
   return { server: await listenForHealth(newHealth(guard, problem), guard.settings.PORT) };
 }

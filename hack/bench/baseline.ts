@@ -7,9 +7,9 @@ import { follow } from '../../functions/kubernetes/follow.ts';
 import { MIGRATIONS, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 
 /**
- * The least that gets a migration through: raises the quota when KubeVirt reports a refusal, restores it when a target
- * pod appears. It has no lock, keeps no record, and restores nothing after a crash. Resolves, once both watches are open,
- * to its end.
+ * The smallest program that helps a blocked migration: it raises the quota when KubeVirt reports a refusal, and restores it when a
+ * target pod appears. It has no lock, keeps no record, and restores nothing after a crash. Resolves, once both watches are open, to a
+ * function that stops it.
  */
 export async function startBaseline(
   adminKubeconfig: string,

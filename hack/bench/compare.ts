@@ -27,7 +27,7 @@ interface Side {
   readonly rounds: Round[];
 }
 
-/** What one side did in one round. */
+/** The measurements of one side in one round. */
 interface Round {
   readonly warm: Cycle;
   readonly ample: Cycle;
@@ -36,8 +36,8 @@ interface Round {
 }
 
 /**
- * This tree and the commit `ref`, in turn, and in turn which one is first, so that a slow minute of the machine slows
- * both: each figure here, there, and their ratio pair by pair. Both use this tree's stand-ins.
+ * Compares this tree with the commit `ref`. The two alternate, and so does the first one, so that a slow minute of the machine affects
+ * both. Each figure has both values and the ratio of each pair. Both use this tree's stand-ins.
  */
 export async function compare(ref: string, { cycles, onProgress }: MeasureOptions): Promise<Measurements> {
   onProgress(`building ${ref}`);
@@ -69,8 +69,8 @@ export async function compare(ref: string, { cycles, onProgress }: MeasureOption
 }
 
 /**
- * The commit, built, in a folder of its own with the packages that are installed here. Rejects where git does not know
- * it or its build fails.
+ * Builds the commit in a separate folder, with the packages of this tree. Rejects when git does not know the commit or its build
+ * fails.
  */
 async function checkOut(ref: string): Promise<TemporaryFolder> {
   const run = promisify(execFile);
@@ -100,12 +100,8 @@ const MEASURES: readonly [name: string, unit: Unit, valueOf: (round: Round) => n
   ['warm: blocked → target pod', 'ms', ({ warm }) => blockedToPod(warm)],
   ['warm: lock window', 'ms', ({ warm }) => lockWindow(warm)],
   ['warm: time raised', 'ms', ({ warm }) => timeRaised(warm)],
-  [
-    'requests of a release, without Events',
-    'requests',
-    ({ warm }) => warm.requests.length - eventCount(warm),
-  ],
-  ['Events of a release', 'requests', ({ warm }) => eventCount(warm)],
+  ['requests of a cycle, without Events', 'requests', ({ warm }) => warm.requests.length - eventCount(warm)],
+  ['Events of a cycle', 'requests', ({ warm }) => eventCount(warm)],
   ['requests of a migration that is not blocked', 'requests', ({ ample }) => ample.requests.length],
   ['from zero: blocked → target pod', 'ms', ({ cold }) => blockedToPod(cold)],
   ['from zero: lock window', 'ms', ({ cold }) => lockWindow(cold)],

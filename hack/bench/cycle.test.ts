@@ -5,7 +5,7 @@ import { annotated } from '../../test/support/builders/object.ts';
 import type { Change } from '../demo/watching.ts';
 import { timestampsOf } from './cycle.ts';
 
-/** The namespace from one version to the next, ten milliseconds each. */
+/** The changes through these versions of the namespace, ten milliseconds apart. */
 const through = (versions: readonly Namespace[]): Change[] =>
   versions.slice(1).map((after, index) => ({
     kind: 'Namespace',

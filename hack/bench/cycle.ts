@@ -11,19 +11,19 @@ import { blockedTenant, until, untilQuiet, type Environment } from './environmen
 import { cpuMs, ownPids } from './processes.ts';
 import { isFor, type ApiRequest } from './requests.ts';
 
-/** One migration: from its creation until no component has anything left to do about it. */
+/** One migration, from its creation until no component has work left for it. */
 export interface Cycle {
   readonly timestamps: Timestamps;
   readonly requests: readonly ApiRequest[];
   /** Runs of functions for an event. */
   readonly runs: readonly Run[];
-  /** CPU time that the functions and the guard took, milliseconds; functions that started meanwhile count with all of theirs. */
+  /** CPU time of the functions and the guard, in milliseconds; all CPU time of functions that started meanwhile counts. */
   readonly cpuMs: number;
   /** Processes that started while the namespace was locked. */
   readonly startsInLock: number;
 }
 
-/** Milliseconds since 1970, as our watches received it; undefined where it did not happen. */
+/** When our watches received each change, milliseconds since 1970; undefined: it did not happen. */
 export interface Timestamps {
   /** KubeVirt reports that a quota refuses the target pod. */
   readonly blocked: number | undefined;
@@ -38,7 +38,7 @@ export interface Timestamps {
   readonly succeeded: number | undefined;
 }
 
-/** Migrates the VM of a tenant with one VM. Nothing else may be going on in the cluster. */
+/** Migrates the VM of a tenant with one VM. The cluster must be idle otherwise. */
 export async function runCycle(environment: Environment, namespace: string): Promise<Cycle> {
   const { watching, requestLog, traces } = environment;
   requestLog.read();
@@ -64,8 +64,7 @@ export interface Burst {
 }
 
 /**
- * Migrates every VM of the tenants at once, waits until the cluster is quiet, takes the result, and removes the
- * migrations again.
+ * Migrates every VM of the tenants at once, waits until the cluster is quiet, returns the result, and deletes the migrations.
  */
 export async function migrateAll<T>(
   environment: Environment,
@@ -125,7 +124,7 @@ function changesStatusHard({ kind, before, after }: Change, namespace: string): 
 const statusHardOf = ({ status }: ResourceQuota): string =>
   JSON.stringify(Object.entries(status?.hard ?? {}).toSorted());
 
-/** Milliseconds; NaN where one of the two did not happen. */
+/** In milliseconds; NaN when one of the two did not happen. */
 const spanOf = ({ timestamps }: Cycle, from: keyof Timestamps, to: keyof Timestamps): number =>
   (timestamps[to] ?? NaN) - (timestamps[from] ?? NaN);
 

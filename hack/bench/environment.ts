@@ -14,7 +14,7 @@ import { Watching } from '../demo/watching.ts';
 import { residentMiB } from './processes.ts';
 import { RequestLog } from './requests.ts';
 
-/** One installation, and every record of what happens in it. */
+/** One installation and all its records. */
 export interface Environment {
   readonly cluster: LocalCluster;
   readonly admin: Cluster;
@@ -73,7 +73,7 @@ export async function untilQuiet({ cluster, requestLog }: Environment): Promise<
   } while (requestLog.read() > 0);
 }
 
-/** What a launcher of a VM with one core and 1Gi requests (test/cluster/kubevirt/compute-resources.ts). */
+/** The requests of a launcher for a VM with one core and 1Gi (test/cluster/kubevirt/compute-resources.ts). */
 const LAUNCHER = { milliCpu: 1_005, bytes: 1_412_828_864 };
 
 /** A namespace whose quota is full, and whose VMMRQ has headroom for the migrations of all its VMs at once. */
@@ -101,10 +101,10 @@ export async function setUpTenants(
   }
 }
 
-/** As the API server writes these amounts. */
+/** In the API server's canonical form. */
 const AMPLE = { 'requests.cpu': '999', 'requests.memory': '999Gi', pods: '999' };
 
-/** From now on the quotas of these namespaces refuse no migration. */
+/** Raises the quotas of these namespaces so that they refuse no migration. */
 export async function addHeadroom(environment: Environment, namespaces: readonly string[]): Promise<void> {
   const { admin, watching } = environment;
   const quotas = namespaces.flatMap((namespace) => watching.all('ResourceQuota', namespace));

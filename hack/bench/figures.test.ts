@@ -22,7 +22,7 @@ describe('quantile', () => {
 });
 
 describe('ratios', () => {
-  test('are taken pair by pair, not of the medians', () => {
+  test('are of each pair, not of the medians', () => {
     expect(ratios([100, 1_000, 110], [50, 500, 55])).toEqual([2, 2, 2]);
   });
 

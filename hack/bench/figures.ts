@@ -6,11 +6,11 @@ export interface Figure {
   readonly group: string;
   readonly name: string;
   readonly unit: Unit;
-  /** In the order in which they were taken. */
+  /** In the order of measurement. */
   readonly samples: readonly number[];
-  /** The quantile that is quoted; left out: the median. */
+  /** The quantile to print. Default: the median. */
   readonly share?: number;
-  /** The target, where there is one. */
+  /** The target, if any. */
   readonly target?: number;
 }
 
@@ -25,7 +25,7 @@ export interface Measurements {
   readonly details?: readonly Detail[];
 }
 
-/** What every measurement gets from the command line. */
+/** The options of every measurement, from the command line. */
 export interface MeasureOptions {
   /** How many samples of each figure. */
   readonly cycles: number;
@@ -61,7 +61,7 @@ export function quantile(samples: readonly number[], share: number): number {
   return lower + (upper - lower) * (rank % 1);
 }
 
-/** Pair by pair, so that a slow minute of the machine, which slows both, cancels out. A sample without a partner is left out. */
+/** The ratio of each pair, so that a slow minute of the machine, which affects both, cancels out. Omits a sample without a partner. */
 export function ratios(measured: readonly number[], base: readonly number[]): number[] {
   return measured.slice(0, base.length).map((value, index) => value / (base[index] ?? NaN));
 }

@@ -16,7 +16,7 @@ import { measureGuard } from './measure-guard.ts';
 import { measureScale } from './measure-scale.ts';
 import { tableOf } from './table.ts';
 
-/** In one installation, one after the other, so that their figures can be compared. */
+/** They run one after the other in one installation, so that their figures are comparable. */
 const PARTS = {
   cycles: measureCycles,
   'cold-starts': measureColdStarts,

@@ -21,7 +21,7 @@ const BURSTS: readonly { name: string; tenants: readonly Tenant[] }[] = [
   { name: 'one namespace, 10', tenants: [blockedTenant('bench-ten', 10)] },
 ];
 
-/** Many migrations at once, blocked, and then the same ones with room. A migration itself takes 100 ms. */
+/** Many migrations at once: blocked, and then the same ones with headroom. A migration itself takes 100 ms. */
 export async function measureBursts(
   environment: Environment,
   { onProgress }: MeasureOptions,
@@ -34,14 +34,14 @@ export async function measureBursts(
     environment,
     tenants.map(({ namespace }) => namespace),
   );
-  const ample = await runBursts(environment, (name) => onProgress(`burst with room: ${name}`));
+  const ample = await runBursts(environment, (name) => onProgress(`burst with headroom: ${name}`));
   const figures = [...blocked].flatMap(([name, ms]) => {
     const group = `burst: ${name}`;
     const samples = [ms];
     const withHeadroom = [ample.get(name) ?? NaN];
     return [
       { group, name: 'blocked: until the last is through', unit: 'ms', samples },
-      { group, name: 'with room: until the last is through', unit: 'ms', samples: withHeadroom },
+      { group, name: 'with headroom: until the last has succeeded', unit: 'ms', samples: withHeadroom },
       { group, name: 'the one in the other', unit: '×', samples: ratios(samples, withHeadroom), target: 1.1 },
     ] as const;
   });

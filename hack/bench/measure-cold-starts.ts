@@ -16,7 +16,7 @@ const MINIMAL_SERVER: Program = {
   env: {},
 };
 
-/** One function as in the image and a minimal server, in turn. */
+/** Alternates between one function as in the image and a minimal server. */
 export async function measureColdStarts(
   environment: Environment,
   { cycles, onProgress }: MeasureOptions,
@@ -39,7 +39,7 @@ export async function measureColdStarts(
 }
 
 export interface Program {
-  /** What Node runs. */
+  /** The file that Node runs. */
   readonly file: string;
   /** PORT is added. */
   readonly env: Readonly<Record<string, string>>;

@@ -18,7 +18,7 @@ const TENANT = { baseline: 'bench-baseline', blocked: 'bench-release', ample: 'b
 /** Rounds that do not count: caches fill, V8 compiles. */
 export const WARM_UP = 2;
 
-/** In turn, so that a slow minute of the machine slows all three. */
+/** The three alternate, so that a slow minute of the machine affects all of them. */
 interface Round {
   readonly baseline: Cycle;
   readonly blocked: Cycle;
@@ -66,7 +66,7 @@ export async function measureCycles(
       ...requestFigures(warm, ample),
       ...processFigures(warm, resident),
     ],
-    details: [...detailsOf('a warm release', warm), ...detailsOf('a release from zero', cold)],
+    details: [...detailsOf('a warm cycle', warm), ...detailsOf('a cycle from zero', cold)],
   };
 }
 
@@ -85,7 +85,7 @@ async function baselineOf({ cluster, watching }: Environment): Promise<() => Pro
 const BASELINE = 'baseline: two PATCHes on two watches, no lock, no record';
 
 function warmFigures(warm: readonly Cycle[], baseline: readonly Cycle[]): Figure[] {
-  const group = 'one release, warm';
+  const group = 'one cycle, warm';
   const unit = baseline.map(blockedToPod);
   const [toPod, window] = [warm.map(blockedToPod), warm.map(lockWindow)];
   const inUnits = { group, name: 'the same, in baselines', unit: '×' } as const;
@@ -99,7 +99,7 @@ function warmFigures(warm: readonly Cycle[], baseline: readonly Cycle[]): Figure
 }
 
 function coldFigures(cold: readonly Cycle[]): Figure[] {
-  const group = 'one release, all functions start from zero';
+  const group = 'one cycle, all functions start from zero';
   const samples = cold.map(({ startsInLock }) => startsInLock);
   return [
     { group, name: 'blocked → target pod', unit: 'ms', samples: cold.map(blockedToPod), target: 500 },
@@ -115,11 +115,11 @@ function requestFigures(warm: readonly Cycle[], ample: readonly Cycle[]): Figure
   return [
     {
       ...shared,
-      name: 'one release: blocked → unlocked, without Events',
+      name: 'one cycle: blocked → unlocked, without Events',
       samples: warm.map((cycle) => cycle.requests.filter(isInside(cycle.timestamps)).length),
       target: 20,
     },
-    { ...shared, name: 'one release: Events', samples: warm.map(eventCount), target: 3 },
+    { ...shared, name: 'one cycle: Events', samples: warm.map(eventCount), target: 3 },
     { ...shared, name: 'one migration that is not blocked', samples: requests, target: 2 },
     {
       ...shared,
@@ -136,7 +136,7 @@ function processFigures(warm: readonly Cycle[], resident: readonly number[]): Fi
   return [
     {
       group,
-      name: 'CPU of functions and guard, one release',
+      name: 'CPU of functions and guard, one cycle',
       unit: 'ms',
       samples: warm.map((cycle) => cycle.cpuMs),
       target: 80,

@@ -20,7 +20,7 @@ const REVIEWS_PER_CYCLE = 50;
 /** Reviews that do not count: the connection opens, V8 compiles. */
 const WARM_UP = 50;
 
-/** How long a review takes, and what memory the guard holds when it is idle again. */
+/** The duration of a review, and the memory of the guard once it is idle again. */
 export async function measureGuard(
   environment: Environment,
   { cycles, onProgress }: MeasureOptions,
@@ -41,8 +41,8 @@ export async function measureGuard(
 }
 
 /**
- * Milliseconds of each review: a pod outside the lock, in a locked namespace, which costs the guard a live read and a
- * refusal. One after the other on one connection, as the API server sends them.
+ * Milliseconds of each review of a pod outside the lock, which costs the guard a live read and a refusal. It sends them one after the
+ * other on one connection, like the API server.
  */
 async function timeReviews(environment: Environment, count: number): Promise<number[]> {
   const { admin, cluster, watching } = environment;
@@ -75,7 +75,7 @@ async function timeReviews(environment: Environment, count: number): Promise<num
   }
 }
 
-/** Where the API server reaches the guard, and whose certificate it trusts there. */
+/** The guard's address for the API server, and the authority that the API server trusts there. */
 async function webhookOf({ admin }: Environment) {
   const { object } = await admin.get(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration });
   const { service, caBundle = '' } =
@@ -106,7 +106,7 @@ function review(webhook: Awaited<ReturnType<typeof webhookOf>>): Promise<void> {
   });
 }
 
-/** For a pod of a launcher's size. */
+/** An AdmissionReview for a pod of a launcher's size. */
 function reviewBody(): string {
   const labels = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`label-${index}`, 'value']));
   const metadata = { namespace: NAMESPACE, labels };

@@ -12,10 +12,10 @@ import type { Figure, Measurements, MeasureOptions } from './figures.ts';
 import { DEFAULT_LIMITS, setLimits } from './measure-bursts.ts';
 import { openWatches } from './requests.ts';
 
-/** A larger burst would measure only how long it waits for this machine's cores. */
+/** A larger burst would only measure the wait for this machine's cores. */
 const MAX_AT_ONCE = 100;
 
-/** One migration alone among so many namespaces, each with a VMMRQ and a VM; then one in each of them at once. */
+/** One migration alone among many namespaces, each with a VMMRQ and a VM; then one migration in each of them at once. */
 export async function measureScale(
   sizes: readonly number[],
   { cycles, onProgress }: MeasureOptions,

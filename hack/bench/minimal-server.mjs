@@ -1,4 +1,4 @@
-/** The least that answers a request: the reference for a function's cold start. JavaScript, as a bundle is. */
+/** The smallest HTTP server, as the reference for a function's cold start. It is JavaScript, like a bundle. */
 import { createServer } from 'node:http';
 
 createServer((request, response) => {

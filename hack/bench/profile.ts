@@ -21,7 +21,7 @@ export function detailsOf(what: string, cycles: readonly Cycle[]): Detail[] {
 /** The source's watch may receive an object a few milliseconds before ours. */
 const BEFORE_MS = 5;
 
-/** In order of time: a run at its start, a request at its arrival, each with its duration. */
+/** Runs by their start and requests by their arrival, sorted, each with its duration. */
 function timelineOf({ timestamps, runs, requests }: Cycle): string[] {
   const { blocked = NaN, succeeded = NaN } = timestamps;
   const entries = [

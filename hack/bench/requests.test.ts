@@ -30,8 +30,8 @@ const read = (wish: RequestFields): ApiRequest => {
   return request;
 };
 
-describe('what a request is', () => {
-  test('who, what, where, when and how long, to the microsecond', () => {
+describe('requestOf', () => {
+  test('reads account, verb, namespace, time and duration, to the microsecond', () => {
     const { ms, at, ...rest } = read({});
     expect(rest).toEqual({
       account: 'mtq-raise',
@@ -81,17 +81,20 @@ describe('what a request is', () => {
 });
 
 test.each<[string, RequestFields]>([
-  ['other people', { user: 'admin' }],
+  ['other users', { user: 'admin' }],
   ['other service accounts', { user: 'system:serviceaccount:kubevirt:kubevirt-controller' }],
-  ['the source, which watches for ever', { user: 'system:serviceaccount:mtq-system:mtq-source' }],
+  ['the source, whose watches never end', { user: 'system:serviceaccount:mtq-system:mtq-source' }],
   ['the end of a watch', { verb: 'watch', stage: 'ResponseComplete' }],
-  ['the beginning of a long answer', { verb: 'list', stage: 'ResponseStarted' }],
-  ['somebody who only mentions us', { user: 'admin', uri: '/x/system:serviceaccount:mtq-system:mtq-raise' }],
-])('not counted: %s', (_name, wish) => {
+  ['the start of a long response', { verb: 'list', stage: 'ResponseStarted' }],
+  [
+    'another user with our account in the URI',
+    { user: 'admin', uri: '/x/system:serviceaccount:mtq-system:mtq-raise' },
+  ],
+])('ignores %s', (_name, wish) => {
   expect(requestOf(line(wish))).toBeUndefined();
 });
 
-test('a cycle is what functions do anywhere, and the guard in its namespace', () => {
+test('a cycle has the requests of functions in all namespaces, and of the guard in its own', () => {
   const request = (account: string, namespace: string): ApiRequest => ({ ...read({}), account, namespace });
   const requests = [
     request('mtq-lock', ''),
@@ -103,7 +106,7 @@ test('a cycle is what functions do anywhere, and the guard in its namespace', ()
   expect(requests.filter(isFor('red'))).toEqual(requests.slice(0, 2));
 });
 
-test('counted by who and what, the most frequent first; refusals apart', () => {
+test('countsOf counts by account and request, the most frequent first, and refusals separately', () => {
   const requests = [{ code: 403 }, {}, { verb: 'get' }, { verb: 'get' }].map(read);
 
   expect([...countsOf(requests)]).toEqual([

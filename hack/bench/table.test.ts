@@ -31,7 +31,7 @@ test.each(Object.entries(cases))('%s', (_name, [more, want]) => {
   expect(rowOf(more)).toBe(want);
 });
 
-test('a heading for each group, the columns under each other', () => {
+test('the table has a heading for each group, and aligned columns', () => {
   const text = tableOf([
     figure({ name: 'a' }),
     figure({ group: 'cold', name: 'much longer', samples: [1_234] }),

@@ -17,7 +17,7 @@ afterEach(() => folder.remove());
 
 const LOCK = 'system:serviceaccount:mtq-system:mtq-lock';
 
-/** A line as kube-apiserver writes it (v1.36), without what nobody looks at. */
+/** A line from kube-apiserver (v1.36), without the fields that the demo does not read. */
 const line = (more: {
   verb?: string;
   user?: string;
@@ -59,7 +59,7 @@ test.each(Object.entries(cases))('%s', (_name, { lines, want }) => {
   expect(audit.writerOf(replaced)).toBe(want);
 });
 
-test('a line that is half there is taken when it is whole', () => {
+test('the log reads an incomplete line once it is complete', () => {
   const audit = new AuditLog(file);
   const text = line({});
   appendFileSync(file, text.slice(0, 50));
@@ -70,7 +70,7 @@ test('a line that is half there is taken when it is whole', () => {
   expect(audit.writerOf(replaced)).toBe(LOCK);
 });
 
-test('users have names in the story', () => {
+test('users have names in the timeline', () => {
   const users = [LOCK, 'system:serviceaccount:kube-system:resourcequota-controller', 'admin', 'alice'];
 
   expect(users.map(actorOf)).toEqual(['lock', 'quota controller', 'tenant', 'alice']);

@@ -1,16 +1,16 @@
 import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { Appended } from '../../test/cluster/appended.ts';
 
-/** The object of a write; of a namespace the `namespace` is its own name. */
+/** The object of a write. For a Namespace, `namespace` is its own name. */
 interface Replaced {
   readonly resource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** Of a PUT: the precondition, that is the version that was replaced. */
+  /** For a PUT: the precondition, which is the replaced version. */
   readonly resourceVersion?: string;
 }
 
-/** audit.k8s.io/v1 Event, as far as it is looked at. */
+/** The fields of an audit.k8s.io/v1 Event that the demo reads. */
 interface Entry {
   readonly user: { readonly username: string };
   readonly requestURI: string;
@@ -18,22 +18,22 @@ interface Entry {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** The API server's own record of who wrote what (AUDIT_POLICY in controlplane/flags.ts). */
+/** The API server's record of writers (AUDIT_POLICY in controlplane/flags.ts). */
 export class AuditLog {
   readonly #log: Appended;
-  /** User by the version that the write replaced: no two writes can have replaced the same. */
+  /** The user, by the replaced version: no two writes can replace the same version. */
   readonly #writers = new Map<string, string>();
 
   constructor(file: string) {
     this.#log = new Appended(file);
   }
 
-  /** Takes in what was written since the last time. */
+  /** Reads the lines since the last call. */
   read(): void {
     for (const line of this.#log.read()) this.#parse(line);
   }
 
-  /** Who replaced this version with the next, by a PUT; undefined: it is not on record. */
+  /** The user who replaced this version by a PUT; undefined: the log has no such write. */
   writerOf(replaced: Replaced): string | undefined {
     return this.#writers.get(keyOf(replaced));
   }
@@ -57,6 +57,6 @@ const KNOWN: Readonly<Record<string, string>> = {
   admin: 'tenant',
 };
 
-/** A user as the story calls it: one of our steps, the guard, or whom it is known as. */
+/** The user's name in the timeline: one of our steps, the guard, or a known component. */
 export const actorOf = (user: string): string =>
   user.startsWith(OURS) ? user.slice(OURS.length) : (KNOWN[user] ?? user);

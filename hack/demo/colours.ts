@@ -1,7 +1,7 @@
-/** As much of process.stdout as a teller needs. */
+/** The part of process.stdout that a renderer needs. */
 export interface Out {
   readonly isTTY?: boolean;
-  /** Of a terminal: characters in a line. */
+  /** Characters in a line of a terminal. */
   readonly columns?: number;
   write(text: string): unknown;
 }
@@ -23,7 +23,7 @@ const coded =
 
 const plain: Colour = (text) => text;
 
-/** Colours on a terminal only, and not where NO_COLOR asks for none (https://no-color.org). */
+/** Colours only on a terminal, and none with NO_COLOR (https://no-color.org). */
 export function coloursFor({ isTTY }: Out, env: NodeJS.ProcessEnv = process.env): Colours {
   if (isTTY !== true || (env['NO_COLOR'] ?? '') !== '') {
     return { bold: plain, dim: plain, good: plain, bad: plain, accent: plain };

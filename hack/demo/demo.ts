@@ -18,49 +18,48 @@ import { now, Watching } from './watching.ts';
 
 export interface DemoOptions {
   readonly out: Out;
-  /** All of them when left out. */
+  /** Default: all of them. */
   readonly scenarios?: readonly Scenario[];
   /** Changes a copy of the manifests before they are installed. */
   readonly change?: (objects: KubernetesObject[]) => void;
-  /** How long one scenario may take before it is said where it stopped, milliseconds; 20 s when left out. */
+  /** The timeout of one scenario, in milliseconds; then the demo reports where it stopped. Default: 20 s. */
   readonly deadlineMs?: number;
-  /** How long a function without work keeps its process, milliseconds; 3 s when left out. */
+  /** How long an idle function keeps its process, in milliseconds. Default: 3 s. */
   readonly idleMs?: number;
-  /** Tells details too: Events, conditions, nudges. */
+  /** Prints details too: Events, conditions, nudges. */
   readonly verbose?: boolean;
-  /** Receives the timeline of each scenario that got to its end. */
+  /** Receives the timeline of each complete scenario. */
   readonly onTimeline?: (lines: readonly Line[]) => void;
-  /** On top of what the manifests say, for functions and guard. */
+  /** Added to the environment in the manifests, for functions and guard. */
   readonly env?: LocalClusterOptions['env'];
 }
 
 export interface ScenarioResult {
   readonly scenario: string;
-  /** Left out: it got to its end. */
+  /** Missing: the scenario is complete. */
   readonly stop?: StoppedAt;
 }
 
 export interface DemoResult {
   readonly ok: boolean;
-  /** Those that were played. */
+  /** The scenarios that ran. */
   readonly scenarios: readonly ScenarioResult[];
-  /** Read back from the API server when everything was at rest; none when a scenario stopped. */
+  /** From the API server once everything is quiescent; empty when a scenario stopped. */
   readonly checkResults: readonly CheckResult[];
   /** Functions that still had a process at the end. */
   readonly running: readonly string[];
 }
 
 const DEADLINE_MS = 20_000;
-/** Warm through a scenario and into the next. */
+/** Functions stay warm during a scenario and until the next one. */
 const IDLE_MS = 3_000;
-/** For the tenants to be set up, and for all functions to be gone: many times what it takes. */
+/** The timeout to set up the tenants, and for all functions to exit: many times the usual duration. */
 const TIMEOUT_MS = 60_000;
 const WIDTH = 140;
 
 /**
- * Plays the scenarios on a cluster of its own, tells each, and checks on the API server what is left. Stops at the first
- * scenario that does not get to its end. `dist` must have been built. Rejects when the cluster cannot be had; leaves
- * nothing behind either way.
+ * Runs the scenarios on a new cluster, prints the timeline of each, and checks the result on the API server. Stops at the first
+ * scenario that does not complete. Needs a built `dist`. Rejects when the cluster does not start. Removes everything in any case.
  */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const demo = new Demo(options);
@@ -121,7 +120,7 @@ class Demo {
       ...(env === undefined ? {} : { env }),
     });
     this.#ending.push(() => cluster.stop());
-    // Nobody needs its admission any more then: no reason to let it drain.
+    // No request needs the guard's admission then, so it need not drain.
     this.#ending.push(() => cluster.killGuard());
     const watching = new Watching();
     const audit = new AuditLog(cluster.controlPlane.auditLog);
@@ -150,7 +149,7 @@ class Demo {
     const namespaces = tenants.map(({ namespace }) => namespace);
     const since = now();
     const isOver = await runner.run(tenants, environment, signal);
-    // What is on its way belongs to this scenario still.
+    // Events in delivery still belong to this scenario.
     if (isOver) await environment.cluster.eventing.broker.idle();
 
     audit.read();
@@ -177,7 +176,7 @@ class Demo {
     return { scenario: name, stop };
   }
 
-  /** At rest: nothing that is read now is about to change. */
+  /** Waits until the cluster is quiescent, so that the checks read final objects. */
   async #conclude(scenarios: readonly Scenario[], environment: DemoEnvironment): Promise<DemoResult> {
     this.#print('\n');
     this.#note(`the functions scale to zero when they have been idle for ${String(this.#idleMs / 1_000)} s`);
@@ -207,7 +206,7 @@ class Demo {
     return checkResults;
   }
 
-  /** Names of what has not scaled to zero in time. */
+  /** The names of functions and processes that have not scaled to zero in time. */
   async #untilZero(environment: DemoEnvironment): Promise<string[]> {
     await untilIdle(environment, AbortSignal.timeout(TIMEOUT_MS));
     const known = environment.cluster.eventing.activator.running().map(({ service }) => service);
@@ -215,7 +214,7 @@ class Demo {
     return [...known, ...left.map((pid) => `process ${String(pid)}`)];
   }
 
-  /** What is under way. */
+  /** Prints a progress line. */
   #note(line: string): void {
     this.#print(this.#renderOptions.colours.dim(`· ${line}\n`));
   }

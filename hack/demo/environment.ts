@@ -6,7 +6,7 @@ import { timelineEventsOf } from './timeline-events/of-change.ts';
 import type { Traces } from './traces.ts';
 import type { Watching } from './watching.ts';
 
-/** Where scenarios run: the cluster, and every record of what happens in it. */
+/** The environment of the scenarios: the cluster and all its records. */
 export interface DemoEnvironment {
   readonly cluster: LocalCluster;
   readonly watching: Watching;
@@ -14,7 +14,7 @@ export interface DemoEnvironment {
   readonly audit: AuditLog;
 }
 
-/** Everything in these namespaces from `since` on (milliseconds since 1970). */
+/** The timeline events in these namespaces from `since` on (milliseconds since 1970). */
 export const timelineEventsIn = (
   { watching }: DemoEnvironment,
   namespaces: readonly string[],

@@ -16,10 +16,10 @@ export interface LiveOptions {
 }
 
 const EVERY_MS = 250;
-/** What is younger is told the next time: the audit log and the functions' logs are a little later than the watches. */
+/** Younger events wait for the next round, because the audit log and the functions' logs are later than the watches. */
 const YOUNG_MS = 300;
 
-/** Tells what happens from now on, of all namespaces, until the result is called. */
+/** Prints the events of all namespaces from now on, until the returned function is called. */
 export function renderLive(options: LiveOptions): () => void {
   const { watching, traces, audit, renderOptions, out } = options;
   const shownVerdicts = new Map<string, string>();

@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   if (!ok) process.exitCode = 1;
 }
 
-/** The simplest scenario twice: the first run starts the functions, the second one is drawn. */
+/** Runs the simplest scenario twice: the first run starts the functions, the picture shows the second one. */
 function pictureScenarios(): Scenario[] {
   return SCENARIOS.slice(0, 1).flatMap((first) => {
     const tenants = first.tenants.map((tenant) => ({ ...tenant, namespace: `${tenant.namespace}-again` }));

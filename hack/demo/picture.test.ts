@@ -28,7 +28,7 @@ const CYCLE: readonly PictureEvent[] = [
   makeEvent('succeeded', 2_099),
 ];
 
-test('the description names every key moment in its order, and the amounts', () => {
+test('the description lists every key moment in order, and the amounts', () => {
   const [, description = ''] = /<desc [^>]*>(.*)<\/desc>/.exec(renderPicture(CYCLE, 'light')) ?? [];
 
   expect(description).toBe(
@@ -38,7 +38,7 @@ test('the description names every key moment in its order, and the amounts', () 
   );
 });
 
-test('each function has a bar as long as its run', () => {
+test('the bar of each function is as long as its run', () => {
   const svg = renderPicture(CYCLE, 'light');
   const bars = [...svg.matchAll(/width="([\d.]+)" height="12" rx="2"/g)].map(([, width]) => Number(width));
   const perMs = (bars[2] ?? 0) / 300;
@@ -58,7 +58,7 @@ test('no line of a later moment crosses the label of an earlier one', () => {
   expect(Number(admitted[2])).toBeGreaterThan(Number(raised[2]));
 });
 
-test('a run that ends after the right edge is cut there', () => {
+test('the right edge cuts a longer run', () => {
   const long = CYCLE.map((event) =>
     event.what === 'unlocked' ? { ...event, ...makeRun('unlock', 875, 5_000) } : event,
   );
@@ -69,7 +69,7 @@ test('a run that ends after the right edge is cut there', () => {
   expect(ends).toHaveLength(3 * 2 + 5);
 });
 
-test('the themes differ in colours only, and a theme is drawn the same every time', () => {
+test('the themes differ only in colours, and each theme is the same every time', () => {
   const [light = '', dark = ''] = THEMES.map((theme) => renderPicture(CYCLE, theme));
   const shapesOf = (svg: string): string => svg.replaceAll(/#[0-9a-f]{6}/g, '#');
 
@@ -78,7 +78,7 @@ test('the themes differ in colours only, and a theme is drawn the same every tim
   expect(renderPicture(CYCLE, 'light')).toBe(light);
 });
 
-test('a cycle without one of the key moments is no picture', () => {
+test('a cycle without one of the key moments throws', () => {
   const cancelled = CYCLE.filter(({ what }) => what !== 'admitted');
 
   expect(() => renderPicture(cancelled, 'light')).toThrow('no event of the kind admitted');

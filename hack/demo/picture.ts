@@ -1,10 +1,10 @@
-/** One event of a timeline, as far as the picture needs it. */
+/** The fields of a timeline's line that the picture needs. */
 export interface PictureEvent {
   readonly what: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly text: string;
-  /** The function's run that caused it. */
+  /** The run of the function that caused it. */
   readonly run?: {
     readonly service: string;
     readonly at: number;
@@ -64,7 +64,7 @@ class Picture {
   readonly #theme: Theme;
   /** Milliseconds at the right edge: the last label ends there. */
   readonly #end: number;
-  /** Texts are drawn last, above every line and area. */
+  /** Texts are separate, because they must be above all lines and areas. */
   readonly #shapes: string[] = [];
   readonly #texts: string[] = [];
 
@@ -177,7 +177,7 @@ class Picture {
     this.#shapes.push(`<text x="${x + 8}" y="${top + LANE / 2 + 4}" ${this.#fill('text')}>${text}</text>`);
   }
 
-  /** Tinted, and hides the lines behind it. */
+  /** A tinted area that hides the lines behind it. */
   #area(shape: string, colour: Colour): void {
     const tint = `${this.#fill(colour)} fill-opacity="0.18" stroke="${this.#colour(colour)}"`;
     this.#shapes.push(`${shape} ${this.#fill('background')}/>`, `${shape} ${tint}/>`);
@@ -193,7 +193,7 @@ class Picture {
     this.#shapes.push(`<line x1="${x}" y1="${from}" x2="${x}" y2="${to}" ${stroke}/>`);
   }
 
-  /** Its halo keeps it readable where a line crosses it. */
+  /** A text with a halo, to be readable above a line. */
   #text([x, y]: readonly [number, number], content: string, attributes = this.#fill('dim')): void {
     const halo = `stroke="${this.#colour('background')}" stroke-width="4" paint-order="stroke"`;
     this.#texts.push(`<text x="${round(x)}" y="${y}" ${attributes} ${halo}>${content}</text>`);
@@ -211,7 +211,7 @@ class Picture {
     return round(LEFT + Math.min(Math.max(ms / this.#end, 0), 1) * (RIGHT - LEFT));
   }
 
-  /** Since the refusal. */
+  /** Milliseconds since the refusal. */
   #ms(what: string): number {
     const found = this.#find(what);
     if (found === undefined) throw new Error(`the timeline has no event of the kind ${what}`);
@@ -227,12 +227,12 @@ class Picture {
   }
 }
 
-/** With space on both sides. An upper bound for the common system fonts: which one a reader has is not known. */
+/** The width with space on both sides. It is an upper bound for common system fonts, since the reader's font is unknown. */
 const widthOf = (text: string): number => text.length * SIZE * 0.6 + GAP;
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** A row for each label [from, to]: below every earlier one that it starts under, so no line crosses a label. */
+/** A row for each label [from, to], below all earlier labels that overlap its start, so that no line crosses a label. */
 function rowsOf(labels: readonly (readonly [number, number])[]): number[] {
   const rows: number[] = [];
   for (const [from] of labels) {
@@ -242,12 +242,12 @@ function rowsOf(labels: readonly (readonly [number, number])[]): number[] {
   return rows;
 }
 
-/** "requests.memory 2Gi → 2.63Gi" for each resource in the text of a raise. */
+/** One "requests.memory 2Gi → 2.63Gi" for each resource in the text of a raise. */
 const amountsOf = (text: string): string[] =>
   [...text.matchAll(/([\w./-]+) ([\w.]+) → ([\w.]+)/g)].map(
     ([, resource = '', before = '', after = '']) => `${resource} ${shorten(before)} → ${shorten(after)}`,
   );
 
-/** A number of bytes in the unit that quotas are written in. */
+/** An amount of bytes in the usual unit of quotas. */
 const shorten = (amount: string): string =>
   /^\d{7,}$/.test(amount) ? `${(Number(amount) / 2 ** 30).toFixed(2)}Gi` : amount;

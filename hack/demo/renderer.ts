@@ -4,29 +4,29 @@ import type { Colours } from './colours.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Line, LockWindow, Span } from './timeline.ts';
 
-/** How stories look: colours, and how wide a line may be. */
+/** Colours and the width of a line. */
 export interface RenderOptions {
   readonly colours: Colours;
-  /** Characters. */
+  /** In characters. */
   readonly width: number;
 }
 
-/** One scenario as it is told. */
+/** The timeline of one scenario. */
 export interface ScenarioTimeline {
   readonly namespaces: readonly string[];
   readonly lines: readonly Line[];
   readonly windows: readonly LockWindow[];
-  /** When a quota first refused, milliseconds since 1970; undefined: none did. */
+  /** The time of the first refusal by a quota, milliseconds since 1970; undefined: no quota refused. */
   readonly blockedAt: number | undefined;
   readonly endedAt: number;
-  /** Runs of functions that changed nothing. */
+  /** The number of function runs without a change. */
   readonly quiet: number;
 }
 
 export const headline = (number: number, { title, about }: Scenario, { colours }: RenderOptions): string =>
   `\n${colours.bold(`${String(number)}  ${title}`)}\n   ${colours.dim(about)}\n`;
 
-/** The timeline of a scenario, with a bar for the lock windows of each namespace. */
+/** Renders the timeline of a scenario, with a bar for the lock windows of each namespace. */
 export function renderTimeline(timeline: ScenarioTimeline, renderOptions: RenderOptions): string {
   const { namespaces, lines, blockedAt, quiet } = timeline;
   const { colours } = renderOptions;
@@ -54,7 +54,7 @@ const WHO = 16;
 const RUN = 12;
 const MIN_TEXT_WIDTH = 40;
 
-/** "  604  │  feasibility      warm 592 ms  migrate-vm: FitsWithRaise, …"; a long text goes on below itself. */
+/** "  604  │  feasibility      warm 592 ms  migrate-vm: FitsWithRaise, …"; a long text continues below. */
 export function describe(
   { actor, run, text }: Line,
   renderOptions: RenderOptions & { readonly before: string },
@@ -68,7 +68,7 @@ export function describe(
   return [head, ...rest.map((line) => ' '.repeat(indent) + line)].join('\n');
 }
 
-/** Where a scenario stopped, and why. */
+/** Renders where a scenario stopped, and why. */
 export function renderStop(
   { milestone, namespace, message }: StoppedAt,
   { colours, width }: RenderOptions,
@@ -87,7 +87,7 @@ function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** A column for each namespace that shows while it is locked. */
+/** One column for each namespace, visible while it is locked. */
 class Rails {
   readonly #namespaces: readonly string[];
   readonly #locked = new Set<string>();
@@ -143,7 +143,7 @@ const TITLES: Readonly<Record<CheckResult['check'], string>> = {
   events: 'Events',
 };
 
-/** A row for each namespace, a column for each check; what is wrong below. */
+/** One row for each namespace, one column for each check, and the problems below. */
 export function table(checkResults: readonly CheckResult[], { colours }: RenderOptions): string {
   const namespaces = [...new Set(checkResults.map(({ namespace }) => namespace))];
   const longest = Math.max(...namespaces.map((name) => name.length), 'namespace'.length);

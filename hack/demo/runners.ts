@@ -11,20 +11,20 @@ import type { DemoEnvironment } from './environment.ts';
 import type { Watching } from './watching.ts';
 import { hasCondition, migrateAll, migrationOf, VMMRQ_NAME } from './tenant.ts';
 
-/** How a kind of scenario is played, and what it comes to. */
+/** How a kind of scenario runs, and its expected result. */
 export interface ScenarioRunner {
-  /** The stations that every tenant of it must see. */
+  /** The stations that every tenant must reach. */
   readonly milestones: readonly Milestone[];
-  /** From the wish to migrate to the end; resolves to false when `signal` aborts before that. */
+  /** Runs from the request to migrate to the end; resolves to false when `signal` aborts before. */
   readonly run: (
     tenants: readonly Tenant[],
     environment: DemoEnvironment,
     signal: AbortSignal,
   ) => Promise<boolean>;
-  /** Reasons of the Events that a migration has at the end. */
+  /** The reasons of a migration's Events at the end. */
   readonly migrationEvents: readonly string[];
   readonly vmmrqEvents: readonly string[];
-  /** Conditions of the VMMRQ at the end; one that is to be False may be missing. */
+  /** The VMMRQ's conditions at the end; a missing one counts as False. */
   readonly conditions: Readonly<Record<string, 'True' | 'False'>>;
 }
 
@@ -67,7 +67,7 @@ const CANCELLED: ScenarioRunner = {
   conditions: idleConditions(),
   async run(tenants, environment, signal) {
     const isHere = (namespace: string): boolean => tenants.some((tenant) => tenant.namespace === namespace);
-    // virt-controller leaves between the refusal and the raise, however fast the functions are.
+    // The Broker holds the events, so that virt-controller stops between the refusal and the raise with fast functions too.
     const resume = environment.cluster.eventing.broker.hold(
       ({ event, trigger }) => trigger === 'mtq-lock' && isHere(event.attributes['subject'] ?? ''),
     );
@@ -90,7 +90,7 @@ const CANCELLED: ScenarioRunner = {
         tenants.every((tenant) => isFree(tenant, environment) && isReported(tenant, environment, CANCELLED)),
       signal,
     );
-    // Nobody needed it to put the quotas back; the migration itself only it can end.
+    // The quotas were lowered without virt-controller, but only virt-controller can end the migration.
     await environment.cluster.startKubeVirt();
     return isBack && untilGone(tenants, environment, signal);
   },
@@ -102,7 +102,7 @@ export const RUNNERS: Readonly<Record<ScenarioKind, ScenarioRunner>> = {
   cancelled: CANCELLED,
 };
 
-/** Nothing waits, nothing is held. */
+/** The conditions without blocked migrations and without a lock. */
 function idleConditions(): Record<string, 'False'> {
   const { blocking, locked, raised, notEnough } = CONDITION;
   return Object.fromEntries([blocking, locked, raised, notEnough].map((type) => [type, 'False']));
@@ -118,7 +118,7 @@ function everyMigration(
   );
 }
 
-/** Not locked, and no quota holds a grant. */
+/** Whether the namespace is unlocked and no quota has a grant. */
 function isFree({ namespace, quotas }: Tenant, { watching }: DemoEnvironment): boolean {
   const found = watching.find('Namespace', namespace);
   return (
@@ -141,7 +141,7 @@ function isRaised({ namespace, quotas }: Tenant, { watching }: DemoEnvironment):
 const isReported = (tenant: Tenant, environment: DemoEnvironment, runner: ScenarioRunner): boolean =>
   missingReportsOf(tenant, environment.watching, runner).length === 0;
 
-/** Events and conditions that a scenario ends with, and that are not there yet. */
+/** The expected Events and conditions that are still missing. */
 export function missingReportsOf(tenant: Tenant, watching: Watching, runner: ScenarioRunner): string[] {
   const { namespace } = tenant;
   const vmmrq = watching.find('VirtualMachineMigrationResourceQuota', VMMRQ_NAME, namespace);

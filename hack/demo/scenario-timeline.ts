@@ -5,19 +5,19 @@ import { quietRuns, timelineOf, windowsOf } from './timeline.ts';
 import type { Traces } from './traces.ts';
 
 export interface TimelineSources {
-  /** Whose story; what else happened is left out. */
+  /** The namespaces of the timeline; it omits all others. */
   readonly namespaces: readonly string[];
-  /** From when on, milliseconds since 1970. */
+  /** The start, milliseconds since 1970. */
   readonly since: number;
   readonly events: readonly TimelineEvent[];
   readonly traces: Traces;
-  /** Already read up to the last happening. */
+  /** Must already be read up to the last event. */
   readonly audit: AuditLog;
-  /** Tells details too. */
+  /** Includes details. */
   readonly verbose: boolean;
 }
 
-/** Puts together what the watches, the audit log, the Broker and the functions' logs say of some namespaces. */
+/** Combines the watches, the audit log, the Broker and the functions' logs for some namespaces. */
 export function scenarioTimelineOf({
   namespaces,
   since,
@@ -47,7 +47,7 @@ export function scenarioTimelineOf({
   };
 }
 
-/** Who wrote it, by the API server's own record; undefined: nobody is on record. */
+/** The writer according to the audit log; undefined: the log has no such write. */
 export function writerOf({ replaced, namespace }: TimelineEvent, audit: AuditLog): string | undefined {
   if (replaced === undefined) return undefined;
   const user = audit.writerOf({ ...replaced, namespace });

@@ -2,35 +2,35 @@ import type { ResourceList } from '../../functions/domain/objects.ts';
 
 export interface Vm {
   readonly name: string;
-  /** Cores; 1 when left out. */
+  /** Cores. Default: 1. */
   readonly cpu?: number;
-  /** The guest's; 1Gi when left out. */
+  /** The guest's memory. Default: 1Gi. */
   readonly memory?: string;
 }
 
 export interface Quota {
   readonly name: string;
   readonly hard: ResourceList;
-  /** It refuses no launcher: nobody writes to it at all. */
+  /** The quota refuses no launcher, so no component may write to it. */
   readonly isNotInTheWay?: boolean;
 }
 
-/** A namespace, filled up to where no second launcher pod fits. */
+/** A namespace that is too full for a second launcher pod. */
 export interface Tenant {
   readonly namespace: string;
   readonly quotas: readonly Quota[];
   readonly vms: readonly Vm[];
-  /** What its VMMRQ gives. */
+  /** The allowance of its VMMRQ. */
   readonly gives: ResourceList;
 }
 
-/** How it goes: runners.ts plays it. */
+/** The kind of scenario; runners.ts runs it. */
 export type ScenarioKind = 'through' | 'notEnough' | 'cancelled';
 
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  /** What to look for, in a sentence or two. */
+  /** A description in one or two sentences. */
   readonly about: string;
   readonly tenants: readonly Tenant[];
   readonly kind: ScenarioKind;
@@ -51,7 +51,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'one-quota',
     title: 'one ResourceQuota, one VM',
-    about: 'The quota has room for the VM, not for the second launcher pod of its migration.',
+    about: 'The quota has headroom for the VM, but not for the second launcher pod of its migration.',
     tenants: [
       oneByOne(
         'one-quota',
@@ -87,7 +87,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'one-at-a-time',
     title: 'two VMs in one namespace, and a VMMRQ for one at a time',
-    about: 'The second waits until the first is through and its source pod has left the room that it took.',
+    about: 'The second waits until the first has succeeded and its source pod has freed its headroom.',
     tenants: [
       {
         namespace: 'one-at-a-time',

@@ -6,10 +6,10 @@ import type { Hop } from '../../test/cluster/eventing/broker.ts';
 import type { TimelineEvent, What } from './timeline-events/timeline-event.ts';
 import type { Traces } from './traces.ts';
 
-/** A stop on the way of a migration: one of our five steps, or what KubeVirt does between them. */
+/** A station of a migration: one of our five steps, or KubeVirt's work between them. */
 export type Milestone = StepName | 'refusal' | 'admission' | 'migration';
 
-/** By what each station shows on the API server; in the order of a migration that gets through. */
+/** The timeline event of each station, in the order of a successful migration. */
 const EVENT_OF: Readonly<Record<Milestone, What>> = {
   refusal: 'blocked',
   feasibility: 'judged',
@@ -21,17 +21,17 @@ const EVENT_OF: Readonly<Record<Milestone, What>> = {
   migration: 'succeeded',
 };
 
-/** Every station of a migration that gets through; feasibility passes a fresh refusal on, and writes nothing. */
+/** Every station of a successful migration. Feasibility is none: it only forwards a refusal, and writes nothing. */
 export const ALL_MILESTONES = (Object.keys(EVENT_OF) as readonly Milestone[]).filter(
   (milestone) => milestone !== 'feasibility',
 );
 
-/** Where a scenario stopped: the first station of its way that never happened. */
+/** Where a scenario stopped: the first missing station. */
 export interface StoppedAt {
-  /** 'report': every station was seen, but what is said of it is not complete. */
+  /** 'report': every station happened, but Events or conditions are missing. */
   readonly milestone: Milestone | 'report';
   readonly namespace: string;
-  /** For a person: what should have made it happen, and what came instead. */
+  /** The expected cause of the station and the actual events, as text. */
   readonly message: string;
 }
 
@@ -39,14 +39,14 @@ export interface ObservedRun {
   readonly milestones: readonly Milestone[];
   readonly namespaces: readonly string[];
   readonly events: readonly TimelineEvent[];
-  /** When it began, milliseconds since 1970. */
+  /** The start, milliseconds since 1970. */
   readonly since: number;
   readonly traces: Traces;
-  /** Events and conditions that did not come. */
+  /** The missing Events and conditions. */
   readonly missingReports: readonly string[];
 }
 
-/** Where the namespace that got least far stopped. */
+/** The first missing station of the namespace that got least far. */
 export function stoppedAt(run: ObservedRun): StoppedAt {
   const { milestones, namespaces, events, missingReports } = run;
   const stops = namespaces.flatMap((namespace) => {
@@ -65,7 +65,7 @@ export function stoppedAt(run: ObservedRun): StoppedAt {
   return { ...first, message: whyMissing(first, run) };
 }
 
-/** What should have made a station happen, and what is known of why it did not. */
+/** The expected cause of a station, and the known reason why it did not happen. */
 function whyMissing(
   { milestone, namespace }: { milestone: Milestone; namespace: string },
   { traces, since }: ObservedRun,
@@ -88,7 +88,7 @@ const OTHERS: Partial<Record<Milestone, string>> = {
   migration: 'KubeVirt runs the migration once it has its target pod.',
 };
 
-/** "VirtualMachineInstanceMigration update" for a source's event, the type for one of ours. */
+/** "VirtualMachineInstanceMigration update" for an event of the source, the type for an event of ours. */
 function textOf({ type, kind }: StepTrigger): string {
   const isOurs = (Object.values(EVENT) as string[]).includes(type);
   return isOurs ? type : `${kind ?? ''} ${type.split('.').at(-1) ?? ''}`;

@@ -11,14 +11,14 @@ import {
 import type { Tenant } from './scenarios.ts';
 import type { Watching } from './watching.ts';
 
-/** The tenant's own, which nobody may touch. */
+/** The tenant's own metadata, which no component may change. */
 const OWN = { labels: { team: 'payments' }, annotations: { 'example.com/ticket': 'T-1234' } };
 
 export const VMMRQ_NAME = 'migrations';
 
 export const migrationOf = (vm: { readonly name: string }): string => `migrate-${vm.name}`;
 
-/** How the tenant's objects were before anything happened. */
+/** The tenant's objects before the scenario. */
 export interface Before {
   readonly quotas: readonly ResourceQuota[];
   readonly labels: Record<string, string>;
@@ -26,8 +26,8 @@ export interface Before {
 }
 
 /**
- * Makes the namespace with its quotas, starts the VMs, and has the VMMRQ seen by feasibility. Rejects when that does not
- * come about before `signal` aborts.
+ * Creates the namespace with its quotas, starts the VMs, and waits until feasibility has seen the VMMRQ. Rejects when `signal` aborts
+ * before.
  */
 export async function setUpTenant(
   tenant: Tenant,
@@ -63,13 +63,13 @@ export async function setUpTenant(
   return { quotas: items, labels, annotations };
 }
 
-/** Its users ask for a live migration of every VM. */
+/** Requests a live migration of every VM, as the tenant's users do. */
 export async function migrateAll({ namespace, vms }: Tenant, admin: Cluster): Promise<void> {
   for (const vm of vms) {
     await admin.create(FULL_MIGRATIONS, newMigration({ namespace, name: migrationOf(vm), vmi: vm.name }));
   }
 }
 
-/** Whether a condition is true, or is not; one that is missing is not. */
+/** Whether a condition has this status; a missing one counts as False. */
 export const hasCondition = (vmmrq: Vmmrq | undefined, wanted: string, status = 'True'): boolean =>
   (vmmrq?.status?.conditions?.find(({ type }) => type === wanted)?.status ?? 'False') === status;

@@ -48,7 +48,7 @@ const makeMaterial = (more: Partial<Material>): Material => ({
   ...more,
 });
 
-test("etcd's order stands, whatever a slow watch says", () => {
+test("the lines have etcd's order, also with a slow watch", () => {
   const events = [
     makeEvent({ at: 40, version: 3n, what: 'admitted' }),
     makeEvent({ at: 45, version: 2n, what: 'raised' }),
@@ -64,13 +64,13 @@ test("etcd's order stands, whatever a slow watch says", () => {
   ]);
 });
 
-test('a verdict is told when it is new', () => {
+test('the timeline shows only new verdicts', () => {
   const decisions = [makeDecision(1, 'fits'), makeDecision(2, 'fits'), makeDecision(3, 'does not')];
 
   expect(timelineOf(makeMaterial({ decisions })).map(({ text }) => text)).toEqual(['fits', 'does not']);
 });
 
-test('a line knows who wrote it and in which run; runs without a line are quiet', () => {
+test('a line has its writer and its run, and runs without a line are quiet', () => {
   const traces = new Traces();
   const [mine, other] = [makeRun({ at: 100, ms: 50, start: 'cold' }), makeRun({ at: 120, eventId: 'f' })];
   traces.runs.push(mine, other, makeRun({ at: 90, ms: 80, eventId: 'of another namespace' }));
@@ -83,7 +83,7 @@ test('a line knows who wrote it and in which run; runs without a line are quiet'
   expect(quietRuns(line === undefined ? [] : [line], [mine, other])).toBe(1);
 });
 
-test('the lock window is a bar, and colours are for terminals', () => {
+test('the lock window is a bar, and only terminals get colours', () => {
   const at = { locked: 25, raised: 50, lowered: 75, unlocked: 100 } as const;
   const events = Object.entries(at).map(([what, time], index) =>
     makeEvent({ at: time, version: BigInt(index), what: what as keyof typeof at }),

@@ -2,14 +2,14 @@ import { REASON } from '../../functions/domain/names.ts';
 import type { TimelineEvent, What } from './timeline-events/timeline-event.ts';
 import type { Decision, Run, Start, Traces } from './traces.ts';
 
-/** One line of the story. */
+/** One line of the timeline. */
 export interface Line {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Empty for what is of no namespace. */
+  /** Empty for a line without a namespace. */
   readonly namespace: string;
   readonly actor: string;
-  /** The function's run that did it. */
+  /** The run of the function that caused it. */
   readonly run?: Run;
   readonly what: What | 'verdict' | 'start';
   readonly text: string;
@@ -21,13 +21,13 @@ export interface Material {
   readonly decisions: readonly Decision[];
   readonly starts: readonly Start[];
   readonly traces: Traces;
-  /** Who made the write that a happening is (audit.ts); undefined: not known. */
+  /** The writer of a timeline event (audit.ts); undefined: unknown. */
   readonly writerOf: (event: TimelineEvent) => string | undefined;
-  /** The last verdict that was told of each namespace, kept here from one call to the next; left out: none was. */
+  /** The last shown verdict of each namespace, kept across calls. Default: none. */
   readonly shownVerdicts?: Map<string, string>;
 }
 
-/** The story as lines, in the order in which it happened. */
+/** The lines of the timeline in order. */
 export function timelineOf(material: Material): Line[] {
   const { events, decisions, starts, traces } = material;
   return [
@@ -40,8 +40,8 @@ export function timelineOf(material: Material): Line[] {
 }
 
 /**
- * Watches of different kinds do not keep step. etcd's versions say what came first; and what came before something that
- * we have heard of had happened by then.
+ * Sorts by etcd's versions, because watches of different kinds have different delays. An event with a lower version happened at the
+ * latest when a watch reported a higher one.
  */
 function inOrder(events: readonly TimelineEvent[]): TimelineEvent[] {
   let latest = Infinity;
@@ -62,10 +62,10 @@ function lineOf(event: TimelineEvent, { traces, writerOf }: Material): Line {
 
 const withRun = (line: Line, run: Run | undefined): Line => (run === undefined ? line : { ...line, run });
 
-/** Found again and again while others are at work. */
+/** Verdicts that feasibility repeats while other steps work. */
 const NO_NEWS: readonly string[] = [REASON.nothingBlocked, REASON.alreadyLocked, REASON.grantWithoutLock];
 
-/** What feasibility found: it writes nothing that could be watched. The same verdict is told once. */
+/** Feasibility's verdicts, from its log, because no watch sees them. The timeline shows each verdict once. */
 function newVerdicts(decisions: readonly Decision[], shown: Map<string, string>): Decision[] {
   const ofRuns = decisions.filter(({ verdict }) => verdict === undefined);
   return ofRuns.filter(({ step, namespace = '', reason = '', message }) => {
@@ -89,7 +89,7 @@ function verdictLine({ at, namespace = '', message, eventId }: Decision, traces:
 
 const TOGETHER_MS = 1_000;
 
-/** Processes that start in one go are one line, at the time when the last of them was ready. */
+/** Processes that start together get one line, at the time when the last one is ready. */
 function startLines(starts: readonly Start[]): Line[] {
   const groups: Start[][] = [];
   for (const start of starts) {
@@ -106,25 +106,25 @@ function startLines(starts: readonly Start[]): Line[] {
   });
 }
 
-/** How many runs of functions no line tells of: they found nothing to do, or somebody else was faster. */
+/** The number of runs without a line: they found nothing to do, or another run was faster. */
 export function quietRuns(lines: readonly Line[], runs: readonly Run[]): number {
   const shownRuns = new Set(lines.map(({ run }) => run));
   return runs.filter((run) => run.eventType !== undefined && !shownRuns.has(run)).length;
 }
 
-/** From one time to another, milliseconds since 1970. */
+/** A period, in milliseconds since 1970. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** A time in which a namespace was locked, and in it the time in which more than the originals was enforced. */
+/** A period with a lock, and in it the period with raised quotas. */
 export interface LockWindow extends Span {
   readonly namespace: string;
   readonly raised: Span | undefined;
 }
 
-/** The lock windows, in the order in which they began; one that is open ends at `until`. */
+/** The lock windows, sorted by their start; an open one ends at `until`. */
 export function windowsOf(lines: readonly Line[], until: number): LockWindow[] {
   return lines.flatMap(({ what, namespace, at: from }, index) => {
     if (what !== 'locked') return [];

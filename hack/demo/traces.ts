@@ -13,11 +13,11 @@ export interface Decision {
   readonly eventId: string | undefined;
   readonly namespace: string | undefined;
   readonly reason: string | undefined;
-  /** Of one migration; left out in the line that sums up the run. */
+  /** The verdict of one migration; missing in the summary line of the run. */
   readonly verdict: string | undefined;
 }
 
-/** What the Broker, the activator and the functions tell of themselves. */
+/** The records of the Broker, the activator and the functions. */
 export class Traces {
   readonly hops: Hop[] = [];
   readonly runs: Run[] = [];
@@ -40,12 +40,12 @@ export class Traces {
     if (decision !== undefined) this.decisions.push(decision);
   };
 
-  /** The last line that a service wrote. */
+  /** The last log line of a service. */
   lastWords(service: string): string | undefined {
     return this.#lastWords.get(service);
   }
 
-  /** The run of a service for an event of this namespace that was under way at that time, or ended last before it. */
+  /** The service's run for an event of this namespace that was active at that time, or ended last before it. */
   runAt(service: string, namespace: string, at: number): Run | undefined {
     const ids = new Set(this.hops.filter((hop) => hop.namespace === namespace).map(({ id }) => id));
     const runs = this.runs.filter(
@@ -55,14 +55,14 @@ export class Traces {
     return underWay ?? runs.toSorted((one, other) => endOf(other) - endOf(one))[0];
   }
 
-  /** The run of a service for this event; of several the one that was under way at that time. */
+  /** The service's run for this event; of several, the run that was active at that time. */
   runFor(service: string, eventId: string | undefined, at: number): Run | undefined {
     const runs = this.runs.filter((run) => run.service === service && run.eventId === eventId);
     return runs.find((run) => run.at <= at + CLOCKS_MS && at <= endOf(run)) ?? runs[0];
   }
 }
 
-/** Date.now() counts whole milliseconds. */
+/** The error of Date.now(), which counts whole milliseconds. */
 const CLOCKS_MS = 1;
 
 const endOf = ({ at, ms }: Run): number => at + ms + CLOCKS_MS;

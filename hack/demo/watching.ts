@@ -11,7 +11,7 @@ import { EVENTS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kub
 import { FULL_MIGRATIONS, FULL_VMIS, LAUNCHER_PODS } from '../../test/cluster/kubevirt/objects.ts';
 import type { LauncherPod, Vmi, Vmim } from '../../test/cluster/kubevirt/types.ts';
 
-/** The kinds of object that tell the story. */
+/** The watched kinds. */
 interface Kinds {
   readonly Namespace: Namespace;
   readonly ResourceQuota: ResourceQuota;
@@ -33,23 +33,23 @@ const TYPES: { readonly [K in Kind]: ResourceType<Kinds[K]> } = {
   Event: EVENTS,
 };
 
-/** One version of one object, and the one before it; no `before`: it is new, no `after`: it is gone. */
+/** One version of an object and the previous one. Without `before` it is new, without `after` it is gone. */
 export type Change = {
   readonly [K in Kind]: {
     readonly kind: K;
-    /** When we heard of it, milliseconds since 1970. */
+    /** When the watch reported it, milliseconds since 1970. */
     readonly at: number;
-    /** etcd's own order, the same for all kinds. */
+    /** etcd's order, common to all kinds. */
     readonly version: bigint;
     readonly before: Kinds[K] | undefined;
     readonly after: Kinds[K] | undefined;
   };
 }[Kind];
 
-/** Milliseconds since 1970, finer than Date.now() and without its jumps. */
+/** Milliseconds since 1970, more precise than Date.now() and without jumps. */
 export const now = (): number => performance.timeOrigin + performance.now();
 
-/** What an administrator sees of a cluster, by watches: the newest objects, and every change since the start. */
+/** An administrator's watches on a cluster: the newest objects, and every change since the start. */
 export class Watching {
   readonly changes: Change[] = [];
   readonly #objects = new Map<string, KubernetesObject>();
@@ -57,7 +57,7 @@ export class Watching {
   readonly #over = new AbortController();
   readonly #following: Promise<unknown>[] = [];
 
-  /** Resolves when every kind is listed: what is there already is no change. */
+  /** Resolves when every kind is listed; existing objects are no changes. */
   async start(cluster: Cluster): Promise<void> {
     const kinds = Object.keys(TYPES) as Kind[];
     await Promise.all(kinds.map((kind) => this.#follow(cluster, kind)));
@@ -77,7 +77,7 @@ export class Watching {
     return found.map(([, object]) => object as Kinds[K]);
   }
 
-  /** Resolves to true as soon as `holds` does, looking after every change; to false when `signal` aborts first. */
+  /** Checks `holds` after every change. Resolves to true once it is true, to false when `signal` aborts first. */
   async until(holds: () => boolean, signal: AbortSignal): Promise<boolean> {
     if (holds()) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();

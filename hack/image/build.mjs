@@ -1,6 +1,6 @@
 /**
- * npm run image: builds hack/image/Dockerfile by the first container engine that works (docs/development.md). Plain JavaScript
- * without dependencies: any Node runs it, since the build itself happens in a container.
+ * npm run image: builds hack/image/Dockerfile with the first container engine that works (docs/development.md). It is plain
+ * JavaScript without dependencies, so that any Node runs it; the build itself runs in a container.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

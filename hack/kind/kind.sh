@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # npm run kind: a kind cluster with Knative and KubeVirt, this project in it, and the end-to-end suite against it.
-# NEVER RUN where this project is developed: no container engine works there. Checked by shellcheck and by
-# test/contract/static/kind.test.ts. Each foreign step names the instructions that it follows.
+# It has NEVER RUN on the development machine, where no container engine works. shellcheck and test/contract/static/kind.test.ts
+# check it. Each step of another project names the instructions that it follows.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=hack/kind/versions.env
 source hack/kind/versions.env
 
 readonly CLUSTER=mtq IMAGE=kind.local/managed-tenant-quota OUT=$PWD/out/kind
-# A kubeconfig of its own: no command below can reach another cluster.
+# A separate kubeconfig, so that no command below can reach another cluster.
 export KUBECONFIG=$OUT/kubeconfig
 
 usage() {
@@ -29,7 +29,7 @@ die() {
   exit 1
 }
 
-# The engine is the one that npm run image takes (hack/image/build.mjs), and kind gets the same.
+# kind uses the same engine as npm run image (hack/image/build.mjs).
 tools() {
   local found
   if docker buildx version &>/dev/null && docker info &>/dev/null; then

@@ -5,25 +5,25 @@ import { objectsOf } from '../../test/cluster/controlplane/kustomize.ts';
 import { PLACEHOLDER } from '../../test/cluster/image.ts';
 
 export interface ChartOptions {
-  /** The rendered manifests, with the placeholder for the image. */
+  /** The rendered manifests with a placeholder for the image. */
   readonly manifests: string;
-  /** Of package.json: of the chart and of what it installs. */
+  /** The version in package.json, for the chart and for its app. */
   readonly version: string;
-  /** Where the image is, unless somebody installs it with another. */
+  /** The default image of the chart. */
   readonly image: string;
 }
 
-/** Helm's own marks: a manifest that has them would mean something else in a chart. */
+/** Helm's template syntax: Helm would interpret it in a manifest. */
 const TEMPLATE_MARKERS = /\{\{|\}\}/;
 const REQUIRED =
   '{{ required "image: no image is published yet; build one and say where it is" .Values.image | quote }}';
 const IMAGE_LINE = new RegExp(`^(\\s*(?:- )?image: )(['"]?)${PLACEHOLDER}:\\{[^\\n]*\\}\\2$`, 'gm');
-/** Whoever removes the release keeps the VMMRQs; they go with their CRD otherwise. */
+/** `helm uninstall` must keep the CRD, because Kubernetes deletes all VMMRQs with it. */
 const KEEP = { 'helm.sh/resource-policy': 'keep' };
 
 /**
- * A Helm chart of the rendered manifests, by file name. One value: the image. All else is decided where it is rendered,
- * because names are written in CEL too. Throws when the manifests cannot be in a template.
+ * The files of a Helm chart from the rendered manifests, by file name. Its only value is the image: all other settings are fixed in
+ * the rendered manifests, because names are part of CEL expressions too. Throws when a manifest contains template syntax.
  */
 export function chartOf({ manifests, version, image }: ChartOptions): Record<string, string> {
   if (TEMPLATE_MARKERS.test(manifests))
@@ -62,6 +62,6 @@ function templateOf(object: KubernetesObject): string {
   return object.kind === 'Namespace' ? ignoreExisting(template) : template;
 }
 
-/** `helm install -n mtq-system --create-namespace` makes it before us, and Helm then refuses to take it over. */
+/** `helm install -n mtq-system --create-namespace` creates the namespace first, and Helm then refuses to adopt it. */
 const ignoreExisting = (template: string): string =>
   `{{- if ne .Release.Namespace "${SYSTEM_NAMESPACE}" }}\n${template}{{- end }}\n`;

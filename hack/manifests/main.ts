@@ -1,4 +1,4 @@
-/** npm run manifests: what `kubectl apply -k` would apply, as one file, and as a Helm chart. */
+/** npm run manifests: writes the manifests of `kubectl apply -k` as one file and as a Helm chart. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   process.stdout.write(`${file}\n${chart}\n`);
 }
 
-/** Thrown for an argument that there is not. */
+/** Thrown for an unknown argument. */
 class Usage extends Error {}
 
 function oneOf<T extends string>(names: readonly T[], name: string): T {

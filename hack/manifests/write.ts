@@ -6,11 +6,11 @@ import { renderInstallation, type Installation } from '../../test/cluster/overla
 
 export interface Wanted extends Installation {
   readonly image: Image;
-  /** Of the chart. */
+  /** The version of the chart. */
   readonly version: string;
 }
 
-/** What `kubectl apply -k` would apply, as one file, and a Helm chart of it, in `folder`. Resolves with their paths. */
+/** Writes the manifests of `kubectl apply -k` as one file and as a Helm chart to `folder`. Resolves with their paths. */
 export async function writeInstallation(
   folder: string,
   { version, image, ...wanted }: Wanted,

@@ -14,13 +14,13 @@ interface Kubeconfig {
   readonly clusters?: readonly { readonly name: string; readonly cluster: Cluster }[];
 }
 
-/** Service accounts of the cluster that an administrator's kubeconfig leads to. */
+/** Service accounts in the cluster of an administrator's kubeconfig. */
 export class Accounts {
   readonly #admin: string;
   readonly #folder: string;
   readonly #cluster: Cluster;
 
-  /** `folder` gets the accounts' kubeconfigs. Throws when the administrator's leads nowhere. */
+  /** `folder` gets the accounts' kubeconfigs. Throws when the administrator's kubeconfig has no cluster. */
   constructor({ admin, folder }: { readonly admin: string; readonly folder: string }) {
     this.#admin = admin;
     this.#folder = folder;
@@ -43,13 +43,13 @@ export class Accounts {
       contexts: [{ name, context: { cluster: name, user: name } }],
       'current-context': name,
     };
-    // JSON is YAML.
+    // JSON is valid YAML.
     writeFileSync(file, JSON.stringify(kubeconfig), { mode: 0o600 });
     return file;
   }
 }
 
-/** Of the current context, with files by their whole path, since they are named from where the kubeconfig is. */
+/** The cluster of the current context. File paths become absolute, because they are relative to the kubeconfig. */
 function clusterOf(file: string): Cluster {
   const { contexts, clusters, 'current-context': current } = parse(readFileSync(file, 'utf8')) as Kubeconfig;
   const context = contexts?.find(({ name }) => name === current)?.context;

@@ -1,4 +1,4 @@
-/** npm run outside: all our processes on this machine, against the cluster of KUBECONFIG (docs/development.md). */
+/** npm run outside: runs all our processes on this machine against the cluster of KUBECONFIG (docs/development.md). */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
@@ -14,8 +14,8 @@ import { renderAdmissionMode, ADMISSION_MODES } from '../../test/cluster/admissi
 import { Accounts } from './accounts.ts';
 
 const USAGE = `KUBECONFIG=FILE npm run outside -- [--install] [--admission-mode ${ADMISSION_MODES.join(' | ')}] [--port 8080] [--tls-port 8443]
-  KUBECONFIG  of somebody who may do everything: he gets tokens of our service accounts
-  --install   first create all that is no pod of ours and nothing of Knative; the API server has to be on this machine
+  KUBECONFIG  of a cluster admin, to get tokens of our service accounts
+  --install   first create all objects except our pods and Knative's; the API server must be on this machine
   --port      of the guard: health and dead letters
   --tls-port  of the guard: admission reviews`;
 
@@ -45,7 +45,7 @@ function wanted(): Wanted {
   return { admin, admissionMode, installs: values.install, port, tlsPort };
 }
 
-/** Resolves when all of it runs; a signal ends it (exit.ts). */
+/** Resolves when all processes run; a signal ends them (exit.ts). */
 async function main({ admin, admissionMode, installs, port, tlsPort }: Wanted): Promise<void> {
   const objects = await renderAdmissionMode(admissionMode);
   const folder = temporaryFolder('mtq-outside-').path;
@@ -89,7 +89,7 @@ async function main({ admin, admissionMode, installs, port, tlsPort }: Wanted): 
 try {
   await main(wanted());
 } catch (error) {
-  // Told to end by a signal: what breaks then is no failure.
+  // After a signal, errors are expected.
   if (!isLeaving()) {
     process.stderr.write(`${describeError(error)}\n`);
     process.exit(1);

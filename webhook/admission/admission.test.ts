@@ -19,11 +19,11 @@ const review = (changed: object = {}): unknown => ({
   request: { ...request, ...changed },
 });
 
-/** As JSON.parse makes it: a key like any other. */
+/** Parsed from JSON, so that __proto__ is an ordinary key. */
 const PROTO: unknown = JSON.parse('{"__proto__": 1}');
 
 describe('parseReview', () => {
-  test('keeps what a review looks at, the object as it is, and nothing else', () => {
+  test('keeps the fields that a review reads and the whole object, and nothing else', () => {
     expect(parseReview(review())).toEqual({
       uid: 'u1',
       kind: { group: '', version: 'v1', kind: 'Pod' },
@@ -37,7 +37,7 @@ describe('parseReview', () => {
     });
   });
 
-  test('a user may have no groups', () => {
+  test('accepts a user without groups', () => {
     expect(parseReview(review({ userInfo: { username: 'alice' }, dryRun: true }))).toMatchObject({
       userInfo: { username: 'alice', groups: [] },
       dryRun: true,
@@ -51,11 +51,11 @@ describe('parseReview', () => {
     ['a creation', { operation: 'CREATE', object: now, oldObject: null }],
     ['a change', { operation: 'UPDATE', object: now, oldObject: before }],
     ['a deletion', { operation: 'DELETE', object: null, oldObject: before }],
-  ])('%s: with the objects that it has', (_, change) => {
+  ])('keeps the objects of %s', (_, change) => {
     expect(parseReview(review(change))).toMatchObject(change);
   });
 
-  test('what is null may be left out', () => {
+  test('accepts a missing field instead of null', () => {
     const creation = { operation: 'CREATE', object: now, oldObject: undefined };
     expect(parseReview(review(creation))).toMatchObject({ oldObject: null });
     const deletion = { operation: 'DELETE', object: undefined, oldObject: before };
@@ -63,20 +63,20 @@ describe('parseReview', () => {
   });
 
   test.each<[string, object, string]>([
-    ['a creation of nothing', { operation: 'CREATE', object: null }, 'request.object: '],
-    ['a creation of what is there', { operation: 'CREATE', oldObject: before }, 'request.oldObject: '],
+    ['a creation without an object', { operation: 'CREATE', object: null }, 'request.object: '],
+    ['a creation with an old object', { operation: 'CREATE', oldObject: before }, 'request.oldObject: '],
     [
-      'a change to nothing',
+      'a change without an object',
       { operation: 'UPDATE', object: undefined, oldObject: before },
       'request.object: ',
     ],
-    ['a change of nothing', { operation: 'UPDATE', oldObject: null }, 'request.oldObject: '],
-    ['a change of what is left out', { operation: 'UPDATE', oldObject: undefined }, 'request.oldObject: '],
-    ['a deletion of nothing', { operation: 'DELETE', object: null }, 'request.oldObject: '],
-    ['a deletion to something', { operation: 'DELETE', oldObject: before }, 'request.object: '],
+    ['a change with a null old object', { operation: 'UPDATE', oldObject: null }, 'request.oldObject: '],
+    ['a change without an old object', { operation: 'UPDATE', oldObject: undefined }, 'request.oldObject: '],
+    ['a deletion without an old object', { operation: 'DELETE', object: null }, 'request.oldObject: '],
+    ['a deletion with an object', { operation: 'DELETE', oldObject: before }, 'request.object: '],
     ['a connection', { operation: 'CONNECT' }, 'request.operation: '],
     ['a misspelt object', { object: undefined, OBJECT: now }, 'request.object: '],
-  ])('%s is no review', (_, change, want) => {
+  ])('rejects %s', (_, change, want) => {
     expect(parseReview(review(change))).toContain(want);
   });
 
@@ -89,20 +89,28 @@ describe('parseReview', () => {
     ['no user', review({ userInfo: {} }), 'request.userInfo.username: '],
     ['a new operation', review({ operation: 'PATCH' }), 'request.operation: '],
     ['an object without metadata', review({ object: { spec: {} } }), 'request.object: is no object'],
-    ['labels that are none', review({ object: { metadata: { labels: [1] } } }), 'request.object: is no'],
-    ['labels in a row', review({ object: { metadata: { labels: ['a'] } } }), 'request.object: is no'],
-    ['no text under __proto__', review({ object: { metadata: { labels: PROTO } } }), 'request.object: is no'],
-  ])('%s is no review: it says why', (_, body, want) => {
+    [
+      'labels in a list of numbers',
+      review({ object: { metadata: { labels: [1] } } }),
+      'request.object: is no',
+    ],
+    ['labels in a list', review({ object: { metadata: { labels: ['a'] } } }), 'request.object: is no'],
+    [
+      'a label __proto__ that is no text',
+      review({ object: { metadata: { labels: PROTO } } }),
+      'request.object: is no',
+    ],
+  ])('rejects %s and says why', (_, body, want) => {
     expect(parseReview(body)).toContain(want);
   });
 });
 
 describe('toResponse', () => {
-  test('allowed', () => {
+  test('makes an allowing response', () => {
     expect(toResponse('u1', { allowed: true })).toEqual({ uid: 'u1', allowed: true });
   });
 
-  test('refused, with and without causes', () => {
+  test('makes a refusing response, with and without causes', () => {
     const denial = { allowed: false, code: 403, reason: 'Forbidden', message: 'locked' } as const;
     const status = { code: 403, reason: 'Forbidden', message: 'locked' };
     const causes = [{ reason: 'mtq', message: 'token', field: 'spec' }];

@@ -18,7 +18,7 @@ const metadataSchema = z.object({
   metadata: z.object({ labels: textsSchema.optional(), annotations: textsSchema.optional() }),
 });
 
-/** Passes on as it is. An object to be created has no uid and may have no name yet. */
+/** Keeps the object unchanged. An object in a CREATE request has no uid and may have no name yet. */
 const objectSchema = z.custom<KubernetesObject>(
   (value) => metadataSchema.safeParse(value).success,
   'is no object with metadata',
@@ -31,18 +31,18 @@ const anyRequestSchema = z.object({
   kind: z.object({ group: z.string(), version: z.string(), kind: z.string() }),
   resource: z.object({ group: z.string(), version: z.string(), resource: z.string() }),
   subResource: z.string().optional(),
-  /** Left out or empty while the API server has not chosen it yet (generateName). */
+  /** Missing or empty until the API server chooses it (generateName). */
   name: z.string().optional(),
-  /** Left out for a cluster-scoped object; for a Namespace it is the namespace's own name. */
+  /** Missing for a cluster-scoped object; for a Namespace it is the namespace's own name. */
   namespace: z.string().optional(),
   userInfo: z.object({ username: z.string(), groups: z.array(z.string()).default([]) }),
   dryRun: z.boolean().default(false),
 });
 
 /**
- * `object` is what it would become, `oldObject` what it is now. The API server sends both or the one that there is, of
- * each object of a deletecollection too: whoever leaves one out could have a change judged as none. CONNECT is what no
- * rule of ours asks about.
+ * `object` is the requested state, `oldObject` the stored one. The API server sends each that exists, also for each object of a
+ * deletecollection. The schema requires them: a request without one could make a change look like no change. Our rules do not
+ * match CONNECT.
  */
 const requestSchema = z.discriminatedUnion('operation', [
   anyRequestSchema.extend({
@@ -64,14 +64,14 @@ const reviewSchema = z.object({
   request: requestSchema,
 });
 
-/** One request at the door of the API server, as far as we look at it. */
+/** One admission request, with the fields that a review reads. */
 export type AdmissionRequest = Readonly<z.infer<typeof requestSchema>>;
 
-/** What happens to the object: never without one. */
+/** The change to the object; a change always has at least one object. */
 export type Change = Distributed<AdmissionRequest, 'operation' | 'object' | 'oldObject'>;
 type Distributed<T, K extends keyof T> = T extends unknown ? Pick<T, K> : never;
 
-/** Why a request is refused, for a program that reads the refusal. */
+/** The reason for a refusal, in a form that programs can read. */
 export interface Cause {
   readonly reason: string;
   readonly message: string;
@@ -102,14 +102,14 @@ export interface AdmissionResponse {
   };
 }
 
-/** An AdmissionReview that carries our answer. */
+/** An AdmissionReview with our response. */
 export interface AnsweredReview {
   readonly apiVersion: typeof API_VERSION;
   readonly kind: typeof KIND;
   readonly response: AdmissionResponse;
 }
 
-/** The request of an AdmissionReview, or one line about why it is none. */
+/** The request of an AdmissionReview, or one line that says why the body is not a review. */
 export function parseReview(body: unknown): AdmissionRequest | string {
   const parsed = reviewSchema.safeParse(body);
   if (parsed.success) return parsed.data.request;
@@ -117,7 +117,7 @@ export function parseReview(body: unknown): AdmissionRequest | string {
   return `no ${API_VERSION} ${KIND}: ${issues.join('; ')}`;
 }
 
-/** What the API server is told. Its answer must carry the uid of its request. */
+/** The response for the API server. It must carry the uid of the request. */
 export function toResponse(uid: string, decision: Decision): AdmissionResponse {
   if (decision.allowed) return { uid, allowed: true };
   const { code, reason, message, causes } = decision;

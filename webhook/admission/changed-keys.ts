@@ -3,7 +3,7 @@ import type { AdmissionRequest } from './admission.ts';
 
 type Change = Pick<AdmissionRequest, 'object' | 'oldObject'>;
 
-/** Those of an object's keys that a request would set, change or remove; as hack/manifests/admission/keys.ts says in CEL. */
+/** The keys among `keys` that a request would set, change or remove; hack/manifests/admission/keys.ts is the same in CEL. */
 export function changedKeys(
   { object, oldObject }: Change,
   { annotations, labels }: (typeof OUR_KEYS)[keyof typeof OUR_KEYS],
@@ -15,7 +15,7 @@ export function changedKeys(
   ];
 }
 
-/** Of a Namespace. Anybody may remove ANNOTATION.breakGlass, but only who may override sets it. */
+/** For a Namespace. Every user may remove ANNOTATION.breakGlass; only users with the break-glass right may set it. */
 export const changedNamespaceKeys = (change: Change): string[] => [
   ...changedKeys(change, OUR_KEYS.namespace),
   ...(setsBreakGlass(change) ? [ANNOTATION.breakGlass] : []),

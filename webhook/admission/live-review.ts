@@ -8,10 +8,10 @@ import { isAboutKeys, review } from './review.ts';
 
 type Reviewing = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'>;
 
-/** RFC 1123 label. Anything else is no namespace, and the path of the GET would be of something else: no name, of the list. */
+/** RFC 1123 label. Any other text would change the path of the GET; an empty name would read the list. */
 const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** What is in the namespace now decides, not what a cache says: one live GET a review. */
+/** Each review reads the namespace by one live GET, because a cache may be stale. */
 export function newReview(
   cluster: Cluster,
   settings: Reviewing,

@@ -24,9 +24,9 @@ import { newReview } from './live-review.ts';
 import { reviewApp } from './review-app.ts';
 
 /**
- * Whatever is posted to /review. What is no AdmissionReview by the way it was made is never allowed, whatever the
- * namespace is and whoever asks. What is one is allowed exactly where the rules say so: they are written down here a
- * second time, on the plain document. Replay: FUZZ_SEED=<seed printed> npm run jest …
+ * Posts random bodies to /review. The guard never allows a body that is malformed by construction, in any namespace and for any
+ * user. It allows a well-formed one exactly where the rules allow it: this file states the rules a second time, on the plain
+ * document. Replay: FUZZ_SEED=<seed printed> npm run jest …
  */
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const RUNS = { malformed: 10_000, whole: 2_000 };
@@ -51,11 +51,11 @@ afterAll(() => {
   server.close();
 });
 
-/** As the API server answers this GET. */
+/** The API server's answer to this GET. */
 async function read(name: string): Promise<{ object: unknown; date: Date }> {
   await Promise.resolve();
   const date = new Date(0);
-  // No name is the path of the list.
+  // An empty name gives the path of the list.
   if (name === '')
     return { object: { kind: 'NamespaceList', metadata: { resourceVersion: '1' }, items: [] }, date };
   if (found === 'fails') throw new Unreachable('no answer');
@@ -95,7 +95,7 @@ async function post(body: Buffer): Promise<Answer> {
 
 type Document = Record<string, unknown>;
 
-/** The value at this path of plain own properties. */
+/** The value at this path; follows own properties only. */
 function at(value: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>(
     (inner, key) =>
@@ -106,7 +106,7 @@ function at(value: unknown, ...path: string[]): unknown {
   );
 }
 
-/** Whether the rules let this review pass (docs/architecture.md#webhooks-and-policies), read off the document as it was sent. */
+/** Whether the rules let this review pass (docs/architecture.md#webhooks-and-policies), from the document as it was sent. */
 function mayBeAllowed(document: unknown): boolean {
   const request = at(document, 'request');
   const isAboutKeys = at(request, 'resource', 'resource') === 'namespaces';
@@ -154,7 +154,7 @@ const same = (keys: readonly string[][], request: unknown): boolean =>
     return now === before;
   });
 
-/** Anybody may remove break-glass. */
+/** Every user may remove break-glass. */
 const sameNamespaceKeys = (request: unknown): boolean =>
   same(NAMESPACE_KEYS, request) &&
   (at(request, 'object', 'metadata', 'annotations', ANNOTATION.breakGlass) === undefined ||
@@ -168,7 +168,7 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** Throws unless it is a 4xx with a line, or a decision about this request. */
+/** Throws unless the answer is a 4xx with a line, or a decision about this request. */
 function allowedBy({ status, body }: Answer): boolean {
   if (status >= 400 && status < 500) {
     expect(body).toMatch(/^[^\n]+\n$/);
@@ -185,11 +185,11 @@ function allowedBy({ status, body }: Answer): boolean {
   return response.allowed;
 }
 
-/** So many at once: as many connections as that, and a fifth of the time. */
+/** Parallel requests, each on its own connection: the test takes a fifth of the time. */
 const BATCH = 10;
 const inBatches = { minLength: BATCH, maxLength: BATCH } as const;
 
-test('10,000 malformed reviews: each a 4xx or a refusal, and none allowed', async () => {
+test('the guard answers each of 10,000 malformed reviews with a 4xx or a refusal', async () => {
   const counts: Record<string, number> = {};
   const check = async ({ how, body }: Malformed): Promise<void> => {
     counts[how] = (counts[how] ?? 0) + 1;
@@ -206,7 +206,7 @@ test('10,000 malformed reviews: each a 4xx or a refusal, and none allowed', asyn
   expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(RUNS.malformed);
 });
 
-test('2,000 whole ones: allowed exactly where they may pass', async () => {
+test('the guard allows exactly those of 2,000 well-formed reviews that the rules allow', async () => {
   const counts = { allowed: 0, refused: 0 };
   const check = async (review: unknown): Promise<void> => {
     const body = JSON.stringify(review);

@@ -9,21 +9,21 @@ import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 
 export interface ReviewOptions {
-  /** Decides; a rejection or an answer that comes too late refuses. */
+  /** Decides. The app refuses the request when this rejects or takes too long. */
   readonly review: (request: AdmissionRequest) => Promise<Decision>;
   readonly log: Log;
   /** How long `review` may take, in milliseconds. */
   readonly deadlineMs?: number;
-  /** Told of every review that is answered, for the metrics. */
+  /** The app calls this after every answered review, for the metrics. */
   readonly onReviewed?: (reviewed: Reviewed) => void;
 }
 
-/** Less than the webhooks' timeoutSeconds of 3, so that the client reads our words and not the API server's. */
+/** Less than the webhooks' timeoutSeconds of 3, so that the client gets our message and not the API server's. */
 const DEADLINE_MS = 2_500;
 
 /**
- * POST /review: an AdmissionReview in, the same with our answer out. What is no AdmissionReview gets 400 (too large: 413,
- * compressed: 415) and one line; the API server then refuses by failurePolicy Fail. Every refusal is one line in the log.
+ * POST /review takes an AdmissionReview and returns it with our response. Any other body gets 400 (too large: 413,
+ * compressed: 415) and one line; the API server then refuses by failurePolicy Fail. The app logs each refusal in one line.
  */
 export function reviewApp(options: ReviewOptions): Express {
   const app = express();
@@ -53,7 +53,7 @@ interface BadBody {
 
 const json: RequestHandler = express.json({ limit: MAX_BODY_BYTES, inflate: false });
 
-/** Leaves the parsed body in request.body; answers what is wrong with it. */
+/** Writes the parsed body to request.body; returns the problem when it cannot. */
 async function readBody(request: Request, response: Response): Promise<BadBody | undefined> {
   try {
     await new Promise<void>((resolve, reject) => {
@@ -64,15 +64,15 @@ async function readBody(request: Request, response: Response): Promise<BadBody |
     });
     return undefined;
   } catch (error) {
-    // body-parser's errors are http-errors: they carry the status.
+    // body-parser throws http-errors, which carry the HTTP status.
     const status = error instanceof Error && 'status' in error ? Number(error.status) : 400;
-    // A parser's message quotes the body, which may hold anything.
+    // A parser's message quotes the body, which may hold any text.
     const why = error instanceof SyntaxError ? error.name : describeError(error);
     return { status, line: `the body cannot be read: ${why}` };
   }
 }
 
-/** Never rejects: whatever goes wrong is a refusal. */
+/** Never rejects: every error becomes a refusal. */
 async function decide(request: AdmissionRequest, options: ReviewOptions): Promise<Decision> {
   let decision: Decision = unavailable(request);
   let failure: string | undefined;
@@ -120,7 +120,7 @@ interface DeniedReview {
   readonly failure: string | undefined;
 }
 
-/** What was asked and by whom, never the objects: they may hold anything. */
+/** Logs the request and its user, never the objects: their content is arbitrary. */
 function logDenial(log: Log, { request, denial, failure }: DeniedReview): void {
   const { uid, operation, resource, subResource, namespace, name, dryRun } = request;
   log(failure === undefined ? 'info' : 'error', 'refused', {

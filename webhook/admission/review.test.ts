@@ -52,7 +52,7 @@ const FOREIGN_USERS = [
   'system:anonymous',
   'system:node:node1',
   userOf('kubevirt-operator', 'kubevirt'),
-  // The right names in the wrong places.
+  // Our names in other namespaces.
   userOf('kubevirt-controller', 'tenant'),
   userOf('mtq-lower', 'tenant'),
   'mtq-lower',
@@ -63,11 +63,11 @@ const FOREIGN_USERS = [
 ];
 const ALL_USERS = [...FOREIGN_USERS, CONTROLLER, ...OUR_USERS];
 
-/** A target launcher whose label says this migration. */
+/** A target launcher with the label of this migration. */
 const target = (uid: string): { object: KubernetesObject } => ({
   object: aTarget(aMigration(), labelled(KUBEVIRT.migrationJobUID, uid)),
 });
-/** The launcher of this VM, whose label says the lock's migration: a tenant may give a VMI any label. */
+/** The launcher of this VM with the label of the lock's migration: a tenant may give a VMI any label. */
 const launcherOf = (vm: string): { object: KubernetesObject } => ({
   object: labelled(KUBEVIRT.migrationJobUID, 'uid-of-mig0')(aLauncher(vm)),
 });
@@ -85,8 +85,8 @@ const REQUESTS = {
   'the launcher of no VM': aRequest({
     object: labelled(KUBEVIRT.createdBy, '')(launcherOf('vm0').object),
   }),
-  'the attachment pod that nobody waits for': aRequest(attachment),
-  'a pod by the name of the migration': aRequest(target('mig0')),
+  'an attachment pod that no migration of the lock needs': aRequest(attachment),
+  'a pod with the name of the migration instead of its uid': aRequest(target('mig0')),
   'a pod without a uid': aRequest(target('')),
   'a plain pod': aRequest(plain),
   'a pod of no content': aRequest(),
@@ -96,7 +96,7 @@ const REQUESTS = {
   'a pod that gets a deadline': aRequest(
     fromTo(aTarget(), aTarget(aMigration(), podSpec({ activeDeadlineSeconds: 60 }))),
   ),
-  'a pod that says it is the target now': aRequest({
+  'a pod that gets the labels of the target': aRequest({
     operation: 'UPDATE',
     ...target('uid-of-mig0'),
     oldObject: launcherOf('vm0').object,
@@ -142,7 +142,7 @@ const STATES = {
 type StateName = keyof typeof STATES;
 
 type May = Partial<Record<RequestName, readonly string[]>>;
-/** An edit of the spec and a deletion end the raise by themselves. */
+/** An edit of the spec and a deletion end the raise, so they are allowed. */
 const UNREADABLE: May = {
   'a changed quota': ALL_USERS,
   'a deleted quota': ALL_USERS,
@@ -152,7 +152,7 @@ const UNREADABLE: May = {
 };
 const LOCKED: May = { ...UNREADABLE, 'its own target pod': [CONTROLLER] };
 
-/** Who may, in each state; whoever is not named is refused. */
+/** The allowed users, by state and request; the guard refuses all others. */
 const MAY: Record<StateName, May> = {
   'free: the label was in a cache only': Object.fromEntries(NAMES.map((name) => [name, ALL_USERS])),
   held: LOCKED,
@@ -166,7 +166,7 @@ const MAY: Record<StateName, May> = {
 };
 
 describe.each(Object.keys(STATES) as StateName[])('a namespace that is %s', (state) => {
-  test.each(NAMES)('%s: only who may', (name) => {
+  test.each(NAMES)('%s: the guard allows only the listed users', (name) => {
     const allowed = ALL_USERS.filter(
       (user) => decided({ ...REQUESTS[name], ...by(user) }, STATES[state]).allowed,
     );
@@ -179,8 +179,8 @@ const denial = (decision: Decision): Denial => {
   return decision;
 };
 
-describe('KubeVirt elsewhere', () => {
-  test('its controller is who the settings say', () => {
+describe('KubeVirt in another namespace', () => {
+  test('the guard takes its controller from the settings', () => {
     const input = {
       request: aRequest({ ...target('uid-of-mig0'), ...by(userOf('virt', 'virtual')) }),
       namespace: held,
@@ -206,7 +206,7 @@ describe('the proof', () => {
       denial(decided({ ...proof, ...by(OUR_USERS[0] ?? '') }, namespace, at)).causes?.[0]?.message ?? '',
     );
 
-  test.each(OUR_USERS)('%s is refused with the live lock', (user) => {
+  test.each(OUR_USERS)('the refusal for %s contains the live lock', (user) => {
     const { code, causes } = denial(decided({ ...proof, ...by(user) }, held));
     expect([code, causes?.map(({ reason }) => reason)]).toEqual([403, [WEBHOOK.locked]]);
     expect(proofIn(causes?.[0]?.message ?? '')).toEqual({
@@ -218,7 +218,7 @@ describe('the proof', () => {
     });
   });
 
-  test('what each migration lacks and each quota needs is part of it', () => {
+  test('it contains the shortfall of each migration and quota', () => {
     const migrations = [{ name: 'm', uid: 'u', vmi: 'v', lacks: 'attachment' as const }];
     const quotas = [{ name: 'q', uid: 'w', need: { pods: '1' } }];
     expect(proven(aNamespace(lockedBy(aLock({ migrations, quotas }))))).toMatchObject({ migrations, quotas });
@@ -226,19 +226,23 @@ describe('the proof', () => {
 
   const ended = { reason: 'NoProof', message: 'it did not work' };
   test.each<[string, Namespace, number]>([
-    ['is past its time', STATES['held past its time'], NOW],
-    ['is past its time in this moment', held, NOW + 25_000],
-    ['is older than a lock may be', aNamespace(lockedBy(aLock({ expiresAt: seconds(900) }))), NOW + 600_000],
-    ['was ended', aNamespace(lockedBy(aLock({ ended }))), NOW],
+    ['has expired', STATES['held past its time'], NOW],
+    ['expires in this moment', held, NOW + 25_000],
+    [
+      'is older than the longest lock',
+      aNamespace(lockedBy(aLock({ expiresAt: seconds(900) }))),
+      NOW + 600_000,
+    ],
+    ['was ended early', aNamespace(lockedBy(aLock({ ended }))), NOW],
     ['is of another version', STATES['held, of a later version'], NOW],
-    ['was read at no known time', held, NaN],
-  ])('a lock that %s has no token, and all else', (_what, namespace, now) => {
+    ['was read at an unknown time', held, NaN],
+  ])('for a lock that %s it contains all except the token', (_what, namespace, now) => {
     const lock = proven(namespace, { now });
     expect(lock).toMatchObject({ migrations: [{ uid: 'uid-of-mig0' }] });
     expect(lock?.token).toBeUndefined();
   });
 
-  test('it says what keeps us away', () => {
+  test('it contains the incumbent and the opt-out of the namespace', () => {
     expect(proven(held, { incumbent: { kind: 'present', message: 'the CRD of MTQ' } })).toMatchObject({
       token: 'token-1',
       incumbent: 'the CRD of MTQ',
@@ -247,7 +251,7 @@ describe('the proof', () => {
     expect(proven(annotated(ANNOTATION.skip, 'false')(held))).not.toHaveProperty('skip');
   });
 
-  test('it has no token while the incumbent is not known, and says why', () => {
+  test('it has no token and says why while the guard does not know whether the incumbent is installed', () => {
     const incumbent = { kind: 'unknown', why: 'mtqs are not listed' } as const;
     const lock = proven(held, { incumbent });
     expect(lock).toMatchObject({ withheld: 'mtqs are not listed', migrations: [{ uid: 'uid-of-mig0' }] });
@@ -255,11 +259,11 @@ describe('the proof', () => {
     expect(proven(held, { incumbent, now: NOW + 25_000 })).not.toHaveProperty('withheld');
   });
 
-  test.each(['', 'token-1', '{', '[]', '{"token":"t"}'])('%j is no proof', (text) => {
+  test.each(['', 'token-1', '{', '[]', '{"token":"t"}'])('the text %j is no proof', (text) => {
     expect(proofIn(text)).toBeUndefined();
   });
 
-  test.each([...FOREIGN_USERS, CONTROLLER])('%s never learns the token', (user) => {
+  test.each([...FOREIGN_USERS, CONTROLLER])('the refusal for %s never contains the token', (user) => {
     for (const request of Object.values(REQUESTS)) {
       const decision = denial(
         decided(aRequest({ ...request, operation: 'CREATE', ...by(user), ...plain }), held),
@@ -270,15 +274,15 @@ describe('the proof', () => {
   });
 
   test.each([
-    ['cannot be read', STATES['held by what cannot be read']],
+    ['is unreadable', STATES['held by what cannot be read']],
     ['is gone', undefined],
-  ])('there is none where the lock %s', (_, namespace) => {
+  ])('it is missing where the lock %s', (_, namespace) => {
     expect(denial(decided({ ...proof, ...by(OUR_USERS[0] ?? '') }, namespace)).causes).toBeUndefined();
   });
 });
 
 describe('a refusal says', () => {
-  test('what is going on, and when to try again', () => {
+  test('why the namespace is locked, and when to try again', () => {
     const { message, code, reason } = denial(decided(aRequest(plain), held));
     expect([code, reason]).toEqual([403, 'Forbidden']);
     expect(message).toMatch(/^CREATE of pods in namespace tenant must wait: /);
@@ -286,7 +290,7 @@ describe('a refusal says', () => {
     expect(message).toContain(seconds(25));
   });
 
-  test('that the lock cannot be read', () => {
+  test('that the lock is unreadable', () => {
     expect(denial(decided(aRequest(), STATES['labelled only'])).message).toContain('being repaired');
   });
 
@@ -312,26 +316,22 @@ describe('our keys on a namespace', () => {
 
   const attempted = annotated(ANNOTATION.lastAttempt, '{}')(free);
   test.each<[string, Changed, string]>([
-    ['taking a lock', [free, held], ANNOTATION.lock],
-    ['breaking one', [held, free], ANNOTATION.lock],
-    ['changing one', [held, aNamespace(lockedBy(aLock({ token: 'theirs' })))], ANNOTATION.lock],
-    ['making it unreadable', [held, aNamespace(lockedUnreadably())], ANNOTATION.lock],
-    ['taking the label off', [held, STATES['held, without its label']], LABEL.locked],
+    ['a lock', [free, held], ANNOTATION.lock],
+    ['the removal of a lock', [held, free], ANNOTATION.lock],
+    ['another lock', [held, aNamespace(lockedBy(aLock({ token: 'theirs' })))], ANNOTATION.lock],
+    ['an unreadable lock', [held, aNamespace(lockedUnreadably())], ANNOTATION.lock],
+    ['the removal of the label', [held, STATES['held, without its label']], LABEL.locked],
     ['another label text', [held, labelled(LABEL.locked, 'no')(held)], LABEL.locked],
-    ['putting the label on', [free, labelled(LABEL.locked)(free)], LABEL.locked],
+    ['the label without a lock', [free, labelled(LABEL.locked)(free)], LABEL.locked],
     ['an empty label', [free, labelled(LABEL.locked, '')(free)], LABEL.locked],
-    ['forging an attempt', [free, attempted], ANNOTATION.lastAttempt],
-    ['forgetting an attempt', [attempted, free], ANNOTATION.lastAttempt],
+    ['a forged attempt', [free, attempted], ANNOTATION.lastAttempt],
+    ['the removal of an attempt', [attempted, free], ANNOTATION.lastAttempt],
     ['a new namespace with a lock', [null, held], ANNOTATION.lock],
     ['another token', [held, annotated(ANNOTATION.token, 'theirs')(held)], ANNOTATION.token],
     ['more migrations', [held, annotated(ANNOTATION.migrations, 'a/b')(held)], ANNOTATION.migrations],
-    [
-      'breaking the glass in advance',
-      [held, annotated(ANNOTATION.breakGlass, 'x')(held)],
-      ANNOTATION.breakGlass,
-    ],
+    ['break-glass in advance', [held, annotated(ANNOTATION.breakGlass, 'x')(held)], ANNOTATION.breakGlass],
     ['a new namespace with an attempt', [null, attempted], ANNOTATION.lastAttempt],
-  ])('%s: nobody but us', (_, changed, key) => {
+  ])('only our accounts may write %s', (_, changed, key) => {
     for (const resource of ['namespaces', 'namespaces/status', 'namespaces/finalize']) {
       for (const user of ALL_USERS) {
         const decision = decidedOf(changed, user, resource);
@@ -343,8 +343,8 @@ describe('our keys on a namespace', () => {
 
   test.each<[string, Namespace, string]>([
     ['its token', annotated(ANNOTATION.token, 'token-1')(held), 'token-1'],
-    ['a word of its own where it has none', aNamespace(lockedUnreadably()), 'unreadable'],
-  ])('the refusal gives the command that breaks the glass, with %s', (_what, namespace, token) => {
+    ['a fixed word for a lock without a token', aNamespace(lockedUnreadably()), 'unreadable'],
+  ])('the refusal contains the break-glass command, with %s', (_what, namespace, token) => {
     const { message } = denial(decidedOf([namespace, free]));
     expect(message).toContain(breakGlassCommand({ namespace: 'tenant', token }));
     expect(message).toContain("'override' 'locks.mtq.kubevirt.io'");
@@ -353,17 +353,20 @@ describe('our keys on a namespace', () => {
   test.each<[string, Changed]>([
     ['a new namespace', [null, free]],
     ['another label', [free, labelled('env')(free)]],
-    ['another annotation while it is locked', [held, annotated('team', 'blue')(held)]],
-    ['its deletion while it is locked', [held, beingDeleted()(held)]],
+    ['another annotation during a lock', [held, annotated('team', 'blue')(held)]],
+    ['its deletion during a lock', [held, beingDeleted()(held)]],
     ['the opt-out', [held, annotated(ANNOTATION.skip, 'true')(held)]],
-    ['removing what is left of break-glass', [annotated(ANNOTATION.breakGlass, 'x')(free), free]],
-    ['a key that only looks like ours', [free, annotated(`${ANNOTATION.lock}s`, 'x')(free)]],
-  ])('%s: anybody', (_, changed) => {
+    [
+      'the removal of a remaining break-glass annotation',
+      [annotated(ANNOTATION.breakGlass, 'x')(free), free],
+    ],
+    ['a key that only starts like ours', [free, annotated(`${ANNOTATION.lock}s`, 'x')(free)]],
+  ])('every user may write %s', (_, changed) => {
     expect(decidedOf(changed)).toEqual({ allowed: true });
   });
 });
 
-test('a pod of a lock for several migrations is looked up by its uid (F40)', () => {
+test('the guard finds a pod of a lock for several migrations by its uid (F40)', () => {
   const migrations = [
     { name: 'mig0', uid: 'a', vmi: 'uid-of-vm0' },
     { name: 'mig1', uid: 'b', vmi: 'uid-of-vm0' },
@@ -375,7 +378,7 @@ test('a pod of a lock for several migrations is looked up by its uid (F40)', () 
   expect(['a', 'b', 'c', 'd', 'mig0', 'a,b'].map(may)).toEqual([true, true, false, false, false, false]);
 });
 
-test('a lock for an attachment pod lets that in, and no launcher', () => {
+test('a lock for an attachment pod admits that pod, and no launcher', () => {
   const migrations = [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' as const }];
   const namespace = aNamespace(lockedBy(aLock({ migrations })));
   const may = (request: { object: KubernetesObject }): boolean =>
@@ -389,7 +392,7 @@ test('a lock for an attachment pod lets that in, and no launcher', () => {
   ]);
 });
 
-test('a lock for nothing lets nobody in', () => {
+test('a lock without migrations admits no pod', () => {
   const namespace = aNamespace(lockedBy(aLock({ migrations: [] })), named('tenant'));
   expect(decided(aRequest({ ...plain, ...by(CONTROLLER) }), namespace).allowed).toBe(false);
 });

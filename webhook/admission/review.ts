@@ -8,9 +8,9 @@ import { breakGlassToken, keysDeniedMessage } from './messages.ts';
 
 export interface ReviewInput {
   readonly request: AdmissionRequest;
-  /** Read now, not from a cache; undefined: it is gone. */
+  /** From a live read, not from a cache; undefined: the namespace does not exist. */
   readonly namespace: Namespace | undefined;
-  /** The API server's clock at that read, milliseconds. */
+  /** The API server's clock at that read, in milliseconds. */
   readonly now: number;
   readonly incumbent: IncumbentState;
   readonly kubevirtNamespace: string;
@@ -19,19 +19,19 @@ export interface ReviewInput {
 
 const ALLOWED: Decision = { allowed: true };
 
-/** Whether the request is about a namespace's own keys: that needs no live read. */
+/** Whether the request writes a Namespace. Its review needs no live read. */
 export const isAboutKeys = ({ resource }: AdmissionRequest): boolean => resource.resource === 'namespaces';
 
 /**
- * The guard's whole decision, pure. Refuses by default: every way to `allowed` is written out. What the webhooks'
- * matchConditions let pass never comes here; if it comes all the same it gets the same answer, but for the harmless
- * updates of a pod or a ResourceClaim: those are refused.
+ * The guard's whole decision, pure. It refuses by default: the code lists every case that it allows. The webhooks' matchConditions
+ * keep allowed requests away from here. If one comes nevertheless, it gets the same answer, except for harmless updates of a pod
+ * or a ResourceClaim: the guard refuses those.
  */
 export function review(input: ReviewInput): Decision {
   return isAboutKeys(input.request) ? reviewKeys(input.request) : reviewLocked(input);
 }
 
-/** Only we set or remove what we keep on a namespace. Who breaks the glass never comes here (matchConditions). */
+/** Only our accounts may set or remove our keys on a namespace. Break-glass writes do not come here (matchConditions). */
 function reviewKeys(request: AdmissionRequest): Decision {
   if (OUR_USERS.includes(request.userInfo.username)) return ALLOWED;
   const changed = changedNamespaceKeys(request);
@@ -48,7 +48,7 @@ function reviewLocked(input: ReviewInput): Decision {
   const { request, namespace } = input;
   if (namespace === undefined) return deny(`namespace ${request.namespace ?? ''} is gone`);
   const state = lockOf(namespace);
-  // The API server asked because of a label in its cache that is gone by now.
+  // The API server's cache still had the label, but the lock is gone by now.
   if (state.kind === 'none') return ALLOWED;
   switch (request.resource.resource) {
     case 'pods':
@@ -61,8 +61,8 @@ function reviewLocked(input: ReviewInput): Decision {
 }
 
 /**
- * The lock's own migrations' pods, created by KubeVirt's controller; matched by UIDs, never by name. By two: the labels of any
- * VMI are on its launcher too, and only who made it can be nobody else's.
+ * Allows the pods of the lock's migrations that KubeVirt's controller creates, matched by UIDs, never by name. It takes two UIDs:
+ * a launcher has all labels of its VMI, so a tenant can forge the migration's UID there, but not created-by (docs/adr/0019).
  */
 function reviewPod(request: AdmissionRequest, state: LockState, controller: string): Decision {
   const { object } = request;
@@ -73,8 +73,8 @@ function reviewPod(request: AdmissionRequest, state: LockState, controller: stri
 }
 
 /**
- * An edit that leaves our keys alone passes, and so does a deletion: an admin ends the raise by it. Nobody makes a quota, not even
- * one of ours: that refusal is the proof that the guard stands before this namespace.
+ * Allows an edit that does not change our keys, and a deletion, by which an admin ends the raise. Refuses every new quota, also from
+ * our own accounts: that refusal is the proof that the guard enforces this lock.
  */
 function reviewQuota(input: ReviewInput & { readonly namespace: Namespace }, state: LockState): Decision {
   const { request } = input;

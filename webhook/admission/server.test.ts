@@ -31,9 +31,9 @@ interface Answer {
 interface Guard {
   readonly server: GuardServer;
   readonly lines: { level: Level; message: string; fields: Fields }[];
-  /** What the metrics were told. */
+  /** The calls of `onReviewed`. */
   readonly reviewed: Reviewed[];
-  /** POST /review over a TLS connection that is checked like the API server does. */
+  /** POST /review over TLS, with the API server's certificate checks. */
   review(body: string | Buffer, options?: TlsOptions): Promise<Answer>;
   http(method: string, path: string, body?: string | Buffer): Promise<Answer>;
 }
@@ -131,7 +131,7 @@ interface DeniedReview {
 }
 
 describe('POST /review', () => {
-  test('allowed: says so, logs nothing', async () => {
+  test('answers an allowed request without a log line', async () => {
     const guard = await start({});
     const { status, body, headers } = await guard.review(reviewOf());
     expect(status).toBe(200);
@@ -140,7 +140,7 @@ describe('POST /review', () => {
     expect(guard.lines).toEqual([]);
   });
 
-  test('refused, with causes: one line in the log, nothing of the object in it', async () => {
+  test('answers a refused request with its causes, and logs one line without the object', async () => {
     const causes = [{ reason: 'locked.mtq.kubevirt.io', message: 'token-1' }];
     const denial = { allowed: false, code: 403, reason: 'Forbidden', message: 'wait', causes } as const;
     const guard = await start({ review: () => Promise.resolve(denial) });
@@ -188,7 +188,7 @@ describe('POST /review', () => {
         throw new Error('no answer from the API server');
       },
     ],
-  ])('the review %s: refused', async (_, review) => {
+  ])('refuses when the review %s', async (_, review) => {
     const guard = await start({ review });
     const { status, body } = await guard.review(reviewOf());
     expect(status).toBe(200);
@@ -198,7 +198,7 @@ describe('POST /review', () => {
     ]);
   });
 
-  test('the review takes too long: refused, in our words', async () => {
+  test('refuses with our message when the review takes too long', async () => {
     const guard = await start({ review: () => new Promise(() => undefined), deadlineMs: 20 });
     const { body } = await guard.review(reviewOf());
     expect(JSON.parse(body)).toEqual(answered({ allowed: false, status: unavailable }));
@@ -218,7 +218,7 @@ describe('POST /review', () => {
       { status: 400, line: 'no admission.k8s.io/v1 AdmissionReview' },
     ],
     [
-      'no JSON by its own account',
+      'a content type other than JSON',
       { headers: { 'content-type': 'text/plain' } },
       { status: 400, line: 'no admission.k8s.io/v1 AdmissionReview' },
     ],
@@ -232,9 +232,9 @@ describe('POST /review', () => {
       { body: JSON.stringify('x'.repeat(8 * 1024 * 1024)) },
       { status: 413, line: 'request entity too large' },
     ],
-    ['elsewhere', { path: '/' }, { status: 404, line: 'only POST /review' }],
+    ['another path', { path: '/' }, { status: 404, line: 'only POST /review' }],
     ['GET', { method: 'GET', body: '' }, { status: 404, line: 'only POST /review' }],
-  ])('%s: refused with a line, and the next one is served', async (_, sent, want) => {
+  ])('%s: answers with a line, and serves the next request', async (_, sent, want) => {
     const guard = await start({});
     const { body = reviewOf(), ...options } = sent;
     const answer = await guard.review(body, options);
@@ -244,7 +244,7 @@ describe('POST /review', () => {
     expect((await guard.review(reviewOf())).status).toBe(200);
   });
 
-  test('the largest possible review is taken', async () => {
+  test('accepts the largest possible review', async () => {
     const padding = 'x'.repeat(3_900_000);
     const large = { metadata: { annotations: { padding } } };
     const guard = await start({});
@@ -255,7 +255,7 @@ describe('POST /review', () => {
 describe('health and dead letters', () => {
   const LETTER = { 'ce-type': 'a' };
 
-  test('live always, ready when it is', async () => {
+  test('liveness is always 200, readiness depends on `ready`', async () => {
     let reason: string | undefined = 'the certificate is not there yet';
     const guard = await start({ ready: () => reason });
     expect(await guard.http('GET', '/health/readiness')).toMatchObject({
@@ -268,7 +268,7 @@ describe('health and dead letters', () => {
     expect((await guard.http('GET', '/review')).status).toBe(404);
   });
 
-  test('204 whatever comes, on the same connection', async () => {
+  test('the dead letter sink always answers 204, on the same connection', async () => {
     const guard = await start({});
     const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
     const { port } = guard.server;
@@ -285,7 +285,7 @@ describe('health and dead letters', () => {
     );
   });
 
-  test('a broken request or handshake crashes nothing', async () => {
+  test('the guard survives a broken request and a broken handshake', async () => {
     const guard = await start({});
     for (const port of [guard.server.port, guard.server.tlsPort]) {
       const socket = dial(port);
@@ -296,8 +296,8 @@ describe('health and dead letters', () => {
   });
 });
 
-describe('who is slow, or many', () => {
-  /** After 3 s, looked at twice a second; Node itself would look every 30 s. */
+describe('slow clients and many clients', () => {
+  /** The guard closes after 3 s and checks twice a second; Node's default is every 30 s. */
   const CUT_OFF_MS = 10_000;
   const PORTS = ['tlsPort', 'port'] as const;
   type Port = (typeof PORTS)[number];
@@ -309,16 +309,16 @@ describe('who is slow, or many', () => {
 
   interface Exchange {
     readonly sent: string;
-    /** Of the first answer. */
+    /** The status of the first response. */
     readonly status: number;
   }
 
-  /** Sends that, and no more. Answers what came back until the guard ended the connection. */
+  /** Sends this text and no more. Resolves with all that came back until the guard closed the connection. */
   async function ended(socket: Socket, sent: string | Buffer): Promise<string> {
     const chunks: Buffer[] = [];
     const { promise: closed, resolve } = Promise.withResolvers<unknown>();
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // A reset is an end as well.
+    // A reset closes the connection too.
     socket.on('error', () => undefined).on('close', resolve);
     socket.write(sent);
     await closed;
@@ -337,20 +337,20 @@ describe('who is slow, or many', () => {
     ],
     ['headers that never end', 'tlsPort', { sent: head('/review'), status: 408 }],
     ['headers that never end', 'port', { sent: head('/dead-letter'), status: 408 }],
-    // The Broker has its answer, and does not try again.
+    // The Broker has its answer, so it does not retry.
     [
       'a dead letter that never ends',
       'port',
       { sent: `${head('/dead-letter')}${bodyOf(1000)}{`, status: 204 },
     ],
     [
-      'a body that nobody asked for',
+      'an unexpected body that never ends',
       'port',
       { sent: `${head('/health/liveness')}${bodyOf(1000)}{`, status: 404 },
     ],
   ];
 
-  /** Each waits for a time-out of the guard's: all of them at once, each with a guard of its own. */
+  /** Each case waits for a timeout of the guard, so all run at once, each with its own guard. */
   let attempts: ReadonlyMap<string, PromiseSettledResult<void>>;
   beforeAll(async () => {
     const works = new Map([
@@ -383,26 +383,29 @@ describe('who is slow, or many', () => {
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     expect((await guard.review(reviewOf())).status).toBe(200);
     expect((await guard.http('GET', '/health/readiness')).status).toBe(200);
-    // Without a handshake, or headers, they are cut as well.
+    // The guard closes them too, without a handshake or headers.
     await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
     expect(performance.now() - since).toBeLessThan(CUT_OFF_MS);
   }
 
-  test.each(NEVER_ENDING)('%s (%s): cut off, and everybody else is served meanwhile', (what, port) => {
-    expect(attempts.get(`${what} ${port}`)).toEqual({ status: 'fulfilled', value: undefined });
-  });
+  test.each(NEVER_ENDING)(
+    '%s (%s): the guard closes the connection, and serves other clients meanwhile',
+    (what, port) => {
+      expect(attempts.get(`${what} ${port}`)).toEqual({ status: 'fulfilled', value: undefined });
+    },
+  );
 
-  test.each(PORTS)('200 connections that say nothing (%s): the others are answered all the same', (port) => {
+  test.each(PORTS)('200 silent connections (%s): the guard still answers other clients', (port) => {
     expect(attempts.get(port)).toEqual({ status: 'fulfilled', value: undefined });
   });
 
   test.each<[string, number]>([
     ['/dead-letter', 204],
     ['/elsewhere', 404],
-  ])('a body without end for %s: answered %d, then cut off', async (path, status) => {
+  ])('an endless body for %s: the guard answers %d, then closes the connection', async (path, status) => {
     const guard = await start({});
     const socket = dial(guard.server.port);
-    // As much as it takes, for as long as it is open: faster than any time-out.
+    // Writes without a pause while the connection is open, so no timeout applies.
     const more = Buffer.alloc(1024 * 1024);
     const write = (): void => {
       while (!socket.destroyed && socket.write(more));
@@ -417,14 +420,14 @@ describe('who is slow, or many', () => {
 });
 
 describe('metrics', () => {
-  test("GET /metrics: the text, as Prometheus' text format", async () => {
+  test("GET /metrics answers in Prometheus' text format", async () => {
     const { status, body, headers } = await (await start({})).http('GET', '/metrics');
     expect(status).toBe(200);
     expect(body.split('\n')).toContain('mtq_ready 1');
     expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 
-  test('not where reviews are taken, and none where nobody counts', async () => {
+  test('GET /metrics is 404 on the review port, and without a registry', async () => {
     const guard = await start({});
     expect((await guard.review('', { method: 'GET', path: '/metrics' })).status).toBe(404);
     const app = healthApp({ ready: () => undefined, deadLetters: newDeadLetters(() => undefined) });
@@ -440,14 +443,14 @@ describe('metrics', () => {
     ['allowed', () => Promise.resolve({ allowed: true })],
     ['refused', () => Promise.resolve(REFUSAL)],
     ['failed', () => Promise.reject(new Error('no API server'))],
-  ])('a review that is %s is counted once', async (outcome, review) => {
+  ])('counts a review that is %s once', async (outcome, review) => {
     const guard = await start({ review });
     await guard.review(reviewOf());
     expect(guard.reviewed).toMatchObject([{ resource: 'pods', outcome }]);
     expect(guard.reviewed[0]?.seconds).toBeGreaterThanOrEqual(0);
   });
 
-  test('what is no review is not counted', async () => {
+  test('does not count a body that is no review', async () => {
     const guard = await start({});
     expect((await guard.review('{}')).status).toBe(400);
     expect(guard.reviewed).toEqual([]);
@@ -455,7 +458,7 @@ describe('metrics', () => {
 });
 
 describe('certificates', () => {
-  test('none yet: no handshake, and health says why; then there is one', async () => {
+  test('without a certificate handshakes fail and health says why, until it gets one', async () => {
     const app = healthApp({ ready: () => 'no certificate', deadLetters: newDeadLetters(() => undefined) });
     const server = await listen({ reviewApp: app, healthApp: app, tlsPort: 0, port: 0 });
     running.push(server);
@@ -469,7 +472,7 @@ describe('certificates', () => {
     expect((await get()).status).toBe(404);
   });
 
-  test('only whoever trusts our authority, and calls the Service by its name, gets through', async () => {
+  test('only a client that trusts our authority and uses the name of the Service can connect', async () => {
     const guard = await start({});
     await expect(guard.review(reviewOf(), { servername: 'elsewhere.svc' })).rejects.toThrow(
       "does not match certificate's altnames",
@@ -478,7 +481,7 @@ describe('certificates', () => {
     await expect(guard.review(reviewOf(), podOutsideLock)).rejects.toThrow(/certificate/);
   });
 
-  test('swapped at run time: open connections go on, new ones get the new one', async () => {
+  test('after a change at run time open connections continue, and new ones get the new certificate', async () => {
     const guard = await start({});
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     try {
@@ -488,7 +491,7 @@ describe('certificates', () => {
 
       expect((await guard.review(reviewOf(), { agent })).status).toBe(200);
       await expect(guard.review(reviewOf())).rejects.toThrow(/certificate/);
-      // Both in the bundle, as while it is rotated: authorities of one name must not be mixed up.
+      // Both are in the bundle, as during a rotation: the client must not confuse two authorities of the same name.
       for (const ca of [next.cert + authority.cert, authority.cert + next.cert]) {
         expect((await guard.review(reviewOf(), { ca })).status).toBe(200);
       }
@@ -497,7 +500,7 @@ describe('certificates', () => {
     }
   });
 
-  test('a certificate without its key is refused, and the one before goes on', async () => {
+  test('rejects a certificate without its key, and keeps the previous one', async () => {
     const guard = await start({});
     const { cert } = newCertificate();
     expect(() => guard.server.useCertificate({ cert, key: authority.key })).toThrow(/key values mismatch/);
@@ -506,7 +509,7 @@ describe('certificates', () => {
 });
 
 describe('close', () => {
-  test('answers what is under way, then ends every connection', async () => {
+  test('finishes the running requests, then closes every connection', async () => {
     let decide: (decision: Decision) => void = () => undefined;
     const arrived = Promise.withResolvers<undefined>();
     const guard = await start({
@@ -530,7 +533,7 @@ describe('close', () => {
     agent.destroy();
   });
 
-  test('a taken port: rejected, and nothing is left open', async () => {
+  test('a port in use: `listen` rejects and leaves no port open', async () => {
     const { server } = await start({});
     const app = healthApp({ ready: () => undefined, deadLetters: newDeadLetters(() => undefined) });
     const options = { reviewApp: app, healthApp: app, tlsPort: 0, certificate: newCertificate() };
@@ -538,7 +541,7 @@ describe('close', () => {
   });
 });
 
-/** Has had its answer and is kept alive. */
+/** A connection that has its response and remains open (keep-alive). */
 async function idleConnection(port: number): Promise<TLSSocket> {
   const socket = dialTls({ port, ca: authority.cert, servername: SERVERNAME });
   socket.write('GET / HTTP/1.1\r\nhost: guard\r\n\r\n');

@@ -10,34 +10,33 @@ export interface ServerOptions {
   readonly tlsPort: number;
   /** 0: any free one. */
   readonly port: number;
-  /** PEM; left out: every handshake fails until there is one. */
+  /** PEM. Without it, every handshake fails until `useCertificate`. */
   readonly certificate?: KeyPair;
 }
 
 export interface GuardServer {
-  /** Where reviews are taken (HTTPS). */
+  /** The port for reviews (HTTPS). */
   readonly tlsPort: number;
-  /** Where health and dead letters are taken (HTTP). */
+  /** The port for health and dead letters (HTTP). */
   readonly port: number;
-  /** New connections get this one; those that are open go on. Throws when certificate and key do not belong together. */
+  /** Changes the certificate for new connections; open ones continue. Throws when certificate and key do not match. */
   useCertificate(certificate: KeyPair): void;
   /**
-   * Serves for `lingerMs` more, while whoever still sends learns that we are leaving: each answer ends its connection.
-   * Then takes no more connections, answers what is under way, and resolves when the last connection is gone.
+   * Serves for another `lingerMs`; each response closes its connection, so no client keeps one to this replica. Then refuses
+   * new connections, finishes the running requests, and resolves when the last connection is closed.
    */
   close(lingerMs?: number): Promise<void>;
 }
 
-/** A whole request must be here by then. */
+/** The time within which a client must send its whole request. */
 const REQUEST_MS = 3_000;
 /**
- * Anybody in the cluster may connect, to both ports. The API server, the Broker, a kubelet and Prometheus send what they
- * have in one go, and the API server gives up after 3 s: whoever is slower than that holds a connection, and what it has
- * sent so far, for nothing.
+ * Any pod in the cluster may connect to both ports. The API server, the Broker, a kubelet and Prometheus send a request at
+ * once, and the API server gives up after 3 s. A slower client would only hold a connection and memory.
  */
 const CLIENT_TIMEOUTS = { headersTimeout: 3_000, connectionsCheckingInterval: 500 } as const;
 
-/** Starts both servers; rejects when a port is taken (and then leaves none open). */
+/** Starts both servers. Rejects when a port is in use, and then closes the other one. */
 export async function listen(options: ServerOptions): Promise<GuardServer> {
   const { cert, key } = options.certificate ?? {};
   const pair = cert === undefined || key === undefined ? {} : { cert, key };
@@ -67,7 +66,7 @@ export async function listen(options: ServerOptions): Promise<GuardServer> {
   }
 }
 
-/** Only the plain HTTP server; `close` as above. */
+/** Starts only the HTTP server; `close` works as above. */
 export async function listenForHealth(
   healthApp: RequestListener,
   port: number,
@@ -76,7 +75,7 @@ export async function listenForHealth(
   return { port: await listening(health, port), close: drainedInTime(health) };
 }
 
-/** As `drainable`, and nobody has longer than REQUEST_MS for a request. */
+/** As `drainable`, with at most REQUEST_MS for each request. */
 function drainedInTime(server: Server | TlsServer): ReturnType<typeof drainable> {
   const drain = drainable(server);
   server.requestTimeout = REQUEST_MS;

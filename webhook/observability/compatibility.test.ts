@@ -17,23 +17,27 @@ const GOOD: ClusterFacts = {
 };
 const ELSEWHERE = 'but KubeVirt kubevirt-kubevirt-hyperconverged is in namespace openshift-cnv';
 
-describe('judge', () => {
-  test('all is known and in order', () => {
+describe('evaluate', () => {
+  test('finds no problem when every fact is known and compatible', () => {
     expect(evaluate(GOOD, EXPECTED)).toEqual({ problems: [], unknown: [] });
   });
 
   test.each<[string, ClusterFacts, string | undefined]>([
     ['the oldest Kubernetes', { kubernetes: 'v1.30.0-rc.1' }, undefined],
-    ['one before', { kubernetes: 'v1.29.15+k3s1' }, 'Kubernetes is v1.29.15+k3s1: 1.30 is the oldest'],
-    ['a minor is a number, not a text', { kubernetes: 'v1.9.0' }, 'Kubernetes is v1.9.0'],
+    [
+      'a Kubernetes before the oldest',
+      { kubernetes: 'v1.29.15+k3s1' },
+      'Kubernetes is v1.29.15+k3s1: 1.30 is the oldest',
+    ],
+    ['a minor version compared as a number', { kubernetes: 'v1.9.0' }, 'Kubernetes is v1.9.0'],
     ['another major', { kubernetes: 'v2.0.0' }, undefined],
     ['an old Serving', { serving: '1.16.4' }, 'Knative Serving is 1.16.4: 1.17 is the oldest'],
     ['an old Eventing', { eventing: 'v1.2.0' }, 'Knative Eventing is v1.2.0'],
     ['an old KubeVirt', { kubevirts: [{ ...KUBEVIRT, version: 'v0.59.2' }] }, 'KubeVirt is v0.59.2: 1.0 is'],
-    ['KubeVirt elsewhere', { kubevirts: [OPENSHIFT] }, ELSEWHERE],
-    ['KubeVirt here, and another elsewhere', { kubevirts: [OPENSHIFT, KUBEVIRT] }, undefined],
+    ['KubeVirt in another namespace', { kubevirts: [OPENSHIFT] }, ELSEWHERE],
+    ['KubeVirt here, and one in another namespace', { kubevirts: [OPENSHIFT, KUBEVIRT] }, undefined],
     [
-      'nobody who makes target pods',
+      'no service account of virt-controller',
       { hasController: false },
       'namespace kubevirt has no such service account',
     ],
@@ -42,12 +46,12 @@ describe('judge', () => {
     expect(problems).toEqual(want === undefined ? [] : [expect.stringContaining(want)]);
   });
 
-  test('each problem is told', () => {
+  test('reports each problem', () => {
     const found = { ...GOOD, kubernetes: 'v1.28.0', kubevirts: [OPENSHIFT] };
     expect(evaluate(found, EXPECTED).problems).toHaveLength(2);
   });
 
-  test('where no policies are installed an older Kubernetes will do', () => {
+  test('accepts an older Kubernetes where no policies are installed', () => {
     const expected = { ...EXPECTED, OLDEST_KUBERNETES: '1.28' };
     expect(evaluate({ ...GOOD, kubernetes: 'v1.28.15' }, expected).problems).toEqual([]);
     expect(evaluate({ ...GOOD, kubernetes: 'v1.27.0' }, expected).problems).toHaveLength(1);
@@ -62,7 +66,7 @@ describe('judge', () => {
       { ...GOOD, kubevirts: [{ name: 'kubevirt', namespace: 'kubevirt' }], hasController: false },
       ['KubeVirt'],
     ],
-  ])('what is not known is no problem: %s', (_what, found, unknown) => {
+  ])('an unknown fact is no problem: %s', (_what, found, unknown) => {
     expect(evaluate(found, EXPECTED)).toEqual({ problems: [], unknown });
   });
 });

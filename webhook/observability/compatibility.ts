@@ -1,13 +1,13 @@
 import type { GuardSettings } from '../../functions/runtime/settings.ts';
 
-/** The oldest versions that we support; docs/installing.md has the same. */
+/** The oldest supported versions; docs/installing.md lists them too. */
 export const OLDEST = { kubernetes: '1.30', knative: '1.17', kubevirt: '1.0' } as const;
 
-/** What we find in the cluster. Left out: it could not be read, or does not say. */
+/** Facts about the cluster. A missing field could not be read, or the cluster does not have it. */
 export interface ClusterFacts {
-  /** As `GET /version` says, "v1.34.1". */
+  /** From `GET /version`, such as "v1.34.1". */
   readonly kubernetes?: string;
-  /** As the namespaces knative-serving and knative-eventing say by their label app.kubernetes.io/version. */
+  /** From the label app.kubernetes.io/version of the namespaces knative-serving and knative-eventing. */
   readonly serving?: string;
   readonly eventing?: string;
   /** Every KubeVirt of the cluster; its version once it is deployed. */
@@ -26,13 +26,13 @@ export type Expected = Pick<
 >;
 
 export interface CompatibilityResult {
-  /** Each a sentence: what cannot work. Nothing is here that was not read. */
+  /** One sentence for each incompatibility. Facts that could not be read add none. */
   readonly problems: readonly string[];
-  /** What nobody could tell yet. */
+  /** Facts that are not known yet. */
   readonly unknown: readonly string[];
 }
 
-/** Whether we can work here. Pure. What is not known is no problem: who cannot read a version still guards and repairs. */
+/** Whether the guard can work in this cluster. Pure. An unknown fact is no problem: the guard still protects and repairs. */
 export function evaluate(found: ClusterFacts, expected: Expected): CompatibilityResult {
   const own = found.kubevirts?.find(({ namespace }) => namespace === expected.KUBEVIRT_NAMESPACE);
   const versions: readonly ComponentVersion[] = [
@@ -64,13 +64,13 @@ function tooOld({ of, found, oldest }: ComponentVersion): string[] {
   return isOlder ? [`${of} is ${found ?? ''}: ${oldest} is the oldest that is supported`] : [];
 }
 
-/** "v1.30.2", "1.17.0", "v1.31.4-gke.100"; undefined for "devel" and whatever else is no version. */
+/** "v1.30.2", "1.17.0", "v1.31.4-gke.100"; undefined for "devel" and any other text that is not a version. */
 function numbersOf(version: string | undefined): { major: number; minor: number } | undefined {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version ?? '') ?? [];
   return major === undefined ? undefined : { major: Number(major), minor: Number(minor) };
 }
 
-/** Pods of migrations come by KubeVirt's own service account: from another namespace all of them would be refused. */
+/** KubeVirt's service account creates migration pods. With the wrong namespace, admission would refuse all of them. */
 function otherNamespace({ kubevirts = [] }: ClusterFacts, { KUBEVIRT_NAMESPACE }: Expected): string[] {
   const [other] = kubevirts;
   if (other === undefined || kubevirts.some(({ namespace }) => namespace === KUBEVIRT_NAMESPACE)) return [];
@@ -80,7 +80,7 @@ function otherNamespace({ kubevirts = [] }: ClusterFacts, { KUBEVIRT_NAMESPACE }
   ];
 }
 
-/** Only where KubeVirt is deployed: before, there is no such account yet. */
+/** Checks only a deployed KubeVirt: before, its service account does not exist yet. */
 function noController({ kubevirts = [], hasController }: ClusterFacts, expected: Expected): string[] {
   const { KUBEVIRT_NAMESPACE, KUBEVIRT_CONTROLLER } = expected;
   const isDeployed = kubevirts.some(

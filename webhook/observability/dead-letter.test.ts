@@ -14,10 +14,10 @@ const receiver = (): { letters: DeadLetters; lines: (Fields | undefined)[] } => 
   return { letters: newDeadLetters((_, message, fields) => lines.push({ message, ...fields })), lines };
 };
 
-/** What is left of a line when it is written. */
+/** The line after JSON has removed its undefined fields. */
 const written = (line: Fields | undefined): unknown => JSON.parse(JSON.stringify(line));
 
-describe('what the recorded Broker sends', () => {
+describe('a dead letter of the recorded Broker', () => {
   test.each<[string, object]>([
     ['503', { knativeerrorcode: '503', knativeerrordata: 'nope' }],
     ['400-json-body', { knativeerrorcode: '400', knativeerrordata: '{"error":"bad"}' }],
@@ -54,7 +54,7 @@ describe('what the recorded Broker sends', () => {
   });
 });
 
-describe('what anyone could send', () => {
+describe('a forged dead letter', () => {
   test.each<[string, string, string]>([
     ['no base64', 'not base64!', 'not base64!'],
     ['base64 of no text', '//79', '//79'],
@@ -66,7 +66,7 @@ describe('what anyone could send', () => {
     expect(lines[0]).toMatchObject({ knativeerrordata: want });
   });
 
-  test('counted by type; no event at all counts as unknown', () => {
+  test('counts by type, and as unknown without a type', () => {
     const { letters, lines } = receiver();
     letters.receive({ 'ce-type': 'a', 'ce-subject': 'tenant' });
     letters.receive({});
@@ -84,7 +84,7 @@ describe('what anyone could send', () => {
     );
   });
 
-  test('types without end do not fill the memory', () => {
+  test('any number of types does not fill the memory', () => {
     const { letters } = receiver();
     for (let number = 0; number < 1_000; number += 1) letters.receive({ 'ce-type': `forged-${number}` });
     expect(letters.counts().size).toBe(101);

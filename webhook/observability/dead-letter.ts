@@ -2,21 +2,21 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Log } from '../../functions/runtime/log.ts';
 
 export interface DeadLetters {
-  /** One event that the Broker gave up on, by its headers (binary mode, the only one the Broker sends). */
+  /** Records an event that the Broker could not deliver, from its headers (the Broker sends only binary mode). */
   receive(headers: IncomingHttpHeaders): void;
-  /** How many came since the start, by event type. */
+  /** The number of dead letters since the start, by event type. */
   counts(): ReadonlyMap<string, number>;
 }
 
 const MAX_ATTRIBUTE_LENGTH = 200;
 /** knativeerrordata is at most 1024 bytes before its base64 (facts/knative.md §2.1). */
 const MAX_DATA_LENGTH = 500;
-/** Anyone in the cluster can post an event of any type: the count must not grow without end. */
+/** Any pod in the cluster can post an event of any type, so the number of counters needs a limit. */
 const MAX_TYPES = 100;
 const UNKNOWN = 'unknown';
 const OTHERS = 'others';
 
-/** Logs and counts what the Broker could not deliver: the watchdog repairs, this only tells. */
+/** Logs and counts events that the Broker could not deliver. The watchdog does the repair. */
 export function newDeadLetters(log: Log): DeadLetters {
   const byType = new Map<string, number>();
   return {
@@ -31,7 +31,7 @@ export function newDeadLetters(log: Log): DeadLetters {
   };
 }
 
-/** undefined fields are left out by JSON: a reply that was no CloudEvent sets no knativeerror* at all. */
+/** JSON omits undefined fields: a reply that was no CloudEvent sets no knativeerror* header. */
 const described = (headers: IncomingHttpHeaders): Record<string, string | undefined> => ({
   id: attribute(headers, 'id'),
   source: attribute(headers, 'source'),
@@ -47,7 +47,7 @@ function attribute(headers: IncomingHttpHeaders, name: string): string | undefin
   return text === undefined || text === '' ? undefined : text.slice(0, MAX_ATTRIBUTE_LENGTH);
 }
 
-/** The failed answer's body, in base64 by the recorded Broker; kept as it is where it is not. */
+/** The failed response's body. The recorded Broker sends base64; other text stays unchanged. */
 function errorData(headers: IncomingHttpHeaders): string | undefined {
   const value = headers['ce-knativeerrordata'];
   if (typeof value !== 'string' || value === '') return undefined;

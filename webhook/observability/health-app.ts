@@ -5,20 +5,20 @@ import type { DeadLetters } from './dead-letter.ts';
 import { viewRoute, type ViewSource } from '../view/view-route.ts';
 
 export interface HealthOptions {
-  /** Why reviews cannot be taken now; undefined: they can. */
+  /** The reason why the guard cannot take reviews now; undefined: it can. */
   readonly ready: () => string | undefined | Promise<string | undefined>;
   readonly deadLetters: DeadLetters;
-  /** Left out: there is no /view. */
+  /** Without it, there is no /view. */
   readonly view?: ViewSource;
-  /** Left out: there is no /metrics. */
+  /** Without it, there is no /metrics. */
   readonly metrics?: Registry;
 }
 
 /**
  * GET /health/liveness: 200 as long as the process serves. GET /health/readiness: 200, or 503 and the reason.
- * GET /view: what the cluster around a namespace is like (view-route.ts).
- * GET /metrics: what the guard counts, asks nobody.
- * POST /dead-letter: 204 whatever comes, because a failing dead letter sink helps nobody.
+ * GET /view: the cluster as seen from one namespace (view-route.ts).
+ * GET /metrics: the guard's counters, without any request to the API server.
+ * POST /dead-letter: always 204, because no component can handle a failing dead letter sink.
  * No body is read: one that is longer than MAX_BODY_BYTES ends its connection, after the answer.
  */
 export function healthApp({ ready, deadLetters, metrics, view }: HealthOptions): Express {
@@ -44,8 +44,8 @@ export function healthApp({ ready, deadLetters, metrics, view }: HealthOptions):
     });
   }
   app.post('/dead-letter', (request, response) => {
-    // The attributes are in the headers: answered before the body is here, so that no limit that cuts it off makes the
-    // Broker try again what nobody reads.
+    // The attributes are in the headers. The answer precedes the body: a body over the limit must not make the Broker retry an
+    // event that the guard does not read.
     deadLetters.receive(request.headers);
     response.status(204).end();
   });
@@ -55,7 +55,7 @@ export function healthApp({ ready, deadLetters, metrics, view }: HealthOptions):
   return app;
 }
 
-/** Thrown away as it comes. */
+/** Reads and drops the body. */
 function discardBody(request: Request): void {
   let bytes = 0;
   request.on('data', (chunk: Buffer) => {

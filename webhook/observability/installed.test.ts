@@ -25,7 +25,7 @@ describe('knowsNamespace', () => {
   });
 });
 
-test('a stranger is named once, and again when it comes back', () => {
+test('logs an unknown namespace once, and again when it is unknown again', () => {
   const lines: string[] = [];
   const readFacts = warnOfOtherNamespace('virt', (_, message) => void lines.push(message));
   for (const expression of ["['kubevirt']", "['kubevirt']", "['virt']", "['kubevirt']"]) {

@@ -3,9 +3,9 @@ import type { Log } from '../../functions/runtime/log.ts';
 import type { ValidatingWebhookConfiguration } from '../tls/resources.ts';
 
 /**
- * Whether the installed webhook knows KubeVirt's namespace as reserved. CEL cannot read our environment, so the name
- * is written in two places; where they differ, nothing unsafe follows (the steps never lock the one, and without the
- * guard's proof nothing is raised in the other), but migrations there wait in vain.
+ * Whether the installed webhook treats KubeVirt's namespace as reserved. CEL cannot read our environment, so the name exists in
+ * two places. A difference is safe: the steps never lock the one, and `raise` gets no proof in the other. But migrations in the
+ * other one get no help.
  */
 export function knowsNamespace(
   { webhooks = [] }: ValidatingWebhookConfiguration,
@@ -16,7 +16,7 @@ export function knowsNamespace(
   return (locked?.matchConditions ?? []).some(({ expression }) => expression.includes(`'${namespace}'`));
 }
 
-/** Says so in the log, once for as long as it is so. */
+/** Logs the difference once, until it is gone. */
 export function warnOfOtherNamespace(
   namespace: string,
   log: Log,

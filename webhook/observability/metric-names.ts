@@ -5,8 +5,8 @@ export interface Metric {
 }
 
 /**
- * The one home of the guard's metrics: docs/reference.md says the same. No label says whose namespace it is: a metric
- * would go on telling of each tenant that ever migrated. Functions have none: they scale to zero.
+ * All metrics of the guard; docs/reference.md lists them too. No label names a namespace: the series of each tenant that ever
+ * migrated would remain. Functions have no metrics, because they scale to zero.
  */
 export const METRIC = {
   reviews: {

@@ -5,7 +5,7 @@ import { Metrics, type Reviewed } from './metrics.ts';
 
 const newMetrics = (letters: ReadonlyMap<string, number> = new Map()): Metrics => new Metrics(() => letters);
 
-/** Value by series: `name{labels}`. */
+/** The values by series: `name{labels}`. */
 async function samplesOf({ registry }: Metrics): Promise<Record<string, number>> {
   const lines = (await registry.metrics()).matchAll(/^([^#\s].*) (\S+)$/gm);
   return Object.fromEntries([...lines].map(([, series = '', value]) => [series, Number(value)]));
@@ -18,7 +18,7 @@ const reviewed = (changed: Partial<Reviewed>): Reviewed => ({
   ...changed,
 });
 
-test('at the start every metric is there, and every series that can be, at zero', async () => {
+test('every metric and every possible series is zero at the start', async () => {
   const metrics = newMetrics();
   const text = await metrics.registry.metrics();
   const families = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]);
@@ -51,7 +51,7 @@ describe('reviews', () => {
     });
   });
 
-  test('of whatever resource somebody names: no more series than there were', async () => {
+  test('of an unknown resource add no series', async () => {
     const metrics = newMetrics();
     const before = Object.keys(await samplesOf(metrics));
     for (const resource of ['secrets', '__proto__', 'a"b', 'other']) metrics.reviewed(reviewed({ resource }));
@@ -60,7 +60,7 @@ describe('reviews', () => {
     expect(after['mtq_reviews_total{resource="other",outcome="allowed"}']).toBe(4);
   });
 
-  test('are in every bucket that is long enough, and beyond all in +Inf', async () => {
+  test('are in every bucket that is long enough, and longer ones only in +Inf', async () => {
     const metrics = newMetrics();
     for (const seconds of [0.005, 0.006, 2.5, 2.6]) metrics.reviewed(reviewed({ seconds }));
     const samples = await samplesOf(metrics);
@@ -82,7 +82,7 @@ describe('reviews', () => {
   });
 });
 
-test('repairs are counted by what came of them, and stay what they are', async () => {
+test('repairing counts repairs by outcome, and returns their results unchanged', async () => {
   const metrics = newMetrics();
   const failure = new Error('no API server');
   const repair = metrics.repairing((what: string) =>
@@ -97,7 +97,7 @@ test('repairs are counted by what came of them, and stay what they are', async (
   });
 });
 
-test('ready is what the last probe was told, and a scrape does not probe', async () => {
+test('ready is the result of the last probe, and a scrape does not probe', async () => {
   const metrics = newMetrics();
   const answers = [undefined, 'it is being stopped'];
   const probe = metrics.probing(() => Promise.resolve(answers.shift()));
@@ -109,7 +109,7 @@ test('ready is what the last probe was told, and a scrape does not probe', async
   expect(await ready()).toBe(0);
 });
 
-test('each scrape reads what the watchdog sees and the dead letters', async () => {
+test('each scrape reads the state of the watchdog and the dead letters', async () => {
   const letters = new Map([['a"b', 3]]);
   const metrics = newMetrics(letters);
   let locked = 1;
@@ -129,7 +129,7 @@ test('each scrape reads what the watchdog sees and the dead letters', async () =
   });
 });
 
-test('an event type of any characters is one sample, and a scraper reads the same characters', async () => {
+test('an event type with any characters is one sample, and a scraper reads the same characters', async () => {
   const special = fc.string({ unit: fc.constantFrom('\\', '"', '\n', 'n', ',', '}', ' ', 'ü') });
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.string({ unit: 'grapheme' }), special), async (type) => {

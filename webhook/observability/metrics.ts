@@ -4,16 +4,16 @@ import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
 import { METRIC, type Metric } from './metric-names.ts';
 
-/** What the watchdog sees, without asking anybody. */
+/** The watchdog's state, from memory. */
 export interface Watched {
   readonly lockedNamespaces: number;
   readonly raisedQuotas: number;
   readonly longestLockSeconds: number;
 }
 
-/** One review that was answered. */
+/** One answered review. */
 export interface Reviewed {
-  /** Plural, as the request says it: anything. */
+  /** The plural from the request; a client may send any text. */
   readonly resource: string;
   readonly outcome: ReviewOutcome;
   readonly seconds: number;
@@ -21,7 +21,7 @@ export interface Reviewed {
 
 export type ReviewOutcome = 'allowed' | 'refused' | 'failed';
 
-/** The resources in our webhooks' rules. Anyone who reaches the port may name others: those share one series. */
+/** The resources in our webhooks' rules. Any client of the port may send others; those share one series. */
 const RESOURCES = ['namespaces', 'pods', 'resourcequotas'];
 const OTHER = 'other';
 const REVIEW_OUTCOMES: readonly ReviewOutcome[] = ['allowed', 'refused', 'failed'];
@@ -29,7 +29,7 @@ const REPAIR_OUTCOMES = ['done', 'none', 'failed'] as const;
 /** Upper bounds, seconds; the review's own deadline is 2.5. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** What the guard counts since its start. Every series exists from the start: a rate needs the zero before the one. */
+/** The guard's counters since its start. Every series exists from the start: a rate needs the zero before the first one. */
 export class Metrics {
   /** Not prom-client's default registry, which the whole process shares. */
   readonly registry = new Registry();
@@ -47,7 +47,7 @@ export class Metrics {
   #isReady = false;
   #watched: () => Watched = () => ({ lockedNamespaces: 0, raisedQuotas: 0, longestLockSeconds: 0 });
 
-  /** `deadLetters`: how many came since the start, by event type. */
+  /** `deadLetters` returns the number of dead letters since the start, by event type. */
   constructor(deadLetters: () => ReadonlyMap<string, number>) {
     for (const resource of [...RESOURCES, OTHER]) {
       for (const outcome of REVIEW_OUTCOMES) this.#reviews.inc({ resource, outcome }, 0);
@@ -76,7 +76,7 @@ export class Metrics {
     this.#reviewSeconds.observe(seconds);
   }
 
-  /** The same repair, counted; `repair` says whether anything was put back. */
+  /** Wraps `repair` with a counter; `repair` resolves with whether it restored anything. */
   repairing<T extends unknown[]>(
     repair: (...about: T) => Promise<boolean>,
   ): (...about: T) => Promise<boolean> {
@@ -92,7 +92,7 @@ export class Metrics {
     };
   }
 
-  /** The same readiness, remembered: a scrape asks the API server nothing. */
+  /** Wraps `ready` and keeps its last result, so that a scrape sends no request to the API server. */
   probing(ready: () => Promise<string | undefined>): () => Promise<string | undefined> {
     return async () => {
       const reason = await ready();

@@ -17,7 +17,7 @@ const forbidden = (): Promise<never> =>
 
 interface Answers {
   version: () => Promise<string>;
-  /** Of a namespace, or a service account. */
+  /** The answer to a GET of a namespace or a service account. */
   get: (type: ResourceType, at: { name: string }) => Promise<unknown>;
   list: () => Promise<unknown>;
 }
@@ -39,7 +39,7 @@ const GOOD: Answers = {
   list: () => kubevirt('kubevirt', 'v1.6.0'),
 };
 
-/** Time passes only while somebody waits, and then at once: `looks` times, then the check is stopped. */
+/** Each wait ends at once; after `looks` waits the check stops. */
 async function check(answers: Answers, looks = 1) {
   const stop = new AbortController();
   const lines: string[] = [];
@@ -64,23 +64,23 @@ async function check(answers: Answers, looks = 1) {
 }
 
 describe('PreflightCheck', () => {
-  test('not ready before it has looked; then never asks again when all is known and in order', async () => {
+  test('is not ready before its first check, and stops when every fact is known and compatible', async () => {
     const { before, after, looked } = await check(GOOD);
     expect(before).toContain('being read');
     expect([after, looked]).toEqual([undefined, 0]);
   });
 
   test.each<[string, Partial<Answers>]>([
-    ['nobody answers', { version: () => Promise.reject(new Unreachable('nobody there')) }],
+    ['the API server does not answer', { version: () => Promise.reject(new Unreachable('nobody there')) }],
     ['the roles are older than the guard', { get: forbidden, list: forbidden }],
     ['neither Knative nor KubeVirt is installed', { get: gone, list: gone }],
-    ['nothing says its version', { get: () => Promise.resolve({ object: { metadata: {} } }) }],
-  ])('%s: ready, and looks again', async (_what, answers) => {
+    ['no object has a version', { get: () => Promise.resolve({ object: { metadata: {} } }) }],
+  ])('%s: is ready, and checks again', async (_what, answers) => {
     const { after, looked } = await check({ ...GOOD, ...answers }, 3);
     expect([after, looked]).toEqual([undefined, 3]);
   });
 
-  test('KubeVirt elsewhere: not ready, said once, until it is in order', async () => {
+  test('KubeVirt in another namespace: is not ready, and logs it once, until that changes', async () => {
     let lists = 0;
     const list = (): Promise<unknown> => {
       lists += 1;
@@ -95,7 +95,7 @@ describe('PreflightCheck', () => {
     expect(lines.filter((line) => line.startsWith('error'))).toHaveLength(1);
   });
 
-  test('the service account is looked for by name, where KubeVirt is said to be', async () => {
+  test('reads the service account by name, in KUBEVIRT_NAMESPACE', async () => {
     const get: Answers['get'] = ({ kind }, at) => {
       if (kind !== 'ServiceAccount') return knative('1.19.0');
       expect(at).toEqual({ namespace: 'kubevirt', name: 'kubevirt-controller' });

@@ -14,13 +14,13 @@ export interface PreflightOptions {
   readonly clock?: Clock;
 }
 
-/** By every release of Knative's, on all that it installs. */
+/** Every Knative release sets this label on everything that it installs. */
 const VERSION_LABEL = 'app.kubernetes.io/version';
 const AGAIN_MS = 60_000;
 
 /**
- * Whether this cluster is one that we can work in. Looked at from the start on and every minute, until everything is known
- * and in order: what changes after that only gets newer.
+ * Checks whether the guard can work in this cluster: at the start and every minute, until every fact is known and compatible.
+ * After that, versions only become newer.
  */
 export class PreflightCheck {
   readonly #expected: Expected;
@@ -32,14 +32,14 @@ export class PreflightCheck {
     this.#options = options;
   }
 
-  /** Why we cannot work here; undefined: nothing is known that stands in the way. */
+  /** The reason why the guard cannot work here; undefined: no problem is known. */
   problem(): string | undefined {
     if (this.#result === undefined) return 'the versions of this cluster are being read';
     const { problems } = this.#result;
     return problems.length === 0 ? undefined : problems.join('; ');
   }
 
-  /** Runs until all is known and in order, or `signal` aborts; never rejects. */
+  /** Runs until every fact is known and compatible, or `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { cluster, log, clock = systemClock } = this.#options;
     while (!signal.aborted) {
@@ -54,7 +54,7 @@ export class PreflightCheck {
     }
   }
 
-  /** Once for as long as it is so. */
+  /** Logs each problem once until it changes. */
   #tell(
     { problems, unknown }: CompatibilityResult,
     { kubernetes, serving, eventing, kubevirts }: ClusterFacts,
@@ -75,7 +75,7 @@ export class PreflightCheck {
 
 type OnFailure = (what: string, error: unknown) => void;
 
-/** All at once; never rejects: what cannot be read is left out. */
+/** Reads all facts in parallel. Never rejects: it omits each fact that it cannot read. */
 async function readFacts(
   cluster: ApiServer,
   expected: Expected,
@@ -106,7 +106,7 @@ async function readFacts(
   };
 }
 
-/** Of a namespace that is not there, or does not say: undefined. */
+/** undefined when the namespace or its label does not exist. */
 async function versionOf(cluster: ApiServer, name: string): Promise<string | undefined> {
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
   return read?.object.metadata.labels?.[VERSION_LABEL];

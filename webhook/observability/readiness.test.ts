@@ -6,7 +6,7 @@ import { newReadiness } from './readiness.ts';
 
 type Get = () => Promise<unknown>;
 
-/** Time stands still but for what the test lets pass. */
+/** A clock that only the test advances. */
 function newTime(): Clock & { advance: (ms: number) => void } {
   let at = 0;
   let waiting: { at: number; work: () => void }[] = [];
@@ -38,23 +38,23 @@ function start(get: Get, problem: () => string | undefined = () => undefined) {
 }
 
 describe('newReadiness', () => {
-  test('ready when a namespace can be read', async () => {
+  test('is ready when it can read a namespace', async () => {
     expect(await start(() => Promise.resolve({})).ready()).toBeUndefined();
   });
 
-  test('not when it cannot', async () => {
+  test('is not ready when it cannot read a namespace', async () => {
     const { ready } = start(() => Promise.reject(new Unreachable('nobody there')));
     expect(await ready()).toContain('nobody there');
   });
 
-  test('not when there is no answer in time', async () => {
+  test('is not ready when the answer takes too long', async () => {
     const { ready, clock } = start(() => new Promise(() => undefined));
     const answer = ready();
     clock.advance(2_000);
     expect(await answer).toContain('in time');
   });
 
-  test('what is known to stand in the way is said without asking', async () => {
+  test('reports a known problem without a request', async () => {
     const { ready, asked } = start(
       () => Promise.resolve({}),
       () => 'no certificate',
@@ -63,7 +63,7 @@ describe('newReadiness', () => {
     expect(asked()).toBe(0);
   });
 
-  test('whoever asks again at once gets the same answer; later it is asked anew', async () => {
+  test('gives the same answer to a probe soon after, and sends a new request later', async () => {
     let get: Get = () => Promise.resolve({});
     const { ready, clock, asked } = start(() => get());
     await Promise.all([ready(), ready(), ready()]);

@@ -6,21 +6,21 @@ import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 
 export interface ReadinessOptions {
   readonly cluster: Cluster;
-  /** What stands in the way without asking anybody: the certificate, the process's end. */
+  /** A known problem, found without a request: the certificate, or the process is ending. */
   readonly problem: () => string | undefined;
-  /** How long the API server may take, milliseconds. */
+  /** The timeout for the API server, in milliseconds. */
   readonly withinMs?: number;
   readonly clock?: Clock;
 }
 
-/** Less than the review's own deadline: who needs longer than this would refuse everything anyway. */
+/** Less than the review's own deadline: a slower replica would refuse every request anyway. */
 const WITHIN_MS = 2_000;
-/** Whoever asks more often (anybody in the cluster can) gets the last answer again. */
+/** Any pod in the cluster can probe. Within this time, each further probe gets the last answer again. */
 const FRESH_MS = 500;
 
 /**
- * Whether a review could be decided now: undefined, or why not. Does what a review does, one live GET of a namespace,
- * so it costs nothing while nobody asks.
+ * Whether the guard could decide a review now: undefined, or the reason why not. It makes the same request as a review, one
+ * live GET of a namespace, and only on a probe.
  */
 export function newReadiness({
   cluster,

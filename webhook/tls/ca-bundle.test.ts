@@ -13,19 +13,23 @@ const bundle = (...certificates: string[]): string => Buffer.from(certificates.j
 
 describe('mergeBundle', () => {
   test.each<[string, string, string]>([
-    ['nothing there yet', '', bundle(ours)],
-    ['ours alone', bundle(ours), bundle(ours)],
-    ['appended to the one before', bundle(older), bundle(older, ours)],
+    ['fills an empty bundle', '', bundle(ours)],
+    ['keeps ours alone', bundle(ours), bundle(ours)],
+    ['appends ours to the previous one', bundle(older), bundle(older, ours)],
     ['in any order', bundle(ours, older), bundle(ours, older)],
-    ['expired ones go', bundle(ended, older), bundle(older, ours)],
-    ['twice is once', bundle(ours, ours), bundle(ours)],
-    ['what is no certificate goes', bundle('# a comment\n', older.replaceAll('M', 'A'), ours), bundle(ours)],
-    ['no PEM at all', 'Cg==', bundle(ours)],
+    ['drops expired ones', bundle(ended, older), bundle(older, ours)],
+    ['drops duplicates', bundle(ours, ours), bundle(ours)],
+    [
+      'drops text that is no certificate',
+      bundle('# a comment\n', older.replaceAll('M', 'A'), ours),
+      bundle(ours),
+    ],
+    ['replaces a bundle without PEM', 'Cg==', bundle(ours)],
   ])('%s', (_, current, want) => {
     expect(mergeBundle({ bundle: current, ca: ours }, NOW)).toBe(want);
   });
 
-  test('as many as somebody has had made: the newest, and ours', () => {
+  test('keeps only the newest of too many, and ours', () => {
     const issued = Array.from(
       { length: 20 },
       (_, hour) =>
@@ -40,7 +44,7 @@ describe('mergeBundle', () => {
     );
   });
 
-  test('every certificate of an authority that has several', () => {
+  test('keeps every certificate of an authority with several', () => {
     expect(mergeBundle({ bundle: '', ca: older + ours }, NOW)).toBe(bundle(older, ours));
   });
 });

@@ -10,7 +10,7 @@ import {
 
 export interface Trust {
   readonly cluster: Cluster;
-  /** PEM of every authority that has to be trusted, newest last. */
+  /** PEM of every authority that the API server must trust, newest last. */
   readonly ca: string;
   readonly now: Date;
 }
@@ -18,21 +18,21 @@ export interface Trust {
 /** SHA-256 fingerprints of certificates. */
 export type Fingerprints = ReadonlySet<string>;
 
-/** Which authorities the API server is told to trust, at both webhooks. */
+/** The authorities that the API server trusts at both webhooks, before and after an update. */
 export interface Bundle {
   readonly before: Fingerprints;
-  /** The same set as before when nothing had to be written. */
+  /** The same set as `before` without an update. */
   readonly after: Fingerprints;
   readonly configuration: ValidatingWebhookConfiguration;
 }
 
-/** The guard cannot be called: says what has to be applied. */
+/** The API server cannot call the guard; the message names the manifest to apply. */
 export class MissingWebhooks extends Error {
   override readonly name = 'MissingWebhooks';
 }
 
 const OURS: readonly string[] = [WEBHOOK.locked, WEBHOOK.keys];
-/** cert-manager's cainjector fills the bundle of what carries one of these, and would undo our changes. */
+/** cert-manager's cainjector fills the bundle of objects with one of these annotations, and would undo our changes. */
 const INJECTED = [
   'cert-manager.io/inject-ca-from',
   'cert-manager.io/inject-ca-from-secret',
@@ -40,15 +40,15 @@ const INJECTED = [
 ];
 const MAX_CONFLICTS = 5;
 /**
- * A certificate never outlives its authority, so an authority that expired is nobody's any more and goes. If more than
- * these are left, somebody has the Secret made anew again and again: the oldest go, or the object would grow without end.
+ * A certificate never outlives its authority, so the guard drops expired authorities. A Secret that is deleted again and again
+ * produces more authorities than this; the guard then drops the oldest, because the object must not grow without limit.
  */
 const MAX_AUTHORITIES = 16;
 
 /**
- * Sees to it that the API server trusts `ca` at both webhooks of the ValidatingWebhookConfiguration mtq-guard. Appends,
- * because another replica may still serve with a certificate of the authority before; drops what has expired. Touches
- * nothing else, and nothing at all where cert-manager injects. Rejects with MissingWebhooks, ApiError or Unreachable.
+ * Makes the API server trust `ca` at both webhooks of the ValidatingWebhookConfiguration mtq-guard. It appends, because another
+ * replica may still serve a certificate of the previous authority, and drops expired ones. It changes nothing else, and nothing
+ * at all where cert-manager injects. Rejects with MissingWebhooks, ApiError or Unreachable.
  */
 export async function ensureCaBundle(trust: Trust): Promise<Bundle> {
   for (let attempt = 1; ; attempt += 1) {
@@ -74,7 +74,7 @@ async function readConfiguration(cluster: Cluster): Promise<ValidatingWebhookCon
   }
 }
 
-/** The authorities that both of our webhooks trust; none where one of them is missing. */
+/** The authorities that the API server trusts at both of our webhooks; none where one webhook is missing. */
 export function trustedAt({ webhooks = [] }: ValidatingWebhookConfiguration): Fingerprints {
   const [first = new Set<string>(), ...others] = OURS.map((ours) => {
     const webhook = webhooks.find(({ name }) => name === ours);
@@ -83,7 +83,7 @@ export function trustedAt({ webhooks = [] }: ValidatingWebhookConfiguration): Fi
   return new Set([...first].filter((print) => others.every((other) => other.has(print))));
 }
 
-/** The same object where nothing has to change. */
+/** Returns the same object without a change. */
 function withAuthorities(
   configuration: ValidatingWebhookConfiguration,
   trust: Trust,
@@ -104,8 +104,8 @@ function trusting(webhook: ValidatingWebhook, { ca, now }: Trust): ValidatingWeb
 }
 
 /**
- * The bundle (base64 of PEM, as in the API) with every certificate of `ca` (PEM) in it, without what has expired or is
- * no certificate, ours last; the same text where nothing is missing or too much.
+ * Merges every certificate of `ca` (PEM) into the bundle (base64 of PEM, as in the API), with ours last. Drops expired
+ * certificates and other text. Returns the same text when the bundle needs no change.
  */
 export function mergeBundle(
   { bundle, ca }: { readonly bundle: string; readonly ca: string },
@@ -126,7 +126,7 @@ export function mergeBundle(
   return merged === pem ? bundle : Buffer.from(merged, 'utf8').toString('base64');
 }
 
-/** Of every certificate in a PEM text. */
+/** The fingerprint of every certificate in a PEM text. */
 export const fingerprintsOf = (pem: string): Fingerprints =>
   new Set(certificatesIn(pem).map(({ fingerprint256 }) => fingerprint256));
 

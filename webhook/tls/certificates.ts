@@ -9,43 +9,43 @@ import { issueAuthority, issueServing, type KeyPair, type Validity } from './x50
 
 export interface CertificateStore {
   readonly cluster: Cluster;
-  /** Best the API server's own clock: it is the one that checks the certificate. */
+  /** Preferably the API server's clock, because the API server checks the certificate. */
   readonly now: Date;
   readonly log: Log;
   readonly lifetimes: Lifetimes;
 }
 
-/** How long what is issued is good for. Renewed when a third is left. */
+/** The validity of new certificates. The guard renews one when a third of it is left. */
 export interface Lifetimes {
   readonly CA_SECONDS: number;
   readonly CERTIFICATE_SECONDS: number;
 }
 
-/** What the guard serves with. */
+/** The certificate that the guard serves. */
 export interface ServingCertificate extends KeyPair {
-  /** PEM: what has to be in the webhooks' bundle. Left out where cert-manager's issuer gives none. */
+  /** The authority for the webhooks' bundle, PEM. Missing where cert-manager's issuer provides none. */
   readonly ca?: string;
-  /** Of a Secret of cert-manager's we only read. */
+  /** The guard only reads a Secret that cert-manager manages. */
   readonly managedBy: 'mtq-guard' | 'cert-manager';
 }
 
-/** The Secret holds something that we may neither use nor change. */
+/** The guard may neither use nor change the content of the Secret. */
 class UnusableCertificate extends Error {
   override readonly name = 'UnusableCertificate';
 }
 
 export const CERTIFICATES_SECRET = 'mtq-guard-certs';
-/** cert-manager puts it on every Secret it fills; the value is the name of its Certificate. */
+/** cert-manager sets it on every Secret that it fills; the value is the name of its Certificate. */
 const CERT_MANAGER = 'cert-manager.io/certificate-name';
-/** For clocks of other machines that are behind ours; a tenth of the life where that is less. */
+/** Tolerates clocks of other machines that are behind ours; at most a tenth of the validity. */
 const BACKDATED_MS = 60 * 60 * 1000;
-/** Every lost race means that somebody else's certificate is there now: more than two in a row is somebody's mistake. */
+/** After a lost race the Secret has another replica's certificate. More than two lost races in a row are a defect elsewhere. */
 const MAX_RACES = 5;
 
 /**
- * The certificate in the Secret mtq-system/mtq-guard-certs, made first where it is missing, unusable or near its end.
- * All replicas end with the same one: whoever writes first wins, the others take what they find. Rejects with
- * ApiError or Unreachable, and with UnusableCertificate when cert-manager's Secret cannot be used.
+ * Reads the certificate in the Secret mtq-system/mtq-guard-certs; issues a new one first where it is missing, unusable or near its
+ * end. All replicas use the same certificate: the first write wins, and the other replicas read it. Rejects with ApiError or
+ * Unreachable, and with UnusableCertificate when it cannot use cert-manager's Secret.
  */
 export async function ensureCertificate(store: CertificateStore): Promise<ServingCertificate> {
   for (let race = 1; race <= MAX_RACES; race += 1) {
@@ -71,7 +71,7 @@ export async function ensureCertificate(store: CertificateStore): Promise<Servin
 
 const isCertManagers = (secret: Secret): boolean => secret.metadata.annotations?.[CERT_MANAGER] !== undefined;
 
-/** Used as it is; a renewal that is due is cert-manager's business. */
+/** Uses cert-manager's certificate unchanged; cert-manager renews it. */
 function ofCertManager(secret: Secret, now: Date): ServingCertificate {
   const { authority, serving } = certificatesOf(secret);
   const problem = servingProblem(serving, now);
@@ -96,7 +96,7 @@ function renewed({ authority }: Certificates, { renew }: Renewal, store: Certifi
   const { CA_SECONDS, CERTIFICATE_SECONDS } = store.lifetimes;
   const signer = renew === 'authority' ? issueAuthority(validFor(CA_SECONDS, store.now)) : authority;
   const { notBefore, notAfter } = validFor(CERTIFICATE_SECONDS, store.now);
-  // An authority that expired leaves the bundle: nobody may serve by it any longer.
+  // An expired authority leaves the bundle, so no certificate may outlive its authority.
   const last = new X509Certificate(signer.cert).validToDate;
   const validity = { notBefore, notAfter: notAfter < last ? notAfter : last };
   return { authority: signer, serving: issueServing(SERVING_NAMES, validity, signer) };
@@ -110,7 +110,7 @@ function validFor(seconds: number, now: Date): Validity {
   };
 }
 
-/** Whether this was issued no longer ago than `milliseconds`; in doubt it was. */
+/** Whether the certificate was issued at most `milliseconds` ago; true in doubt. */
 export function isYoung({ cert }: KeyPair, now: Date, milliseconds: number): boolean {
   return now.getTime() - new X509Certificate(cert).validFromDate.getTime() < BACKDATED_MS + milliseconds;
 }
@@ -125,7 +125,7 @@ async function readSecret(cluster: Cluster): Promise<Secret | undefined> {
   }
 }
 
-/** false: somebody else was first. */
+/** false: another writer was first. */
 async function write(cluster: Cluster, found: Secret | undefined, next: Certificates): Promise<boolean> {
   const data = toData(next);
   try {
@@ -144,9 +144,9 @@ async function write(cluster: Cluster, found: Secret | undefined, next: Certific
 }
 
 /**
- * The keys of a kubernetes.io/tls Secret as cert-manager fills it, so that one can take the other's place; and the
- * authority's private key, so that any replica can sign. It opens no other door than tls.key does: only our own
- * webhooks trust this authority.
+ * The keys of a kubernetes.io/tls Secret as cert-manager fills it, so that either can replace the other; and the authority's
+ * private key, so that any replica can sign. That key gives no more access than tls.key: only our own webhooks trust this
+ * authority.
  */
 function toData({ authority, serving }: Certificates): Record<string, string> {
   return {

@@ -7,7 +7,7 @@ const NOW = new Date('2026-11-21T12:00:00Z');
 const DAY_MS = 86_400_000;
 const NOTHING: KeyPair = { cert: '', key: '' };
 
-/** Days before and after NOW. */
+/** A validity in days relative to NOW. */
 const days = (from: number, to: number): Validity => ({
   notBefore: new Date(NOW.getTime() + from * DAY_MS),
   notAfter: new Date(NOW.getTime() + to * DAY_MS),
@@ -31,10 +31,10 @@ const cut = (pem: string): string => pem.slice(0, -60);
 
 describe('needsRenewal', () => {
   test.each<[string, Certificates, Renewal | undefined]>([
-    ['all is well', { authority, serving }, undefined],
-    ['a third of its time is left, and a minute', served(days(-60, 30 + 1 / 1440)), undefined],
+    ['a valid certificate', { authority, serving }, undefined],
+    ['a third of the validity is left, and a minute', served(days(-60, 30 + 1 / 1440)), undefined],
     [
-      'the key of the authority is missing, but nothing has to be signed',
+      'the authority has no key, but needs to sign nothing',
       { authority: { ...authority, key: '' }, serving },
       undefined,
     ],
@@ -49,9 +49,13 @@ describe('needsRenewal', () => {
       { authority: { ...authority, cert: cut(authority.cert) }, serving },
       { renew: 'authority', problem: 'Unparsable' },
     ],
-    ['an authority that ended', withAuthority(days(-10, 0)), { renew: 'authority', problem: 'Expired' }],
+    ['an expired authority', withAuthority(days(-10, 0)), { renew: 'authority', problem: 'Expired' }],
     ['an authority near its end', withAuthority(days(-20, 9)), { renew: 'authority', problem: 'Expiring' }],
-    ['an authority of tomorrow', withAuthority(days(1, 9)), { renew: 'authority', problem: 'NotYetValid' }],
+    [
+      'an authority that is not valid yet',
+      withAuthority(days(1, 9)),
+      { renew: 'authority', problem: 'NotYetValid' },
+    ],
 
     ['no certificate', { authority, serving: NOTHING }, { renew: 'serving', problem: 'Unparsable' }],
     [
@@ -60,7 +64,11 @@ describe('needsRenewal', () => {
       { renew: 'serving', problem: 'Unparsable' },
     ],
     ['half a key', withServing({ key: cut(serving.key) }), { renew: 'serving', problem: 'Unparsable' }],
-    ["another's key", withServing({ key: other.key }), { renew: 'serving', problem: 'KeyMismatch' }],
+    [
+      'the key of another certificate',
+      withServing({ key: other.key }),
+      { renew: 'serving', problem: 'KeyMismatch' },
+    ],
     [
       "another authority's signature",
       withServing(issueServing(SERVING_NAMES, days(-1, 89), other)),
@@ -71,22 +79,30 @@ describe('needsRenewal', () => {
       withServing(issueServing(['mtq-guard.elsewhere.svc'], days(-1, 89), authority)),
       { renew: 'serving', problem: 'WrongNames' },
     ],
-    ['ended this moment', served(days(-90, 0)), { renew: 'serving', problem: 'Expired' }],
-    ['a third of its time is left', served(days(-60, 30)), { renew: 'serving', problem: 'Expiring' }],
-    ['made by a clock ahead of ours', served(days(0.1, 90)), { renew: 'serving', problem: 'NotYetValid' }],
+    [
+      'a certificate that expires this moment',
+      served(days(-90, 0)),
+      { renew: 'serving', problem: 'Expired' },
+    ],
+    ['a third of the validity is left', served(days(-60, 30)), { renew: 'serving', problem: 'Expiring' }],
+    [
+      'a certificate from a clock ahead of ours',
+      served(days(0.1, 90)),
+      { renew: 'serving', problem: 'NotYetValid' },
+    ],
 
     [
-      'ended, and the authority has no key',
+      'an expired certificate, and the authority has no key',
       { ...served(days(-90, 0)), authority: { ...authority, key: '' } },
       { renew: 'authority', problem: 'Expired' },
     ],
     [
-      "ended, and the authority's key is another's",
+      'an expired certificate, and the authority has the key of another one',
       { ...served(days(-90, 0)), authority: { ...authority, key: other.key } },
       { renew: 'authority', problem: 'Expired' },
     ],
     [
-      'the authority is no authority',
+      'an authority that is a serving certificate',
       { authority: serving, serving },
       { renew: 'authority', problem: 'NotIssuedByAuthority' },
     ],
@@ -95,8 +111,8 @@ describe('needsRenewal', () => {
   });
 });
 
-describe('what is issued', () => {
-  test('reads back as it was meant', () => {
+describe('an issued certificate', () => {
+  test('has the expected fields', () => {
     const [top, leaf] = [new X509Certificate(authority.cert), new X509Certificate(serving.cert)];
     expect(top).toMatchObject({ ca: true, subject: 'CN=mtq-guard-ca', issuer: 'CN=mtq-guard-ca' });
     expect(leaf).toMatchObject({
@@ -113,7 +129,7 @@ describe('what is issued', () => {
     expect(new X509Certificate(other.cert).serialNumber).not.toBe(top.serialNumber);
   });
 
-  test('times after 2049 have four digits for the year', () => {
+  test('has a year with four digits after 2049', () => {
     const long = issueAuthority({ notBefore: NOW, notAfter: new Date('2050-01-01T00:00:00Z') });
     expect(new X509Certificate(long.cert).validToDate).toEqual(new Date('2050-01-01T00:00:00Z'));
   });

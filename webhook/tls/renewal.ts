@@ -1,36 +1,36 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { AUTHORITY_NAME, type KeyPair } from './x509.ts';
 
-/** What the API server must find in the certificate: it calls the Service by the first name. */
+/** The DNS names that the certificate must contain; the API server calls the Service by the first one. */
 export const SERVING_NAMES = ['mtq-guard.mtq-system.svc', 'mtq-guard.mtq-system.svc.cluster.local'] as const;
 
-/** What the guard serves with, and the authority that the API server is told to trust. PEM; empty: not there. */
+/** The serving certificate, and the authority that the API server trusts. PEM; empty: missing. */
 export interface Certificates {
   readonly authority: KeyPair;
   readonly serving: KeyPair;
 }
 
 export type CertificateProblem =
-  /** Not there, or no PEM of a certificate and a key. */
+  /** Missing, or no PEM of a certificate and a key. */
   | 'Unparsable'
-  /** The certificate and the private key are of two different pairs. */
+  /** The certificate and the private key do not match. */
   | 'KeyMismatch'
   /** The authority did not sign the serving certificate. */
   | 'NotIssuedByAuthority'
-  /** It is not made out to the guard's Service. */
+  /** The certificate lacks the DNS name of the guard's Service. */
   | 'WrongNames'
   | 'NotYetValid'
   | 'Expired'
-  /** Still good, for less than a third of its time. */
+  /** Still valid, but for less than a third of its validity. */
   | 'Expiring';
 
 export interface Renewal {
-  /** `authority`: a new authority and a serving certificate of it; `serving`: the authority can sign another. */
+  /** `authority`: renew the authority and the serving certificate; `serving`: the authority can sign another certificate. */
   readonly renew: 'authority' | 'serving';
   readonly problem: CertificateProblem;
 }
 
-/** What has to be made anew, and why; undefined: nothing has. */
+/** Which part needs a renewal, and why; undefined: none. */
 export function needsRenewal({ authority, serving }: Certificates, now: Date): Renewal | undefined {
   const trusted = parse(authority.cert);
   const authorityProblem = trusted === undefined ? 'Unparsable' : validityProblem(trusted, now);
@@ -39,17 +39,17 @@ export function needsRenewal({ authority, serving }: Certificates, now: Date): R
   }
   const problem = servingProblem(serving, now) ?? issuedProblem(serving, trusted);
   if (problem === undefined) return undefined;
-  // Its private key is missed only now: without it, a good serving certificate is still good.
+  // Only a renewal needs the authority's private key: without it, a valid serving certificate remains valid.
   return { renew: canSign(authority, trusted) ? 'serving' : 'authority', problem };
 }
 
-/** What is wrong with a serving certificate, whoever signed it: `Expiring` still serves. */
+/** The problem of a serving certificate, from any signer. A certificate with the problem `Expiring` still serves. */
 export function servingProblem(serving: KeyPair, now: Date): CertificateProblem | undefined {
   const certificate = parse(serving.cert);
   const key = parseKey(serving.key);
   if (certificate === undefined || key === undefined) return 'Unparsable';
   if (!certificate.checkPrivateKey(key)) return 'KeyMismatch';
-  // The API server looks at the names, not at the subject; the longer name is a courtesy.
+  // The API server checks the names, not the subject. It does not need the longer name.
   if (certificate.checkHost(SERVING_NAMES[0], { subject: 'never' }) === undefined) return 'WrongNames';
   return validityProblem(certificate, now);
 }

@@ -7,7 +7,7 @@ export interface Secret extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-/** One webhook, as far as we look at it; the rest travels along untouched. */
+/** The fields of a webhook that the guard reads; a write keeps all others unchanged. */
 export interface ValidatingWebhook {
   name: string;
   clientConfig: {
@@ -16,7 +16,7 @@ export interface ValidatingWebhook {
     /** Base64 of PEM: the certificates that the API server trusts when it calls this webhook. */
     caBundle?: string;
   };
-  /** CEL: the API server asks only when all of them hold. */
+  /** CEL; the API server calls the webhook only when all of them are true. */
   matchConditions?: { name: string; expression: string }[];
 }
 
@@ -25,7 +25,7 @@ export interface ValidatingWebhookConfiguration extends KubernetesObject {
   webhooks?: ValidatingWebhook[];
 }
 
-/** core/v1 ServiceAccount: only whether it is there. */
+/** core/v1 ServiceAccount; the guard reads only whether it exists. */
 export const SERVICE_ACCOUNTS: ResourceType = {
   apiVersion: 'v1',
   kind: 'ServiceAccount',

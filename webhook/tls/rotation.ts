@@ -28,44 +28,44 @@ import { doubling } from '../../functions/runtime/timers.ts';
 import type { KeyPair } from './x509.ts';
 
 export interface RotationSettings extends Lifetimes {
-  /** How long a new authority is in the webhooks' bundle before a certificate of it serves, milliseconds. */
+  /** How long a new authority must be in the webhooks' bundle before its certificate serves, in milliseconds. */
   readonly CA_LEAD_MS: number;
 }
 
 export interface RotationOptions {
   readonly cluster: Cluster;
   readonly log: Log;
-  /** New connections get this one from now on. */
+  /** Sets the certificate for new connections. */
   readonly serve: (certificate: KeyPair) => void;
-  /** Hears of each version of our ValidatingWebhookConfiguration that was looked at. */
+  /** Gets each version of our ValidatingWebhookConfiguration that the rotation reads. */
   readonly onConfiguration?: (configuration: ValidatingWebhookConfiguration) => void;
-  /** Its `now` is the one that certificates are made and judged by. */
+  /** The rotation issues and checks certificates by its `now`. */
   readonly clock?: Clock;
 }
 
 const MAX_INTERVAL_MS = 60_000;
 const MAX_RETRY_MS = 10_000;
-/** Somebody who puts the bundle back each time we fill it must not keep us busy. */
+/** Limits the rate of writes when another writer undoes each change of the bundle. */
 const MIN_PAUSE_MS = 50;
 
 /**
- * Keeps the API server able to call this replica while certificates come and go. The Secret says what is to be served,
- * for all replicas; this one goes on serving what it has until the authority of the new one has been in the bundle for
- * long enough for every API server to know it. So nobody has to agree with anybody on a moment, and a replica that is
- * behind is still trusted: an authority stays in the bundle for as long as anything it signed may be served.
+ * Keeps the API server able to call this replica across certificate rotations. The Secret holds the certificate for all replicas.
+ * A replica serves its previous certificate until the new authority has been in the bundle for CA_LEAD_MS, so that every API server
+ * knows it. So the replicas need no agreed moment. A late replica remains trusted, because an authority stays in the bundle while a
+ * replica may serve its certificates.
  *
- * Looks again at once when the Secret or the bundle changes, whoever changed it, and every minute for what is due.
+ * The loop runs again at once after each change of the Secret or the bundle, and every minute for renewals.
  */
 export class Rotation {
   readonly #settings: RotationSettings;
   readonly #options: RotationOptions;
   readonly #clock: Clock;
   #serving: ServingCertificate | undefined;
-  /** Since when this replica has seen an authority in the bundle, by fingerprint (the clock's elapsed). */
+  /** When this replica first saw each authority in the bundle (the clock's elapsed), by fingerprint. */
   readonly #trustedSince = new Map<string, number>();
-  /** What the Secret says is to be served. */
+  /** The certificate in the Secret. */
   #next: ServingCertificate | undefined;
-  /** Before then the API servers know other replicas better (the clock's elapsed); undefined: not looked yet. */
+  /** When every API server knows our authority (the clock's elapsed); undefined: the bundle has not been read yet. */
   #knownAt: number | undefined;
   #failure: string | undefined;
   #resume: () => void = () => undefined;
@@ -76,14 +76,14 @@ export class Rotation {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Why the API server could not call us now; undefined: it can. */
+  /** The reason why the API server cannot call this replica now; undefined: it can. */
   problem(): string | undefined {
     const serving = this.#serving;
     if (serving === undefined) return this.#failure ?? 'there is no certificate yet';
     const problem = servingProblem(serving, this.#clock.now());
     if (problem !== undefined && problem !== 'Expiring') return `the certificate cannot be used: ${problem}`;
     if (!this.#isTrusted(serving)) return this.#failure ?? 'the webhooks do not trust our certificate yet';
-    // Ready now and not a moment later, it would let a rolling update end those that are known.
+    // If this replica became ready too early, a rolling update would stop the replicas that the API servers already trust.
     if (this.#knownAt === undefined) return this.#failure ?? 'the webhooks have not been read yet';
     return this.#clock.elapsed() < this.#knownAt
       ? 'not every API server may trust our certificate yet'
@@ -120,7 +120,7 @@ export class Rotation {
   async #loop(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
-      // Armed before the look: what changes meanwhile is looked at again.
+      // Set before `#look`, so that a change during `#look` causes another one.
       const resumed = new Promise<void>((resolve) => (this.#resume = resolve));
       failures = (await this.#look()) ? 0 : failures + 1;
       const waitMs = failures === 0 ? this.#nextLookMs() : doubling(MAX_RETRY_MS)(failures);
@@ -132,7 +132,7 @@ export class Rotation {
     }
   }
 
-  /** Whether all of it worked. */
+  /** Whether the rotation succeeded. */
   async #look(): Promise<boolean> {
     try {
       await this.#rotate();
@@ -149,7 +149,7 @@ export class Rotation {
   async #rotate(): Promise<void> {
     const { cluster, log, onConfiguration } = this.#options;
     const now = this.#clock.now();
-    // Without a Secret to read, what we have still has to be trusted.
+    // Also without a readable Secret, the bundle must contain the authority of the certificate that we serve.
     const [wanted] = await Promise.allSettled([
       ensureCertificate({ cluster, log, now, lifetimes: this.#settings }),
     ]);
@@ -166,7 +166,7 @@ export class Rotation {
     if (wanted.status === 'rejected') throw wanted.reason;
   }
 
-  /** A replica that starts just after a rotation is not to be asked before every API server knows the new authority. */
+  /** A replica that starts just after a rotation must not become ready before every API server knows the new authority. */
   #knownFrom(first: ServingCertificate, trusted: Fingerprints): number {
     const ours = fingerprintsOf(first.ca ?? '');
     const others = [...trusted].filter((print) => !ours.has(print));
@@ -193,7 +193,7 @@ export class Rotation {
     });
   }
 
-  /** Whether it is another than the one we serve, and there is no better time to change. */
+  /** Whether this replica should change to `next` now. */
   #isDue(next: ServingCertificate): boolean {
     const current = this.#serving;
     if (current === undefined || current.cert === next.cert || !this.#isTrusted(next)) return false;
@@ -206,7 +206,7 @@ export class Rotation {
     return [...fingerprintsOf(ca)].every((print) => this.#trustedSince.has(print));
   }
 
-  /** Until the authority has been in the bundle for long enough. */
+  /** Milliseconds until the authority has been in the bundle for CA_LEAD_MS. */
   #leadLeftMs({ ca = '' }: ServingCertificate): number {
     const since = [...fingerprintsOf(ca)].map((print) => this.#trustedSince.get(print) ?? Infinity);
     return Math.max(0, ...since) + this.#settings.CA_LEAD_MS - this.#clock.elapsed();
@@ -214,7 +214,7 @@ export class Rotation {
 
   #nextLookMs(): number {
     const { CA_SECONDS, CERTIFICATE_SECONDS } = this.#settings;
-    // Renewed when a third is left: seen in the first quarter of that.
+    // A renewal is due when a third is left; this interval finds it in the first quarter of that third.
     const everyMs = Math.min(MAX_INTERVAL_MS, (Math.min(CA_SECONDS, CERTIFICATE_SECONDS) * 1_000) / 12);
     if (this.#next === undefined || this.#next.cert === this.#serving?.cert) return everyMs;
     return Math.min(everyMs, Math.max(0, this.#leadLeftMs(this.#next)));

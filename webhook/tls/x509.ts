@@ -22,14 +22,14 @@ export interface Validity {
   readonly notAfter: Date;
 }
 
-/** Common name of every authority we make; a serving certificate names it as its issuer. */
+/** Common name of all our authorities, and the issuer of each serving certificate. */
 export const AUTHORITY_NAME = 'mtq-guard-ca';
 
 const COMMON_NAME = '2.5.4.3';
 const ECDSA_WITH_SHA256 = new asn1.AlgorithmIdentifier({ algorithm: '1.2.840.10045.4.3.2' });
 const CRITICAL = true;
 
-/** A self-signed authority (ECDSA P-256) that may sign serving certificates and nothing below them. */
+/** Issues a self-signed authority (ECDSA P-256) that may sign only leaf certificates. */
 export function issueAuthority(validity: Validity): KeyPair {
   const { publicKey, privateKey } = newKeys();
   const extensions = [
@@ -49,7 +49,7 @@ export function issueAuthority(validity: Validity): KeyPair {
   return { cert, key: toPem(privateKey) };
 }
 
-/** A server's certificate (ECDSA P-256) for these DNS names, signed by an authority of `issueAuthority`. */
+/** Issues a serving certificate (ECDSA P-256) for these DNS names, signed by an authority of `issueAuthority`. */
 export function issueServing(
   names: readonly [string, ...string[]],
   validity: Validity,
@@ -80,7 +80,7 @@ interface Content {
 }
 
 function certificate({ subject, publicKey, validity, extensions }: Content, signer: KeyObject): string {
-  // Copies: of node:crypto's own dates the library says under Jest that they are none (another realm's Date).
+  // Copies, because under Jest the library rejects node:crypto's dates (another realm's Date).
   const [notBefore, notAfter] = [new Date(validity.notBefore), new Date(validity.notAfter)];
   const tbsCertificate = new asn1.TBSCertificate({
     version: asn1.Version.v3,

@@ -75,7 +75,7 @@ const clusterScoped = (kind: string, name: string): KubernetesObject => {
 };
 
 describe('the view', () => {
-  test('is whole once every kind has been listed, those that are not installed too', async () => {
+  test('is complete once every kind has been listed, also kinds that are not installed', async () => {
     const missing = new ApiError('list', { code: 404, reason: 'NotFound' }, new Date());
     cluster.failLists(MTQS, missing);
     cluster.failLists(VMMRQS, new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date()));
@@ -87,7 +87,7 @@ describe('the view', () => {
     expect([watches.isReady, readies]).toEqual([true, 1]);
   });
 
-  test('is what the schema says, with KubeVirt’s defaults where no KubeVirt is there', async () => {
+  test('matches its schema, with KubeVirt’s defaults where no KubeVirt exists', async () => {
     start();
     await advance();
     expect(viewSchema.parse(view.viewOf('tenant'))).toEqual({
@@ -100,7 +100,7 @@ describe('the view', () => {
     });
   });
 
-  test('takes KubeVirt’s configuration from its own namespace, and follows it', async () => {
+  test('takes KubeVirt’s configuration from KubeVirt’s namespace, and follows changes', async () => {
     cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 99 }, 'elsewhere'));
     cluster.put(
       KUBEVIRTS,
@@ -117,10 +117,10 @@ describe('the view', () => {
     expect(view.viewOf('tenant').limits).toEqual({ cluster: 3, node: 2 });
   });
 
-  describe('of more migrations than a node may send at once', () => {
+  describe('with more migrations than the limit of a node', () => {
     const lookedUp = (): string[] => cluster.asked.filter((asked) => asked.startsWith('get'));
 
-    test('counts each by the node that it leaves, read once where its status does not say', async () => {
+    test('counts each by its source node, and reads the VMI once where the status has no node', async () => {
       cluster.put(VMIS, aVmi('vm0', 'node7'));
       for (const name of ['mig0', 'mig1', 'mig2']) {
         cluster.put(MIGRATIONS, aMigration(named(name), inPhase('Running')));
@@ -133,7 +133,7 @@ describe('the view', () => {
       expect(lookedUp()).toHaveLength(3);
     });
 
-    test('looks no VM up where there are no more: no node can be full', async () => {
+    test('reads no VMI with fewer migrations, because no node can be full', async () => {
       cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
       cluster.put(MIGRATIONS, aMigration(named('mig1')));
       start();
@@ -145,17 +145,17 @@ describe('the view', () => {
 
   test.each<[string, () => void, object]>([
     [
-      'nothing waits, and no VMMRQ is there',
+      'no migration waits, and no VMMRQ exists',
       (): void => undefined,
       { served: false, open: { waiting: [], status: false } },
     ],
     [
-      'a migration that is Pending, though no condition says why',
+      'a Pending migration without a condition',
       (): void => cluster.put(MIGRATIONS, aMigration(withCondition())),
       { open: { waiting: ['uid-of-mig0'] } },
     ],
     [
-      'a migration that a quota keeps out',
+      'a migration that a quota refuses',
       (): void => cluster.put(MIGRATIONS, aMigration()),
       { open: { waiting: ['uid-of-mig0'], status: false } },
     ],
@@ -175,23 +175,23 @@ describe('the view', () => {
       { served: true, open: { status: true } },
     ],
     [
-      'a VMMRQ that is ready, and nothing else',
+      'a VMMRQ with only the condition ready',
       (): void => cluster.put(VMMRQS, withStatus({ Ready: 'True', Blocking: 'False' })),
       { served: true, open: { status: false } },
     ],
     [
-      'a VMMRQ that says it blocks',
+      'a VMMRQ with the condition blocking',
       (): void => cluster.put(VMMRQS, withStatus({ Ready: 'True', Blocking: 'True' })),
       { served: true, open: { status: true } },
     ],
-  ])('says what of the namespace is open: %s', async (_, put, want) => {
+  ])('lists the open work of the namespace: %s', async (_, put, want) => {
     put();
     start();
     await advance();
     expect(view.viewOf('tenant')).toMatchObject(want);
   });
 
-  test('counts locks of other namespaces, and forgets those that are gone', async () => {
+  test('counts locks of other namespaces, and forgets them when they are gone', async () => {
     cluster.put(MIGRATIONS, aMigration());
     start();
     await advance();
@@ -222,7 +222,7 @@ describe('the view', () => {
   });
 });
 
-describe('a migration has ended', () => {
+describe('a migration ends or changes', () => {
   beforeEach(async () => {
     cluster.put(MIGRATIONS, aMigration());
     start();
@@ -234,7 +234,7 @@ describe('a migration has ended', () => {
     ['it failed', (): void => cluster.put(MIGRATIONS, inPhase('Failed')(aMigration()))],
     ['it was deleted', (): void => cluster.remove(MIGRATIONS, aMigration())],
     [
-      'it was deleted while the watch was away',
+      'it was deleted while the watch was broken',
       (): void => {
         cluster.break(MIGRATIONS, new Error('away'));
         cluster.remove(MIGRATIONS, aMigration());
@@ -242,14 +242,14 @@ describe('a migration has ended', () => {
         cluster.restoreWatch(MIGRATIONS);
       },
     ],
-  ])('%s: it is gone from the view, and said once', async (_, change) => {
+  ])('%s: the view drops it, and reports it once', async (_, change) => {
     change();
     await advance(2_000);
     expect(ended).toEqual(['uid-of-mig0']);
     expect(view.state().migrations).toEqual([]);
   });
 
-  test('it is cancelled, and its finalizer keeps it: said, and still in the view', async () => {
+  test('it is cancelled, and its finalizer keeps it: the watch reports it, and the view keeps it', async () => {
     cluster.put(MIGRATIONS, aMigration(beingDeleted()));
     await advance();
     expect(ended).toEqual(['uid-of-mig0']);
@@ -267,7 +267,7 @@ describe('a migration has ended', () => {
     cluster.restoreWatch(MIGRATIONS);
   };
 
-  test('it is cancelled, and patched again and again: said once, and once more when it is gone', async () => {
+  test('it is cancelled, and patched several times: the watch reports it once, and once more when it is gone', async () => {
     patched(5, beingDeleted());
     await advance();
     expect(ended).toEqual(['uid-of-mig0']);
@@ -276,7 +276,7 @@ describe('a migration has ended', () => {
     expect(ended).toEqual(['uid-of-mig0', 'uid-of-mig0']);
   });
 
-  test('it is cancelled while the watch is away: said once', async () => {
+  test('it is cancelled while the watch is broken: the watch reports it once', async () => {
     relist(() => cluster.put(MIGRATIONS, aMigration(beingDeleted())));
     await advance(2_000);
     patched(5, beingDeleted());
@@ -284,20 +284,20 @@ describe('a migration has ended', () => {
     expect(ended).toEqual(['uid-of-mig0']);
   });
 
-  test('it has ended, and is patched and deleted later: said once', async () => {
+  test('it has ended, and is patched and deleted later: the watch reports it once', async () => {
     patched(5, inPhase('Succeeded'));
     cluster.remove(MIGRATIONS, aMigration());
     await advance();
     expect(ended).toEqual(['uid-of-mig0']);
   });
 
-  test('another one was made and cancelled while the watch was away: said once', async () => {
+  test('another one was created and cancelled while the watch was broken: the watch reports it once', async () => {
     relist(() => cluster.put(MIGRATIONS, aMigration(named('mig1'), beingDeleted())));
     await advance(2_000);
     expect(ended).toEqual(['uid-of-mig1']);
   });
 
-  test('it only changes: not said', async () => {
+  test('it only changes: the watch does not report it', async () => {
     cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
     await advance();
     expect(ended).toEqual([]);
@@ -315,8 +315,8 @@ describe('the incumbent', () => {
   const missing = new ApiError('list', { code: 404, reason: 'NotFound' }, new Date());
 
   test.each<[string, () => void, RegExp | undefined]>([
-    ['is not there', (): void => undefined, undefined],
-    ['is not even a kind that is known here', (): void => cluster.failLists(MTQS, missing), undefined],
+    ['is not installed', (): void => undefined, undefined],
+    ['has no CRD in this cluster', (): void => cluster.failLists(MTQS, missing), undefined],
     ['is installed', (): void => cluster.put(MTQS, clusterScoped('MTQ', 'mtq')), /MTQ object mtq/],
     [
       'holds this namespace',
@@ -342,7 +342,7 @@ describe('the incumbent', () => {
     }
   });
 
-  test('is not known before its kinds have been listed', async () => {
+  test('is unknown before its kinds have been listed', async () => {
     expect(watches.incumbentFor('tenant')).toEqual({
       kind: 'unknown',
       why: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs, validatingwebhookconfigurations',
@@ -352,30 +352,33 @@ describe('the incumbent', () => {
     expect(watches.incumbentFor('tenant')).toEqual({ kind: 'absent' });
   });
 
-  test.each([MTQS, WEBHOOK_CONFIGURATIONS])('is not known while $plural may not be listed', async (type) => {
-    cluster.failLists(type, forbidden);
-    start();
-    await advance(60_000);
-    expect(watches.incumbentFor('tenant')).toEqual({
-      kind: 'unknown',
-      why:
-        `the guard does not know yet whether the incumbent is there: it has not listed ${type.plural} ` +
-        `(${describeError(forbidden)})`,
-    });
-    expect(logged).toContain(`watching ${type.plural} again: ${describeError(forbidden)}`);
-    cluster.restoreWatch(type);
-    await advance(10_000);
-    expect(watches.incumbentFor('tenant')).toEqual({ kind: 'absent' });
-  });
+  test.each([MTQS, WEBHOOK_CONFIGURATIONS])(
+    'is unknown while the guard may not list $plural',
+    async (type) => {
+      cluster.failLists(type, forbidden);
+      start();
+      await advance(60_000);
+      expect(watches.incumbentFor('tenant')).toEqual({
+        kind: 'unknown',
+        why:
+          `the guard does not know yet whether the incumbent is there: it has not listed ${type.plural} ` +
+          `(${describeError(forbidden)})`,
+      });
+      expect(logged).toContain(`watching ${type.plural} again: ${describeError(forbidden)}`);
+      cluster.restoreWatch(type);
+      await advance(10_000);
+      expect(watches.incumbentFor('tenant')).toEqual({ kind: 'absent' });
+    },
+  );
 
-  test('is known though other kinds may not be listed', async () => {
+  test('is known although the guard may not list other kinds', async () => {
     cluster.failLists(VMMRQS, forbidden);
     start();
     await advance();
     expect([watches.isReady, watches.incumbentFor('tenant')]).toEqual([false, { kind: 'absent' }]);
   });
 
-  test('is known to be there by one of its kinds', async () => {
+  test('is known from one of its kinds', async () => {
     cluster.failLists(MTQS, forbidden);
     cluster.put(WEBHOOK_CONFIGURATIONS, clusterScoped(THEIRS, 'lock.tenant.com'));
     start();
@@ -385,7 +388,7 @@ describe('the incumbent', () => {
   });
 });
 
-test('a migration that was cancelled before the guard started: said once', async () => {
+test('the watch reports a migration once that was cancelled before the guard started', async () => {
   cluster.put(MIGRATIONS, aMigration(beingDeleted()));
   start();
   await advance();

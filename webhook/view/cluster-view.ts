@@ -19,13 +19,13 @@ import { hasOtherWaiters, slotsLeft, type ClusterState, type HeldNamespace } fro
 /** KubeVirt's defaults (MigrationConfiguration). */
 const DEFAULT_LIMITS = { cluster: 5, node: 2 } as const;
 
-/** Its status is written, and speaks of nothing that goes on. */
+/** Whether its status is written and reports no work in progress. */
 const hasReportedAll = ({ status }: Vmmrq): boolean => {
   const holds = (status?.conditions ?? []).filter((condition) => condition.status === 'True');
   return holds.length > 0 && holds.every(({ type }) => type === CONDITION.ready);
 };
 
-/** What the guard's watches have seen, in memory; each watch replaces or changes its own part. */
+/** The guard's in-memory view of the cluster; each watch updates its own part. */
 export class ClusterView {
   readonly migrations = new Map<string, Migration>();
   readonly held = new Map<string, HeldNamespace>();
@@ -41,7 +41,7 @@ export class ClusterView {
     this.#cluster = cluster;
   }
 
-  /** All of it as plain values. */
+  /** The whole view as plain values. */
   state(): ClusterState {
     const migrations = this.kubevirt?.spec?.configuration?.migrations;
     return {
@@ -56,7 +56,7 @@ export class ClusterView {
     };
   }
 
-  /** What a namespace is told; it names no other. */
+  /** The view for one namespace; it names no other namespace. */
   viewOf(namespace: string): View {
     const state = this.state();
     const incumbent = this.incumbentFor(namespace);
@@ -82,8 +82,8 @@ export class ClusterView {
   }
 
   /**
-   * What to do about the incumbent (kubevirt/managed-tenant-quota); undefined: it has not been seen. Both at once would undo each
-   * other.
+   * Advice for an installed incumbent (kubevirt/managed-tenant-quota); undefined: the watches have not seen it. The two projects
+   * would undo each other's writes.
    */
   incumbentFor(namespace: string): string | undefined {
     const [mtq] = this.incumbents.values();
@@ -120,7 +120,7 @@ export class ClusterView {
     this.#nodes.delete(uid);
   }
 
-  /** A node's limit binds nobody as long as there are no more migrations in all: then no VM is looked up. */
+  /** With at most as many migrations as a node's limit, no node can reach it, so the guard reads no VMI. */
   #findNodes(): void {
     const own = this.kubevirt?.spec?.configuration?.migrations?.parallelOutboundMigrationsPerNode;
     if (this.migrations.size <= (own ?? DEFAULT_LIMITS.node)) return;
@@ -129,7 +129,7 @@ export class ClusterView {
     }
   }
 
-  /** Once for each: where its VM runs before it has migrated. What cannot be read counts on no node. */
+  /** Reads once where the VM of a migration runs. A migration without a known node counts on no node. */
   async #findNode({ metadata: { uid, namespace = '' }, spec: { vmiName = '' } }: Migration): Promise<void> {
     if (this.#nodes.has(uid) || vmiName === '') return;
     this.#nodes.set(uid, '');

@@ -51,14 +51,14 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Namespaces that were woken in the next so many milliseconds. */
+/** The namespaces that the notifier wakes in the next `ms` milliseconds. */
 async function wokenNamespaces(ms: number): Promise<string[]> {
   const before = posted.length;
   await jest.advanceTimersByTimeAsync(ms);
   return posted.slice(before).map(({ namespace }) => namespace);
 }
 
-test('a slot becomes free: the namespace whose turn it is, by a sweep of its own', () => {
+test('a free slot wakes the first waiting namespace by an event sweep.requested', () => {
   slotNotifier.freed();
   expect(posted).toEqual([
     {
@@ -70,7 +70,7 @@ test('a slot becomes free: the namespace whose turn it is, by a sweep of its own
   ]);
 });
 
-test('while the slot stays free each namespace is woken twice, then each again after a pause', async () => {
+test('while the slot stays free, each namespace gets two events, then again after a pause', async () => {
   slotNotifier.freed();
   expect(await wokenNamespaces(999)).toEqual([]);
   expect(await wokenNamespaces(1)).toEqual(['first']);
@@ -81,7 +81,7 @@ test('while the slot stays free each namespace is woken twice, then each again a
   expect(await wokenNamespaces(3_000)).toEqual(['first', 'second', 'second']);
 });
 
-test('locks that end do not keep the next namespace waiting', async () => {
+test('locks that end do not delay the next namespace', async () => {
   slotNotifier.freed();
   slotNotifier.freed();
   slotNotifier.freed();
@@ -89,7 +89,7 @@ test('locks that end do not keep the next namespace waiting', async () => {
   expect(posted.map(({ namespace }) => namespace)).toEqual(['first', 'first', 'second']);
 });
 
-test('after a whole round another free slot starts with the first namespace', async () => {
+test('after a complete round another free slot starts with the first namespace', async () => {
   slotNotifier.freed();
   await wokenNamespaces(3_000);
   const before = posted.length;
@@ -107,13 +107,13 @@ test('a namespace that stopped waiting starts a new count', async () => {
   expect(posted.at(-1)?.namespace).toBe('first');
 });
 
-test('each wake is another event', async () => {
+test('each event has another cause', async () => {
   slotNotifier.freed();
   await wokenNamespaces(3_000);
   expect(new Set(posted.map(({ cause }) => cause)).size).toBe(posted.length);
 });
 
-test('every namespace was tried: no more is said until another slot becomes free', async () => {
+test('after all rounds the notifier is silent until another slot becomes free', async () => {
   slotNotifier.freed();
   await wokenNamespaces(60_000);
   expect(await wokenNamespaces(600_000)).toEqual([]);
@@ -124,9 +124,9 @@ test('every namespace was tried: no more is said until another slot becomes free
 
 test.each<[string, () => ClusterState | undefined]>([
   ['no migration waits', (): ClusterState => stateOf()],
-  ['the slot is taken', (): ClusterState => stateOf(inPhase('Running')(FIRST), SECOND)],
-  ['not every watch has listed', (): undefined => undefined],
-])('%s: nothing is said, and no timer is left', async (_, is) => {
+  ['the slot is in use', (): ClusterState => stateOf(inPhase('Running')(FIRST), SECOND)],
+  ['a watch has not listed yet', (): undefined => undefined],
+])('%s: the notifier posts nothing, and leaves no timer', async (_, is) => {
   state = is();
   slotNotifier.freed();
   expect(jest.getTimerCount()).toBe(0);
@@ -134,7 +134,7 @@ test.each<[string, () => ClusterState | undefined]>([
   expect(posted).toEqual([]);
 });
 
-test('what cannot be posted is logged, and tried again', async () => {
+test('the notifier logs an event that it cannot post, and tries again', async () => {
   postFails = new Error('no Broker');
   slotNotifier.freed();
   expect(await wokenNamespaces(1_000)).toEqual(['first']);

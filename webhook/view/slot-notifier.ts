@@ -10,14 +10,14 @@ export interface SlotNotifierOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
-  /** undefined: not everything has been listed yet. */
+  /** undefined: the watches have not listed every kind yet. */
   readonly state: () => ClusterState | undefined;
 }
 
-/** Wakes for one namespace while a slot stays free; the next namespace follows. */
+/** How often the notifier wakes one namespace while a slot stays free, before it wakes the next one. */
 const TRIES = 2;
 const AGAIN_MS = 1_000;
-/** A second round for all, late enough to retry a lock that failed through our fault (attempt.ts). */
+/** The second round is late enough to retry a lock that failed by our own error (attempt.ts). */
 const ROUNDS = 2;
 const NEXT_ROUND_MS = 4_500;
 
@@ -28,7 +28,7 @@ interface Next {
 
 /**
  * Wakes waiting namespaces when a migration slot becomes free, because they get no event about migrations of other namespaces.
- * Every waiting namespace gets its wakes before one gets more: the first in line may be unable to go.
+ * Every waiting namespace gets its turn before the second round, because the first one may be unable to migrate.
  */
 export class SlotNotifier {
   readonly #options: SlotNotifierOptions;
@@ -40,7 +40,7 @@ export class SlotNotifier {
     this.#options = options;
   }
 
-  /** A migration has ended, or a lock is gone. */
+  /** The callers report here that a migration has ended or a lock is gone. */
   freed(): void {
     const state = this.#options.state();
     if (state === undefined) return;
@@ -78,7 +78,7 @@ export class SlotNotifier {
     return undefined;
   }
 
-  /** A namespace that stops waiting loses its count. */
+  /** Resets the count of each namespace that no longer waits. */
   #forget({ migrations }: ClusterState): void {
     const waiting = new Set(migrations.filter(isRejectedByQuota).map(({ metadata }) => metadata.namespace));
     for (const namespace of this.#tries.keys()) if (!waiting.has(namespace)) this.#tries.delete(namespace);

@@ -24,12 +24,16 @@ const heldFor = (namespace: string, ...launchers: string[]): ClusterState['held'
   launchers,
 });
 
-describe('slots that are left', () => {
+describe('slotsLeft', () => {
   test.each<[string, Partial<ClusterState>, number]>([
-    ['nothing migrates: all of them', {}, 5],
+    ['no migration: all are free', {}, 5],
     ['a running migration takes one', { migrations: [migrationIn('b', 'm', running)] }, 4],
-    ['its own running migrations count too', { migrations: [migrationIn('a', 'm', running)] }, 4],
-    ['a migration that waits takes none', { migrations: [migrationIn('b', 'm')] }, 5],
+    [
+      'a running migration of the namespace takes one too',
+      { migrations: [migrationIn('a', 'm', running)] },
+      4,
+    ],
+    ['a waiting migration takes none', { migrations: [migrationIn('b', 'm')] }, 5],
     [
       'a lock of another namespace takes one for each of its launchers',
       {
@@ -40,12 +44,12 @@ describe('slots that are left', () => {
     ],
     ['its own lock takes none', { migrations: [migrationIn('a', 'm')], held: [heldFor('a', 'uid-of-m')] }, 5],
     [
-      'a locked migration that runs already is counted once',
+      'a locked migration that already runs takes one',
       { migrations: [migrationIn('b', 'm', running)], held: [heldFor('b', 'uid-of-m')] },
       4,
     ],
     [
-      'never below none',
+      'the result is never negative',
       {
         migrations: ['1', '2', '3'].map((name) => migrationIn('b', name, running)),
         limits: { cluster: 2, node: 2 },
@@ -56,7 +60,7 @@ describe('slots that are left', () => {
     expect(slotsLeft(stateOf(different), 'a').cluster).toBe(want);
   });
 
-  test('each node by itself; a migration whose node is not known counts on none', () => {
+  test('counts each node separately, and a migration without a known node on none', () => {
     const migrations = ['1', '2', '3', '4'].map((name) => migrationIn('b', name, running));
     const nodes = new Map([
       ['uid-of-1', 'node1'],
@@ -69,11 +73,15 @@ describe('slots that are left', () => {
   });
 });
 
-describe('others wait', () => {
+describe('hasOtherWaiters', () => {
   test.each<[string, Partial<ClusterState>, boolean]>([
-    ['no one', {}, false],
+    ['no migration', {}, false],
     ['a refused migration of another namespace', { migrations: [migrationIn('b', 'm')] }, true],
-    ['only its own', { migrations: [migrationIn('a', 'm')], held: [heldFor('a', 'uid-of-m')] }, false],
+    [
+      'only migrations of the namespace',
+      { migrations: [migrationIn('a', 'm')], held: [heldFor('a', 'uid-of-m')] },
+      false,
+    ],
     ['a migration that no quota refuses', { migrations: [migrationIn('b', 'm', unrefused)] }, false],
     ['another namespace is locked', { held: [heldFor('b')] }, true],
   ])('%s', (_, different, want) => {
@@ -81,13 +89,17 @@ describe('others wait', () => {
   });
 });
 
-describe('whose turn it is', () => {
+describe('namespacesToWake', () => {
   const old = createdAt(-600);
   const young = createdAt(-60);
   const untried = (): boolean => false;
 
   test.each<[string, Partial<ClusterState>, string[]]>([
-    ['older first', { migrations: [migrationIn('a', 'm', young), migrationIn('b', 'n', old)] }, ['b', 'a']],
+    [
+      'the older one first',
+      { migrations: [migrationIn('a', 'm', young), migrationIn('b', 'n', old)] },
+      ['b', 'a'],
+    ],
     [
       'priority before age',
       {
@@ -99,15 +111,15 @@ describe('whose turn it is', () => {
       ['a', 'b'],
     ],
     [
-      'a namespace once, however many of its migrations wait',
+      'a namespace with several waiting migrations only once',
       { migrations: [migrationIn('a', 'm'), migrationIn('a', 'n')] },
       ['a'],
     ],
-    ['a namespace without a VMMRQ never', { migrations: [migrationIn('elsewhere', 'm')] }, []],
-    ['a locked namespace never', { migrations: [migrationIn('a', 'm')], held: [heldFor('a')] }, []],
-    ['a migration that no quota refuses never', { migrations: [migrationIn('a', 'm', unrefused)] }, []],
+    ['no namespace without a VMMRQ', { migrations: [migrationIn('elsewhere', 'm')] }, []],
+    ['no locked namespace', { migrations: [migrationIn('a', 'm')], held: [heldFor('a')] }, []],
+    ['no namespace without a refused migration', { migrations: [migrationIn('a', 'm', unrefused)] }, []],
     [
-      'as many as slots are free',
+      'as many as there are free slots',
       {
         migrations: [
           migrationIn('a', 'm', old),
@@ -119,7 +131,7 @@ describe('whose turn it is', () => {
       ['a'],
     ],
     [
-      'a migration whose node has no slot gives its turn to the next',
+      'the next one where a node has no free slot',
       {
         migrations: [
           migrationIn('a', 'm', old),
@@ -136,7 +148,7 @@ describe('whose turn it is', () => {
       ['b'],
     ],
     [
-      'one slot of a node serves one of two',
+      'one of two for the last slot of a node',
       {
         migrations: [migrationIn('a', 'm', old), migrationIn('b', 'n', young)],
         limits: { cluster: 5, node: 1 },
@@ -151,7 +163,7 @@ describe('whose turn it is', () => {
     expect(namespacesToWake(stateOf(different), untried)).toEqual(want);
   });
 
-  test('a namespace that was tried often enough is passed over', () => {
+  test('skips a namespace with enough tries', () => {
     const migrations = [migrationIn('a', 'm', old), migrationIn('b', 'n', young)];
     expect(namespacesToWake(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual(['b']);
   });

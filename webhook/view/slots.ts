@@ -2,7 +2,7 @@ import { byPriority, isPending, isRejectedByQuota, isRunning } from '../../funct
 import type { Migration } from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
 
-/** A namespace that is locked, and for which migrations a target launcher will be made. */
+/** A locked namespace, with the migrations that will get a target launcher. */
 export interface HeldNamespace {
   readonly namespace: string;
   readonly token: string;
@@ -10,7 +10,7 @@ export interface HeldNamespace {
   readonly launchers: readonly string[];
 }
 
-/** What the guard has seen of the cluster. */
+/** The cluster as the guard sees it. */
 export interface ClusterState {
   /** Every migration that has not ended. */
   readonly migrations: readonly Migration[];
@@ -23,7 +23,7 @@ export interface ClusterState {
   readonly nodes: ReadonlyMap<string, string>;
 }
 
-/** Slots that are left for a namespace, as KubeVirt counts: those that run, and those that other namespaces are locked for. */
+/** The free slots for a namespace, by KubeVirt's count: running migrations, and those of other locked namespaces, take one each. */
 export function slotsLeft(state: ClusterState, namespace: string): View['left'] {
   const inUse = slotsInUse(state, namespace);
   const outbound = new Map<string, number>();
@@ -39,7 +39,7 @@ export function slotsLeft(state: ClusterState, namespace: string): View['left'] 
   };
 }
 
-/** Migrations that have a slot, or will have the next one. */
+/** Migrations that have a slot or will get the next one. */
 export function slotsInUse({ migrations, held }: ClusterState, namespace: string): Migration[] {
   const awaited = new Set(
     held.filter((each) => each.namespace !== namespace).flatMap(({ launchers }) => launchers),
@@ -47,14 +47,14 @@ export function slotsInUse({ migrations, held }: ClusterState, namespace: string
   return migrations.filter((each) => isRunning(each) || (isPending(each) && awaited.has(each.metadata.uid)));
 }
 
-/** Somebody else waits for a quota, or is locked for. */
+/** Whether another namespace has a blocked migration or is locked. */
 export const hasOtherWaiters = ({ migrations, held }: ClusterState, namespace: string): boolean =>
   migrations.some((each) => each.metadata.namespace !== namespace && isRejectedByQuota(each)) ||
   held.some((each) => each.namespace !== namespace);
 
 /**
- * Namespaces that could use a free slot now, whose turn it is first: with a VMMRQ, not locked, with a migration that a quota keeps
- * out; by KubeVirt's priority, then age. As many as slots are free, the same node counted once for each.
+ * Namespaces that could use a free slot now: with a VMMRQ and a blocked migration, and without a lock. Sorted by KubeVirt's
+ * priority, then age. At most one namespace for each free slot, in the cluster and on each node.
  */
 export function namespacesToWake(state: ClusterState, isTried: (namespace: string) => boolean): string[] {
   const isHeld = new Set(state.held.map(({ namespace }) => namespace));

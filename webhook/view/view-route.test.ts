@@ -8,7 +8,7 @@ import { readView } from '../../functions/cluster/view.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { viewRoute, type ViewSource } from './view-route.ts';
 
-/** A class, as the guard's own: the route must not take its method off it. */
+/** A class like the guard's own, so that the test fails if the route detaches the method. */
 class Source implements ViewSource {
   readonly views = new Map<string, View>();
 
@@ -35,24 +35,24 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-test('what the guard answers is what a function reads', async () => {
+test('a function reads the same view that the guard answers', async () => {
   const view = aView({ open: { waiting: ['uid-of-mig0'], status: true }, incumbent: 'remove it' });
   source.views.set('tenant', view);
   expect(await readView(url, 'tenant')).toEqual(view);
 });
 
-test('not every watch has listed yet: 503, and the function goes on without', async () => {
+test('answers 503 until every watch has listed, and the function continues without a view', async () => {
   expect((await fetch(`${url}?namespace=tenant`)).status).toBe(503);
   expect(await readView(url, 'tenant')).toBeUndefined();
 });
 
 test.each(['', '?namespace=', '?namespace=a/b', '?namespace=A', '?namespace=a&namespace=b'])(
-  '%s: 400',
+  'answers 400 to the query "%s"',
   async (query) => {
     expect((await fetch(`${url}${query}`)).status).toBe(400);
   },
 );
 
-test('no guard is there: the function goes on without', async () => {
+test('without a guard the function continues without a view', async () => {
   expect(await readView('http://127.0.0.1:1/view', 'tenant')).toBeUndefined();
 });

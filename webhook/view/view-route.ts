@@ -2,14 +2,14 @@ import type { RequestHandler } from 'express';
 import type { View } from '../../functions/domain/view.ts';
 
 export interface ViewSource {
-  /** undefined: not every watch has listed yet. */
+  /** undefined: the watches have not listed every kind yet. */
   viewOf(namespace: string): View | undefined;
 }
 
 /** RFC 1123 label. */
 const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** GET /view?namespace=NS: whether it may go now, from memory. 400 for what is no name, 503 while the view is not whole. */
+/** GET /view?namespace=NS: the view for this namespace, from memory. 400 for an invalid name, 503 until the view is complete. */
 export const viewRoute =
   (source: ViewSource): RequestHandler =>
   ({ query }, response) => {

@@ -14,18 +14,18 @@ export interface WatchesOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly kubevirtNamespace: string;
-  /** Once when a migration is cancelled, and once when it has ended or is gone. */
+  /** Called once when a migration is cancelled, and once when it has ended or is gone. */
   readonly onEnded: (uid: string) => void;
-  /** Once: every kind has been listed. */
+  /** Called once, when every kind has been listed. */
   readonly onReady: () => void;
 }
 
-/** Keeps a cluster view up to date by a watch for each kind; nothing is listed in a loop. */
+/** Keeps a cluster view up to date by one watch for each kind, without periodic lists. */
 export class Watches {
   readonly #view: ClusterView;
   readonly #options: WatchesOptions;
   readonly #listed = new Set<string>();
-  /** By plural: why the last list or watch broke. */
+  /** Why the last list or watch failed, by plural. */
   readonly #problems = new Map<string, string>();
 
   constructor(view: ClusterView, options: WatchesOptions) {
@@ -33,14 +33,14 @@ export class Watches {
     this.#options = options;
   }
 
-  /** Every kind has been listed: the view is whole. */
+  /** Whether every kind has been listed, so that the view is complete. */
   get isReady(): boolean {
     return this.#listed.size === KINDS;
   }
 
   /**
-   * The incumbent may be there until its kinds have been listed: a guard that has just started does not know them yet, and one
-   * without the right to list them never does. An MTQ kind that is not installed counts as listed.
+   * Until its kinds have been listed, the incumbent may be installed: a new guard does not know yet, and a guard without the right
+   * to list them never knows. An MTQ kind that is not installed counts as listed.
    */
   incumbentFor(namespace: string): IncumbentState {
     const message = this.#view.incumbentFor(namespace);
@@ -74,10 +74,10 @@ export class Watches {
       const { uid } = migration.metadata;
       const before = view.migrations.get(uid);
       view.setMigration(migration);
-      // With KubeVirt away its finalizer may keep it for long, and any number of patches come.
+      // Without KubeVirt, its finalizer keeps the migration for long, with any number of patches: report it only once.
       if (isCancelled(migration) && !(before !== undefined && isCancelled(before))) onEnded(uid);
     };
-    // One that has ended stays in the cluster, and each of its later patches and its deletion come as well.
+    // An ended migration stays in the cluster, and its later patches and its deletion arrive here too.
     const gone = (uid: string): void => {
       if (!view.migrations.has(uid)) return;
       view.dropMigration(uid);
@@ -151,7 +151,7 @@ const isCancelled = ({ metadata }: Migration): boolean => metadata.deletionTimes
 const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
 const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;
 
-/** What is there now, by a key. */
+/** Keeps the current objects in a map, by a key. */
 function inMap<T extends KubernetesObject>(
   map: Map<string, T>,
   keyOf: (object: T) => string = uidOf,

@@ -15,7 +15,7 @@ export interface ClusterWatchOptions extends Omit<ResyncOptions, 'seen'> {
   };
 }
 
-/** What the guard does beside admission, on one set of watches: the cluster view, whose turn it is, the watchdog and the sweeps. */
+/** The guard's work beside admission, on one set of watches: cluster view, slot notifier, watchdog and resync. */
 export class ClusterWatch implements ViewSource {
   readonly #options: ClusterWatchOptions;
   readonly #view: ClusterView;
@@ -50,7 +50,7 @@ export class ClusterWatch implements ViewSource {
         watchdog.migrationEnded(uid);
         slotNotifier.freed();
       },
-      // Slots may have become free while no guard was there.
+      // Slots may have become free while no guard ran.
       onReady: () => slotNotifier.freed(),
     });
   }

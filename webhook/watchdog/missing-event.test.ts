@@ -9,7 +9,7 @@ import { MAX_PARTIAL_RAISE_RETRIES, missingEvent, type ObservedLock } from './mi
 const QUOTAS = ['q1', 'q2'].map((name) => ({ name, uid: `uid-of-${name}`, need: { 'requests.cpu': '1' } }));
 const LOCK = aLock({ quotas: QUOTAS });
 
-/** The quota with the raised label: a recount has undone its raise. */
+/** The quota with the raised label after a recount has undone its raise. */
 const undone = (name: string): ResourceQuota => aQuota(named(name), holding(aGrant({ quotas: QUOTAS })));
 const raised = (name: string): ResourceQuota => {
   const quota = undone(name);
@@ -34,22 +34,18 @@ const said = (
 
 describe('a lock of two quotas', () => {
   test.each<[string, ResourceQuota[], string | undefined]>([
-    ['none is raised: the raise', [], EVENT.namespaceLocked],
-    ['one is raised: the raise of the other', [raised('q1')], EVENT.namespaceLocked],
-    ['both are raised: nothing, its pods are due', [raised('q1'), raised('q2')], undefined],
-    [
-      'one is charged, and the other had the room: that the quotas are raised',
-      [charged('q1')],
-      EVENT.quotaRaised,
-    ],
-    ['one is charged, the other raised: nothing', [charged('q1'), raised('q2')], undefined],
-    ['both are charged: that they are raised', [charged('q1'), charged('q2')], EVENT.quotaRaised],
-    ['one is undone: that, which raises the other as well', [undone('q1')], EVENT.quotaUndone],
+    ['none is raised: namespace.locked', [], EVENT.namespaceLocked],
+    ['one is raised: namespace.locked for the other', [raised('q1')], EVENT.namespaceLocked],
+    ['both are raised: none, the lock waits for its pods', [raised('q1'), raised('q2')], undefined],
+    ['one is charged, and the other had the headroom: quota.raised', [charged('q1')], EVENT.quotaRaised],
+    ['one is charged, the other raised: none', [charged('q1'), raised('q2')], undefined],
+    ['both are charged: quota.raised', [charged('q1'), charged('q2')], EVENT.quotaRaised],
+    ['one is undone: quota.undone, which also raises the other', [undone('q1')], EVENT.quotaUndone],
   ])('%s', (_, quotas, want) => {
     expect(said(quotas)?.type).toBe(want);
   });
 
-  test('the raise of the other names both: raise leaves alone what is raised', () => {
+  test('the event for the other names both, because `raise` skips raised quotas', () => {
     expect(said([raised('q1')])).toEqual({
       type: EVENT.namespaceLocked,
       from: 'guard',
@@ -60,18 +56,18 @@ describe('a lock of two quotas', () => {
     });
   });
 
-  test('the other may have the room by now: its raise is asked for only a few times', () => {
+  test('requests the raise of the other only a few times, because it may have the headroom by now', () => {
     expect(said([raised('q1')], { partialRaiseRetries: MAX_PARTIAL_RAISE_RETRIES - 1 })?.type).toBe(
       EVENT.namespaceLocked,
     );
     expect(said([raised('q1')], { partialRaiseRetries: MAX_PARTIAL_RAISE_RETRIES })).toBeUndefined();
   });
 
-  test('the other was raised and is lowered already: it is not raised again', () => {
+  test('requests no raise when the other was raised and is lowered already', () => {
     expect(said([raised('q1')], { wasRaised: ['uid-of-q2'] })).toBeUndefined();
   });
 
-  test('both were raised and are lowered: that it can be unlocked', () => {
+  test('both were raised and are lowered: quota.lowered', () => {
     expect(said([], { wasRaised: ['uid-of-q1', 'uid-of-q2'] })?.type).toBe(EVENT.quotaLowered);
   });
 });

@@ -5,22 +5,22 @@ import type { Lock } from '../../functions/domain/lock.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 
-/** A lock and its quotas as the guard's watches have them. */
+/** A lock and its quotas as the guard's watches see them. */
 export interface ObservedLock {
   readonly namespace: string;
   readonly lock: Lock;
-  /** Those that have the raised label. */
+  /** Quotas with the raised label. */
   readonly raised: readonly ResourceQuota[];
-  /** UIDs of its quotas that have the label, or had it before. */
+  /** UIDs of the lock's quotas that have or had the raised label. */
   readonly wasRaised: ReadonlySet<string>;
-  /** How often the raise of the quotas that a raise left out has been asked for. */
+  /** How often the guard has requested the raise of the remaining quotas. */
   readonly partialRaiseRetries: number;
 }
 
-/** A quota that has the room by now is never raised, and each ask costs a proof at every API server. */
+/** `raise` skips a quota that has the headroom by now, and each request costs a proof at every API server. */
 export const MAX_PARTIAL_RAISE_RETRIES = 3;
 
-/** Quotas of the lock are raised, but not all of them: the raise may have died between two writes. */
+/** Whether only some of the lock's quotas are raised: the raise may have failed between two writes. */
 export const isHalfRaised = ({
   lock,
   raised,
@@ -28,13 +28,13 @@ export const isHalfRaised = ({
 }: Omit<ObservedLock, 'namespace' | 'partialRaiseRetries'>): boolean =>
   raised.length > 0 && !isAllRaised(lock, wasRaised);
 
-/** Every quota of the lock has or had the raised label. */
+/** Whether every quota of the lock has or had the raised label. */
 export const isAllRaised = ({ quotas }: Lock, wasRaised: ReadonlySet<string>): boolean =>
   quotas.every(({ uid }) => wasRaised.has(uid));
 
 /**
- * The event that must have been said where a lock stands still, to be said again; undefined: it waits for its pods, and nothing is
- * missing. Pure.
+ * The event to send again for a lock without progress; undefined: the lock only waits for its pods, and no event is missing.
+ * Pure.
  */
 export function missingEvent(seen: ObservedLock): OurEvent | undefined {
   const { namespace, lock, raised, wasRaised } = seen;
@@ -46,7 +46,7 @@ export function missingEvent(seen: ObservedLock): OurEvent | undefined {
   if (own.length === 0) return wasRaised.size > 0 ? { type: EVENT.quotaLowered, ...about } : locked;
   const isAll = (holds: typeof isCharged | typeof isUndone): boolean =>
     own.every((quota) => holds(quota, grantBy(quota, token) ?? { raised: {}, target: {} }));
-  // A pod is charged to all of its quotas or to none: those that are not raised had the room.
+  // A pod is charged to all of its quotas or to none, so the quotas that are not raised had the headroom.
   if (isAll(isCharged)) return { ...about, type: EVENT.quotaRaised, quotas: names.quotas };
   const undone = own.find((quota) => isUndone(quota, grantBy(quota, token) ?? { raised: {} }));
   if (undone !== undefined) {

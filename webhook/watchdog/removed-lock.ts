@@ -9,8 +9,8 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resource
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 
 /**
- * Fences the quotas of a lock that is gone though they were not released by it: somebody took it off by hand, and a raise of it may
- * still be on its way. A quota that was raised already is an orphan, which is put back. Rejects when it could not be done now.
+ * Fences the quotas of a lock that was removed by hand, because its raise may still be running. A quota that is raised already is
+ * an orphan, which the guard lowers. Rejects when a write fails now.
  */
 export async function fenceRemovedLock(cluster: Cluster, namespace: string, lock: Lock): Promise<void> {
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
@@ -45,7 +45,7 @@ async function writeFence(cluster: Cluster, namespace: string, fenced: FenceTarg
 
 const markOf = ({ token }: FenceTarget): string => `removed-${token}`;
 
-/** The very quota, with no grant, and released neither by that lock nor by us. */
+/** Whether this is the lock's quota (by UID), without a grant, and without a fence of that lock or of this function. */
 const isOpen = (quota: ResourceQuota, fenced: FenceTarget): boolean =>
   quota.metadata.uid === fenced.uid &&
   grantOf(quota).kind === 'none' &&

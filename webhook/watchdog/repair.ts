@@ -4,9 +4,9 @@ import type { StepContext } from '../../functions/host/step.ts';
 import { unlock } from '../../functions/unlock/handle.ts';
 
 /**
- * Lowers and unlocks a namespace in this process, by the very steps that the functions run: for when nobody else does.
- * `token`: the watchdog has watched this lock for its whole life. Whether it freed the namespace, or put back a grant that
- * had no lock. Rejects when it could not be done now.
+ * Lowers and unlocks a namespace in the guard's process, with the same steps as the functions, when the functions do not. `token`:
+ * the lock that the watchdog has watched for its whole lifetime. Resolves with whether it unlocked the namespace, or removed a
+ * grant without a lock. Rejects when a step fails now.
  */
 export async function repair(
   namespace: string,
@@ -18,7 +18,7 @@ export async function repair(
   const lowered = await lower.handle({ type: EVENT.lockExpired, id, namespace, ...overdue }, context);
   context.log('info', lowered.message, { step: 'lower', repair: true, namespace, reason: lowered.reason });
   const { reply } = lowered;
-  // Without a lock there is nothing to free: it ends with the quotas.
+  // Without a lock, the repair is complete once the quotas are lowered.
   if (reply === undefined) return lowered.reason === REASON.grantWithoutLock;
   const tokenField = reply.token === undefined ? {} : { token: reply.token };
   const unlocked = await unlock.handle({ type: reply.type, id, namespace, ...tokenField }, context);

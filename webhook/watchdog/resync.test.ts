@@ -12,7 +12,7 @@ import { ANNOTATION, CONDITION, EVENT } from '../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { resync } from './resync.ts';
 
-/** How long each wait between two sweeps was to be; nobody waits here. */
+/** The requested wait between each two resyncs; the test does not wait. */
 const waits: number[] = [];
 let elapsed: number;
 const clock: Clock = {
@@ -34,22 +34,22 @@ beforeEach(() => {
 });
 
 interface Resynced {
-  /** What each sweep posted, by namespace. */
+  /** The events of each resync. */
   readonly posted: OurEvent[][];
-  /** What each sweep repaired. */
+  /** The namespaces that each resync repaired. */
   readonly repaired: string[][];
   readonly logged: string[];
 }
 
 interface Script {
-  /** Runs before the sweep of this number (1, 2, …). */
+  /** Runs before the resync of this number (1, 2, …). */
   readonly before?: (resync: number) => void;
   readonly post?: (event: OurEvent) => Promise<void>;
   readonly repair?: (namespace: string) => Promise<void>;
   readonly random?: () => number;
 }
 
-/** So many sweeps, every 30 s as far as they know. */
+/** Runs `count` resyncs, with an interval of 30 s by the test's clock. */
 async function resyncs(count: number, { before, post, repair, random }: Script = {}): Promise<Resynced> {
   const stop = new AbortController();
   const resynced: Resynced = { posted: [[]], repaired: [[]], logged: [] };
@@ -69,7 +69,7 @@ async function resyncs(count: number, { before, post, repair, random }: Script =
         return repair?.(namespace) ?? Promise.resolve();
       },
       seen: () => ({ vmmrqs: cluster.all(VMMRQS), migrations: cluster.all(MIGRATIONS).filter(isOpen) }),
-      // Asked for once after each sweep, for the wait.
+      // The resync calls `random` once after each round, for the wait.
       random: () => {
         if (resynced.posted.length === count) stop.abort();
         else {
@@ -85,7 +85,7 @@ async function resyncs(count: number, { before, post, repair, random }: Script =
   return resynced;
 }
 
-/** The watches keep none that has ended. */
+/** The watches keep no ended migration. */
 const isOpen = (migration: Migration): boolean => !isFinal(migration);
 
 const busy = (type: string): ReturnType<typeof aVmmrq> =>
@@ -94,7 +94,7 @@ const busy = (type: string): ReturnType<typeof aVmmrq> =>
 describe('blocked migrations', () => {
   const namespacesOf = ({ posted }: Resynced): string[] => posted.flat().map(({ namespace }) => namespace);
 
-  test('of a namespace with a VMMRQ: somebody looks again', async () => {
+  test('in a namespace with a VMMRQ get an event sweep.requested', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
     cluster.put(MIGRATIONS, aMigration(named('mig1')));
@@ -109,7 +109,7 @@ describe('blocked migrations', () => {
     ]);
   });
 
-  test('one that is asked for seldom by now is asked for at once when something of the namespace has changed', async () => {
+  test('get a request at once when their namespace has changed, also after a long interval', async () => {
     cluster.put(MIGRATIONS, aMigration());
     const since = (minute: number): ReturnType<typeof aVmmrq> =>
       aVmmrq((vmmrq) => ({
@@ -130,18 +130,18 @@ describe('blocked migrations', () => {
     expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 1, 1, 0]);
   });
 
-  test('one that no condition calls refused: its attachment pod may be', async () => {
+  test('get a request without a condition too, because their attachment pod may be refused', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration(withCondition()));
     expect(namespacesOf(await resyncs(1))).toEqual(['tenant']);
   });
 
   test.each<[string, Parameters<typeof aMigration>]>([
-    ['under way', [inPhase('Scheduling')]],
-    ['through', [inPhase('Succeeded')]],
+    ['running', [inPhase('Scheduling')]],
+    ['succeeded', [inPhase('Succeeded')]],
     ['cancelled', [beingDeleted()]],
     ['of another namespace', [inNamespace('other')]],
-  ])('%s: nobody is asked', async (_, changes) => {
+  ])('%s: get no request', async (_, changes) => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration(...changes));
     expect(namespacesOf(await resyncs(3))).toEqual([]);
@@ -152,12 +152,12 @@ describe('blocked migrations', () => {
     [CONDITION.locked, ['tenant']],
     [CONDITION.raised, ['tenant']],
     [CONDITION.ready, []],
-  ])('a VMMRQ that still says %s: a report may be lost', async (type, want) => {
+  ])('a VMMRQ that still reports %s: a report may be lost', async (type, want) => {
     cluster.put(VMMRQS, busy(type));
     expect(namespacesOf(await resyncs(1))).toEqual(want);
   });
 
-  test('nothing changes: at sweeps 1, 2, 4, 8, 16, 32, and then every 20th', async () => {
+  test('without a change get a request at resyncs 1, 2, 4, 8, 16, 32, and then every 20th', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
     const { posted } = await resyncs(75);
@@ -167,7 +167,7 @@ describe('blocked migrations', () => {
     expect(new Set(causes).size).toBe(causes.length);
   });
 
-  test('another migration is blocked: at once again', async () => {
+  test('get a request at once when another migration is blocked', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
     const { posted } = await resyncs(7, {
@@ -178,7 +178,7 @@ describe('blocked migrations', () => {
     expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 0, 1]);
   });
 
-  test('helped, and blocked anew: at once again', async () => {
+  test('get a request at once when they are blocked again', async () => {
     cluster.put(VMMRQS, aVmmrq());
     const { posted } = await resyncs(7, {
       before: (count) => cluster.put(MIGRATIONS, aMigration(inPhase(count === 6 ? 'Running' : 'Pending'))),
@@ -186,7 +186,7 @@ describe('blocked migrations', () => {
     expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 0, 1]);
   });
 
-  test('each namespace for itself', async () => {
+  test('have their own interval in each namespace', async () => {
     for (const namespace of ['a', 'b']) {
       cluster.put(VMMRQS, aVmmrq(inNamespace(namespace)));
       cluster.put(MIGRATIONS, aMigration(inNamespace(namespace)));
@@ -194,7 +194,7 @@ describe('blocked migrations', () => {
     expect(namespacesOf(await resyncs(1)).toSorted()).toEqual(['a', 'b']);
   });
 
-  test('a sweep that fails is said, and the next one asks again', async () => {
+  test('a failed resync is in the log, and the next one sends the request again', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
     let fails = 2;
@@ -205,14 +205,14 @@ describe('blocked migrations', () => {
       },
     });
     expect(posted.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
-    expect(logged).toEqual(new Array(2).fill('a sweep failed: Error: no Broker'));
+    expect(logged).toEqual(new Array(2).fill('a resync failed: Error: no Broker'));
   });
 });
 
 describe('grants without their label', () => {
   const hidden = annotated(ANNOTATION.grant, JSON.stringify(aGrant()));
 
-  test('are repaired, each namespace once', async () => {
+  test('get a repair, once for each namespace', async () => {
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
     cluster.put(RESOURCE_QUOTAS, aQuota(named('more'), hidden));
     cluster.put(RESOURCE_QUOTAS, aQuota(inNamespace('other'), annotated(ANNOTATION.grant, '{')));
@@ -221,13 +221,13 @@ describe('grants without their label', () => {
     expect(logged).toContain('a quota holds a grant without the label');
   });
 
-  test('no other quota is: with its label the watch sees it', async () => {
+  test('with their label get none, because the watch sees them', async () => {
     cluster.put(RESOURCE_QUOTAS, aQuota());
     cluster.put(RESOURCE_QUOTAS, aQuota(named('raised'), holding(aGrant())));
     expect((await resyncs(1)).repaired).toEqual([[]]);
   });
 
-  test('are looked for at start and every hour', async () => {
+  test('are listed at start and every hour', async () => {
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
     const { repaired } = await resyncs(4, {
       before: (count) => {
@@ -238,7 +238,7 @@ describe('grants without their label', () => {
     expect(repaired.map(({ length }) => length)).toEqual([1, 0, 0, 1]);
   });
 
-  test('a repair that fails keeps no other namespace from its own, and is tried at the next sweep', async () => {
+  test('a failed repair does not stop those of other namespaces, and the next resync tries again', async () => {
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
     cluster.put(RESOURCE_QUOTAS, aQuota(inNamespace('other'), hidden));
     const { repaired } = await resyncs(2, {
@@ -248,7 +248,7 @@ describe('grants without their label', () => {
     expect(repaired).toEqual(new Array(2).fill(['tenant undefined', 'other undefined']));
   });
 
-  test('are found while the Broker is down', async () => {
+  test('get a repair while the Broker is down', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration());
     cluster.put(RESOURCE_QUOTAS, aQuota(hidden));
@@ -257,7 +257,7 @@ describe('grants without their label', () => {
   });
 });
 
-test('the wait is of the seconds that are set, a fifth more or less', async () => {
+test('the wait is the configured number of seconds, plus or minus a fifth', async () => {
   waits.length = 0;
   const chances = [0, 0.5, 1];
   await resyncs(4, { random: () => chances.shift() ?? 0 });

@@ -15,23 +15,23 @@ export interface ResyncOptions {
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
   readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
-  /** What the watches have seen; undefined: not everything has been listed yet. */
+  /** The objects in the watches; undefined: the watches have not listed every kind yet. */
   readonly seen: () => SeenObjects | undefined;
-  /** From 0 to 1: spreads the sweeps of several replicas. */
+  /** From 0 to 1; spreads the resyncs of several replicas. */
   readonly random: () => number;
 }
 
-/** Of the whole cluster. */
+/** The objects of the whole cluster. */
 export interface SeenObjects {
   readonly vmmrqs: readonly Vmmrq[];
-  /** Those that have not ended. */
+  /** Migrations that have not ended. */
   readonly migrations: readonly Migration[];
 }
 
-/** How soon it looks again while not everything has been listed. */
+/** The interval until the watches have listed every kind. */
 const LISTING_MS = 200;
 const GRANTS_EVERY_MS = 3_600_000;
-/** A namespace where nothing changes is asked for at sweeps 1, 2, 4, … and then at every 20th. */
+/** An unchanged namespace gets a request at resyncs 1, 2, 4, … and then at every 20th. */
 const MAX_RESYNC_INTERVALS = 20;
 
 interface NamespaceState {
@@ -41,15 +41,15 @@ interface NamespaceState {
 }
 
 /**
- * Looks for what events lost: at start and every `seconds` the Pending migrations of namespaces with a VMMRQ, at start
- * and every hour quotas that hold a grant without the label. Runs until `signal` aborts.
+ * Makes up for lost events. At start and every `seconds` it looks for Pending migrations in namespaces with a VMMRQ; at start and
+ * every hour, for quotas with a grant but without the label. Runs until `signal` aborts.
  */
 export async function resync(seconds: number, options: ResyncOptions, signal: AbortSignal): Promise<void> {
   let known: ReadonlyMap<string, NamespaceState> = new Map();
   let grantsAt = 0;
-  const failed = (error: unknown): void => options.log('warn', `a sweep failed: ${describeError(error)}`);
+  const failed = (error: unknown): void => options.log('warn', `a resync failed: ${describeError(error)}`);
   while (!signal.aborted) {
-    // Each for itself: a Broker that is down keeps nobody from the repair.
+    // They run independently: a Broker that is down must not prevent a repair.
     await resyncMigrations(options, known).then((next) => (known = next), failed);
     if (options.clock.elapsed() >= grantsAt) {
       const next = options.clock.elapsed() + GRANTS_EVERY_MS;
@@ -77,9 +77,9 @@ async function resyncMigrations(
 }
 
 /**
- * Namespaces with a VMMRQ where a migration is Pending, or where the VMMRQ still says so; with what is new where something
- * happened: the migrations' UIDs, and when the VMMRQs' conditions changed. Not only what KubeVirt's condition says: of an
- * attachment pod that is refused it says nothing (facts/kubevirt.md §1.3).
+ * Namespaces with a VMMRQ and a Pending migration, or with a VMMRQ that still reports one. Each has the texts that change with its
+ * state: the migrations' UIDs, and the transition times of the VMMRQs' conditions. KubeVirt's condition is not enough: it does not
+ * report a refused attachment pod (facts/kubevirt.md §1.3).
  */
 function namespacesToResync(
   vmmrqs: readonly Vmmrq[],
@@ -103,7 +103,7 @@ const changesOf = ({ status }: Vmmrq): string[] =>
 
 const namespaceOf = ({ metadata }: KubernetesObject): string => metadata.namespace ?? '';
 
-/** Its status reports something that may be over by now: a report that was lost is made again. */
+/** Whether its status reports a state that may be over: the resync replaces a lost report. */
 function isMarkedBusy({ status }: Vmmrq): boolean {
   const transientConditions: readonly string[] = [CONDITION.blocking, CONDITION.locked, CONDITION.raised];
   return (status?.conditions ?? []).some(
@@ -122,7 +122,7 @@ async function requestResync(
   return { ...known, nextAt: known.seen + Math.min(known.seen, MAX_RESYNC_INTERVALS) };
 }
 
-/** Nobody of ours leaves one: somebody took the label off. */
+/** Repairs grants without the raised label. Our steps leave none: another writer has removed the label. */
 async function resyncGrants({ cluster, repair, log }: ResyncOptions): Promise<void> {
   const { items } = await cluster.list(LISTED_HIDDEN_GRANTS, {});
   const repairs = [...new Set(items.map(namespaceOf))].map((namespace) => {

@@ -35,19 +35,19 @@ import { Watchdog } from './watchdog.ts';
 
 const HELD = aNamespace(lockedBy(aLock()));
 const RAISED = raisedBy(aVmmrq())(aQuota());
-/** The events that the guard says again while a lock stands. */
+/** The events that the guard sends again during a lock. */
 const STATIONS: readonly string[] = [
   EVENT.namespaceLocked,
   EVENT.quotaRaised,
   EVENT.quotaUndone,
   EVENT.quotaLowered,
 ];
-/** The silence and the next list, of two watches. */
+/** The silence timer and the list timer of two watches. */
 const IDLE_TIMERS = 4;
 
 class WatchdogFixture {
   readonly cluster = new WatchedCluster();
-  /** What it did, in order: "expired token-1", "repair tenant token-1". */
+  /** The watchdog's actions in order: "expired token-1", "repair tenant token-1". */
   readonly did: string[] = [];
   readonly posted: OurEvent[] = [];
   readonly stations: OurEvent[] = [];
@@ -87,14 +87,14 @@ class WatchdogFixture {
     this.#running = this.watchdog.run(this.#stop.signal);
   }
 
-  /** What it did in the next so many milliseconds, beside its stations. */
+  /** The actions in the next `ms` milliseconds, without the stations. */
   async during(ms: number): Promise<string[]> {
     const before = this.did.length;
     await jest.advanceTimersByTimeAsync(ms);
     return this.did.slice(before);
   }
 
-  /** The stations that it said again in the next so many milliseconds. */
+  /** The stations that the watchdog sends again in the next `ms` milliseconds. */
   async stationsIn(ms: number): Promise<string[]> {
     const before = this.stations.length;
     await jest.advanceTimersByTimeAsync(ms);
@@ -121,7 +121,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-test('at rest: two empty watches, their two timers each, and nothing is said', async () => {
+test('an idle watchdog has two empty watches with two timers each, and posts nothing', async () => {
   expect(fixture.cluster.asked).toEqual([
     `list namespaces ${LABEL.locked}=true`,
     `list resourcequotas ${LABEL.raised}=true`,
@@ -134,7 +134,7 @@ test('at rest: two empty watches, their two timers each, and nothing is said', a
 });
 
 describe('a locked namespace', () => {
-  test('past its time: says so, and says it again, less and less often', async () => {
+  test('that has expired gets lock.expired, again and again at growing intervals', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     expect(await fixture.during(29_999)).toEqual([]);
     expect(await fixture.during(1)).toEqual(['expired token-1']);
@@ -148,7 +148,7 @@ describe('a locked namespace', () => {
     });
   });
 
-  test('overdue: repairs by itself, with the token that it watched, until it is done', async () => {
+  test('that is overdue gets a repair with the watched token, until it is unlocked', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(34_999);
     expect(await fixture.during(1)).toEqual(['repair tenant token-1']);
@@ -158,7 +158,7 @@ describe('a locked namespace', () => {
     expect(await fixture.during(60_000)).toEqual([]);
   });
 
-  test('the time it counts is its own: what the lock says of clocks does not matter', async () => {
+  test('has its time counted by the watchdog, not by the timestamps of the lock', async () => {
     fixture.cluster.put(
       NAMESPACES,
       aNamespace(lockedBy(aLock({ acquiredAt: seconds(-9_000), expiresAt: seconds(-8_990) }))),
@@ -168,15 +168,19 @@ describe('a locked namespace', () => {
   });
 
   test.each<[string, Partial<Lock>, number]>([
-    ['longer than a lock may be: the longest', { expiresAt: seconds(9_000) }, MAX_LOCK_SECONDS * 1_000],
-    ['an end before its start: at once', { expiresAt: seconds(-60) }, 0],
+    [
+      'that is locked for too long expires after the longest lifetime',
+      { expiresAt: seconds(9_000) },
+      MAX_LOCK_SECONDS * 1_000,
+    ],
+    ['with a lock that ends before its start expires at once', { expiresAt: seconds(-60) }, 0],
   ])('%s', async (_, lock, lifetime) => {
     fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock(lock))));
     if (lifetime > 0) expect(await fixture.during(lifetime - 1)).toEqual([]);
     expect(await fixture.during(1)).toEqual(['expired token-1']);
   });
 
-  test('cannot be read: at once, and repaired without a token', async () => {
+  test('with an unreadable lock expires at once, and gets a repair without a token', async () => {
     fixture.cluster.put(NAMESPACES, aNamespace(lockedUnreadably()));
     const [expired, ...more] = await fixture.during(4_999);
     expect(expired).toMatch(/^expired malformed /);
@@ -185,14 +189,14 @@ describe('a locked namespace', () => {
     expect(fixture.posted[0]).not.toHaveProperty('token');
   });
 
-  test('changes that are not about the lock do not start its time anew', async () => {
+  test('does not restart its time on changes outside the lock', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(20_000);
     fixture.cluster.put(NAMESPACES, labelled('env', 'test')(HELD));
     expect(await fixture.during(10_000)).toEqual(['expired token-1']);
   });
 
-  test('another token is another time', async () => {
+  test('restarts its time with another token', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(20_000);
     fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ token: 'token-2' }))));
@@ -201,7 +205,7 @@ describe('a locked namespace', () => {
   });
 
   describe('ended early', () => {
-    /** The lock lives from -5 to 25; it is seen from its start, and ended so late, in milliseconds. */
+    /** The lock lasts from -5 to 25 s. The watchdog sees it from its start; the raise ends it after `ms` milliseconds. */
     const endedAfter = async (ms: number): Promise<void> => {
       fixture.cluster.put(NAMESPACES, HELD);
       await fixture.during(ms);
@@ -221,7 +225,7 @@ describe('a locked namespace', () => {
     });
   });
 
-  test('another end of the same token: the time that the lock has lived counts', async () => {
+  test('keeps its elapsed time with another end of the same token', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(20_000);
     fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ expiresAt: seconds(20) }))));
@@ -242,7 +246,7 @@ describe('a locked namespace', () => {
     expect(jest.getTimerCount()).toBe(IDLE_TIMERS);
   });
 
-  test('each namespace has its own time', async () => {
+  test('has its own time', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(10_000);
     fixture.cluster.put(NAMESPACES, aNamespace(named('tenant-b'), lockedBy(aLock({ token: 'token-b' }))));
@@ -251,7 +255,7 @@ describe('a locked namespace', () => {
     expect(await fixture.during(10_000)).toEqual(['expired token-b']);
   });
 
-  test('what cannot be posted or repaired now is tried again, and said', async () => {
+  test('gets another try and a log line after a failed post or repair', async () => {
     fixture.postFails = new Error('no Broker');
     fixture.repairFails = new Error('no API server');
     fixture.cluster.put(NAMESPACES, HELD);
@@ -269,7 +273,7 @@ describe('a raised quota', () => {
     await fixture.during(0);
   });
 
-  test('nothing came of it for STALL_SECONDS after it was enforced: says so, then every two seconds', async () => {
+  test('without progress for STALL_SECONDS gets lock.stalled, then every two seconds', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
     expect(await fixture.during(2_999)).toEqual([]);
     expect(await fixture.during(1)).toEqual(['stalled token-1']);
@@ -282,7 +286,7 @@ describe('a raised quota', () => {
     });
   });
 
-  test('the time starts when it is enforced, not before', async () => {
+  test('starts its time when it is enforced, not before', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, recounted()(RAISED));
     expect(await fixture.during(10_000)).toEqual([]);
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
@@ -290,9 +294,9 @@ describe('a raised quota', () => {
   });
 
   test.each<[string, (quota: ResourceQuota) => ResourceQuota]>([
-    ['it is used', used({ 'requests.cpu': '2010m' })],
-    ['something else changed', labelled('env', 'test')],
-  ])('%s: the time goes on', async (_, change) => {
+    ['used', used({ 'requests.cpu': '2010m' })],
+    ['changed elsewhere', labelled('env', 'test')],
+  ])('%s: the time continues', async (_, change) => {
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
     await fixture.during(2_000);
     fixture.cluster.put(RESOURCE_QUOTAS, change(RAISED));
@@ -300,7 +304,7 @@ describe('a raised quota', () => {
   });
 
   test.each<[string, (cluster: WatchedCluster) => void]>([
-    ['let go of: without its label', (cluster) => cluster.put(RESOURCE_QUOTAS, aQuota())],
+    ['lowered: without its label', (cluster) => cluster.put(RESOURCE_QUOTAS, aQuota())],
     ['deleted', (cluster) => cluster.remove(RESOURCE_QUOTAS, RAISED)],
   ])('%s: nothing more is due', async (_, change) => {
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
@@ -310,11 +314,11 @@ describe('a raised quota', () => {
   });
 });
 
-describe('the step that a lock waits for', () => {
+describe('the event of the step that a lock waits for', () => {
   const QUOTA = holding(aGrant())(aQuota());
   const raised = enforced({ ...QUOTA.spec.hard, 'requests.cpu': '2605m' })(QUOTA);
 
-  test('is said again where it does not come: after 2 s, then every 3 s', async () => {
+  test('is sent again after 2 s, then every 3 s', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     expect(await fixture.stationsIn(1_999)).toEqual([]);
     expect(await fixture.stationsIn(1)).toEqual([EVENT.namespaceLocked]);
@@ -331,18 +335,22 @@ describe('the step that a lock waits for', () => {
   });
 
   test.each<[string, ResourceQuota[], string | undefined]>([
-    ['nothing is raised: the raise', [], EVENT.namespaceLocked],
-    ['raised, and nothing charged: its pods', [raised], undefined],
-    ['charged: that the quotas are raised', [used({ 'requests.cpu': '2010m' })(raised)], EVENT.quotaRaised],
-    ['undone by a recount: that', [QUOTA], EVENT.quotaUndone],
-    ['raised by another lock: the raise', [raisedBy(aVmmrq(), 'token-0')(aQuota())], EVENT.namespaceLocked],
+    ['no quota is raised: namespace.locked', [], EVENT.namespaceLocked],
+    ['raised, and not charged: none, the lock waits for its pods', [raised], undefined],
+    ['charged: quota.raised', [used({ 'requests.cpu': '2010m' })(raised)], EVENT.quotaRaised],
+    ['undone by a recount: quota.undone', [QUOTA], EVENT.quotaUndone],
+    [
+      'raised by another lock: namespace.locked',
+      [raisedBy(aVmmrq(), 'token-0')(aQuota())],
+      EVENT.namespaceLocked,
+    ],
   ])('%s', async (_, quotas, want) => {
     fixture.cluster.put(NAMESPACES, HELD);
     for (const quota of quotas) fixture.cluster.put(RESOURCE_QUOTAS, quota);
     expect(await fixture.stationsIn(2_000)).toEqual(want === undefined ? [] : [want]);
   });
 
-  test('raised before, and put back: that it can be unlocked', async () => {
+  test('raised before, and lowered: quota.lowered', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     fixture.cluster.put(RESOURCE_QUOTAS, raised);
     await fixture.during(1_000);
@@ -350,7 +358,7 @@ describe('the step that a lock waits for', () => {
     expect(await fixture.stationsIn(1_000)).toEqual([EVENT.quotaLowered]);
   });
 
-  describe('of two quotas, and the raise died between them', () => {
+  describe('with two quotas, after a raise that failed between them', () => {
     const quotas = ['q1', 'q2'].map((name) => ({ name, uid: `uid-of-${name}`, need: { pods: '1' } }));
     const raisedAs = (name: string): ResourceQuota => named(name)(raised);
 
@@ -359,7 +367,7 @@ describe('the step that a lock waits for', () => {
       fixture.cluster.put(RESOURCE_QUOTAS, raisedAs('q1'));
     });
 
-    test('the raise is said again, at most three times', async () => {
+    test('is namespace.locked, at most three times', async () => {
       expect(await fixture.stationsIn(1_999)).toEqual([]);
       expect(await fixture.stationsIn(1)).toEqual([EVENT.namespaceLocked]);
       expect(await fixture.stationsIn(2_999)).toEqual([]);
@@ -367,13 +375,13 @@ describe('the step that a lock waits for', () => {
       expect(await fixture.stationsIn(20_000)).toEqual([EVENT.namespaceLocked]);
     });
 
-    test('once the other is raised no more is said', async () => {
+    test('is not sent again once the other is raised', async () => {
       expect(await fixture.stationsIn(2_000)).toEqual([EVENT.namespaceLocked]);
       fixture.cluster.put(RESOURCE_QUOTAS, raisedAs('q2'));
       expect(await fixture.stationsIn(20_000)).toEqual([]);
     });
 
-    test('the other is lowered before: it is not raised again', async () => {
+    test('is not sent again when the other is lowered already', async () => {
       fixture.cluster.put(RESOURCE_QUOTAS, raisedAs('q2'));
       await fixture.during(1_000);
       fixture.cluster.put(RESOURCE_QUOTAS, loweredBy()(raisedAs('q2')));
@@ -382,16 +390,19 @@ describe('the step that a lock waits for', () => {
   });
 
   test.each<[string, MetaChange]>([
-    ['ended early: only its end is due', lockedBy(aLock({ ended: { reason: 'NoProof', message: '' } }))],
-    ['a lock that cannot be read has none', lockedUnreadably()],
+    [
+      'is not sent for a lock that ended early',
+      lockedBy(aLock({ ended: { reason: 'NoProof', message: '' } })),
+    ],
+    ['is not sent for an unreadable lock', lockedUnreadably()],
   ])('%s', async (_, change) => {
     fixture.cluster.put(NAMESPACES, aNamespace(change));
     expect(await fixture.stationsIn(20_000)).toEqual([]);
   });
 });
 
-describe('a migration has ended', () => {
-  test('the locks that are for it are said so, no others', async () => {
+describe('the end of a migration', () => {
+  test('causes migration.ended for its own locks only', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     const migrations = [{ name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' }];
     fixture.cluster.put(
@@ -414,15 +425,19 @@ describe('a migration has ended', () => {
   });
 });
 
-describe('a lock that is gone, and nothing of it was raised', () => {
+describe('the quota of a removed lock without a raise', () => {
   const inStore = (): ResourceQuota | undefined => fixture.cluster.all(RESOURCE_QUOTAS)[0];
   const fenced = (): string | undefined => inStore()?.metadata.annotations?.[ANNOTATION.lastRelease];
 
   test.each<[string, ResourceQuota, string | undefined]>([
-    ['fenced: its raise may be on the way', aQuota(), 'removed-token-1 failed'],
-    ['released by it: left alone', loweredBy()(aQuota()), 'token-1 admitted'],
     [
-      'another quota of that name: left alone (F21)',
+      'not raised yet: the guard fences it, because a raise may still be running',
+      aQuota(),
+      'removed-token-1 failed',
+    ],
+    ['lowered by that lock: the guard leaves it unchanged', loweredBy()(aQuota()), 'token-1 admitted'],
+    [
+      'another quota of that name: the guard leaves it unchanged (F21)',
       aQuota((quota) => ({ ...quota, metadata: { ...quota.metadata, uid: 'new' } })),
       undefined,
     ],
@@ -435,7 +450,7 @@ describe('a lock that is gone, and nothing of it was raised', () => {
     expect(fenced()).toBe(want);
   });
 
-  test('the namespace is held by it after all: left alone', async () => {
+  test('the lock is present again: the guard leaves it unchanged', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, aQuota());
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(0);
@@ -445,7 +460,7 @@ describe('a lock that is gone, and nothing of it was raised', () => {
     expect(fenced()).toBeUndefined();
   });
 
-  test('something of it was raised: lower puts that back, and fences it', async () => {
+  test('raised: `lower` lowers and fences it', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
     await fixture.during(0);
@@ -455,7 +470,7 @@ describe('a lock that is gone, and nothing of it was raised', () => {
   });
 });
 
-describe('a lock of two quotas that is gone', () => {
+describe('a removed lock of two quotas', () => {
   const quotas = ['q1', 'q2'].map((name) => ({ name, uid: `uid-of-${name}` }));
   const BOTH = aNamespace(lockedBy(aLock({ quotas })));
   const raisedAs = (name: string): ResourceQuota => raisedBy(aVmmrq())(aQuota(named(name)));
@@ -475,9 +490,9 @@ describe('a lock of two quotas that is gone', () => {
   };
 
   test.each<[string, ResourceQuota, string | undefined]>([
-    ['one is raised: the other is fenced', aQuota(named('q2')), 'removed-token-1 failed'],
+    ['one is raised: the guard fences the other', aQuota(named('q2')), 'removed-token-1 failed'],
     [
-      'one is raised, and the other was released: left alone',
+      'one is raised, and the other was lowered: the guard leaves it unchanged',
       loweredBy()(aQuota(named('q2'))),
       'token-1 admitted',
     ],
@@ -486,7 +501,7 @@ describe('a lock of two quotas that is gone', () => {
     expect(fences()).toEqual([undefined, want]);
   });
 
-  test('both are raised: lower puts them back, and the guard reads nothing for it', async () => {
+  test('both are raised: `lower` lowers them, and the guard reads nothing', async () => {
     await removed(raisedAs('q1'), raisedAs('q2'));
     expect(fences()).toEqual([undefined, undefined]);
     expect(reads()).toEqual([]);
@@ -502,14 +517,14 @@ describe('a lock of two quotas that is gone', () => {
   });
 });
 
-describe('a raised quota in a namespace that nobody holds', () => {
-  test('is given two seconds, then said and repaired, until it is gone', async () => {
+describe('a raised quota in a namespace without a lock', () => {
+  test('gets lock.expired and a repair after two seconds, until it is lowered', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
     expect(await fixture.during(1_999)).toEqual([]);
     const saidAndRepaired = [
       'expired orphan',
       'repair tenant undefined',
-      // Nobody unlocks what was not locked: this brings the VMMRQs' status up to date.
+      // No unlock follows without a lock: this event updates the VMMRQs' status.
       expect.stringMatching(/^requested orphan-/),
     ];
     expect(await fixture.during(1)).toEqual(saidAndRepaired);
@@ -518,14 +533,14 @@ describe('a raised quota in a namespace that nobody holds', () => {
     expect(await fixture.during(60_000)).toEqual([]);
   });
 
-  test('the watch of namespaces may be late: no orphan', async () => {
+  test('is no orphan when only the watch of namespaces is late', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
     await fixture.during(1_999);
     fixture.cluster.put(NAMESPACES, HELD);
     expect((await fixture.during(20_000)).filter((did) => did.includes('orphan'))).toEqual([]);
   });
 
-  test('the lock was broken by hand: it is one now', async () => {
+  test('is an orphan after an admin has removed the lock', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
     await fixture.during(2_500);
@@ -533,7 +548,7 @@ describe('a raised quota in a namespace that nobody holds', () => {
     expect(await fixture.during(5_000)).toContain('repair tenant undefined');
   });
 
-  test('a grant that cannot be read, or that was put back, is one too', async () => {
+  test('is an orphan too with an unreadable or undone grant', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, aQuota(labelled(LABEL.raised)));
     fixture.cluster.put(RESOURCE_QUOTAS, aQuota(named('back'), inNamespace('other'), holding(aGrant())));
     expect(await fixture.during(2_000)).toEqual(
@@ -543,11 +558,11 @@ describe('a raised quota in a namespace that nobody holds', () => {
   });
 });
 
-describe('what it sees, for the metrics', () => {
+describe('watched, for the metrics', () => {
   const NOTHING = { lockedNamespaces: 0, raisedQuotas: 0, longestLockSeconds: 0 };
   const seen = (): Watched => fixture.watchdog.watched();
 
-  test('at rest, and again after all is gone: nothing', async () => {
+  test('counts nothing while idle, and again after the lock is gone', async () => {
     expect(seen()).toEqual(NOTHING);
     fixture.cluster.put(NAMESPACES, HELD);
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
@@ -559,7 +574,7 @@ describe('what it sees, for the metrics', () => {
     expect(seen()).toEqual(NOTHING);
   });
 
-  test('each raised quota once, whatever is due for it, while it is said too', async () => {
+  test('counts each raised quota once, with any number of due timers', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
     fixture.cluster.put(RESOURCE_QUOTAS, aQuota(named('other'), labelled(LABEL.raised)));
@@ -569,7 +584,7 @@ describe('what it sees, for the metrics', () => {
     }
   });
 
-  test('the oldest of several locks; one ended early is as old as it was, another token is not', async () => {
+  test('reports the age of the oldest lock; an early end keeps the age, another token resets it', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(10_000);
     fixture.cluster.put(NAMESPACES, aNamespace(named('tenant-b'), lockedBy(aLock({ token: 'token-b' }))));
@@ -583,7 +598,7 @@ describe('what it sees, for the metrics', () => {
     expect(seen()).toMatchObject({ lockedNamespaces: 2, longestLockSeconds: 6 });
   });
 
-  test('asks nothing', async () => {
+  test('sends no request', async () => {
     const before = fixture.cluster.asked.length;
     seen();
     await fixture.during(0);
@@ -594,9 +609,9 @@ describe('what it sees, for the metrics', () => {
 describe('when a watch breaks', () => {
   const lost = new Unreachable('the watch is gone');
   const PAUSE_MS = 200;
-  /** The first pause, and the next one after the server said that the version is too old. */
+  /** The first pause, and the next one after the API server has refused the version as too old. */
   const PAUSES_MS = PAUSE_MS + 2 * PAUSE_MS;
-  /** Takes the pauses before it watches again. */
+  /** Advances the clock over the pauses before the next watch. */
   async function breakAndRestore(
     type: ResourceType,
     meanwhile: () => void,
@@ -610,7 +625,7 @@ describe('when a watch breaks', () => {
     await again;
   }
 
-  test('it sees what was unlocked meanwhile, and what was locked', async () => {
+  test('the watchdog sees locks and unlocks during the break', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(2_000);
     await breakAndRestore(NAMESPACES, () => {
@@ -622,7 +637,7 @@ describe('when a watch breaks', () => {
     expect(fixture.logged).toContainEqual(['warn', 'watching again: Unreachable: the watch is gone']);
   });
 
-  test("what a list finds may be past its time: that is asked at once, by the API server's clock, and once", async () => {
+  test("a newly listed lock may have expired: the watchdog runs one repair at once, by the API server's clock", async () => {
     await breakAndRestore(
       NAMESPACES,
       () => {
@@ -635,20 +650,20 @@ describe('when a watch breaks', () => {
     expect(fixture.did).toEqual(['repair tenant undefined']);
   });
 
-  test('it goes on from what it saw last: a lock that it missed has its whole life before it', async () => {
+  test('a lock from the missed changes gets its whole lifetime', async () => {
     await breakAndRestore(NAMESPACES, () => fixture.cluster.put(NAMESPACES, HELD));
     expect(await fixture.during(29_999)).toEqual([]);
     expect(await fixture.during(1)).toEqual(['expired token-1']);
   });
 
-  test('its time goes on over the break', async () => {
+  test('the time of a lock continues during the break', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(29_000);
     await breakAndRestore(NAMESPACES, () => undefined);
     expect(await fixture.during(1_000 - PAUSE_MS)).toEqual(['expired token-1']);
   });
 
-  test('quotas that were let go of meanwhile are forgotten', async () => {
+  test('the watchdog forgets quotas that were lowered during the break', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
     fixture.cluster.put(RESOURCE_QUOTAS, raisedBy(aVmmrq())(aQuota(named('other'), hard({ cpu: '1' }))));
     await fixture.during(1_000);

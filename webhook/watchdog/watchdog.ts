@@ -37,31 +37,31 @@ export interface WatchdogOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
-  /** Lowers and unlocks in this process; `token`: of the lock that has been watched for its whole life. */
+  /** Lowers and unlocks in the guard's process; `token`: the lock that the watchdog has watched for its whole lifetime. */
   readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
-  /** Told of every lock that is seen, and of those that are gone. */
+  /** The watchdog reports every lock to `onLock`, and every lock that is gone to `onUnlocked`. */
   readonly onLock?: (namespace: Namespace) => void;
   readonly onUnlocked?: (name: string) => void;
 }
 
-/** When what a lock waits for is said again: an event is lost, or still under way (a cold start). */
+/** When the watchdog sends an event again: the first one is lost, or its step is still starting (a cold start). */
 const RESEND_MS = { first: 2_000, next: 3_000 } as const;
-/** What a watch that fell silent may cost. */
+/** The longest time that a watch may miss changes without an error. */
 const LIST_EVERY_MS = 10_000;
 const MAX_WAIT_MS = 10_000;
 const STALL_AGAIN_MS = 2_000;
-/** The lock and the raised quota come by two watches: the one that is late is not missing yet. */
+/** The lock and the raised quota arrive on two watches, and either may be late. */
 const ORPHAN_MS = 2_000;
 
 /**
- * Watches locked namespaces and raised quotas, both none at rest, with a timer for each token. Says again what an event
- * may have lost, and repairs what nobody repaired. Its clock only measures how long it has seen a token itself.
+ * Watches locked namespaces and raised quotas, with a timer for each token; an idle cluster has none of both. It sends lost events
+ * again, and repairs overdue locks. Its clock only measures how long it has seen a token itself.
  */
 export class Watchdog {
   readonly #settings: WatchdogSettings;
   readonly #options: WatchdogOptions;
   readonly #timers: Timers;
-  /** What was last seen of each locked namespace. */
+  /** The last known state of each locked namespace. */
   readonly #locks = new Map<string, WatchedLock>();
   /** Quotas with the raised label, by uid. */
   readonly #raised = new Map<string, ResourceQuota>();
@@ -107,7 +107,7 @@ export class Watchdog {
     this.#timers.clear('');
   }
 
-  /** What is there now, for the metrics. */
+  /** The current counts, for the metrics. */
   watched(): Watched {
     const now = this.#options.clock.elapsed();
     const ages = [...this.#locks.values()].map(({ since }) => (now - since) / 1_000);
@@ -118,7 +118,7 @@ export class Watchdog {
     };
   }
 
-  /** A migration has ended or is gone: perhaps a lock waits for its pod. */
+  /** Reports that a migration has ended or is gone to the locks that wait for its pod. */
   migrationEnded(uid: string): void {
     for (const [namespace, { lock }] of this.#locks) {
       if (lock?.migrations.some((migration) => migration.uid === uid) !== true) continue;
@@ -138,7 +138,7 @@ export class Watchdog {
     for (const namespace of namespaces) {
       const isFound = !this.#locks.has(namespace.metadata.name);
       this.#onLock(namespace);
-      // How old it is only the API server's clock knows: what is past its time must not wait for a whole life once more.
+      // Only the API server's clock knows its age: an expired lock must not wait for another whole lifetime.
       if (isFound) void this.#repair(namespace.metadata.name, undefined);
     }
   }
@@ -151,7 +151,7 @@ export class Watchdog {
     for (const quota of quotas) this.#onRaised(quota);
   }
 
-  /** A quota of it that was raised is lowered, now or before; a raise of any other may still be on its way. */
+  /** The lock's raised quotas get lowered in any case; for its other quotas, a raise may still be running. */
   #onUnlocked(name: string): void {
     const known = this.#locks.get(name);
     this.#forget(name);
@@ -164,7 +164,7 @@ export class Watchdog {
     });
   }
 
-  /** Lowered, or deleted. */
+  /** The quota was lowered or deleted. */
   #onLowered({ metadata }: ResourceQuota): void {
     this.#raised.delete(metadata.uid);
     this.#timers.clear(quotaKey(metadata));
@@ -208,7 +208,7 @@ export class Watchdog {
     });
   }
 
-  /** Of this token. */
+  /** The raised quotas with a grant of this token. */
   #raisedBy(namespace: string, token: string | undefined): ResourceQuota[] {
     const own = [...this.#raised.values()].filter(({ metadata }) => metadata.namespace === namespace);
     return own.filter((quota) => token !== undefined && grantBy(quota, token) !== undefined);
@@ -249,7 +249,7 @@ export class Watchdog {
     });
   }
 
-  /** A raised quota that no lock stands for: it was broken by hand, or its unlock was forged. */
+  /** Handles a raised quota without its lock: an admin removed the lock by hand, or a forged event unlocked it. */
   async #onOrphan(uid: string, namespace: string): Promise<void> {
     const quota = this.#raised.get(uid);
     const state = quota === undefined ? undefined : grantOf(quota);
@@ -259,7 +259,7 @@ export class Watchdog {
       return;
     await this.#post(expiredEvent(namespace, undefined, 'orphan'));
     await this.#repair(namespace, undefined);
-    // No unlock comes after this that would have the VMMRQs' status brought up to date.
+    // No unlock follows that would update the VMMRQs' status.
     await this.#post({
       type: EVENT.sweepRequested,
       from: 'guard',

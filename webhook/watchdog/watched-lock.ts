@@ -6,25 +6,25 @@ import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import { grantBy } from '../../functions/domain/quota/grant.ts';
 import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 
-/** What the watchdog knows of a locked namespace. */
+/** The watchdog's record of a locked namespace. */
 export interface WatchedLock {
-  /** With its end; or which text cannot be read. */
+  /** The token and the lock's end; or a fingerprint of the unreadable text. */
   readonly identity: string;
-  /** undefined: it cannot be read. */
+  /** undefined: the lock is unreadable. */
   readonly token: string | undefined;
-  /** When this token was first seen here, by the clock's `elapsed`. */
+  /** When the watchdog first saw this token, by the clock's `elapsed`. */
   readonly since: number;
-  /** undefined: it cannot be read. */
+  /** undefined: the lock is unreadable. */
   readonly lock: Lock | undefined;
-  /** UIDs of the quotas that have been seen with its grant and the raised label. */
+  /** UIDs of the quotas that the watchdog has seen with the lock's grant and the raised label. */
   readonly wasRaised: ReadonlySet<string>;
-  /** How often the raise of the quotas that a raise left out has been asked for. */
+  /** How often the watchdog has requested the raise of the remaining quotas. */
   readonly partialRaiseRetries: number;
 }
 
-/** The same token with an end of its own is another lock to wait for: a raise may end its lock early. */
+/** The same token with another end needs new timers: a raise may end its lock early. */
 export function identityOf(state: Exclude<LockState, { kind: 'none' }>): string {
-  // Part of an event's id, which is a header: what cannot be read may hold anything.
+  // The identity is part of an event's id, which is a header; an unreadable text may contain any character.
   return state.kind === 'malformed'
     ? `malformed ${fingerprint(state.problem)}`
     : `${state.lock.token} ${state.lock.expiresAt}`;
@@ -34,9 +34,9 @@ export const tokenOf = (state: LockState): string | undefined =>
   state.kind === 'held' ? state.lock.token : undefined;
 
 /**
- * What is known of a lock from now on: what was known of the same token counts on.
+ * The new record of a lock; it keeps the history of the same token.
  *
- * @param seen now: the clock's `elapsed`; raised: UIDs of the quotas that hold this token's grant now
+ * @param seen now: the clock's `elapsed`; raised: UIDs of the quotas that have this token's grant now
  */
 export function watchedLock(
   state: Exclude<LockState, { kind: 'none' }>,
@@ -55,13 +55,13 @@ export function watchedLock(
   };
 }
 
-/** The same after this quota has been seen with the raised label. */
+/** The record after the watchdog has seen this quota with the raised label. */
 export const withRaised = (known: WatchedLock, quota: ResourceQuota): WatchedLock =>
   known.token === undefined || grantBy(quota, known.token) === undefined
     ? known
     : { ...known, wasRaised: new Set([...known.wasRaised, quota.metadata.uid]) };
 
-/** Milliseconds; by the lock's own two times, so no clock has to agree with another. */
+/** In milliseconds, from the lock's own two timestamps, so that clocks need not agree. */
 function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {
   if (state.kind === 'malformed') return 0;
   const { acquiredAt, expiresAt } = state.lock;
@@ -70,8 +70,8 @@ function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {
 }
 
 /**
- * Milliseconds until the lock is due to end, negative where it is past that. The time that its token has been watched counts,
- * though its end may have changed; a lock that was ended early is due now.
+ * Milliseconds until the lock must end; negative when it is overdue. The count starts when the watchdog first saw the token, also
+ * after a change of the lock's end. A lock that was ended early is due now.
  */
 export function dueInMs(state: Exclude<LockState, { kind: 'none' }>, watchedMs: number): number {
   const leftMs = lifetimeOf(state) - watchedMs;
@@ -86,7 +86,7 @@ export const expiredEvent = (namespace: string, token: string | undefined, cause
   ...(token === undefined ? { cause } : { token }),
 });
 
-/** Every raised quota has this one. */
+/** Each raised quota has one timer with such a key. */
 export const QUOTA_CHAIN = /^quota\/.*\/orphan$/;
 
 export const lockKey = (namespace: string): string => `lock/${namespace}/`;

@@ -5,15 +5,15 @@ import type { Before } from '../tenant.ts';
 export const CHECKS = ['migrations', 'quotas', 'namespace', 'status', 'events'] as const;
 export type CheckName = (typeof CHECKS)[number];
 
-/** One check of one tenant, read back from the API server. */
+/** One check of one tenant, from the objects on the API server. */
 export interface CheckResult {
   readonly namespace: string;
   readonly check: CheckName;
-  /** What is wrong, a line each; empty: it holds. */
+  /** One line for each problem; empty: the check passes. */
   readonly wrong: readonly string[];
 }
 
-/** What is looked at, and by whom. */
+/** The tenant to check, and the client for it. */
 export interface Case {
   readonly tenant: Tenant;
   readonly kind: ScenarioKind;
@@ -21,5 +21,5 @@ export interface Case {
   readonly admin: Cluster;
 }
 
-/** The line when it does not hold. */
+/** The line when the condition is false. */
 export const unless = (holds: boolean, line: string): string[] => (holds ? [] : [line]);

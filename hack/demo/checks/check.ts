@@ -13,7 +13,7 @@ const READERS: Readonly<Record<CheckName, (demoCase: Case) => Promise<string[]>>
   events: eventsCheck,
 };
 
-/** Reads everything of a tenant back, by GET and LIST, as an administrator, and compares. */
+/** Reads all objects of a tenant as an administrator, by GET and LIST, and compares them. */
 export async function check(demoCase: Case): Promise<CheckResult[]> {
   const { namespace } = demoCase.tenant;
   return Promise.all(

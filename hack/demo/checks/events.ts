@@ -5,7 +5,7 @@ import { RUNNERS, missingEvents } from '../runners.ts';
 import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
 
-/** An Event at each station, on the migrations and on the VMMRQ. */
+/** Checks the Event for each station, on the migrations and on the VMMRQ. */
 export async function eventsCheck(demoCase: Case): Promise<string[]> {
   const { tenant, kind, admin } = demoCase;
   const { items } = await admin.list(EVENTS, { namespace: tenant.namespace });

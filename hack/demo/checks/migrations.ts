@@ -4,7 +4,7 @@ import { FULL_MIGRATIONS, LAUNCHER_PODS } from '../../../test/cluster/kubevirt/o
 import { migrationOf } from '../tenant.ts';
 import { unless, type Case } from './check-result.ts';
 
-/** Each got its target pod and is through; or waits without one; or is gone, and never had one. */
+/** Checks that each migration got its target pod and succeeded; or waits without one; or is gone, and never had one. */
 export async function migrationsCheck({ tenant, kind, admin }: Case): Promise<string[]> {
   const { namespace, vms } = tenant;
   const { items: pods } = await admin.list(LAUNCHER_PODS, {
@@ -22,7 +22,7 @@ export async function migrationsCheck({ tenant, kind, admin }: Case): Promise<st
     const uid = read?.object.metadata.uid;
     const own = pods.filter(({ metadata }) => metadata.labels?.[KUBEVIRT.migrationJobUID] === uid);
     const running = own.filter(({ status }) => status?.phase === 'Running');
-    // Of a migration that is gone nobody knows the uid: no pod of the namespace may have any.
+    // The uid of a deleted migration is unknown, so no pod of the namespace may have a migration's uid.
     const isRight = kind === 'through' ? own.length === 1 && running.length === 1 : pods.length === 0;
     const targets = pods
       .map(({ metadata, status }) => `${metadata.name} (${status?.phase ?? ''})`)

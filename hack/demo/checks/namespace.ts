@@ -2,7 +2,7 @@ import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { unless, type Case } from './check-result.ts';
 
-/** Not locked, and the rest as it was; a record of the attempt only where one failed. */
+/** Checks that the namespace is unlocked and otherwise unchanged; last-attempt exists only after a failure. */
 export async function namespaceCheck({ tenant, kind, before, admin }: Case): Promise<string[]> {
   const { object } = await admin.get(NAMESPACES, { name: tenant.namespace });
   const { labels = {}, annotations = {} } = object.metadata;

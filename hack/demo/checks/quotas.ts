@@ -3,7 +3,7 @@ import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { unless, type Case } from './check-result.ts';
 
-/** Byte for byte as they were; the one new thing is last-release, on those that the lock was about. */
+/** Checks that the quotas are byte for byte unchanged, except for last-release on the quotas of the lock. */
 export async function quotasCheck(demoCase: Case): Promise<string[]> {
   const { tenant, before, admin } = demoCase;
   const { items } = await admin.list(RESOURCE_QUOTAS, { namespace: tenant.namespace });
@@ -28,7 +28,7 @@ function differences(was: ResourceQuota, is: ResourceQuota): string[] {
   });
 }
 
-/** The metadata but for what every write changes, and but for the one annotation that stays. */
+/** The metadata without the fields that every write changes, and without the remaining annotation. */
 function restOf({ metadata }: ResourceQuota): unknown {
   const { annotations = {}, ...rest } = metadata;
   const { [ANNOTATION.lastRelease]: _release, ...others } = annotations;

@@ -7,8 +7,8 @@ import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { Case } from './check-result.ts';
 
 /**
- * What is missing beyond what the VMMRQ gives, for a tenant with one VM: its target pod needs as much again as it uses.
- * Reckoned from the quotas alone, not by our functions. "requests.memory=409738624"
+ * The shortfall beyond the allowance, for a tenant with one VM: the target pod needs as much again as the tenant uses. It comes from
+ * the quotas alone, not from our functions. "requests.memory=409738624"
  */
 export function shortfallOf({ tenant: { gives }, before }: Case): string {
   const given = new Map(Object.entries(gives).map(([key, text]) => [canonicalKey(key), parseQuantity(text)]));

@@ -6,7 +6,7 @@ import { migrationOf, VMMRQ_NAME } from '../tenant.ts';
 import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
 
-/** The VMMRQ's conditions, and the incumbent's fields. */
+/** Checks the VMMRQ's conditions and the incumbent's fields. */
 export async function statusCheck(demoCase: Case): Promise<string[]> {
   const { tenant, kind, admin } = demoCase;
   const { object } = await admin.get(VMMRQS, { namespace: tenant.namespace, name: VMMRQ_NAME });

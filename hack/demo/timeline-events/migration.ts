@@ -3,7 +3,7 @@ import { ANNOTATION, KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { LauncherPod, Vmim } from '../../../test/cluster/kubevirt/types.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
-/** A migration is asked for, refused, cancelled, through. */
+/** A migration is requested, refused, cancelled, nudged or ended. */
 export function ofMigration({ before, after }: Versions<Vmim>): EventDetails[] {
   if (after === undefined) {
     return [{ what: 'gone', text: `${before?.metadata.name ?? ''} is gone`, by: 'KubeVirt', isDetail: true }];
@@ -27,7 +27,7 @@ const cancelled: Rule = (before, after) =>
     ? []
     : [{ what: 'cancelled', text: `cancels ${after.metadata.name} (deletes it)`, by: 'tenant' }];
 
-/** `lower` does it for a lock's token, `feasibility` for room (both by PATCH: the audit log does not tell of what). */
+/** `lower` writes a lock's token, `feasibility` the headroom. (Both use PATCH, so the audit log has no replaced version.) */
 const nudged: Rule = (before, { metadata: { name, annotations } }) => {
   const value = annotations?.[ANNOTATION.nudged];
   if (value === undefined || before.metadata.annotations?.[ANNOTATION.nudged] === value) return [];

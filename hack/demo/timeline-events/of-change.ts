@@ -5,7 +5,7 @@ import { ofNamespace } from './namespace.ts';
 import { ofQuota } from './quota.ts';
 import { ofEvent, ofVmmrq } from './reports.ts';
 
-/** What a change means to somebody who follows a migration. Pure. */
+/** Converts a change of an object to timeline events. Pure. */
 export function timelineEventsOf(change: Change): TimelineEvent[] {
   const { at, version } = change;
   return found(change).map((one) => ({ at, version, namespace: namespaceOf(change), ...one }));

@@ -33,7 +33,7 @@ function makeQuota(
 const ORIGINAL = { 'requests.memory': '2Gi', pods: '5' };
 const RAISED = { ...ORIGINAL, 'requests.memory': '3Gi' };
 
-/** A quota's whole way, version by version. */
+/** All versions of a quota through a cycle. */
 const VERSIONS: readonly [ResourceQuota, string | undefined][] = [
   [makeQuota('1', ORIGINAL, {}), undefined],
   [
@@ -46,7 +46,7 @@ const VERSIONS: readonly [ResourceQuota, string | undefined][] = [
   [makeQuota('6', ORIGINAL, {}), undefined],
 ];
 
-test('each version of a quota on its way is one happening, and says which version it replaced', () => {
+test('each version of a quota through a cycle is one timeline event with the replaced version', () => {
   const events = VERSIONS.slice(1).flatMap(([after], index) =>
     ofQuota({ before: VERSIONS[index]?.[0], after }),
   );

@@ -4,7 +4,7 @@ import type { ResourceList, ResourceQuota } from '../../../functions/domain/obje
 import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
-/** A quota's status is raised, put back, or recounted by a quota controller while it is raised. */
+/** A quota is raised, lowered, or recounted by the quota controller while it is raised. */
 export function ofQuota({ before, after }: Versions<ResourceQuota>): EventDetails[] {
   if (before === undefined || after === undefined) return [];
   const [was, is] = [grantOf(before), grantOf(after)];
@@ -32,7 +32,7 @@ const replacedBy = ({
   resourceVersion,
 });
 
-/** "requests.cpu 1500m → 2500m, pods 1 → 2", of what is enforced */
+/** "requests.cpu 1500m → 2500m, pods 1 → 2", from status.hard. */
 function changesOf(before: ResourceQuota, after: ResourceQuota): string {
   const [was, is] = [before.status?.hard ?? {}, after.status?.hard ?? {}];
   const changed = Object.keys({ ...was, ...is }).filter((key) => was[key] !== is[key]);

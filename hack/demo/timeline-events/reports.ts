@@ -4,10 +4,10 @@ import type { EventDetails, Versions } from './timeline-event.ts';
 
 const OURS = 'managed-tenant-quota';
 
-/** Events by which feasibility tells its verdict. */
+/** The Events of a verdict. */
 const VERDICTS: readonly string[] = [EVENT_REASON.migrationBlocked, EVENT_REASON.quotaNotEnough];
 
-/** An Event of ours. Most are about what is told already; the one that says what is missing is the tenant's answer. */
+/** Our Kubernetes Events. Most repeat another line, so they are details; the Event with the shortfall is not. */
 export function ofEvent({ before, after }: Versions<KubernetesEvent>): EventDetails[] {
   if (before !== undefined || after?.source?.component !== OURS) return [];
   const { reason = '', message = '', involvedObject } = after;
@@ -22,7 +22,7 @@ export function ofEvent({ before, after }: Versions<KubernetesEvent>): EventDeta
   ];
 }
 
-/** Conditions of the VMMRQ that have become true. */
+/** The VMMRQ's conditions that became true. */
 export function ofVmmrq({ before, after }: Versions<Vmmrq>): EventDetails[] {
   const known = before?.status?.conditions ?? [];
   const turned = (after?.status?.conditions ?? []).filter(

@@ -1,4 +1,4 @@
-/** What can happen to an object of a tenant, in the order of a migration that gets through; then what else can. */
+/** The kinds of timeline events: first those of a successful migration in order, then all others. */
 export type What =
   | 'asked'
   | 'blocked'
@@ -16,15 +16,15 @@ export type What =
   | 'told'
   | 'gone';
 
-/** A change of an object, in words. */
+/** A change of an object as text. */
 export interface EventDetails {
   readonly what: What;
   readonly text: string;
-  /** Who does this, unless the audit log knows better. */
+  /** The assumed writer; the audit log overrides it. */
   readonly by: string;
-  /** Of a write that the audit log tells the author of: the version that it replaced. */
+  /** The replaced version of a PUT, by which the audit log finds the writer. */
   readonly replaced?: { readonly resource: string; readonly name: string; readonly resourceVersion: string };
-  /** Only for who wants to know all. */
+  /** Shown only with `--verbose`. */
   readonly isDetail?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface TimelineEvent extends EventDetails {
   readonly namespace: string;
 }
 
-/** One object's last two versions; no `before`: it is new, no `after`: it is gone. */
+/** The last two versions of an object. Without `before` it is new, without `after` it is gone. */
 export interface Versions<T> {
   readonly before: T | undefined;
   readonly after: T | undefined;

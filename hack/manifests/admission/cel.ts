@@ -1,4 +1,4 @@
-/** Texts of CEL, the language of admission policies and matchConditions. White space between its words means nothing. */
+/** Texts in CEL, the language of admission policies and matchConditions. It ignores white space between words. */
 
 /** A string literal. */
 export const text = (value: string): string =>
@@ -11,24 +11,24 @@ export const annotation = (of: string, key: string): string =>
   `${of}.metadata[?'annotations'][?${text(key)}]`;
 export const label = (of: string, key: string): string => `${of}.metadata[?'labels'][?${text(key)}]`;
 
-/** The same of oldObject, which a CREATE does not have. */
+/** The same for oldObject, which a CREATE does not have. */
 export const oldAnnotation = (key: string): string => orNone(annotation('oldObject', key));
 export const orNone = (expression: string): string => `(oldObject == null ? optional.none() : ${expression})`;
 
-/** `namespaceObject` has a type of its own: its maps are fields. */
+/** `namespaceObject` has its own CEL type: its maps are fields. */
 export const namespaceAnnotation = (key: string): string =>
   `namespaceObject.metadata.?annotations[?${text(key)}]`;
 export const namespaceLabel = (key: string): string => `namespaceObject.metadata.?labels[?${text(key)}]`;
 
-/** On one line. No text of ours has two spaces in a row. */
+/** The expression on one line. Our texts never have two spaces in a row. */
 export const oneLine = (expression: string): string => expression.trim().replace(/\s+/g, ' ');
 
 const HOLE = /⟦(.*?)⟧/;
 
-/** Stands in a text for what an expression gives: `words` is written once, for TypeScript and for CEL. */
+/** A placeholder for the value of an expression, so that TypeScript and CEL share one text. */
 export const hole = (expression: string): string => `⟦${expression}⟧`;
 
-/** A text with holes, as an expression. */
+/** Converts a text with placeholders to an expression. */
 export function withHoles(words: string): string {
   const parts = words.split(HOLE).map((part, index) => (index % 2 === 0 ? text(part) : part));
   return parts.filter((part) => part !== "''").join(' + ');

@@ -1,20 +1,20 @@
 import { ANNOTATION, OUR_KEYS, UNREADABLE_TOKEN } from '../../../functions/domain/names.ts';
 import { annotation, oldAnnotation, orNone, text } from './cel.ts';
 
-/** What only we write on a Namespace and on a ResourceQuota, and what breaks the glass. */
+/** The keys on a Namespace and on a ResourceQuota that only our accounts may write, and the break-glass key. */
 
 interface Keys {
   readonly annotations: readonly string[];
   readonly labels: readonly string[];
 }
 
-/** A list of pairs, of the map in metadata and the key in it. */
+/** A CEL list of pairs: the map in metadata, and the key in it. */
 export const pairs = ({ annotations, labels }: Keys): string => {
   const pair = (map: string, key: string): string => `[${text(map)}, ${text(key)}]`;
   return `[${[...annotations.map((key) => pair('annotations', key)), ...labels.map((key) => pair('labels', key))].join(', ')}]`;
 };
 
-/** Of the pair `key`: its value after and before the write. */
+/** The value of the pair `key` after and before the write. */
 export const AFTER = 'object.metadata[?key[0]][?key[1]]';
 export const BEFORE = orNone('oldObject.metadata[?key[0]][?key[1]]');
 const CHANGES = `${AFTER} != ${BEFORE}`;
@@ -25,21 +25,21 @@ const NAMESPACE_KEYS = pairs(OUR_KEYS.namespace);
 export const QUOTA_KEYS_CHANGE = `${QUOTA_KEYS}.exists(key, ${CHANGES})`;
 
 const GLASS = annotation('object', ANNOTATION.breakGlass);
-/** To be removed by anybody, but set only by who may override: else it could be set in advance. */
+/** Every user may remove it, but only a user with the override right may set it: otherwise a user could set it in advance. */
 const GLASS_IS_SET = `${GLASS}.hasValue() && ${GLASS} != ${oldAnnotation(ANNOTATION.breakGlass)}`;
 
 export const NAMESPACE_KEYS_CHANGE = `${NAMESPACE_KEYS}.exists(key, ${CHANGES}) || (${GLASS_IS_SET})`;
 
-/** Their names. */
+/** The names of the changed keys. */
 export const CHANGED_NAMESPACE_KEYS = `${NAMESPACE_KEYS}.filter(key, ${CHANGES}).map(key, key[1])
   + (${GLASS_IS_SET} ? [${text(ANNOTATION.breakGlass)}] : [])`;
 
-/** The word that breaks this namespace's glass. */
+/** The break-glass value that this namespace accepts. */
 export const BREAK_GLASS_TOKEN = `${oldAnnotation(ANNOTATION.token)}.orValue(${text(UNREADABLE_TOKEN)})`;
 
 /**
- * The right alone is not enough, the write has to ask for it: a cluster-admin's controller that replaces a Namespace does not
- * take a lock off by accident.
+ * The override right alone is not enough; the write must also set the break-glass key. So a controller with cluster-admin rights that
+ * replaces a Namespace does not remove a lock by accident.
  */
 export const BREAKS_GLASS = `${GLASS_IS_SET} && ${GLASS} == optional.of(${BREAK_GLASS_TOKEN})
   && authorizer.group('mtq.kubevirt.io').resource('locks').name(object.metadata.name).check('override').allowed()`;

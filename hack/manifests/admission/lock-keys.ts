@@ -5,7 +5,7 @@ import { BREAK_GLASS_TOKEN, BREAKS_GLASS, CHANGED_NAMESPACE_KEYS, NAMESPACE_KEYS
 import type { Condition, Policy, Rule } from './manifest.ts';
 import { IS_OURS } from './users.ts';
 
-/** No selector: it would see the new labels, and a write that removes the label would pass. */
+/** Without a selector: a selector sees the new labels, so a write that removes the label would pass. */
 export const NAMESPACE_RULE: Rule = {
   apiGroups: [''],
   apiVersions: ['v1'],
@@ -20,7 +20,7 @@ export const KEYS_CONDITIONS: readonly Condition[] = [
   { name: 'no-break-glass', expression: `!(${BREAKS_GLASS})` },
 ];
 
-/** The same as the webhook keys.mtq.kubevirt.io: what passes its conditions is refused. */
+/** The same as the webhook keys.mtq.kubevirt.io: it refuses every request that meets its conditions. */
 export const lockKeys: Policy = {
   name: POLICY.lockKeys,
   rules: [NAMESPACE_RULE],

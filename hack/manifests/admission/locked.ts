@@ -18,7 +18,7 @@ import {
 import { NOT_OUR_QUOTA_UPDATE, QUOTA_KEYS_CHANGED, QUOTA_RULES } from './quotas.ts';
 import { CONTROLLER, IS_RAISE, IS_TENANT_NAMESPACE } from './users.ts';
 
-/** What the webhook locked.mtq.kubevirt.io and the policy of that name are both about. */
+/** The namespaces of the webhook locked.mtq.kubevirt.io and of the policy with that name. */
 export const LOCKED_SELECTOR = { matchLabels: { [LABEL.locked]: 'true' } };
 export const LOCKED_RULES: readonly Rule[] = [...POD_RULES, ...QUOTA_RULES, CLAIM_RULE];
 export const LOCKED_CONDITIONS: readonly Condition[] = [
@@ -32,9 +32,9 @@ const IS_PROOF = `request.resource.resource == 'resourcequotas' && request.opera
   && request.?dryRun.orValue(false) && ${IS_RAISE}`;
 
 /**
- * While a namespace is locked, only its migrations' pods, no new quota, and no change of our keys on one. It reads the
- * namespace in the API server's cache. Policies run before webhooks, so it lets the proof of the cached lock pass to the guard;
- * without a webhook (config/components/policy-only) it answers the proof itself.
+ * In a locked namespace, it allows only the pods of the lock's migrations, no new quota, and no change of our keys on a quota. It reads
+ * the namespace from the API server's cache. Policies run before webhooks, so it lets the proof of the cached lock pass to the
+ * guard. Without a webhook (config/components/policy-only) it answers the proof itself.
  */
 export const locked: Policy = {
   name: POLICY.locked,
@@ -57,7 +57,7 @@ export const locked: Policy = {
     {
       expression: '!variables.isProof || (variables.isThisLock && !variables.answersProof)',
       message: OTHER_LOCK_MESSAGE,
-      // Both texts are a contract: functions/cluster/proof.ts reads them.
+      // functions/cluster/proof.ts parses both texts.
       messageExpression: `variables.isThisLock ? ${text(PROOF_MESSAGE)} + variables.token : ${text(OTHER_LOCK_MESSAGE)}`,
     },
     {

@@ -1,4 +1,4 @@
-/** npm run manifests:admission: the policies and webhooks under config/, of their description beside this file. */
+/** npm run manifests:admission: writes the policies and webhooks under config/ from the descriptions in this folder. */
 import { writeFile } from 'node:fs/promises';
 import { renderAdmission } from './render.ts';
 

@@ -1,6 +1,6 @@
 import { oneLine } from './cel.ts';
 
-/** A ValidatingAdmissionPolicy and its binding, as objects; and what both policies and webhooks are made of. */
+/** A ValidatingAdmissionPolicy and its binding as objects, and the parts that policies and webhooks share. */
 
 export interface Rule {
   readonly apiGroups: readonly string[];
@@ -18,14 +18,14 @@ export type Condition = Variable;
 
 export interface Validation {
   readonly expression: string;
-  /** What is said where messageExpression fails. */
+  /** The message when messageExpression fails. */
   readonly message: string;
   readonly messageExpression: string;
 }
 
 export interface Policy {
   readonly name: string;
-  /** Fail, unless what it cannot evaluate may be our own repair. */
+  /** Fail, except where a request that the policy cannot evaluate may be our own repair. */
   readonly failurePolicy?: 'Fail' | 'Ignore';
   readonly namespaceSelector?: object;
   readonly rules: readonly Rule[];
@@ -41,7 +41,7 @@ const API_VERSION = 'admissionregistration.k8s.io/v1';
 export const conditionsOf = (conditions: readonly Condition[]): object[] =>
   conditions.map(({ name, expression }) => ({ name, expression: oneLine(expression) }));
 
-/** The policy and its binding, of the same name. */
+/** The policy and its binding, with the same name. */
 export function policyObjects(policy: Policy): readonly object[] {
   const { name, paramKind, paramRef, namespaceSelector, matchConditions, variables, validations } = policy;
   const spec = {

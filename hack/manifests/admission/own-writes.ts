@@ -5,7 +5,7 @@ import { annotation, label, list, namespaceLabel, text } from './cel.ts';
 import type { Policy, Validation, Variable } from './manifest.ts';
 import { IS_OURS, IS_RAISE } from './users.ts';
 
-/** Of each kind: the keys of its metadata that our accounts write. */
+/** The metadata keys that our accounts write, by kind. */
 const KEYS = {
   namespaces: {
     ...OUR_KEYS.namespace,
@@ -15,12 +15,12 @@ const KEYS = {
   [MIGRATION_TYPE.plural]: { annotations: [ANNOTATION.nudged], labels: [] },
 };
 
-/** Of the two maps of metadata, by the request's resource. */
+/** The keys in the two maps of metadata, by the request's resource. */
 const OURS = `{${Object.entries(KEYS)
   .map(([plural, { annotations, labels }]) => `${text(plural)}: [${list(annotations)}, ${list(labels)}]`)
   .join(', ')}}[request.resource.resource]`;
 
-/** Names of what would change beside them, in the map of metadata that OURS has at this place. */
+/** The names of other changed keys, in the map of metadata at this index of OURS. */
 const foreignIn = (map: 'annotations' | 'labels', place: 0 | 1): string => {
   const now = `object.metadata[?${text(map)}]`;
   const before = `oldObject.metadata[?${text(map)}]`;
@@ -30,12 +30,12 @@ const foreignIn = (map: 'annotations' | 'labels', place: 0 | 1): string => {
     + ${keys(before)}.filter(key, !(key in ${now}.orValue({})) && ${isForeign})`;
 };
 
-/** Without it, nothing is above the spec but what was so before. */
+/** Without a grant, no amount may be above the spec unless it was so before. */
 const isRecorded = (of: string): string =>
   `${label(of, LABEL.raised)}.hasValue() && ${annotation(of, ANNOTATION.grant)}.hasValue()`;
 
 const same = (one: string, other: string): string => `quantity(${one}).compareTo(quantity(${other})) == 0`;
-/** `key` of status.hard says what this map says. */
+/** Whether `key` of status.hard equals its value in this map. */
 const says = (map: string): string =>
   `key in variables.${map} && ${same('variables.hard[key]', `variables.${map}[key]`)}`;
 
@@ -79,7 +79,7 @@ const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'losesRecord',
-    // A key that was only just added has no `used` yet: it may be left to the quota controller.
+    // A new key has no `used` yet, so the write may leave it to the quota controller.
     expression: `variables.isStatus && !variables.hard.all(key, ${says('specHard')}) && !(${isRecorded('object')})
       && (${label('oldObject', LABEL.raised)}.hasValue() || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())`,
   },
@@ -125,14 +125,14 @@ const VALIDATIONS: readonly Validation[] = [
 ];
 
 /**
- * What RBAC has no words for: our own accounts write nothing but what the steps write. On a namespace, a migration and a
- * quota's status only our keys; status.hard between spec.hard and what it was, above it only by `raise`; no quota's spec, and a
- * new quota only dry. So a stolen token of ours cannot relabel namespaces or lift a limit. Never by the content of a grant: a
- * record that reads otherwise than expected must not prevent its own repair.
+ * Limits our own accounts to the writes of the steps, which RBAC cannot express. On a namespace, a migration and a quota's status they
+ * may change only our keys. They may set status.hard between spec.hard and its previous value; only `raise` may set it above. They may
+ * not change a quota's spec, and may create a quota only as a dry run. So a stolen token of our accounts cannot relabel namespaces or
+ * remove a limit. The policy does not check the content of a grant: an unexpected record must not prevent its own repair.
  */
 export const ownWrites: Policy = {
   name: POLICY.ownWrites,
-  // The one policy that ignores its own failures: what it cannot evaluate may be the repair.
+  // The only policy that ignores its own failures, because a request that it cannot evaluate may be the repair.
   failurePolicy: 'Ignore',
   rules: [
     {

@@ -3,7 +3,7 @@ import { annotation, label, list, text } from './cel.ts';
 import { IS_CONTROLLER } from './users.ts';
 import type { Condition, Rule, Variable } from './manifest.ts';
 
-/** What a quota counts as it counts pods, and whose pod it is. */
+/** The resources that a quota counts like pods, and the identity of a pod. */
 
 export const POD_RULES: readonly Rule[] = [
   {
@@ -22,7 +22,7 @@ export const POD_RULES: readonly Rule[] = [
   },
 ];
 
-/** Charged to requests.<device> as pods are, where a device class says so. Not served everywhere. */
+/** Quotas charge them to requests.<device> like pods, where a device class says so. Not every API server serves them. */
 export const CLAIM_RULE: Rule = {
   apiGroups: ['resource.k8s.io'],
   apiVersions: ['*'],
@@ -38,8 +38,8 @@ const LABEL_KEYS = `${list(POD_IDENTITY_LABELS)}.exists(label, ${differs((of) =>
 const OF_A_POD = differs((of) => annotation(of, 'resource.kubernetes.io/extended-resource-claim'));
 
 /**
- * Of updates those matter by which a quota counts more (a pod gets a deadline, and another scope; a ResourceClaim is no more
- * that of a pod that is charged already), and those by which a pod looks like the one that the lock is for.
+ * The relevant updates are those after which a quota counts more (a pod gets a deadline, and so another scope; a ResourceClaim no
+ * longer belongs to a pod that is charged already), and those that give a pod the identity of the lock's pod.
  */
 export const NOT_A_HARMLESS_UPDATE: Condition = {
   name: 'not-a-harmless-update',
@@ -50,9 +50,9 @@ export const NOT_A_HARMLESS_UPDATE: Condition = {
 };
 
 /**
- * Identity of the pod, `<migration uid>/<vmi uid>`, as functions/domain/lock.ts makes it; empty: of no migration. By two UIDs:
- * the labels of any VMI are on its launcher too, and KubeVirt sets created-by last (docs/adr/0019). An attachment pod has no
- * label of its VM, and none that a tenant chose.
+ * Identity of the pod, `<migration uid>/<vmi uid>`, as functions/domain/lock.ts makes it; empty: of no migration. It has two UIDs, because
+ * a launcher has all labels of its VMI, and KubeVirt sets created-by last (docs/adr/0019). An attachment pod has no labels of its VM
+ * and no labels that a tenant chose.
  */
 export const POD_IDENTITY: readonly Variable[] = [
   {
@@ -67,14 +67,14 @@ export const POD_IDENTITY: readonly Variable[] = [
   },
 ];
 
-/** The flat identities of an object that has ANNOTATION.migrations. */
+/** The pod identities in ANNOTATION.migrations of an object. */
 export const identitiesOf = (migrations: string): Variable => ({
   name: 'migrations',
   expression: `${migrations}.orValue('').split(',')`,
 });
 export const MIGRATIONS = ANNOTATION.migrations;
 
-/** The pod is one of `variables.migrations`, and KubeVirt's controller asks for it. */
+/** Whether the pod's identity is one of `variables.migrations`, and KubeVirt's controller sends the request. */
 export const IS_POD_OF_LOCK = `request.resource.resource == 'pods' && ${IS_CONTROLLER}
   && variables.migration != '' && variables.of != ''
   && variables.migration + '/' + variables.of in variables.migrations`;

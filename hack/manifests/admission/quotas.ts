@@ -3,8 +3,8 @@ import { QUOTA_KEYS_CHANGE } from './keys.ts';
 import { IS_OURS } from './users.ts';
 
 /**
- * Of quotas. Not their deletion: an admin's deletion ends the raise, and what nobody enforces needs no record. By status too,
- * because a write of the status takes metadata along.
+ * The rule for quotas. It omits deletions: a deletion by an admin ends the raise, and a deleted quota needs no record. It includes
+ * the status, because a write of the status also changes metadata.
  */
 export const QUOTA_RULES: readonly Rule[] = [
   {
@@ -25,13 +25,13 @@ export const QUOTA_RULES: readonly Rule[] = [
 
 const IS_QUOTA_UPDATE = "request.resource.resource == 'resourcequotas' && request.operation == 'UPDATE'";
 
-/** An admin's edit of the spec ends the raise by itself; the quota controller writes the status with every pod. */
+/** An admin's edit of the spec ends the raise, and the quota controller writes the status with every pod. */
 export const QUOTA_KEYS_CHANGED: Condition = {
   name: 'quota-keys-change',
   expression: `!(${IS_QUOTA_UPDATE}) || ${QUOTA_KEYS_CHANGE}`,
 };
 
-/** An unreachable guard must not prevent the repair. Never our CREATE: its refusal is the proof. */
+/** Skips our updates, because an unreachable guard must not prevent the repair. Never skips our CREATE: its refusal is the proof. */
 export const NOT_OUR_QUOTA_UPDATE: Condition = {
   name: 'not-our-quota-update',
   expression: `!(${IS_QUOTA_UPDATE} && ${IS_OURS})`,

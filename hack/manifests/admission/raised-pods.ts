@@ -12,21 +12,21 @@ import {
 import { CONTROLLER } from './users.ts';
 
 /**
- * While a quota is raised: only the pods of its own migrations. The raised quotas themselves are the parameters, each decides
- * for itself, and all of them must allow; without a raised quota in the namespace nothing is evaluated. The parameters come from
- * the very store that quota admission reads in the same API server, so no server enforces a raised quota that this policy does
- * not see. A request may be evaluated just before the server hears of the raise and counted just after: the lock covers that.
+ * While a quota is raised, it allows only the pods of the quota's migrations. The raised quotas are the parameters; each one must
+ * allow the pod. Without a raised quota in the namespace, the API server evaluates nothing. The parameters come from the same store
+ * that quota admission reads in this API server. So no API server enforces a raised quota that this policy does not see. An API server
+ * may evaluate a request just before it sees the raise and count it just after: the lock covers that case.
  */
 export const raisedPods: Policy = {
   name: POLICY.raisedPods,
   paramKind: { apiVersion: 'v1', kind: 'ResourceQuota' },
-  // No namespace: that of the request.
+  // Without a namespace: the namespace of the request.
   paramRef: {
     selector: { matchLabels: { [LABEL.raised]: 'true' } },
     parameterNotFoundAction: 'Allow',
   },
-  // No label of ours: a write that removes it would pass. An API server that starts may not know the parameters yet, and then
-  // refuses: never where the cluster itself lives.
+  // Without a label of ours: a write that removes the label would pass. A starting API server may not know the parameters yet, and
+  // then refuses, so the policy excludes the cluster's own namespaces.
   namespaceSelector: {
     matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system'] }],
   },

@@ -10,20 +10,20 @@ const IS_RAISED = `oldObject != null && (${label('oldObject', LABEL.raised)}.has
   || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())`;
 
 /**
- * Only we write what we keep on a quota; nobody removes it while the quota is raised or its namespace locked (`kubectl replace`
- * would). Everything else passes: an admin's edit of the spec, a deletion, the quota controller's status. What we no longer need
- * may go with a replaced quota.
+ * Only our accounts may write our keys on a quota. No other user may remove them while the quota is raised or its namespace locked
+ * (`kubectl replace` would). It allows all other writes: an admin's edit of the spec, a deletion, the quota controller's status. A
+ * replaced quota may lose keys that we no longer need.
  */
 export const raisedQuotas: Policy = {
   name: POLICY.raisedQuotas,
   rules: QUOTA_RULES,
-  // The API server and the quota controller write the status with every pod: those end here.
+  // Skips the status writes of the API server and the quota controller, which happen with every pod.
   matchConditions: [
     { name: 'our-keys-change', expression: QUOTA_KEYS_CHANGE },
     { name: 'not-our-update', expression: `!(request.operation == 'UPDATE' && ${IS_OURS})` },
   ],
   variables: [
-    // A new quota may bring last-release along (a copy, a backup): no lock knows its uid.
+    // A new quota may have last-release (from a copy or a backup): no lock has its uid.
     {
       name: 'forged',
       expression: `${QUOTA_KEYS}.filter(key, ${AFTER}.hasValue() && ${AFTER} != ${BEFORE}

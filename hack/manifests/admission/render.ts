@@ -8,14 +8,14 @@ import { raisedQuotas } from './raised-quotas.ts';
 import { reservedNamespaces } from './reserved-namespaces.ts';
 import { webhooks } from './webhooks.ts';
 
-/** Longer texts are folded, at this column. */
+/** Longer texts fold at this column. */
 const WIDTH = 120;
 const FOLDED_FROM = 80;
 
 interface File {
-  /** From the top of the repository. */
+  /** The path in the repository. */
   readonly path: string;
-  /** Of hack/manifests/admission. */
+  /** The file in hack/manifests/admission. */
   readonly source: string;
   readonly says: string;
   readonly objects: readonly object[];
@@ -28,7 +28,7 @@ const policy = (source: string, described: Policy, says: string): File => ({
   objects: policyObjects(described),
 });
 
-/** Every manifest of admission, with one sentence each. */
+/** Every admission manifest, with a description of one sentence. */
 const FILES: readonly File[] = [
   policy('raised-pods', raisedPods, 'While a quota is raised: only the pods of its own migrations.'),
   policy('raised-quotas', raisedQuotas, 'Only managed-tenant-quota writes what it keeps on a quota.'),
@@ -52,7 +52,7 @@ const FILES: readonly File[] = [
   },
 ];
 
-/** Every manifest of admission, by its path. */
+/** The text of every admission manifest, by path. */
 export const renderAdmission = (): ReadonlyMap<string, string> =>
   new Map(FILES.map((file) => [file.path, textOf(file)]));
 
@@ -61,7 +61,7 @@ function textOf({ source, says, objects }: File): string {
   return header + objects.map(yamlOf).join('---\n');
 }
 
-/** As prettier would leave it. */
+/** YAML in prettier's format. */
 function yamlOf(object: object): string {
   const document = new Document(object, { aliasDuplicateObjects: false });
   visit(document, {

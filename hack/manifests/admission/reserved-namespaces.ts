@@ -4,9 +4,9 @@ import type { Policy } from './manifest.ts';
 import { IS_TENANT_NAMESPACE } from './users.ts';
 
 /**
- * The cluster's own namespaces are never locked: a lock would hold up the pods that everything else needs. So a VMMRQ cannot be
- * made there. What was there before can still be changed and deleted; feasibility, lock and raise check the namespace's name
- * themselves, lower and unlock work wherever there is something to lower.
+ * The steps never lock the cluster's own namespaces: a lock would delay pods that the whole cluster needs. So the policy refuses a new
+ * VMMRQ there. Users can still change and delete existing ones. Feasibility, lock and raise check the namespace's name themselves;
+ * lower and unlock work in every namespace.
  */
 export const reservedNamespaces: Policy = {
   name: `${CLUSTER_PREFIX}reserved-namespaces`,

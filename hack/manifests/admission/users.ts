@@ -1,22 +1,22 @@
 import { OUR_USERS, RESERVED, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import { list, text } from './cel.ts';
 
-/** KubeVirt's installation as CEL knows it, which reads no environment; config/components/openshift patches it. */
+/** KubeVirt's installation as a CEL constant, because CEL cannot read the environment; config/components/openshift patches it. */
 export const KUBEVIRT = { namespace: 'kubevirt', controller: 'kubevirt-controller' } as const;
 
 const USER = 'request.userInfo.username';
 
-/** One of our processes that write. */
+/** The request is from one of our writing processes. */
 export const IS_OURS = `${USER} in ${list(OUR_USERS)}`;
 export const IS_RAISE = `${USER} == ${text(userOf(SERVICE_ACCOUNT.raise))}`;
 
-/** A variable, so that another installation of KubeVirt is patched in one place. */
+/** A variable, so that a component for another KubeVirt namespace patches only one place. */
 export const CONTROLLER = {
   name: 'controller',
   expression: text(userOf(KUBEVIRT.controller, KUBEVIRT.namespace)),
 };
 export const IS_CONTROLLER = `${USER} == variables.controller`;
 
-/** A namespace that is no tenant's is never locked, whatever label it has. (A selector has no prefixes.) */
+/** The cluster's own namespaces are never locked, with any label. (A selector cannot match prefixes.) */
 export const IS_TENANT_NAMESPACE = `!(request.namespace in ${list([...RESERVED.names, KUBEVIRT.namespace])})
   && !${list(RESERVED.prefixes)}.exists(prefix, request.namespace.startsWith(prefix))`;

@@ -10,7 +10,7 @@ interface Webhook {
   readonly matchConditions: readonly Condition[];
 }
 
-/** Refuses when the guard cannot be reached: nothing is admitted that the guard did not see. It fills in the caBundle. */
+/** Refuses while the guard is unreachable, so the guard reviews every admitted request. The guard fills in the caBundle. */
 const webhook = ({ name, rules, matchConditions, ...selector }: Webhook): object => ({
   name,
   admissionReviewVersions: ['v1'],
@@ -26,7 +26,7 @@ const webhook = ({ name, rules, matchConditions, ...selector }: Webhook): object
   matchConditions: conditionsOf(matchConditions),
 });
 
-/** Idle, neither costs anything: no namespace has the label, and no request changes one of our keys. */
+/** Both cost nothing while idle: no namespace has the label, and no request changes our keys. */
 export const webhooks: object = {
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'ValidatingWebhookConfiguration',
