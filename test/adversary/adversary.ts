@@ -26,7 +26,7 @@ import type { Kind, Plan, Report } from './tenants/plan.ts';
 import { BALLAST, BALLAST_MEMORY } from './tenants/pods.ts';
 import { COUNTED, COUNTED_HARD } from './tenants/quotas.ts';
 
-/** A tenant under attack by itself, and what came of it. */
+/** A tenant that attacks its own namespace, and the result. */
 export interface Attacked {
   readonly kind: Kind;
   readonly tenant: Tenant;
@@ -39,29 +39,29 @@ export interface Result {
   readonly run: Run;
   readonly admissionMode: AdmissionMode;
   readonly attacked: readonly Attacked[];
-  /** What the tenants' process tells of its attempts. */
+  /** What the tenants' process reports about its attempts. */
   readonly report: Report;
-  /** How often kube-controller-manager stood still. */
+  /** How often the run paused kube-controller-manager. */
   readonly pauses: number;
   readonly seconds: number;
 }
 
 export interface Options {
-  /** What stands between the tenants and the raised room. */
+  /** Which admission layers protect the raised headroom from the tenants. */
   readonly admissionMode: AdmissionMode;
-  /** In all, over all tenants but the careless ones, which go on until the others are done. */
+  /** In total, over all tenants except the careless ones, which attack until the others have finished. */
   readonly cycles: number;
-  /** Fewer where so many milliseconds are not enough. */
+  /** After this time no new cycle starts, so there may be fewer, milliseconds. */
   readonly withinMs: number;
 }
 
-/** A lab with tenants that attack while their VMs migrate. Stop it when the result is looked at. */
+/** A test environment with tenants that attack while their VMs migrate. The caller stops it after it has read the result. */
 export interface Adversary {
   readonly environment: TestEnvironment;
   readonly result: Result;
 }
 
-/** Runs it all; rejects, leaving nothing behind, when the world could not be set up. */
+/** Runs the adversary. Rejects, and leaves nothing behind, when it cannot set up the environment. */
 async function runAdversary(run: Run, { admissionMode, ...order }: Options): Promise<Adversary> {
   const kinds = kindsOf(run);
   const users = kinds.map((_, index) => userOfTenant(namespaceOf(index)));
@@ -80,7 +80,7 @@ async function runAdversary(run: Run, { admissionMode, ...order }: Options): Pro
   }
 }
 
-/** Runs it, prints what it came to, and stops it when `look` has looked at it. */
+/** Runs the adversary, prints the result, and stops the environment after `look` has returned. */
 export async function attacked(
   run: Run,
   options: Options,
@@ -100,7 +100,7 @@ const namespaceOf = (index: number): string => `tenant-${index}`;
 const kindsOf = ({ tenants }: Run): Kind[] =>
   (['admin', 'generous', 'careless'] as const).flatMap((kind) => new Array<Kind>(tenants[kind]).fill(kind));
 
-/** Every second of our processes talks to the second API server, where there is one. `raise` proves at the first. */
+/** Half of our processes use the second API server, if there is one. `raise` sends its proof to the first. */
 function spread(account: string, kubeconfig: string, controlPlane: ControlPlane): string {
   const accounts: readonly string[] = [SERVICE_ACCOUNT.lock, SERVICE_ACCOUNT.lower, SERVICE_ACCOUNT.guard];
   const second = controlPlane.apiServers[1];
@@ -136,8 +136,8 @@ async function attack(
   const seconds = (performance.now() - started) / 1_000;
   await pauses?.stop();
   controlPlane.lagNamespaces(0);
-  // The careless ones hurt only themselves, and come to rest too. What is judged is then in the logs: a write that is
-  // still under way, of a release that was only ended early, is not.
+  // The careless tenants harm only themselves, and their namespaces become quiescent too. The audit logs are complete only
+  // then: a cycle that was ended early may still have a write in flight.
   const versions = await Promise.all(tenants.map(({ tenant }) => untilQuiescent(tenant)));
 
   const evidence = await evidenceOf(environment);
@@ -154,7 +154,7 @@ interface Attacker {
   readonly tenant: Tenant;
 }
 
-/** The careless ones go on until the others are done: nobody waits for what they do to themselves. */
+/** The careless tenants run until the others have finished; no cycle count is required of them. */
 async function runCycles(
   admin: Cluster,
   tenants: readonly Attacker[],
@@ -177,7 +177,7 @@ async function runCycles(
   );
 }
 
-/** A namespace that is full to the last millicore: a VM, and a pod that can be resized. */
+/** A namespace whose quota is full: a VM, and a pod that can be resized. */
 async function untilQuiet(
   environment: TestEnvironment,
   run: Run,
@@ -249,7 +249,7 @@ async function startAttackers(
   };
 }
 
-/** A request that is answered after all others, in the log of each API server: then all others are there too. */
+/** Sends one last request to each API server: when the audit log has it, the log has all earlier requests too. */
 async function evidenceOf({
   cluster: { controlPlane },
 }: TestEnvironment): Promise<ReadonlyMap<string, readonly Entry[]>> {
@@ -257,7 +257,7 @@ async function evidenceOf({
   for (const [index, server] of servers.entries()) {
     const there = connect(controlPlane.kubeconfigAt(server, controlPlane.adminKubeconfig));
     const marker = `end-of-log-${index}`;
-    // Not of namespaces: a server that is made to hear late of those has no answer for as long.
+    // Lists no namespaces: an API server whose namespace watch is delayed cannot answer that list in time.
     await there.list(RESOURCE_QUOTAS, { namespace: SYSTEM_NAMESPACE, labelSelector: `${marker}=1` });
     await askUntil(
       'the audit log is written',

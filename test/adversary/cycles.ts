@@ -10,25 +10,25 @@ import type { Tenant } from '../support/tenant.ts';
 export interface Cycle {
   readonly migration: string;
   readonly isThrough: boolean;
-  /** From the migration's creation until the namespace was free and full again. */
+  /** From the migration's creation until the namespace was unlocked and its quota full again. */
   readonly ms: number;
   /** How many locks it took. */
   readonly locks: number;
 }
 
 export interface Order {
-  /** How many, one after the other; */
+  /** How many cycles to run, one after the other. */
   readonly count: number;
-  /** at least one, and no new one after so many milliseconds. */
+  /** No new cycle starts after this time, but at least one runs, milliseconds. */
   readonly withinMs: number;
-  /** Ends it early. */
+  /** Ends the cycles early. */
   readonly signal: AbortSignal;
 }
 
-/** Less than the 90 s after which the API server closes a connection that nobody used. */
+/** Less than the 90 s after which the API server closes an idle connection. */
 const WITHIN_MS = 75_000;
 
-/** The VM migrates again and again, each time in a namespace that is full again. One that does not get through is no error. */
+/** Migrates the VM repeatedly, each time with a full quota. A migration that fails is no error. */
 export async function runCycle(
   admin: Cluster,
   tenant: Tenant,
@@ -66,7 +66,7 @@ async function runOne(
   return { migration, isThrough, ms, locks: history.locks().length - before.locks };
 }
 
-/** Succeeded, and all is as full and as free as before. */
+/** The migration succeeded, the namespace is unlocked and the quota is full again. */
 function isOver(history: History, migration: string): boolean {
   const { phase } = history.latest(FULL_MIGRATIONS, migration)?.status ?? {};
   if (phase !== 'Succeeded' || history.isLocked()) return false;
@@ -74,7 +74,7 @@ function isOver(history: History, migration: string): boolean {
   return used?.['pods'] === hard?.['pods'];
 }
 
-/** As KubeVirt's own garbage collection, only sooner: the next release's lists are as short as the first one's. */
+/** Does KubeVirt's garbage collection sooner, so that every cycle reads lists as short as the first cycle's. */
 async function tidyUp(admin: Cluster, namespace: string, migration: string): Promise<void> {
   const { items } = await admin.list(PODS, { namespace, fieldSelector: 'status.phase=Succeeded' });
   const ended = items.map(({ metadata }) => admin.delete(PODS, { namespace, name: metadata.name }, AT_ONCE));

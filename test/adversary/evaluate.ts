@@ -6,15 +6,15 @@ import { heldBy, type Version } from '../support/history.ts';
 import { provenBy, type Entry } from './evidence.ts';
 import { BALLAST, BALLAST_MEMORY, resizer } from './tenants/pods.ts';
 
-/** A pod, or the resize of one, that got in while a namespace was locked, or above an original. */
+/** A new or resized pod that admission let in while the namespace was locked, or above an original amount. */
 export interface AdmittedPod {
   readonly what: string;
   readonly revision: number;
   readonly received: string;
-  /** Of the lock that was there, or was last; and when its proof was answered, if it was. */
+  /** Token of the current or last lock, and when the API server answered its proof, if it did. */
   readonly token: string;
   readonly proven: string | undefined;
-  /** Some quota was enforced, or used, above its original in what this one takes. */
+  /** The quota controller enforced or counted more than the original of a key that this pod is charged for. */
   readonly isAbove: boolean;
 }
 
@@ -23,24 +23,24 @@ export interface Window {
   /** Milliseconds since 1970, by the API servers' clock. */
   readonly from: number;
   readonly until: number;
-  /** The lock that it was raised for, and whether that was proven by then. */
+  /** The lock that the quota was raised for, and whether its proof had been answered by then. */
   readonly token: string;
   readonly isProven: boolean;
 }
 
 export interface Evaluation {
-  /** Admitted though the request was received after the proof was answered: what must not be. */
+  /** Violations: admitted although the API server received the request after it had answered the proof. */
   readonly late: readonly AdmittedPod[];
-  /** Admitted, and received before: nobody can stop them. */
+  /** Admitted, but received before the proof was answered: the lock cannot stop these. */
   readonly podsOutsideLock: readonly AdmittedPod[];
-  /** While status.hard was above an original. */
+  /** The times in which status.hard was above an original. */
   readonly windows: readonly Window[];
   /** The tenant's requests for pods and their growth that were received in those windows. */
   readonly inWindows: number;
   readonly requests: number;
 }
 
-/** What became of the tenant's requests, by every version of its namespace and by the audit logs. */
+/** Evaluates the tenant's requests against every version of its namespace's objects and the audit logs. */
 export function evaluate(versions: readonly Version[], entries: readonly Entry[], user: string): Evaluation {
   const theirs = entries.filter(
     (entry) => entry.user.username === user && entry.objectRef.resource === 'pods',
@@ -73,8 +73,8 @@ function proofsIn(entries: readonly Entry[]): Map<string, string> {
 }
 
 /**
- * By what they made, or may have made though they were told of an error: the name of a pod, or the field manager of a
- * resize. Of several the one that was told of success, or else the last.
+ * Requests by the pod name that they created, or the field manager of their resize. A request that was answered with an error
+ * may have succeeded too. Of several requests the successful one counts, or else the last.
  */
 function doneBy(asked: readonly Entry[]): Map<string, Entry> {
   const real = asked.filter(({ requestURI }) => !requestURI.includes('dryRun'));
@@ -93,7 +93,7 @@ interface Known {
   readonly done: ReadonlyMap<string, Entry>;
 }
 
-/** The versions in their order: each new pod and each resize, and what was locked and raised then. */
+/** Replays the versions in order: each new or resized pod, with the lock and the raise at that revision. */
 function admittedPodsIn(versions: readonly Version[], { proofs, done }: Known): AdmittedPod[] {
   const state = new State();
   return versions.flatMap((version) => {
@@ -110,23 +110,23 @@ function admittedPodsIn(versions: readonly Version[], { proofs, done }: Known): 
   });
 }
 
-/** What a tenant made with a version of a pod. */
+/** What a tenant changed with one version of a pod. */
 interface Made {
   /** The name of a new pod, or the field manager of a resize. */
   readonly what: string;
-  /** The quota's keys of which it takes more than before. */
+  /** The quota keys for which the pod is charged more than before. */
   readonly charges: readonly string[];
 }
 
 /** A namespace at one revision. */
 class State {
-  /** Of the lock that is there, or was last. */
+  /** Token of the current or last lock. */
   token = '';
   isLocked = false;
   readonly #quotas = new Map<string, { original: ResourceList; quota: ResourceQuota }>();
   readonly #requests = new Map<string, ResourceList>();
 
-  /** Whether one of these keys is enforced, or used, above what some quota says by itself. */
+  /** Whether one of these keys is enforced or used above the original of some quota. */
   isAbove(keys: readonly string[]): boolean {
     return [...this.#quotas.values()].some(({ original, quota: { status } }) => {
       const concerned = Object.fromEntries(Object.entries(original).filter(([key]) => keys.includes(key)));
@@ -164,7 +164,7 @@ class State {
   }
 }
 
-/** What every pod is charged for, as far as the tenants' quotas count it. */
+/** The keys of the tenants' quotas that every pod is charged for. */
 const CHARGED = ['pods', 'requests.cpu', 'requests.memory'];
 
 interface Sized extends KubernetesObject {
@@ -176,13 +176,13 @@ const requestsOf = (pod: Sized): ResourceList => pod.spec?.containers[0]?.resour
 const exceeds = (amounts: ResourceList | undefined, original: ResourceList): boolean =>
   Object.entries(original).some(([key, text]) => parseQuantity(amounts?.[key] ?? '0') > parseQuantity(text));
 
-/** What the audit logs tell. */
+/** What the audit logs show. */
 interface Evidence {
   readonly entries: readonly Entry[];
   readonly proofs: ReadonlyMap<string, string>;
 }
 
-/** From the request that raised status.hard to the answer of the one that put it back, quota by quota. */
+/** For each quota: from the request that raised status.hard to the answer of the request that restored it. */
 function windowsIn(versions: readonly Version[], { entries, proofs }: Evidence): Window[] {
   const writes = new Map(
     entries

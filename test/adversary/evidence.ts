@@ -11,9 +11,9 @@ import {
 import type { ApiServer } from '../cluster/controlplane/start.ts';
 import { isDryRun, type Audited } from '../support/audit.ts';
 
-/** audit.k8s.io/v1 Event, as far as it is evidence. */
+/** The fields of an audit.k8s.io/v1 Event that count as evidence. */
 export interface Entry extends Omit<Audited, 'objectRef' | 'responseStatus'> {
-  /** RFC 3339 with microseconds, always UTC: as texts they are in the order of time. */
+  /** RFC 3339 with microseconds, always UTC, so that text order is time order. */
   readonly requestReceivedTimestamp: string;
   readonly objectRef: NonNullable<Audited['objectRef']> & { readonly resourceVersion?: string };
   readonly responseStatus: {
@@ -22,12 +22,12 @@ export interface Entry extends Omit<Audited, 'objectRef' | 'responseStatus'> {
   };
 }
 
-/** What an API server answered about pods and quotas of namespaces, oldest first. */
+/** Answered requests about pods and quotas by namespace, oldest first. */
 export type Evidence = ReadonlyMap<string, readonly Entry[]>;
 
 const RESOURCES = ['pods', 'resourcequotas'];
 
-/** Reads the audit logs of all the API servers, as far as they are written: a marker of the caller's must be in each. */
+/** Reads the audit logs of all API servers. The caller's marker must be in each, which shows that the log is complete. */
 export async function readEvidence(
   servers: readonly ApiServer[],
   isWanted: (namespace: string) => boolean,
@@ -49,16 +49,16 @@ export async function readEvidence(
   return evidence;
 }
 
-/** Writes about our resources, when they were answered; undefined: any other line. */
+/** An answered write of one of these resources; undefined for any other line. */
 function parse(line: string): Entry | undefined {
-  // Parsing is what takes the time: most lines are reads.
+  // Skip reads before parsing: parsing takes most of the time, and most lines are reads.
   if (!line.includes('"ResponseComplete"') || /"verb":"(?:get|list|watch)"/.test(line)) return undefined;
   const entry = JSON.parse(line) as Partial<Entry>;
   const isAbout = RESOURCES.includes(entry.objectRef?.resource ?? '');
   return isAbout && entry.responseStatus !== undefined ? (entry as Entry) : undefined;
 }
 
-/** The token that this request proved, by the webhook's refusal or the policy's; undefined: it is no proof. */
+/** The token that the webhook's or policy's refusal of this request proves; undefined when it is no proof. */
 export function provenBy({ verb, user, objectRef, responseStatus, ...entry }: Entry): string | undefined {
   const isAsked =
     verb === 'create' &&

@@ -4,19 +4,19 @@ import { invariantViolations } from '../support/invariants.ts';
 import type { Adversary, Attacked } from './adversary.ts';
 import type { AdmittedPod, Window } from './evaluate.ts';
 
-/** Nobody got in while locked who had asked after the proof; nothing was done that must never be; and they tried. */
+/** No pod that a tenant requested after the proof was admitted, no forbidden write succeeded, and the tenants did try. */
 export function expectNoPodAdmitted(adversary: Adversary): void {
   expect(lateOf(adversary)).toEqual([]);
   expectTried(adversary);
 }
 
-/** An API server under load hears of another one's write within this. */
+/** An API server under load sees another server's write within this time. */
 const HEARS_WITHIN_MS = 1_000;
 
 /**
- * As expectNoPodAdmitted, where one API server hears of the lock late and nobody waits: there somebody may still get into the
- * room that is his by the original, before the raise; and who is under way in that server when it hears of the raise may be
- * judged before and counted after. Nobody else gets into what was raised.
+ * For a run in which one API server sees the lock late and no step waits for it. Before the raise, a pod may still take
+ * headroom of the original quota. A request in flight when that server sees the raise may be reviewed before and charged
+ * after it. Raised headroom admits no other pod.
  */
 export function expectNoneAdmitted(adversary: Adversary): void {
   const stolen = adversary.result.attacked.flatMap(({ evaluation: { late, windows } }) =>
@@ -29,7 +29,7 @@ export function expectNoneAdmitted(adversary: Adversary): void {
 const wasUnderWay = ({ received, token }: AdmittedPod, windows: readonly Window[]): boolean =>
   windows.some((window) => window.token === token && Date.parse(received) < window.from + HEARS_WITHIN_MS);
 
-/** Who had asked after the proof and got in all the same. */
+/** Pods that were admitted although their request came after the proof. */
 export const lateOf = ({ result: { attacked } }: Adversary): AdmittedPod[] =>
   attacked.flatMap(({ evaluation }) => evaluation.late);
 
@@ -42,26 +42,26 @@ function expectTried({ result: { attacked, report } }: Adversary): void {
 
 const isCounted = ({ kind }: Attacked): boolean => kind !== 'careless';
 
-/** The controllers stood still at each target pod, so that the quotas stayed raised: what the run is for. */
+/** Checks that the run paused the controllers at each target pod, so that the quotas stayed raised. */
 export function expectPaused({ result: { run, attacked, pauses } }: Adversary): void {
   const through = attacked.flatMap(({ cycles }) => cycles.filter(({ isThrough }) => isThrough));
   if (run.pauseMs !== undefined) expect(pauses).toBeGreaterThanOrEqual(through.length);
 }
 
-/** In spite of it all: every migration through, every namespace as it was. */
+/** Despite the attacks every migration succeeded, and every namespace is as before. */
 export async function expectAllThrough({ environment, result: { run, attacked } }: Adversary): Promise<void> {
   for (const { tenant, cycles } of attacked.filter(isCounted)) {
-    // Where every request takes long, a first attempt may fail, and the next one come after more than is waited for here.
+    // With slow requests a first attempt may fail, and the next attempt may come later than this test waits.
     const isSlow = run.slow !== undefined;
     expect(cycles.filter(({ isThrough, locks }) => !isThrough && !(isSlow && locks > 0))).toEqual([]);
     // Each one needed a raise.
     expect(cycles.filter(({ locks }) => locks === 0)).toEqual([]);
-    // An attempt may have failed first: where each request takes long, a raise may be over before the pod's own is answered.
+    // An attempt may have failed first: with slow requests, a raise may end before the pod's own request is answered.
     await expectSameObjects(environment.admin, tenant);
   }
 }
 
-/** No invariant was broken at any revision, left aside who is judged by when he asked. */
+/** No revision violates an invariant, except through pods that other expectations judge by their request time. */
 export function expectUnbroken({ result: { attacked } }: Adversary): void {
   expect(attacked.flatMap(violationsOf)).toEqual([]);
 }

@@ -7,13 +7,13 @@ import type { ControlPlane } from '../cluster/controlplane/start.ts';
 const TARGETS = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher},${KUBEVIRT.migrationJobUID}`;
 
 export interface Pauses {
-  /** For how many target pods the controllers stood still. */
+  /** For how many target pods the controllers were paused. */
   readonly count: number;
   /** Resolves when the controllers run again, for good. */
   stop(): Promise<void>;
 }
 
-/** kube-controller-manager stands still for `ms` from each new target pod on: status.hard stays raised for as long. */
+/** Pauses kube-controller-manager for `ms` at each new target pod, so that status.hard stays raised for that long. */
 export function pauseAtTargets(admin: Cluster, controlPlane: ControlPlane, ms: number): Pauses {
   const over = new AbortController();
   const seen = new Set<string>();

@@ -4,12 +4,12 @@ import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { History, Version } from '../support/history.ts';
 import type { Tenant } from '../support/tenant.ts';
 
-/** Lifetime of a lock, 15 s (I3), and many times as much again for a machine that is busy. */
+/** Lifetime of a lock, 15 s (I3), times six for a busy machine. */
 const QUIESCENT_MS = 90_000;
 
-/** Every version until the namespace is free and its quota as before; rejects when that takes too long. */
+/** Resolves to every version once the namespace is unlocked and its quota restored; rejects when that takes too long. */
 export async function untilQuiescent({ name, history }: Tenant): Promise<readonly Version[]> {
-  await history.until(`${name} is at rest`, isQuiescent, QUIESCENT_MS);
+  await history.until(`${name} is quiescent`, isQuiescent, QUIESCENT_MS);
   return history.versions();
 }
 

@@ -17,8 +17,8 @@ const USERS_OF_VMS: readonly PolicyRule[] = [
 ];
 
 /**
- * What a cluster with generous RBAC lets a tenant do in its own namespace. Not resourcequotas/status: who may write that
- * needs no migration to be admitted above its quota.
+ * What a cluster with generous RBAC lets a tenant do in its own namespace. Not resourcequotas/status: a tenant that may
+ * write it can exceed its quota without a migration.
  */
 const GENEROUS: readonly PolicyRule[] = [
   {
@@ -45,7 +45,7 @@ export async function createRoles(admin: Cluster): Promise<void> {
   }
 }
 
-/** Gives the user of the namespace its rights there, and nowhere else; resolves when they count. */
+/** Gives the namespace's user its rights in that namespace only; resolves when the API server honours them. */
 export async function bindRights(admin: Cluster, namespace: string, kind: Kind): Promise<void> {
   const user = userOfTenant(namespace).name;
   const roles = ['admin', 'users-of-vms', ...(kind === 'admin' ? [] : ['generous'])];
@@ -53,7 +53,7 @@ export async function bindRights(admin: Cluster, namespace: string, kind: Kind):
   await untilAllowed(admin, user, { ...LAST[kind], namespace, allowed: true });
 }
 
-/** What the role that is bound last lets them do. */
+/** A right of the role that is bound last: once the API server allows it, all roles are in effect. */
 const LAST: Readonly<Record<Kind, Access>> = {
   admin: { verb: 'patch', resource: 'pods', subresource: 'resize' },
   generous: { verb: 'patch', resource: 'resourcequotas' },

@@ -1,6 +1,6 @@
 import type { SlowWebhook } from './slow-webhook.ts';
 
-/** In which world the tenants attack. */
+/** The cluster in which the tenants attack. */
 export interface Run {
   readonly name: string;
   /** Namespaces of each kind, each with one VM. */
@@ -8,20 +8,20 @@ export interface Run {
   /** Clients of each tenant that create pods. */
   readonly podClients: number;
   readonly settleMs: number;
-  /** Another webhook that takes its time over pods. */
+  /** Another webhook that reviews pods slowly. */
   readonly slow?: SlowWebhook;
-  /** kube-controller-manager stands still for so long each time a target pod appears, milliseconds. */
+  /** How long kube-controller-manager is paused each time a target pod appears, milliseconds. */
   readonly pauseMs?: number;
-  /** Two API servers, and tenants, functions and guard use both. The second one hears of namespaces so much later, milliseconds. */
+  /** Two API servers; tenants, functions and guard use both. The delay of the second one's namespace watch, milliseconds. */
   readonly lagMs?: number;
   /** Each API server publishes an address of its own. */
   readonly arePublished?: boolean;
-  /** Functions and guard use the first API server alone: nothing of theirs waits for what the second one has not heard of. */
+  /** Functions and guard use only the first API server, so they never wait for the second one's namespace watch. */
   readonly isOnlyTenantsSpread?: boolean;
   /**
-   * So many launchers' room is given; left out: 1 to admins, 3 to the others. With 1 whoever gets in takes the target's
-   * room; with more all of it is raised (policy Fixed): room to steal for as long as status.hard stays raised, and
-   * strangers do not take it all.
+   * For how many launchers the VMMRQ gives an allowance; default 1 to admins, 3 to the others. With 1, an admitted pod takes
+   * the target's headroom. With more, all of it is raised (policy Fixed): there is headroom to steal for as long as
+   * status.hard stays raised, and pods outside the lock do not use all of it.
    */
   readonly gives?: number;
 }
@@ -56,7 +56,7 @@ export const PAUSED: Run = {
   pauseMs: 2_000,
 };
 
-/** One address hides them both: SETTLE_MS is what waits for the second one. */
+/** One address hides both servers, so only SETTLE_MS gives the second one time to see the lock. */
 export const TWO_HIDDEN_API_SERVERS: Run = {
   name: 'two API servers behind one address, the second 100 ms late, SETTLE_MS=250',
   ...TWO_SERVERS,
@@ -64,7 +64,7 @@ export const TWO_HIDDEN_API_SERVERS: Run = {
   settleMs: 250,
 };
 
-/** Each is asked for the proof at its own address. */
+/** `raise` asks each server for the proof, at the server's own address. */
 export const TWO_API_SERVERS: Run = {
   name: 'two API servers, the second 400 ms late',
   ...TWO_SERVERS,
@@ -73,8 +73,8 @@ export const TWO_API_SERVERS: Run = {
 };
 
 /**
- * Hidden, and nobody waits: the proof stands for the first API server, and the second has not heard of the lock yet; so late
- * that a busy machine raises before that too. Only what each server asks itself holds here: the policies.
+ * One address and no settling time: the proof holds for the first API server only, while the second has not seen the lock. Its
+ * delay is so long that even a busy machine raises earlier. Only the policies hold here, because each server evaluates them.
  */
 export const TWO_API_SERVERS_LATE: Run = {
   name: 'two API servers behind one address, the second 8 s late, SETTLE_MS=0',

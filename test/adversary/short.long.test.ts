@@ -4,10 +4,10 @@ import { expectAllThrough, expectNoPodAdmitted, expectPaused, expectUnbroken } f
 import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from './runs.ts';
 import { ADMISSION_MODE } from '../support/admission-mode.ts';
 
-/** A short form of test/adversary, which does at least 200 releases in each of its worlds (npm run test:soak). */
+/** A short form of test/adversary, which runs at least 200 cycles in each of its clusters (npm run test:soak). */
 jest.setTimeout(300_000);
 
-/** On a machine that is busy with other things one at least, so that the whole ends in time. */
+/** The time limit allows a busy machine to run fewer cycles, so that the test ends in time. */
 const FEW = { admissionMode: ADMISSION_MODE, cycles: 8, withinMs: 15_000 };
 
 test.each([
@@ -15,7 +15,7 @@ test.each([
   { ...SLOW_VALIDATING, order: FEW },
   { ...PAUSED, order: FEW },
   { ...TWO_API_SERVERS, order: FEW },
-])('$name: nobody steals (F43)', async ({ order, ...run }) => {
+])('$name: no tenant uses raised headroom (F43)', async ({ order, ...run }) => {
   await attacked(run, order, async (adversary) => {
     expectNoPodAdmitted(adversary);
     expectPaused(adversary);

@@ -5,10 +5,10 @@ import { PODS } from '../../functions/kubernetes/resources.ts';
 import { askUntil } from '../support/eventually.ts';
 import { startStubWebhook } from '../support/stub-webhook.ts';
 
-/** Somebody else's webhook for pods. */
+/** A third-party webhook for pods. */
 export interface SlowWebhook {
   readonly kind: 'mutating' | 'validating';
-  /** How long it takes over each, milliseconds. */
+  /** How long the webhook takes to review a pod, milliseconds. */
   readonly ms: number;
 }
 
@@ -17,7 +17,7 @@ const CONFIGURATION = {
   validating: 'ValidatingWebhookConfiguration',
 };
 
-/** Resolves when the API server asks it about the pods of this namespace, as of all others; the result stops it. */
+/** Resolves when the API server sends the pods of this namespace to the webhook; it reviews all namespaces. The result stops it. */
 export async function startSlowWebhook(
   admin: Cluster,
   { kind, ms }: SlowWebhook,

@@ -1,7 +1,7 @@
 import type { Attacked, Result } from './adversary.ts';
 import { OUTCOMES } from './tenants/outcome.ts';
 
-/** Columns as wide as their widest cell; the first to the left, numbers to the right. */
+/** Pads columns to their widest cell: the first is left-aligned, numbers are right-aligned. */
 function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string =>
@@ -18,7 +18,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 const median = (numbers: readonly number[]): number =>
   numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 
-/** What the run came to, for people: attempts by shape and what became of them, and what counts. */
+/** Prints the result of a run: the attempts by shape and outcome, and the figures that decide. */
 export function tableOf({ run, admissionMode, attacked, report, pauses, seconds }: Result): string {
   const attempts = Object.entries(report.counts).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const rows = attempts.map(([what, row]) => [
@@ -28,7 +28,7 @@ export function tableOf({ run, admissionMode, attacked, report, pauses, seconds 
   const total = sum(attempts.flatMap(([, row]) => Object.values(row)));
   const others = Object.entries(report.others).map(([what, answer]) => `  other: ${what}: ${answer}`);
   return [
-    `\nthe adversary: ${run.name}; walls: ${admissionMode}`,
+    `\nthe adversary: ${run.name}; admission mode: ${admissionMode}`,
     aligned([['attempt', ...OUTCOMES], ...rows]),
     ...others,
     ...(run.pauseMs === undefined ? [] : [`kube-controller-manager stood still for ${pauses} target pods`]),
@@ -75,7 +75,7 @@ function rowOf({ kind, tenant, cycles, evaluation }: Attacked): string[] {
 
 const MAX_LISTED = 10;
 
-/** Who got in, and when it had asked; the first of them. */
+/** The first admitted pods, and when the API server received their requests. */
 function lockedMigrationsOf({ tenant, evaluation: { late, podsOutsideLock } }: Attacked): string[] {
   const lines = [
     ...late.map((one) => ['LATE', one] as const),

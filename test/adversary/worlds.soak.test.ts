@@ -10,7 +10,7 @@ import {
 import * as RUNS from './runs.ts';
 import { ADMISSION_MODE } from '../support/admission-mode.ts';
 
-/** At least so many releases in each world; CYCLES in the environment for fewer or more. */
+/** Minimum number of cycles in each cluster; the environment variable CYCLES changes it. */
 const CYCLES = Number(process.env['CYCLES'] ?? 200);
 
 jest.setTimeout(3_600_000);
@@ -27,7 +27,7 @@ const WORLDS = [
 ];
 
 test.each(WORLDS.map((run) => ({ run, order: ORDER })))(
-  '$run.name, walls: $order.wall: nobody steals',
+  '$run.name, admission mode $order.admissionMode: no tenant uses raised headroom',
   async ({ run, order }) => {
     await attacked(run, order, async (adversary) => {
       expectNoPodAdmitted(adversary);
@@ -38,7 +38,7 @@ test.each(WORLDS.map((run) => ({ run, order: ORDER })))(
   },
 );
 
-test('a lag that nobody waits for does not open the policies', async () => {
+test('the policies hold when an API server sees the lock late and no step waits for it', async () => {
   await attacked(RUNS.TWO_API_SERVERS_LATE, { ...ORDER, admissionMode: 'policy' }, async (adversary) => {
     expectNoneAdmitted(adversary);
     await expectAllThrough(adversary);

@@ -2,9 +2,9 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from './controlplane/kustomize.ts';
 import { renderInstallation, type Component } from './overlay.ts';
 
-/** Each way to install, and its overlay: what stands between a raised quota and everybody else. */
+/** Each admission mode and its overlay: the layers that protect a raised quota. */
 const OVERLAY = {
-  /** The API server's own policies, and behind them the guard's webhooks, which read live. */
+  /** The API server's own policies first, then the guard's webhooks, which read live. */
   both: 'default',
   policy: 'policy-only',
 } as const;
@@ -13,13 +13,13 @@ export type AdmissionMode = keyof typeof OVERLAY;
 export const ADMISSION_MODES = Object.keys(OVERLAY) as readonly AdmissionMode[];
 
 export interface Rendering {
-  /** Of another checkout; left out: this one. */
+  /** Folder of another checkout; left out: this one. */
   readonly tree?: string | undefined;
-  /** Of config/components; none when left out. */
+  /** Folders of config/components; default none. */
   readonly components?: readonly Component[] | undefined;
 }
 
-/** What is installed on a real cluster is what runs here, but for the image. */
+/** The same manifests as on a real cluster, except for the image. */
 export async function renderAdmissionMode(
   admissionMode: AdmissionMode,
   { tree, components = [] }: Rendering = {},

@@ -2,19 +2,19 @@ import { closeSync, openSync, readSync } from 'node:fs';
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** A log that only grows, read line by line whenever somebody wants to know what is new in it. */
+/** A growing log, from which each read returns the new lines. */
 export class Appended {
   readonly #file: string;
   #offset: number;
   #rest = '';
 
-  /** `from`: bytes that nobody asks for. */
+  /** `from`: number of bytes to skip. */
   constructor(file: string, from = 0) {
     this.#file = file;
     this.#offset = from;
   }
 
-  /** The lines that were finished since the last time. */
+  /** The lines that were completed since the last read. */
   read(): string[] {
     const descriptor = openSync(this.#file, 'r');
     const chunk = Buffer.alloc(CHUNK_BYTES);

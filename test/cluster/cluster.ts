@@ -21,24 +21,24 @@ import { renderAdmissionMode, type AdmissionMode } from './admission-modes.ts';
 export interface LocalClusterOptions {
   /** The folder of another checkout, whose manifests and `dist` are used; left out: this one's. */
   readonly tree?: string;
-  /** How it is installed; left out: as by default, with webhooks and policies. */
+  /** The admission mode; default: webhooks and policies. */
   readonly admissionMode?: AdmissionMode;
-  /** Of config/components; none when left out. */
+  /** Folders of config/components; default none. */
   readonly components?: readonly Component[];
-  /** Changes a copy of the manifests before they are installed. */
+  /** Changes a copy of the manifests before the installation. */
   readonly change?: (objects: KubernetesObject[]) => void;
   /** How long a function without work keeps its process, milliseconds. */
   readonly idleMs?: number;
-  /** On top of what the manifests say, for functions and guard. */
+  /** Environment of functions and guard, in addition to the manifests. */
   readonly env?: Readonly<Record<string, string>>;
   /** Functions and guard find the API server as in a pod, not by KUBECONFIG. */
   readonly inPods?: boolean;
-  /** Users and API servers; or a control plane that is there and has nothing on it, which is stopped at the end as well. */
+  /** Users and API servers; or an existing empty control plane, which is also stopped at the end. */
   readonly controlPlane?: StartOptions | ControlPlane;
-  /** Another way to the API server for a function or the guard: from the path of its kubeconfig to that of another. */
+  /** Replaces the kubeconfig of a function or the guard: from one path to another. */
   readonly reroute?: (account: string, kubeconfig: string, controlPlane: ControlPlane) => string;
   readonly timings?: KubeVirtOptions['timings'];
-  /** What is under way, for people. */
+  /** Reports progress as text. */
   readonly onProgress?: (line: string) => void;
   readonly onHop?: (hop: Hop) => void;
   readonly onActivity?: (trace: ActivatorTrace) => void;
@@ -49,20 +49,20 @@ export interface LocalClusterOptions {
 export interface LocalCluster {
   readonly controlPlane: ControlPlane;
   readonly eventing: Eventing;
-  /** For the set-up, and for what people do; no process of ours uses it. */
+  /** A client for the set-up and for actions of users; no process of the project uses it. */
   readonly admin: Cluster;
   readonly objects: readonly KubernetesObject[];
-  /** The process that was started last, ready or not, gone or not. */
+  /** The guard process that was started last, in any state. */
   guard(): Child;
-  /** The guard's process ends (SIGKILL), as by a crash. */
+  /** Kills the guard's process (SIGKILL), like a crash. */
   killGuard(): Promise<void>;
-  /** Resolves when it is ready; rejects when it ended before. */
+  /** Starts the guard; resolves when it is ready, rejects when it ended before. */
   startGuard(): Promise<void>;
-  /** virt-controller and the nodes are gone; their objects stay. */
+  /** Stops virt-controller and the nodes; their objects stay. */
   stopKubeVirt(): Promise<void>;
-  /** After stopKubeVirt: back again, as they were started. Resolves when they have read what exists. */
+  /** After stopKubeVirt: starts them with the same options. Resolves when they have read all objects. */
   startKubeVirt(): Promise<void>;
-  /** The manifests again, after somebody removed them. */
+  /** Installs the manifests again after their removal. */
   installAgain(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -74,7 +74,7 @@ const KUBEVIRT = { namespace: 'kubevirt', name: 'kubevirt-controller' };
 export const renderDefault = (): Promise<KubernetesObject[]> => renderAdmissionMode('both');
 
 /**
- * Starts it all: control plane, the rendered manifests, eventing and KubeVirt stand-ins, the guard. `dist` must have
+ * Starts everything: control plane, the rendered manifests, eventing and KubeVirt stand-ins, the guard. `dist` must have
  * been built. Rejects, leaving nothing behind.
  */
 export async function startLocalCluster(options: LocalClusterOptions = {}): Promise<LocalCluster> {
@@ -93,7 +93,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     ending.push(() => controlPlane.stop());
     const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
-    report('installing our manifests and the KubeVirt stand-in');
+    report('installing the manifests and the KubeVirt stand-in');
     await installKubeVirt(admin);
     await install(admin, objects, tlsPort);
     const untilPoliciesStand = await policiesInForce(admin);
@@ -149,7 +149,7 @@ const isRunning = (given: LocalClusterOptions['controlPlane']): given is Control
 const accountOf = (controlPlane: ControlPlane, name: string): Promise<string> =>
   controlPlane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, name });
 
-/** Of a process of ours. */
+/** A process of the project. */
 async function wayOf(
   { controlPlane, options: { reroute } }: Pick<EventingParts, 'controlPlane' | 'options'>,
   account: string,
@@ -183,7 +183,7 @@ function newEventing({ objects, controlPlane, port, options }: EventingParts): P
   });
 }
 
-/** The guard's process, which tests kill and start again. */
+/** The guard's process, which tests kill and restart. */
 class Guard {
   readonly #launch: (onStart: (child: Child) => void) => Promise<Child>;
   #child: Child | undefined;

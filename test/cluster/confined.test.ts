@@ -21,7 +21,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs it as our processes are run on this machine; resolves with what it prints: the code of the error, or "done". */
+/** Runs the script like the project's processes on this machine; resolves with its output: the error's code, or "done". */
 const tryIt = (script: string): Promise<string> => {
   const bundle = join(mkdtempSync(join(folder, 'bundle-')), 'try.mjs');
   const attempt = `await (async () => { ${script} })()`;
@@ -41,15 +41,15 @@ test.each<[string, () => string, string]>([
   ['reads its kubeconfig', () => `fs.readFileSync('${kubeconfig}')`, 'done'],
   ['reads no other file', () => `fs.readFileSync('${folder}/kubeconfig-of-somebody-else')`, DENIED],
   ['writes nothing beside its code', () => "fs.writeFileSync(import.meta.filename + '.new', '')", DENIED],
-  ['writes nothing where everybody may', () => `fs.writeFileSync('${tmpdir()}/mtq-written', '')`, DENIED],
+  ['writes nothing to the temporary folder', () => `fs.writeFileSync('${tmpdir()}/mtq-written', '')`, DENIED],
   ['starts no process', () => "(await import('node:child_process')).execFileSync('true')", DENIED],
   ['starts no worker', () => "new (await import('node:worker_threads')).Worker('0', { eval: true })", DENIED],
   [
-    'has what a test loads before it',
+    'has the code that a test preloads',
     () => "if (globalThis.clock !== 13) throw { code: 'not there' }",
     'done',
   ],
-  ['serves, and asks', () => "(await import('node:http')).createServer().listen(0).close()", 'done'],
-])('a process of ours %s', async (_what, script, want) => {
+  ['serves on a port', () => "(await import('node:http')).createServer().listen(0).close()", 'done'],
+])('a process of the project %s', async (_what, script, want) => {
   expect(await tryIt(script())).toBe(want);
 });

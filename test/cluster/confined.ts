@@ -2,9 +2,9 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Arguments of Node that run a bundle as in the cluster, where nothing of its file system can be written: by Node's own
- * permission model it reads its code and its credentials, writes nothing, and starts no process, worker or addon.
- * `flags`: what Node gets beside that. (nodejs.org/api/permissions.html; in the cluster the kernel sees to it: readOnlyRootFilesystem, no privileges.)
+ * Arguments of Node that confine a bundle as in the cluster, where its file system is read-only. By Node's own
+ * permission model the bundle reads only its code and credentials, writes nothing, and starts no process, worker or addon.
+ * `flags`: further flags of Node. (nodejs.org/api/permissions.html; in the cluster the kernel enforces it: readOnlyRootFilesystem, no privileges.)
  */
 export function confined(bundle: string, env: NodeJS.ProcessEnv, flags: readonly string[] = []): string[] {
   const { KUBECONFIG, SERVICE_ACCOUNT_FOLDER, NODE_OPTIONS = '' } = env;
@@ -16,6 +16,6 @@ export function confined(bundle: string, env: NodeJS.ProcessEnv, flags: readonly
   return ['--permission', ...reads.map((path) => `--allow-fs-read=${path}`), ...flags, bundle];
 }
 
-/** What a test loads into a process before its own code (a wrong clock) is code too. */
+/** Code that a test preloads into a process (a wrong clock) must be readable too. */
 const preloaded = (options: string): string[] =>
   [...options.matchAll(/--import=(file:\S+)/g)].map(([, url = '']) => fileURLToPath(url));

@@ -18,9 +18,9 @@ interface Deployment extends KubernetesObject {
 }
 
 export interface GuardOptions extends Pick<ServingOptions, 'onStart' | 'until'> {
-  /** The rendered Deployment: its environment, service account and Node's flags are what the process gets. */
+  /** The rendered Deployment: the process gets its environment, service account and Node flags. */
   readonly deployment: KubernetesObject;
-  /** Of the process and its log; `guard` when left out. */
+  /** Name of the process and its log; default `guard`. */
   readonly name?: string;
   readonly bundle: string;
   /** Where its log goes. */
@@ -31,7 +31,7 @@ export interface GuardOptions extends Pick<ServingOptions, 'onStart' | 'until'> 
   /** Cluster DNS for the URLs in its environment. */
   readonly rewrite: (text: string) => string;
   readonly env: Readonly<Record<string, string>>;
-  /** It finds the API server as in a pod, not by KUBECONFIG. */
+  /** The guard finds the API server as in a pod, not by KUBECONFIG. */
   readonly inPod?: boolean;
 }
 
@@ -44,10 +44,10 @@ export function guardDeployment(objects: readonly KubernetesObject[]): Kubernete
   return found;
 }
 
-/** What it may read is at other paths on this machine. */
+/** Its readable files have other paths on this machine. */
 const PERMISSIONS = /^--(permission$|allow-)/;
 
-/** Where its Service leads to when it runs on this machine: host and port in the cluster to base URL. */
+/** The local address of its Service: host and port in the cluster to base URL. */
 export const guardAddress = (port: number): Record<string, string> => ({
   [`${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc.cluster.local:8080`]: `http://127.0.0.1:${String(port)}`,
 });
@@ -69,7 +69,7 @@ export async function startGuard(options: GuardOptions): Promise<Child> {
     ...(options.inPod === true ? podEnvironment(kubeconfig) : { KUBECONFIG: kubeconfig }),
     PORT: String(port),
     TLS_PORT: String(tlsPort),
-    // Nobody has to be told that it leaves: there are no endpoints here.
+    // It can end without a drain time, because there are no endpoints here.
     SHUTDOWN_DELAY_MS: '0',
     ...options.env,
   };

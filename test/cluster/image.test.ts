@@ -22,7 +22,7 @@ describe('parseImage', () => {
     ['a space', 'mtq:1 ', 'is no image reference'],
     ['a short digest', 'mtq@sha256:abc', 'is no image reference'],
     ['no version', 'registry.example:5000/mtq', 'names no version'],
-  ])('%s: refused, and says why', (_what, text, why) => {
+  ])('refuses %s, with the reason', (_what, text, why) => {
     expect(() => parseImage(text)).toThrow(NoImage);
     expect(() => parseImage(text)).toThrow(why);
   });

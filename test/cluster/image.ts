@@ -1,9 +1,9 @@
-/** Thrown for an image that nobody can pull, or none. */
+/** Thrown for a missing image, or one that cannot be pulled. */
 export class NoImage extends Error {
   override readonly name = 'NoImage';
 }
 
-/** What the manifests call it; its tag there is none on purpose (config/default). */
+/** The image's name in the manifests, where its tag is invalid on purpose (config/default). */
 export const PLACEHOLDER = 'managed-tenant-quota';
 
 export interface Image {
@@ -12,14 +12,14 @@ export interface Image {
   readonly digest?: string;
 }
 
-// As the distribution project's reference grammar has it: [host[:port]/]path[:tag][@digest].
+// By the distribution project's reference grammar: [host[:port]/]path[:tag][@digest].
 const HOST = '(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::[0-9]+)?/)';
 const PART = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
 const REFERENCE = new RegExp(
   `^(?<newName>${HOST}?${PART}(?:/${PART})*)(?::(?<newTag>\\w[\\w.-]{0,127}))?(?:@(?<digest>sha256:[0-9a-f]{64}))?$`,
 );
 
-/** "registry.example/mtq:1.2" as kustomize's `images` has it. Throws NoImage, which says what to do. */
+/** Parses "registry.example/mtq:1.2" for kustomize's `images`. Throws NoImage with instructions. */
 export function parseImage(text: string | undefined): Image {
   if (text === undefined || text === '') {
     throw new NoImage(

@@ -8,8 +8,8 @@ interface Kubeconfig {
 }
 
 /**
- * The environment by which a container in a pod finds the API server. What a kubeconfig of the local control plane says is
- * put into files beside it, as the kubelet mounts them.
+ * The environment by which a container in a pod finds the API server. It writes the content of a local kubeconfig
+ * into files beside it, as the kubelet mounts them.
  */
 export function podEnvironment(kubeconfig: string): Record<string, string> {
   const folder = `${kubeconfig}.pod`;

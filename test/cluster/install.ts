@@ -6,7 +6,7 @@ import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { guessPlural } from './eventing/source.ts';
 import { untilServed } from './served.ts';
 
-/** Kinds that stand-ins play here, not the API server: Knative's CRDs cannot be had on one machine without Knative. */
+/** Kinds that stand-ins handle here, not the API server: Knative's CRDs need an installed Knative. */
 const isPlayed = ({ apiVersion = '', kind }: KubernetesObject): boolean =>
   apiVersion.includes('.knative.dev/') || kind === 'Deployment' || kind === 'Service';
 
@@ -18,7 +18,7 @@ interface Webhooks extends KubernetesObject {
 }
 
 /**
- * Installs the rendered manifests as an administrator does. Of the guard's Deployment and Service only the name is kept:
+ * Installs the rendered manifests as an administrator. It keeps only the name of the guard's Deployment and Service:
  * the Service becomes an ExternalName for this machine, where the guard runs as a process on `guardPort`.
  */
 export async function install(
@@ -43,8 +43,8 @@ export async function install(
 }
 
 /**
- * Deletes them as `kubectl delete -k` does: in the order in which they are rendered, the namespace first and the webhooks
- * last, and what they contain with them. Resolves when all of it is gone.
+ * Deletes them like `kubectl delete -k`: in rendered order, the namespace first and the webhooks
+ * last, with their content. Resolves when everything is gone.
  */
 export async function uninstall(admin: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
   const ours = objects.filter((each) => !isPlayed(each));
@@ -77,7 +77,7 @@ interface Scoped {
   readonly metadata: { readonly namespace?: string };
 }
 
-/** As the API machinery guesses it (meta.UnsafeGuessKindToResource): right for every kind that we install. */
+/** As the API machinery guesses it (meta.UnsafeGuessKindToResource): correct for every installed kind. */
 export function typeOf(object: Pick<KubernetesObject, 'apiVersion' | 'kind'> & Scoped): ResourceType {
   const { apiVersion = '', kind = '', metadata } = object;
   return { apiVersion, kind, plural: guessPlural(kind), namespaced: metadata.namespace !== undefined };

@@ -8,11 +8,11 @@ import { PLACEHOLDER, type Image } from './image.ts';
 
 const here = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The ways to install that differ in what stands before a raised quota (docs/security.md); all but the first are a component too. */
+/** The overlays of the admission modes (docs/security.md); all but the first are also components. */
 export const OVERLAYS = ['default', 'policy-only'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
 
-/** What may be added to any of them; `minimal` first, whose function the others change too. */
+/** Components for each of them; `minimal` is first, because the others also change its function. */
 export const COMPONENTS = [
   'minimal',
   'cert-manager',
@@ -33,7 +33,7 @@ export interface Installation {
 }
 
 /**
- * What an overlay installs, with components and image, as YAML: by a kustomization like the one that an administrator would
+ * The YAML of an overlay with components and image, by a kustomization as an administrator would
  * write. Rejects with kustomize's own message.
  */
 export async function renderInstallation({

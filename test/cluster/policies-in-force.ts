@@ -30,9 +30,9 @@ const WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
 /**
- * The API server looks once a second whether its policies have changed, and nothing tells when it has. It hears of them
- * in their order: so a policy is made that refuses one name, and when it does, all that was created, changed or deleted
- * before it counts as well. Resolves to the wait itself, for whoever has something else to do meanwhile.
+ * The API server checks its policies once a second, and no signal shows when it has. It sees their changes
+ * in order. So this creates a policy that refuses one name: when it is in effect, all policies that were created, changed or deleted
+ * before it are in effect too. Resolves with the wait itself, so that the caller can do other work meanwhile.
  */
 export async function policiesInForce(admin: Cluster): Promise<() => Promise<void>> {
   const name = `in-force-${crypto.randomUUID()}`;

@@ -1,7 +1,7 @@
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { isLeaving } from './controlplane/exit.ts';
 
-/** Runs a program. A failure goes to standard error, with the usage for a TypeError; after a signal it is expected. */
+/** Runs a program. It prints a failure to standard error, for a TypeError with the usage; after a signal a failure is expected. */
 export async function runProgram(program: () => Promise<unknown>, usage = ''): Promise<void> {
   try {
     await program();

@@ -5,7 +5,7 @@ import { ApiError } from '../../functions/kubernetes/errors.ts';
 const WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
-/** A new CRD is served a moment after it is accepted, and nothing says when: ask. Rejects with the last refusal. */
+/** The API server serves a new CRD after an unknown delay, so this polls. Rejects with the last refusal. */
 export async function untilServed(cluster: Cluster, type: ResourceType): Promise<void> {
   const until = performance.now() + WITHIN_MS;
   for (;;) {

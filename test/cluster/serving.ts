@@ -8,11 +8,11 @@ export interface ServingOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly logFile: string;
   readonly cwd?: string;
-  /** Where it serves its health. */
+  /** Port of its health endpoints. */
   readonly port: number;
-  /** Hears of the process at once: before it is ready it works already, and may have to be ended. */
+  /** Called with the process at once: it works before it is ready, and the caller may have to end it. */
   readonly onStart?: ((child: Child) => void) | undefined;
-  /** What it is waited for; readiness when left out. */
+  /** The health endpoint to wait for; default readiness. */
   readonly until?: 'readiness' | 'liveness' | undefined;
 }
 

@@ -4,7 +4,7 @@ import { check } from 'prettier';
 import { breakGlassCommand } from '../../webhook/admission/messages.ts';
 import { renderAdmission } from '../../hack/manifests/admission/render.ts';
 
-/** The manifests of admission are generated: what is committed is what the description renders. */
+/** The admission manifests are generated: the committed files must equal what the description renders. */
 
 const textIn = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -12,7 +12,7 @@ test.each([...renderAdmission()])('%s is what npm run manifests:admission writes
   expect(textIn(path)).toBe(text);
 });
 
-test.each([...renderAdmission()])('%s: prettier leaves it as it is', async (_path, text) => {
+test.each([...renderAdmission()])('%s is formatted as prettier would', async (_path, text) => {
   expect(await check(text, { parser: 'yaml', singleQuote: true, printWidth: 110 })).toBe(true);
 });
 
@@ -22,7 +22,7 @@ test('every policy of config/policies is generated', () => {
   expect(listed.map(([, name]) => `config/policies/${name}`).sort()).toEqual(generated.sort());
 });
 
-test('docs/operations.md gives the command that breaks the glass', () => {
+test('docs/operations.md has the break-glass command', () => {
   expect(textIn('docs/operations.md')).toContain(
     breakGlassCommand({ namespace: 'NAMESPACE', token: 'TOKEN' }),
   );

@@ -25,7 +25,7 @@ const templates = (): string =>
     .map(([, text]) => text)
     .join('---\n');
 
-/** What Helm makes of the few actions that there are, in a release elsewhere than in mtq-system. */
+/** The chart's templates as Helm renders them, for a release in another namespace than mtq-system. */
 const filled = (): KubernetesObject[] =>
   objectsOf(
     templates().replaceAll(ACTION, (_all, action: string) =>
@@ -39,7 +39,7 @@ const keyOf = ({ apiVersion = '', kind = '', metadata }: KubernetesObject): stri
   `${apiVersion} ${kind} ${metadata.name}`;
 
 describe('the chart', () => {
-  test('installs the very objects that kustomize renders; its CRD outlives it', () => {
+  test('installs the objects that kustomize renders, and keeps the CRD at uninstall', () => {
     const asHelm = filled().map((object) => {
       const { annotations: { 'helm.sh/resource-policy': policy, ...annotations } = {}, ...metadata } =
         object.metadata;
@@ -51,7 +51,7 @@ describe('the chart', () => {
     expect(chart['templates/customresourcedefinition.yaml']).toContain('keep');
   });
 
-  test('has these actions and no others: the image must be said, the namespace may be there already', () => {
+  test('has only these template actions: the image is required, the namespace may already exist', () => {
     const actions = [...templates().matchAll(ACTION)].map(([, action = '']) => action);
     expect(new Set(actions)).toEqual(
       new Set([
@@ -63,7 +63,7 @@ describe('the chart', () => {
     expect(actions.filter((action) => action.startsWith('required'))).toHaveLength(6);
   });
 
-  test('says what it is, and where the image is', () => {
+  test('has name, versions and image', () => {
     expect(parse(chart['Chart.yaml'] ?? '')).toMatchObject({
       apiVersion: 'v2',
       version: '0.1.0',
@@ -73,7 +73,7 @@ describe('the chart', () => {
   });
 });
 
-test('what Helm would read as its own is refused', () => {
+test('the chart refuses a manifest that contains a Helm action', () => {
   const manifests = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: x }\ndata: { y: "{{ z }}" }\n';
   expect(() => chartOf({ manifests, version: '0.1.0', image: IMAGE })).toThrow('Helm');
 });

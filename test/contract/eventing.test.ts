@@ -6,13 +6,13 @@ import { guessPlural } from '../cluster/eventing/source.ts';
 import { knative, triggerOf, environmentOf, guardEnvironment, grantedTo } from './rendered.ts';
 
 describe('the Broker', () => {
-  test('is one, and does not make the source wait for the functions', () => {
+  test('exists once, and does not make the source wait for the functions', () => {
     expect(knative.brokers.map(({ metadata }) => metadata)).toMatchObject([
       { name: 'mtq', annotations: { 'messaging.knative.dev/async-handler': 'true' } },
     ]);
   });
 
-  test('is where unlock and the guard post', () => {
+  test('has the address to which unlock and the guard post', () => {
     const ingress = `http://broker-ingress.knative-eventing.svc.cluster.local/${SYSTEM_NAMESPACE}/mtq`;
     expect(environmentOf('unlock')['K_SINK']).toBe(ingress);
     expect(readGuardSettings(guardEnvironment()).K_SINK).toBe(ingress);
@@ -20,32 +20,38 @@ describe('the Broker', () => {
 });
 
 describe('the Triggers', () => {
-  test('are one for each step', () => {
+  test('exist once for each step', () => {
     const names = knative.triggers.map(({ metadata }) => metadata.name);
     expect(names.sort()).toEqual(STEP_NAMES.map((step) => `mtq-${step}`).sort());
   });
 
-  test.each(STEPS)('$name: is woken by what its code says, and by nothing else', ({ name, triggers }) => {
-    const { filters, filter, broker, subscriber } = triggerOf(name).spec;
-    const wanted = triggers.map((event) => ({ exact: { ...event } }));
-    expect(filters).toEqual([{ any: expect.arrayContaining(wanted) }]);
-    expect(filters?.[0]?.['any']).toHaveLength(wanted.length);
-    expect(filter).toBeUndefined();
-    expect(broker).toBe('mtq');
-    expect(subscriber).toEqual({ ref: { apiVersion: 'serving.knative.dev/v1', kind: 'Service', name } });
-  });
+  test.each(STEPS)(
+    '$name: has filters for exactly the events that its code declares',
+    ({ name, triggers }) => {
+      const { filters, filter, broker, subscriber } = triggerOf(name).spec;
+      const wanted = triggers.map((event) => ({ exact: { ...event } }));
+      expect(filters).toEqual([{ any: expect.arrayContaining(wanted) }]);
+      expect(filters?.[0]?.['any']).toHaveLength(wanted.length);
+      expect(filter).toBeUndefined();
+      expect(broker).toBe('mtq');
+      expect(subscriber).toEqual({ ref: { apiVersion: 'serving.knative.dev/v1', kind: 'Service', name } });
+    },
+  );
 
-  test.each(STEP_NAMES)('%s: tries four times, and gives what fails to the guard', (step) => {
-    const { timeout: _, ...delivery } = triggerOf(step).spec.delivery ?? {};
-    expect(delivery).toEqual({
-      retry: 3,
-      backoffPolicy: 'linear',
-      backoffDelay: 'PT1S',
-      deadLetterSink: { uri: `http://mtq-guard.${SYSTEM_NAMESPACE}.svc.cluster.local:8080/dead-letter` },
-    });
-  });
+  test.each(STEP_NAMES)(
+    '%s: tries a delivery four times, then sends the event to the guard as a dead letter',
+    (step) => {
+      const { timeout: _, ...delivery } = triggerOf(step).spec.delivery ?? {};
+      expect(delivery).toEqual({
+        retry: 3,
+        backoffPolicy: 'linear',
+        backoffDelay: 'PT1S',
+        deadLetterSink: { uri: `http://mtq-guard.${SYSTEM_NAMESPACE}.svc.cluster.local:8080/dead-letter` },
+      });
+    },
+  );
 
-  test('every event of ours wakes a step', () => {
+  test('every one of our event types triggers a step', () => {
     const triggered = new Set(STEPS.flatMap(({ triggers }) => triggers.map(({ type }) => type)));
     const unhandled = Object.values(EVENT).filter((type) => !triggered.has(type));
     expect(unhandled).toEqual([]);
@@ -55,7 +61,7 @@ describe('the Triggers', () => {
 describe('the source', () => {
   const RAISED = { matchLabels: { [LABEL.raised]: 'true' } };
 
-  test('watches the kinds that wake somebody, in all namespaces, as they are', () => {
+  test('watches the kinds that trigger a step, in all namespaces, and sends whole objects', () => {
     const [{ spec }] = knative.sources as [(typeof knative.sources)[number]];
     const kinds = new Set(STEPS.flatMap(({ triggers }) => triggers.flatMap(({ kind }) => kind ?? [])));
     expect(spec).toMatchObject({ mode: 'Resource', namespaceSelector: {} });
@@ -65,7 +71,7 @@ describe('the source', () => {
     });
   });
 
-  test('watches no quota but those that are raised: every pod of the cluster would wake a function', () => {
+  test('watches only raised quotas, because otherwise every pod of the cluster would trigger a function', () => {
     const resources = knative.sources.flatMap(({ spec }) => spec.resources);
     const quotas = resources.filter(({ kind }) => kind === 'ResourceQuota');
     expect(quotas.map(({ selector }) => selector)).toEqual([RAISED]);

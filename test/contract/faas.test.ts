@@ -10,7 +10,7 @@ import { bundle } from '../../hack/build.ts';
 import { freePort } from '../cluster/controlplane/ports.ts';
 import { kubeconfigOf, startServingIn } from '../support/serving-process.ts';
 
-/** Knative's own runtime for Node functions, as `func` starts it: a process, since it sets signal handlers at import. */
+/** Knative's runtime for Node functions, as `func` starts it. In its own process, because its import sets signal handlers. */
 const RUNTIME = createRequire(import.meta.url).resolve('faas-js-runtime/bin/cli.js');
 
 const isOurs = ({ type }: StepTrigger): boolean => Object.values<string>(EVENT).includes(type);
@@ -52,14 +52,14 @@ describe.each(STEPS)('$name under faas-js-runtime', ({ name, triggers }) => {
     expect([status, body]).toEqual([200, 'ok']);
   });
 
-  test('an event that it is for, while the API server is out of reach: the Broker tries again', async () => {
+  test('answers one of its own events so that the Broker retries, while the API server is unreachable', async () => {
     for (const trigger of triggers) {
       const { status, body } = await runtime.post(headersOf(trigger), dataOf(trigger));
       expect([trigger, status, body]).toEqual([trigger, 503, '']);
     }
   });
 
-  // Only our own events have data that is looked at; every step wakes on one of them.
+  // The function reads the data of our own events only; one of them triggers every step.
   const ours = triggers.find(isOurs) as StepTrigger;
   const foreign = STEPS.flatMap((step) => step.triggers).find(
     (trigger) => isOurs(trigger) && !triggers.some(({ type }) => type === trigger.type),
@@ -67,7 +67,7 @@ describe.each(STEPS)('$name under faas-js-runtime', ({ name, triggers }) => {
 
   test.each<[string, Record<string, string>, unknown]>([
     ['an event of another step', headersOf(foreign), dataOf(foreign)],
-    ['an event of nobody', headersOf({ type: 'com.example.order' }), {}],
+    ['an event of an unknown type', headersOf({ type: 'com.example.order' }), {}],
     ['data without a namespace', headersOf(ours), {}],
     ['data that is no JSON object', headersOf(ours), 'tenant'],
     ['no CloudEvent', {}, { ...ours, id: 'id-1', namespace: 'tenant', data: dataOf(ours) }],
@@ -78,7 +78,7 @@ describe.each(STEPS)('$name under faas-js-runtime', ({ name, triggers }) => {
   });
 });
 
-test('a reply is a CloudEvent in binary form, as the Broker takes it', async () => {
+test('a reply is a CloudEvent in binary form, which the Broker accepts', async () => {
   const runtime = await start('replying', {});
   try {
     const trigger = { type: EVENT.migrationFeasible };

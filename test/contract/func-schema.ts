@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 /**
- * func.yaml of Knative Functions, specVersion 0.36.0, in our own words (facts/knative.md §3.3): nothing that is not known is
- * taken, as in func's JSON schema, and what that does not cover as func checks it when it loads the file.
+ * func.yaml of Knative Functions, specVersion 0.36.0 (facts/knative.md §3.3). Like func's JSON schema it refuses unknown
+ * fields; it also has the checks that func makes when it loads the file.
  */
 const nameValue = z.strictObject({
   name: z.string().regex(/^[-._a-zA-Z][-._a-zA-Z0-9]*$/),

@@ -31,7 +31,7 @@ interface KnativeService extends KubernetesObject {
 }
 
 describe('func.yaml', () => {
-  test('is a Function as func takes it', () => {
+  test('is a Function that func accepts', () => {
     expect(functionSchema.parse(file)).toEqual(file);
   });
 
@@ -52,17 +52,17 @@ describe('func.yaml', () => {
     return { ...file, deploy: { ...deploy, annotations: { [key]: '6s' } } };
   }
 
-  test('its variables are settings that the process starts with, all steps in one', () => {
+  test('has variables with which the process starts, all steps in one', () => {
     const env = Object.fromEntries(file.run?.envs?.map(({ name, value }) => [name, value]) ?? []);
     expect(readSettings(env)).toMatchObject({ SETTLE_MS: 250, K_SINK: env['K_SINK'], PORT: 8080 });
     expect(env).not.toHaveProperty('STEP');
   });
 
-  test('what the buildpack runs and starts is there', () => {
+  test('names scripts and files that exist for the buildpack', () => {
     const script = file.build?.buildEnvs?.find(({ name }) => name === 'BP_NODE_RUN_SCRIPTS')?.value ?? '';
     expect(scripts[script]).toBe('node hack/build.ts');
     expect(scripts['start']).toBe('node dist/functions.mjs');
-    // Needed by the build, so func has to take it along.
+    // The build needs this folder, so func must upload it.
     expect(read('.funcignore').split('\n')).not.toContain('local');
   });
 });
@@ -81,7 +81,7 @@ describe('func.yaml and config/serving say the same', () => {
     return found;
   };
 
-  test('environment: what the steps have that need one', () => {
+  test('environment: has the variables of all steps', () => {
     const envOf = (name: string): { name: string; value: string }[] =>
       named(name).spec.template.spec.containers[0].env;
     const declared = [...envOf('raise'), ...envOf('unlock')].filter(({ name }) => name !== 'STEP');

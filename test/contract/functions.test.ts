@@ -4,11 +4,11 @@ import { readSettings, STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { knative, found, serviceOf, triggerOf, environmentOf } from './rendered.ts';
 
 describe('the functions', () => {
-  test('are the steps, no more and no fewer', () => {
+  test('are exactly the steps', () => {
     expect(knative.services.map(({ metadata }) => metadata.name).sort()).toEqual([...STEP_NAMES].sort());
   });
 
-  test.each(STEP_NAMES)('%s: says which step it is, and has settings it can start with', (step) => {
+  test.each(STEP_NAMES)('%s: names its step, and has settings with which it can start', (step) => {
     expect(readSettings(environmentOf(step)).STEP).toBe(step);
   });
 
@@ -20,7 +20,7 @@ describe('the functions', () => {
     expect(serviceOf(step).spec.template.spec.serviceAccountName).toBe(SERVICE_ACCOUNT[step]);
   });
 
-  test.each(STEP_NAMES)('%s: scales to zero, and is not to be had from outside', (step) => {
+  test.each(STEP_NAMES)('%s: scales to zero, and is cluster-local', (step) => {
     const { metadata, spec } = serviceOf(step);
     expect(metadata['labels']).toMatchObject({ 'networking.knative.dev/visibility': 'cluster-local' });
     expect(spec.template.metadata?.annotations).toMatchObject({ 'autoscaling.knative.dev/min-scale': '0' });
@@ -38,7 +38,7 @@ describe('the functions', () => {
     });
   });
 
-  test('feasibility wakes the other four, where they say that they are ready', () => {
+  test('feasibility prewarms the other four at their readiness path', () => {
     const others = STEP_NAMES.filter((step) => step !== 'feasibility');
     const urls = others.map(
       (step) => `http://${step}.${SYSTEM_NAMESPACE}.svc.cluster.local${readiness(step)}`,
@@ -46,7 +46,7 @@ describe('the functions', () => {
     expect(readSettings(environmentOf('feasibility')).WAKE_URLS).toEqual(urls);
   });
 
-  test.each(STEP_NAMES)('%s: may take as long as its Trigger waits', (step) => {
+  test.each(STEP_NAMES)('%s: has a timeout as long as its Trigger waits', (step) => {
     const { timeoutSeconds } = serviceOf(step).spec.template.spec;
     expect(triggerOf(step).spec.delivery?.timeout).toBe(`PT${timeoutSeconds}S`);
     expect(timeoutSeconds).toBeGreaterThan(step === 'feasibility' ? 20 : 5);

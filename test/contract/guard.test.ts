@@ -4,7 +4,7 @@ import { readGuardSettings, readSettings, STEP_NAMES } from '../../functions/run
 import { ofKind, found, environmentOf, guardPod, guardContainer, guardEnvironment } from './rendered.ts';
 
 describe('the guard', () => {
-  test('listens where the API server and the Broker look for it', () => {
+  test('listens at the addresses that the API server and the Broker use', () => {
     const service = ofKind('Service').find(
       ({ apiVersion, metadata }) => apiVersion === 'v1' && metadata.name === 'mtq-guard',
     );
@@ -40,7 +40,7 @@ describe('the guard', () => {
     });
   });
 
-  test('is never fewer than one, whoever drains, evicts or updates', () => {
+  test('keeps at least one replica during drains, evictions and updates', () => {
     const deployment = found(ofKind('Deployment')[0], 'Deployment');
     expect(deployment.spec).toMatchObject({
       replicas: 2,
@@ -53,7 +53,7 @@ describe('the guard', () => {
     expect(labels).toMatchObject({ 'app.kubernetes.io/name': 'mtq-guard' });
   });
 
-  test('spreads where it can, and runs on one node all the same (F18)', () => {
+  test('spreads over nodes where it can, and also runs on one node (F18)', () => {
     const { affinity, topologySpreadConstraints, ...spec } = guardPod().spec;
     expect(Object.keys(affinity.podAntiAffinity)).toEqual([
       'preferredDuringSchedulingIgnoredDuringExecution',
@@ -65,7 +65,7 @@ describe('the guard', () => {
     expect(spec).not.toHaveProperty('nodeSelector');
   });
 
-  test('is critical, and our namespace may have pods that are', () => {
+  test('is critical, and our namespace allows critical pods', () => {
     const { priorityClassName } = guardPod().spec;
     const [quota] = ofKind('ResourceQuota');
     expect(quota?.spec).toEqual({
@@ -76,7 +76,7 @@ describe('the guard', () => {
     });
   });
 
-  test('has the time that it needs to leave', () => {
+  test('has enough time to shut down', () => {
     const { SHUTDOWN_DELAY_MS } = readGuardSettings(guardEnvironment());
     const { terminationGracePeriodSeconds } = guardPod().spec;
     expect(terminationGracePeriodSeconds * 1_000).toBeGreaterThan(SHUTDOWN_DELAY_MS + 10_000);

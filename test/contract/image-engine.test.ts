@@ -7,7 +7,7 @@ import { temporaryFolder, type TemporaryFolder } from '../cluster/controlplane/e
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The engines are scripts that note how they are called: no real one runs here (docs/development.md). */
+/** The engines are scripts that record their arguments, because no real engine runs here (docs/development.md). */
 describe('npm run image', () => {
   let engines: TemporaryFolder;
   let calls: string;
@@ -20,7 +20,7 @@ describe('npm run image', () => {
   });
   afterEach(() => engines.remove());
 
-  /** `fails`: the shell pattern of the arguments with which it fails. */
+  /** `fails`: a shell pattern; the engine fails for arguments that match it. */
   const engine = (name: string, fails = 'never'): void =>
     writeFileSync(
       join(engines.path, name),
@@ -39,7 +39,7 @@ describe('npm run image', () => {
   }
   const callsIn = (path: string): string[] => readFileSync(path, 'utf8').trimEnd().split('\n');
 
-  test('builds with docker where it works, and asks no other', () => {
+  test('builds with docker if docker works, and calls no other engine', () => {
     for (const name of ['docker', 'podman', 'buildah']) engine(name);
     const { status, called } = image('--tag', TAG);
     expect([status, called]).toEqual([
@@ -62,7 +62,7 @@ describe('npm run image', () => {
   });
 
   test('builds several platforms with buildah as one list, and pushes all of it', () => {
-    // There is no such list yet.
+    // buildah's manifest list does not exist yet.
     engine('buildah', 'manifest\\ rm*');
     const platforms = 'linux/amd64,linux/arm64';
     const { status, called } = image('--tag', TAG, '--platform', platforms, '--push');
@@ -83,13 +83,13 @@ describe('npm run image', () => {
     expect(called.at(-1)).toContain(`--tag ${TAG} --push --platform linux/amd64,linux/arm64 --file`);
   });
 
-  test('passes on what is meant for the engine', () => {
+  test('passes further arguments to the engine', () => {
     engine('podman');
     const { called } = image('--tag', TAG, '--', '--build-arg', 'BASE=registry.example/node:24');
     expect(called.at(-1)).toContain(`${SOURCE} --build-arg BASE=registry.example/node:24 ${root}`);
   });
 
-  test('without an engine says what to install, and why each does not do', () => {
+  test('without an engine says what to install, and why each engine is unusable', () => {
     engine('docker', 'info');
     expect(image('--tag', TAG)).toMatchObject({
       status: 1,
@@ -99,14 +99,14 @@ describe('npm run image', () => {
     });
   });
 
-  test('fails when the build does, and does not push then', () => {
+  test('fails without a push when the build fails', () => {
     engine('podman', 'build*');
     const { status, stderr, called } = image('--tag', TAG, '--push');
     expect([status, stderr]).toEqual([1, 'podman cannot\npodman build failed\n']);
     expect(called).toHaveLength(2);
   });
 
-  test('without a tag says how it is used, and asks no engine', () => {
+  test('without a tag prints its usage, and calls no engine', () => {
     engine('docker');
     expect(image()).toMatchObject({ status: 1, stderr: expect.stringContaining('--tag'), called: [] });
   });

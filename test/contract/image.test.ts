@@ -32,7 +32,7 @@ interface Instruction {
   readonly value: string;
 }
 
-/** No engine is needed for this one: our Dockerfile has one instruction on each line. */
+/** Parsed without an engine: our Dockerfile has one instruction on each line. */
 const instructions: readonly Instruction[] = read('hack/image/Dockerfile')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
@@ -79,14 +79,14 @@ const pods: readonly Pod[] = objects
 
 const ENTRYPOINT = JSON.parse(valueOf(last, 'ENTRYPOINT')) as string[];
 const CMD = JSON.parse(valueOf(last, 'CMD')) as string[];
-/** What a container starts, as Kubernetes has it: `command` replaces ENTRYPOINT and CMD, `args` replaces CMD. */
+/** The process of a container. As in Kubernetes, `command` replaces ENTRYPOINT and CMD, and `args` replaces CMD. */
 const processOf = ({ command, args }: Container): string[] => [
   ...(command ?? ENTRYPOINT),
   ...(args ?? (command === undefined ? CMD : [])),
 ];
 
 describe('hack/image/Dockerfile', () => {
-  test('builds in one stage, and the other has a base image that a build argument names', () => {
+  test('builds in one stage, and the other has a base image from a build argument', () => {
     expect(starts).toHaveLength(2);
     expect(valueOf(first, 'FROM')).toMatch(/^--platform=\$BUILDPLATFORM \$\{BUILDER\} AS build$/);
     expect(valueOf(last, 'FROM')).toBe('${BASE}');
@@ -98,7 +98,7 @@ describe('hack/image/Dockerfile', () => {
     for (const form of ['ENTRYPOINT', 'CMD']) expect(valueOf(last, form)).toMatch(/^\["/);
   });
 
-  test('has a user by number that is not root, and no manifest asks for another', () => {
+  test('has a numeric user other than root, and no manifest sets another', () => {
     expect(valueOf(last, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     const uid = Number(valueOf(last, 'USER').split(':')[0]);
     expect(pods).toHaveLength(6);
@@ -111,24 +111,24 @@ describe('hack/image/Dockerfile', () => {
     }
   });
 
-  test('copies into the first stage only what the repository has, and .dockerignore leaves it', () => {
+  test('copies into the first stage only files of the repository that .dockerignore does not exclude', () => {
     const sources = copiesOf(first).flatMap(({ from }) => from);
     const ignored = read('.dockerignore').trimEnd().split('\n');
     for (const path of sources) {
       expect([path, existsSync(join(root, path))]).toEqual([path, true]);
       expect(ignored).not.toContain(path.split('/')[0]);
     }
-    // The Dockerfile reference: a path in COPY is one of the context.
+    // By the Dockerfile reference, a path in COPY is relative to the context.
     expect(sources.filter((path) => /^[./]|[*?]/.test(path))).toEqual([]);
   });
 
-  test('finds Node where distroless has it', () => {
+  test('has PATH set to the Node of distroless', () => {
     expect(valueOf(last, 'ENV')).toMatch(/^PATH=\/nodejs\/bin:/);
     expect(valueOf(header.slice(1), 'ARG')).toMatch(/^BASE=gcr\.io\/distroless\/nodejs24-/);
   });
 });
 
-/** As COPY: of a folder its content, of a pattern each file. Throws when there is nothing to copy. */
+/** Like COPY: copies a folder's content, and each file of a pattern. Throws when there is nothing to copy. */
 function copy({ from, to }: Copy, { context, target }: { context: string; target: string }): void {
   const paths = from.flatMap((pattern) => globSync(join(context, pattern)));
   if (paths.length < from.length) throw new Error(`COPY: not all of ${from.join(' ')}`);
@@ -138,8 +138,8 @@ function copy({ from, to }: Copy, { context, target }: { context: string; target
   }
 }
 
-/** The stages, laid out in folders. Only `npm ci` is not run: the packages of this machine are those of package-lock.json. */
-describe('what the Dockerfile lays out', () => {
+/** The stages as folders. Without `npm ci`, because this machine already has the packages of package-lock.json. */
+describe('the content of the image', () => {
   let home: string;
   let account: string;
 
@@ -161,7 +161,7 @@ describe('what the Dockerfile lays out', () => {
     for (const name of ['token', 'ca.crt']) writeFileSync(join(account, name), '');
   });
 
-  test.each(pods)('has what $name starts', ({ container }) => {
+  test.each(pods)('has the program that $name starts', ({ container }) => {
     const [program, ...args] = processOf(container);
     expect(program).toBe('node');
     const paths = args.flatMap((arg) => /^(?:--allow-fs-read=)?([^-/].*)$/.exec(arg)?.[1] ?? []);
@@ -169,12 +169,12 @@ describe('what the Dockerfile lays out', () => {
     for (const path of paths) expect([path, existsSync(join(home, path))]).toEqual([path, true]);
   });
 
-  test.each(pods)('has all that $name needs to serve', async ({ name, container }) => {
+  test.each(pods)('has all files that $name needs to serve', async ({ name, container }) => {
     const child = await start(name, container);
     await child.stop();
   });
 
-  /** In a pod of a cluster whose API server cannot be reached. */
+  /** Starts the container as in a pod whose API server is unreachable. */
   async function start(name: string, container: Container): Promise<Child> {
     const [, ...args] = processOf(container);
     const mounted = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -202,7 +202,7 @@ describe('what the Dockerfile lays out', () => {
     expect(existsSync(join(home, 'dist/function.mjs'))).toBe(true);
   });
 
-  test('has our licence, and that of every package in the bundle', () => {
+  test('has our licence, and the licence of every package in the bundle', () => {
     expect(readFileSync(join(home, 'LICENSE'), 'utf8')).toBe(read('LICENSE'));
     const licenses = readFileSync(join(home, 'dist/THIRD-PARTY-LICENSES'), 'utf8');
     const names = [...licenses.matchAll(/^==== (\S+) \d\S* \([^)]+\)$/gm)].map(([, name]) => name);

@@ -9,22 +9,22 @@ const [, listed = ''] = /^## 6\. Names that MTQ installs.*\n([\s\S]*?)In its nam
 /** Names of the incumbent's cluster-scoped objects (docs/facts/peers.md §6). */
 const INCUMBENT = [...listed.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 
-/** The one object that both systems have on purpose. */
+/** The one object that both systems share on purpose. */
 const SHARED = `${VMMRQS.plural}.${GROUP}`;
 
 describe('cluster-scoped names', () => {
   const clusterScoped = objects.filter(({ metadata }) => metadata.namespace === undefined);
   const own = clusterScoped.map(({ metadata }) => metadata.name).filter((name) => name !== SHARED);
 
-  test('the facts list those of the incumbent', () => {
+  test('the facts list the names of the incumbent', () => {
     expect(INCUMBENT).toEqual(expect.arrayContaining(['mtq-lock', 'mtq-controller', SHARED, 'mtq']));
   });
 
-  test('none of ours is one of the incumbent’s', () => {
+  test('our names and the incumbent’s names are disjoint', () => {
     expect(own.filter((name) => INCUMBENT.includes(name))).toEqual([]);
   });
 
-  test('each of ours says whose it is', () => {
+  test('each of our names identifies this project', () => {
     const isOurs = (name: string): boolean =>
       name.startsWith(CLUSTER_PREFIX) ||
       name.endsWith(`.${GROUP}`) ||

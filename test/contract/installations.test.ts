@@ -52,7 +52,7 @@ const imagesOf = (object: KubernetesObject | readonly KubernetesObject[]): strin
 const environmentOf = ({ spec }: Workload): Record<string, string> =>
   Object.fromEntries((spec.template.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
 
-test('every folder of config/components is one that can be chosen', async () => {
+test('every folder of config/components is a component that users can choose', async () => {
   const admissionModes = OVERLAYS.filter((name) => name !== 'default');
   expect(await componentFolders()).toEqual([...COMPONENTS, ...admissionModes].toSorted());
 });
@@ -64,11 +64,11 @@ describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
     objects = await rendered(overlay, components);
   });
 
-  test('Knative takes it', () => {
+  test('Knative accepts it', () => {
     expect(knativeProblems(objects)).toEqual([]);
   });
 
-  test('cert-manager takes it', () => {
+  test('cert-manager accepts it', () => {
     const theirs = objects.filter(({ apiVersion = '' }) => apiVersion.startsWith('cert-manager.io/'));
     for (const object of theirs) {
       const model = object.kind === 'Issuer' ? Issuer : Certificate;
@@ -77,7 +77,7 @@ describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
     expect(theirs).toHaveLength(components.includes('cert-manager') ? 4 : 0);
   });
 
-  test('every process has settings that it can start with, and the image that was chosen', () => {
+  test('every process has settings with which it can start, and the chosen image', () => {
     for (const workload of workloads(objects)) {
       const read = workload.kind === 'Deployment' ? readGuardSettings : readSettings;
       expect(() => read(environmentOf(workload))).not.toThrow();
@@ -85,7 +85,7 @@ describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
     expect(new Set(imagesOf(objects))).toEqual(new Set([IMAGE]));
   });
 
-  test('no object is there twice, and no role is bound to nobody', () => {
+  test('no object is duplicate, and every role binding has a subject', () => {
     const names = objects.map(
       ({ kind = '', apiVersion = '', metadata: { namespace = '', name } }) =>
         `${apiVersion} ${kind} ${namespace}/${name}`,
@@ -101,7 +101,7 @@ describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
   });
 });
 
-test('docs/installing.md says the versions that the guard asks for', () => {
+test('docs/installing.md names the versions that the guard requires', () => {
   const docs = readFileSync(new URL('../../docs/installing.md', import.meta.url), 'utf8');
   const rows = [...docs.matchAll(/^\| (Kubernetes|Knative|KubeVirt) +\| (\d+\.\d+) /gm)];
   expect(Object.fromEntries(rows.map(([, what = '', version]) => [what.toLowerCase(), version]))).toEqual(
@@ -110,7 +110,7 @@ test('docs/installing.md says the versions that the guard asks for', () => {
 });
 
 describe('the image', () => {
-  test('that nobody has set is none: it is refused, and says where to look', async () => {
+  test('is refused while it is unset, and the refusal says where to look', async () => {
     const objects = objectsOf(await renderInstallation({ overlay: 'default', components: [] }));
     const problems = knativeProblems(objects);
     expect(problems).toHaveLength(STEPS.length);
@@ -126,7 +126,7 @@ describe('the image', () => {
 
     beforeEach(() => {
       clone = mkdtempSync(join(tmpdir(), 'mtq-clone-'));
-      // Whoever works here may have said an image.
+      // The developer of this checkout may have set an image.
       for (const folder of ['config', 'sources'])
         cpSync(folder, join(clone, folder), { recursive: true, filter: (path) => !path.endsWith('.env') });
     });
@@ -135,22 +135,22 @@ describe('the image', () => {
       rmSync(clone, { recursive: true });
     });
 
-    test('is refused, and names the file that says the image', async () => {
+    test('is refused, and the refusal names the file for the image', async () => {
       const message = /config\/image\/the-image-to-install\.env: no such file/;
       await expect(render(join(clone, 'config', overlay))).rejects.toThrow(message);
     });
 
-    test('is refused when that file does not say it', async () => {
+    test('is refused when that file sets no image', async () => {
       say('image: registry.example/mtq:0.1.0');
       await expect(render(join(clone, 'config', overlay))).rejects.toThrow('data.IMAGE');
     });
 
-    test('installs that image, and what runs here otherwise', async () => {
+    test('installs that image, and otherwise what the tests run', async () => {
       say(`IMAGE=${IMAGE}`);
       expect(await render(join(clone, 'config', overlay))).toEqual(await rendered(overlay));
     });
 
-    test('in a kustomization of one’s own too, also for what a component brings', async () => {
+    test('works from a user’s own kustomization too, also for the objects of a component', async () => {
       say(`IMAGE=${IMAGE}`);
       const admissionMode = overlay === 'default' ? '' : `config/components/${overlay}, `;
       const own = `resources: [config/base]\ncomponents: [${admissionMode}config/components/minimal, config/image]\n`;
@@ -162,7 +162,7 @@ describe('the image', () => {
 });
 
 describe('minimal', () => {
-  test('one function, woken by all that wakes a step', async () => {
+  test('has one function, triggered by every event that triggers a step', async () => {
     const { services, triggers } = knativeObjects(await rendered('default', ['minimal']));
     expect(services.map(({ metadata }) => metadata.name)).toEqual(['steps']);
     const events = STEPS.flatMap(({ triggers }) => triggers.map(({ type, kind }) => `${type} ${kind ?? ''}`));
@@ -173,7 +173,7 @@ describe('minimal', () => {
     expect(found.toSorted()).toEqual([...new Set(events)].toSorted());
   });
 
-  test('has what each function has', async () => {
+  test('has the settings of every function', async () => {
     const [steps] = knativeObjects(await rendered('default', ['minimal'])).services;
     const { services } = knativeObjects(await rendered('default'));
     for (const { metadata, spec } of services) {
@@ -190,7 +190,7 @@ describe('minimal', () => {
 });
 
 describe('openshift', () => {
-  test.each(OVERLAYS)('%s: nothing says kubevirt any more where openshift-cnv is meant', async (overlay) => {
+  test.each(OVERLAYS)('%s: no setting says kubevirt instead of openshift-cnv', async (overlay) => {
     const objects = await rendered(overlay, ['openshift']);
     for (const workload of workloads(objects)) {
       expect(environmentOf(workload)).toMatchObject({ KUBEVIRT_NAMESPACE: 'openshift-cnv' });
@@ -204,7 +204,7 @@ describe('openshift', () => {
   });
 });
 
-/** Who posts events of its own: by default, and with one function for all steps. */
+/** The workloads that post events: by default, and with one function for all steps. */
 const POSTING: readonly (readonly [readonly Component[], readonly string[]])[] = [
   [[], ['mtq-guard', 'unlock']],
   [['minimal'], ['mtq-guard', 'steps']],
@@ -217,17 +217,20 @@ const namesOf = (objects: readonly KubernetesObject[]): string[] =>
   objects.map(({ metadata }) => metadata.name).toSorted();
 
 describe('kafka-broker', () => {
-  test.each(POSTING)('with %j every event of ours is posted to its ingress', async (others, names) => {
-    const posting = postingIn(await rendered('default', ['kafka-broker', ...others]));
-    expect(namesOf(posting)).toEqual(names);
-    expect(new Set(posting.map((workload) => environmentOf(workload)['K_SINK']))).toEqual(
-      new Set(['http://kafka-broker-ingress.knative-eventing.svc.cluster.local/mtq-system/mtq']),
-    );
-  });
+  test.each(POSTING)(
+    'with %j every process posts its events to the ingress of the Kafka broker',
+    async (others, names) => {
+      const posting = postingIn(await rendered('default', ['kafka-broker', ...others]));
+      expect(namesOf(posting)).toEqual(names);
+      expect(new Set(posting.map((workload) => environmentOf(workload)['K_SINK']))).toEqual(
+        new Set(['http://kafka-broker-ingress.knative-eventing.svc.cluster.local/mtq-system/mtq']),
+      );
+    },
+  );
 });
 
 describe('cert-manager', () => {
-  test("the guard's names, in the guard's Secret, injected into the guard's webhooks", async () => {
+  test("issues a certificate for the guard's names into the guard's Secret, and injects its CA into the guard's webhooks", async () => {
     const objects = await rendered('default', ['cert-manager']);
     const certificate = objects.find(
       ({ kind, metadata }) => kind === 'Certificate' && metadata.name === 'mtq-guard',

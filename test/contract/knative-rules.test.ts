@@ -16,7 +16,7 @@ interface LooseObject extends KubernetesObject {
   spec: Record<string, never>;
 }
 
-/** The problems after somebody changed one object. */
+/** The problems of the manifests after a change of one object. */
 function after(
   kind: string,
   name: string,
@@ -43,7 +43,7 @@ const set =
 
 const CONTAINER = 'spec/template/spec/containers/0';
 
-describe('what Knative would refuse, or would do badly with', () => {
+describe('configuration that Knative refuses or handles badly', () => {
   test.each<[string, string, string, unknown, string]>([
     ['Service', 'lower', `${CONTAINER}/env/0/name`, 7, 'must be string'],
     ['Service', 'lower', `${CONTAINER}/imagePullPolicies`, 'Always', 'imagePullPolicies is nothing'],
@@ -81,13 +81,13 @@ describe('what Knative would refuse, or would do badly with', () => {
     expect(after(kind, name, set(path, value)).join('\n')).toContain(want);
   });
 
-  test('a kind that nobody here knows', () => {
+  test('an unknown kind', () => {
     expect(after('Broker', 'mtq', set('apiVersion', 'eventing.knative.dev/v2')).join('\n')).toContain(
       'no kind',
     );
   });
 
-  test('nothing is changed: nothing is wrong', () => {
+  test('the unchanged manifests have no problems', () => {
     expect(after('Broker', 'mtq', () => undefined)).toEqual([]);
   });
 });

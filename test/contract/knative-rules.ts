@@ -8,8 +8,8 @@ import * as stand from '../cluster/eventing/manifests.ts';
 import { parseDuration } from '../cluster/eventing/times.ts';
 
 /**
- * What Knative's CRDs and webhooks would say of rendered manifests: the types by @kubernetes-models/knative (made from
- * Knative's own Go types), and what those cannot tell by the rules of facts/knative.md §0–§3. Every problem is one line.
+ * Checks rendered manifests as Knative's CRDs and webhooks would. @kubernetes-models/knative (made from Knative's own Go
+ * types) checks the types; the rules of facts/knative.md §0–§3 check the rest. Every problem is one line.
  */
 export function knativeProblems(objects: readonly KubernetesObject[]): string[] {
   const ours = objects.filter(({ apiVersion = '' }) => apiVersion.includes('.knative.dev/'));
@@ -46,7 +46,7 @@ function problemOf(check: () => unknown): string[] {
   }
 }
 
-/** What is said when it does not hold. */
+/** The message, unless the condition holds. */
 const unless = (holds: boolean, problem: string): string[] => (holds ? [] : [problem]);
 
 interface ServiceObject extends KubernetesObject {
@@ -64,7 +64,7 @@ interface ServiceObject extends KubernetesObject {
 }
 
 const AUTOSCALING = 'autoscaling.knative.dev/';
-/** config-defaults, max-revision-timeout-seconds. */
+/** Knative's default for max-revision-timeout-seconds in config-defaults. */
 const MAX_SECONDS = 600;
 const TEMPLATE_FIELDS = ['serviceAccountName', 'containerConcurrency', 'timeoutSeconds'];
 const CONTAINER_FIELDS = [
@@ -197,7 +197,7 @@ function subscriberRules({ spec }: TriggerObject, all: readonly KubernetesObject
 const hasBroker = (all: readonly KubernetesObject[], wanted: string | undefined): boolean =>
   all.some(({ kind, metadata }) => kind === 'Broker' && metadata.name === wanted);
 
-/** Names and values of what `exact` compares, at any depth. */
+/** Attribute names and values of all `exact` filters, at any depth. */
 function attributesOf(filters: readonly Record<string, unknown>[]): [string, unknown][] {
   return filters.flatMap((filter) =>
     Object.entries(filter).flatMap(([dialect, of]) =>
@@ -215,7 +215,7 @@ interface SourceObject extends KubernetesObject {
 function sourceRules(source: SourceObject, all: readonly KubernetesObject[]): string[] {
   const { filters, sink } = source.spec;
   return [
-    // Mode, resources and unknown fields, such as a `delivery` that a source does not have (facts/knative.md §1.1).
+    // Checks mode, resources and unknown fields, such as `delivery`, which a source does not have (facts/knative.md §1.1).
     ...problemOf(() => stand.parseApiServerSource(source)),
     ...unless(
       filters === undefined,

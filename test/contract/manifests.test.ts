@@ -4,7 +4,7 @@ import { VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { objects, ofKind } from './rendered.ts';
 
-describe('all of it', () => {
+describe('every object', () => {
   const CLUSTER_SCOPED = [
     'Namespace',
     'CustomResourceDefinition',
@@ -30,20 +30,20 @@ describe('all of it', () => {
     expect(clusterScoped.filter(({ metadata }) => metadata.namespace !== undefined)).toEqual([]);
   });
 
-  test('says what it is part of', () => {
+  test('has the label part-of', () => {
     for (const { metadata } of objects) {
       expect(metadata.labels).toMatchObject({ 'app.kubernetes.io/part-of': 'managed-tenant-quota' });
     }
   });
 
-  test('has one image', () => {
+  test('has the same image, if any', () => {
     const images = [...JSON.stringify(objects).matchAll(/"image":"([^"]*)"/g)].map(([, image]) => image);
     expect(images).toHaveLength(STEP_NAMES.length + 1);
     expect(new Set(images).size).toBe(1);
   });
 });
 
-test('the CRD is what the code reads and writes, and tells of every condition', () => {
+test('the CRD matches the code’s types, and documents every condition', () => {
   const [crd] = ofKind('CustomResourceDefinition');
   expect(crd?.metadata.name).toBe(`${VMMRQS.plural}.${GROUP}`);
   expect(crd?.spec).toMatchObject({

@@ -33,11 +33,14 @@ describe('functions/domain/names.ts ⇄ docs/reference.md', () => {
     },
   );
 
-  test.each(DOCUMENTED.map(([constant]) => constant))('%s: every name has its sentence, once', (constant) => {
-    const values = Object.values<string>(names[constant]);
-    expect(sentencesOf(registry, constant).map(([value]) => value)).toEqual(values);
-    expect(new Set(values).size).toBe(values.length);
-  });
+  test.each(DOCUMENTED.map(([constant]) => constant))(
+    '%s: every name has exactly one sentence',
+    (constant) => {
+      const values = Object.values<string>(names[constant]);
+      expect(sentencesOf(registry, constant).map(([value]) => value)).toEqual(values);
+      expect(new Set(values).size).toBe(values.length);
+    },
+  );
 
   test('the docs have no other heading', () => {
     const headings = [...reference.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
@@ -54,7 +57,7 @@ describe('webhook/observability/metric-names.ts ⇄ docs', () => {
     );
   });
 
-  test("each is named as Prometheus' conventions say: ours by our prefix, a counter by _total, a time by _seconds", () => {
+  test("each follows Prometheus' naming conventions: our prefix, _total for a counter, _seconds for a time", () => {
     for (const { name, type, help } of metrics) {
       expect(name).toMatch(/^(?:mtq|process)_[a-z]+(?:_[a-z]+)*$/);
       expect(name.endsWith('_total')).toBe(type === 'counter');
@@ -63,7 +66,7 @@ describe('webhook/observability/metric-names.ts ⇄ docs', () => {
     expect(new Set(metrics.map(({ name }) => name)).size).toBe(metrics.length);
   });
 
-  test('docs/operations.md speaks of no other', () => {
+  test('docs/operations.md mentions no other metrics', () => {
     const known: string[] = metrics.map(({ name }) => name);
     const mentioned = read('docs/operations.md').match(/\bmtq_[a-z_]+/g) ?? [];
     expect(mentioned.length).toBeGreaterThan(0);
@@ -75,7 +78,7 @@ describe('no name is dead', () => {
   const code = ['functions', 'webhook', 'hack', 'test/cluster'].flatMap(sourcesIn).map(read).join('\n');
 
   test.each([
-    // The policies are the API server's to use: test/contract/policies.test.ts.
+    // The API server uses the policies' names, not the code: test/contract/policies.test.ts.
     ...DOCUMENTED.map(([constant]) => constant).filter((constant) => constant !== 'POLICY'),
     'KUBEVIRT',
     'KIND',
@@ -107,7 +110,7 @@ describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', ()
     ).toEqual([...variables].sort());
   });
 
-  test('a default that the docs tell is the one that is used', () => {
+  test('every documented default is the default of the code', () => {
     const presets = { ...readSettings({ K_SINK: SINK }), ...readGuardSettings({ K_SINK: SINK }) };
     const { K_SINK: _required, ...mentioned } = presets;
     const documented = Object.fromEntries(settingsRows().map(({ name, preset }) => [name, preset]));
@@ -117,7 +120,7 @@ describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', ()
     }
   });
 
-  test('the manifests set only variables that there are', () => {
+  test('the manifests set only variables that exist', () => {
     expect(environments.length).toBe(6);
     const unknown = environments.flatMap(({ of, set }) =>
       set.filter((name) => !variables.includes(name)).map((name) => `${of}: ${name}`),
@@ -125,13 +128,13 @@ describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', ()
     expect(unknown).toEqual([]);
   });
 
-  test('what the guard is given is for the guard', () => {
+  test('the guard gets only variables of the guard', () => {
     const guard = environments.find(({ of }) => of === 'mtq-guard')?.set ?? [];
     const known = Object.keys(readGuardSettings({ K_SINK: SINK, KUBECONFIG: 'x' }));
     expect(guard.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test('no source file reads the environment by itself, but where a process starts', () => {
+  test('only the files that start a process read the environment', () => {
     const reading = ['functions', 'webhook']
       .flatMap(sourcesIn)
       .filter((file) => read(file).includes('process.env'));

@@ -96,7 +96,7 @@ const variableOf = (admissionMode: AdmissionMode, name: string, of: string): str
 
 const variable = (name: string, of: string): string[] => quotedIn(variableOf('policy', name, of));
 
-describe('the walls', () => {
+describe('admission modes', () => {
   test.each<[AdmissionMode, readonly string[]]>([
     ['both', [WEBHOOK.configuration]],
     ['policy', []],
@@ -109,19 +109,25 @@ describe('the walls', () => {
     ).toEqual(webhooks);
   });
 
-  test.each(ADMISSION_MODES)('%s: the guard knows whether it is asked', (admissionMode) => {
-    const { env, ports } = guardOf(admissionMode);
-    const settings = readGuardSettings(Object.fromEntries(env.map(({ name, value }) => [name, value])));
-    const isAsked = admissionMode !== 'policy';
-    expect(settings.ADMISSION).toBe(isAsked ? 'webhook' : 'policy');
-    expect(ports).toHaveLength(isAsked ? 2 : 1);
-    expect(JSON.stringify(rendered[admissionMode]).includes('mtq-guard-certs')).toBe(isAsked);
-  });
+  test.each(ADMISSION_MODES)(
+    '%s: the guard’s setting says whether webhooks are installed',
+    (admissionMode) => {
+      const { env, ports } = guardOf(admissionMode);
+      const settings = readGuardSettings(Object.fromEntries(env.map(({ name, value }) => [name, value])));
+      const isAsked = admissionMode !== 'policy';
+      expect(settings.ADMISSION).toBe(isAsked ? 'webhook' : 'policy');
+      expect(ports).toHaveLength(isAsked ? 2 : 1);
+      expect(JSON.stringify(rendered[admissionMode]).includes('mtq-guard-certs')).toBe(isAsked);
+    },
+  );
 
-  test.each(ADMISSION_MODES)('%s: the policy answers the proof only where no guard does', (admissionMode) => {
-    const answers = variableOf(admissionMode, POLICY.locked, 'answersProof');
-    expect(answers).toBe(admissionMode === 'policy' ? 'true' : 'false');
-  });
+  test.each(ADMISSION_MODES)(
+    '%s: the policy answers the proof only where the guard does not',
+    (admissionMode) => {
+      const answers = variableOf(admissionMode, POLICY.locked, 'answersProof');
+      expect(answers).toBe(admissionMode === 'policy' ? 'true' : 'false');
+    },
+  );
 
   test.each(ADMISSION_MODES)(
     '%s: the guard writes webhooks and reads Secrets only where it is asked',
@@ -141,9 +147,9 @@ const guardOf = (admissionMode: AdmissionMode): Deployment['spec']['template']['
   (ofKind(admissionMode, 'Deployment')[0] as Deployment).spec.template.spec.containers[0];
 
 describe.each(OURS)('%s', (name) => {
-  test('refuses what it could not judge (or lets us repair), and says Forbidden, with a text where it could not make one', () => {
+  test('fails closed (or lets us repair), and answers Forbidden, with a fallback message', () => {
     const { failurePolicy, matchConstraints, validations } = policy(name).spec;
-    // What it could not judge may be our own repair.
+    // A request that it cannot evaluate may be our own repair.
     expect(failurePolicy).toBe(name === POLICY.ownWrites ? 'Ignore' : 'Fail');
     expect(matchConstraints).toMatchObject({ matchPolicy: 'Equivalent' });
     expect(matchConstraints.objectSelector).toBeUndefined();
@@ -164,7 +170,7 @@ describe.each(OURS)('%s', (name) => {
   });
 });
 
-describe('what each is about', () => {
+describe('the matched requests', () => {
   const PODS = [
     { resources: ['pods'], operations: ['CREATE', 'UPDATE'] },
     { resources: ['pods/resize'], operations: ['UPDATE'] },
@@ -175,7 +181,7 @@ describe('what each is about', () => {
     resources: ['resourceclaims'],
     operations: ['CREATE', 'UPDATE'],
   };
-  /** Never their deletion: an admin ends the raise by it. */
+  /** Never the deletion of quotas: an admin may end a raise by it. */
   const QUOTAS = [
     { resources: ['resourcequotas'], operations: ['CREATE', 'UPDATE'] },
     { resources: ['resourcequotas/status'], operations: ['UPDATE'] },
@@ -208,7 +214,7 @@ describe('what each is about', () => {
     expect(policy(name).spec.matchConstraints.resourceRules).toHaveLength(rules.length);
   });
 
-  test('the raised quotas of the request’s own namespace are the parameters of the one that reads them', () => {
+  test('the policy for raised pods gets the raised quotas of the request’s namespace as parameters', () => {
     expect(OURS.filter((name) => policy(name).spec.paramKind !== undefined)).toEqual([POLICY.raisedPods]);
     expect(policy(POLICY.raisedPods).spec.paramKind).toEqual({ apiVersion: 'v1', kind: 'ResourceQuota' });
     const binding = ofKind('policy', 'ValidatingAdmissionPolicyBinding').find(
@@ -220,7 +226,7 @@ describe('what each is about', () => {
     expect(JSON.stringify(binding)).not.toContain('"namespace"');
   });
 
-  test('only the one that says what the webhook says goes by the namespace’s label', () => {
+  test('only the policy that mirrors the webhook selects by the namespace’s label', () => {
     expect(policy(POLICY.locked).spec.matchConstraints.namespaceSelector).toEqual({
       matchLabels: { [LABEL.locked]: 'true' },
     });
@@ -235,8 +241,8 @@ const webhooks = (): (Policy['spec'] & { name: string; rules: Rule[] })[] =>
     (configuration) => configuration.webhooks,
   );
 
-/** What is harmless at one wall is so at another. */
-test('of updates all three judge the same', () => {
+/** Both policies and the webhook must agree on which updates are harmless. */
+test('the webhook and both policies skip the same harmless updates', () => {
   const locked = webhooks().find(({ name }) => name === WEBHOOK.locked);
   const evaluated = ({ matchConditions }: Policy['spec']): string | undefined =>
     matchConditions?.find(({ name }) => name === 'not-a-harmless-update')?.expression;
@@ -251,20 +257,20 @@ test('of updates all three judge the same', () => {
 test.each([
   [POLICY.locked, WEBHOOK.locked],
   [POLICY.lockKeys, WEBHOOK.keys],
-])('the policy %s is about what the webhook %s is about', (name, of) => {
+])('the policy %s matches the same requests as the webhook %s', (name, of) => {
   const webhook = webhooks().find((one) => one.name === of);
   const { matchConstraints, matchConditions } = policy(name).spec;
   expect(matchConstraints.resourceRules).toEqual(webhook?.rules);
   expect(matchConditions).toEqual(webhook?.matchConditions);
 });
 
-test('no expression reads JSON: what CEL needs is a flat annotation', () => {
+test('no expression parses JSON, because CEL reads flat annotations', () => {
   for (const name of OURS) {
     for (const reading of ['.find(', '.findAll(', '.matches(']) expect(allOf(name)).not.toContain(reading);
   }
 });
 
-describe('they know our names', () => {
+describe('our names in the policies', () => {
   test.each<[string, () => string[]]>([
     [POLICY.raisedQuotas, (): string[] => condition(POLICY.raisedQuotas, 'not-our-update').slice(1)],
     [POLICY.lockKeys, (): string[] => condition(POLICY.lockKeys, 'not-ours')],
@@ -274,7 +280,7 @@ describe('they know our names', () => {
     expect(users().sort()).toEqual([...OUR_USERS].sort());
   });
 
-  test('what we keep on a namespace, and on a quota', () => {
+  test('are all our keys on a namespace, and on a quota', () => {
     const keysIn = (texts: readonly string[]): string[] => texts.filter((text) => text.startsWith('mtq.'));
     const { namespace, quota } = OUR_KEYS;
     const onNamespace: string[] = [...namespace.annotations, ...namespace.labels];
@@ -301,7 +307,7 @@ describe('they know our names', () => {
     expect(variable(POLICY.locked, 'isThisLock')).toContain(ANNOTATION.proof);
   });
 
-  test('KubeVirt as the guard knows it, each once in its manifest', () => {
+  test('include KubeVirt’s names as in the guard, each once in its manifest', () => {
     const env = Object.fromEntries(guardOf('policy').env.map(({ name, value }) => [name, value]));
     const { KUBEVIRT_NAMESPACE, KUBEVIRT_CONTROLLER } = readGuardSettings(env);
     const controller = userOf(KUBEVIRT_CONTROLLER, KUBEVIRT_NAMESPACE);
@@ -311,7 +317,7 @@ describe('they know our names', () => {
     }
   });
 
-  test('the words of the proof, and of what is none', () => {
+  test('include the words of the proof, and of a refusal that is no proof', () => {
     expect(policy(POLICY.locked).spec.validations[0]?.messageExpression).toBe(
       `variables.isThisLock ? '${PROOF_MESSAGE}' + variables.token : '${OTHER_LOCK_MESSAGE}'`,
     );

@@ -5,7 +5,7 @@ import { objectsOf } from '../cluster/controlplane/kustomize.ts';
 import { OVERLAYS, renderInstallation, type Overlay } from '../cluster/overlay.ts';
 import { METRIC } from '../../webhook/observability/metric-names.ts';
 
-/** As far as we use them (prometheus-operator.dev/docs/api-reference); its CRDs cannot be had here. */
+/** The fields that we use (prometheus-operator.dev/docs/api-reference), because its CRDs are not available here. */
 interface ServiceMonitor extends KubernetesObject {
   spec: { selector: Selector; endpoints: Record<string, string>[] };
 }
@@ -30,7 +30,7 @@ interface Selector {
 }
 
 const SYSTEM = 'mtq-system';
-/** Prometheus' own: units of one or more of these. */
+/** A duration of Prometheus: one or more of these units. */
 const DURATION = /^(?:\d+(?:ms|[smhdwy]))+$/;
 
 describe.each(OVERLAYS)('%s with prometheus', (overlay: Overlay) => {
@@ -48,7 +48,7 @@ describe.each(OVERLAYS)('%s with prometheus', (overlay: Overlay) => {
     objects = objectsOf(await renderInstallation({ overlay, components: ['prometheus'] }));
   });
 
-  test("the ServiceMonitor finds the guard's Service, and its port a port where the guard serves health", () => {
+  test("the ServiceMonitor selects the guard's Service, and a port at which the guard serves health", () => {
     const { spec } = one<ServiceMonitor>('monitoring.coreos.com/v1', 'ServiceMonitor', 'mtq-guard');
     expect(Object.keys(spec).toSorted()).toEqual(['endpoints', 'selector']);
     expect(spec.endpoints).toEqual([
@@ -62,13 +62,13 @@ describe.each(OVERLAYS)('%s with prometheus', (overlay: Overlay) => {
     const ports = services[0]?.spec.ports ?? [];
     expect(ports.filter(({ name }) => name === 'metrics')).toMatchObject([{ targetPort: 'http' }]);
     expect(new Set(ports.map(({ port }) => port)).size).toBe(ports.length);
-    // What was there before stays there.
+    // The earlier ingress rules remain.
     expect(ports.map(({ name }) => name)).toEqual(
       expect.arrayContaining(overlay === 'policy-only' ? ['http'] : ['http', 'https']),
     );
   });
 
-  test('the NetworkPolicy lets labelled namespaces, and nobody else, to that port of the guard', () => {
+  test('the NetworkPolicy admits only labelled namespaces to that port of the guard', () => {
     const { spec } = one<NetworkPolicy>('networking.k8s.io/v1', 'NetworkPolicy', 'mtq-guard-metrics');
     const guard = one<Deployment>('apps/v1', 'Deployment', 'mtq-guard').spec.template;
     const http = guard.spec.containers[0]?.ports.find(({ name }) => name === 'http')?.containerPort;
@@ -81,7 +81,7 @@ describe.each(OVERLAYS)('%s with prometheus', (overlay: Overlay) => {
     ]);
   });
 
-  test('the alerts ask for metrics that there are, and docs/operations.md has the same alerts', () => {
+  test('the alerts use existing metrics, and docs/operations.md has the same alerts', () => {
     const { spec } = one<PrometheusRule>('monitoring.coreos.com/v1', 'PrometheusRule', 'mtq-guard');
     expect(Object.keys(spec)).toEqual(['groups']);
     expect(spec.groups).toHaveLength(1);
@@ -105,7 +105,7 @@ describe.each(OVERLAYS)('%s with prometheus', (overlay: Overlay) => {
   });
 });
 
-test.each(OVERLAYS)('%s without it has nothing of it', async (overlay) => {
+test.each(OVERLAYS)('%s without the component has no object of it', async (overlay) => {
   const text = await renderInstallation({ overlay, components: [] });
   expect(text).not.toMatch(/monitoring\.coreos\.com|name: metrics|mtq-guard-metrics/);
 });

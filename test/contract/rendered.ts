@@ -3,7 +3,7 @@ import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import { render } from '../cluster/controlplane/kustomize.ts';
 import { knativeObjects, type KnativeService, type Trigger } from '../cluster/eventing/manifests.ts';
 
-/** Of a rendered object, what these tests look at. */
+/** The fields of a rendered object that these tests use. */
 export interface Manifest extends KubernetesObject {
   spec?: unknown;
   rules?: PolicyRule[];
@@ -36,7 +36,7 @@ export interface GuardContainer {
   ports: { name: string; containerPort: number }[];
 }
 
-/** What `kubectl apply -k config/default` installs, but for the image. */
+/** The objects that `kubectl apply -k config/default` installs, except for the image. */
 export const objects: Manifest[] = await render('config/base');
 /** Its Services, Triggers, Broker and source, as the stand-ins read them. */
 export const knative = knativeObjects(objects);
@@ -91,7 +91,7 @@ export const guardContainer = (): GuardContainer => guardPod().spec.containers[0
 export const guardEnvironment = (): Record<string, string> =>
   Object.fromEntries(guardContainer().env.map(({ name, value }) => [name, value]));
 
-/** "update resourcequotas", "list pods": all that this process may do, by every role it is bound to. */
+/** All rights of this process through its roles, as "update resourcequotas" or "list pods". */
 export function grantedTo(process: keyof typeof SERVICE_ACCOUNT): string[] {
   const bound = bindings().filter(({ subjects = [] }) =>
     subjects.some(({ name }) => name === SERVICE_ACCOUNT[process]),

@@ -3,7 +3,7 @@ import { newFunction, type Handle } from '../../functions/host/function.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { Step, StepContext } from '../../functions/host/step.ts';
 
-/** Stands in for `lock`, without an API server: it always takes the namespace. */
+/** A stand-in for `lock` without an API server: it always locks the namespace. */
 const lock: Step = {
   name: 'lock',
   triggers: [{ type: EVENT.migrationFeasible }],
@@ -22,7 +22,7 @@ const lock: Step = {
     }),
 };
 
-/** A Knative function that replies; faas.test.ts bundles it as the real one is. */
+/** A Knative function that replies; faas.test.ts bundles it like the real one. */
 export const handle: Handle = newFunction([lock], {
   log: () => undefined,
   clock: systemClock,

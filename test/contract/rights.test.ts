@@ -4,12 +4,12 @@ import { VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { objects, ofKind, nameOf, bindings, grantedTo } from './rendered.ts';
 
 describe('rights', () => {
-  test('every process has a service account, and nobody else has', () => {
+  test('every process has a service account, and there are no others', () => {
     const accounts = ofKind('ServiceAccount').map(({ metadata }) => metadata.name);
     expect(accounts.sort()).toEqual(Object.values(SERVICE_ACCOUNT).sort());
   });
 
-  test('every binding is of a role that is there to an account that is there', () => {
+  test('every binding names an existing role and an existing account', () => {
     const roles = [...ofKind('ClusterRole'), ...ofKind('Role')].map(nameOf);
     const accounts = ofKind('ServiceAccount').map(nameOf);
     for (const { roleRef, subjects = [] } of bindings()) {
@@ -21,11 +21,11 @@ describe('rights', () => {
     }
   });
 
-  test('nobody may do everything, anywhere', () => {
+  test('no role has wildcard rights', () => {
     expect(JSON.stringify(objects.map(({ rules }) => rules ?? []))).not.toContain('"*"');
   });
 
-  test('all that is written, and by whom', () => {
+  test('each process may write only these resources', () => {
     const writers: Record<string, string[]> = {};
     for (const process of Object.keys(SERVICE_ACCOUNT) as (keyof typeof SERVICE_ACCOUNT)[]) {
       for (const right of grantedTo(process).filter((granted) => !/^(get|list|watch) /.test(granted))) {
@@ -51,7 +51,7 @@ describe('rights', () => {
     );
   });
 
-  test('the glass is there to be broken, and in nobody’s hand', () => {
+  test('the break-glass role exists, and no binding grants it', () => {
     expect(
       ofKind('ClusterRole').find(({ metadata }) => metadata.name === 'managed-tenant-quota-break-glass')
         ?.rules,
@@ -59,7 +59,7 @@ describe('rights', () => {
     expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('managed-tenant-quota-break-glass');
   });
 
-  test('who may view a namespace sees its VMMRQs; to give one is part of no role that tenants have', () => {
+  test('viewers of a namespace see its VMMRQs, and no role of tenants may write one', () => {
     const prefix = 'rbac.authorization.k8s.io/aggregate-to-';
     const aggregated = ofKind('ClusterRole').flatMap(({ metadata, rules = [] }) =>
       Object.keys(metadata.labels ?? {})
@@ -69,7 +69,7 @@ describe('rights', () => {
     expect(aggregated).toEqual([['managed-tenant-quota-vmmrq-view', 'view', [['get', 'list', 'watch']]]]);
   });
 
-  test('the role to give VMMRQs is there, and nobody has it: that is for the administrator to decide', () => {
+  test('the role to write VMMRQs exists, and no binding grants it: the administrator decides', () => {
     const edit = ofKind('ClusterRole').find(
       ({ metadata }) => metadata.name === 'managed-tenant-quota-vmmrq-edit',
     );

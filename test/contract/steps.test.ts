@@ -12,7 +12,7 @@ import { knativeObjects, type Trigger } from '../cluster/eventing/manifests.ts';
 
 const root = new URL('../../', import.meta.url);
 
-/** Every event there can be at the Broker: ours, and the source's of each kind that we know, and one that we do not. */
+/** Every event that the Broker can have: ours, the source's of each known kind, and one of an unknown kind. */
 const KINDS = [...Object.values(KIND).map(({ kind }) => kind), 'Pod'];
 const ALL: readonly StepTrigger[] = [
   ...Object.values(EVENT).map((type) => ({ type })),
@@ -28,11 +28,11 @@ beforeAll(async () => {
   ({ triggers: manifests } = knativeObjects(await render('config/base')));
 });
 
-/** What a step posts on top of its replies. */
+/** The event types that a step posts besides its replies. */
 const POSTED: Readonly<Record<string, readonly EventType[]>> = { unlock: [EVENT.namespaceUnlocked] };
 
 describe('steps ⇄ Triggers', () => {
-  test('the table has each step once, in the order of a release', () => {
+  test('the table has each step once, in the order of a cycle', () => {
     expect(STEPS.map(({ name }) => name)).toEqual(STEP_NAMES);
   });
 
@@ -46,7 +46,7 @@ describe('steps ⇄ Triggers', () => {
     },
   );
 
-  test('what a step replies wakes exactly one other', () => {
+  test('every reply of a step triggers exactly one other step', () => {
     const consumers = Object.fromEntries(
       STEPS.flatMap(({ replies }) => replies).map((type) => [type, consumersOf(type)]),
     );
@@ -61,13 +61,13 @@ describe('steps ⇄ Triggers', () => {
     });
   });
 
-  test('what no step replies is posted, and wakes one', () => {
+  test('every event type that is no reply is posted, and triggers one step', () => {
     const replied = new Set(STEPS.flatMap(({ replies }) => replies));
     const posted = Object.values(EVENT).filter((type) => !replied.has(type));
     expect(Object.fromEntries(posted.map((type) => [type, consumersOf(type)]))).toEqual({
-      // By unlock.
+      // Posted by unlock.
       [EVENT.namespaceUnlocked]: ['feasibility'],
-      // By the guard, which says again what an event lost, too.
+      // Posted by the guard, which also resends lost events.
       [EVENT.lockStalled]: ['lower'],
       [EVENT.migrationEnded]: ['lower'],
       [EVENT.sweepRequested]: ['feasibility'],
@@ -86,7 +86,7 @@ describe('steps ⇄ Triggers', () => {
         EVENT.lockStalled,
         EVENT.migrationEnded,
         EVENT.sweepRequested,
-        // Lost ones, said again (webhook/watchdog/missing-event.ts).
+        // Lost events that the guard resends (webhook/watchdog/missing-event.ts).
         EVENT.namespaceLocked,
         EVENT.quotaLowered,
         EVENT.quotaRaised,
@@ -132,7 +132,7 @@ describe('the data of our events', () => {
 });
 
 describe('README.md and docs/architecture.md', () => {
-  test.each(STEPS)('$name: is woken by and replies with what they say', (step) => {
+  test.each(STEPS)('$name: has the documented triggers and replies', (step) => {
     const { triggeredBy, replies } = rowOf(step.name);
     expect(triggeredBy).toEqual(inWords(step));
     const posted = (POSTED[step.name] ?? []).map((type) => `(posts ${quoted(type)})`);
@@ -147,7 +147,7 @@ test.each(STEPS)('$name: its folder has the same files as the others', ({ name }
 
 const source = (file: string): string => readFileSync(new URL(file, root), 'utf8');
 
-/** Types of the events that are made in a folder's code: where one is only compared or waited for, no comma follows. */
+/** Event types that a folder's code creates: a comma follows the type there, but not in comparisons or waits. */
 function eventsMadeIn(folder: string): EventType[] {
   const all = readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' });
   const files = all.filter((file) => /(?<!\.test)\.ts$/.test(file));
@@ -193,7 +193,7 @@ function inWords({ triggers }: Step): string {
     .join(' · ');
 }
 
-/** README.md says what a step replies, docs/architecture.md what triggers it. */
+/** README.md documents the replies of a step, docs/architecture.md its triggers. */
 function rowOf(step: string): { triggeredBy: string; replies: string } {
   const [, triggeredBy] =
     new RegExp(`^- \`${step}\`: ((?:.+\n?)+?)(?:- |\n)`, 'm').exec(source('docs/architecture.md')) ?? [];

@@ -12,14 +12,14 @@ import { readGuardSettings } from '../../functions/runtime/settings.ts';
 import { ofKind, found, guardEnvironment, type Webhook } from './rendered.ts';
 
 describe('the webhooks', () => {
-  test('are two, in one configuration', () => {
+  test('are two webhooks in one configuration', () => {
     expect(ofKind('ValidatingWebhookConfiguration').map(({ metadata }) => metadata.name)).toEqual([
       WEBHOOK.configuration,
     ]);
     expect(webhooks().map(({ name }) => name)).toEqual([WEBHOOK.locked, WEBHOOK.keys]);
   });
 
-  test.each([WEBHOOK.locked, WEBHOOK.keys])('%s: refuses what the guard did not look at, at once', (name) => {
+  test.each([WEBHOOK.locked, WEBHOOK.keys])('%s: fails closed, after a short timeout', (name) => {
     expect(webhook(name)).toMatchObject({
       failurePolicy: 'Fail',
       sideEffects: 'None',
@@ -31,7 +31,7 @@ describe('the webhooks', () => {
     expect(webhook(name).timeoutSeconds).toBeLessThanOrEqual(3);
   });
 
-  test('locked: looks at namespaces with the label, keys: at all', () => {
+  test('locked: selects namespaces with the label; keys: selects all', () => {
     expect(webhook(WEBHOOK.locked).namespaceSelector).toEqual({ matchLabels: { [LABEL.locked]: 'true' } });
     for (const name of [WEBHOOK.locked, WEBHOOK.keys]) expect(webhook(name).objectSelector).toBeUndefined();
     expect(webhook(WEBHOOK.keys).namespaceSelector).toBeUndefined();
@@ -63,7 +63,7 @@ describe('the webhooks', () => {
     expect(names.filter((name) => !isReserved({ namespace: name, kubevirtNamespace: kubevirt }))).toEqual([]);
   });
 
-  test('keys: knows what we keep on a namespace; locked: on a quota', () => {
+  test('keys: has all our keys on a namespace; locked: has all our keys on a quota', () => {
     const namesIn = (condition: string, name: string): string[] =>
       quotedIn(condition, name).filter((text) => text.startsWith('mtq.'));
     const { namespace, quota } = OUR_KEYS;

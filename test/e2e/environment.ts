@@ -10,22 +10,22 @@ import type { Scenario } from './scenario.ts';
 import { until } from './until.ts';
 import { asByVirtApi } from './virt-api.ts';
 
-/** On everything that the suite makes: which run it was. */
+/** Label with the run on every object that the suite creates. */
 export const RUN_LABEL = 'mtq-e2e/run';
 
 export interface World {
   readonly cluster: Cluster;
   readonly options: Pick<Options, 'standIns' | 'seconds' | 'keep'>;
-  /** Of this run; part of each namespace's name. */
+  /** Identity of this run; part of each namespace's name. */
   readonly run: string;
-  /** Somebody wants it to end. */
+  /** Aborts when the user interrupts the run. */
   readonly signal: AbortSignal;
 }
 
 /** A scenario's own namespace. */
 export const namespaceOf = ({ name }: Scenario, { run }: World): string => `mtq-e2e-${name}-${run}`;
 
-/** Makes the namespace, and hears of all that happens in it. */
+/** Creates the namespace, and watches everything in it. */
 export async function open(scenario: Scenario, world: World): Promise<History> {
   const name = namespaceOf(scenario, world);
   const { metadata } = scenario.given.find(isNamespace) ?? {};
@@ -33,7 +33,7 @@ export async function open(scenario: Scenario, world: World): Promise<History> {
   return History.start(world.cluster, name);
 }
 
-/** Makes what is given, each once the one before has settled. */
+/** Creates the objects of given.yaml in order, each after the previous one has settled. */
 export async function createGiven(scenario: Scenario, world: World, history: History): Promise<void> {
   const namespace = namespaceOf(scenario, world);
   for (const given of scenario.given.filter((object) => !isNamespace(object))) {
@@ -56,7 +56,7 @@ interface HistoryContext {
   readonly history: History;
 }
 
-/** A quota is counted, a VM runs; nothing else is waited for. */
+/** Waits until a quota has a status and until a VMI runs; other kinds need no wait. */
 async function untilCounted(
   { kind = '', metadata: { name } }: KubernetesObject,
   context: HistoryContext,
@@ -72,9 +72,9 @@ async function untilCounted(
 }
 
 const uncounted = (quota: ResourceQuota | undefined): string =>
-  quota?.status?.used === undefined ? 'nobody has counted it' : '';
+  quota?.status?.used === undefined ? 'it has no status.used yet' : '';
 
-/** Removes the namespace with all that is in it; resolves when it is gone. Not to be interrupted. */
+/** Deletes the namespace with its content; resolves when it is gone. An interrupt does not stop it. */
 export async function close(scenario: Scenario, world: World): Promise<void> {
   const { cluster, options } = world;
   const name = namespaceOf(scenario, world);

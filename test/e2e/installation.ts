@@ -32,7 +32,7 @@ export interface Installed {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when all that is real of the installation says that it is ready; rejects with what does not. */
+/** Resolves when all real parts of the installation are ready; rejects with the parts that are not. */
 export async function untilInstalled({ cluster, standIns, seconds, signal }: Installed): Promise<void> {
   await until({ what: 'the installation is ready', seconds, signal }, async () => {
     try {
@@ -62,7 +62,7 @@ async function guardProblems(cluster: Cluster): Promise<string[]> {
   return (object.status?.availableReplicas ?? 0) > 0 ? [] : [`no pod of Deployment ${name} is available`];
 }
 
-/** Of all of one kind in our namespace. */
+/** The problems of all objects of one kind in our namespace. */
 async function unready(cluster: Cluster, kind: ResourceType<Reporting>): Promise<string[]> {
   const { items } = await cluster.list(kind, { namespace: SYSTEM_NAMESPACE });
   if (items.length === 0) return [`there is no ${kind.kind} in ${SYSTEM_NAMESPACE}`];

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { junit } from './junit.ts';
 
 describe('junit', () => {
-  test('counts, and says what failed and why', () => {
+  test('counts the cases, and reports failures with their reasons', () => {
     const report = junit('e2e', [
       { name: 'through', seconds: 1.5 },
       { name: 'not enough', seconds: 2, failure: 'not "in time"\n<spec> & more' },
@@ -13,7 +13,7 @@ describe('junit', () => {
     expect(report).toContain('<![CDATA[not "in time"\n<spec> & more]]>');
   });
 
-  test('what XML cannot say is left out', () => {
+  test('omits characters that XML does not allow', () => {
     expect(junit('e2e', [{ name: 'a\u0000b\u001Bc', seconds: 0 }])).toContain('name="abc"');
   });
 });

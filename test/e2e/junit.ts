@@ -4,11 +4,11 @@ import builder from 'junit-report-builder';
 export interface Case {
   readonly name: string;
   readonly seconds: number;
-  /** Left out: it passed. */
+  /** Absent when the case passed. */
   readonly failure?: string | undefined;
 }
 
-/** A JUnit report, as CI servers read it. */
+/** A JUnit report that CI servers can read. */
 export function junit(suite: string, cases: readonly Case[]): string {
   const report = builder.newBuilder();
   const testSuite = report.testSuite().name(suite);

@@ -33,7 +33,7 @@ async function main(): Promise<boolean> {
   return cases.every(({ failure }) => failure === undefined) && !signal.aborted;
 }
 
-/** As many at a time as is wished, begun in their order; those not begun when somebody wants an end are left out. */
+/** Runs `parallel` scenarios at a time, started in order. After an interrupt it starts no more. */
 async function runAll(scenarios: readonly Scenario[], world: World, { parallel }: Options): Promise<Case[]> {
   const cases: Case[] = [];
   const waiting = [...scenarios];
@@ -48,7 +48,7 @@ async function runAll(scenarios: readonly Scenario[], world: World, { parallel }
   return cases;
 }
 
-/** What all of them need. */
+/** The precondition of all scenarios. */
 async function installation({ cluster, options, signal }: World): Promise<Case> {
   const began = performance.now();
   const { standIns, seconds } = options;

@@ -45,7 +45,7 @@ describe('differences', () => {
     expect(differences(wanted, FOUND)).toEqual([expect.stringContaining(want)]);
   });
 
-  test('each is told', () => {
+  test('reports each difference', () => {
     expect(differences({ a: 1, b: { c: 2 } }, {})).toHaveLength(2);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What `wanted` says and `found` does not, each a path and a sentence; empty: it matches. What `wanted` leaves out may be
- * anything; null: it must not be there; of a list, each element must be matched by some element.
+ * The parts of `wanted` that `found` lacks, each a path and a sentence; empty when it matches. Keys that `wanted` omits may have
+ * any value. A null requires that the key is absent. Each element of a wanted list must match some element.
  */
 export function differences(wanted: unknown, found: unknown, path = ''): string[] {
   if (wanted === null)

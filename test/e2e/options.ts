@@ -3,24 +3,24 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
-/** What may not be real in a cluster, and what the suite then does itself or does not look at. */
+/** Components that the cluster may lack. The suite then does their part itself or skips their checks. */
 const STAND_INS = {
-  /** No virt-api: the suite adds to a migration and a VMI what its webhooks would. */
+  /** No virt-api: the suite fills in what its webhooks would add to a migration and a VMI. */
   kubevirt: 'KubeVirt',
-  /** No Knative: nobody says that a Broker, a Trigger, a source or a Service is ready. */
+  /** No Knative: no controller reports that a Broker, a Trigger, a source or a Service is ready. */
   knative: 'Knative',
-  /** No nodes: the guard is no Deployment. */
+  /** No nodes: the guard does not run as a Deployment. */
   deployments: 'Deployments',
 } as const;
 export type StandIn = keyof typeof STAND_INS;
 
-/** How long may pass, seconds. */
+/** Timeouts, seconds. */
 const seconds = z.object({
-  /** Until the installation says that it is ready. */
+  /** Until the installation is ready. */
   E2E_INSTALLED_SECONDS: z.coerce.number().positive().default(120),
-  /** Until a quota is counted, until a VM runs (its image may have to be pulled). */
+  /** Until a quota has a status, or a VM runs (the node may have to pull its image). */
   E2E_GIVEN_SECONDS: z.coerce.number().positive().default(300),
-  /** Until everything of a then.yaml is so. */
+  /** Until everything in then.yaml holds. */
   E2E_THEN_SECONDS: z.coerce.number().positive().default(180),
   /** Until a scenario's namespace is gone. */
   E2E_GONE_SECONDS: z.coerce.number().positive().default(180),
@@ -30,18 +30,18 @@ export type Seconds = z.infer<typeof seconds>;
 export interface Options {
   readonly kubeconfig: string;
   readonly standIns: ReadonlySet<StandIn>;
-  /** Names; empty: all. */
+  /** Names of the scenarios to run; empty: all. */
   readonly scenarios: readonly string[];
   /** How many at a time. */
   readonly parallel: number;
   /** Where the report goes. */
   readonly junit: string;
-  /** Leave everything there, to be looked at. */
+  /** Keep all objects for inspection. */
   readonly keep: boolean;
   readonly seconds: Seconds;
 }
 
-/** Thrown for what nobody can run with; says what is wrong. */
+/** Thrown for unusable options; the message says what is wrong. */
 export class Usage extends Error {
   override readonly name = 'Usage';
 }
@@ -56,7 +56,7 @@ export const USAGE = `KUBECONFIG=… npm run test:e2e -- [--stand-in NAME]… [-
   --keep      leave the namespaces
   ${Object.keys(seconds.shape).join(', ')}: how long may pass`;
 
-/** From the command line and the environment. Throws Usage. */
+/** Reads the options from the command line and the environment. Throws Usage. */
 export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Options {
   const values = parse(args);
   const kubeconfig = env['KUBECONFIG'] ?? '';

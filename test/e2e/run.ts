@@ -8,7 +8,7 @@ import type { Expectation, Scenario } from './scenario.ts';
 import { close, createGiven, open, type World } from './environment.ts';
 import { until } from './until.ts';
 
-/** Plays one scenario in a namespace of its own, which is gone afterwards. Never rejects. */
+/** Runs one scenario in its own namespace and deletes that afterwards. Never rejects. */
 export async function runScenario(scenario: Scenario, world: World): Promise<Case> {
   const began = performance.now();
   const failures: string[] = [];
@@ -38,18 +38,18 @@ async function perform(scenario: Scenario, world: World): Promise<void> {
   }
 }
 
-/** What is not so yet; empty: some object is as wanted. */
+/** The differences that remain; empty when some object matches. */
 function missing(wanted: Expectation, history: History): string[] {
   const what = `${wanted.kind} ${wanted.metadata?.name ?? '(any)'}`;
   const { apiVersion: _apiVersion, kind, ...rest } = wanted;
   const found = newestOf(history, kind).map((object) => differences(rest, object));
   if (found.some((each) => each.length === 0)) return [];
-  // That which comes nearest says best what is missing.
+  // The object with the fewest differences explains best what is missing.
   const nearest = found.toSorted((one, other) => one.length - other.length)[0];
   return nearest === undefined ? [`${what}: there is none`] : nearest.map((each) => `${what}: ${each}`);
 }
 
-/** The objects of a kind that are there now. */
+/** The existing objects of a kind. */
 function newestOf(history: History, wanted: string): KubernetesObject[] {
   const byUid = new Map<string, KubernetesObject>();
   for (const { kind, object, gone } of history.versions()) {

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from '../cluster/controlplane/kustomize.ts';
 import { Usage } from './options.ts';
 
-/** Part of an object: what must be so. Without a name: of some object of that kind. */
+/** Part of an object that must match. Without a name, some object of that kind must match. */
 export interface Expectation {
   readonly apiVersion: string;
   readonly kind: string;
@@ -17,15 +17,15 @@ export interface Scenario {
   readonly name: string;
   /** The comment at the top of given.yaml. */
   readonly about: string;
-  /** Without namespace; made in this order, each once the one before has settled. A Namespace: what the scenario's own has. */
+  /** Created in this order, each after the previous one has settled. A Namespace here configures the scenario's own. */
   readonly given: readonly KubernetesObject[];
-  /** All of it is to be so at the same time, sooner or later. */
+  /** At some point all of these must hold at the same time. */
   readonly then: readonly Expectation[];
 }
 
 const folder = fileURLToPath(new URL('scenarios/', import.meta.url));
 
-/** All of them, or those that are named. Throws Usage for a name that is none. */
+/** All scenarios, or the named ones. Throws Usage for an unknown name. */
 export async function loadScenarios(names: readonly string[] = []): Promise<Scenario[]> {
   const all = (await readdir(folder)).toSorted();
   const unknown = names.find((name) => !all.includes(name));

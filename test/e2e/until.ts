@@ -3,18 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Wait {
   readonly what: string;
   readonly seconds: number;
-  /** Somebody wants it to end: rejects with its reason. */
+  /** Aborts the wait: `until` rejects with its reason. */
   readonly signal: AbortSignal;
 }
 
-/** Thrown with what is still missing. */
+/** Thrown with the list of what is still missing. */
 class NotInTime extends Error {
   override readonly name = 'NotInTime';
 }
 
 const LOOK_EVERY_MS = 250;
 
-/** Asks again and again what is missing; resolves once the answer is '', rejects with NotInTime and the last answer. */
+/** Polls what is missing; resolves once the answer is '', rejects with NotInTime and the last answer. */
 export async function until(
   { what, seconds, signal }: Wait,
   missing: () => string | Promise<string>,

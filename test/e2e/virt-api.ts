@@ -4,7 +4,7 @@ import { newMigration, newVirtualMachineInstance } from '../cluster/kubevirt/obj
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where there is no virt-api: an object as its mutating webhooks would leave it. */
+/** An object with the defaults of virt-api's mutating webhooks, for a cluster without virt-api. */
 export function asByVirtApi(object: New<KubernetesObject>): New<KubernetesObject> {
   const { kind } = object;
   if (kind === 'VirtualMachineInstance') return merged(newVirtualMachineInstance(wishOf(object)), object);
@@ -21,7 +21,7 @@ function wishOf({ metadata, ...rest }: New<KubernetesObject>): {
   return { namespace: metadata.namespace ?? '', name: metadata.name ?? '', vmi: vmiName };
 }
 
-/** What is said stands; what is not is filled in. Lists are taken whole. */
+/** Fills in missing values and keeps existing ones. A list is kept as a whole. */
 function merged<T>(filledIn: unknown, said: T): T {
   if (!isFields(filledIn) || !isFields(said)) return said;
   const added = Object.entries(said).map(([key, value]) => [key, merged(filledIn[key], value)] as const);

@@ -3,7 +3,7 @@ import { renderAdmissionMode } from '../cluster/admission-modes.ts';
 import { ADMISSION_MODE } from '../support/admission-mode.ts';
 import { rightsProblems, USED_RIGHTS_FOLDER, usedIn } from './rights.ts';
 
-/** Runs after the integration tests, on the audit logs of all their labs. */
-test(`installed with ${ADMISSION_MODE}: every right that is granted is used, and none is missing`, async () => {
+/** Runs after the integration tests, on the audit logs of all their test environments. */
+test(`installed with ${ADMISSION_MODE}: every granted right is used, and no used right is missing`, async () => {
   expect(rightsProblems(await renderAdmissionMode(ADMISSION_MODE), usedIn(USED_RIGHTS_FOLDER))).toEqual([]);
 });

@@ -4,21 +4,21 @@ import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { grantsOf, isGranted } from '../support/granted.ts';
 
-/** Where the labs leave what our service accounts did (test/support/rights-used.ts), from the top of the repository. */
+/** Where test environments record our service accounts' requests (test/support/rights-used.ts); relative to the repository. */
 export const USED_RIGHTS_FOLDER = 'out/rights-used';
 
-/** What one of our processes asked for. */
+/** A request of one of our processes. */
 export interface UsedRight {
   readonly account: string;
   readonly verb: string;
   readonly apiGroup: string;
-  /** With its subresource: resourcequotas/status; of a request that is about no resource its URI. */
+  /** With its subresource, such as resourcequotas/status; the URI of a request for no resource. */
   readonly resource: string;
   readonly namespace?: string;
   readonly name?: string;
 }
 
-/** Granted though nothing here uses it, and why. */
+/** Rights that the manifests must grant although no test uses them, with the reason. */
 const UNSEEN: Readonly<Record<string, string>> = {
   // facts/knative.md §1.5: the source's controller checks all three, the adapter lists and watches.
   'mtq-source get resourcequotas': 'Knative makes no adapter for a service account that may not get',
@@ -32,7 +32,7 @@ export function usedIn(folder: string): UsedRight[] {
   );
 }
 
-/** What the manifests grant and no call used, and what a call wanted that they do not grant; empty as it must be. */
+/** Granted rights that no request used, and requests without a granted right; must be empty. */
 export function rightsProblems(objects: readonly KubernetesObject[], used: readonly UsedRight[]): string[] {
   const accounts = Object.values(SERVICE_ACCOUNT);
   return [
@@ -67,7 +67,7 @@ function unused(objects: readonly KubernetesObject[], account: string, used: rea
   });
 }
 
-/** As the API server's authorizer sees it. */
+/** A request as the API server's authorizer sees it. */
 function asAudited({
   verb,
   apiGroup,

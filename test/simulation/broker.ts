@@ -9,10 +9,10 @@ import { EVENT_FAULTS, type Faults } from './faults.ts';
 import type { Schedule } from './schedule.ts';
 import type { Trace } from './trace.ts';
 
-/** What travels: a CloudEvent. */
+/** A CloudEvent under way. */
 export type Event = NonNullable<Parameters<Handle>[1]>;
 
-/** An answer, or that the connection broke. */
+/** An answer, or a broken connection. */
 export type Reply = Answer | 'broken';
 
 export interface BrokerParts {
@@ -30,10 +30,10 @@ const POLICY = deliveryPolicy(spec.delivery, undefined);
 const FEASIBILITY_TIMEOUT_MS = 30_000;
 const MAX_LATE_MS = 20_000;
 
-/** Broker and Triggers: hands each event to the steps that wait for it, again when they fail, in any order. */
+/** Broker and Triggers: delivers each event to the subscribed steps, in any order, and retries after a failure. */
 export class Broker {
   isDown = false;
-  /** Deliveries that are not done with. */
+  /** Deliveries that are not finished. */
   underWay = 0;
   readonly #parts: BrokerParts;
 
@@ -41,7 +41,7 @@ export class Broker {
     this.#parts = parts;
   }
 
-  /** Every Trigger whose filter it passes gets it. */
+  /** Delivers the event to every Trigger whose filter matches it. */
   publish(event: Event): void {
     if (this.isDown) return;
     for (const step of STEPS.filter(({ triggers }) => triggers.some((filter) => matches(filter, event)))) {

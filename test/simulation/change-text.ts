@@ -12,7 +12,7 @@ import type {
 } from '../../functions/domain/objects.ts';
 import type { Change } from './model/store.ts';
 
-/** One line about a change of the store, for people. */
+/** One readable line about a change of the store. */
 export function changeText({ type, kind, object, revision }: Change): string {
   const { name } = object.metadata;
   const what = type === 'DELETED' ? 'gone' : contentOf(kind, object);

@@ -21,15 +21,15 @@ import type { ModelCluster } from './model/api-server.ts';
 import type { Schedule } from './schedule.ts';
 import type { Trace } from './trace.ts';
 
-/** Who makes requests. */
+/** The sender of requests. */
 export interface Caller {
   /** For the trace: "raise-3". */
   readonly actor: string;
-  /** Where faults strike: "raise"; undefined: nowhere. */
+  /** Site of injected faults: "raise"; undefined: no faults. */
   readonly site: string | undefined;
   readonly user: string;
   readonly life: Life;
-  /** The one API server that is asked; left out: whichever answers. */
+  /** The only API server to use; left out: any that answers. */
   readonly at?: string;
 }
 
@@ -39,9 +39,9 @@ export interface Network {
   readonly trace: Trace;
   /** The API server at the caller's address, or any of them, as a load balancer chooses: for the one request that is made of it at once. */
   readonly server: (caller: Caller) => ModelCluster;
-  /** HTTP status of a request that fails for good; undefined: it does not. */
+  /** HTTP status of a request that always fails; undefined: the request may succeed. */
   readonly broken: (call: Pick<Call, 'verb' | 'kind'>) => number | undefined;
-  /** Every request that the API server has answered, before the answer is on its way. */
+  /** Called for every request that the API server has answered, before the answer is on its way. */
   readonly onAnswer: (caller: Caller, call: Call, error: unknown) => void;
 }
 
@@ -54,13 +54,13 @@ export interface Call {
   readonly dryRun: boolean;
 }
 
-/** As our transport: a server that is silent for so long is not waited for (functions/kubernetes/transport.ts). */
+/** As the project's transport: it gives up a server that is silent for this long (functions/kubernetes/transport.ts). */
 const SILENCE_MS = 4_000;
 const MAX_SLOW_MS = 9_000;
 const MAX_FROZEN_MS = 14_000;
 export const READ_FAULTS = ['failBefore', 'error', 'slow', 'freeze'] as const;
 
-/** The way of one process to the API servers: requests and answers that are held up, get lost, or outlive who sent them. */
+/** The connection of one process to the API servers. Requests and answers may be late, get lost, or outlive their sender. */
 export class Client implements Cluster {
   readonly #caller: Caller;
   readonly #network: Network;
@@ -191,7 +191,7 @@ export class Client implements Cluster {
     else schedule.later(this.#caller.actor, faults.particulars(injected).between(500, MAX_SLOW_MS), go);
   }
 
-  /** In the API server: it goes on without its sender. */
+  /** In the API server: the request continues without its sender. */
   async #work<T>(
     call: Call,
     work: (server: ModelCluster) => Promise<T>,
@@ -212,7 +212,7 @@ export class Client implements Cluster {
     }
   }
 
-  /** What the client gets of it, and when: as our transport, it gives up a server that is silent for too long. */
+  /** The client's result and its time. Like the project's transport, the client gives up a server that is silent for too long. */
   #answering(
     call: Call,
     injected: InjectedFault | undefined,
@@ -241,12 +241,12 @@ export class Client implements Cluster {
       }
       cancel();
       const frozen = faults.particulars(injected).below(MAX_FROZEN_MS);
-      trace.log(actor, () => `stands still for ${String(frozen)} ms`);
+      trace.log(actor, () => `is suspended for ${String(frozen)} ms`);
       schedule.later(actor, frozen, end);
     };
   }
 
-  /** The error of a request of ours that fails for good. */
+  /** The error of a request that always fails. */
   #broken(call: Call): ApiError | undefined {
     const code = this.#caller.site === undefined ? undefined : this.#network.broken(call);
     return code === undefined ? undefined : this.#refusal(call, code);
@@ -264,7 +264,7 @@ export class Client implements Cluster {
 }
 
 const NOTHING = (): void => undefined;
-/** Each its own: what waits on one that is kept is kept with it, and its world. */
+/** A new promise for each call: waiters on a shared one would keep their whole world in memory. */
 const never = (): Promise<never> => new Promise(() => undefined);
 
 const read = (verb: string, { kind }: ResourceType, name: string): Call => ({

@@ -19,7 +19,7 @@ import { migration, quota, TENANT, vmmrq } from './objects.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
-/** What befalls the world between two turns. What is not there cannot be changed: then nothing happens. */
+/** Faults in the cluster between two turns. A fault whose object is missing does nothing. */
 type Disturb = (world: World, random: Random) => unknown;
 
 const quotas = ({ store }: World): readonly ResourceQuota[] =>
@@ -27,7 +27,7 @@ const quotas = ({ store }: World): readonly ResourceQuota[] =>
 const vmmrqs = ({ store }: World): readonly Vmmrq[] => store.list<Vmmrq>(VMMRQS.kind, TENANT);
 const migrations = ({ store }: World): readonly Migration[] => store.list<Migration>(MIGRATIONS.kind, TENANT);
 
-/** One of them, or nothing to do. */
+/** Injects one of the faults, or none when its object is missing. */
 const withOne = <T>(from: readonly T[], random: Random, act: (one: T) => unknown): unknown =>
   from.length > 0 ? act(random.pick(from)) : undefined;
 
@@ -79,7 +79,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
   putQuota: (world, random) =>
     withOne(quotas(world), random, (one) => {
       const hard = { ...one.spec.hard, ...changed(random, one) };
-      // The resourceVersion of its read: somebody may have written since.
+      // The resourceVersion of its read: another client may have written since.
       world.schedule.later('admin', random.below(60), () =>
         world.attempt(world.admin.replace(RESOURCE_QUOTAS, { ...one, spec: { ...one.spec, hard } })),
       );
@@ -170,7 +170,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     const { lock, ended } = world.checker.locks;
     const tokens = [...ended, 'token-of-nobody'];
     const token = lock !== undefined && random.chance(0.6) ? lock.token : random.pick(tokens);
-    // Those that lead to writes, most of all.
+    // Mostly the event types that lead to writes.
     const type = random.pick([...Object.values(EVENT), ...FORGED, ...FORGED, ...FORGED]);
     world.publish({ type, from: 'somebody', namespace: TENANT, token });
   },

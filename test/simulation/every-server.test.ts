@@ -23,7 +23,7 @@ function lockOfTenant(): ReturnType<typeof aLock> {
   });
 }
 
-/** The answer of each address to the proof; 'any' is the usual address. */
+/** Each address's answer to the proof; 'any' is the usual address. */
 type Answers = Readonly<Record<string, 'proves' | 'open' | 'unreachable'>>;
 
 interface World {

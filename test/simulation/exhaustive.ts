@@ -2,7 +2,7 @@ import type { InjectedFault } from './faults.ts';
 import { run, type RunResult } from './run.ts';
 import type { Scenario } from './scenario.ts';
 
-/** One namespace, one quota, one API server, nobody else: so many migrations, each refused, let through one by one. */
+/** One namespace, one quota, one API server, no other clients: `migrations` blocked migrations, each gets its cycle. */
 export const smallCase = (migrations: number): Scenario => ({
   seed: 1,
   steps: 2_000,
@@ -32,13 +32,13 @@ export interface Tried {
   readonly runs: number;
   readonly crashPoints: number;
   readonly eventPoints: number;
-  /** Plans that broke an invariant, and which. */
+  /** Plans that violated an invariant, and the invariant. */
   readonly violations: readonly { readonly plan: readonly InjectedFault[]; readonly violation: string }[];
 }
 
 /**
- * Every crash point alone, and with every single event that is lost or comes twice; the points of the run without any.
- * With an event only crashes after a write: a process keeps no state, so a crash before a write is one after the write before.
+ * Every crash point alone, and with each single event lost or doubled. The points are those of the run without faults.
+ * With an event fault, only crashes after a write: a process keeps no state, so a crash before a write equals one after the previous write.
  */
 export async function tryAll(scenario: Scenario): Promise<Tried> {
   const { chances } = await run(scenario, { plan: [] });

@@ -16,7 +16,7 @@ function node(...args: readonly string[]): { status: number | null; stdout: stri
 const simulate = (...args: readonly string[]): ReturnType<typeof node> =>
   node(new URL('main.ts', import.meta.url).pathname, '--mutation', MUTATION, ...args);
 
-/** What this prints in a process where the mutation is made. */
+/** The output of this command in a process with the mutation. */
 function mutated(script: string): string {
   const mutate = `
     const { mutate, mutationNamed } = await import(${url('mutate.ts')});
@@ -25,13 +25,13 @@ function mutated(script: string): string {
   return node('--input-type=module', '--eval', `${mutate}\n${script}`).stdout.trim();
 }
 
-/** What is printed is all that a replay needs. */
+/** The printed text contains everything that a replay needs. */
 const replay = (scenario: string, plan: readonly InjectedFault[]): string =>
   mutated(`
     const { violation } = await run({ ...${scenario}, rates: {} }, { plan: ${JSON.stringify(plan)} });
     console.log(violation);`);
 
-/** Turns that the run of this seed may take, and faults that happened in it. */
+/** Maximal turns of this seed's run, and the faults in it. */
 const sizeOf = (seed: string): number =>
   Number(
     mutated(`
@@ -47,7 +47,7 @@ interface Printed {
   readonly trace: readonly string[];
 }
 
-/** Of the text after "The shortest that was found:". */
+/** Parsed from the text after "The shortest that was found:". */
 function printedIn(stdout: string): Printed {
   const [, text = ''] = stdout.split('The shortest that was found:\n');
   const [head = '', scenario = '', faults = '', ...trace] = text.trimEnd().split('\n');
@@ -58,7 +58,7 @@ function printedIn(stdout: string): Printed {
   return { seed, violation, scenario: scenario.replace('scenario ', ''), plan, trace };
 }
 
-test('a failure is printed with its seed and a shorter run, and what is printed breaks the same invariant again', () => {
+test('a failure report contains the seed and a shorter run, and its replay violates the same invariant', () => {
   const { status, stdout } = simulate('--runs', '1000', '--seed', '1');
   expect(status).toBe(1);
   const { seed, violation, scenario, plan, trace } = printedIn(stdout);

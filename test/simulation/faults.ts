@@ -1,14 +1,14 @@
 import { Random } from './random.ts';
 
-/** What may go wrong, one sentence each. */
+/** All faults that a run may inject, one sentence each. */
 export const FAULTS = {
   crashBefore: 'the process dies before the request is sent',
   crashAfter: 'the process dies before it reads the answer',
   failBefore: 'the request is lost on its way',
-  failAfter: 'the answer is lost on its way: whatever it was to do is done',
+  failAfter: 'the answer is lost on its way, after the request has taken effect',
   error: 'the API server answers 500, and does nothing',
-  slow: 'the request hangs for seconds on its way, and comes through all the same',
-  freeze: 'the process stands still for seconds after the answer, and goes on as if nothing had been',
+  slow: 'the request hangs for seconds on its way, and then arrives',
+  freeze: 'the process is suspended for seconds after the answer, and then continues',
   drop: 'an event is lost',
   duplicate: 'an event comes twice',
   late: 'an event comes seconds later',
@@ -17,24 +17,23 @@ export const FAULTS = {
   failMigration: 'a migration fails on its way',
   editQuota: 'an admin changes a quota',
   putQuota: 'an admin puts a quota as it was read a while ago, with a change',
-  bypassQuota:
-    'an admin changes a quota past the guard, as when somebody took its webhooks away for a moment',
+  bypassQuota: 'an admin changes a quota past the guard, as while its webhooks are removed for a moment',
   deleteQuota: 'an admin deletes a quota',
-  remakeQuota: 'an admin deletes a quota and makes it anew at once',
-  createQuota: 'an admin makes a quota, anew where it was deleted',
-  editVmmrq: 'an admin changes what a VMMRQ gives',
+  remakeQuota: 'an admin deletes a quota and creates it again at once',
+  createQuota: 'an admin creates a quota, again where it was deleted',
+  editVmmrq: 'an admin changes the allowance of a VMMRQ',
   deleteVmmrq: 'an admin deletes a VMMRQ',
-  remakeVmmrq: 'an admin deletes a VMMRQ and makes it anew, as it was or with another amount',
-  createVmmrq: 'an admin makes another VMMRQ',
+  remakeVmmrq: 'an admin deletes a VMMRQ and creates it again, with the same or another amount',
+  createVmmrq: 'an admin creates another VMMRQ',
   touchNamespace: 'an admin labels the namespace',
-  breakLock: 'an admin takes the lock off by break-glass',
-  stealLabel: 'the tenant takes the label of the lock off',
-  forgeEvent: 'somebody posts an event of ours',
+  breakLock: 'an admin removes the lock by break-glass',
+  stealLabel: 'the tenant removes the label of the lock',
+  forgeEvent: 'a client in the cluster posts one of the project’s events',
   jumpSecond: 'nothing moves for a second',
   jumpLock: 'nothing moves for longer than a lock may live',
   clockStep: 'the API servers’ clock is set forward',
   killGuard: 'the guard dies and is back a while later',
-  brokerDown: 'the Broker is away for a while: what is sent meanwhile is lost',
+  brokerDown: 'the Broker is away for a while, and events sent meanwhile are lost',
   sourceDown: 'the adapter of the source is away for a while',
   pauseQuotas: 'the quota controller stops, for a while or until the faults end',
   recount: 'the quota controller counts every quota again',
@@ -53,7 +52,7 @@ export const CALL_FAULTS = [
 ] as const;
 export const EVENT_FAULTS = ['drop', 'duplicate', 'late'] as const;
 
-/** One fault at one place: the n-th time that anything could happen at this site. */
+/** One fault at the n-th opportunity of one site. */
 export interface InjectedFault<F extends Fault = Fault> {
   /** "raise#4", "event to lock#2", "world#131". */
   readonly at: string;
@@ -62,7 +61,7 @@ export interface InjectedFault<F extends Fault = Fault> {
 
 export type Rates = Readonly<Partial<Record<Fault, number>>>;
 
-/** One kind of fault that strikes at one kind of place far more often than elsewhere. */
+/** One fault that one site gets far more often than other sites. */
 export interface Focus {
   /** "raise": its calls, and the events to it. */
   readonly step: string;
@@ -74,17 +73,17 @@ export interface FaultsOptions {
   readonly seed: number;
   readonly rates: Rates;
   readonly focus?: Focus | undefined;
-  /** Exactly these; left out: by chance. */
+  /** Exactly these faults; left out: by chance. */
   readonly plan?: readonly InjectedFault[] | undefined;
 }
 
-/** Whether the next one happens: by chance, or by a plan that says exactly which. */
+/** Decides whether to inject the next fault: by chance, or by an exact plan. */
 export class Faults {
-  /** What happened, in order: the same list as a plan gives the same run. */
+  /** The injected faults in order: the same list as a plan gives the same run. */
   readonly happened: InjectedFault[] = [];
   /** How often each fault hit each site. */
   readonly hits = new Map<string, number>();
-  /** Sites in the order in which something could have happened. */
+  /** The sites of all opportunities, in order. */
   readonly chances: { readonly at: string; readonly among: readonly Fault[] }[] = [];
   /** No more faults from now on. */
   isOver = false;
@@ -103,7 +102,7 @@ export class Faults {
     this.#plan = plan === undefined ? undefined : new Map(plan.map(({ at, fault }) => [at, fault]));
   }
 
-  /** What goes wrong here, at most one of `among`; undefined: nothing. */
+  /** The fault to inject here, at most one of `among`; undefined: none. */
   inject<F extends Fault>(site: string, among: readonly F[]): InjectedFault<F> | undefined {
     if (this.isOver) return undefined;
     const count = (this.#counts.get(site) ?? 0) + 1;
@@ -117,7 +116,7 @@ export class Faults {
     return { at, fault };
   }
 
-  /** For the particulars of a strike: the same ones whatever else happens in the run. */
+  /** Randomness for the details of one fault: they do not depend on the rest of the run. */
   particulars({ at }: InjectedFault): Random {
     let mixed = this.#seed | 0;
     for (let index = 0; index < at.length; index += 1) {
@@ -136,7 +135,7 @@ export class Faults {
     let drawn = this.#random.next();
     const focus = this.#focus !== undefined && isAbout(site, this.#focus.step) ? this.#focus : undefined;
     const all = among.reduce((sum, fault) => sum + (this.#rates[fault] ?? 0), 0);
-    // Never so often that what comes last among them does not come at all.
+    // Capped, so that the last fault of the list still happens.
     const times = Math.min(SELDOM.get(site) ?? 1, MAX_SITE_RATE / all);
     for (const fault of among) {
       drawn -= fault === focus?.fault ? focus.rate : times * (this.#rates[fault] ?? 0);
@@ -146,7 +145,7 @@ export class Faults {
   }
 }
 
-/** Sites where little happens before the faults end: struck so many times as often. */
+/** Factors for sites with few opportunities before the faults end. */
 const SELDOM: ReadonlyMap<string, number> = new Map([
   ['lock', 3],
   ['unlock', 5],

@@ -15,14 +15,14 @@ export interface ProcessParts {
   readonly network: Network;
   readonly settings: StepContext['settings'];
   readonly newToken: () => string;
-  /** To the Broker's ingress; throws when it is away. */
+  /** Posts to the Broker's ingress; throws when it is away. */
   readonly publish: (event: Event) => void;
-  /** As a guard answers it that runs; undefined: none does. */
+  /** The answer of a running guard; undefined: none runs. */
   readonly view: (namespace: string) => View | undefined;
 }
 
-/** What a process remembers of what it was asked. */
-/** What a process of ours works with, for as long as it lives. */
+/** State that one process keeps between events. */
+/** The dependencies of one process, for its lifetime. */
 export function contextOf(
   { network, settings, newToken, publish, view }: ProcessParts,
   { actor, site, user, life }: { actor: string; site: string; user: string; life: Life },
@@ -63,7 +63,7 @@ export function contextOf(
   };
 }
 
-/** The five Knative Services: every event is handled by a process of its own, which may die. */
+/** The five Knative Services: a separate process, which may die, handles each event. */
 export class Functions {
   readonly #parts: ProcessParts;
   #count = 0;
@@ -96,5 +96,5 @@ function answeredWith(answer: Awaited<ReturnType<ReturnType<typeof newFunction>>
   return 'specversion' in answer ? answer.type : String(answer.statusCode);
 }
 
-/** Of the object that an event of the source is about. */
+/** Namespace of the object in an event of the source. */
 const nameIn = (event: Event): string => (typeof event['name'] === 'string' ? event['name'] : '');

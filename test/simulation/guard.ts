@@ -29,14 +29,14 @@ export const KUBEVIRT = {
   KUBEVIRT_CONTROLLER: 'kubevirt-controller',
 } as const;
 
-/** The webhooks' timeoutSeconds, and how long the guard itself takes at most (webhook/admission/review-app.ts). */
+/** The webhooks' timeoutSeconds, and the guard's own time limit (webhook/admission/review-app.ts). */
 const REVIEW_MS = 2_500;
 const MAX_AWAY_MS = 25_000;
 const USER = userOf(SERVICE_ACCOUNT.guard);
 
-/** One replica of the guard: reviews while it lives, a watchdog, a sweep. It is back some time after it died. */
+/** One replica of the guard: admission reviews, watchdog and resync. It restarts some time after it died. */
 export class Guard {
-  /** Since when it runs; undefined: it does not. */
+  /** Start time; undefined: it does not run. */
   since: number | undefined;
   readonly #parts: GuardParts;
   readonly #name: string;
@@ -73,7 +73,7 @@ export class Guard {
     void this.#watch.run(new AbortController().signal);
   }
 
-  /** What it answers at /view; undefined: not now. */
+  /** Its answer at /view; undefined: it gives none now. */
   viewOf(namespace: string): View | undefined {
     return this.since === undefined ? undefined : this.#watch?.viewOf(namespace);
   }
@@ -82,7 +82,7 @@ export class Guard {
     this.#life.end();
   }
 
-  /** As the API server calls it; undefined: nobody answers. */
+  /** A call of the API server; undefined: no answer. */
   review(request: AdmissionRequest): Promise<AdmissionResponse> {
     const { network } = this.#parts;
     const life = this.#life;
@@ -90,7 +90,7 @@ export class Guard {
     if (this.since === undefined || watch === undefined)
       return Promise.reject(new Error('the guard cannot be reached'));
     const actor = `${this.#name}.${String(this.#starts)} review`;
-    // No faults of its own: those of the API server hit its GET all the same, by their site.
+    // No faults here: the faults of the API server's site already hit this GET.
     const cluster = new Client({ actor, site: 'review', user: USER, life }, network);
     return new Promise((resolve, reject) => {
       life.onEnd(() => reject(new Error('the guard died')));
@@ -126,5 +126,5 @@ const unavailable = ({ uid }: AdmissionRequest): AdmissionResponse => ({
 
 const shortName = (user: string): string => user.split(':').at(-1) ?? user;
 
-/** Whether this user is one of our own processes. */
+/** Whether this user is the account of one of the project's processes. */
 export const isOurs = (user: string): boolean => OUR_USERS.includes(user);

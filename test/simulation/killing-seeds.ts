@@ -4,7 +4,7 @@ import { MUTATIONS, type Mutation } from './mutations.ts';
 import { simulate } from './pool.ts';
 
 const FILE = new URL('killing-seeds.json', import.meta.url);
-/** A mutation that lives through so many runs is a checker or a world that is too weak. */
+/** When a mutation survives this many runs, the checker or the world is too weak. */
 const MAX_RUNS = 20_000;
 
 /** The stored seed whose run catches this mutation. Throws when there is none. */
@@ -15,7 +15,7 @@ export function seedThatKills(mutation: string): number {
   throw new Error(`no seed is stored for '${mutation}': npm run simulate -- --find-seeds`);
 }
 
-/** What a search found: the first seed of each mutation, and the names of those that no seed catches. */
+/** Result of a search: the first seed of each mutation, and the names of mutations that no seed catches. */
 interface Found {
   readonly seeds: Readonly<Record<string, number>>;
   readonly missing: readonly string[];
@@ -32,7 +32,7 @@ export async function findSeeds(onFound: (line: string) => void): Promise<Found>
   return { seeds, missing: MUTATIONS.map(({ name }) => name).filter((name) => !(name in seeds)) };
 }
 
-/** The first seed whose run breaks an invariant that the mutation names. */
+/** The first seed whose run violates an invariant that the mutation names. */
 async function firstSeed({ name, breaks }: Mutation): Promise<number | undefined> {
   let from = 1;
   while (from <= MAX_RUNS) {
@@ -45,6 +45,6 @@ async function firstSeed({ name, breaks }: Mutation): Promise<number | undefined
   return undefined;
 }
 
-/** Stores what was found, for the tests of `npm test`. */
+/** Stores the seeds for the tests of `npm test`. */
 export const storeSeeds = ({ seeds }: Found): void =>
   writeFileSync(FILE, `${JSON.stringify(seeds, undefined, 2)}\n`);

@@ -16,7 +16,7 @@ import { START, Time } from './time.ts';
 import { World } from './world.ts';
 
 /** As the simulation found it (seed 120803 of its day): the VM was left without a pod, and its next migration was never tried. */
-test('a migration that is to fail when its VM is over there already does not take the VM’s pod with it', async () => {
+test('a migration that fails after its VM has moved to the target does not delete the VM’s pod', async () => {
   const world = new World(smallCase(1), { plan: [] });
   const theMigration = (): Migration | undefined => world.store.list<Migration>(MIGRATIONS.kind, TENANT)[0];
   world.store.onChange(({ kind, object }) => {
@@ -24,7 +24,7 @@ test('a migration that is to fail when its VM is over there already does not tak
     const isOverThere = kind === VMIS.kind && (object as Vmi).status?.migrationState?.completed === true;
     if (!isOverThere || migration === undefined) return;
     world.failing.add(migration.metadata.uid);
-    // What virt-controller writes next is a conflict: it comes back to it.
+    // The next write of virt-controller is a Conflict, so it retries.
     world.write('admin', annotated('theirs', 'x')(migration));
   });
   world.start();
@@ -40,7 +40,7 @@ test('a migration that is to fail when its VM is over there already does not tak
 });
 
 /** Seed 2071 of the simulation: the API server says so of a quota that was deleted during the pod's admission. */
-test('a target pod that is refused with 404 is tried again', async () => {
+test('virt-controller retries a target pod that the API server refuses with 404', async () => {
   const model = aBlockedTenant();
   const { store } = model;
   store.delete({ kind: RESOURCE_QUOTAS.kind, namespace: TENANT, name: 'quota' });

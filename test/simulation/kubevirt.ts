@@ -20,7 +20,7 @@ export interface KubeVirtParts {
   readonly cluster: Cluster;
   readonly schedule: Schedule;
   readonly random: Random;
-  /** What a target pod takes. */
+  /** The requests of a target pod. */
   readonly targetRequests: ResourceList;
   /** Whether virt-controller writes Events. */
   readonly writesEvents: boolean;
@@ -32,7 +32,7 @@ const MAX_LAG_MS = 6;
 const MIGRATION_MS = { min: 20, max: 4_000 };
 
 /**
- * Starts the stand-in of test/cluster/kubevirt in virtual time. Its caches lag a moment. The VMI controller and the scheduler are
+ * Starts the stand-in of test/cluster/kubevirt in virtual time. Its caches lag a little. The VMI controller and the scheduler are
  * left out: every VM runs from the beginning, and a target pod is created on its node.
  */
 export function startKubeVirt(parts: KubeVirtParts): void {
@@ -53,7 +53,7 @@ export function startKubeVirt(parts: KubeVirtParts): void {
 
   const follow = <T extends KubernetesObject>({ kind }: ResourceType<T>, cache: Cache<T>): void => {
     const see = ({ type, object }: Pick<Change, 'type' | 'object'>): void => {
-      // As the informer's selector: the tenants' pods are left out.
+      // Like the selector of KubeVirt's informer, this leaves out the tenants' pods.
       if (kind !== LAUNCHER_PODS.kind || appOf(object) === LAUNCHER) cache.see({ type, object: object as T });
     };
     for (const object of store.list(kind)) see({ type: 'ADDED', object });
@@ -69,7 +69,7 @@ export function startKubeVirt(parts: KubeVirtParts): void {
   follow(FULL_MIGRATIONS, world.migrations);
 }
 
-/** What is due waits for its turn, too. */
+/** A due timer also waits for its turn. */
 const clockOf = (schedule: Schedule): Clock => ({
   elapsed: () => schedule.time.now,
   now: () => new Date(schedule.time.now),

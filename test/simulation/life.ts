@@ -1,4 +1,4 @@
-/** Whether a process, or one handling of an event in it, is still there. What it waits for after its end never comes. */
+/** Whether a process, or its handling of one event, still lives. After its end its promises never resolve. */
 export class Life {
   #isAlive = true;
   readonly #listeners: (() => void)[] = [];

@@ -6,7 +6,7 @@ import { failureText, hitsTable } from './report.ts';
 
 const USAGE = 'npm run simulate -- [--runs N] [--seed S] [--mutation NAME] [--trace] | --find-seeds';
 
-/** Runs of the seeds S, S+1, …: how often each fault hit each step, and of a failure the seed and a short trace. */
+/** Runs the seeds S, S+1, …; prints how often each fault hit each step, and for a failure its seed and a short trace. */
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
@@ -66,7 +66,7 @@ function summaryText(
 ): string {
   return (
     `${String(runs)} runs in ${(ms / 1_000).toFixed(1)} s (${(ms / runs).toFixed(1)} ms each), ${String(steps)} turns; ` +
-    `${String(cycles)} releases, ${String(failures)} locks that failed, ${String(podsOutsideLock)} pods under way before the proof; ` +
+    `${String(cycles)} cycles, ${String(failures)} locks that failed, ${String(podsOutsideLock)} pods under way before the proof; ` +
     `${String(violations.length)} runs broke an invariant`
   );
 }

@@ -13,7 +13,7 @@ export function mutationNamed(name: string): Mutation {
   );
 }
 
-/** Each file's source text, mutated. Throws when what is to be replaced is not there exactly once. */
+/** Each file's mutated source text. Throws when the text to replace does not occur exactly once. */
 export function mutated({ name, edits }: Mutation): ReadonlyMap<string, string> {
   const sources = new Map<string, string>();
   for (const { file, find, replace } of edits) {
@@ -29,7 +29,7 @@ export function mutated({ name, edits }: Mutation): ReadonlyMap<string, string> 
   return sources;
 }
 
-/** Whatever this thread imports from now on is of the mutated source. */
+/** From now on this thread imports the mutated source. */
 export function mutate(mutation: Mutation): void {
   const sources = mutated(mutation);
   registerHooks({

@@ -5,12 +5,12 @@ import { mutated } from './mutate.ts';
 import { MUTATIONS, type Mutation } from './mutations.ts';
 import { simulate } from './pool.ts';
 
-test('every name is another, and every mutation finds its place once', () => {
+test('each mutation has its own name, and finds its text exactly once', () => {
   expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);
   for (const mutation of MUTATIONS) expect(mutated(mutation).size).toBeGreaterThan(0);
 });
 
-test('a place that is not there, or twice, is said', () => {
+test('a mutation whose text is missing or occurs twice is an error', () => {
   const edits = (find: string): Mutation => ({
     name: 'none',
     breaks: [],
@@ -20,8 +20,8 @@ test('a place that is not there, or twice, is said', () => {
   expect(() => mutated(edits('import'))).toThrow('times in functions/steps.ts, not once');
 });
 
-// Where this fails after a change, the seeds moved: `npm run simulate -- --find-seeds`. One that then finds none is a hole.
-test.each(MUTATIONS)('caught: $name', async ({ name: mutation, breaks }) => {
+// If this fails after a change, run `npm run simulate -- --find-seeds`. A mutation without a seed then is a gap in the checker.
+test.each(MUTATIONS)('the simulation catches: $name', async ({ name: mutation, breaks }) => {
   const { violations } = await simulate({ from: seedThatKills(mutation), count: 1, mutation, workers: 1 });
   expect(breaks).toContain(violations[0] === undefined ? 'none' : invariantOf(violations[0].violation));
 });

@@ -1,11 +1,11 @@
 import type { Invariant } from './checker/invariant.ts';
 
-/** A change of the protocol that must not go unseen: `find` is there exactly once in the file. */
+/** A defect that the simulation must catch: `find` occurs exactly once in the file. */
 export interface Mutation {
   readonly name: string;
-  /** The invariants by one of which it is caught: which comes first depends on the seed. */
+  /** One of these invariants catches it; the seed decides which one comes first. */
   readonly breaks: readonly Invariant[];
-  /** One place or, where the code defends itself twice, all of them. */
+  /** One edit or, where the code has two defences, all of them. */
   readonly edits: readonly Edit[];
 }
 

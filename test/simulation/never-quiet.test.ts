@@ -4,8 +4,8 @@ import type { InjectedFault } from './faults.ts';
 import { run } from './run.ts';
 import type { Scenario } from './scenario.ts';
 
-/** As the search for a shorter trace met it (seed 427794 of its day): only turns were counted, and nobody took one any more. */
-test('an orderly run ends though its only migration is cancelled, and nobody hears of that', async () => {
+/** Found while shrinking (seed 427794 of that time): the run counted only turns, and no actor had one left. */
+test('an orderly run ends even when its only migration is cancelled, and no step gets the event', async () => {
   const scenario: Scenario = {
     ...smallCase(1),
     vms: 3,

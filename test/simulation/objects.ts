@@ -16,9 +16,9 @@ import { ANNOTATIONS, MIGRATION_FINALIZER, OBSERVED_API_VERSIONS } from '../clus
 import { newVirtualMachineInstance } from '../cluster/kubevirt/objects.ts';
 import type { LauncherPod, Vmi } from '../cluster/kubevirt/types.ts';
 
-/** The only tenant's namespace of a run. */
+/** The tenant's namespace of a run. */
 export const TENANT = 'tenant';
-/** What each VM's launcher takes. */
+/** The requests of each VM's launcher pod. */
 export const LAUNCHER: ResourceList = { cpu: '1', memory: '1Gi' };
 
 const CREATED = '2026-11-21T04:00:00Z';
@@ -69,7 +69,7 @@ export const published = (hosts: readonly string[], servers: number): readonly K
   })),
 ];
 
-/** URL of the API server that is published as `host`. */
+/** URL of the API server with the published address `host`. */
 export const addressOf = (host: string): string => `https://${host}:${String(PORT)}`;
 
 const labelsOf = (selector: string): Record<string, string> => {
@@ -99,7 +99,7 @@ export const vmmrq = (name: string, uid: string, spec: Vmmrq['spec']): Vmmrq => 
   spec,
 });
 
-/** As virt-api and virt-controller leave it at first (facts/kubevirt.md §1.7). */
+/** A new migration after virt-api and virt-controller have handled it (facts/kubevirt.md §1.7). */
 export const migration = (
   name: string,
   vmiName: string,
@@ -117,7 +117,7 @@ export const migration = (
   spec: { vmiName },
 });
 
-/** A launcher of this VM; the target of `migration` on a node of its own (facts/kubevirt.md §1.2). */
+/** A launcher pod of this VM; with `migration`, the target pod on another node (facts/kubevirt.md §1.2). */
 export function launcherPod(
   { metadata: { name, uid } }: Vmi,
   { migration: of, requests }: { migration?: Migration | undefined; requests: ResourceList },
@@ -143,7 +143,7 @@ export function launcherPod(
   };
 }
 
-/** As it is sent to be created. */
+/** The pod as its creator sends it. */
 export function unnamed({ metadata, spec }: Pod): New<LauncherPod> {
   const { name: _, ...rest } = metadata;
   return { metadata: { ...rest, generateName: 'virt-launcher-' }, spec };
@@ -164,14 +164,14 @@ export const tenantPod = (
   spec: { containers: [{ name: 'work', resources: { requests: { cpu, memory: '64Mi' } } }] },
 });
 
-/** What is there already: with a pod's node and status. */
+/** An existing pod: with node and status. */
 export const running = (pod: Pod): Pod => ({
   ...pod,
   spec: { ...pod.spec, nodeName: 'node1' },
   status: { phase: 'Running', qosClass: 'Burstable' },
 });
 
-/** A migration that virt-controller has tried to make a target pod for, and a quota refused it (facts/kubevirt.md §1.3). */
+/** A migration after a quota has refused its target pod to virt-controller (facts/kubevirt.md §1.3). */
 export const refused = ({ metadata, ...rest }: ReturnType<typeof migration>, uid: string): Migration => ({
   ...rest,
   metadata: { ...meta(metadata.name, uid), ...metadata },

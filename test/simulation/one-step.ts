@@ -37,16 +37,16 @@ export function aBlockedTenant(parts: Partial<ApiServerParts> = {}): Model {
   return model;
 }
 
-/** As much of a model as a step reaches. */
+/** The part of a model that a step reaches. */
 export interface Reached {
   readonly server: { as(user: string): Cluster };
   readonly clock: Model['clock'];
-  /** Others than the usual. */
+  /** Overrides of the default settings. */
   readonly settings?: Partial<StepContext['settings']>;
   readonly context?: Partial<StepContext>;
 }
 
-/** The step's answer; left out: to the source's event about the refused migration. */
+/** The step's answer; by default to the source's event for the refused migration. */
 export const runStep = (step: Step, model: Reached, request: StepRequest = refusedNow()): Promise<Outcome> =>
   step.handle(request, contextOn(model));
 
@@ -63,7 +63,7 @@ const contextOn = ({ server, clock, settings = {}, context = {} }: Reached): Ste
   clock: {
     elapsed: () => clock.now,
     now: () => new Date(clock.now),
-    // A pause is over at once; a deadline never comes.
+    // A pause ends at once; a deadline never comes.
     after: (ms, work) => {
       if (ms < DEADLINE_MS) {
         clock.now += ms;
@@ -91,5 +91,5 @@ const contextOn = ({ server, clock, settings = {}, context = {} }: Reached): Ste
   ...context,
 });
 
-/** A VMMRQ that gives enough for it. */
+/** Creates a VMMRQ with enough allowance for the migration. */
 export const give = ({ store }: Model): void => void store.put(vmmrq('more', 'uid-of-more', GIVES));

@@ -8,13 +8,13 @@ export interface PacedQuotasParts {
   readonly store: Store;
   readonly schedule: Schedule;
   readonly random: Random;
-  /** It takes less than this for each, milliseconds. */
+  /** The controller takes less than this for each quota, milliseconds. */
   readonly maxMs: number;
 }
 
-/** When kube-controller-manager gets to the quotas: the model's controller does nothing before it is told to. */
+/** The pace of kube-controller-manager: the model's quota controller acts only when a caller starts a sync. */
 export class PacedQuotas {
-  /** It stands still. */
+  /** The controller is suspended. */
   isDown = false;
   readonly #parts: PacedQuotasParts;
   readonly #syncing = new Set<string>();
@@ -23,13 +23,13 @@ export class PacedQuotas {
     this.#parts = parts;
   }
 
-  /** From now on what is in the controller's queue is synced, a while later. */
+  /** From now on the controller syncs each queued quota after a delay. */
   start(): void {
     this.#parts.store.onChange(() => this.#look());
     this.#look();
   }
 
-  /** As in its resync, every five minutes. */
+  /** Its resync, every five minutes. */
   recount(): void {
     this.#parts.controller.resync();
     this.#look();

@@ -8,7 +8,7 @@ export interface Batch {
   readonly count: number;
 }
 
-/** What came of some runs. */
+/** The combined result of some runs. */
 export interface Summary {
   readonly runs: number;
   readonly steps: number;
@@ -24,7 +24,7 @@ export interface Order extends Batch {
   readonly mutation?: string | undefined;
   /** Left out: one for each core. */
   readonly workers?: number;
-  /** Told of all so far, after each batch. */
+  /** Called with the summary so far, after each batch. */
   readonly onProgress?: (soFar: Summary) => void;
 }
 
@@ -39,7 +39,7 @@ const NONE: Summary = {
   violations: [],
 };
 
-/** Runs every seed of the order on worker threads; with a mutation, until the first breach. */
+/** Runs every seed of the order on worker threads; with a mutation, until the first violation. */
 export async function simulate(order: Order): Promise<Summary> {
   const { from, count, mutation, workers = availableParallelism(), onProgress } = order;
   let next = from;

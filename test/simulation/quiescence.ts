@@ -7,10 +7,10 @@ import { MIGRATIONS, PODS, VMMRQS } from '../../functions/kubernetes/resources.t
 import { TENANT } from './objects.ts';
 import { LOCK_SECONDS, type World } from './world.ts';
 
-/** A request that hung when the faults ended is given up within this: the repair may be in the middle of it. */
+/** A client gives up a request that hung at the end of the faults within this time. A repair may be waiting for it. */
 const HANGING_MS = 5_000;
 
-/** What is not at rest, one line each; nothing: the namespace is free, the quotas are as they were. */
+/** One line for each thing that is not quiescent; empty: the namespace is unlocked, and all quotas have their originals. */
 export function pendingWork({ checker }: World): string[] {
   const quotas = [...checker.ledgers.values()].flatMap((ledger) => ledger.leftovers());
   return checker.locks.lock === undefined
@@ -18,14 +18,14 @@ export function pendingWork({ checker }: World): string[] {
     : [`the namespace is locked by ${checker.locks.lock.token}`, ...quotas];
 }
 
-/** Until when a lock that is there now must be gone (I3); milliseconds. */
+/** The time by which a current lock must be gone (I3); milliseconds. */
 export function latestEnd({ checker, guards, time }: World, calmSince: number): number {
   const guarded = Math.max(...guards.map(({ since }) => since ?? time.now));
   const seen = Math.max(checker.locks.since ?? calmSince, calmSince, guarded);
   return seen + Math.min(LOCK_SECONDS, MAX_LOCK_SECONDS) * 1_000 + REPAIR_MS + HANGING_MS;
 }
 
-/** Migrations that are neither through, nor reported on every VMMRQ as blocked; one line each. */
+/** Migrations that have no target pod and that some VMMRQ does not report as blocked; one line each. */
 export function unreported({ store }: World): string[] {
   const pods = store.list<Pod>(PODS.kind, TENANT);
   const vmmrqs = store.list<Vmmrq>(VMMRQS.kind, TENANT);
@@ -38,7 +38,7 @@ export function unreported({ store }: World): string[] {
     })
     .map(
       ({ metadata, status }) =>
-        `migration ${metadata.name} is ${status?.phase ?? 'new'}, and nobody is told why`,
+        `migration ${metadata.name} is ${status?.phase ?? 'new'}, and not every VMMRQ reports why`,
     );
 }
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
   summary = await runRandomly(RUNS);
 });
 
-test('no run breaks an invariant', async () => {
+test('no run violates an invariant', async () => {
   await expectUnbroken(summary);
   expect(summary.runs).toBe(RUNS);
 });
@@ -32,14 +32,14 @@ const SITES = [
   { site: 'world', faults: DISTURBING },
 ];
 
-test.each(SITES)('every fault there is hits often enough: $site', ({ site, faults }) => {
+test.each(SITES)('each fault hits often enough at $site', ({ site, faults }) => {
   const rare = faults
     .map((fault) => ({ fault, times: summary.hits.get(`${fault} ${site}`) ?? 0 }))
     .filter(({ times }) => times < MIN_HITS);
   expect(rare).toEqual([]);
 });
 
-test('pods under way before the proof are part of it', () => {
+test('the runs contain pods that were under way before the proof', () => {
   expectBusy(summary);
   expect(summary.podsOutsideLock).toBeGreaterThan(0);
 });

@@ -9,11 +9,11 @@ beforeAll(async () => {
   summary = await runRandomly(RUNS);
 });
 
-test('no run breaks an invariant; one that does prints its seed and the shortest trace that was found', async () => {
+test('no run violates an invariant; a failing run prints its seed and the shortest trace', async () => {
   await expectUnbroken(summary);
   expect(summary.runs).toBe(RUNS);
 });
 
-test('releases are what most of it is about, and locks fail too', () => {
+test('most runs contain cycles, and some locks fail', () => {
   expectBusy(summary);
 });

@@ -1,4 +1,4 @@
-/** A small generator (sfc32): the same seed gives the same numbers on every machine. Every chance of a run is drawn here. */
+/** A small generator (sfc32): the same seed gives the same numbers on every machine. A run has no other randomness. */
 export class Random {
   readonly #state: [number, number, number, number];
 

@@ -40,7 +40,7 @@ function tableOf(sites: readonly string[], cells: readonly Cell[]): string {
   return [''.padEnd(14) + sites.map((site) => site.padStart(width)).join(''), ...rows].join('\n');
 }
 
-/** A failure as a person reads it: the seed, the faults that it takes, and what happened. */
+/** A readable failure: the seed, the faults that it needs, and the trace. */
 export function failureText(seed: number, { scenario, faults, result }: Shrunk): string {
   const { rates: _, ...rest } = scenario;
   return [

@@ -5,7 +5,7 @@ import { World, type WorldOptions } from './world.ts';
 
 export interface RunResult {
   readonly seed: number;
-  /** The invariant that broke, and how; undefined: none did. */
+  /** The violated invariant, and how; undefined: none. */
   readonly violation: string | undefined;
   readonly happened: readonly InjectedFault[];
   readonly hits: ReadonlyMap<string, number>;
@@ -15,16 +15,16 @@ export interface RunResult {
   readonly cycles: number;
   readonly failures: number;
   readonly podsOutsideLock: number;
-  /** From the end of the faults to rest, milliseconds of the run's own time. */
+  /** From the end of the faults to the quiescent state, milliseconds of virtual time. */
   readonly quiescentMs: number;
 }
 
-/** How long blocked migrations are waited for at most: longer than any back-off. */
+/** How long a run waits for blocked migrations: longer than any back-off. */
 const TIMEOUT_MS = 16 * 60_000;
-/** A run that goes on for longer than this goes round in circles. */
+/** A run with more steps than this never ends. */
 const MAX_STEPS = 30_000;
 
-/** One run, to its first breach or to rest. */
+/** One run, to its first violation or to the quiescent state. */
 export async function run(scenario: Scenario, options: WorldOptions = {}): Promise<RunResult> {
   const world = new World(scenario, options);
   world.start();
@@ -51,10 +51,10 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
 export const runSeed = (seed: number, options: WorldOptions = {}): Promise<RunResult> =>
   run(scenarioOf(seed), options);
 
-/** Until the faults end, or something breaks. */
+/** Runs until the faults end, or an invariant is violated. */
 async function disturbed(world: World): Promise<void> {
   const { schedule, checker, scenario, time } = world;
-  // With its migrations cancelled it is never quiet, and time may pass without anybody's turn.
+  // When its migrations are cancelled, a run never gets quiet, and time may pass without a turn.
   const latest = time.now + TIMEOUT_MS;
   while (schedule.steps < scenario.steps && checker.violation === undefined) {
     if (scenario.isOrderly && (isQuiet(world) || time.now > latest)) return;
@@ -65,7 +65,7 @@ async function disturbed(world: World): Promise<void> {
   }
 }
 
-/** Without faults it must come to rest. What did not: the breach. */
+/** Without faults the run must become quiescent. Returns the violation if it does not. */
 async function calm(world: World, since: number): Promise<string | undefined> {
   const { schedule, checker } = world;
   world.calm();
@@ -78,7 +78,7 @@ async function calm(world: World, since: number): Promise<string | undefined> {
   return undefined;
 }
 
-/** undefined: it is not over yet. */
+/** undefined: the run is not over yet. */
 function endOf(world: World, since: number): { readonly violation: string | undefined } | undefined {
   const { schedule, time, scenario } = world;
   const isLate = time.now > latestEnd(world, since);
@@ -91,7 +91,7 @@ function endOf(world: World, since: number): { readonly violation: string | unde
   return isInTime ? undefined : { violation: `I3: ${unreported(world).join('; ')}` };
 }
 
-/** Nothing happens any more, but what somebody waits for. */
+/** No actor is ready and all work is done; only timers may be left. */
 const isQuiet = (world: World): boolean =>
   world.isStarted && !world.schedule.isBusy && pendingWork(world).length === 0 && isStable(world);
 

@@ -11,45 +11,45 @@ import { CALL_FAULTS, EVENT_FAULTS, type Fault, type Focus, type Rates } from '.
 import { Random } from './random.ts';
 import type { Pacing } from './schedule.ts';
 
-/** What one run is about: all of it follows from the seed, and each part can be set apart from it. */
+/** The parameters of one run: the seed determines all of them, and a test can set each one separately. */
 export interface Scenario {
   readonly seed: number;
-  /** How often somebody has the turn before the faults end. */
+  /** Number of turns before the faults end. */
   readonly steps: number;
-  /** Whoever comes first goes first, and faults may come for as long as anything happens: to try each of a list. */
+  /** Actors go in their order of arrival, and faults may come until the end of the run: to try each fault of a list. */
   readonly isOrderly: boolean;
   readonly servers: number;
-  /** Each API server publishes its own address; otherwise one address hides them all. */
+  /** Each API server publishes its own address; otherwise all share one address. */
   readonly areListed: boolean;
   /** The functions' SETTLE_MS. */
   readonly settleMs: number;
   /**
-   * How late an API server's cache of namespaces may be at most, milliseconds: not later than SETTLE_MS where servers are
+   * Maximal lag of an API server's cache of namespaces, milliseconds: at most SETTLE_MS where servers are
    * hidden (docs/development.md#what-the-simulation-assumes says why).
    */
   readonly lagMs: number;
   readonly guards: number;
   readonly vms: number;
-  /** Migrations that are created at the beginning; later ones are faults. */
+  /** Number of migrations at the beginning; later ones come as faults. */
   readonly migrations: number;
   readonly quotas: Readonly<Record<string, ResourceList>>;
-  /** What each VMMRQ gives, and how. */
+  /** Allowance and policy of each VMMRQ. */
   readonly gives: readonly Vmmrq['spec'][];
-  /** What a target pod takes; undefined: what its source does. */
+  /** The requests of a target pod; undefined: those of its source. */
   readonly targetRequests: ResourceList | undefined;
-  /** Whether virt-controller's Events are written; else they are lost. */
+  /** False: virt-controller's Events are lost. */
   readonly writesEvents: boolean;
   readonly tenants: number;
-  /** How late the quota controller is at most, milliseconds; beyond 500 `lower` writes status.hard itself. */
+  /** Maximal delay of the quota controller, milliseconds; beyond 500 `lower` writes status.hard itself. */
   readonly quotaMs: number;
-  /** From this turn on Knative is gone for good: only the guard is left. undefined: it stays. */
+  /** From this turn on Knative is gone, and only the guard is left. undefined: Knative stays. */
   readonly knativeGoneAt: number | undefined;
-  /** What fails for our processes for good. */
+  /** Requests of the project's processes that always fail. */
   readonly broken: Broken | undefined;
   readonly pacing: Pacing;
   readonly rates: Rates;
   readonly focus: Focus | undefined;
-  /** The migrations are there and refused already when the run begins. */
+  /** The migrations exist and are blocked when the run begins. */
   readonly isBlockedAtStart: boolean;
 }
 
@@ -63,7 +63,7 @@ const CALLS = {
   freeze: 0.03,
 };
 const EVENTS = { drop: 0.15, duplicate: 0.15, late: 0.1 };
-/** A turn is a few milliseconds: what an admin does is rare, and yet each comes up in one run of a few. */
+/** Chances for each turn, which takes a few milliseconds. Acts of an admin are rare, but each one occurs in some of a few runs. */
 const WORLD: Rates = {
   cancelMigration: 0.004,
   newMigration: 0.006,
@@ -93,11 +93,11 @@ const WORLD: Rates = {
   breakWatches: 0.003,
 };
 
-/** The guard writes only what nobody else has written for longer than a lock may live: it takes events that are lost, and time. */
+/** The guard repairs only a lock that the steps have left alone for too long: that needs lost events, and time. */
 const LEFT_TO_THE_GUARD: Rates = { drop: 0.4, jumpLock: 0.02 };
 const GUARD_STEPS = 400;
 
-/** The scenario of a seed: few kinds of faults a run, each often, or none at all. */
+/** The scenario of a seed: a run has a few kinds of faults, each often, or none. */
 export function scenarioOf(seed: number): Scenario {
   const random = new Random(seed);
   const vms = random.between(1, 3);
@@ -142,7 +142,7 @@ function lagsOf(servers: number, areListed: boolean, settleMs: number): readonly
   return areListed ? [settleMs, settleMs, 900, 8_000] : [settleMs];
 }
 
-/** Requests that the API server refuses from a turn on, to the end of the run. */
+/** Requests that the API server refuses from one turn on, until the end of the run. */
 export interface Broken {
   readonly kinds: readonly string[];
   /** Left out: every verb. */
@@ -155,7 +155,7 @@ export interface Broken {
 
 const LISTS = ['LIST', 'WATCH'] as const;
 
-/** A CRD that vanishes, a role that is half applied, a list that is too much for the API server. */
+/** A missing CRD, a half-applied role, a list that is too large for the API server. */
 function brokenOf(random: Random): Broken {
   const kubevirt = [MIGRATIONS.kind, VMIS.kind];
   const at = random.between(0, 120);
@@ -187,7 +187,7 @@ function quotasOf(random: Random, vms: number): Record<string, ResourceList> {
   }
 }
 
-/** The amounts, in most runs by policy Fixed alone; else each VMMRQ has one of its own, or a part of what the quotas have. */
+/** The amounts. Most runs use only policy Fixed; in the others each VMMRQ has its own policy, or a part of the quotas' amounts. */
 function givesOf(random: Random): Vmmrq['spec'][] {
   const lists = amountsOf(random);
   if (random.chance(0.4))
@@ -215,7 +215,7 @@ function amountsOf(random: Random): ResourceList[] {
   }
 }
 
-/** Some kinds of faults, none in one run of eight. */
+/** Some kinds of faults; none in one of eight runs. */
 function ratesOf(random: Random): Rates {
   if (random.chance(0.125)) return {};
   const rates: Partial<Record<Fault, number>> = {};
@@ -229,7 +229,7 @@ function ratesOf(random: Random): Rates {
 
 function focusOf(random: Random): Focus | undefined {
   if (random.chance(0.6)) return undefined;
-  // What comes last, and what comes seldom, is hit seldom enough as it is.
+  // Steps late in the cycle, and rare steps, already get few faults.
   const step = random.pick([...STEP_NAMES, 'raise', 'unlock', 'unlock', 'unlock', 'guard', 'guard']);
   const fault = random.chance(0.4) ? 'freeze' : random.pick([...CALL_FAULTS, ...EVENT_FAULTS]);
   return { step, fault, rate: random.pick([0.1, 0.3]) };

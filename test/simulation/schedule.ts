@@ -1,31 +1,31 @@
 import type { Random } from './random.ts';
 import type { Time } from './time.ts';
 
-/** Something that can go on now. */
+/** Work that can continue now. */
 interface Ready {
   readonly actor: string;
   readonly go: () => void;
 }
 
-/** How a run's requests are held up. */
+/** How a run delays its requests. */
 export interface Pacing {
-  /** How often a request stops at all where it may. */
+  /** Chance that a request is suspended at a phase. */
   readonly suspendRate: number;
-  /** How often one that stops does so for long, though nothing else is to do. */
+  /** Chance that a suspended request waits for long, even when no other work is ready. */
   readonly longDelayRate: number;
-  /** For how long then, milliseconds at most. */
+  /** Maximal length of that wait, milliseconds. */
   readonly maxDelayMs: number;
 }
 
-/** Lets everything that is promised by now happen; nothing of the simulation waits for the machine. */
+/** Resolves when all pending promises have run: the simulation never waits for real time or I/O. */
 export const drained = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** What is in flight, and whose turn it is: one after the other, by chance; time passes a little with each. */
+/** The work in flight. One random item has the turn at a time, and each turn takes a little virtual time. */
 export class Schedule {
   readonly time: Time;
-  /** From now on what comes first goes first, and hardly anything stops: for the end of a run, and for a short trace. */
+  /** From now on work runs in order of arrival, and few requests are suspended: for the end of a run, and for a short trace. */
   isCalm = false;
-  /** How often somebody had the turn. */
+  /** Number of turns so far. */
   steps = 0;
   readonly #ready: Ready[] = [];
   readonly #random: Random;
@@ -37,12 +37,12 @@ export class Schedule {
     this.#pacing = pacing;
   }
 
-  /** Something is ready to go on. */
+  /** Some work is ready. */
   get isBusy(): boolean {
     return this.#ready.length > 0;
   }
 
-  /** Goes on at once, or when it has the turn. `must`: never at once. */
+  /** Runs `go` at once, or at a later turn. `must`: always at a later turn. */
   suspend(actor: string, go: () => void, must = false): void {
     const { suspendRate, longDelayRate, maxDelayMs } = this.#pacing;
     if (this.isCalm ? !must : !must && !this.#random.chance(suspendRate)) go();
@@ -51,12 +51,12 @@ export class Schedule {
     else this.#ready.push({ actor, go });
   }
 
-  /** Has its turn some time after so many milliseconds. */
+  /** Makes `go` ready after `ms` milliseconds. */
   later(actor: string, ms: number, go: () => void): void {
     this.time.after(ms, () => this.#ready.push({ actor, go }));
   }
 
-  /** Gives somebody the turn. False: there is nobody. */
+  /** Runs one turn. False: no work is ready. */
   async step(): Promise<boolean> {
     if (this.#ready.length === 0) return false;
     const index = this.isCalm ? 0 : this.#random.below(this.#ready.length);
@@ -68,7 +68,7 @@ export class Schedule {
     return true;
   }
 
-  /** Time passes by so many milliseconds. */
+  /** Advances the virtual time by `ms` milliseconds. */
   async advance(ms: number): Promise<void> {
     const until = this.time.now + ms;
     for (let work = this.time.popDue(until); work !== undefined; work = this.time.popDue(until)) {
@@ -78,7 +78,7 @@ export class Schedule {
     this.time.now = Math.max(this.time.now, until);
   }
 
-  /** Nothing is ready: on to the next alarm. False: there is none, or it is after `until`. */
+  /** With no work ready, advances to the next alarm. False: there is none, or it is after `until`. */
   async skip(until = Infinity): Promise<boolean> {
     const next = this.time.next();
     if (next === undefined || next > until) return false;

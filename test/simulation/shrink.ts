@@ -3,7 +3,7 @@ import type { InjectedFault } from './faults.ts';
 import { run, type RunResult } from './run.ts';
 import { scenarioOf, type Scenario } from './scenario.ts';
 
-/** A failure that breaks the same invariant with as little as could be found. */
+/** The smallest known failure that violates the same invariant. */
 export interface Shrunk {
   readonly scenario: Scenario;
   readonly faults: readonly InjectedFault[];
@@ -26,7 +26,7 @@ const SIMPLER: readonly ((scenario: Scenario) => Scenario)[] = [
   (scenario) => ({ ...scenario, steps: Math.floor(scenario.steps / 2) }),
 ];
 
-/** Leaves out one thing after the other for as long as the same invariant breaks. undefined: the seed breaks none. */
+/** Removes one part after the other while the same invariant is violated. undefined: the seed violates none. */
 export async function shrink(seed: number): Promise<Shrunk | undefined> {
   const scenario = scenarioOf(seed);
   const first = await run(scenario);
@@ -36,7 +36,7 @@ export async function shrink(seed: number): Promise<Shrunk | undefined> {
   const attempt = async (options: Pick<Shrunk, 'scenario' | 'faults'>): Promise<boolean> => {
     const result = await run(options.scenario, { plan: options.faults });
     if (result.violation === undefined || invariantOf(result.violation) !== invariant) return false;
-    // What did not come to pass is not needed.
+    // Faults that did not occur are not needed.
     best = { ...options, faults: result.happened, result };
     return true;
   };
@@ -56,7 +56,7 @@ export async function shrink(seed: number): Promise<Shrunk | undefined> {
   return { ...best, result };
 }
 
-/** Halves first, then quarters, … then each by itself. */
+/** Removes halves first, then quarters, … then single items. */
 async function fewerFaults(
   faults: () => readonly InjectedFault[],
   attempt: (fewer: readonly InjectedFault[]) => Promise<boolean>,

@@ -23,7 +23,7 @@ const STREAMS = streamsOf(SOURCE, []).map((stream) => ({
   selects: selects(stream.type.kind, stream.where),
 }));
 
-/** The adapter of the ApiServerSource (sources/): an event for each change that it sees, none for what it missed. */
+/** The adapter of the ApiServerSource (sources/): it sends an event for each change that it sees, and none for a missed one. */
 export class Source {
   isDown = false;
   readonly #publish: (event: Event) => void;

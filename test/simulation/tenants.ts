@@ -15,7 +15,7 @@ export interface TenantParts {
   readonly name: string;
 }
 
-/** A tenant who takes all that the quota lets him have: creates pods, resizes and deletes them, without end. */
+/** A tenant that uses all that the quota allows: it creates, resizes and deletes pods without end. */
 export class Tenant {
   isOver = false;
   readonly #parts: TenantParts;
@@ -52,12 +52,12 @@ export class Tenant {
     const { cluster, random, name } = this.#parts;
     this.#count += 1;
     const pod = tenantPod(`${name}-${String(this.#count)}`, random.pick(['50m', '50m', '100m', '800m']));
-    // Now and then as if it were a migration's.
+    // Sometimes the pod pretends to belong to a migration.
     const labels = chance > 0.9 ? { labels: this.#ofTarget() } : {};
     await cluster.create(PODS, { ...pod, metadata: { ...pod.metadata, ...labels } });
   }
 
-  /** What a migration's target says of itself. */
+  /** The labels and annotations of a migration's target pod. */
   #ofTarget(): Record<string, string> {
     const { store } = this.#parts;
     const [migration] = store.list<Migration>(MIGRATIONS.kind);

@@ -8,10 +8,10 @@ interface Timer {
   cancelled: boolean;
 }
 
-/** When every run begins, milliseconds since 1970: a whole second. */
+/** The start of every run, milliseconds since 1970: a whole second. */
 export const START = Date.parse('2026-11-21T05:00:00Z');
 
-/** The time of a run: it passes only when it is told to. */
+/** The virtual time of a run. Only the scheduler advances it. */
 export class Time {
   now = START;
   readonly #heap: Timer[] = [];
@@ -31,7 +31,7 @@ export class Time {
     return this.#heap[0]?.at;
   }
 
-  /** Takes the next alarm that is due by `until`, and goes on to its time. */
+  /** Removes the next alarm that is due by `until`, and advances to its time. */
   popDue(until: number): (() => void) | undefined {
     const at = this.next();
     if (at === undefined || at > until) return undefined;
@@ -39,7 +39,7 @@ export class Time {
     return this.#pop()?.work;
   }
 
-  /** As one process sees it: nothing of it happens after the process has ended. */
+  /** The clock of one process: no timer fires after the process has ended. */
   clockOf(life: Life): Clock {
     return {
       elapsed: () => this.now - START,

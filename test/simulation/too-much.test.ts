@@ -22,13 +22,13 @@ import type { Model } from './model/model.ts';
 import { LAUNCHER, launcherPod, TENANT, tenantNamespace, vmi, vmmrq } from './objects.ts';
 import { aBlockedTenant, FULL, GIVES, runStep } from './one-step.ts';
 
-/** A tenant stores more pods, migrations or VMMRQs than a process of ours takes into its memory. */
+/** A tenant stores more pods, migrations or VMMRQs than a process of the project reads into memory. */
 
 type Oversized = (type: ResourceType, where: Selection) => boolean;
 
 const KINDS: readonly string[] = [PODS, MIGRATIONS, VMMRQS].map(({ kind }) => kind);
 const everything: Oversized = ({ kind }) => KINDS.includes(kind);
-/** Of pods those that no label of KubeVirt's selects. */
+/** Only pod lists without a label selector of KubeVirt are too large. */
 const podsOutsideLock: Oversized = ({ kind }, { labelSelector }) =>
   KINDS.includes(kind) && labelSelector === undefined;
 
@@ -52,7 +52,7 @@ const quotaIn = ({ store }: Model): ResourceQuota => {
   return quota;
 };
 
-/** Locked and raised for the refused migration; not enforced yet: nobody is there to do so. */
+/** Locked and raised for the refused migration. The spec is not restored, because the test runs no other step. */
 function raised(lock: Lock): Model {
   const model = aBlockedTenant();
   model.store.put(lockedBy(lock)(tenantNamespace('uid-of-tenant')));
@@ -60,7 +60,7 @@ function raised(lock: Lock): Model {
   return model;
 }
 
-/** The target pod is there. */
+/** Creates the target pod. */
 function admitted({ store }: Model): void {
   const source = launcherPod(vmi('vm0', 'uid-of-vm0'), { requests: LAUNCHER });
   store.put(withUid('uid-of-target')(named('target')(ofMigration(source))));
@@ -84,8 +84,8 @@ const runWith = (
     { type, id: 'wake', namespace: TENANT, token: 'token-1' },
   );
 
-describe('nobody keeps a namespace locked, or a quota raised, by what they store', () => {
-  test('an expired lock is lowered all the same', async () => {
+describe('with more stored objects than fit into memory', () => {
+  test('lower still lowers the quotas of an expired lock', async () => {
     const model = raised(anExpiredLock());
     const isOversized = everything;
     expect(quotaIn(model).status?.hard).not.toEqual(FULL);
@@ -105,12 +105,12 @@ describe('nobody keeps a namespace locked, or a quota raised, by what they store
     (type) =>
       type.kind === kind;
 
-  test('a live one is looked at again where there are too many target pods, until it is over', async () => {
+  test('lower fails, to be retried, for a live lock with too many target pods', async () => {
     const outcome = runWith(lower, raised(aLock()), { type: EVENT.lockStalled, isOversized: tooMany(PODS) });
     await expect(outcome).rejects.toThrow(TooMuch);
   });
 
-  test('too many migrations only leave it unexplained', async () => {
+  test('lower does not explain a stalled lock with too many migrations', async () => {
     const outcome = runWith(lower, raised(aLock()), {
       type: EVENT.lockStalled,
       isOversized: tooMany(MIGRATIONS),
@@ -119,9 +119,9 @@ describe('nobody keeps a namespace locked, or a quota raised, by what they store
   });
 
   test.each([
-    ['what got through is known by its labels, and counts as that', podsOutsideLock, undefined],
-    ['where even that is too much, the attempt counts as failed', everything, { failures: 1 }],
-  ])('the namespace is freed: %s', async (_what, isOversized, attempt) => {
+    ['counts a migration by the labels of its target pod', podsOutsideLock, undefined],
+    ['counts the attempt as failed where even that list is too large', everything, { failures: 1 }],
+  ])('unlock unlocks the namespace and %s', async (_what, isOversized, attempt) => {
     const model = raised(anExpiredLock());
     admitted(model);
     await runWith(lower, model, { type: EVENT.lockExpired, isOversized });

@@ -1,6 +1,6 @@
 import { START } from './time.ts';
 
-/** What happened in a run, one line an event: when, who, what. Empty unless it is asked for. */
+/** The steps of a run, one line each: time, actor, text. Empty unless the caller enables it. */
 export class Trace {
   readonly lines: string[] = [];
   readonly isOn: boolean;
@@ -11,7 +11,7 @@ export class Trace {
     this.#now = now;
   }
 
-  /** `what` is only made when somebody reads it. */
+  /** Calls `what` only when the trace is enabled. */
   log(actor: string, what: () => string): void {
     if (!this.isOn) return;
     const seconds = ((this.#now() - START) / 1_000).toFixed(3);

@@ -9,8 +9,8 @@ import { unlock } from '../../functions/unlock/handle.ts';
 import { TENANT } from './objects.ts';
 import { aBlockedTenant, give, runStep } from './one-step.ts';
 
-/** As the simulation found it (seed 4061223 of its day): unlock read the namespace, its process stood still, and it wrote much later. */
-test('what unlock records of a failed lock is how long it lasted, though unlock stood still between its reads', async () => {
+/** Found by the simulation (seed 4061223 of that time): the process of unlock was suspended between its read and its write. */
+test('unlock records the full duration of a failed lock, even when its process was suspended between its reads', async () => {
   const still = { ms: 0 };
   const model = aBlockedTenant({
     pace: ({ kind, verb }) => {

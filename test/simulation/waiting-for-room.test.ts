@@ -12,18 +12,18 @@ import { LAUNCHER, launcherPod, migration, quota, refused, running, TENANT, vmi,
 import { aBlockedTenant, FULL, runStep } from './one-step.ts';
 import { Time } from './time.ts';
 
-/** One process of feasibility gets many events of one namespace, whose room may come back at any moment. */
+/** One process of feasibility gets many events of one namespace, whose headroom may come back at any moment. */
 
 const OTHER = 'other';
 const LITTLE = { additionalMigrationResources: { 'requests.cpu': '1m' } };
 
-/** One for each namespace that was asked for, each time feasibility reads all of it. */
+/** One entry for each time that feasibility reads a whole namespace. */
 let looks: string[];
 let model: Model;
 let time: Time;
 let process: Parameters<typeof runStep>[1];
 
-/** As much as happens without the clock. */
+/** Resolves when no more work can run without the clock. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function advance(ms: number): Promise<void> {
@@ -36,7 +36,7 @@ async function advance(ms: number): Promise<void> {
   time.now = until;
 }
 
-/** The tenant's other VM has migrated so many seconds ago, and both of its pods are there. */
+/** The tenant's other VM migrated `ago` seconds ago, and both of its pods still exist. */
 function succeeded(ago: number): void {
   const vm = vmi('vm1', 'uid-of-vm1');
   const { metadata, ...rest } = refused(migration('mig1', 'vm1'), 'uid-of-mig1');
@@ -49,7 +49,7 @@ function succeeded(ago: number): void {
   }
 }
 
-/** The same in another namespace. */
+/** Copies the namespace's objects to another namespace. */
 function copy(): void {
   const kinds = [KIND.migration.kind, KIND.vmi.kind, KIND.vmmrq.kind, 'Pod', 'ResourceQuota'];
   const own = kinds.flatMap((kind) => model.store.list<KubernetesObject>(kind, TENANT));
@@ -64,7 +64,7 @@ function copy(): void {
 
 let count = 0;
 
-/** The amount in use changes: every run that waits sees it. */
+/** Changes status.used, which every waiting run sees. */
 function recount(): void {
   const used = { ...FULL, 'requests.memory': `${String((count += 1))}Mi` };
   const recounted: ResourceQuota = { ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used } };
@@ -78,7 +78,7 @@ const wake = (namespace: string): StepRequest => ({
   kind: KIND.migration.kind,
 });
 
-/** The event's outcome, once there is one. */
+/** The event's outcome, as soon as it is known. */
 function send(namespace: string): { outcome?: Outcome } {
   const sent: { outcome?: Outcome } = {};
   void runStep(feasibility, process, wake(namespace)).then((outcome) => (sent.outcome = outcome));
@@ -109,7 +109,7 @@ beforeEach(() => {
   process = { ...model, context: { clock, exclusively: newExclusively() } };
 });
 
-test('one run of a namespace waits; all others answer at once, and another namespace waits by itself', async () => {
+test('one run of each namespace waits, and all others answer at once', async () => {
   model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
   succeeded(1);
   copy();
@@ -127,7 +127,7 @@ test('one run of a namespace waits; all others answer at once, and another names
   expect(stillRunning(again)).toBe(1);
 });
 
-test('the run that waits looks at most every 250 ms, however often the quota changes', async () => {
+test('the waiting run reads at most every 250 ms, however often the quota changes', async () => {
   model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
   succeeded(1);
   const sent = send(TENANT);
@@ -141,7 +141,7 @@ test('the run that waits looks at most every 250 ms, however often the quota cha
   expect(sent.outcome).toBeUndefined();
 });
 
-test('the room that comes back is seen at once', async () => {
+test('the waiting run sees at once that headroom came back', async () => {
   model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
   succeeded(1);
   const sent = send(TENANT);
@@ -155,7 +155,7 @@ test('the room that comes back is seen at once', async () => {
 test.each<[string, () => void]>([
   ['the success is an hour old', () => succeeded(3_600)],
   ['nothing has succeeded', () => undefined],
-])('where %s, no run waits', async (_, prepare) => {
+])('no run waits where %s', async (_, prepare) => {
   model.store.put(vmmrq('more', 'uid-of-more', LITTLE));
   prepare();
   const sent = sendMany(TENANT);
@@ -164,7 +164,7 @@ test.each<[string, () => void]>([
   expect(looks).toHaveLength(20);
 });
 
-test('where the namespace has no VMMRQ, no run waits', async () => {
+test('no run waits where the namespace has no VMMRQ', async () => {
   succeeded(1);
   const sent = sendMany(TENANT);
   await advance(0);

@@ -9,14 +9,14 @@ import { aGrant, holding } from '../support/builders/quota.ts';
 import { quota, TENANT, tenantNamespace, vmmrq } from './objects.ts';
 import { aBlockedTenant, FULL, give, GIVES, runStep } from './one-step.ts';
 
-test('a no that an API server only remembers is not believed', async () => {
+test('feasibility does not trust a "no" from an old watch cache', async () => {
   const model = aBlockedTenant({ behind: () => 1 });
   give(model);
   const { reply } = await runStep(feasibility, model);
   expect(reply?.type).toBe(EVENT.migrationFeasible);
 });
 
-test('what an API server remembers may lack the migration that the event is about', async () => {
+test('feasibility works with a watch cache that lacks the migration of the event', async () => {
   const model = aBlockedTenant({ behind: () => 100 });
   give(model);
   const { reply } = await runStep(feasibility, model);
@@ -33,11 +33,11 @@ const TOO_LITTLE = { additionalMigrationResources: { 'requests.cpu': '1m' } };
 
 interface Seen {
   readonly outcome: Outcome;
-  /** Lists that lock asked for. */
+  /** Number of lists by lock. */
   readonly lists: number;
 }
 
-/** What lock answers where the last of these objects is stored, and its lists still show the ones before. */
+/** The answer of lock when the last of these objects is stored, and its lists still show the one before. */
 async function lockAfter(objects: readonly KubernetesObject[]): Promise<Seen> {
   let lists = 0;
   const model = aBlockedTenant({
@@ -57,22 +57,22 @@ async function lockAfter(objects: readonly KubernetesObject[]): Promise<Seen> {
   return { outcome, lists };
 }
 
-describe('lock reads the live lists where the remembered ones say no', () => {
+describe('lock locks by the live lists when in the watch cache', () => {
   test.each<[string, KubernetesObject, KubernetesObject]>([
-    ['the quota still holds a grant there', holding(aGrant())(FULL_QUOTA), FULL_QUOTA],
-    ['the quota has room there', aQuota(WITH_HEADROOM, { hard: WITH_HEADROOM, used: FULL }), FULL_QUOTA],
-    ['the quota has no status there', aQuota(FULL, undefined), FULL_QUOTA],
+    ['the quota still holds a grant', holding(aGrant())(FULL_QUOTA), FULL_QUOTA],
+    ['the quota has headroom', aQuota(WITH_HEADROOM, { hard: WITH_HEADROOM, used: FULL }), FULL_QUOTA],
+    ['the quota has no status', aQuota(FULL, undefined), FULL_QUOTA],
     [
-      'the VMMRQ gives too little there',
+      'the VMMRQ gives too little',
       vmmrq('more', 'uid-of-more', TOO_LITTLE),
       vmmrq('more', 'uid-of-more', GIVES),
     ],
-  ])('%s: it locks', async (_, cachedRevision, live) => {
+  ])('%s', async (_, cachedRevision, live) => {
     const { outcome } = await lockAfter([cachedRevision, live]);
     expect(outcome.reply).toMatchObject({ type: EVENT.namespaceLocked, token: 'token' });
   });
 
-  test('a no of the live lists is the answer', async () => {
+  test('both lists say no, it does not lock', async () => {
     const poor = vmmrq('more', 'uid-of-more', TOO_LITTLE);
     const { outcome } = await lockAfter([poor, poor]);
     expect(outcome).toMatchObject({
@@ -83,14 +83,14 @@ describe('lock reads the live lists where the remembered ones say no', () => {
 });
 
 describe('lock lists everything once', () => {
-  test('where it locks', async () => {
+  test('when it locks', async () => {
     const { outcome, lists } = await lockAfter([FULL_QUOTA, FULL_QUOTA]);
     expect(outcome.reply?.type).toBe(EVENT.namespaceLocked);
     // Migrations, quotas, VMMRQs, pods, and Events.
     expect(lists).toBe(5);
   });
 
-  test('where the live namespace alone says no: an expired lock', async () => {
+  test('when only the live namespace says no, by an expired lock', async () => {
     const expired = lockedBy(anExpiredLock())(tenantNamespace('uid-of-tenant'));
     const { outcome, lists } = await lockAfter([expired, FULL_QUOTA]);
     expect(outcome.reply).toMatchObject({ type: EVENT.lockExpired, token: 'token-1' });

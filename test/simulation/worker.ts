@@ -2,17 +2,17 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { mutate, mutationNamed } from './mutate.ts';
 import type { Batch, Summary } from './pool.ts';
 
-/** What a worker thread is started with. */
+/** Start parameters of a worker thread. */
 export interface WorkerData {
-  /** The mutation that its code has, by name; undefined: none. */
+  /** The name of the mutation in its code; undefined: none. */
   readonly mutation: string | undefined;
 }
 
-// Refusals are errors, and their stacks are read by nobody.
+// Refusals are errors, and no code reads their stacks.
 Error.stackTraceLimit = 0;
 const { mutation } = workerData as WorkerData;
 if (mutation !== undefined) mutate(mutationNamed(mutation));
-// Only now: what is imported is mutated.
+// Imported only now, so that the mutation applies.
 const { runSeed } = await import('./run.ts');
 
 parentPort?.on('message', (batch: Batch) => void answer(batch));

@@ -59,14 +59,14 @@ export const LOCK_SECONDS = 15;
 const BREAK_GLASS = 'break-glass';
 const NO_ACTOR: Writing = { user: 'nobody', actor: '', heldMs: 0 };
 
-/** Everything that a run is made of: the real steps and the real guard, and around them a cluster and its people. */
+/** All parts of a run: the real steps, the real guard, and around them a simulated cluster with its users. */
 export class World {
   readonly scenario: Scenario;
   readonly time = new Time();
   readonly trace: Trace;
   readonly faults: Faults;
   readonly random: Random;
-  /** What API servers remember, apart: so that the rest of a seed's run does not hang on how often they are asked. */
+  /** Randomness for the watch caches only: the rest of a run must not depend on the number of lists. */
   readonly #memory: Random;
   readonly schedule: Schedule;
   readonly store: Store;
@@ -86,17 +86,17 @@ export class World {
   readonly tenant: Client;
   readonly quotas: PacedQuotas;
   readonly #network: Network;
-  /** How far the API servers' clock is ahead of the time, milliseconds. */
+  /** How far the API servers' clock is ahead of the virtual time, milliseconds. */
   #ahead = 0;
   #names = 0;
   #tokens = 0;
   #writing: Writing = NO_ACTOR;
   readonly #arrived = new WeakMap<object, { readonly at: number; readonly actor: string }>();
-  /** Revision with the published API servers. No watch cache is older. */
+  /** The revision that contains the published API servers. No watch cache is older. */
   #published = 0;
   /** Addresses that proved each token. */
   readonly #answered = new Map<string, Set<string>>();
-  /** Whose request is about to arrive. */
+  /** The sender of the request that is about to arrive. */
   #calling = '';
 
   constructor(scenario: Scenario, { plan, trace = false }: WorldOptions = {}) {
@@ -190,7 +190,7 @@ export class World {
     });
   }
 
-  /** Everybody begins. */
+  /** Starts all actors. */
   start(): void {
     for (const guard of this.guards) guard.start();
     for (const tenant of this.tenants) void tenant.run();
@@ -207,7 +207,7 @@ export class World {
     }
   }
 
-  /** What befalls the world between two turns. */
+  /** Injects a fault between two turns. */
   async disturb(): Promise<void> {
     if (this.isKnativeGone) this.broker.isDown = this.source.isDown = true;
     const injected = this.faults.inject('world', DISTURBING);
@@ -218,7 +218,7 @@ export class World {
     else this.attempt(done);
   }
 
-  /** Faults end, and everything that was away comes back. */
+  /** Ends the faults; each suspended part comes back, except Knative when it is gone. */
   calm(): void {
     this.trace.log('world', () => 'no more faults from here');
     this.faults.isOver = true;
@@ -235,12 +235,12 @@ export class World {
     return this.schedule.steps >= (this.scenario.knativeGoneAt ?? Infinity);
   }
 
-  /** Something is gone for good, so migrations need not get through. */
+  /** A permanent fault is active, so migrations may stay blocked. */
   get mayStayBlocked(): boolean {
     return this.isKnativeGone || this.schedule.steps >= (this.scenario.broken?.at ?? Infinity);
   }
 
-  /** Every migration of the beginning is created. */
+  /** All initial migrations are created. */
   get isStarted(): boolean {
     return this.store.list(MIGRATIONS.kind).length >= this.scenario.migrations;
   }
@@ -254,12 +254,12 @@ export class World {
     this.broker.publish(toCloudEvent(event));
   }
 
-  /** Whatever comes of it. */
+  /** Ignores a failure. */
   attempt(work: unknown): void {
     if (work instanceof Promise) work.catch(() => undefined);
   }
 
-  /** For so many milliseconds; Infinity: until the faults end. */
+  /** Suspends a part for `ms` milliseconds; Infinity: until the faults end. */
   away(what: { isDown: boolean }, ms: number): void {
     what.isDown = true;
     if (ms === Infinity) return;
@@ -268,7 +268,7 @@ export class World {
     });
   }
 
-  /** Past every admission. */
+  /** Writes to the store directly, without admission. */
   write(user: string, object: KubernetesObject): void {
     this.#writing = { ...NO_ACTOR, user };
     this.store.put(object);
@@ -327,7 +327,7 @@ export class World {
     });
   }
 
-  /** Mostly by a few changes, now and then by as good as all of a run. */
+  /** Mostly a few changes, sometimes almost all of a run. */
   #behind(): number {
     if (this.schedule.isCalm) return 0;
     const memory = this.#memory;
@@ -345,7 +345,7 @@ export class World {
     return new Client({ actor, site: undefined, user, life: new Life() }, this.#network);
   }
 
-  /** Where a request may be held up in the API server; what is written is known by who was let go last. */
+  /** Suspends a request in the API server. The request that continued last is the writer of the next change. */
   #pace(point: Point): Promise<void> {
     const { phase, verb, kind, user, request } = point;
     const { at, actor } = this.#arrivalOf(request);
@@ -356,7 +356,7 @@ export class World {
         `${phase} of ${user}`,
         () => {
           if (phase === 'commit') this.#writing = { user, actor, heldMs: this.time.now - at };
-          // What quota admission charges is written by the API server.
+          // The API server itself writes the charges of quota admission.
           if (phase === 'charge') this.#writing = { ...NO_ACTOR, user: 'kube-apiserver' };
           this.checker.advance(point);
           resolve();
@@ -366,7 +366,7 @@ export class World {
     });
   }
 
-  /** When it came to the API server, and of which process. */
+  /** The request's time of arrival at the API server, and its process. */
   #arrivalOf(request: object): { readonly at: number; readonly actor: string } {
     const known = this.#arrived.get(request);
     if (known !== undefined) return known;
@@ -376,7 +376,7 @@ export class World {
     return arrival;
   }
 
-  /** Of any guard that runs. */
+  /** The view of any running guard. */
   #viewOf(namespace: string): View | undefined {
     const up = this.guards.filter(({ since }) => since !== undefined);
     return up.length === 0 ? undefined : this.random.pick(up).viewOf(namespace);
@@ -416,19 +416,19 @@ export class World {
     const { lagMs } = this.scenario;
     for (const server of this.servers) {
       if (change.kind === NAMESPACES.kind) this.#catchUp(server.caches.namespaces, lagMs);
-      // Nothing depends on this one being in time: quota admission's write finds out (facts/kubevirt.md §2.5).
+      // This cache may be late: the write of quota admission detects it (facts/kubevirt.md §2.5).
       if (change.kind === RESOURCE_QUOTAS.kind) this.#catchUp(server.caches.resourceQuotas, 2 * lagMs);
     }
   }
 
-  /** The cache sees one more change, in time. */
+  /** Lets the cache see one more change within `maxMs`. */
   #catchUp(cache: { catchUp: (changes?: number) => void } | Cache, maxMs: number): void {
     const late = this.random.pick([this.random.below(4), this.random.below(maxMs), maxMs - 1]);
     const ms = this.schedule.isCalm ? 2 : late;
     this.time.after(ms, () => cache.catchUp());
   }
 
-  /** Watches that are over by now are closed. */
+  /** Closes overdue watches. */
   endWatches(): void {
     for (const server of this.servers) server.endOverdueWatches();
   }

@@ -1,9 +1,9 @@
 import { ADMISSION_MODES, type AdmissionMode } from '../cluster/admission-modes.ts';
 
-/** How the labs are installed in this run: `ADMISSION_MODE=policy|both`, both when it is not set. The one reader of it. */
+/** The admission mode of this run's test environments: `ADMISSION_MODE=policy|both`, default both. The only reader of the variable. */
 export const ADMISSION_MODE: AdmissionMode = admissionModeOf(process.env['ADMISSION_MODE'] ?? 'both');
 
-/** For what is about the webhooks themselves: with them, in every run. */
+/** For tests of the webhooks themselves: always with webhooks. */
 export const WITH_WEBHOOKS: AdmissionMode = 'both';
 
 function admissionModeOf(text: string): AdmissionMode {

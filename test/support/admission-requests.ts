@@ -3,7 +3,7 @@ import type { ApiRequest } from './api-request.ts';
 import { breakGlassPatch } from './by-hand.ts';
 
 /**
- * Requests that the guard may have to look at, all of them dry runs: about the namespace, its pod `pod` and its quota
+ * Requests that the guard may have to review, all of them dry runs: for the namespace, its pod `pod` and its quota
  * `quota`.
  */
 export const POD_SPEC = {
@@ -21,7 +21,7 @@ export function createQuota(namespace: string): ApiRequest {
   return post(namespace, 'resourcequotas', { metadata: { name: PROOF_QUOTA }, spec: {} });
 }
 
-/** As `raise` asks for the proof of the lock with this token. */
+/** The proof request of `raise` for the lock with this token. */
 export function createProof(namespace: string, token: string): ApiRequest {
   const metadata = { name: PROOF_QUOTA, annotations: { [ANNOTATION.proof]: token } };
   return post(namespace, 'resourcequotas', { metadata, spec: {} });
@@ -54,7 +54,7 @@ export function giveDeadline(namespace: string): ApiRequest {
   return { ...changePod(namespace, ''), body: { spec: { activeDeadlineSeconds: 60 } } };
 }
 
-/** The pod says of itself that it is another one's. */
+/** The pod claims another pod identity. */
 export function relabelPod(namespace: string, key: string): ApiRequest {
   return { ...changePod(namespace, ''), body: { metadata: { labels: { [key]: 'x' } } } };
 }
@@ -79,13 +79,13 @@ export function createClaim(namespace: string, labels = {}): ApiRequest {
   return { method: 'POST', path: `${CLAIMS}/${namespace}/resourceclaims?${DRY_RUN}`, body };
 }
 
-/** Of the ResourceClaim `claim`. */
+/** A change of the ResourceClaim `claim`. */
 export function changeClaim(namespace: string, metadata: object): ApiRequest {
   const path = `${CLAIMS}/${namespace}/resourceclaims/claim?${DRY_RUN}`;
   return { method: 'PATCH', path, body: { metadata }, contentType: MERGE };
 }
 
-/** By it a claim says that its pod is charged already. */
+/** With this key a claim declares that its pod is already charged. */
 export const OF_ITS_POD = { annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' } };
 
 export function changeQuota(namespace: string, subresource = ''): ApiRequest {
@@ -94,31 +94,31 @@ export function changeQuota(namespace: string, subresource = ''): ApiRequest {
   return { method: 'PATCH', path: quotaPath(namespace, subresource), body, contentType: MERGE };
 }
 
-/** `kubectl replace` by a manifest that knows nothing of our keys. */
+/** `kubectl replace` with a manifest that lacks the project's keys. */
 export function replaceQuota(namespace: string): ApiRequest {
   const body = { metadata: { name: 'quota', namespace }, spec: { hard: { services: '9' } } };
   return { method: 'PUT', path: quotaPath(namespace), body };
 }
 
-/** A write of the status that brings our label along: a PUT, as our functions write it, here of a quota without a status. */
+/** A write of the status that also adds the project's label: a PUT as the functions send it, here of a quota without a status. */
 export function labelStatus(namespace: string): ApiRequest {
   const metadata = { name: 'quota', namespace, labels: { [LABEL.raised]: 'true' } };
   return { method: 'PUT', path: quotaPath(namespace, '/status'), body: { metadata } };
 }
 
-/** Of the quota: our label put on. */
+/** Adds the project's label to the quota. */
 export const labelQuota = (namespace: string, subresource = ''): ApiRequest => ({
   ...changeQuota(namespace, subresource),
   body: { metadata: { labels: { [LABEL.raised]: 'true' } } },
 });
 
-/** By the command that the refusal gives. */
+/** Break-glass, by the command in the text of the refusal. */
 export function breakGlass(namespace: string, token: string): ApiRequest {
   const annotations = { [ANNOTATION.token]: token };
   return patchNamespace(namespace, breakGlassPatch({ metadata: { name: namespace, annotations } }));
 }
 
-/** Server-side: creates it where there is none. */
+/** A server-side apply, which creates a missing object. */
 export function applyQuota(namespace: string, name: string): ApiRequest {
   return {
     method: 'PATCH',
@@ -141,7 +141,7 @@ export function deletionOfAll(namespace: string, plural: string): ApiRequest {
   return { method: 'DELETE', path: `/api/v1/namespaces/${namespace}/${plural}?${DRY_RUN}` };
 }
 
-/** null takes it off. */
+/** null removes the key. */
 export function annotate(name: string, key: string, value: string | null = 'x'): ApiRequest {
   return patchNamespace(name, { metadata: { annotations: { [key]: value } } });
 }
@@ -168,7 +168,7 @@ export function annotateByFinalize(name: string, key: string): ApiRequest {
   return { method: 'PUT', path: `/api/v1/namespaces/${name}/finalize?${DRY_RUN}`, body };
 }
 
-/** As `lock` writes it: annotation and label in one PUT. */
+/** The write of `lock`: annotation and label in one PUT. */
 export function replaceNamespace(name: string): ApiRequest {
   const annotations = { [ANNOTATION.lock]: '{}', [ANNOTATION.lastAttempt]: '{}' };
   const body = { metadata: { name, annotations, labels: { [LABEL.locked]: 'true' } } };

@@ -4,22 +4,22 @@ import type { Amount } from '../../functions/domain/quantity.ts';
 
 interface Given {
   readonly amounts: Amounts;
-  /** Hundredths of what a quota has. */
+  /** Percentage of a quota's amount. */
   readonly share: bigint;
 }
 
-/** The most that the VMMRQs gave at any moment, all of them, and those that say Fixed. */
+/** The largest allowance at any moment: of all VMMRQs, and of those with policy Fixed. */
 export class AllowanceHistory {
   readonly #all: Given[] = [];
   readonly #fixed: Given[] = [];
 
-  /** The VMMRQs as they are from now on. */
+  /** Records the current VMMRQs. */
   see(vmmrqs: readonly Vmmrq[]): void {
     this.#all.push(givenBy(vmmrqs));
     this.#fixed.push(givenBy(vmmrqs.filter(({ spec }) => spec.raisePolicy === 'Fixed')));
   }
 
-  /** Of this canonical key, to a quota that has so much of it. */
+  /** The allowance of this canonical key for a quota with this amount. */
   of(key: string, hard: Amount): { readonly max: Amount; readonly fixed: Amount } {
     const max = (of: readonly Given[]): Amount =>
       of

@@ -23,8 +23,8 @@ interface Kubeconfig {
 }
 
 /**
- * Sends requests as the user of this kubeconfig (one that the local control plane wrote), for what the typed client has
- * no words for: field validation, tables, subresources. A refusal is an answer too; rejects only when there is none.
+ * Sends requests as the user of this kubeconfig (one of the local control plane), for features that the typed client lacks:
+ * field validation, tables, subresources. A refusal is an answer too; rejects only without an answer.
  */
 export function apiRequests(kubeconfig: string): (request: ApiRequest) => Promise<ApiAnswer> {
   const { clusters, users } = JSON.parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
@@ -48,7 +48,7 @@ export function apiRequests(kubeconfig: string): (request: ApiRequest) => Promis
     });
 }
 
-/** A path that is not served (yet) is answered in plain text. */
+/** The API server answers an unserved path in plain text. */
 function parse(text: string): ApiAnswer['body'] {
   try {
     return JSON.parse(text) as ApiAnswer['body'];

@@ -7,9 +7,9 @@ import { invariantViolations } from './invariants.ts';
 import { readBack, type Tenant } from './tenant.ts';
 
 /**
- * Reads the namespace back: every spec.hard byte for byte, enforced, nothing new in the metadata but the last-release of
- * the quotas that the last lock was about (and last-attempt on the namespace, where that attempt failed); and nothing in
- * its whole history broke an invariant.
+ * Checks that the namespace is as before: every spec.hard is the same byte for byte and enforced. The metadata has nothing new but the last-release of
+ * the last lock's quotas (and last-attempt on the namespace, if that attempt failed). The whole history
+ * violates no invariant.
  */
 export async function expectAsBefore(admin: Cluster, tenant: Tenant, { failed = false } = {}): Promise<void> {
   const attempt = await expectSameObjects(admin, tenant);
@@ -17,11 +17,11 @@ export async function expectAsBefore(admin: Cluster, tenant: Tenant, { failed = 
   expect(invariantViolations(tenant.history)).toEqual([]);
 }
 
-/** Something was charged, and no pod seen: a record for the lock budget, and no failure. */
+/** A quota was charged and no pod was seen: a record for the lock budget, and no failure. */
 const isUnsuccessful = (attempt: string | undefined): boolean =>
   attempt !== undefined && !attempt.includes(`"outcome":"${LOCK_OUTCOME.charged}"`);
 
-/** The same without a look at what went on meanwhile; resolves with the last attempt that the namespace remembers. */
+/** The same without the check of the history; resolves with the namespace's record of the last attempt. */
 export async function expectSameObjects(admin: Cluster, tenant: Tenant): Promise<string | undefined> {
   const { history, before } = tenant;
   const { namespace, quotas } = await readBack(admin, tenant);
@@ -38,13 +38,13 @@ export async function expectSameObjects(admin: Cluster, tenant: Tenant): Promise
   return attempt;
 }
 
-/** The annotations that this quota has more than before. */
+/** The new annotations of this quota. */
 function fenced(locks: readonly Lock[], { metadata }: KubernetesObject): Partial<ObjectMeta> {
   const last = locks.findLast(({ quotas }) => quotas.some(({ uid }) => uid === metadata.uid));
   return last === undefined ? {} : { annotations: { [ANNOTATION.lastRelease]: last.token } };
 }
 
-/** last-release says the token, and then how the lock ended: that is another test's. */
+/** last-release is the token and the lock's end; other tests check that end. */
 function withoutOutcome(quota: KubernetesObject): ReturnType<typeof metadataOf> {
   const { annotations, ...rest } = metadataOf(quota);
   const { [ANNOTATION.lastRelease]: lastRelease, ...others } = annotations;
@@ -55,7 +55,7 @@ function withoutOutcome(quota: KubernetesObject): ReturnType<typeof metadataOf> 
   };
 }
 
-/** Without what every write changes, and without the difference between no annotations and none. */
+/** Without the fields that every write changes; empty and missing annotations count as equal. */
 function metadataOf({
   metadata,
 }: KubernetesObject): Partial<ObjectMeta> & { annotations: Record<string, string> } {

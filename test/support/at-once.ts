@@ -1,4 +1,4 @@
-/** Runs works, so many at a time, in their order; each one's promise by its name. A failure ends only itself. */
+/** Starts the works in order, at most `limit` at a time; returns a promise for each name. A failure does not stop the others. */
 export function atOnce<T>(
   limit: number,
   works: ReadonlyMap<string, () => Promise<T>>,
@@ -16,7 +16,7 @@ export function atOnce<T>(
   };
   const started = [...works].map(([name, work]) => {
     const done = enter().then(() => work().finally(leave));
-    // Whoever asks for it hears of it; nobody else must.
+    // The caller of this work's promise gets the error; without a caller it must not be an unhandled rejection.
     done.catch(() => undefined);
     return [name, done] as const;
   });

@@ -4,7 +4,7 @@ import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
 import { askUntil } from './eventually.ts';
 
-/** audit.k8s.io/v1 Event, as far as we look at it. */
+/** The used fields of an audit.k8s.io/v1 Event. */
 export interface Audited {
   readonly verb: string;
   readonly requestURI: string;
@@ -22,12 +22,12 @@ export interface Audited {
   readonly stageTimestamp: string;
 }
 
-/** Every request that the API server has answered by now, in the order of the answers; of a watch its start. */
+/** All answered requests so far, in the order of the answers; a watch counts at its start. */
 export async function auditLog(
   { auditLog: file }: Pick<ControlPlane, 'auditLog'>,
   admin: Cluster,
 ): Promise<Audited[]> {
-  // Written when an answer is complete, which the client may know a moment before: what is logged behind this was before.
+  // The API server logs a complete answer, perhaps after the client has it. So a marker request makes earlier entries complete.
   const marker = `marker-${performance.now()}`.replace('.', '-');
   await admin.list(NAMESPACES, { labelSelector: `${marker}=1` });
   const text = await askUntil(

@@ -4,11 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Backend {
   readonly port: number;
-  /** Where it says whether it is ready: http://127.0.0.1:<healthPort>/health/readiness. */
+  /** Port of its readiness probe: http://127.0.0.1:<healthPort>/health/readiness. */
   readonly healthPort: number;
 }
 
-/** A Service in front of several replicas, as kube-proxy makes one: new connections go to whoever was ready last. */
+/** A Service in front of several replicas, like kube-proxy: new connections go to a replica that was ready at the last probe. */
 export interface Balancer {
   readonly port: number;
   add(backend: Backend): void;
@@ -67,7 +67,7 @@ export async function startBalancer(): Promise<Balancer> {
   }
 }
 
-/** Who does not answer in time is what it was: one probe that is late is none to the kubelet either. */
+/** A replica that does not answer in time keeps its state: the kubelet also ignores a single late probe. */
 async function isReady({ healthPort, ready }: Backend & { readonly ready: boolean }): Promise<boolean> {
   const signal = AbortSignal.timeout(1_000);
   try {

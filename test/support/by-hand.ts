@@ -6,7 +6,7 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resource
 import { breakGlassCommand, breakGlassToken } from '../../webhook/admission/messages.ts';
 import type { TestEnvironment } from './test-environment.ts';
 
-/** What we keep on namespaces and quotas, written by a test. Admission refuses it to an administrator, too. */
+/** Writes of the project's keys on namespaces and quotas by a test. Admission refuses them to an administrator, too. */
 
 /** A merge patch, null removes. */
 interface Metadata {
@@ -14,7 +14,7 @@ interface Metadata {
   readonly annotations?: Readonly<Record<string, string | null>>;
 }
 
-/** A namespace's keys, in the hands of an administrator who breaks the glass. */
+/** Writes a namespace's keys as an administrator, by break-glass. */
 export async function writeByHand(
   admin: Cluster,
   name: string,
@@ -24,7 +24,7 @@ export async function writeByHand(
   const word = breakGlassToken(object.metadata.annotations);
   const patch = (metadata: Metadata): Promise<unknown> =>
     admin.patch(NAMESPACES, { name }, { merge: { metadata } });
-  // It counts only where it is newly set.
+  // Break-glass counts only when the write adds it.
   if (object.metadata.annotations?.[ANNOTATION.breakGlass] === word)
     await patch({ annotations: { [ANNOTATION.breakGlass]: null } });
   await patch({ labels, annotations: { ...annotations, [ANNOTATION.breakGlass]: word } });
@@ -40,13 +40,13 @@ export function breakGlassPatch({ metadata: { name, annotations } }: Named): obj
   return JSON.parse(/-p '(.*)'$/.exec(command)?.[1] ?? '') as object;
 }
 
-/** A lock taken off by that command. */
+/** Removes a lock by that command. */
 export async function breakGlassOf(admin: Cluster, name: string): Promise<void> {
   const { object } = await admin.get(NAMESPACES, { name });
   await admin.patch(NAMESPACES, { name }, { merge: breakGlassPatch(object) as Record<string, unknown> });
 }
 
-/** A quota's keys, by one of our accounts: nobody else may. */
+/** Writes a quota's keys by one of the project's accounts: admission refuses all others. */
 export async function markByHand(
   { cluster }: Pick<TestEnvironment, 'cluster'>,
   at: { readonly namespace: string; readonly name: string },

@@ -1,7 +1,7 @@
 const SLOWEST = 10;
 const seconds = ({ perfStats: { start, end } }) => (end - start) / 1_000;
 
-/** Jest reporter: the slowest files, and as the very last line how many tests passed, easy to find for a person and for CI. */
+/** Jest reporter: prints the slowest files, and as the last line the number of passed tests, for readers and CI. */
 export default class ClosingLines {
   #isWatching;
 
@@ -11,7 +11,7 @@ export default class ClosingLines {
 
   onRunComplete(_contexts, results) {
     const skipped = results.numPendingTests + results.numTodoTests;
-    // A suite that could not even be loaded has no tests, and must count all the same.
+    // A suite that fails to load has no tests, but must count as a failure.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const line = `${results.numPassedTests} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`;
     const slowest = results.testResults
@@ -21,7 +21,7 @@ export default class ClosingLines {
         (file) =>
           `${seconds(file).toFixed(1).padStart(7)} s  ${file.testFilePath.replace(`${process.cwd()}/`, '')}`,
       );
-    // Jest's own summary comes after every reporter: this has to come after that.
+    // Jest prints its own summary after every reporter, and this line must come after it.
     const say = () => console.log(['The slowest:', ...slowest, line].join('\n'));
     if (this.#isWatching) say();
     else process.once('exit', say);

@@ -2,12 +2,12 @@ import { VMMRQS } from '../../functions/kubernetes/resources.ts';
 import type { Vmmrq } from '../../functions/domain/objects.ts';
 import type { History } from './history.ts';
 
-/** What a namespace's VMMRQ says last, by condition: `{ Ready: 'True', … }`. */
+/** The latest conditions of a namespace's VMMRQ: `{ Ready: 'True', … }`. */
 export const conditionsOf = (history: History): Record<string, string> =>
   conditionsIn(history.latest(VMMRQS));
 
 /**
- * The VMMRQ says that nothing is locked, raised or blocked. Written after the unlock, so it may come later than the migration's end
+ * Whether the VMMRQ reports nothing locked, raised or blocked. That write follows the unlock, so it may come after the migration's end
  * and a Broker that is idle.
  */
 export function isReportedToTheEnd(history: History): boolean {

@@ -3,16 +3,16 @@ import { namespaceOf, type TestEnvironment } from './test-environment.ts';
 
 export const EVERYTHING: EventSelector = () => true;
 
-/** What is on its way to these Triggers. */
+/** Matches events on their way to these Triggers. */
 export const to =
   (...triggers: readonly string[]): EventSelector =>
   ({ trigger }) =>
     triggers.includes(trigger);
 
-/** What ends a lock. */
+/** Matches the events that end a lock. */
 export const WHAT_ENDS_A_LOCK = to('mtq-lower', 'mtq-unlock');
 
-/** Which events the Broker loses, by the tenant's namespace: each test has its own. */
+/** The events that the Broker loses, by the tenant's namespace: each test has its own. */
 export function droppedEvents({ cluster }: TestEnvironment): Map<string, EventSelector> {
   const dropped = new Map<string, EventSelector>();
   cluster.eventing.broker.lose((delivery) => dropped.get(namespaceOf(delivery.event))?.(delivery) === true);

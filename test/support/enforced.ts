@@ -1,7 +1,7 @@
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import { sameQuantity } from '../../functions/domain/quantity.ts';
 
-/** The API server enforces what spec.hard says, key for key. Admission reads status.hard (facts/kubevirt.md §2.5). */
+/** The API server enforces spec.hard, key for key. Admission reads status.hard (facts/kubevirt.md §2.5). */
 export function isEnforced({ spec, status }: ResourceQuota): boolean {
   const [wanted, enforced] = [spec.hard ?? {}, status?.hard ?? {}];
   const keys = new Set([...Object.keys(wanted), ...Object.keys(enforced)]);

@@ -1,8 +1,8 @@
-/** Far longer than anything here takes, an attempt that a slow machine let fail and its back-off included. */
+/** Far longer than any wait in the tests, even with a failed attempt on a slow machine and its back-off. */
 const WITHIN_MS = 90_000;
 const MAX_SHOWN = 12;
 
-/** What has happened so far, in order, and can be waited on: nobody polls, nobody sleeps. */
+/** A record of events in order. Tests wait on it without polls or sleeps. */
 export class Recorded<T> {
   readonly items: T[] = [];
   readonly #describe: (item: T) => string;
@@ -17,7 +17,7 @@ export class Recorded<T> {
     for (const look of this.#watchers) look();
   }
 
-  /** Resolves as soon as it holds; rejects when it never does, with the end of what was recorded. */
+  /** Resolves as soon as the condition holds; rejects after a timeout, with the end of the record. */
   async until(what: string, holds: () => boolean, withinMs = WITHIN_MS): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const look = (): void => {
@@ -40,8 +40,8 @@ export class Recorded<T> {
 }
 
 /**
- * Asks until the answer holds: only for what the API server applies a moment after it accepted it (roles, webhook
- * configurations, policies) and no watch can tell. The requests themselves take their time: no sleep between them.
+ * Repeats a request until its answer holds. Use it only for objects that the API server applies after a delay (roles, webhook
+ * configurations, policies) and that no watch shows. It does not sleep, because each request takes some time.
  */
 export async function askUntil<T>(
   what: string,

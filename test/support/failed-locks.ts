@@ -5,18 +5,18 @@ import { NAMESPACES, PODS } from '../../functions/kubernetes/resources.ts';
 import { LockedTime } from '../simulation/checker/locked-time.ts';
 import { heldBy, type Version } from './history.ts';
 
-/** One lock, while it is held. */
+/** One lock that still exists. */
 interface Holding {
   readonly lock: Lock;
-  /** Milliseconds since 1970, as we heard of it. */
+  /** Time at which the watch brought it, milliseconds since 1970. */
   readonly from: number;
-  /** The migrations that had a pod admitted meanwhile, by uid. */
+  /** UIDs of migrations with a pod that was admitted during the lock. */
   readonly through: Set<string>;
 }
 
 /**
- * I7 by the versions alone, oldest first: a lock counts unless each of its migrations had a pod admitted while it was held.
- * One that is not over counts up to the last version.
+ * Measures I7 from the versions alone, oldest first. A lock counts unless each of its migrations had a pod admitted during it.
+ * A lock that is not over counts up to the last version.
  */
 export function lockedTooLong(versions: readonly Version[]): string[] {
   const locks = new FailedLocks();
@@ -28,7 +28,7 @@ export function lockedTooLong(versions: readonly Version[]): string[] {
 
 class FailedLocks {
   readonly time = new LockedTime();
-  /** Of each pod seen, by its uid: the migration that it is of. */
+  /** The migration of each known pod, by the pod's uid. */
   readonly #migrations = new Map<string, string>();
   #holding: Holding | undefined;
 
@@ -61,7 +61,7 @@ class FailedLocks {
   }
 }
 
-/** The uid that a pod's label says; an attachment pod's is that of the launcher that owns it. '' where it is of none. */
+/** The migration uid in a pod's label; for an attachment pod that of its launcher. '' for a pod of no migration. */
 function migrationOf({ metadata }: KubernetesObject, known: ReadonlyMap<string, string>): string {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid ?? '';
   return metadata.labels?.[KUBEVIRT.migrationJobUID] ?? known.get(owner) ?? '';

@@ -2,17 +2,17 @@ import type { Fault } from './faulty-proxy.ts';
 import { all, isIn, type Hits } from './our-writes.ts';
 import { fullFor, type Tenant } from './tenant.ts';
 
-/** How a namespace gets to the writes in question. */
+/** How a test brings a namespace to the tested writes. */
 export interface FaultCase {
   readonly writes: Readonly<Record<string, Hits>>;
-  /** Writes whose failure is only logged: the process is killed by them, and that is all that can happen. */
+  /** Writes whose failure is only logged, so that killing the process is the only useful fault. */
   readonly reports?: Readonly<Record<string, Hits>>;
   readonly run: (tenant: Tenant) => Promise<void>;
-  /** False: nobody locks it. */
+  /** False: no step locks the namespace. */
   readonly locks?: false;
 }
 
-/** One write, and what becomes of it. */
+/** One write and its fault. */
 export interface Case {
   readonly name: string;
   readonly faultCase: FaultCase;
@@ -27,7 +27,7 @@ const PROXY_FAULTS: Readonly<Record<Fault['proxyFault'], string>> = {
 
 const WHEN = ['before', 'after'] as const;
 
-/** Each of its writes × each harm × before and after. */
+/** Each write × each fault × before and after. */
 export function casesOf(faultCase: FaultCase): Case[] {
   const withProxyFault = (proxyFault: Fault['proxyFault'], writes: FaultCase['writes']): Case[] =>
     WHEN.flatMap((when) =>
@@ -44,6 +44,6 @@ export function casesOf(faultCase: FaultCase): Case[] {
   ];
 }
 
-/** Two quotas of one VM, both full, so that one may be written and the other not. */
+/** Two full quotas of one VM, so that a fault can hit one write and not the other. */
 const { pods: PODS = '', 'requests.cpu': CPU = '', 'requests.memory': MEMORY = '' } = fullFor(1);
 export const TWO_QUOTAS = { cpu: { 'requests.cpu': CPU, pods: PODS }, memory: { 'requests.memory': MEMORY } };

@@ -4,31 +4,31 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
 
-/** A request of one of our processes that would change something. */
+/** A write request of one of the project's processes. */
 export interface Write {
   readonly account: string;
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** What is sent; undefined: nothing. */
+  /** The body; undefined: none. */
   readonly body: KubernetesObject | undefined;
 }
 
-/** The process dies; the connection breaks; or the answer is a 504, as when etcd is slow. */
+/** The process dies, the connection breaks, or the answer is a 504, as with a slow etcd. */
 export type ProxyFault = 'kill' | 'cut' | '504';
 
-/** What happens to one write: before the API server hears of it, or after it has done it and before anybody hears of that. */
+/** A fault of one write: before the API server gets it, or after the API server has done it and before the client gets the answer. */
 export interface Fault {
   readonly hits: (write: Write) => boolean;
   readonly when: 'before' | 'after';
   readonly proxyFault: ProxyFault;
 }
 
-/** Lies between our processes and the API server. Passes everything on, but for the writes that a fault hits. */
+/** A proxy between the project's processes and the API server. It forwards everything except writes that a fault hits. */
 export interface FaultyProxy {
-  /** A kubeconfig (path) for the same account, by way of the proxy. */
+  /** Path of a kubeconfig for the same account through the proxy. */
   reroute(account: string, kubeconfig: string): string;
-  /** The next write that it hits suffers it, and no other. Resolves with when it did (performance.now()). */
+  /** Injects the fault into the next matching write only. Resolves with the time of the fault (performance.now()). */
   inject(fault: Fault): Promise<number>;
   stop(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
   const upstreams = new Map<string, Upstream>();
 
   const server = createServer(issueServing(['localhost'], validity, authority), (request, answer) => {
-    // A client that dies breaks its connections off: that is what is wanted here.
+    // A dying client breaks its connections, as the fault intends.
     handle(request, answer).catch(() => request.socket.destroy());
   });
   const { promise: listening, resolve } = Promise.withResolvers<undefined>();
@@ -77,13 +77,13 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
     const [, account = '', ...rest] = (request.url ?? '').split('/');
     const path = `/${rest.join('/')}`;
     const upstream = upstreams.get(account);
-    if (upstream === undefined) throw new Error(`nobody is known as ${account}`);
+    if (upstream === undefined) throw new Error(`unknown account ${account}`);
     const body = await bodyOf(request);
     const fault =
       request.method === 'GET' ? undefined : matchFault({ account, method: request.method, path, body });
     if (fault?.when !== 'before') {
       const response = await forward({ request, path, body, upstream }).catch((error: unknown) => {
-        // It never got there (an idle connection had ended): the next try is the write that is meant.
+        // The request never arrived, because an idle connection had ended. The fault waits for the next try.
         if (fault !== undefined) armed.add(fault);
         throw error;
       });
@@ -174,7 +174,7 @@ function relay(response: IncomingMessage, answer: ServerResponse): void {
   });
 }
 
-/** Resolves when the message is complete: of an answer, when what was asked for is done. */
+/** Resolves when the message is complete; a complete answer means that the request took effect. */
 async function bodyOf(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk);

@@ -19,14 +19,14 @@ export function newLines(): { lines: Line[]; log: StepContext['log'] } {
   return { lines, log: (level, message, fields) => void lines.push({ level, message, ...fields }) };
 }
 
-/** Tools for steps that need none but the log and the clock. */
+/** A context for steps that need only log and clock. */
 export const onlyLog = (log: StepContext['log']): StepContext =>
   ({ log, clock: systemClock }) as unknown as StepContext;
 
-/** How a step ends that has nothing to say. */
+/** The outcome of a step that does nothing. */
 export const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'nothing to do' };
 
-/** A step that does this, and is otherwise `lock`. */
+/** A step like `lock`, with this implementation. */
 export const aStep = (
   handle: (request: StepRequest) => Outcome | Promise<Outcome>,
   different: Partial<Step> = {},
@@ -51,7 +51,7 @@ export interface Sent {
   readonly body?: string;
 }
 
-/** One HTTP request on a connection of its own. Rejects when it breaks off before the whole answer is there. */
+/** One HTTP request on its own connection. Rejects when the connection breaks before the complete answer. */
 export async function send(
   port: number,
   { method = 'POST', path = '/', headers = {}, body = '' }: Sent,
@@ -93,7 +93,7 @@ export async function startHost(steps: readonly Step[]): Promise<Host> {
   };
 }
 
-/** A binary CloudEvent's request: our event for `lock` unless told otherwise; undefined leaves a header out. */
+/** A request with a binary CloudEvent, by default for `lock`; undefined leaves a header out. */
 export function anEvent(different: Readonly<Record<string, string | undefined>> = {}, data?: unknown): Sent {
   const all: Record<string, string | undefined> = {
     'content-type': 'application/json',

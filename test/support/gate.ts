@@ -7,19 +7,19 @@ import { askUntil } from './eventually.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import { startStubWebhook } from './stub-webhook.ts';
 
-/** Holds the next update of a ResourceQuota's status of one of our service accounts inside the API server, as a slow network would. */
+/** Holds the next quota status update by one of the project's service accounts inside the API server, like a slow network. */
 export interface Gate {
   /** Resolves when the held request is there. */
   readonly arrived: Promise<undefined>;
-  /** Lets it go on. */
+  /** Continues the held request. */
   open(): void;
-  /** Nothing is held any more. */
+  /** Removes the gate. */
   remove(): Promise<void>;
 }
 
 const ALLOWED = { allowed: true };
 
-/** Resolves when the next update by `account` would be held. `like`: any quota, to try the gate with. */
+/** Resolves when the gate would hold the next update by `account`. `like`: any quota, to test the gate with. */
 export async function holdNextUpdate(
   environment: TestEnvironment,
   account: string,
@@ -57,7 +57,7 @@ export async function holdNextUpdate(
   );
   const { namespace = '' } = like.metadata;
   await askUntil(
-    'the gate stands',
+    'the gate is in effect',
     async () => {
       const { object } = await admin.get(RESOURCE_QUOTAS, { namespace, name: like.metadata.name });
       await asAccount.replace(RESOURCE_QUOTAS, object, { dryRun: true, subresource: 'status' });

@@ -3,13 +3,13 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Audited } from './audit.ts';
 import type { PolicyRule, Role, RoleBinding } from './roles.ts';
 
-/** A rule, and where it counts; undefined: everywhere. */
+/** A rule and its namespace; undefined: all namespaces. */
 interface Grant {
   readonly rule: PolicyRule;
   readonly namespace: string | undefined;
 }
 
-/** What the rendered manifests let one of our service accounts do, by its bindings: nothing else is looked at. */
+/** The rights of one service account by the bindings in the rendered manifests only. */
 export function grantsOf(objects: readonly KubernetesObject[], account: string): Grant[] {
   const isBinding = ({ kind }: KubernetesObject): boolean =>
     kind === 'ClusterRoleBinding' || kind === 'RoleBinding';
@@ -31,7 +31,7 @@ export function grantsOf(objects: readonly KubernetesObject[], account: string):
 const isAccount = (subject: RoleBinding['subjects'][number], account: string): boolean =>
   subject.kind === 'ServiceAccount' && subject.name === account && subject.namespace === SYSTEM_NAMESPACE;
 
-/** As RBAC decides it; a request that is about no resource is never one of them. */
+/** Decides like RBAC; a non-resource request never matches. */
 export function isGranted(
   grants: readonly Grant[],
   { verb, objectRef }: Pick<Audited, 'verb' | 'objectRef'>,

@@ -13,13 +13,13 @@ import type { TestEnvironment } from './test-environment.ts';
 import { askUntil } from './eventually.ts';
 import type { StubWebhook } from './stub-webhook.ts';
 
-/** The guard's ValidatingWebhookConfiguration in the hands of somebody who may change it. */
+/** Changes the guard's ValidatingWebhookConfiguration, as an admin could. */
 export interface GuardWebhooks {
-  /** The API server asks the liar now, not the guard; resolves when it really does. */
+  /** Redirects the API server from the guard to the stub webhook; resolves when this is in effect. */
   pointTo(stubWebhook: StubWebhook, answersWith: string): Promise<void>;
-  /** The API server asks nobody. */
+  /** Removes the webhooks. */
   remove(): Promise<void>;
-  /** As installed. */
+  /** Restores the installed configuration. */
   putBack(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export async function guardWebhooks({ admin, cluster }: TestEnvironment): Promis
   const user = { name: 'cluster-admin', groups: ['cluster-admins'] };
   await bindRole(admin, { role: NAMESPACE_WRITERS, user: user.name, rules: WRITE_NAMESPACES });
   const request = apiRequests(await cluster.controlPlane.kubeconfigForUser(user));
-  /** A change of one of our keys by somebody who may not, dry: what the API server asks about it tells whom it asks. */
+  /** A dry-run change of a protected key by a user without rights: the answer shows which webhook the API server calls. */
   const probe = (): Promise<ApiAnswer> =>
     request({
       method: 'PATCH',
@@ -84,7 +84,7 @@ const NAMESPACE: ResourceType = {
 };
 const WRITE_NAMESPACES = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'update', 'patch'] }];
 
-/** It would answer the probe before anybody is asked, in the guard's own words. */
+/** This policy would refuse the probe before any webhook call, with the guard's own text. */
 async function silenceKeysPolicy(admin: Cluster): Promise<void> {
   await ignoreNotFound(admin.delete(POLICY_BINDINGS, { name: POLICY.lockKeys }));
   await (

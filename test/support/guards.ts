@@ -17,33 +17,33 @@ import { installKubeVirt } from '../cluster/kubevirt/install.ts';
 import { writeByHand } from './by-hand.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 
-/** Our manifests on a real API server, and guard processes behind one Service; no eventing, no functions, no KubeVirt. */
+/** The project's manifests on a real API server, and guard processes behind one Service; no eventing, functions or KubeVirt. */
 export interface Guards {
   readonly controlPlane: ControlPlane;
   readonly admin: Cluster;
   readonly objects: readonly KubernetesObject[];
   readonly balancer: Balancer;
-  /** As one of our service accounts. */
+  /** A client as one of the project's service accounts. */
   as(account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster>;
-  /** One more replica; resolves when it is ready, or only runs. */
+  /** Starts one more replica; resolves when it is ready, or only runs. */
   start(name: string, until?: GuardOptions['until']): Promise<Replica>;
-  /** A namespace of this name, locked by `token` for 45 s from now, whether it was locked before or not. */
+  /** Locks a namespace of this name by `token` for 45 s from now, whether it was locked before or not. */
   lock(name: string, token: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface Replica extends Child {
-  /** The answer of its readiness: '' when it is ready, else why not. */
+  /** Its readiness answer: '' when it is ready, else the reason. */
   problem(): Promise<string>;
-  /** Its metrics, as a scrape gets them. */
+  /** Its metrics as text. */
   metrics(): Promise<string>;
   readonly tlsPort: number;
 }
 
 const bundle = fileURLToPath(new URL('../../dist/guard.mjs', import.meta.url));
-/** The watchdog ends it then. */
+/** After this time the watchdog ends the lock. */
 const LOCK_MS = 45_000;
-/** Nobody listens there: whatever is to happen, the guard does by itself. */
+/** No Broker listens there, so the guard must do all work itself. */
 const NO_BROKER = 'http://127.0.0.1:9/';
 
 export async function startGuards(env: Readonly<Record<string, string>>): Promise<Guards> {
@@ -113,7 +113,7 @@ async function lock(admin: Cluster, name: string, token: string): Promise<void> 
     metadata: { namespace: name, name: 'mig0' },
     spec: { vmiName: 'vm0' },
   });
-  // A migration that is there and not final: no watchdog ends the lock before its time.
+  // An existing migration that is not final, so that the watchdog does not end the lock early.
   const { uid } = migration.metadata;
   const locked = withLock(namespace, {
     v: LOCK_VERSION,

@@ -13,11 +13,11 @@ export interface Version {
   readonly revision: number;
   readonly gone: boolean;
   readonly object: KubernetesObject;
-  /** When we heard of it, milliseconds since 1970. */
+  /** Time at which the watch brought it, milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Milliseconds since 1970, as we heard of it. */
+/** Milliseconds since 1970, by the watch. */
 export interface Period {
   readonly from: number;
   /** undefined: not over. */
@@ -26,12 +26,12 @@ export interface Period {
 
 const IN_NAMESPACE = [RESOURCE_QUOTAS, PODS, EVENTS, VMMRQS, FULL_MIGRATIONS, FULL_VMIS];
 
-/** Every version of a namespace and of what is in it, by watches, from its beginning. */
+/** Every version of a namespace and of its objects from its creation on, by watches. */
 export class History {
   readonly #recorded = new Recorded<Version>(describeVersion);
   #sorted: readonly Version[] = [];
   readonly #over = new AbortController();
-  /** Revisions that people made, not we: what they say is to stand from then on. */
+  /** Revisions by users and not by the project: their spec is the original from then on. */
   readonly #foreign = new Set<number>();
   #following: Promise<unknown> = Promise.resolve();
 
@@ -48,7 +48,7 @@ export class History {
     return history;
   }
 
-  /** This version is the work of somebody else. */
+  /** Marks a version as written by another user. */
   noteForeign({ metadata }: KubernetesObject): void {
     this.#foreign.add(Number(metadata.resourceVersion));
   }
@@ -57,7 +57,7 @@ export class History {
     return this.#foreign.has(revision);
   }
 
-  /** In the order of their revisions: the order in which the API server did them. */
+  /** In the order of their revisions, which is the API server's order. */
   versions(): readonly Version[] {
     const { items } = this.#recorded;
     if (this.#sorted.length < items.length)
@@ -72,9 +72,9 @@ export class History {
       .map(({ object }) => object as T);
   }
 
-  /** The newest version; undefined: never there, or gone. */
+  /** The newest version; undefined: never existed, or gone. */
   latest<T extends KubernetesObject>(type: ResourceType<T>, name?: string): T | undefined {
-    // One watch tells of all objects of a kind, in order: no need to sort, and this is asked at every change.
+    // One watch brings all objects of a kind in order, so no sort is needed. This runs at every change.
     const last = this.#recorded.items.findLast(
       ({ kind, object }) => kind === type.kind && isNamed(object, name),
     );
@@ -86,13 +86,13 @@ export class History {
     return last?.gone === true;
   }
 
-  /** Every lock that was ever there, by its token, as it was taken. */
+  /** Every lock of the history in its first version, by its token. */
   locks(): Lock[] {
     const held = this.of(NAMESPACES).flatMap((namespace) => heldBy(namespace) ?? []);
     return [...new Map(held.toReversed().map((lock) => [lock.token, lock])).values()].toReversed();
   }
 
-  /** Each time that the namespace was locked, oldest first; the last one may not be over. */
+  /** Each period in which the namespace was locked, oldest first; the last one may still run. */
   lockedPeriods(): Period[] {
     const periods: Period[] = [];
     for (const { object, gone, at } of this.versions().filter(({ kind }) => kind === NAMESPACES.kind)) {
@@ -111,8 +111,8 @@ export class History {
   }
 
   /**
-   * Resolves when it has heard of what was read, or of something newer: each kind comes by a watch of its own, and a
-   * namespace may be known to be free before its quota is known to be lowered. At once, when it listens no more.
+   * Resolves when its watches have reached the read version, or a newer one. Each kind has its own watch, and a
+   * namespace may appear unlocked before its quota appears lowered. Resolves at once after the watches have stopped.
    */
   async untilSeen(read: readonly KubernetesObject[]): Promise<void> {
     if (this.#over.signal.aborted) return;

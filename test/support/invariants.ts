@@ -8,9 +8,9 @@ import type { History, Version } from './history.ts';
 import { grantIn, ReplayState, type QuotaState } from './replay-state.ts';
 
 /**
- * Every breach of I1, I2 and I4 to I7 (docs/architecture.md#invariants) in a namespace's whole history, revision by
- * revision; empty as it must be. The first version of each quota counts as its original, and so does every edit that
- * History.noteForeign was told of.
+ * Every violation of I1, I2 and I4 to I7 (docs/architecture.md#invariants) in a namespace's whole history, revision by
+ * revision; it must be empty. The first version of each quota counts as its original, and so does every edit that
+ * History.noteForeign has recorded.
  */
 export function invariantViolations(history: Pick<History, 'versions' | 'isForeign'>): string[] {
   const replayState = new ReplayState();
@@ -22,7 +22,7 @@ export function invariantViolations(history: Pick<History, 'versions' | 'isForei
   return [...found, ...lockedTooLong(versions)];
 }
 
-/** Whether anything was ever enforced above its original: what a test of a release must have seen. */
+/** Whether any key was ever enforced above its original, which a test of a cycle must have seen. */
 export const wasRaised = (history: History, name?: string): boolean =>
   quotaVersions(history, name).some(({ quota, original }) => risen(quota.status?.hard, original).length > 0);
 
@@ -51,7 +51,9 @@ function ofLock({ namespace, lock, revision, ended, replaced }: ReplayState): st
       ? []
       : [`${revision}: the label and the lock are not there together`]),
     ...(lock !== undefined && ended.has(lock.token) ? [`${revision} I6: token ${lock.token} came back`] : []),
-    ...(replaced === undefined ? [] : [`${revision} I6: the lock ${replaced} was replaced, not let go of`]),
+    ...(replaced === undefined
+      ? []
+      : [`${revision} I6: the lock ${replaced} was replaced, not cleared first`]),
   ];
 }
 
@@ -63,7 +65,7 @@ function ofQuotas(replayState: ReplayState): string[] {
   );
 }
 
-/** Each key is what its owners want, to the letter: no process of ours writes spec.hard. */
+/** Each key equals its original byte for byte: no process of the project writes spec.hard. */
 function ofSpec({ quota, wanted }: QuotaState): string[] {
   const hard = quota.spec.hard ?? {};
   return [...new Set([...Object.keys(wanted), ...Object.keys(hard)])].flatMap((key) =>
@@ -71,7 +73,7 @@ function ofSpec({ quota, wanted }: QuotaState): string[] {
   );
 }
 
-/** What is raised keeps what is used: without it the API server refuses every pod. */
+/** A raised quota keeps status.used: without it the API server refuses every pod. */
 function ofUsed({ quota }: QuotaState): string[] {
   const raised = Object.keys(grantIn(quota)?.raised ?? {});
   return raised
@@ -79,7 +81,7 @@ function ofUsed({ quota }: QuotaState): string[] {
     .map((key) => `I2: what is used of ${key} is lost`);
 }
 
-/** What was raised is no more than what the VMMRQs gave. */
+/** A raise never exceeds the VMMRQs' allowance. */
 function ofGrant({ quota, isNewlyRaised }: QuotaState, replayState: ReplayState): string[] {
   const { raised = {} } = (isNewlyRaised ? grantIn(quota) : undefined) ?? {};
   return Object.entries(raised).flatMap(([key, text]) => {
@@ -106,19 +108,19 @@ function ofStatus(state: QuotaState, replayState: ReplayState): string[] {
 
 function isLockedFor({ quota }: QuotaState, { lock, isUnreadable }: ReplayState): boolean {
   if (lock === undefined) return isUnreadable;
-  // A copy that somebody made of a raised quota is another quota, and raised for the lock all the same.
+  // A user's copy of a raised quota is another quota, but also raised for the lock.
   const isCopy = grantIn(quota)?.token === lock.token;
   return isCopy || lock.quotas.some(({ uid }) => uid === quota.metadata.uid);
 }
 
-/** The keys that are enforced at an amount of ours, above what their owners want. (What an owner has just lowered is not ours.) */
+/** The keys that are enforced at a raised amount, above their original. (An original that its owner has just lowered is no raise.) */
 function enforcedAbove({ quota, wanted, raisedTo }: QuotaState): string[] {
   return risen(quota.status?.hard, wanted).filter((key) =>
     raisedTo[key]?.some((amount) => sameQuantity(amount, quota.status?.hard?.[key] ?? '0')),
   );
 }
 
-/** Nothing is admitted while a quota is raised but the pods of the lock's migrations. */
+/** While a quota is raised, only pods of the lock's migrations are admitted. */
 function ofPod(replayState: ReplayState, { kind, object }: Version): string[] {
   const { uid, name } = object.metadata;
   if (kind !== PODS.kind || replayState.pods.has(uid)) return [];

@@ -27,22 +27,22 @@ export const USERS: readonly User[] = [
 
 interface Kept {
   readonly controlPlane: ControlPlane;
-  /** Ends it for good. */
+  /** Ends the control plane. */
   readonly end: () => Promise<void>;
-  /** What etcd held when it had just started. */
+  /** The content of etcd just after its start. */
   readonly pristine: Stored;
-  /** Resolves when it is as it was and works; false: one of its processes is dead. undefined: a test file has it. */
+  /** Resolves when it is reset and works; false: one of its processes is dead. undefined: a test file uses it. */
   isEmptied: Promise<boolean> | undefined;
 }
 
 const WITHIN_MS = 30_000;
-/** One that still waits for a finalizer then will wait for ever. */
+/** A namespace that still waits for a finalizer after this time will wait for ever. */
 const TERMINATING_MS = 3_000;
 const LOOK_EVERY_MS = 50;
 
 const free: Kept[] = [];
 
-/** A control plane as `startControlPlane` starts it. Its `stop` gives it back. */
+/** A control plane as from `startControlPlane`. Its `stop` returns it to the worker. */
 export async function borrowControlPlane(): Promise<ControlPlane> {
   for (let kept = free.pop(); kept !== undefined; kept = free.pop()) {
     const isEmptied = await kept.isEmptied;
@@ -77,7 +77,7 @@ async function isEmptied({ controlPlane, pristine }: Kept): Promise<boolean> {
     controlPlane.resumeControllerManager();
     await untilNoneTerminates(connect(adminKubeconfig));
     await restoreStored(socketOf(controlPlane), pristine);
-    // Up to a second longer the API server goes by the policies that are gone.
+    // The API server applies deleted policies for up to a second longer.
     const untilPoliciesAreGone = await policiesInForce(connect(adminKubeconfig));
     await untilPoliciesAreGone();
     await quotaControllerReady(adminKubeconfig, AbortSignal.timeout(WITHIN_MS));
@@ -89,7 +89,7 @@ async function isEmptied({ controlPlane, pristine }: Kept): Promise<boolean> {
   }
 }
 
-/** The namespace controller deletes by the namespace's name, and the next file may make one of that name. */
+/** The namespace controller deletes by name, and the next file may create a namespace of the same name. */
 async function untilNoneTerminates(admin: Cluster): Promise<void> {
   const until = performance.now() + TERMINATING_MS;
   const isTerminating = ({ metadata }: Namespace): boolean => metadata.deletionTimestamp !== undefined;

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { ensureBinaries } from '../cluster/controlplane/binaries/ensure.ts';
 
-/** How kubectl ended; `code` 0: it did what it was told. */
+/** The result of kubectl; `code` 0: success. */
 export interface KubectlOutput {
   readonly code: number;
   readonly stdout: string;
@@ -10,7 +10,7 @@ export interface KubectlOutput {
 
 export type Kubectl = (args: readonly string[], input?: object) => Promise<KubectlOutput>;
 
-/** The real kubectl, as this user; `input` is what `-f -` reads. Rejects only when it cannot be run. */
+/** Runs the real kubectl as this user; `-f -` reads `input`. Rejects only when kubectl cannot start. */
 export async function newKubectl(kubeconfig: string): Promise<Kubectl> {
   const { kubectl } = await ensureBinaries(['kubectl']);
   return (args, input) =>

@@ -1,7 +1,7 @@
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { FULL_KUBEVIRTS, newKubeVirt } from '../cluster/kubevirt/objects.ts';
 
-/** KubeVirt lets as many migrations run at once as somebody asks for: tests that are not about its limits run side by side. */
+/** KubeVirt's limits on parallel migrations, set so high that tests of other subjects can run side by side. */
 export async function unlimitMigrations(admin: Cluster): Promise<void> {
   const limits = { parallelMigrationsPerCluster: 1_000, parallelOutboundMigrationsPerNode: 1_000 };
   await admin.create(FULL_KUBEVIRTS, newKubeVirt(limits));

@@ -1,9 +1,9 @@
-/** What a test file measured, printed as one table at its end. */
+/** The measurements of a test file, printed as one table at its end. */
 export class Measured {
   readonly #columns: readonly string[];
   readonly #rows: (readonly [string, ...number[]])[] = [];
 
-  /** `columns`: what the numbers of a row are, seconds. */
+  /** `columns`: titles of a row's numbers, seconds. */
   constructor(...columns: readonly string[]) {
     this.#columns = columns;
   }

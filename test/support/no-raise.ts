@@ -6,19 +6,19 @@ import { wasRaised } from './invariants.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import { newTenant } from './tenant.ts';
 
-/** An answer to the proof that is none. */
+/** An answer to the proof request that proves nothing. */
 export interface Answer {
-  /** Brings it about that the proof is answered so. */
+  /** Causes this answer. */
   readonly arrange: () => Promise<void>;
   readonly putRight: () => Promise<void>;
-  /** What is told about it. */
+  /** The reported text. */
   readonly reason: string;
 }
 
 /** A namespace's name for one case of a table. */
 export const nameOf = (what: string): string => what.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '');
 
-/** A migration in a namespace of this name: locked, nothing raised, told why, freed; and through once the answer is right. */
+/** Runs a migration without a proof: locked, not raised, reported, unlocked. With the right answer it then gets its target pod. */
 export async function expectNoRaise(
   environment: TestEnvironment,
   name: string,
@@ -51,7 +51,7 @@ export async function expectNoRaise(
         [involvedObject.name === 'mig0', message?.includes(answer.reason)].every(Boolean),
       ),
   );
-  // It was no fault of the migration's: it is tried again soon.
+  // The migration is not the cause, so the next attempt comes soon.
   await tenant.untilThrough();
   await expectQuiescent(environment.admin, tenant);
 }

@@ -3,10 +3,10 @@ import { lockOf } from '../../functions/domain/lock.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { Write } from './faulty-proxy.ts';
 
-/** Which of our processes' writes are meant. */
+/** Matches writes of the project's processes. */
 export type Hits = (write: Write) => boolean;
 
-/** The resource of a path: /api/v1/namespaces/<name>[/<its resource or subresource>/…] is of a namespace, or of what is in it. */
+/** The resource of a path: /api/v1/namespaces/<name>[/<resource or subresource>/…] is a namespace, or an object in it. */
 function resourceOf(path: string): string | undefined {
   const [first, , second] = path.replace(/^\/apis?\/(?:[^/]+\/)?v[^/]+\//, '').split('/');
   const isInNamespace =
@@ -14,7 +14,7 @@ function resourceOf(path: string): string | undefined {
   return isInNamespace ? second : first;
 }
 
-/** Of this account, to this kind of object (or one of its subresources). */
+/** Writes of this account to this kind (or one of its subresources). */
 export const by =
   (account: string, method: string, plural: string): Hits =>
   (write) =>
@@ -27,11 +27,11 @@ export const isIn =
 
 export const isStatus: Hits = ({ path }) => path.endsWith('/status');
 
-/** A quota with its record. */
+/** Writes of a quota with its grant. */
 export const hasGrant: Hits = ({ body }) =>
   body !== undefined && grantOf(body as ResourceQuota).kind === 'held';
 
-/** A namespace with a lock. */
+/** Writes of a namespace with a lock. */
 export const isLock: Hits = ({ body }) => body !== undefined && lockOf(body).kind === 'held';
 
 export const all =

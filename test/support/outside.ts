@@ -1,8 +1,8 @@
 import { constants, Script } from 'node:vm';
 
 /**
- * Imports a module outside Jest's sandbox, where it lives as long as the worker does: every test file of this worker gets
- * the same instance. It has its own copies of all it imports, so compare nothing of it by identity (`instanceof`).
+ * Imports a module outside Jest's sandbox, for the lifetime of the worker: every test file of this worker gets
+ * the same instance. It has its own copies of all imports, so do not compare its values by identity (`instanceof`).
  */
 export function importOutside<T>(module: URL): Promise<T> {
   const script = new Script(`import(${JSON.stringify(module.href)})`, {

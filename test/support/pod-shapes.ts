@@ -12,10 +12,10 @@ const clusterScoped = (apiVersion: string, kind: string, plural: string): Resour
 const PRIORITY_CLASSES = clusterScoped('scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses');
 const RUNTIME_CLASSES = clusterScoped('node.k8s.io/v1', 'RuntimeClass', 'runtimeclasses');
 
-/** What the overhead of RuntimeClass `kata` adds to each of its pods. */
+/** The overhead of RuntimeClass `kata` for each of its pods. */
 const OVERHEAD: ResourceList = { cpu: '250m', memory: '120Mi' };
 
-/** Classes that the shapes below name. */
+/** The classes of the shapes below. */
 export async function installClasses(admin: Cluster): Promise<void> {
   for (const [name, value] of [
     ['high', 1000],
@@ -35,7 +35,7 @@ interface Wants {
   readonly limits?: ResourceList;
 }
 
-/** A container that says both, limits last: what the API server would otherwise fill in is there already. */
+/** A container with both requests and limits, so that the API server fills in nothing. */
 const container = (name: string, { requests, limits }: Wants = {}): Container =>
   ({
     name,
@@ -64,7 +64,7 @@ const antiAffinityTo = (term: PodAffinityTerm): Spec['affinity'] => {
   return { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [whole] } };
 };
 
-/** Pods of every kind that KubeVirt, its configuration, an injector or an admission plugin makes of a launcher. */
+/** All shapes that KubeVirt, its configuration, an injector or an admission plugin gives to a launcher. */
 export const SHAPES: Readonly<Record<string, Spec>> = {
   'nothing asked for': { containers: [container('compute')] },
   'requests only': { containers: [container('compute', { requests: GIB })] },
@@ -150,7 +150,7 @@ export const SHAPES: Readonly<Record<string, Spec>> = {
   },
 };
 
-/** A launcher of this shape, as KubeVirt would create it. */
+/** A launcher of this shape, as KubeVirt creates it. */
 export const podOfShape = (namespace: string, shape: Spec): New<Pod> => ({
   metadata: {
     generateName: 'virt-launcher-vm0-',

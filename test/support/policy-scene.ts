@@ -8,28 +8,28 @@ import type { ApiRequest } from './api-request.ts';
 import { CLAIMS, startPolicyWorld, type PolicyWorld } from './policy-world.ts';
 
 /**
- * Tenants, by what is the matter with them; each has a pod `pod`, two of KubeVirt's, a ResourceClaim `claim` and a quota `quota`,
- * which is about none of them.
+ * Tenants by their state. Each has a pod `pod`, two pods of KubeVirt, a ResourceClaim `claim` and a quota `quota`
+ * that counts none of them.
  */
 export const RAISED = 'tenant-raised';
 /** Two quotas, for other migrations each. */
 export const TWICE = 'tenant-raised-twice';
-/** By a record without a name in it. */
+/** Raised by a grant without a name. */
 export const FOR_NO_POD = 'tenant-raised-for-nobody';
-/** A record, and somebody took the label off. */
+/** With a grant, but without the label. */
 export const UNLABELLED = 'tenant-raised-unlabelled';
 export const FENCED = 'tenant-released';
 export const FREE = 'tenant-free';
 export const LOCKED = 'tenant-locked';
-/** Raised, and the namespace says nothing of it. */
+/** Raised, but without a lock on the namespace. */
 export const STOLEN = 'tenant-label-stolen';
-/** Its lock cannot be read. */
+/** With an unreadable lock. */
 export const BROKEN = 'tenant-lock-broken';
 
 export const TOKEN = '11111111-2222-4333-8444-555555555555';
-/** Of migrations: the first is the beginning of the last. */
+/** UIDs of migrations: the first is a prefix of the last. */
 export const [ONE, OTHER, LONGER] = ['uid-1', 'uid-2', 'uid-1234'] as const;
-/** Of a migration that has its target, and waits for the attachment pod. */
+/** UID of a migration that has its target pod, and waits for the attachment pod. */
 export const ATTACHING = 'uid-9';
 
 /** The UID of this migration's VMI. */
@@ -47,13 +47,13 @@ export const ofAttachment = (migration: string): Record<string, string> => ({
   [KUBEVIRT.migrationJobUID]: migration,
 });
 
-/** Those of KubeVirt's that every tenant has, by their names. */
+/** KubeVirt's pods of every tenant, by name. */
 export const OF_KUBEVIRT = {
   'virt-launcher-of-longer': ofTarget(LONGER),
   'hp-volume-of-longer': ofAttachment(LONGER),
 } as const;
 
-/** Target pods that are there already, in RAISED: by their names, of these migrations. */
+/** Existing target pods in RAISED: pod name to migration. */
 export const TARGETS = { 'target-of-one': ONE, 'target-of-longer': LONGER } as const;
 
 const LOCK = JSON.stringify({
@@ -69,7 +69,7 @@ const LOCK = JSON.stringify({
   quotas: [{ name: 'quota', uid: 'uid-of-quota' }],
 });
 
-/** The pod of this migration that a lock is for, as ANNOTATION.migrations says it. */
+/** The pod identity of this migration, as in ANNOTATION.migrations. */
 const identityOf = (uid: string): string => `${uid}/${uid === ATTACHING ? KUBEVIRT.attachment : vmiOf(uid)}`;
 
 /** Metadata of a namespace. */
@@ -93,10 +93,10 @@ export const quotaWith = (metadata: object, name = 'quota'): New<ResourceQuota> 
   spec: { hard: { services: '9' } },
 });
 
-/** What a test needs besides: a namespace, its metadata, its quotas. */
+/** An additional namespace of a test: its metadata and quotas. */
 export type Extra = [string, object, New<ResourceQuota>[]];
 
-/** The tenants, and the policies of config/policies but `locked`, which would answer for others. */
+/** The tenants, and the policies of config/policies except `locked`, which would refuse first. */
 export async function startPolicyTenants(extra: readonly Extra[] = []): Promise<PolicyWorld> {
   const world = await startPolicyWorld();
   const fenced = { annotations: { [ANNOTATION.lastRelease]: TOKEN } };
@@ -124,14 +124,14 @@ export async function startPolicyTenants(extra: readonly Extra[] = []): Promise<
     const metadata = { name, namespace: RAISED, labels: ofTarget(uid) };
     await world.admin.create(PODS, { metadata, spec: POD_SPEC });
   }
-  // Before the policies: they refuse it to an admin too.
+  // Before the policies, because they refuse this to an admin too.
   for (const [namespace, metadata, quotas] of extra) await world.tenant(namespace, metadata, quotas);
   const rendered = await render('config/policies');
   await world.installPolicies(rendered.filter(({ metadata }) => metadata.name !== POLICY.locked));
   return world;
 }
 
-/** A new pod, with these labels; a migration's UID: with those of its target pod. */
+/** A new pod with these labels; with a migration's UID: the labels of its target pod. */
 export function podOf(namespace: string, of: string | Record<string, string> = {}): ApiRequest {
   const request = createPod(namespace);
   const labels = typeof of === 'string' ? ofTarget(of) : of;

@@ -14,32 +14,32 @@ import { apiRequests, type ApiAnswer, type ApiRequest } from './api-request.ts';
 import { askUntil } from './eventually.ts';
 import { bindRole, untilAllowed } from './roles.ts';
 
-/** Who refused a request, and in which words. */
+/** The source and the text of a refusal. */
 export type Verdict =
   | { readonly by: 'nobody' }
   | {
-      /** The policy; 'rbac' or 'other' when it was none. */
+      /** The policy; 'rbac' or 'other' when no policy refused. */
       readonly by: string;
       readonly code: number;
       readonly text: string;
     };
 
-/** A control plane with nothing on it but policies, and everybody whom they are about. */
+/** A control plane with policies only, and the users that they concern. */
 export interface PolicyWorld {
   readonly admin: Cluster;
-  /** What becomes of the request. The users: editor, repairer, cluster-admin, kubevirt, and our service accounts. */
+  /** The result of a request. Users: editor, repairer, cluster-admin, kubevirt, and the project's service accounts. */
   ask(user: string, request: ApiRequest): Promise<Verdict>;
-  /** Resolves when the request is answered by this one: for what counts a moment after it was written. */
+  /** Resolves when this source answers the request: for objects that the API server applies after a delay. */
   eventually(user: string, request: ApiRequest, by: string): Promise<void>;
-  /** A namespace in which pods can be created, with this metadata, and quotas. It may be there already. */
+  /** Creates or updates a namespace in which pods can be created, with this metadata and quotas. */
   tenant(name: string, metadata: object, quotas: readonly New<ResourceQuota>[]): Promise<void>;
-  /** From now on status.hard and status.used are what a request here writes. */
+  /** Stops the quota controller: from now on only requests here write status.hard and status.used. */
   pauseControllers(): Promise<void>;
-  /** Those among what was rendered, or the one of this name; resolves when they judge. */
+  /** Installs the rendered policies, or the one of this name; resolves when they are in effect. */
   installPolicies(rendered: readonly KubernetesObject[], only?: string): Promise<void>;
   removePolicy(name: string): Promise<void>;
   breakGlass(user: string): Promise<void>;
-  /** Whatever its own role says: RBAC refuses it nothing that a request here does. */
+  /** Rights beyond its own role, so that RBAC refuses no request here. */
   mayEverything(account: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export const CLAIMS: ResourceType = {
   plural: 'resourceclaims',
   namespaced: true,
 };
-/** All that a request here does, but no break-glass. */
+/** The rights for all requests here, without break-glass. */
 const EVERYTHING = [
   {
     apiGroups: [''],
@@ -81,7 +81,7 @@ export async function startPolicyWorld(): Promise<PolicyWorld> {
   const users = await senders(controlPlane);
   const ask = async (user: string, request: ApiRequest): Promise<Verdict> => {
     const send = users.get(user);
-    if (send === undefined) throw new Error(`${user} is nobody here`);
+    if (send === undefined) throw new Error(`unknown user ${user}`);
     return verdictOf(await send(request));
   };
   return {

@@ -13,7 +13,7 @@ export function ownAddress(): string {
 }
 
 /**
- * Publishes API servers as endpoints of the Service default/kubernetes, one slice each, because their ports differ. The endpoint
+ * Publishes API servers as endpoints of the Service default/kubernetes, one slice for each, because their ports differ. The endpoint
  * reconciler of a real API server would publish one port for all.
  */
 export async function publish(admin: Cluster, servers: readonly Pick<ApiServer, 'url'>[]): Promise<void> {

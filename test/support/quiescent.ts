@@ -9,7 +9,7 @@ import { REPAIR_MS } from '../../functions/domain/verdict/attempt.ts';
 import { invariantViolations } from './invariants.ts';
 import { readBack, type Tenant } from './tenant.ts';
 
-/** Marks of a release that is not over. (last-release and last-attempt stay.) */
+/** Keys of an unfinished cycle. (last-release and last-attempt stay.) */
 const BOOKKEEPING: readonly string[] = [
   ANNOTATION.lock,
   ANNOTATION.token,
@@ -19,17 +19,17 @@ const BOOKKEEPING: readonly string[] = [
   LABEL.raised,
 ];
 
-/** The marks that this object still has. */
+/** Those keys that this object still has. */
 export const bookkeepingOn = ({ metadata: { annotations = {}, labels = {} } }: KubernetesObject): string[] =>
   BOOKKEEPING.filter((mark) => annotations[mark] !== undefined || labels[mark] !== undefined);
 
 /**
- * Reads the namespace until nothing is locked or raised and every quota is enforced as it says: a migration that stays blocked is
- * tried again after its back-off. And nothing in the whole history broke an invariant, so what the quotas say is what their owners want.
+ * Reads the namespace until nothing is locked or raised and each quota is enforced as in its spec: a blocked migration
+ * gets another attempt after its back-off. The history must violate no invariant, so the quotas have their originals.
  */
 export async function expectQuiescent(admin: Cluster, tenant: Tenant): Promise<void> {
   await askUntil(
-    `${tenant.name} is at rest`,
+    `${tenant.name} is quiescent`,
     async () => {
       const { namespace, quotas } = await readBack(admin, tenant);
       const objects = [...(namespace === undefined ? [] : [namespace]), ...quotas];
@@ -40,7 +40,7 @@ export async function expectQuiescent(admin: Cluster, tenant: Tenant): Promise<v
   expect(invariantViolations(tenant.history)).toEqual([]);
 }
 
-/** Resolves when the last lock is let go of, and its migration is through, or the attempt is recorded as failed. */
+/** Resolves when the last lock is removed, and its migration has succeeded or the attempt is recorded as failed. */
 export async function untilOver(tenant: Tenant, vm = 0): Promise<void> {
   const isDecided = (): boolean => tenant.isThrough(vm) || attemptOf(tenant) !== undefined;
   await tenant.history.until(`${tenant.name} is unlocked, and through or given up`, (history) =>
@@ -48,7 +48,7 @@ export async function untilOver(tenant: Tenant, vm = 0): Promise<void> {
   );
 }
 
-/** What the namespace says of the last attempt, where it failed. */
+/** The namespace's record of the last attempt, if it failed. */
 export const attemptOf = ({ history }: Tenant): string | undefined =>
   history.latest(NAMESPACES)?.metadata.annotations?.[ANNOTATION.lastAttempt];
 

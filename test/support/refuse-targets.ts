@@ -21,9 +21,9 @@ export const LIMIT_RANGES: ResourceType<LimitRange> = {
 const REFUSED = 'maximum cpu usage per Container is 1m';
 
 /**
- * Migrates a VM so that its target pod is refused by the quota first, and by a LimitRange when the quota is raised. Nobody
- * is told: virt-controller's Events are best effort, and here they are lost, or the namespace would not be locked at all.
- * So the lock is held for as long as the protocol itself has patience. Resolves when the migration may be locked for.
+ * Migrates a VM whose target pod is refused by the quota first, and by a LimitRange after the raise. virt-controller's
+ * Events are best effort and lost here, because with them `lock` would not lock the namespace.
+ * So the lock lasts until the protocol's own timeout. Resolves when the migration may be locked for.
  */
 export async function refuseTargets(environment: TestEnvironment, tenant: Tenant, vm = 0): Promise<void> {
   const { admin } = environment;
@@ -49,7 +49,7 @@ export async function refuseTargets(environment: TestEnvironment, tenant: Tenant
   resume();
 }
 
-/** From here on nobody can write in this namespace that a pod was refused. */
+/** From now on no Event about a refused pod can be written in this namespace. */
 async function loseFailures(admin: Cluster, namespace: string): Promise<void> {
   const name = `no-failures.${namespace}`;
   const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['events'] };

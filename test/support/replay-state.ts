@@ -8,50 +8,50 @@ import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/
 import { AllowanceHistory } from './allowance-history.ts';
 import { heldBy, type Version } from './history.ts';
 
-/** What is known of one quota at a revision. */
+/** The state of one quota at a revision. */
 export interface QuotaState {
   readonly quota: ResourceQuota;
-  /** What the people who own it want it to be: their first version, and every edit of theirs since. */
+  /** The original: the owners' first version, and each of their later edits. */
   readonly wanted: ResourceList;
-  /** Amounts that we ever raised a key to. */
+  /** All amounts to which the project ever raised a key. */
   readonly raisedTo: Readonly<Record<string, readonly string[]>>;
-  /** This version is the one that raised it, for the first time or once more after a recount. */
+  /** This version raised the quota, for the first time or again after a recount. */
   readonly isNewlyRaised: boolean;
-  /** Somebody took our record and label off, and answers for what is enforced since. */
+  /** Another user removed grant and label, and is responsible for the enforced amounts since then. */
   readonly isTakenOver: boolean;
 }
 
-/** A namespace at one revision, and what went before. */
+/** A namespace at one revision, with its past. */
 export class ReplayState {
   namespace: Namespace | undefined;
   revision = 0;
   /** By quota uid. */
   readonly quotas = new Map<string, QuotaState>();
-  /** Pods that were there before, by uid. */
+  /** Pods of the previous revision, by uid. */
   readonly pods = new Set<string>();
-  /** Tokens that were let go of. */
+  /** Tokens of locks that ended. */
   readonly ended = new Set<string>();
-  /** The token that the namespace's last change put in the place of another one. */
+  /** The token that replaced another one in the namespace's last change. */
   replaced: string | undefined;
   readonly #vmmrqs = new Map<string, Vmmrq>();
-  /** What the VMMRQs gave at each moment since the lock was taken: a raise may have read any of it. */
+  /** The VMMRQs' allowances since the lock was set: a raise may have read any of them. */
   #given = new AllowanceHistory();
 
   get lock(): Lock | undefined {
     return this.namespace === undefined ? undefined : heldBy(this.namespace);
   }
 
-  /** A lock is there that nobody can read: then the guard lets nobody in at all. */
+  /** The lock is unreadable, so the guard admits no pod. */
   get isUnreadable(): boolean {
     return this.namespace !== undefined && lockOf(this.namespace).kind === 'malformed';
   }
 
-  /** The most that the VMMRQs gave of this key since the lock was taken, to a quota that had so much of it. */
+  /** The largest allowance of this key since the lock was set, for a quota with this amount. */
   givenOf(key: string, original: Amount): { readonly max: Amount; readonly fixed: Amount } {
     return this.#given.of(canonicalKey(key), original);
   }
 
-  /** `isForeign`: the version is not our work. */
+  /** `isForeign`: another user wrote the version. */
   goOn({ kind, object, gone, revision }: Version, isForeign: boolean): void {
     this.revision = revision;
     this.replaced = undefined;
@@ -95,7 +95,7 @@ export class ReplayState {
 const textOf = (quota: ResourceQuota | undefined): string | undefined =>
   quota?.metadata.annotations?.[ANNOTATION.grant];
 
-/** The record that a quota carries, where it can be read. */
+/** The grant of a quota, if it is readable. */
 export function grantIn(quota: ResourceQuota | undefined): Grant | undefined {
   const state = quota === undefined ? undefined : grantOf(quota);
   return state?.kind === 'held' ? state.grant : undefined;

@@ -9,7 +9,7 @@ import type { Audited } from './audit.ts';
 
 const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
 
-/** Leaves what our service accounts asked this API server for where the end of the run looks (test/rights). */
+/** Stores the requests of the project's service accounts for the check at the end of the run (test/rights). */
 export async function noteRightsUsed({ auditLog }: ControlPlane): Promise<void> {
   const used = new Set<string>();
   // Line by line: the log of a long run is larger than a string may be.
@@ -20,7 +20,7 @@ export async function noteRightsUsed({ auditLog }: ControlPlane): Promise<void> 
   writeFileSync(join(USED_RIGHTS_FOLDER, `${randomUUID()}.json`), `[${[...used].join()}]`);
 }
 
-/** As JSON. Only what the processes themselves did, not a test that borrows one of the accounts: it connects by a name of its own. */
+/** As JSON. Only requests of the processes themselves: a test that borrows an account connects with another user agent. */
 function rightsIn(request: Audited): string[] {
   const { user, userAgent, requestURI } = request;
   // Open to every user of a cluster (system:public-info-viewer).
@@ -45,17 +45,17 @@ type About = NonNullable<Audited['objectRef']>;
 const resourceOf = ({ resource, subresource }: About): string =>
   subresource === undefined ? resource : `${resource}/${subresource}`;
 
-/** Namespaces with a Role for our accounts. */
+/** Namespaces with a Role for the project's accounts. */
 const OF_ROLES: readonly (string | undefined)[] = [
   SYSTEM_NAMESPACE,
   API_SERVERS.slices.namespace,
   API_SERVERS.leases.namespace,
 ];
 
-/** Outside our own namespace. */
+/** Outside the project's own namespace. */
 const NAMED_BY_RULES = ['validatingwebhookconfigurations', 'serviceaccounts'];
 
-/** Only what a rule or a binding may be about; tenants and their objects would make thousands of it. */
+/** Keeps only names that a rule or binding may contain; the names of tenants and their objects would make thousands of entries. */
 function scopeOf({ resource, namespace, name }: About): Pick<UsedRight, 'namespace' | 'name'> {
   const isOwn = OF_ROLES.includes(namespace);
   const isNamed = name !== undefined && (isOwn || NAMED_BY_RULES.includes(resource));

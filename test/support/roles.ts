@@ -42,16 +42,16 @@ export const ROLE_BINDINGS: ResourceType<RoleBinding> = {
 };
 
 export interface Bound {
-  /** Of the ClusterRole and of its binding. */
+  /** Name of the ClusterRole and of its binding. */
   readonly role: string;
   readonly user: string;
-  /** Makes the role; left out: it is there. */
+  /** Rules of a new role; left out: the role exists. */
   readonly rules?: readonly PolicyRule[];
   /** Only in this namespace. */
   readonly namespace?: string;
 }
 
-/** Gives a user a role; it counts a moment later (see untilAllowed). */
+/** Gives a user a role, which takes effect a moment later (see untilAllowed). */
 export async function bindRole(admin: Cluster, { role, user, rules, namespace }: Bound): Promise<void> {
   if (rules !== undefined) await admin.create(CLUSTER_ROLES, { metadata: { name: role }, rules });
   const binding = {
@@ -83,7 +83,7 @@ const ACCESS_REVIEWS: ResourceType<AccessReview> = {
   namespaced: false,
 };
 
-/** Resolves when the API server lets the user do it, or (allowed false) no longer does. */
+/** Resolves when the API server allows the user's request, or (allowed false) no longer does. */
 export async function untilAllowed(
   admin: Cluster,
   user: string,

@@ -4,11 +4,11 @@ import type { Child } from '../cluster/controlplane/children.ts';
 import { startServing, type ServingOptions } from '../cluster/serving.ts';
 
 export interface Serving extends Child {
-  /** Everything it has printed. */
+  /** Its whole output. */
   readonly printed: () => string;
 }
 
-/** As startServing, in this folder, where its log goes too; `env`: its whole environment, but for PATH. */
+/** Like startServing, in this folder, which also gets its log; `env`: its whole environment except PATH. */
 export async function startServingIn(
   folder: string,
   { name, args, env, port }: Omit<ServingOptions, 'logFile' | 'cwd'>,

@@ -3,27 +3,27 @@ import type { IncomingMessage } from 'node:http';
 import { parseReview, type AdmissionRequest } from '../../webhook/admission/admission.ts';
 import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
 
-/** What a webhook may say: an AdmissionResponse without its uid, or only an HTTP status. */
+/** A webhook's answer: an AdmissionResponse without its uid, or only an HTTP status. */
 export type StubAnswer =
   | {
       readonly allowed: boolean;
       readonly status?: { code: number; reason?: string; message: string; details?: object };
-      /** What it changes: a JSON Patch in base64. */
+      /** A JSON Patch in base64. */
       readonly patchType?: 'JSONPatch';
       readonly patch?: string;
     }
   | number;
 
-/** A webhook of somebody else: it says what it is told to say, when it is told to. */
+/** A foreign webhook with scripted answers. */
 export interface StubWebhook {
-  /** For clientConfig: where it is, and whom to trust for it (base64 of PEM). */
+  /** For clientConfig: its URL and CA (base64 of PEM). */
   readonly clientConfig: { readonly url: string; readonly caBundle: string };
-  /** From now on, to each review. */
+  /** Sets the answer to each later review. */
   respondWith(answer: StubAnswer | Respond): void;
   stop(): Promise<void>;
 }
 
-/** `path`: of the URL that was called. */
+/** `path`: of the called URL. */
 export type Respond = (request: AdmissionRequest, path: string) => StubAnswer | Promise<StubAnswer>;
 
 const DAY_MS = 24 * 3_600_000;

@@ -9,7 +9,7 @@ const RESOURCES = ['pods', 'pods/resize', 'resourcequotas', 'resourcequotas/stat
 
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
-/** Who may do everything with pods and quotas, everywhere, and nothing else. */
+/** A role with all rights on pods and quotas in all namespaces, and no others. */
 export async function asTenantAdmin({ admin, cluster }: TestEnvironment): Promise<Send> {
   await bindRole(admin, {
     role: USER.name,
@@ -20,7 +20,7 @@ export async function asTenantAdmin({ admin, cluster }: TestEnvironment): Promis
   return apiRequests(await cluster.controlPlane.kubeconfigForUser(USER));
 }
 
-/** What they would do to a raised quota that is refused, by what it is (an edit of its spec and its deletion pass). Small: an original's room is never the reason to refuse. */
+/** Requests on a raised quota that are refused (an edit of its spec and its deletion pass). Small, so that the original's headroom is never the reason. */
 export const attempts = (
   namespace: string,
   ofTarget: Readonly<Record<string, string>>,
@@ -46,7 +46,7 @@ const podIn = (namespace: string, labels: Readonly<Record<string, string>>): Api
   },
 });
 
-/** Resolves when a pod of the tenant gets in: the API server judges by its own watches, which may be behind ours. */
+/** Resolves when the API server admits a pod of the tenant: its own watches may be behind those of the test. */
 export async function untilAdmitted(asTenant: Send, namespace: string): Promise<void> {
   await askUntil(
     `a pod gets in in ${namespace}`,

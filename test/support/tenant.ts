@@ -10,48 +10,48 @@ import type { TestEnvironment } from './test-environment.ts';
 
 export interface TenantOptions {
   readonly name: string;
-  /** How many VMs run, vm0, vm1, …: one core and 1Gi each; 1 when left out. */
+  /** Number of running VMs vm0, vm1, …: one core and 1Gi each; default 1. */
   readonly vms?: number;
   /** Names of volume claims that are hotplugged into each VM. */
   readonly hotplug?: readonly string[];
-  /** ResourceQuotas by name; left out: one that is nearly full. */
+  /** ResourceQuotas by name; left out: one nearly full quota. */
   readonly quotas?: Readonly<Record<string, ResourceList>>;
-  /** What the VMMRQ `more` gives; null: there is none; left out: enough for one migration. */
+  /** The allowance of the VMMRQ `more`; null: no VMMRQ; left out: enough for one migration. */
   readonly gives?: ResourceList | null;
-  /** What else the VMMRQ says. */
+  /** Other fields of the VMMRQ's spec. */
   readonly by?: Omit<Vmmrq['spec'], 'additionalMigrationResources'>;
 }
 
-/** A tenant's namespace with VMs that run, its quotas full, and its whole history. */
+/** A tenant's namespace with running VMs, full quotas, and its whole history. */
 export interface Tenant {
   readonly name: string;
   readonly history: History;
-  /** As it was before anything happened. */
+  /** The namespace at the beginning. */
   readonly before: { readonly namespace: Namespace; readonly quotas: readonly ResourceQuota[] };
-  /** Starts the migration `mig0` of `vm0`, `mig1` of `vm1`, …; resolves once it is created. */
+  /** Creates the migration `mig0` of `vm0`, `mig1` of `vm1`, …; resolves when it is created. */
   migrate(vm?: number): Promise<Vmim>;
   migration(vm?: number): Vmim | undefined;
-  /** The migration has succeeded. */
+  /** Whether the migration has succeeded. */
   isThrough(vm?: number): boolean;
-  /** Resolves when KubeVirt says that a quota refuses the target pod. */
+  /** Resolves when KubeVirt reports that a quota refuses the target pod. */
   untilBlocked(vm?: number): Promise<void>;
   /** Resolves when the namespace was locked, and is no longer. */
   untilUnlocked(): Promise<void>;
-  /** Resolves when these migrations (left out: the first) have succeeded, and the namespace is not locked any more. */
+  /** Resolves when these migrations (left out: the first) have succeeded, and the namespace is unlocked. */
   untilThrough(...vms: readonly number[]): Promise<void>;
 }
 
-/** What the API server charges for a launcher of such a VM (test/cluster/kubevirt/compute-resources.ts). */
+/** The API server's charge for a launcher of such a VM (test/cluster/kubevirt/compute-resources.ts). */
 const LAUNCHER = { milliCpu: 1_005, bytes: 1_412_828_864 };
 
-/** A quota in which so many VMs run and no launcher more finds room. */
+/** A quota for this number of VMs, without headroom for another launcher. */
 export const fullFor = (vms: number): ResourceList => ({
   pods: '10',
   'requests.cpu': `${vms * LAUNCHER.milliCpu + 400}m`,
   'requests.memory': String(vms * LAUNCHER.bytes + 600 * 1_024 ** 2),
 });
 
-/** What so many launchers more take: what a VMMRQ gives for so many migrations at once. */
+/** The amounts of this number of launchers: a VMMRQ's allowance for as many migrations at once. */
 export const headroomFor = (launchers: number): ResourceList => ({
   'requests.cpu': `${launchers * LAUNCHER.milliCpu}m`,
   'requests.memory': String(launchers * LAUNCHER.bytes),
@@ -91,11 +91,11 @@ export async function newTenant(
   return { name, history, before: { namespace, quotas: counted }, ...acts(admin, name, history) };
 }
 
-/** How many pods a quota (left out: the only one) counts; a target pod beside its source makes two of one VM. */
+/** Number of pods in a quota's count (left out: the only quota); source and target pod of one VM count as two. */
 export const countedPods = ({ history }: Tenant, quota?: string): string | undefined =>
   history.latest(RESOURCE_QUOTAS, quota)?.status?.used?.['pods'];
 
-/** Nothing runs in the namespace any more, and nobody watches it: its quotas stay, to be looked at later. */
+/** Deletes everything that runs in the namespace and stops its watches; its quotas stay for later checks. */
 export async function retire(admin: Cluster, { name, history }: Tenant): Promise<void> {
   await history.stop();
   const { items } = await admin.list(FULL_VMIS, { namespace: name });
@@ -104,7 +104,7 @@ export async function retire(admin: Cluster, { name, history }: Tenant): Promise
   );
 }
 
-/** A VMMRQ; of no amounts where the list is empty. */
+/** A VMMRQ; without amounts where the list is empty. */
 export async function give(
   admin: Cluster,
   { namespace, name, by }: Required<Address> & Pick<TenantOptions, 'by'>,
@@ -119,7 +119,7 @@ export async function give(
   });
 }
 
-/** The namespace (undefined: it is gone) and its quotas as they are now; the history has heard of that by then. */
+/** The current namespace (undefined: gone) and its quotas; resolves when the history has reached them. */
 export async function readBack(
   admin: Cluster,
   { name, history }: Pick<Tenant, 'name' | 'history'>,

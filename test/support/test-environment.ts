@@ -27,23 +27,23 @@ export interface Line {
   readonly verdict?: string;
 }
 
-/** One installation on this machine, and all that its functions said and its Broker did. */
+/** One installation on this machine, with the logs of its functions and the deliveries of its Broker. */
 export interface TestEnvironment {
   readonly cluster: LocalCluster;
   readonly admin: Cluster;
   readonly lines: Recorded<Line>;
   readonly hops: Recorded<Hop>;
-  /** Of a namespace, until the lab is stopped. */
+  /** Watches a namespace until the environment stops. */
   readonly watch: (namespace: string) => Promise<History>;
-  /** What this namespace's events are to wake waits in the Broker, until the result is called. */
+  /** Holds this namespace's events in the Broker until the caller calls the result. */
   readonly hold: (namespace: string, ...triggers: readonly string[]) => () => void;
-  /** Posts an event of ours to the Broker, as anybody in the cluster may; resolves when all it led to is delivered. */
+  /** Posts one of the project's events to the Broker, as any client in the cluster may; resolves when all resulting events are delivered. */
   readonly forge: (event: OurEvent) => Promise<void>;
-  /** Posts an event that the Broker has delivered before, as it was. */
+  /** Posts an already delivered event again, unchanged. */
   readonly repeat: (event: CloudEvent) => Promise<void>;
-  /** An event of the ApiServerSource, about an object that need not be there. */
+  /** Posts an event of the ApiServerSource for an object that need not exist. */
   readonly forgeSource: (about: SourceEvent) => Promise<void>;
-  /** Is done before everything is stopped, whether tests failed or not. */
+  /** Runs before the environment stops, whether tests failed or not. */
   readonly atEnd: (end: () => Promise<void>) => void;
   readonly stop: () => Promise<void>;
 }
@@ -58,10 +58,10 @@ export interface SourceEvent {
   readonly status?: object;
 }
 
-/** A short migration, no wait for caches that one API server does not have, and every line of the log. */
+/** A short migration, no SETTLE_MS wait because there is one API server, and the full log. */
 const DEFAULTS = { timings: { migrationMs: 200 }, env: { SETTLE_MS: '0', LOG_LEVEL: 'debug' } };
 
-/** Where no `controlPlane` is asked for, on the worker's own (kept.ts): for a test that leaves its processes running. */
+/** Without `controlPlane` it uses the worker's own (kept.ts), for tests that leave its processes running. */
 export async function startTestEnvironment(options: LocalClusterOptions = {}): Promise<TestEnvironment> {
   const lines = new Recorded<Line>((line) => JSON.stringify(line));
   const hops = new Recorded<Hop>((hop) => JSON.stringify(hop));
@@ -106,7 +106,7 @@ export async function startTestEnvironment(options: LocalClusterOptions = {}): P
     },
     stop: async () => {
       await Promise.all(ends.map((end) => end()));
-      // What is judged is the run's own way to install: with a component, or another wall, other rights are granted.
+      // Checks only the run's own installation: a component or another admission mode grants other rights.
       if (options.components === undefined && (options.admissionMode ?? ADMISSION_MODE) === ADMISSION_MODE)
         await noteRightsUsed(cluster.controlPlane);
       await cluster.stop();
@@ -114,7 +114,7 @@ export async function startTestEnvironment(options: LocalClusterOptions = {}): P
   };
 }
 
-/** The tenant's namespace that an event is about; '' when it is about none. */
+/** The tenant's namespace of an event; '' when it has none. */
 export function namespaceOf({ attributes: { namespace, subject = '' } }: CloudEvent): string {
   return namespace ?? (subject.startsWith('/') ? '' : subject);
 }

@@ -1,6 +1,6 @@
 /**
- * Loaded before a process of ours (node --import): its Date is wrong by the hours that WRONG_CLOCKS (JSON) says for its
- * STEP; for a process without one, for `guard`. Timers and TLS keep the right time.
+ * Loaded before a process of the project (node --import): its Date is wrong by the hours in WRONG_CLOCKS (JSON) for its
+ * STEP, or for `guard` in a process without one. Timers and TLS keep the right time.
  */
 const hours = JSON.parse(process.env.WRONG_CLOCKS ?? '{}')[process.env.STEP ?? 'guard'] ?? 0;
 const RightDate = Date;

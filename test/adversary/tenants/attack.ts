@@ -2,30 +2,30 @@ import type { ObservedState } from './sight.ts';
 
 /** One HTTP request of a tenant: to the API server, or (an absolute URL) to whatever else the tenant can reach. */
 export interface Attempt {
-  /** Under which its outcomes are counted: what is tried, and how. */
+  /** Name under which its outcomes are counted: target and method of the attempt. */
   readonly shape: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** That it is done at all breaks what we promise: the request is only carried out where something is raised or locked. */
+  /** Success violates our promise: the attempt is only sent while a quota is raised or the namespace locked. */
   readonly never?: boolean;
-  /** Takes back what was done, so that the room is there again for the next release. */
+  /** Undoes the attempt, so that the next cycle finds the same headroom. */
   readonly undo?: Attempt;
 }
 
-/** What a client does all the time, one attempt (or burst) after the other. */
+/** What a client does continuously, one attempt (or burst) after the other. */
 export interface Attack {
   readonly name: string;
   /** How many clients do it at the same time. */
   readonly clients: number;
   /**
-   * How long it waits after each, milliseconds; 0: a tight loop. What only wakes functions has a pause: the adversary is
-   * to get in, not to keep everybody busy.
+   * Pause after each attempt, milliseconds; 0: a tight loop. Attempts that only trigger functions need a pause: the adversary
+   * tries to get pods in, not to overload the functions.
    */
   readonly pauseMs: number;
-  /** The `n`th thing that this client tries; all of them at once. Empty: nothing to be done just now. */
+  /** The `n`th attempts of this client, sent together; empty when there is nothing to attack now. */
   readonly next: (observed: ObservedState, n: number) => readonly Attempt[];
 }
 
@@ -33,7 +33,7 @@ export const JSON_PATCH = 'application/json-patch+json';
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const APPLY = 'application/apply-patch+yaml';
 
-/** The `n`th of a list, round and round. */
+/** The `n`th item of a list, cyclically. */
 export function nth<T>(list: readonly T[], n: number): T {
   const item = list[n % list.length];
   if (item === undefined) throw new Error('the list is empty');

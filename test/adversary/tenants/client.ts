@@ -9,7 +9,7 @@ interface Kubeconfig {
 }
 
 export interface Answer {
-  /** 0: there was none. */
+  /** HTTP status; 0: no response. */
   readonly code: number;
   readonly text: string;
 }

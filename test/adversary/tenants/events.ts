@@ -2,7 +2,7 @@ import { EVENT, KIND, SOURCE_EVENT } from '../../../functions/domain/names.ts';
 import { nth, type Attack, type Attempt } from './attack.ts';
 import type { ObservedState } from './sight.ts';
 
-/** Where events are taken: by default anybody in the cluster may post to them. */
+/** Addresses that accept events: by default every pod in the cluster may post to them. */
 export interface Sinks {
   readonly broker: string;
   readonly functions: readonly string[];
@@ -12,9 +12,9 @@ const WRONG = '11111111-1111-4111-8111-111111111111';
 
 interface Forged {
   readonly type: string;
-  /** Extensions and subject of an event of the source's. */
+  /** Extensions and subject of a forged source event. */
   readonly about?: (observed: ObservedState) => Readonly<Record<string, string>>;
-  /** Of an event of ours. */
+  /** Which token a forged event of our own types carries. */
   readonly token?: 'right' | 'wrong' | 'no';
 }
 
@@ -28,7 +28,7 @@ const aboutObject =
     subject: `/apis/${apiVersion}/namespaces/${namespace}/${kind.toLowerCase()}s/${migration}`,
   });
 
-/** All nine types of ours with the right token, a wrong one and none; and the source's, about each kind it reports. */
+/** All nine of our event types with the right token, a wrong one and none; and source events for each kind it reports. */
 const FORGED: readonly Forged[] = [
   ...Object.values(EVENT).flatMap((type) =>
     (['right', 'wrong', 'no'] as const).map((token) => ({ type, token })),
@@ -67,7 +67,7 @@ function eventTo(
   };
 }
 
-/** Straight to a function, and every fifth time to the Broker, which hands it to whoever it concerns. */
+/** Posts to a function directly, and every fifth time to the Broker, which delivers by Trigger. */
 export const forgeEvents = ({ broker, functions }: Sinks): Attack => ({
   name: 'events',
   clients: 1,

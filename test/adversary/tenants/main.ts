@@ -7,14 +7,14 @@ import { outcomeOf, type Outcome } from './outcome.ts';
 import { attacksOf, type Plan, type Report } from './plan.ts';
 import { watchOwnNamespace, type ObservedState } from './sight.ts';
 
-/** The tenants: a process of their own, so that nothing of the test holds them up. `node main.ts plan.json`. */
+/** The tenants run in their own process, so that the test does not slow them down. `node main.ts plan.json`. */
 const plan = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Plan;
 const over = new AbortController();
 const counts: Record<string, Partial<Record<Outcome, number>>> = {};
 const never: string[] = [];
 const others: Record<string, string> = {};
 
-/** Something to be done again, for as long as there is nothing to attack. */
+/** How long a client waits before it looks again, while there is nothing to attack. */
 const NOTHING_MS = 5;
 
 type Send = (attempt: Attempt) => Promise<Answer>;

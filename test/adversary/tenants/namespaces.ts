@@ -4,7 +4,7 @@ import type { ObservedState } from './sight.ts';
 
 type Way = '' | '/status';
 
-/** A lock as we write it, for the tenant's own ends. */
+/** A well-formed lock annotation, forged by the tenant. */
 function forgedLock({ token, migration, migrationUid, vmiUid }: ObservedState): string {
   const acquiredAt = new Date().toISOString();
   const expiresAt = new Date(Date.now() + 30_000).toISOString();
@@ -50,7 +50,7 @@ const unlocked = (): object => ({
   annotations: { [ANNOTATION.lock]: null },
 });
 
-/** Only where the lock is there: a test in the patch. */
+/** Removes a key only while the lock exists: the patch has a test operation. */
 const removed =
   (map: 'labels' | 'annotations', key: string): Tried =>
   ({ namespace }) => ({
@@ -85,14 +85,14 @@ const TRIED: readonly Tried[] = [
   applied,
 ];
 
-/** What changes nothing where there is no lock, and passes then: only tried while something is raised. */
+/** Without a lock these requests change nothing and pass, so the tenant sends them only while a quota is raised. */
 const WHILE_RAISED: readonly Tried[] = [
   merge('unlocked', '', unlocked),
   merge('unlocked', '/status', unlocked),
   finalize('unlocked', () => ({})),
 ];
 
-/** Takes the lock on and off, by every way there is. */
+/** Tries every way to set or remove the lock. */
 export const writeNamespace: Attack = {
   name: 'namespace',
   clients: 1,

@@ -1,18 +1,18 @@
 import { WEBHOOK } from '../../../functions/domain/names.ts';
 import type { Answer } from './client.ts';
 
-/** What became of an attempt, for the table. */
+/** The outcome of an attempt, for the table. */
 export type Outcome =
   | 'done'
-  /** By the webhook for locked namespaces. */
+  /** Refused by the webhook for locked namespaces. */
   | 'guard'
-  /** By the one for the namespace's own keys. */
+  /** Refused by the webhook for the lock's keys on namespaces. */
   | 'keys'
-  /** By a ValidatingAdmissionPolicy. */
+  /** Refused by a ValidatingAdmissionPolicy. */
   | 'policy'
   | 'quota'
   | 'rights'
-  /** A test in a patch, or a precondition, did not hold: there was nothing to attack. */
+  /** A test in the patch or a precondition failed: there was nothing to attack. */
   | 'not there'
   | 'invalid'
   | 'other';
@@ -29,7 +29,7 @@ export const OUTCOMES: readonly Outcome[] = [
   'other',
 ];
 
-/** How a refusal by each of them reads; for people, nothing is decided by it. */
+/** Text that identifies each refusal. It only labels the table and decides nothing. */
 const WORDS: readonly (readonly [Outcome, string])[] = [
   ['guard', WEBHOOK.locked],
   ['keys', WEBHOOK.keys],
@@ -37,7 +37,7 @@ const WORDS: readonly (readonly [Outcome, string])[] = [
   ['quota', 'exceeded quota'],
   ['quota', 'failed quota'],
   ['rights', 'cannot '],
-  // A JSON patch whose test does not hold.
+  // The API server's answer to a JSON patch whose test fails.
   ['not there', 'the server rejected our request'],
 ];
 

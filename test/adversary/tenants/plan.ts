@@ -7,16 +7,16 @@ import { ownVmmrqs, writeVmmrqStatus } from './vmmrqs.ts';
 import type { Outcome } from './outcome.ts';
 
 /**
- * What a tenant may do by RBAC, and does: `admin`: namespace-admin rights and no more; `generous`: its cluster lets it
- * write its quotas, its namespace and VMMRQs too; `careless`: as generous, and it harms itself as well.
+ * What RBAC allows a tenant, and the tenant does. `admin`: namespace-admin rights only. `generous`: it may also write its
+ * quotas, its namespace and VMMRQs. `careless`: as generous, and it harms itself as well.
  */
 export type Kind = 'admin' | 'generous' | 'careless';
 
-/** What the tenants' process is told, as JSON. */
+/** Input of the tenants' process, as JSON. */
 export interface Plan {
   readonly sinks: Sinks;
   readonly podClients: number;
-  /** Where it writes its Report when it is told to end (SIGTERM). */
+  /** File to which the process writes its Report on SIGTERM. */
   readonly report: string;
   readonly tenants: readonly {
     readonly namespace: string;
@@ -26,18 +26,18 @@ export interface Plan {
   }[];
 }
 
-/** What the tenants' process tells. */
+/** Output of the tenants' process. */
 export interface Report {
   readonly seconds: number;
   /** By kind of tenant and shape. */
   readonly counts: Readonly<Record<string, Partial<Record<Outcome, number>>>>;
-  /** Attempts that were done and must never be. */
+  /** Attempts that succeeded although they must never. */
   readonly never: readonly string[];
-  /** Examples of answers that the table has no word for. */
+  /** Examples of answers that no outcome covers. */
   readonly others: Readonly<Record<string, string>>;
 }
 
-/** All try all: what their rights do not allow is refused by RBAC. */
+/** Every kind of tenant tries everything: RBAC refuses what its rights do not allow. */
 export function attacksOf(kind: Kind, { sinks, podClients }: Plan): readonly Attack[] {
   const commonAttacks = [
     createPods(kind === 'careless' ? 1 : podClients),

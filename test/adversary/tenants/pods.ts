@@ -6,7 +6,7 @@ type Resources = Readonly<Record<'requests' | 'limits', Readonly<Record<string, 
 
 const SMALL = { cpu: '1m', memory: '1Mi' };
 const BOTH: Resources = { requests: SMALL, limits: SMALL };
-/** All that a raise for one launcher gives. */
+/** All the headroom that a raise for one launcher adds. */
 const LARGE = { cpu: '1005m', memory: '1412828864' };
 
 const container = (name: string, resources?: Partial<Resources>): object => ({
@@ -26,7 +26,7 @@ const forged = ({ migrationUid, vmiUid }: ObservedState): Record<string, string>
   [KUBEVIRT.createdBy]: vmiUid,
 });
 
-/** Every way to be charged, or not to be. */
+/** Pod shapes that quotas charge in different ways, or not at all. */
 const SHAPES: readonly Shape[] = [
   { shape: 'requests and limits', spec: { containers: [container('c', BOTH)] } },
   { shape: 'requests only', spec: { containers: [container('c', { requests: SMALL })] } },
@@ -99,7 +99,7 @@ export const createPods = (clients: number): Attack => ({
   },
 });
 
-/** All shapes at once, again and again, while something is raised. */
+/** Creates all shapes at once, repeatedly, while a quota is raised. */
 export const burstOfPods: Attack = {
   name: 'burst',
   clients: 1,
@@ -113,8 +113,8 @@ export const BALLAST_MEMORY = 64 * 1024 ** 2;
 const SIZES = ['60m', '40m', '1055m', '50m'];
 
 /**
- * Up, down, up by a launcher's room, back. The memory tells one attempt from the next, in the pod's versions as in the
- * audit log (by the field manager): it is the attempt's number less than at first.
+ * Resizes up, down, up by a launcher's headroom, and back. Each attempt asks for one byte less than the one before, so that the
+ * pod's versions identify it; the field manager identifies it in the audit log.
  */
 export const resizePods: Attack = {
   name: 'resize',
@@ -137,7 +137,7 @@ export const resizePods: Attack = {
 /** The field manager of the `n`th attempt to resize. */
 export const resizer = (n: number): string => `resize-${n}`;
 
-/** Another of the tenant's pods gets the label of the migration's target: whoever believes it lowers too early. */
+/** Puts the target pod's label on another pod: a step that trusts the label would lower too early. */
 export const mislabelPods: Attack = {
   name: 'mislabel',
   clients: 1,

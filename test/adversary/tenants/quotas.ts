@@ -8,7 +8,7 @@ type Tried = (observed: ObservedState, quota: ResourceQuota) => Attempt;
 const pathOf = ({ namespace }: ObservedState, name = ''): string =>
   `/api/v1/namespaces/${namespace}/resourcequotas${name === '' ? '' : `/${name}`}`;
 
-/** Done only to a quota that is raised at that very moment: a test in the patch. */
+/** Changes a quota only while it is raised: the patch has a test operation. */
 const whereRaised =
   (shape: string, ...operations: readonly object[]): Tried =>
   (observed, { metadata }) => ({
@@ -89,7 +89,7 @@ const ENTITLED: readonly Tried[] = [
   })),
 ];
 
-/** What harms nobody but the tenant itself, where its rights allow it: marks of ours on its own quotas. */
+/** Forges our annotations and labels on its own quotas. Where its rights allow that, it harms only itself. */
 export const markQuotas: Attack = {
   name: 'marks',
   clients: 1,
@@ -97,7 +97,7 @@ export const markQuotas: Attack = {
   next: (observed, n) => observed.quotas.map((quota) => nth(ENTITLED, n)(observed, quota)),
 };
 
-/** Its own quota goes and comes back with the same amounts. */
+/** Deletes its own quota and creates it again with the same amounts. */
 export const recreateQuotas: Attack = {
   name: 'recreate',
   clients: 1,
@@ -119,6 +119,6 @@ export const recreateQuotas: Attack = {
   },
 };
 
-/** Of the quota that a tenant may delete and make again; the other one stays. */
+/** The quota that a tenant deletes and creates again; the other quota stays. */
 export const COUNTED = 'counted';
 export const COUNTED_HARD = { pods: '2' };

@@ -6,25 +6,25 @@ import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { follow } from '../../../functions/kubernetes/follow.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMIS } from '../../../functions/kubernetes/resources.ts';
 
-/** What a tenant sees of its own namespace, by its own watches. */
+/** What a tenant sees of its own namespace through its own watches. */
 export interface ObservedState {
   readonly namespace: string;
-  /** Of a lock that is there now, or was last; a token of nobody before there was one. */
+  /** Token of the current or last lock; before the first lock, a token of no lock. */
   readonly token: string;
-  /** The UID of the migration that waits or runs; of nobody when none does. */
+  /** UID of the migration that waits or runs; if there is none, a UID of no object. */
   readonly migrationUid: string;
   readonly migration: string;
-  /** Of the namespace's VM. */
+  /** UID of the namespace's VMI. */
   readonly vmiUid: string;
   readonly quotas: readonly ResourceQuota[];
   /** A quota says that it is raised. */
   readonly isRaised: boolean;
 }
 
-/** Nobody's. */
+/** The UID of no object. */
 const UNKNOWN_UID = '00000000-0000-4000-8000-000000000000';
 
-/** Follows the namespace until `signal` aborts; resolves when it has seen what is there. */
+/** Watches the namespace until `signal` aborts; resolves after the first lists. */
 export async function watchOwnNamespace(
   cluster: Cluster,
   namespace: string,

@@ -33,7 +33,7 @@ const remove = (observed: ObservedState): Attempt => ({
   path: pathOf(observed, OWN),
 });
 
-/** A status that says that the quota was never raised, or was raised from much more. */
+/** Forges a status: the quota was never raised, or its original was much larger. */
 const forgeStatus = (observed: ObservedState): Attempt => ({
   shape: 'vmmrq: status written',
   method: 'PATCH',
@@ -47,7 +47,7 @@ const forgeStatus = (observed: ObservedState): Attempt => ({
   },
 });
 
-/** Its status is a report: whatever is written there decides nothing. */
+/** Writes the VMMRQ's status, which no step reads to decide anything. */
 export const writeVmmrqStatus: Attack = {
   name: 'vmmrq status',
   clients: 1,
@@ -55,7 +55,7 @@ export const writeVmmrqStatus: Attack = {
   next: (observed) => [forgeStatus(observed)],
 };
 
-/** A VMMRQ of its own comes, grows and goes. */
+/** Creates, enlarges and deletes a VMMRQ of its own. */
 export const ownVmmrqs: Attack = {
   name: 'own vmmrqs',
   clients: 1,

@@ -14,7 +14,7 @@ const shell = (name: string, script: string): Promise<Child> =>
   startChild({ name, command: 'sh', args: ['-c', script], logFile: join(folder.path, `${name}.log`) });
 
 describe('a child', () => {
-  test('tells how it ended, and what it said last', async () => {
+  test('reports its exit and its last output', async () => {
     const child = await shell('short', 'echo one; echo two >&2; exit 3');
     await expect(child.ended).resolves.toBe('exit code 3');
     expect(child.logTail()).toBe('one\ntwo');
@@ -22,7 +22,7 @@ describe('a child', () => {
     await child.stop();
   });
 
-  test('that ends too early fails whoever needs it, with the end of its log', async () => {
+  test('that ends too early makes its caller fail, with the end of its log', async () => {
     const children = [await shell('steady', 'exec sleep 60'), await shell('weak', 'echo no disk; exit 1')];
     await expect(failWhenOneEnds(children)).rejects.toThrow(
       'weak ended unexpectedly (exit code 1). The end of its log:\nno disk',
@@ -30,7 +30,7 @@ describe('a child', () => {
     await Promise.all(children.map((child) => child.stop()));
   });
 
-  test('that does not listen to SIGTERM is killed, its own children too', async () => {
+  test('that ignores SIGTERM is killed, with its own children', async () => {
     const child = await shell('deaf', 'trap "" TERM; sleep 60 & echo $!; wait; sleep 60');
     const grandchild = await numberIn(child);
     await child.stop(50);
@@ -61,7 +61,7 @@ describe('when this process ends', () => {
   test.each([
     ['process.exit', 'setTimeout(() => process.exit(7), 0);', 7],
     ['an uncaught error', 'setTimeout(() => { throw new Error("expected in this test") }, 0);', 1],
-  ])('by %s: children and folders are gone', async (_, code, wanted) => {
+  ])('by %s, its children and folders are removed', async (_, code, wanted) => {
     const owner = await startOwner(code);
     const [exitCode] = (await once(owner.process, 'exit')) as [number];
     expect(exitCode).toBe(wanted);
@@ -76,7 +76,7 @@ interface Owner {
   readonly pid: number;
 }
 
-/** Another process like ours, with a folder and a child that would run for a minute. */
+/** Another process like this one, with a folder and a child that would run for a minute. */
 async function startOwner(then: string): Promise<Owner> {
   const code = `
     import { startChild } from ${here('./children.ts')};

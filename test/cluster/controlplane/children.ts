@@ -14,18 +14,18 @@ export interface ChildOptions {
   readonly cwd?: string;
 }
 
-/** A process of ours that dies with us. */
+/** A child process that dies with this process. */
 export interface Child {
   readonly name: string;
   readonly pid: number;
-  /** Resolves to how it ended ("exit code 1", "signal SIGKILL"); never resolves once we are ending ourselves. */
+  /** Resolves with its end ("exit code 1", "signal SIGKILL"); never resolves while this process itself is ending. */
   readonly ended: Promise<string>;
-  /** SIGSTOP; resolves when no thread of it runs any more, which a busy machine takes its time for; or at a SIGCONT. */
+  /** SIGSTOP; resolves when all its threads have stopped, which may take time on a busy machine; or at a SIGCONT. */
   pause(): Promise<void>;
   /** Sends a signal to the process (not to its children). Does nothing when it is gone. */
   signal(signal: NodeJS.Signals): void;
   /**
-   * SIGTERM, SIGKILL after `graceMs` (milliseconds; 0: at once), and SIGKILL to whatever it started and left. Resolves
+   * SIGTERM, SIGKILL after `graceMs` (milliseconds; 0: at once), and SIGKILL to its remaining children. Resolves
    * when it is gone.
    */
   stop(graceMs?: number): Promise<void>;
@@ -39,7 +39,7 @@ const GRACE_MS = 5_000;
 const TAIL_LINES = 15;
 const LOOK_EVERY_MS = 2;
 
-/** Starts a process in a session of its own, so that Ctrl-C reaches only us and we end it in order. */
+/** Starts a process in its own session, so that Ctrl-C reaches only this process, which then ends its children in order. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const log = openSync(options.logFile, 'a');
   const [command, args] = dyingWithUs(options.command, options.args);
@@ -51,7 +51,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   });
   closeSync(log);
   let over = false;
-  /** How often it was told to go on. */
+  /** Number of SIGCONTs so far. */
   let going = 0;
   const gone = new Promise<string>((resolve) => {
     spawned.once('exit', (code, signal) =>
@@ -59,7 +59,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     );
   });
   const pid = spawned.pid;
-  // Without a pid it never ran: the error says why.
+  // Without a pid it never ran, and the error has the reason.
   if (pid === undefined) return failedToStart(spawned, options.name);
   const killGroup = (): void => kill(-pid, 'SIGKILL');
   const forget = killAtExit({ kill: killGroup, gone });
@@ -111,7 +111,7 @@ async function failedToStart(spawned: ChildProcess, name: string): Promise<never
 
 let canDieWithParent: boolean | undefined;
 
-/** Where util-linux is there, the kernel kills the child even when we are killed by SIGKILL ourselves. */
+/** With util-linux the kernel kills the child even when SIGKILL ends this process. */
 function dyingWithUs(command: string, args: readonly string[]): [string, string[]] {
   canDieWithParent ??= spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
   return canDieWithParent
@@ -119,7 +119,7 @@ function dyingWithUs(command: string, args: readonly string[]): [string, string[
     : [command, [...args]];
 }
 
-/** One thread takes the signal, and stops the others once it gets a processor itself (proc(5): state T). True without /proc. */
+/** One thread gets the signal, and stops the others when it is scheduled (proc(5): state T). True without /proc. */
 function isStopped(pid: number): boolean {
   const tasks = `/proc/${String(pid)}/task`;
   if (!existsSync(tasks)) return true;
@@ -133,7 +133,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // Gone already (macOS says EPERM of a group that is only zombies).
+    // Already gone (macOS answers EPERM for a group of zombies).
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!['ESRCH', 'EPERM'].includes(code)) throw error;
   }

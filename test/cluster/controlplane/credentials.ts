@@ -12,13 +12,13 @@ export interface KnownUser extends User {
   readonly token: string;
 }
 
-/** The control plane's own users. Callers act as `admin`, so that the audit log tells their requests from ours. */
+/** The control plane's own users. Callers act as `admin`, so that the audit log separates their requests from internal ones. */
 export const ADMIN: User = { name: 'admin', groups: ['system:masters'] };
 export const STARTER: User = { name: 'local:starter', groups: ['system:masters'] };
 export const TOKEN_ISSUER: User = { name: 'local:token-issuer', groups: ['system:masters'] };
 export const CONTROLLER_MANAGER: User = { name: 'system:kube-controller-manager', groups: [] };
 
-/** Gives every user a token of its own. Of two with one name the later one counts. */
+/** Gives every user a token. Of two users with the same name the later one counts. */
 export function withTokens(users: readonly User[]): KnownUser[] {
   const byName = new Map(users.map((user) => [user.name, user]));
   return [...byName.values()].map((user) => ({ ...user, token: randomUUID() }));

@@ -4,11 +4,11 @@ import { resolve } from 'node:path';
 import { runInThisContext } from 'node:vm';
 
 /**
- * What this process must not leave behind, however it ends: one registry for the demo, the tests and `npm run local`.
+ * Everything that this process must clean up, however it ends: one registry for the demo, the tests and `npm run local`.
  * (By SIGKILL it can leave folders, and where children.ts has no help from the kernel, processes.)
  */
 
-/** Something that must not outlive this process. */
+/** A resource that must not outlive this process. */
 export interface ChildHandle {
   /** Ends it at once and synchronously: SIGKILL, not a request. */
   kill(): void;
@@ -18,11 +18,11 @@ export interface ChildHandle {
 
 export interface TemporaryFolder {
   readonly path: string;
-  /** Removes it with all that is in it. */
+  /** Removes the folder and its content. */
   remove(): void;
 }
 
-// Under jest `process` is a copy whose listeners never hear anything: this is the real one everywhere.
+// Under jest `process` is a copy whose listeners are never called; this is the real one.
 const self = runInThisContext('process') as NodeJS.Process;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -33,10 +33,10 @@ const folders = new Set<string>();
 let leaving = false;
 let listening = false;
 
-/** True once a signal told this process to end: whoever sees its children die now has nothing to report. */
+/** True after a signal to end this process: the end of a child is then no error. */
 export const isLeaving = (): boolean => leaving;
 
-/** Ends `mortal` when this process ends, however it ends (but by SIGKILL). Call the result when it is over anyway. */
+/** Ends `mortal` when this process ends (except by SIGKILL). Call the result when `mortal` has ended by itself. */
 export function killAtExit(child: ChildHandle): () => void {
   children.add(child);
   listen();
@@ -63,7 +63,7 @@ export function temporaryFolder(prefix: string): TemporaryFolder {
   };
 }
 
-/** Listens while there is something to end, and only then: every jest file has its own copy of this module. */
+/** Listens only while a mortal exists, because every jest file has its own copy of this module. */
 function listen(): void {
   const wanted = children.size + folders.size > 0;
   if (wanted === listening || leaving) return;
@@ -82,7 +82,7 @@ function onSignal(signal: NodeJS.Signals): void {
   void killAllAndWait().then(() => self.exit(128 + constants.signals[signal]));
 }
 
-/** Waits for the last of them, so that no port and no process is left when we are gone. */
+/** Waits for all of them, so that no port and no process remains. */
 async function killAllAndWait(): Promise<void> {
   killAll();
   const timeout = new Promise((resolve) => setTimeout(resolve, EXIT_DELAY_MS));
@@ -99,7 +99,7 @@ function killAll(): void {
 }
 
 function removeFolder(path: string): void {
-  // A process killed a moment ago may still be writing: try again for a while.
+  // A just killed process may still be writing, so retry for a while.
   rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   folders.delete(path);
 }

@@ -8,7 +8,7 @@ export interface Files {
   readonly tokens: string;
   readonly serviceAccountKey: string;
   readonly certificates: string;
-  /** The API server makes it itself: its serving certificate and the CA that signed it. */
+  /** The API server creates it: its serving certificate and the CA that signed it. */
   readonly ca: string;
   readonly auditPolicy: string;
   readonly audit: string;
@@ -29,7 +29,7 @@ export const filesIn = (folder: string): Files => ({
   secondAudit: join(folder, 'audit-2.log'),
 });
 
-/** Who did what to which object, of every request, when it is answered; no bodies. */
+/** Audits user, verb and object of every request when it is answered; no bodies. */
 export const AUDIT_POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -37,7 +37,7 @@ export const AUDIT_POLICY = {
   rules: [{ level: 'Metadata' }],
 };
 
-/** What etcd would tell other members and clients. It has none: nobody ever calls there. */
+/** The URL that etcd advertises to other members and clients. It has none, so the URL is never used. */
 const ADVERTISED = 'http://127.0.0.1:2380';
 
 /** One member that listens on sockets in its folder, so that it needs no port. */
@@ -49,7 +49,7 @@ export function etcdFlags(files: Files): string[] {
     `--listen-peer-urls=unix://${files.etcdPeerSocket}`,
     `--initial-advertise-peer-urls=${ADVERTISED}`,
     `--initial-cluster=default=${ADVERTISED}`,
-    // Nothing here must outlive the machine; and alone it need not wait long to elect itself.
+    // The data need not survive a crash of the machine, and a single member can elect itself quickly.
     '--unsafe-no-fsync',
     '--heartbeat-interval=10',
     '--election-timeout=100',
@@ -60,8 +60,8 @@ export function etcdFlags(files: Files): string[] {
 const ISSUER = 'https://kubernetes.default.svc';
 
 /**
- * Admission plugins, feature gates and limits stay at their defaults: they are what is to be tested. Of a flag that is given
- * twice the last one counts.
+ * Admission plugins, feature gates and limits stay at their defaults, because the tests are about them. If a flag is given
+ * twice, the last one counts.
  */
 export const apiServerFlags = (files: Files, port: number): string[] => [
   `--etcd-servers=unix://${files.etcdSocket}`,
@@ -80,7 +80,7 @@ export const apiServerFlags = (files: Files, port: number): string[] => [
   '--allow-privileged=true',
   `--audit-policy-file=${files.auditPolicy}`,
   `--audit-log-path=${files.audit}`,
-  // Written before the next request of the connection, not in batches; never rotated away under a reader.
+  // Written before the connection's next request, not in batches; never rotated while a reader uses it.
   '--audit-log-mode=blocking',
   '--audit-log-maxsize=100000',
 ];
@@ -89,8 +89,8 @@ export const apiServerFlags = (files: Files, port: number): string[] => [
 export const REACHABLE = ['--bind-address=0.0.0.0'];
 
 /**
- * Another API server on the same etcd: it finds the certificates that the first one made, and reads namespaces by another
- * way (a URL) than all the rest.
+ * Another API server on the same etcd: it uses the certificates of the first one, and reads namespaces by another
+ * etcd URL than other kinds.
  */
 export const secondApiServerFlags = (files: Files, port: number, wayToNamespaces: string): string[] => [
   ...apiServerFlags(files, port),
@@ -99,7 +99,7 @@ export const secondApiServerFlags = (files: Files, port: number, wayToNamespaces
   `--etcd-servers-overrides=/namespaces#${wayToNamespaces}`,
 ];
 
-/** The controllers of quotas, owners, namespaces and roles; none of workloads, which nothing here runs. */
+/** The controllers of quotas, owners, namespaces and roles; none for workloads, because no workload runs here. */
 const CONTROLLERS = [
   // Without it view, edit and admin are empty.
   'clusterrole-aggregation-controller',
@@ -117,7 +117,7 @@ export const controllerManagerFlags = (files: Files, kubeconfig: string): string
   '--use-service-account-credentials',
   `--root-ca-file=${files.ca}`,
   '--leader-elect=false',
-  // Recounts follow from what ends, never from the time: every 5 minutes one would undo what a test raised by hand.
+  // No periodic resync: every 5 minutes it would undo a test's manual raise.
   '--resource-quota-sync-period=0',
   // Serves nothing: no port.
   '--secure-port=0',

@@ -7,7 +7,7 @@ import { ensureBinaries } from './binaries/ensure.ts';
 const run = promisify(execFile);
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A kustomization as kustomize prints it. Rejects with its own message when the folder is none or is wrong. */
+/** The output of kustomize for a folder. Rejects with kustomize's message for a missing or wrong kustomization. */
 export async function renderText(folder: string): Promise<string> {
   const { kustomize } = await ensureBinaries(['kustomize']);
   return (await run(kustomize, ['build', folder], { maxBuffer: MAX_BYTES })).stdout;
@@ -17,7 +17,7 @@ export async function renderText(folder: string): Promise<string> {
 export const render = async (folder: string): Promise<KubernetesObject[]> =>
   objectsOf(await renderText(folder));
 
-/** The objects in the documents of a YAML text, in their order. Throws at what is no YAML. */
+/** The objects in the documents of a YAML text, in their order. Throws for invalid YAML. */
 export function objectsOf(text: string): KubernetesObject[] {
   return parseAllDocuments(text).flatMap((document) => {
     const [error] = document.errors;

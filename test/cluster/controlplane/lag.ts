@@ -1,15 +1,15 @@
 import { createConnection, createServer, type Socket } from 'node:net';
 
-/** A way to etcd on which the answers take longer. */
+/** A proxy to etcd that delays the answers. */
 export interface Lag {
   /** http://127.0.0.1:port */
   readonly url: string;
-  /** How much longer, milliseconds; 0 at first. Nothing overtakes what is under way. */
+  /** The delay, milliseconds; 0 at first. Answers stay in order. */
   set(milliseconds: number): void;
   stop(): Promise<void>;
 }
 
-/** Passes on bytes between whoever connects and the socket; those to the caller after the lag, in their order. */
+/** Forwards bytes between each client and the socket; bytes to the client come after the delay, in order. */
 export async function startLag(etcdSocket: string): Promise<Lag> {
   const open = new Set<Socket>();
   let lagMs = 0;
@@ -18,7 +18,7 @@ export async function startLag(etcdSocket: string): Promise<Lag> {
     for (const socket of [caller, etcd]) {
       open.add(socket);
       socket.setNoDelay(true);
-      // Whoever breaks off takes the other with it; the API server connects again by itself.
+      // A broken side closes the other one; the API server reconnects by itself.
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         open.delete(socket);
@@ -49,7 +49,7 @@ export async function startLag(etcdSocket: string): Promise<Lag> {
   };
 }
 
-/** Each chunk is passed on after its delay, none before the one that came before it. */
+/** Forwards each chunk after its delay, and never before an earlier chunk. */
 function inOrder(relay: (chunk: Buffer) => void): (chunk: Buffer, delayMs: number) => void {
   const waiting: Buffer[] = [];
   let last = 0;

@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 import getPort from 'get-port';
 
-/** Below the range from which systems give ports to outgoing connections: nobody takes ours while the server restarts. */
+/** Below the range of ports for outgoing connections, so that no connection takes the port while the server restarts. */
 const FIRST = 20_000;
 const LAST = 32_000;
 const TRIES = 50;
 
 /**
- * A port of 127.0.0.1 that was free a moment ago, and never the same twice: the caller tries again with another when
+ * A port of 127.0.0.1 that was just free, and never the same twice: the caller retries with another one when
  * another process took it meanwhile. Random, because several processes look at the same time.
  */
 export const freePort = (): Promise<number> =>

@@ -33,7 +33,7 @@ import { requestToken } from './tokens.ts';
 export interface ApiServer {
   /** https://127.0.0.1:port */
   readonly url: string;
-  /** Its own: each API server logs what it answers. */
+  /** Its own file: each API server logs its own requests. */
   readonly auditLog: string;
 }
 
@@ -46,26 +46,26 @@ export interface ControlPlane {
   readonly caFile: string;
   /** One audit.k8s.io/v1 Event a line, level Metadata: one line for each request, two for a watch (its start, its end). */
   readonly auditLog: string;
-  /** The one above first. The controllers talk to that one only. */
+  /** All API servers; the one above is first, and the controllers use only that one. */
   readonly apiServers: readonly ApiServer[];
-  /** Path; user `admin`, group system:masters. Nobody but the caller uses it. */
+  /** Path; user `admin`, group system:masters. Only the caller uses it. */
   readonly adminKubeconfig: string;
   /** Path of a kubeconfig with a token of this service account, which must exist (rejects with an ApiError else). */
   kubeconfigFor(account: { namespace: string; name: string }): Promise<string>;
   /** Path of a kubeconfig of one of StartOptions.users or DEFAULT_USERS; rejects for any other. */
   kubeconfigForUser(user: User): Promise<string>;
-  /** Resolves when it stands still: no status.hard, no garbage collection, until it is resumed. */
+  /** Suspends kube-controller-manager; resolves when it is suspended. It then writes no status.hard and collects no garbage. */
   pauseControllerManager(): Promise<void>;
   resumeControllerManager(): void;
-  /** From now on the second API server hears of namespaces, and only of them, so much later: its caches lag differently. */
+  /** Delays namespaces, and only them, at the second API server from now on, so that its caches lag differently. */
   lagNamespaces(milliseconds: number): void;
   /** Path of a kubeconfig for the same user at another of the API servers. */
   kubeconfigAt(server: ApiServer, kubeconfig: string): string;
-  /** The API server is gone, as by a crash (requests under way break off), until startApiServer. */
+  /** Stops the API server like a crash (requests under way fail), until startApiServer. */
   stopApiServer(): Promise<void>;
   /** The same port and data again; resolves when it is ready. */
   startApiServer(): Promise<void>;
-  /** etcd is gone, as by a crash, and starts again on its data; resolves when the API server is ready again. */
+  /** Kills etcd like a crash, and restarts it on its data; resolves when the API server is ready again. */
   restartEtcd(): Promise<void>;
   /** This process may end while they run, and then ends them. */
   unref(): void;
@@ -83,11 +83,11 @@ export interface Parts {
   readonly apiServers: number;
 }
 
-/** Far more than it takes (3 s), for a machine that is busy building something else. */
+/** Far longer than a start takes (3 s), for a machine that is busy with a build. */
 const TIMEOUT_MS = 90_000;
 const PORT_TRIES = 5;
 
-/** The three processes and what is in their folder. */
+/** The three processes and their files. */
 export class LocalControlPlane implements ControlPlane {
   adminKubeconfig = '';
   readonly #parts: Parts;
@@ -194,7 +194,7 @@ export class LocalControlPlane implements ControlPlane {
   }
 
   async stop(): Promise<void> {
-    // Nothing of it is needed any more: no reason to ask politely.
+    // Its data is no longer needed, so SIGKILL is enough.
     await Promise.all(this.#running().map((child) => child.stop(0)));
     await this.#second?.lag.stop();
     this.#parts.folder.remove();
@@ -206,7 +206,7 @@ export class LocalControlPlane implements ControlPlane {
     await this.#apiServerReady(port);
   }
 
-  /** After the first one, which has made the certificates. */
+  /** Starts after the first one, which creates the certificates. */
   async #startSecondOn(port: number): Promise<void> {
     const lag = await startLag(this.#files.etcdSocket);
     const flags = secondApiServerFlags(this.#files, port, lag.url);
@@ -221,7 +221,7 @@ export class LocalControlPlane implements ControlPlane {
     return this.#until('kube-apiserver', (signal) => apiServerReady(server, signal));
   }
 
-  /** Until `ready` resolves; rejects when a process ends before, or when it takes too long. */
+  /** Waits until `ready` resolves; rejects when a process ends before, or after a timeout. */
   async #until(what: string, ready: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const children = this.#running();
     const gaveUp = new AbortController();
@@ -272,7 +272,7 @@ export class LocalControlPlane implements ControlPlane {
   }
 }
 
-/** Between finding a free port and listening on it somebody else may take it: then with another. Resolves to the port. */
+/** Another process may take a free port before the child listens on it; then this retries with another one. Resolves with the port. */
 async function onAFreePort(start: (port: number) => Promise<void>): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();

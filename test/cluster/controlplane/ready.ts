@@ -14,7 +14,7 @@ export interface ApiServer {
   readonly token: string;
 }
 
-/** Resolves when /readyz says ok. Only `signal` ends it early: race it with the end of the process. */
+/** Resolves when /readyz answers ok. Only `signal` ends it early: race it with the end of the process. */
 export async function apiServerReady(server: ApiServer, signal: AbortSignal): Promise<void> {
   for (;;) {
     const ca = madeCa(server.caFile);
@@ -23,7 +23,7 @@ export async function apiServerReady(server: ApiServer, signal: AbortSignal): Pr
   }
 }
 
-/** The API server writes the file at its start: undefined while it is not there or half there. */
+/** The API server writes the file at its start: undefined while it is missing or incomplete. */
 function madeCa(file: string): string | undefined {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return text.endsWith('-----END CERTIFICATE-----\n') ? text : undefined;

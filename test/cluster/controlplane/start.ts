@@ -9,9 +9,9 @@ export type { ApiServer, ControlPlane } from './processes.ts';
 export interface StartOptions {
   /** The users `kubeconfigForUser` knows, besides DEFAULT_USERS. None has a right before the caller binds a role to it. */
   readonly users?: readonly User[];
-  /** How many API servers stand on the one etcd: 1, or 2. */
+  /** Number of API servers on the same etcd: 1 or 2. */
   readonly apiServers?: 1 | 2;
-  /** Hears of binaries that have to be built first. */
+  /** Called with the progress of builds. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -23,8 +23,8 @@ export const DEFAULT_USERS: readonly User[] = [
 ];
 
 /**
- * Starts a control plane of its own: its ports, data and processes are shared with no other. Resolves when the API server
- * is ready and quotas are really enforced. Rejects, with the end of the log that tells why, and leaves nothing.
+ * Starts a separate control plane: it shares no ports, data or processes. Resolves when the API server
+ * is ready and quotas are enforced. Rejects with the end of the relevant log, and leaves nothing behind.
  */
 export async function startControlPlane(options: StartOptions = {}): Promise<ControlPlane> {
   const binaries = await ensureBinaries(

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What etcd stores, by key; both base64, as its JSON gateway has them. */
+/** The content of etcd by key; both base64, as in its JSON gateway. */
 export type Stored = ReadonlyMap<string, string>;
 
 interface RangeAnswer {
@@ -9,31 +9,31 @@ interface RangeAnswer {
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
-/** All that the API server stores: its prefix, and the first key behind it. */
+/** The API server's key range: its prefix, and the first key after it. */
 const ALL = { key: base64('/registry/'), range_end: base64('/registry0') };
-/** Of one transaction (etcd's --max-txn-ops). */
+/** Limit of one transaction (etcd's --max-txn-ops). */
 const MAX_OPERATIONS = 128;
 const STABLE_MS = 200;
 const WITHIN_MS = 30_000;
 
 /**
- * The control plane's own, which changes all the time and which it would miss: identities, counters, the accounts that
- * its controllers are.
+ * The control plane's own keys, which it needs and which change often: identities, counters, the accounts of
+ * its controllers.
  */
 const OWN = [
   /^\/registry\/(leases|peerserverleases|masterleases|ranges|apiregistration\.k8s\.io)\//,
   /^\/registry\/(flowschemas|prioritylevelconfigurations)\//,
-  // Without roles: our manifests have one in kube-system.
+  // Without roles: the project's manifests have one in kube-system.
   /^\/registry\/(?!roles|rolebindings)[^/]+\/kube-(system|public|node-lease)\//,
 ];
 
-/** Reads everything that is stored but the control plane's own. `socket`: the path of etcd's. */
+/** Reads everything except the control plane's own keys. `socket`: the path of etcd's socket. */
 async function readStored(socket: string): Promise<Stored> {
   const { kvs = [] } = (await call(socket, 'range', ALL)) as RangeAnswer;
   return new Map(kvs.filter(({ key }) => !isOwn(key)).map(({ key, value = '' }) => [key, value]));
 }
 
-/** Reads the same once nothing changes any more: controllers go on for a moment after the API server is ready. */
+/** Reads the content when it is stable: controllers still write for a moment after the API server is ready. */
 export async function readStable(socket: string): Promise<Stored> {
   const until = performance.now() + WITHIN_MS;
   let before = await readStored(socket);
@@ -47,12 +47,12 @@ export async function readStable(socket: string): Promise<Stored> {
 }
 
 /**
- * Stores what was stored then and nothing else, behind the API server's back: finalizers, webhooks and policies are not
- * asked. The API server's caches and the controllers get each change as any other. Rejects where controllers write for ever.
+ * Restores exactly that content, directly in etcd: finalizers, webhooks and policies do not
+ * apply. The API server's caches and the controllers see each change like any other. Rejects where controllers write for ever.
  */
 export async function restoreStored(socket: string, wanted: Stored): Promise<void> {
   const until = performance.now() + WITHIN_MS;
-  // A controller may answer one deletion with a write: again, until nothing is left to do.
+  // A controller may react to a deletion with a write, so repeat until there is no difference.
   while (performance.now() < until) {
     const now = await readStored(socket);
     const operations = operationsFrom(now, wanted);
@@ -70,7 +70,7 @@ interface Operation {
   readonly operation: object;
 }
 
-/** Namespaces first: nothing may be created in them any more. */
+/** Namespaces first, so that no object can be created in them. */
 function operationsFrom(now: Stored, wanted: Stored): Operation[] {
   const gone = [...now.keys()].filter((key) => !wanted.has(key));
   const missing = [...wanted].filter(([key, value]) => now.get(key) !== value);
@@ -88,7 +88,7 @@ const isOwn = (key: string): boolean => OWN.some((pattern) => pattern.test(textO
 /** "namespaces" of /registry/namespaces/x. */
 const kindOf = (key: string): string => textOf(key).split('/')[2] ?? '';
 
-/** Rejects with what etcd says. (etcd.io/docs/v3.6/dev-guide/api_grpc_gateway) */
+/** Rejects with etcd's error. (etcd.io/docs/v3.6/dev-guide/api_grpc_gateway) */
 function call(socketPath: string, what: 'range' | 'txn', body: object): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const options = { socketPath, path: `/v3/kv/${what}`, method: 'POST', agent: false };

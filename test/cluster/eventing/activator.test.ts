@@ -46,7 +46,7 @@ const makeService = (name: string, make: MakeService = {}) =>
 interface Harness extends Activator {
   readonly traces: ActivatorTrace[];
   readonly lines: string[];
-  /** Resolves when a trace is there that looks so. */
+  /** Resolves with the first matching trace. */
   readonly seen: (kind: ActivatorTrace['kind'], count?: number) => Promise<void>;
   readonly base: string;
 }
@@ -92,8 +92,8 @@ const ask = async (url: string, init?: RequestInit): Promise<Seen> =>
 const starts = (traces: readonly ActivatorTrace[]): string[] =>
   traces.flatMap((trace) => (trace.kind === 'request' ? [trace.start] : []));
 
-describe('a process comes with the first request', () => {
-  test('none before; held until it is ready; the next is warm and in the same process', async () => {
+describe('the first request starts a process, and the activator', () => {
+  test('holds the request until the process is ready, and sends the next one to the same process', async () => {
     const { base, traces, running } = await harness({ env: { READY_AFTER: '3' } });
     expect(running()).toEqual([]);
     const first = await ask(base);
@@ -104,14 +104,14 @@ describe('a process comes with the first request', () => {
     expect(starts(traces)).toEqual(['cold', 'warm']);
   });
 
-  test('several first requests: one process', async () => {
+  test('starts one process for several first requests', async () => {
     const { base, traces } = await harness();
     const answers = await Promise.all([ask(base), ask(base), ask(base)]);
     expect(new Set(answers.map(({ pid }) => pid)).size).toBe(1);
     expect(starts(traces)).toEqual(['cold', 'cold', 'cold']);
   });
 
-  test('request and answer are handed on unchanged', async () => {
+  test('forwards request and answer unchanged', async () => {
     const { base, traces, seen } = await harness();
     const answer = await fetch(`${base}/a/b?c=d`, {
       method: 'POST',
@@ -130,7 +130,7 @@ describe('a process comes with the first request', () => {
     });
   });
 
-  test('its environment: the manifest’s with local addresses, ours, and nothing of our own process', async () => {
+  test('gives it the manifest’s environment with local addresses, the options’ one, and nothing of this process', async () => {
     const { base } = await harness(
       {
         env: { K_SINK: 'http://broker' },
@@ -154,14 +154,14 @@ describe('a process comes with the first request', () => {
     expect(PATH).toBe(process.env.PATH);
   });
 
-  test('what it writes is told, line by line', async () => {
+  test('reports its output line by line', async () => {
     const { base, lines, stop } = await harness();
     await ask(`${base}/one`);
     await stop();
     expect(lines).toEqual(['{"msg":"request","url":"/one"}', 'SIGTERM']);
   });
 
-  test('one that ends at the start: 503 with the end of its log, and another try at the next request', async () => {
+  test('answers 503 with the end of its log when it ends at its start, and retries at the next request', async () => {
     const { base, traces, running, seen } = await harness({ env: { BROKEN: 'exit' } });
     for (const count of [1, 2]) {
       const answer = await fetch(base);
@@ -175,7 +175,7 @@ describe('a process comes with the first request', () => {
     expect(running()).toEqual([]);
   });
 
-  test('one that is never ready: 503', async () => {
+  test('answers 503 when it never gets ready', async () => {
     const { base, running } = await harness({ env: { READY_AFTER: '1000000' } }, { startMs: 300 });
     const answer = await fetch(base);
     expect(answer.status).toBe(503);
@@ -184,8 +184,8 @@ describe('a process comes with the first request', () => {
   });
 });
 
-describe('a process goes', () => {
-  test('when it had nothing to do; the next request has a new one', async () => {
+describe('a process ends', () => {
+  test('when it was idle, and the next request starts a new one', async () => {
     const { base, traces, seen, running } = await harness({}, { idleMs: 20 });
     const first = await ask(base);
     await seen('stopped');
@@ -196,7 +196,7 @@ describe('a process goes', () => {
     expect(starts(traces)).toEqual(['cold', 'cold']);
   });
 
-  test('not while a request is in it', async () => {
+  test('not while it handles a request', async () => {
     const { base, traces, seen } = await harness({}, { idleMs: 1 });
     const over = new AbortController();
     const hanging = fetch(`${base}/hang`, { signal: over.signal }).catch(() => 'given up');
@@ -219,7 +219,7 @@ describe('a process goes', () => {
     });
   });
 
-  test('and a request that comes meanwhile waits for its end: never two at a time', async () => {
+  test('before a new one starts for a request that comes meanwhile', async () => {
     const { base, traces, lines } = await harness({ env: { STUBBORN: '1' } }, { idleMs: 1, graceMs: 300 });
     const first = await ask(base);
     while (!lines.includes('SIGTERM')) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -233,7 +233,7 @@ describe('a process goes', () => {
     ]);
   });
 
-  test('a caller who gives up ends the request in it', async () => {
+  test('its request, and not itself, when the caller gives up', async () => {
     const { base, lines, traces, seen } = await harness();
     await ask(base);
     const over = new AbortController();
@@ -246,7 +246,7 @@ describe('a process goes', () => {
     expect(traces.at(-1)).toMatchObject({ kind: 'request', path: '/hang', status: 0 });
   });
 
-  test('when it is killed: its requests get 502, the next a new process', async () => {
+  test('when it is killed, with 502 for its requests, and the next request starts a new one', async () => {
     const { base, traces, seen, kill, lines } = await harness();
     const { pid } = await ask(base);
     const hanging = fetch(`${base}/hang`);
@@ -263,7 +263,7 @@ describe('a process goes', () => {
     expect((await ask(base)).pid).not.toBe(pid);
   });
 
-  test('with stop, all of them', async () => {
+  test('when the activator stops', async () => {
     const { base, running, stop } = await harness();
     await ask(base);
     await stop();
@@ -272,20 +272,20 @@ describe('a process goes', () => {
   });
 });
 
-describe('what the manifest says', () => {
-  test('containerConcurrency: no more at the same time than that', async () => {
+describe('the activator obeys the manifest', () => {
+  test('containerConcurrency limits the parallel requests', async () => {
     const { base } = await harness({ concurrency: 1 });
     await Promise.all(Array.from({ length: 8 }, () => ask(base)));
     expect((await ask(base)).maxBusy).toBe(1);
   });
 
-  test('timeoutSeconds: 504', async () => {
+  test('timeoutSeconds leads to 504', async () => {
     const { base } = await harness({ timeoutSeconds: 1 });
     await ask(base);
     expect((await fetch(`${base}/hang`)).status).toBe(504);
   });
 
-  test('min-scale 1: there before the first request, and not stopped', async () => {
+  test('min-scale 1 starts a process before the first request, and keeps it', async () => {
     const annotations = { 'autoscaling.knative.dev/min-scale': '1' };
     const { base, running, startKept, traces } = await harness({ annotations }, { idleMs: 1 });
     await startKept();
@@ -294,7 +294,7 @@ describe('what the manifest says', () => {
     expect(starts(traces)).toEqual(['warm']);
   });
 
-  test('a value from where it cannot be had stops the start', async () => {
+  test('an environment value from an unsupported source is an error at the start', async () => {
     const env = [{ name: 'SECRET', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
     await expect(harness({ container: { env } })).rejects.toThrow(/Service lock: the value of SECRET/);
   });

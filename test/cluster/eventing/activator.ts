@@ -15,20 +15,20 @@ export interface ActivatorOptions {
   readonly bundle: string;
   /** The path of a kubeconfig for a service account of the Service's namespace. */
   readonly kubeconfigFor: (serviceAccount: string) => string | Promise<string>;
-  /** What a kubeconfig says is told as the kubelet tells it; left out: by KUBECONFIG. */
+  /** The process gets the kubeconfig's content as mounted files, as from the kubelet; left out: by KUBECONFIG. */
   readonly inPods?: boolean;
-  /** On top of the manifest's own, and stronger: NODE_COMPILE_CACHE, LOG_LEVEL. */
+  /** Overrides the manifest's environment: NODE_COMPILE_CACHE, LOG_LEVEL. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Cluster DNS for the URLs in the environment; left out: nothing is rewritten. */
+  /** Cluster DNS for the URLs in the environment; left out: no rewrite. */
   readonly rewrite?: (text: string) => string;
-  /** How long a process may have nothing to do; left out: what the manifest's autoscaling annotations come to. */
+  /** How long a process may be idle; default: from the manifest's autoscaling annotations. */
   readonly idleMs?: number;
-  /** How long a process may take to be ready; left out: a minute. */
+  /** How long a process may take to be ready; default one minute. */
   readonly startMs?: number;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs?: number;
   readonly onTrace?: (trace: ActivatorTrace) => void;
-  /** Every line that a process writes. */
+  /** Called with every line of a process's output. */
   readonly onLog?: (line: LogLine) => void;
 }
 
@@ -45,11 +45,11 @@ export type ActivatorTrace =
       readonly service: string;
       readonly method: string;
       readonly path: string;
-      /** Of the event in it, if there is one. */
+      /** Of the request's event, if any. */
       readonly eventType: string | undefined;
       readonly eventId: string | undefined;
       readonly start: 'cold' | 'warm' | 'failed';
-      /** Held, waiting for a process that is ready and for its turn. */
+      /** Time for which the request waited for a ready process and for its turn. */
       readonly heldMs: number;
       readonly ms: number;
       /** 0: the caller gave up before there was an answer. */
@@ -72,13 +72,13 @@ export type ActivatorTrace =
     };
 
 export interface Activator {
-  /** Where a Service is reached on this machine; undefined: there is none of that name. */
+  /** Local URL of a Service; undefined: no such Service. */
   readonly url: (service: string) => string | undefined;
   /** The live processes. */
   readonly running: () => { service: string; pid: number }[];
-  /** For tests of failure; does nothing when it has no process. */
+  /** Kills the Service's process, for tests of failures; without a process it does nothing. */
   readonly kill: (service: string, signal: NodeJS.Signals) => void;
-  /** Starts those that min-scale keeps: once every address they are given is known. */
+  /** Starts the processes that min-scale keeps. Call it when all addresses in their environment are known. */
   readonly startKept: () => Promise<void>;
   /** Ends every process. */
   readonly stop: () => Promise<void>;

@@ -57,7 +57,7 @@ interface Harness {
   readonly sent: Sent[];
   readonly waits: number[];
   readonly log: string[];
-  /** Resolves when that many events are sent or given up. */
+  /** Resolves when this number of events are sent or given up. */
   readonly done: (count: number) => Promise<void>;
 }
 
@@ -104,7 +104,7 @@ const subjects = ({ requests }: RecordingSink): unknown[] =>
 const PLURALS = { pod: 'pods', vmim: 'virtualmachineinstancemigrations', resourcequota: 'resourcequotas' };
 const TYPES = { add: 'ADDED', update: 'MODIFIED', delete: 'DELETED' } as const;
 
-/** What the name of a recording says: adapter-<kind>-<change>… */
+/** Parsed from a recording's name: adapter-<kind>-<change>… */
 function changeOf(name: string): { plural: string; type: WatchEvent<unknown>['type'] } {
   const [, kind, change] = name.split('-');
   return { plural: PLURALS[kind as keyof typeof PLURALS], type: TYPES[change as keyof typeof TYPES] };
@@ -154,7 +154,7 @@ describe('the event is the real adapter’s', () => {
     );
   });
 
-  test('a cluster-scoped object has an empty namespace, an extension of the source is added', async () => {
+  test('with an empty namespace for a cluster-scoped object, and the source’s extension', async () => {
     const source = makeSource({
       resources: [{ apiVersion: 'v1', kind: 'Namespace' }],
       ceOverrides: { extensions: { rigsource: 'vmim' } },
@@ -172,7 +172,7 @@ describe('the event is the real adapter’s', () => {
     });
   });
 
-  test('what Go escapes in JSON is escaped', async () => {
+  test('with the characters that Go escapes in JSON escaped', async () => {
     const { adapter, cluster, sink, done } = await harness();
     await adapter.start();
     const { object } = makeChange('ADDED', 'a');
@@ -187,7 +187,7 @@ describe('the event is the real adapter’s', () => {
 });
 
 describe('sending', () => {
-  test('nothing for what exists at the start, nor for bookmarks', async () => {
+  test('sends nothing for existing objects at the start, nor for bookmarks', async () => {
     const { adapter, cluster, sink, done } = await harness();
     cluster.listed = [makeObject('old', '1')];
     await adapter.start();
@@ -215,7 +215,7 @@ describe('sending', () => {
     },
   );
 
-  test('the tries of one event have one id', async () => {
+  test('uses one id for all tries of an event', async () => {
     const { adapter, cluster, sink, done } = await harness((_, number) => ({
       status: number < 3 ? 503 : 202,
     }));
@@ -227,15 +227,18 @@ describe('sending', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test.each([500, 400, 403, 409, 301])('%d is not retried: dropped at once', async (status) => {
-    const { adapter, cluster, sent, done } = await harness(() => ({ status }));
-    await adapter.start();
-    cluster.change('pods', makeChange('ADDED', 'a'));
-    await done(1);
-    expect(sent).toEqual([{ status, tries: 1, accepted: false }]);
-  });
+  test.each([500, 400, 403, 409, 301])(
+    'does not retry after %d, and drops the event at once',
+    async (status) => {
+      const { adapter, cluster, sent, done } = await harness(() => ({ status }));
+      await adapter.start();
+      cluster.change('pods', makeChange('ADDED', 'a'));
+      await done(1);
+      expect(sent).toEqual([{ status, tries: 1, accepted: false }]);
+    },
+  );
 
-  test('no answer is retried', async () => {
+  test('retries without an answer', async () => {
     const { adapter, cluster, sent, done } = await harness((_, number) =>
       number < 3 ? undefined : { status: 202 },
     );
@@ -245,7 +248,7 @@ describe('sending', () => {
     expect(sent).toEqual([{ status: 202, tries: 3, accepted: true }]);
   });
 
-  test('one kind is sent in order, one after the other; another kind does not wait for it', async () => {
+  test('sends the events of one kind in order, one by one, while another kind does not wait', async () => {
     const { promise, resolve } = Promise.withResolvers<{ status: number }>();
     const { adapter, cluster, sink, done } = await harness(({ headers }) =>
       headers['ce-name'] === 'slow' ? promise : { status: 202 },
@@ -267,7 +270,7 @@ describe('sending', () => {
 });
 
 describe('watching', () => {
-  test('a closed watch goes on after the last change that was dealt with', async () => {
+  test('continues a closed watch after the last handled change', async () => {
     const { adapter, cluster, done } = await harness();
     await adapter.start();
     cluster.push('pods', { event: makeChange('ADDED', 'a', '41') }, { close: true });
@@ -280,7 +283,7 @@ describe('watching', () => {
     expect(cluster.lists.filter((plural) => plural === 'pods')).toHaveLength(1);
   });
 
-  test('a broken connection too, after a while', async () => {
+  test('continues after a broken connection, with a delay', async () => {
     const { adapter, cluster, waits, done } = await harness();
     await adapter.start();
     cluster.push('pods', { event: makeChange('ADDED', 'a', '41') }, { fail: new Unreachable('gone') });
@@ -290,7 +293,7 @@ describe('watching', () => {
     expect(waits).toEqual([800]);
   });
 
-  test('410 Gone: lists again and goes on from there; what came between is lost', async () => {
+  test('lists again after 410 Gone, and loses the changes in between', async () => {
     const { adapter, cluster, sink, done } = await harness();
     await adapter.start();
     cluster.resourceVersion = '90';
@@ -301,7 +304,7 @@ describe('watching', () => {
     expect(subjects(sink)).toEqual([['add', 'after']]);
   });
 
-  test('a restart starts from what is there then: the gap is lost', async () => {
+  test('starts from the current state after a restart, and loses the changes in between', async () => {
     const { adapter, cluster, done } = await harness();
     await adapter.start();
     cluster.change('pods', makeChange('ADDED', 'a', '41'));
@@ -314,7 +317,7 @@ describe('watching', () => {
     expect(cluster.watches.filter(({ plural }) => plural === 'pods').at(-1)?.from.resourceVersion).toBe('77');
   });
 
-  test('every resource with its own selector, cluster-wide or in the namespaces that match', async () => {
+  test('covers each resource by its own selector, cluster-wide or in the matching namespaces', async () => {
     const resources = [
       { apiVersion: 'v1', kind: 'Pod', selector: { matchLabels: { a: 'b' } } },
       { apiVersion: 'v1', kind: 'ResourceQuota' },
@@ -365,7 +368,7 @@ test.each([
   { what: { filters: [{ exact: { kind: 'Pod' } }] }, why: /filters/ },
   { what: { mode: 'Whole' }, why: /mode/ },
   { what: { resources: [] }, why: /resources/ },
-])('a source that is not understood is refused: $why', ({ what, why }) => {
+])('the adapter refuses an unsupported source: $why', ({ what, why }) => {
   expect(() => makeSource(what)).toThrow(why);
 });
 

@@ -17,20 +17,20 @@ export interface AdapterOptions {
   readonly server: string;
   readonly sinkUrl: string;
   readonly delay?: Delay;
-  /** Every event that was sent, and whether it arrived: not accepted means lost. */
+  /** Called for every sent event, with its result: an event that is not accepted is lost. */
   readonly onSent?: (event: CloudEvent, sent: Sent) => void;
-  /** What the adapter would write to its log. */
+  /** Called with the adapter's log messages. */
   readonly log?: (line: string) => void;
 }
 
 const BACKOFF_MS = { first: 800, max: 30_000 };
 
-/** How long both are there in a rolling update. Measured (facts/knative.md §0): nothing is lost, a few changes come twice. */
+/** How long both adapters run in a rolling update. Measured (facts/knative.md §0): no change is lost, a few come twice. */
 const OVERLAP_MS = 500;
 
 /**
  * A stand-in for the receive adapter of an ApiServerSource (facts/knative.md §0, §1): one list and watch per resource,
- * nothing sent for what the list finds, the next change of a stream taken only when the last one is sent or given up.
+ * no events for listed objects, and the next change of a stream only when the last one is sent or given up.
  */
 export class ApiServerSourceAdapter {
   readonly #options: AdapterOptions;
@@ -43,14 +43,14 @@ export class ApiServerSourceAdapter {
   }
 
   /**
-   * Resolves when every resource is listed: later changes are seen, earlier ones never (after a `stop`: nothing of the
+   * Resolves when every resource is listed: the adapter sees later changes, but no earlier ones (after a `stop`: none of the
    * gap). Rejects when the API server refuses a list: the real source would not become Ready.
    */
   async start(): Promise<void> {
     this.#replica ??= await this.#begin();
   }
 
-  /** What is being sent is abandoned. */
+  /** Stops, and abandons the events that are being sent. */
   async stop(): Promise<void> {
     const replica = this.#replica;
     this.#replica = undefined;
@@ -105,7 +105,7 @@ export class ApiServerSourceAdapter {
     }
   }
 
-  /** Ends when the server closes the watch. `position` is the last change that was dealt with. */
+  /** Ends when the server closes the watch. `position` is the last handled change. */
   async #watch(stream: Stream, position: Position, signal: AbortSignal): Promise<void> {
     const from = { ...stream.where, resourceVersion: position.resourceVersion };
     for await (const event of this.#options.cluster.watch(stream.type, from, signal)) {
@@ -115,7 +115,7 @@ export class ApiServerSourceAdapter {
     }
   }
 
-  /** What happened since `position` is lost, without a trace. */
+  /** All changes since `position` are lost silently. */
   async #relist(stream: Stream, position: Position): Promise<boolean> {
     try {
       position.resourceVersion = await this.#list(stream);
@@ -162,7 +162,7 @@ interface Replica {
   readonly ended: Promise<unknown>;
 }
 
-/** Asked anew each time: between two awaits the answer changes. */
+/** A function, because the value may change between two awaits. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted;
 
 /** A reflector resumes after a lost connection, 429 and 500; any other refusal makes it list again. */

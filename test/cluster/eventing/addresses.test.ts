@@ -27,7 +27,7 @@ test.each([
   expect(addresses.rewrite(cluster)).toBe(local);
 });
 
-test('a Service that is not here is where nobody listens', () => {
+test('a missing Service has an address without a listener', () => {
   expect(addresses.rewrite('http://mtq-guard.mtq-system.svc/x')).toBe('http://127.0.0.1:9/x');
 });
 

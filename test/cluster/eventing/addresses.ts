@@ -1,13 +1,13 @@
 import { brokerClusterUrl } from './broker.ts';
 import type { Destination } from './manifests.ts';
 
-/** A port of this machine on which nothing listens: what a Service without endpoints is in a cluster. */
+/** A local port without a listener, like a Service without endpoints in a cluster. */
 const UNUSED_URL = 'http://127.0.0.1:9';
 
 const CLUSTER_NAME = /^([a-z0-9-]+)\.([a-z0-9-]+)(?:\.svc(?:\.cluster\.local)?)?$/;
 const ORIGINS = /\bhttps?:\/\/[A-Za-z0-9.-]+(?::\d+)?/g;
 
-/** Cluster DNS on one machine: which local address stands for a Service's host and port. */
+/** Cluster DNS on one machine: maps a Service's host and port to a local address. */
 export class Addresses {
   readonly #local = new Map<string, string>();
 
@@ -16,7 +16,7 @@ export class Addresses {
     this.#local.set(keyOf(new URL(`http://${host}`)), local.replace(/\/$/, ''));
   }
 
-  /** The text with every cluster URL in it replaced. A Service that is not here is somewhere nobody listens. */
+  /** Replaces every cluster URL in the text. A missing Service gets an address without a listener. */
   rewrite(text: string): string {
     return text.replaceAll(ORIGINS, (origin) => this.#find(new URL(origin)) ?? origin);
   }

@@ -55,7 +55,7 @@ interface Harness extends RunningBroker {
   readonly waits: number[];
 }
 
-/** Waits are recorded, not waited. */
+/** Records the waits instead of waiting. */
 async function broker(
   triggers: readonly MakeTrigger[],
   options: Partial<BrokerOptions> = {},
@@ -194,7 +194,7 @@ describe('retries', () => {
     expect(hops.at(-1)).toMatchObject({ status, attempt: calls, outcome: 'dropped' });
   });
 
-  test('a connection that breaks is retried', async () => {
+  test('follow a broken connection', async () => {
     const subscriber = await sink((_, number) => (number < 3 ? undefined : { status: 204 }));
     const { url, hops } = await broker([{ name: 'only', to: subscriber.url }]);
     expect(await send(url)).toBe(202);
@@ -220,7 +220,7 @@ describe('retries', () => {
     expect(waits).toEqual(want);
   });
 
-  test('along a chain of replies without dead letter sinks they multiply: 1, 4, 64', async () => {
+  test('multiply along a chain of replies without dead letter sinks: 1, 4, 64', async () => {
     const [a, b, c] = [
       await sink(() => binaryReply('b')),
       await sink(() => binaryReply('c')),
@@ -235,7 +235,7 @@ describe('retries', () => {
     expect([a, b, c].map(({ requests }) => requests.length)).toEqual([1, 4, 64]);
   });
 
-  test('with a dead letter sink at its end: 1, 1, 4', async () => {
+  test('do not multiply with a dead letter sink at its end: 1, 1, 4', async () => {
     const [a, b, c, letters] = [
       await sink(() => binaryReply('b')),
       await sink(() => binaryReply('c')),
@@ -252,7 +252,7 @@ describe('retries', () => {
     expect([a, b, c, letters].map(({ requests }) => requests.length)).toEqual([1, 1, 4, 1]);
   });
 
-  test('a subscriber slower than the timeout is left alone with its request, and asked again', async () => {
+  test('follow a timeout, while the slow subscriber still handles the first request', async () => {
     const never = Promise.withResolvers<undefined>();
     const subscriber = await sink((_, number) => (number === 1 ? never.promise : { status: 204 }));
     // Long enough for the second answer on the busiest machine.
@@ -268,7 +268,7 @@ describe('retries', () => {
 });
 
 describe('time to live', () => {
-  test('a reply loop ends after 255 deliveries, silently for its author', async () => {
+  test('ends a reply loop after 255 deliveries, without an error for its author', async () => {
     const subscriber = await sink(() => binaryReply('x'));
     const { url, idle } = await broker([{ name: 'loop', to: subscriber.url }], { broker: makeBroker(ASYNC) });
     expect(await send(url)).toBe(202);
@@ -286,14 +286,14 @@ describe('time to live', () => {
     { ttl: '2', status: 202, calls: 1 },
     { ttl: '1000', status: 202, calls: 1 },
     { ttl: 'many', status: 202, calls: 1 },
-  ])('an event that brings $ttl: $status', async ({ ttl, status, calls }) => {
+  ])('of $ttl in an event leads to $status', async ({ ttl, status, calls }) => {
     const subscriber = await sink();
     const { url } = await broker([{ name: 'only', to: subscriber.url }]);
     expect(await send(url, { headers: { 'ce-knativebrokerttl': ttl } })).toBe(status);
     expect(subscriber.requests).toHaveLength(calls);
   });
 
-  test('a reply cannot raise it', async () => {
+  test('cannot be raised by a reply', async () => {
     const reply = binaryReply('next');
     const headers = { ...reply.headers, 'ce-knativebrokerttl': '1000' };
     const letters = await sink();
@@ -331,7 +331,7 @@ describe('the ingress', () => {
     expect((await fetch(target, { method: 'POST', body: '{}', ...change })).status).toBe(status);
   });
 
-  test('a structured event arrives in binary form', async () => {
+  test('delivers a structured event in binary form', async () => {
     const subscriber = await sink();
     const { url } = await broker([{ name: 'only', to: subscriber.url }]);
     const { headers = {}, body = '' } = structuredReply('x');
@@ -342,7 +342,7 @@ describe('the ingress', () => {
     });
   });
 
-  test('every Trigger that wants the event gets it, the others and those of other Brokers do not', async () => {
+  test('delivers an event to each matching Trigger, and not to others or to those of other Brokers', async () => {
     const [a, b, c, foreign] = [await sink(), await sink(), await sink(), await sink()];
     const other = makeTrigger({ name: 'foreign', to: foreign.url });
     const own = [
@@ -356,7 +356,7 @@ describe('the ingress', () => {
     expect([a, b, c, foreign].map(({ requests }) => requests.length)).toEqual([1, 1, 0, 0]);
   });
 
-  test('is synchronous by default: answers when the delivery is over', async () => {
+  test('is synchronous by default, and answers after the delivery', async () => {
     const { promise, resolve } = Promise.withResolvers<Reply>();
     const subscriber = await sink(() => promise);
     const { url } = await broker([{ name: 'slow', to: subscriber.url }]);
@@ -369,7 +369,7 @@ describe('the ingress', () => {
     expect(order).toEqual(['delivered', 'answered']);
   });
 
-  test('with the annotation: 202 at once, whatever becomes of the event', async () => {
+  test('answers 202 at once with the annotation, whatever the result of the delivery', async () => {
     const { promise, resolve } = Promise.withResolvers<Reply>();
     const subscriber = await sink(() => promise);
     const harness = await broker([{ name: 'slow', to: subscriber.url }], { broker: makeBroker(ASYNC) });
@@ -381,7 +381,7 @@ describe('the ingress', () => {
 });
 
 describe('faults on demand', () => {
-  test('lose: accepted, delivered to nobody, until it ends', async () => {
+  test('lose accepts an event without a delivery, until it ends', async () => {
     const subscriber = await sink();
     const harness = await broker([{ name: 'only', to: subscriber.url }]);
     harness.lose(({ event, trigger }) => trigger === 'only' && event.attributes.id === '1');
@@ -393,7 +393,7 @@ describe('faults on demand', () => {
     expect(harness.hops.map(({ outcome }) => outcome)).toEqual(['lost', 'ack', 'ack']);
   });
 
-  test('deliverTwice: the same event, two deliveries', async () => {
+  test('deliverTwice delivers the same event twice', async () => {
     const subscriber = await sink();
     const harness = await broker([{ name: 'only', to: subscriber.url }]);
     harness.deliverTwice(() => true);
@@ -401,7 +401,7 @@ describe('faults on demand', () => {
     expect(idsOf(subscriber.requests)).toEqual(['7', '7']);
   });
 
-  test('hold: others overtake', async () => {
+  test('hold lets other events overtake', async () => {
     const subscriber = await sink();
     const harness = await broker([{ name: 'only', to: subscriber.url }], { broker: makeBroker(ASYNC) });
     const resume = harness.hold(({ event }) => event.attributes.id === '1');
@@ -414,7 +414,7 @@ describe('faults on demand', () => {
   });
 });
 
-test('a Trigger with a filter that is not modelled stops the start, by name', async () => {
+test('the Broker does not start with an unsupported filter, and names its Trigger', async () => {
   const trigger = makeTrigger({ name: 'odd', to: 'http://127.0.0.1:9' });
   const odd = { ...trigger, spec: { ...trigger.spec, filters: [{ cesql: "type = 'x'" }] } };
   await expect(broker([], { triggers: [odd] })).rejects.toThrow(/Trigger mtq-system\/odd: cesql/);

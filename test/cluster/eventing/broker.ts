@@ -10,11 +10,11 @@ export type { Hop, Outcome } from './subscription.ts';
 
 export interface BrokerOptions {
   readonly broker: Broker;
-  /** Those of other Brokers are left out. */
+  /** Triggers of other Brokers are ignored. */
   readonly triggers: readonly Trigger[];
   /** The cluster URL of a subscriber or dead letter sink; throws when there is none. */
   readonly resolve: (destination: Destination, namespace: string) => string;
-  /** Cluster DNS: where a cluster URL is on this machine; left out: as it is written. */
+  /** Cluster DNS: maps a cluster URL to a local one; left out: unchanged. */
   readonly locate?: (url: string) => string;
   readonly delay?: Delay;
   readonly onTrace?: (hop: Hop) => void;
@@ -28,22 +28,22 @@ export interface PendingDelivery {
 
 export type EventSelector = (delivery: PendingDelivery) => boolean;
 
-/** What can go wrong between an event's acceptance and its subscriber, on demand. */
+/** Faults on demand between an event's acceptance and its subscriber. */
 export interface Faults {
-  /** From now on these are silently lost; undefined: none. */
+  /** Loses these events silently from now on; undefined: none. */
   lose(chosen: EventSelector | undefined): void;
-  /** From now on these arrive twice, at the same time. */
+  /** Delivers these events twice from now on, in parallel. */
   deliverTwice(chosen: EventSelector | undefined): void;
-  /** From now on these wait until the result is called: others overtake them. */
+  /** Holds these events until the caller calls the result: others overtake them. */
   hold(chosen: EventSelector): () => void;
 }
 
 export interface RunningBroker extends Faults {
   /** Its ingress on this machine. */
   readonly url: string;
-  /** Resolves when nothing is being delivered or waits for a retry. */
+  /** Resolves when no event is being delivered or waits for a retry. */
   readonly idle: () => Promise<void>;
-  /** What is not delivered yet is lost. */
+  /** Stops; undelivered events are lost. */
   readonly stop: () => Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export const brokerClusterUrl = ({ namespace, name }: { namespace: string; name:
 
 /**
  * A stand-in for the MT Broker on an in-memory channel (facts/knative.md §0, §2). Not modelled: redirects are not
- * followed, and what the dead letter sink answers is not published. Rejects when a Trigger cannot be understood.
+ * followed, and replies of the dead letter sink are not published. Rejects for an unsupported Trigger.
  */
 export async function startBroker(options: BrokerOptions): Promise<RunningBroker> {
   const ingress = new Ingress(options);
@@ -131,7 +131,7 @@ class Ingress {
     return this.#isAsync || (await dispatched) ? 202 : 500;
   }
 
-  /** To every Trigger that wants it, at the same time. True when somebody has it everywhere. */
+  /** Delivers to all matching Triggers in parallel. True when each delivery, or its dead letter, succeeded. */
   async #dispatch(event: CloudEvent, headers: HeaderLines): Promise<boolean> {
     const wanting = this.#subscriptions.filter(({ wants }) => wants(event));
     const done = await Promise.all(
@@ -190,7 +190,7 @@ function named<T>({ metadata }: Trigger, make: () => T): T {
   }
 }
 
-/** 255 for a new event, one less for one that brings its own. */
+/** 255 for a new event, else one less than the event's own value. */
 function timeToLive({ attributes }: CloudEvent): number {
   const brought = attributes[TTL];
   return brought === undefined || !/^-?\d+$/.test(brought) ? MAX_TTL : Number(brought) - 1;

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A CloudEvent 1.0 on its way: every attribute but datacontenttype as text, by its lower-case name. */
+/** A CloudEvent 1.0 under way: every attribute except datacontenttype as text, by its lower-case name. */
 export interface CloudEvent {
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType?: string;
   readonly data: Buffer;
 }
 
-/** An HTTP message, request or answer, as far as an event is in it. */
+/** The parts of an HTTP request or answer that can carry an event. */
 export interface Message {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -15,7 +15,7 @@ export interface Message {
 
 export type HeaderLines = readonly (readonly [name: string, value: string])[];
 
-/** An HTTP message that is no event, or none that CloudEvents allows. */
+/** An HTTP message without an event, or with one that CloudEvents does not allow. */
 export class MalformedEvent extends Error {
   override readonly name = 'MalformedEvent';
 }
@@ -121,6 +121,6 @@ function dataBytes(data: unknown, contentType: string | undefined): Buffer {
 
 const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** What HTTP does not allow in a header is percent-encoded (CloudEvents HTTP binding §3.1.3.2). */
+/** Percent-encodes characters that HTTP does not allow in a header (CloudEvents HTTP binding §3.1.3.2). */
 const headerValue = (value: string): string =>
   value.replaceAll(/[^\x20-\x7e]+/g, (text) => encodeURIComponent(text));

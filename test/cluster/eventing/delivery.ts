@@ -13,7 +13,7 @@ export interface DeliveryPolicy {
   readonly deadLetterSink: Destination | undefined;
 }
 
-/** What config-br-defaults gives a Broker that says nothing (facts/knative.md §2.1). */
+/** The defaults of config-br-defaults for a Broker without a delivery (facts/knative.md §2.1). */
 const BROKER_DEFAULT: Delivery = { retry: 10, backoffPolicy: 'exponential', backoffDelay: 'PT0.2S' };
 
 /** The Trigger's delivery replaces the Broker's as a whole; only a missing dead letter sink falls back to the Broker's. */
@@ -69,7 +69,7 @@ export interface Sending<T> {
   readonly policy: DeliveryPolicy;
   readonly signal: AbortSignal;
   readonly delay: Delay;
-  /** What the answer counts as: the Broker's reply rule makes failures of some successes. */
+  /** The effective result: by the Broker's reply rule some successes are failures. */
   readonly classify: (answer: Answer) => T;
   readonly onAttempt?: (attempt: Attempt<T>) => void;
 }

@@ -148,7 +148,7 @@ describe('an installation at work', () => {
     expect(activator.running()).toEqual([]);
   });
 
-  test('what a function cannot take goes to the guard, which is found by its name in the cluster', async () => {
+  test('the Broker sends an event that a function refuses to the guard, by its name in the cluster', async () => {
     const objects = INSTALLATION.filter(
       ({ kind, metadata }) => kind !== 'Service' || metadata.name !== 'second',
     );
@@ -168,7 +168,7 @@ describe('an installation at work', () => {
     });
   });
 
-  test('cluster URLs in an environment are local ones', async () => {
+  test('a function’s environment has local URLs instead of cluster URLs', async () => {
     const urls = {
       K_SINK: 'http://broker-ingress.knative-eventing.svc.cluster.local/mtq-system/mtq',
       WAKE_URLS: 'http://first.mtq-system.svc.cluster.local/health/readiness,http://second.mtq-system/x',
@@ -215,7 +215,7 @@ describe('manifests that do not fit together stop the start', () => {
     await expect(harness({ objects })).rejects.toThrow(why);
   });
 
-  test('and a Broker that is not there has no URL', async () => {
+  test('a missing Broker has no URL', async () => {
     const { brokerUrl } = await harness();
     expect(() => brokerUrl(NAMESPACE, 'other')).toThrow(/no Broker mtq-system\/other/);
   });

@@ -19,7 +19,7 @@ export interface EventingOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly inPods?: boolean;
   readonly idleMs?: number;
-  /** Services that run elsewhere on this machine: host, with the port when it is not 80, to base URL. */
+  /** Other Services on this machine: host (with the port when it is not 80) to base URL. */
   readonly addresses?: Readonly<Record<string, string>>;
   readonly onHop?: (hop: Hop) => void;
   readonly onActivity?: (trace: ActivatorTrace) => void;
@@ -35,14 +35,14 @@ export interface Eventing {
   readonly broker: RunningBroker;
   readonly activator: Activator;
   readonly sources: readonly ApiServerSourceAdapter[];
-  /** Cluster DNS, for whoever else runs here: cluster URLs in the text become local ones. */
+  /** Cluster DNS for other processes here: replaces cluster URLs in the text by local ones. */
   readonly rewrite: (text: string) => string;
   readonly stop: () => Promise<void>;
 }
 
 /**
  * Knative for one installation: its one Broker with all Triggers, a port for each Service, an adapter for each source.
- * Resolves when the sources see changes. Rejects, leaving nothing behind, when the manifests do not fit together.
+ * Resolves when the sources see changes. Rejects, and leaves nothing behind, when the manifests are inconsistent.
  */
 export async function startEventing(options: EventingOptions): Promise<Eventing> {
   const { brokers, triggers, sources, services } = knativeObjects(options.objects);

@@ -11,8 +11,8 @@ type Step =
   { readonly event: WatchEvent<KubernetesObject> } | { readonly close: true } | { readonly fail: Error };
 
 /**
- * A source of watch events for tests of the adapter's rules of sending; it knows nothing of Kubernetes. What is pushed
- * waits until somebody watches that kind, one step after the other.
+ * A source of watch events for tests of the adapter's rules of sending; it knows nothing of Kubernetes. Pushed events
+ * wait for a watch of their kind, one step after the other.
  */
 export class FakeCluster {
   /** By plural: the answers to list, and where each watch began. */

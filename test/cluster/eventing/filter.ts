@@ -16,14 +16,14 @@ const DIALECTS = [...Object.keys(COMPARISONS), 'all', 'any', 'not', 'cesql'];
 
 /**
  * Which events a Trigger wants. `filters` wins over `filter`; neither: all of them. Filters see attributes, never data.
- * Throws for what the real admission webhook refuses, and for cesql, which is not modelled.
+ * Throws for filters that the real admission webhook refuses, and for cesql, which is not modelled.
  */
 export function compileFilter({ filter, filters }: Spec): EventFilter {
   if (filters !== undefined && filters.length > 0) return all(filters.map(compile));
   return exactAttributes(filter?.attributes ?? {});
 }
 
-/** The older form: every attribute equal; "" stands for any value, but one there must be. */
+/** The older form: every attribute must be equal; "" matches any value of an existing attribute. */
 function exactAttributes(wanted: Record<string, string>): EventFilter {
   return (event) =>
     Object.entries(wanted).every(([name, value]) => {

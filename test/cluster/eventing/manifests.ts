@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The objects of config/ and sources/ that Knative acts on, as far as the stand-ins model them. A field of a spec that is
- * not listed here is refused: a manifest must not mean less here than in a cluster.
+ * The objects of config/ and sources/ that Knative acts on, as far as the stand-ins model them. A spec field that is
+ * not listed here is an error: no part of a manifest may be ignored here.
  */
 const text = z.string().min(1);
 const metadata = z.looseObject({
@@ -142,7 +142,7 @@ export const parseApiServerSource = (manifest: unknown): ApiServerSource =>
 export const parseService = (manifest: unknown): KnativeService =>
   parse('serving.knative.dev/v1 Service', manifest);
 
-/** What Knative would act on, out of all the objects of an installation. Throws at the first one it cannot read. */
+/** The objects of an installation that Knative acts on. Throws for the first unreadable one. */
 export function knativeObjects(manifests: readonly Manifest[]): {
   brokers: Broker[];
   triggers: Trigger[];

@@ -1,6 +1,6 @@
 import type { KnativeService } from './manifests.ts';
 
-/** What a manifest says, so far as it is acted on. */
+/** The used parts of a manifest. */
 export interface Plan {
   readonly name: string;
   readonly serviceAccount: string;
@@ -12,7 +12,7 @@ export interface Plan {
   readonly idleMs: number;
 }
 
-/** Throws for what cannot be understood. `idleMs` is stronger than what the annotations say. */
+/** Throws for an unsupported manifest. `idleMs` overrides the annotations. */
 export function planOf(service: KnativeService, idleMs: number | undefined): Plan {
   const { spec } = service.spec.template;
   return {

@@ -6,7 +6,7 @@ export interface Upstream {
   readonly timeoutMs: number;
 }
 
-/** Instead of a status: nobody waits for the answer any more. */
+/** Instead of a status: the caller no longer waits for the answer. */
 const GAVE_UP = 0;
 
 /**

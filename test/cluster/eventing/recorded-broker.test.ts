@@ -123,7 +123,7 @@ describe('a dead letter sink gets what the real Broker sends it', () => {
     expect(letters.requests.map(seen)).toEqual([wanted('broker-dead-letter-connection-refused')]);
   });
 
-  test('nothing about the error when the subscriber was too slow', async () => {
+  test('without error data when the subscriber was too slow', async () => {
     const never = Promise.withResolvers<undefined>();
     const started = await recordingSink(() => never.promise);
     ending.push(() => started.close());

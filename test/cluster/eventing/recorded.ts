@@ -20,7 +20,7 @@ export function recordedRequest(name: string): RecordedRequest {
   return { headers: Array.isArray(headers) ? (headers as Headers) : Object.entries(headers), body };
 }
 
-/** Headers that belong to the HTTP client, not to the event: where ours differ from Go's, and why nobody may care. */
+/** Headers of the HTTP client, not of the event: the differences from Go's client, and why they do not matter. */
 const OF_THE_CLIENT: Readonly<Record<string, string>> = {
   Host: 'the port is another one at every run',
   'User-Agent': "Go's client names itself, Node's does not",
@@ -29,7 +29,7 @@ const OF_THE_CLIENT: Readonly<Record<string, string>> = {
   'Content-Length': 'compared with the body; the recordings of the adapter have names of other lengths',
 };
 
-/** What is different at every run, and how it must look all the same. */
+/** The parts that vary between runs, and their required form. */
 const VARYING: Readonly<Record<string, RegExp>> = {
   'Ce-Id': /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   'Ce-Time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,8}[1-9])?Z$/,

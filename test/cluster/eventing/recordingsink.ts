@@ -17,7 +17,7 @@ export interface Reply {
   readonly body?: string;
 }
 
-/** A sink for tests: answers as it is told, and keeps what it got. */
+/** A sink for tests: it gives scripted answers, and records the requests. */
 export interface RecordingSink {
   readonly url: string;
   readonly requests: readonly Recorded[];

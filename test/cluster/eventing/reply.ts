@@ -2,13 +2,13 @@ import { encodingOf, MalformedEvent, readEvent, type CloudEvent } from './cloude
 import { isSuccess } from './delivery.ts';
 import type { Answer, NoAnswer } from './exchange.ts';
 
-/** What the Broker's filter makes of a subscriber's answer. */
+/** The Broker filter's interpretation of a subscriber's answer. */
 export interface AnswerResult {
   readonly status: number;
   readonly body: Buffer;
   /** The event to publish. */
   readonly reply?: CloudEvent;
-  /** The answer was a success, but neither empty nor an event: a failure about which nothing is told. */
+  /** The answer was a success, but neither empty nor an event: a failure without error data. */
   readonly noEvent?: true;
 }
 
@@ -36,7 +36,7 @@ export interface Failure {
   readonly body: Buffer;
 }
 
-/** What a dead letter says about why it is one. */
+/** The error data of a dead letter. */
 export function errorAttributes({ destination, status, body }: Failure): Record<string, string> {
   return {
     knativeerrordest: destination,

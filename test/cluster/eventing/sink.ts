@@ -20,7 +20,7 @@ export interface Sink {
   readonly signal: AbortSignal;
 }
 
-/** Sends an event as the adapter does: what is not accepted after the sixth try, or is refused for good, is gone. */
+/** Sends an event as the adapter does: it is lost after the sixth failed try, or after a permanent refusal. */
 export async function sendToSink(event: CloudEvent, sink: Sink): Promise<Sent> {
   for (let tries = 1; ; tries += 1) {
     const status = await tryOnce(event, sink);

@@ -72,7 +72,7 @@ export class Subscription {
     this.#deadLetterSink = sink === undefined ? undefined : context.resolve(sink, namespace);
   }
 
-  /** True: acknowledged, replied or in the dead letter sink. False: nobody has it. */
+  /** True: acknowledged, replied or in the dead letter sink. False: the event is lost. */
   async deliver(event: CloudEvent, forwarded: HeaderLines): Promise<boolean> {
     const seen = withoutAttribute(event, TTL);
     const more = [...this.#ownHeaders(forwarded), ['Prefer', 'reply'] as const];
@@ -91,7 +91,7 @@ export class Subscription {
     this.#trace(event, { number: 0, at, ms: 0, result: nothing, willRetry: false }, { outcome: 'lost' });
   }
 
-  /** The reply goes back in with the time to live of its cause; what is retried is the publishing, not the subscriber. */
+  /** Publishes the reply with the time to live of its cause. A retry repeats the publishing, not the subscriber's call. */
   async #publish(cause: CloudEvent, reply: CloudEvent, forwarded: HeaderLines): Promise<boolean> {
     const next = withAttributes(reply, { [TTL]: cause.attributes[TTL] ?? '' });
     const { ingress } = this.#context;
@@ -108,7 +108,7 @@ export class Subscription {
     return saved;
   }
 
-  /** To the dead letter sink goes the event as it came, time to live included. */
+  /** Sends the event unchanged, with its time to live, to the dead letter sink. */
   async #bury(event: CloudEvent, failed: Failed): Promise<boolean> {
     const letter = withAttributes(event, attributesOf(failed, failed.destination === this.#subscriber));
     const url = this.#deadLetterSink ?? '';
@@ -176,7 +176,7 @@ interface Failed {
   readonly forwarded: HeaderLines;
 }
 
-/** Nothing is told of an answer that was no event, nor of a subscriber that was too slow (facts/knative.md §0). */
+/** There is no error data for an answer without an event, nor for a too slow subscriber (facts/knative.md §0). */
 function attributesOf({ destination, last }: Failed, ofSubscriber: boolean): Record<string, string> {
   const { result } = last;
   if (!(result instanceof NoAnswer)) {

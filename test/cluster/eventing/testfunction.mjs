@@ -1,7 +1,7 @@
 /**
- * A function for the activator's tests: what it does is in its environment.
- * REPLY_TYPE: answers with an event of this type; empty: with none. Without it: tells what it saw.
- * BROKEN=exit: ends at once. STUBBORN: ignores SIGTERM. READY_AFTER: says it is ready at the nth question.
+ * A function for the activator's tests: its environment controls its behaviour.
+ * REPLY_TYPE: answers with an event of this type; empty: with none. Without it: answers with the received request.
+ * BROKEN=exit: ends at once. STUBBORN: ignores SIGTERM. READY_AFTER: is ready at the nth probe.
  */
 import { createServer } from 'node:http';
 import { setImmediate } from 'node:timers';

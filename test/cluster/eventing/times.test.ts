@@ -21,6 +21,6 @@ test('now, as Go writes it', () => {
   const before = Date.now();
   const now = nowRfc3339Nano();
   expect(now).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,8}[1-9])?Z$/);
-  // The monotonic clock and the wall clock may be some milliseconds apart.
+  // The monotonic clock and the system clock may differ by some milliseconds.
   expect(Math.abs(Date.parse(now) - before)).toBeLessThan(60_000);
 });

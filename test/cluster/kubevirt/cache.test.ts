@@ -16,12 +16,12 @@ const podOf = (uid: string): Pod => ({
   spec: { containers: [] },
 });
 
-/** Virt-controller waits for each pod that it created until it has seen it: one that is gone by then must count as seen. */
+/** virt-controller waits until it has seen each pod that it created, so an already deleted pod must count as seen. */
 test.each([
   { what: 'an object that is there', changes: ['ADDED'], uid: 'one', expected: true },
   { what: 'one that came and went', changes: ['ADDED', 'DELETED'], uid: 'one', expected: true },
   { what: 'another one of that name', changes: ['ADDED'], uid: 'other', expected: false },
-  { what: 'one that nobody brought', changes: [], uid: 'one', expected: false },
+  { what: 'one without any event', changes: [], uid: 'one', expected: false },
 ])('$what: seen $expected', async ({ changes, uid, expected }) => {
   const stopped = new AbortController();
   const cluster = {

@@ -32,7 +32,7 @@ export const keyOf = ({ metadata }: KubernetesObject): string =>
 
 /**
  * All objects of one kind, kept up to date by list and watch, as an informer does: a broken watch resumes where it was,
- * an expired one lists again. What the caller writes itself is put in at once, so that it never decides on a version it
+ * an expired one lists again. The caller's own writes are put in at once, so that it never decides on a version that it
  * has already replaced.
  */
 export class Cache<T extends KubernetesObject> {
@@ -50,7 +50,7 @@ export class Cache<T extends KubernetesObject> {
     return this.#objects.get(key);
   }
 
-  /** Whether the watch (or what was put in) brought this very object, by UID: it may be gone again. */
+  /** Whether the watch or a put brought this object, by UID; it may be gone again. */
   hasSeen(object: T): boolean {
     const { uid } = object.metadata;
     return this.#deleted.has(uid) || this.#objects.get(keyOf(object))?.metadata.uid === uid;
@@ -64,7 +64,7 @@ export class Cache<T extends KubernetesObject> {
     return this.all().filter((object) => object.metadata.namespace === namespace);
   }
 
-  /** Hears of every change that the watch brings (also of one that was put in before), and of what a new list reveals. */
+  /** Called for every change of the watch (also for one that was put in before), and for the differences of a new list. */
   onChange(listener: Listener<T>): void {
     this.#listeners.push(listener);
   }

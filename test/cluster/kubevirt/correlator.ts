@@ -1,6 +1,6 @@
 import type { RecordedEvent } from './types.ts';
 
-/** What to write for one event. */
+/** The write for one event. */
 export type Correlated =
   | { readonly kind: 'create'; readonly event: NewEvent; readonly key: string }
   | { readonly kind: 'count'; readonly event: NewEvent; readonly key: string }
@@ -30,7 +30,7 @@ export class Correlator {
   readonly #written = new Map<string, NewEvent>();
   readonly #budgets = new Map<string, { tokens: number; at: number }>();
 
-  /** Call it once for each event that happens. */
+  /** Call it once for each event. */
   correlate(event: NewEvent, nowMs: number): Correlated {
     const { event: aggregated, key } = this.#aggregate(event, nowMs);
     const before = this.#written.get(key);

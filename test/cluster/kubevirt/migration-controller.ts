@@ -49,12 +49,12 @@ export class MigrationController {
     });
     world.migrations.onChange(({ object }) => {
       this.#queue.add(keyOf(object));
-      // Another one of its VM may wait for its end.
+      // Another migration of its VM may wait for its end.
       if (isFinal(object)) this.#enqueueOf({ ...object.metadata, name: object.spec.vmiName ?? '' });
     });
     world.vmis.onChange(({ object }) => this.#enqueueOf(object.metadata));
     world.pods.onChange(({ object }) => this.#enqueueOfPod(object));
-    // Update and delete of any quota, nothing filtered: what a quota manager relies on (facts/kubevirt.md §1.4).
+    // Unfiltered updates and deletes of any quota, on which a quota manager relies (facts/kubevirt.md §1.4).
     world.quotas.onChange(({ type, object }) => {
       if (type !== 'added') this.#enqueueRejected(object.metadata.namespace);
     });

@@ -1,4 +1,4 @@
-/** What virt-controller does next with a migration (facts/kubevirt.md §1.1, §1.7). Pure: values in, a decision out. */
+/** virt-controller's next action for a migration (facts/kubevirt.md §1.1, §1.7). Pure: values in, a decision out. */
 import { isReceiving } from '../../../functions/domain/migration.ts';
 import type { Condition } from '../../../functions/domain/objects.ts';
 import { hotplugVolumes } from './attachment-pod.ts';
@@ -114,7 +114,7 @@ function copyState(view: MigrationView): Decision | undefined {
   const { migration } = view;
   const state = stateOf(view);
   if (state?.completed !== true || migration.status?.migrationState?.completed === true) return undefined;
-  // virt-controller says it a second time here: the recorded event is counted 2.
+  // virt-controller repeats this Event here: the recorded Event has count 2.
   const again = phaseOf(migration) === 'Succeeded' ? { event: SUCCEEDED } : {};
   return { do: 'set-status', status: { migrationState: state }, ...again };
 }

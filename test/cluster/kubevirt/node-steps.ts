@@ -1,4 +1,4 @@
-/** What scheduler, kubelet and virt-handler do next (fields from test/recorded). Pure: values in, a step out. */
+/** The next step of scheduler, kubelet and virt-handler (fields from test/recorded). Pure: values in, a step out. */
 import type { Condition } from '../../../functions/domain/objects.ts';
 import { isOver } from './pods.ts';
 import type { LauncherPod, MigrationState, Vmi } from './types.ts';

@@ -39,7 +39,7 @@ interface Binding extends KubernetesObject {
   target: { apiVersion: 'v1'; kind: 'Node'; name: string };
 }
 
-/** Plays scheduler, kubelet and virt-handler for KubeVirt's own pods, each step after the time it takes. */
+/** Stands in for scheduler, kubelet and virt-handler for KubeVirt's own pods, each step after its duration. */
 export class Nodes {
   readonly #options: NodesOptions;
   readonly #queue: Queue;

@@ -120,7 +120,7 @@ export interface KubeVirtSettings {
   readonly additionalGuestMemoryOverheadRatio?: string;
 }
 
-/** The KubeVirt custom resource, with only what is wished for in its configuration. */
+/** The KubeVirt custom resource with this configuration only. */
 export function newKubeVirt(options: KubeVirtSettings = {}): New<FullKubeVirt> {
   const { namespace = 'kubevirt', additionalGuestMemoryOverheadRatio, ...migrations } = options;
   return {
@@ -138,7 +138,7 @@ export interface FullKubeVirt extends KubeVirt {
   spec?: { configuration?: Configuration };
 }
 
-/** The KubeVirt CR's spec.configuration, as far as the stand-in heeds it. */
+/** The used fields of the KubeVirt CR's spec.configuration. */
 export interface Configuration {
   migrations?: { parallelMigrationsPerCluster?: number; parallelOutboundMigrationsPerNode?: number };
   /** Multiplies the memory overhead of every launcher ("1.5"). */

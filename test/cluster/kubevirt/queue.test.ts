@@ -6,7 +6,7 @@ import { Queue } from './queue.ts';
 const ignore = (): void => undefined;
 
 describe('Queue', () => {
-  test('the greatest priority first, then in order of arrival; a key is in it once', async () => {
+  test('works by priority, then in order of arrival, and contains each key once', async () => {
     const priorities: Record<string, number> = { critical: 100, active: 1000, last: -1 };
     const worked: string[] = [];
     const gate = Promise.withResolvers<undefined>();
@@ -30,7 +30,7 @@ describe('Queue', () => {
     expect(worked).toEqual(['first', 'active', 'critical', 'one', 'two', 'last']);
   });
 
-  test('an earlier time replaces a later one, and a key in work comes again', async () => {
+  test('replaces a later time by an earlier one, and repeats a key that changes during its work', async () => {
     const worked: string[] = [];
     const done = Promise.withResolvers<undefined>();
     const queue: Queue = new Queue({
@@ -51,7 +51,7 @@ describe('Queue', () => {
     expect(worked).toEqual(['key', 'key']);
   });
 
-  test('what fails comes back', async () => {
+  test('repeats a failed key', async () => {
     const lines: string[] = [];
     const done = Promise.withResolvers<undefined>();
     let attempts = 0;
@@ -74,7 +74,7 @@ describe('Queue', () => {
 });
 
 describe('Backoff', () => {
-  test('5 ms, doubling, at most 1000 s; forgotten after success', () => {
+  test('starts at 5 ms, doubles up to 1000 s, and resets after success', () => {
     const backoff = new Backoff();
     expect([1, 2, 3, 4].map(() => backoff.next('key', 0))).toEqual([5, 10, 20, 40]);
     for (let failures = 5; failures < 30; failures++) backoff.next('key', failures * 1000);
@@ -83,7 +83,7 @@ describe('Backoff', () => {
     expect(backoff.next('key', 32_000)).toBe(5);
   });
 
-  test('for all keys together 100 at once and 10 a second', () => {
+  test('allows 100 keys at once and 10 a second for all keys together', () => {
     const backoff = new Backoff();
     const delays = Array.from({ length: 102 }, (_, index) => backoff.next(`key${index}`, 0));
     expect(delays.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => 5));

@@ -3,12 +3,12 @@ import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { Backoff } from './backoff.ts';
 import type { Log } from './cache.ts';
 
-/** When to look at a key again although nothing happened, in milliseconds; nothing: when something changes. */
+/** Delay until the next look at a key without a change, milliseconds; undefined: only after a change. */
 export type Again = { readonly afterMs: number } | undefined;
 
 export interface QueueOptions {
   readonly workers: number;
-  /** Works one key; a rejection puts it back with the rate limiter's delay. Never called twice at once for a key. */
+  /** Works one key; after a rejection the key returns with the rate limiter's delay. Never runs twice at once for a key. */
   readonly work: (key: string) => Promise<Again>;
   /** The greater goes first; 0 for all when left out. */
   readonly priority?: (key: string) => number;

@@ -8,13 +8,13 @@ import { VmiController } from './vmi-controller.ts';
 import { newWorld } from './world.ts';
 
 export interface KubeVirtOptions {
-  /** Connected as system:serviceaccount:<namespace>:kubevirt-controller: who creates the pods is part of the play. */
+  /** Connected as system:serviceaccount:<namespace>:kubevirt-controller, because admission checks the pods' creator. */
   readonly cluster: Cluster;
   /** Where the KubeVirt CR is; 'kubevirt' when left out. */
   readonly namespace?: string;
   /** Names of the nodes; four when left out. */
   readonly nodes?: readonly string[];
-  /** What goes wrong and is tried again; nothing when left out. */
+  /** Called with errors that are retried. */
   readonly log?: Log;
   /** How long a refused migration sleeps at first, milliseconds; 5, as KubeVirt's, when left out. */
   readonly retryMs?: number;

@@ -1,4 +1,4 @@
-/** What virt-controller does next with a VMI (fields from test/recorded). Pure: values in, a decision out. */
+/** virt-controller's next action for a VMI (fields from test/recorded). Pure: values in, a decision out. */
 import type { Condition, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { hotplugVolumes } from './attachment-pod.ts';
 import { overheadAsQuantity } from './compute-resources.ts';

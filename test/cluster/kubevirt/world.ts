@@ -17,7 +17,7 @@ import {
 import { Recorder } from './recorder.ts';
 import type { LauncherPod, Vmi, Vmim } from './types.ts';
 
-/** What the controllers and the nodes share: the API server, and what they know of it. */
+/** The shared state of controllers and nodes: the API server's client and the caches. */
 export interface World {
   readonly cluster: Cluster;
   readonly clock: Clock;
@@ -32,7 +32,7 @@ export interface World {
   readonly kubevirts: Cache<FullKubeVirt>;
 }
 
-/** Nothing is read yet: start the caches. `namespace`: where the KubeVirt CR is; 'kubevirt' when left out. */
+/** The caches are empty until they are started. `namespace`: that of the KubeVirt CR; default 'kubevirt'. */
 export function newWorld({
   namespace = 'kubevirt',
   ...parts

@@ -11,7 +11,10 @@ import { aQuota, enforced, raisedBy, RECORDED_HARD } from '../../support/builder
 import { aVmmrq } from '../../support/builders/snapshot.ts';
 import type { Version } from '../../support/history.ts';
 
-/** test/adversary counts nobody in real runs: that it can is shown here. Locked at 0 s, proven at 1 s, raised from 2 s to 4 s. */
+/**
+ * Real runs of test/adversary find no admitted pod; these cases show that it would find one. Locked at 0 s, proven at 1 s,
+ * raised from 2 s to 4 s.
+ */
 const TENANT = 'tenant-admin';
 const FREE = aNamespace();
 const LOCKED = aNamespace(lockedBy(aLock()));
@@ -26,7 +29,7 @@ const version = (revision: number, object: KubernetesObject): Version => ({
   at: NOW,
 });
 
-/** What is there when the tenant's pod comes: by revision. */
+/** All versions except the tenant's pod, in order of revision. */
 const CYCLE: readonly Version[] = [
   version(1, FREE),
   version(2, QUOTA),
@@ -47,7 +50,7 @@ const entry = (received: number, different: Partial<Entry> & Pick<Entry, 'object
   ...different,
 });
 
-/** The guard's. */
+/** The guard's refusal of the proof. */
 const ANSWER: ProvenLock = {
   token: 'token-1',
   expiresAt: '2030-01-01T00:00:00.000Z',
@@ -65,7 +68,7 @@ const PROOF = entry(1, {
   },
 });
 
-/** A write of the quota's status, on this version: the raise, and the way back. */
+/** A write of the quota's status that resulted in this version: the raise or the restore. */
 const writes = (received: number, resourceVersion: string): Entry =>
   entry(received, {
     verb: 'update',
@@ -80,7 +83,7 @@ const createsPod = (received: number, different: Partial<Entry> = {}): Entry =>
 
 interface Case {
   readonly name: string;
-  /** The revision at which the tenant's pod is there; undefined: never. */
+  /** The revision at which the tenant's pod appears; undefined: never. */
   readonly there: number | undefined;
   readonly request: Entry;
   readonly found: 'late' | 'stranger' | 'nobody';
@@ -107,14 +110,14 @@ const CASES: readonly Case[] = [
     inWindows: 1,
   },
   {
-    name: 'told of an error, and in all the same',
+    name: 'answered with an error, and admitted nevertheless',
     there: 6,
     request: createsPod(3, { responseStatus: { code: 500 } }),
     found: 'late',
     inWindows: 1,
   },
   {
-    name: 'made by somebody else',
+    name: 'created by another user',
     there: 6,
     request: createsPod(3, { user: { username: 'kubevirt-controller' } }),
     found: 'nobody',

@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
-/** All of docs/: one page for each purpose, so that a newcomer finds it from README.md in two steps. */
+/** The files of docs/: one page for each purpose, which a newcomer reaches from README.md in two steps. */
 const ENTRIES = [
   'adr',
   'architecture.md',
@@ -81,7 +81,7 @@ test('docs/ has these files, and no others', () => {
   expect(readdirSync(join(ROOT, 'docs')).sort()).toEqual(ENTRIES);
 });
 
-test('its pages have at most 14,000 words together', () => {
+test('the pages of docs/ have at most 14,000 words in total', () => {
   const words = PAGES.map((file) => [file, read(file).match(/\S+/g)?.length ?? 0] as const);
   expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(MAX_WORDS);
 });
@@ -93,11 +93,11 @@ test('no line of a table is longer than 140 characters', () => {
 describe('words', () => {
   const pattern = new RegExp(String.raw`\b(?:${FORBIDDEN.join('|')})\b`, 'i');
 
-  test('the docs use those of docs/glossary.md', () => {
+  test('of the docs are those of docs/glossary.md', () => {
     expect(linesWith((line) => pattern.test(line.replaceAll(/`[^`]*`/g, '')))).toEqual([]);
   });
 
-  test('docs/glossary.md is in alphabetical order, one line a word', () => {
+  test('of docs/glossary.md are in alphabetical order, one on each line', () => {
     const [, ...lines] = read('docs/glossary.md').trim().split('\n').filter(Boolean);
     const terms = lines.map((line) => /^- \*\*(.+?)\*\*: .+\.$/.exec(line)?.[1] ?? line);
     expect(terms).toEqual(terms.toSorted((one, other) => one.localeCompare(other, 'en')));
@@ -105,7 +105,7 @@ describe('words', () => {
   });
 });
 
-test('the pictures of README.md are there', () => {
+test('the pictures of README.md exist', () => {
   const pictures = [...read('README.md').matchAll(/(?:srcset|src)="([^"]+)"/g)].map(([, path = '']) => path);
   expect(pictures.map((path) => path.replace('docs/', '')).sort()).toEqual(
     ENTRIES.filter((name) => name.endsWith('.svg')),

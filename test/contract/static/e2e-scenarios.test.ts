@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION, CONDITION, EVENT_REASON, LABEL } from '../../../functions/domain/names.ts';
 import { loadScenarios, type Scenario } from '../../e2e/scenario.ts';
 
-/** What a scenario hears of (support/history.ts). */
+/** The kinds that a scenario watches (support/history.ts). */
 const HEARD_OF = [
   'Event',
   'Namespace',
@@ -20,7 +20,7 @@ beforeAll(async () => {
   scenarios = await loadScenarios();
 });
 
-test('each says what it is about, what is given and what is then', () => {
+test('each has a description, given.yaml and then.yaml', () => {
   expect(scenarios.length).toBeGreaterThan(4);
   for (const { name, about, given, then } of scenarios) {
     expect([name, about]).toEqual([name, expect.stringMatching(/\w.+\.$/)]);
@@ -32,14 +32,14 @@ test('each says what it is about, what is given and what is then', () => {
   }
 });
 
-test('no name of ours is misspelt: what is not there would be as expected for ever', () => {
+test('every name of our API group exists, because a misspelt name with null would always match', () => {
   const text = JSON.stringify(scenarios);
   const keys = [...text.matchAll(/"(mtq\.kubevirt\.io\/[a-z-]+)":/g)].map(([, key = '']) => key);
   expect(keys.length).toBeGreaterThan(0);
   expect(keys.filter((key) => !KEYS.includes(key))).toEqual([]);
 });
 
-test('Events and conditions are those that we write', () => {
+test('Events and conditions have reasons that we write', () => {
   const then = scenarios.flatMap((scenario) => scenario.then as readonly Said[]);
   const reasons = then.flatMap(({ kind, reason }) => (kind === 'Event' ? [reason] : []));
   expect(Object.values(EVENT_REASON)).toEqual(expect.arrayContaining([...new Set(reasons)]));

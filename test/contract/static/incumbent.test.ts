@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
-/** The incumbent has as many known ways to fail (facts/peers.md §1). */
+/** The number of known failures of the incumbent (facts/peers.md §1). */
 const FAILURES = Array.from({ length: 45 }, (_, index) => `F${String(index + 1)}`);
 
 /** "- **F23** What it does. Here: why it cannot happen." */

@@ -10,7 +10,7 @@ import { aVmmrq } from '../../support/builders/snapshot.ts';
 import { invariantViolations } from '../../support/invariants.ts';
 import type { Version } from '../../support/history.ts';
 
-/** Every fault test ends with these checks, and finds nothing: that they can is shown here. */
+/** Every fault test ends with these checks and finds no violation; these cases show that the checks can find one. */
 
 interface Seen {
   readonly object: KubernetesObject;
@@ -37,11 +37,11 @@ describe('I7: locked while attempts fail', () => {
   const FREE = aNamespace();
   const MIGRATION = aMigration();
   const OTHER = { name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' };
-  /** As long as the budget, with the repair. */
+  /** The lock budget plus the time of a repair. */
   const LIFETIME_MS = LOCK_BUDGET_MS - REPAIR_MS;
 
   let tokens = 0;
-  /** A lock of these migrations that lasts from one moment to another, and what comes while it is held. */
+  /** The versions of a namespace that is locked for these migrations between two times, with the versions in between. */
   function lock(
     from: number,
     to: number,
@@ -153,7 +153,7 @@ describe('quotas', () => {
       'I1',
     ],
     [
-      'I1: raised, and nobody holds the namespace',
+      'I1: raised without a lock on the namespace',
       [{ object: aNamespace() }, { object: aQuota() }, { object: RAISED }],
       'I1',
     ],
@@ -162,11 +162,11 @@ describe('quotas', () => {
     expect(found(seen).join()).toContain(want);
   });
 
-  test('what an owner edits is what he wants', () => {
+  test('an edit by the quota’s owner violates no invariant', () => {
     expect(found([{ object: aQuota() }, { object: edited(aQuota()), foreign: true }])).toEqual([]);
   });
 
-  test('a whole release breaks nothing', () => {
+  test('a whole cycle violates no invariant', () => {
     const seen = [
       { object: aVmmrq() },
       LOCKED,

@@ -15,7 +15,7 @@ const bash = (...args: readonly string[]): { status: number | null; stdout: stri
 const matches = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, group = '']) => group);
 
-/** No container engine works where this runs, so this reads what `npm run kind` would do (docs/installing.md). */
+/** No container engine runs here, so these tests read the script of `npm run kind` (docs/installing.md). */
 describe('npm run kind', () => {
   const script = read(SCRIPT);
 

@@ -3,7 +3,7 @@ import { dirname, join, matchesGlob } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { PURE } from '../../../hack/pure-files.ts';
 
-/** From top to bottom: a file imports from its own row and from those below it. A folder means the files right in it. */
+/** From top to bottom: a file imports from its own row and the rows below. A folder means the files directly in it. */
 const LAYERS = {
   functions: [
     ['functions/main.ts', 'functions/index.ts'],
@@ -55,7 +55,7 @@ describe.each(Object.entries(LAYERS))('%s', (folder, layers) => {
   });
 });
 
-/** What the files of a top folder may import: the guard uses the functions; the local cluster no tool. */
+/** The folders from which a top folder may import: the guard imports the functions; the local cluster imports no tool. */
 const ALLOWED: Readonly<Record<string, RegExp>> = {
   functions: /^functions\//,
   webhook: /^(functions|webhook)\//,
@@ -80,6 +80,6 @@ test('every file that calls itself pure is linted as such (hack/pure-files.ts)',
   expect(claiming.filter((file) => !PURE.some((pattern) => matchesGlob(file, pattern)))).toEqual([]);
 });
 
-test('every entry of the pure files is there', () => {
+test('every entry of the pure files exists', () => {
   expect(PURE.filter((pattern) => globSync(pattern).length === 0)).toEqual([]);
 });

@@ -17,13 +17,13 @@ interface Page {
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const isMarkdown = ({ file }: Page): boolean => file.endsWith('.md');
 
-/** All code, manifests and docs but the recordings, which are data, and this file, which is full of patterns. */
+/** All code, manifests and docs, except the recordings, which are data, and this file, which has patterns. */
 const PAGES = tracked().map((file): Page => ({ file, text: read(file) }));
 const MARKDOWN = PAGES.filter(isMarkdown).map((page) => ({ ...page, text: withoutCode(page.text) }));
-/** Without the facts, which also cite each other and the documents of other projects, in forms of their own. */
+/** Without the facts, which also cite each other and other projects' documents in other forms. */
 const OURS = PAGES.filter(({ file }) => !file.startsWith(FACTS));
 
-/** By .gitignore, so that a copy without .git will do. */
+/** Selects files by .gitignore, so that a copy without .git works too. */
 function tracked(): string[] {
   const ignored = read('.gitignore').matchAll(/^(\S+)\/$/gm);
   const skipped = new Set(['.git', 'recorded', ...[...ignored].map(([, folder]) => folder)]);
@@ -34,7 +34,7 @@ function tracked(): string[] {
   return files.filter((file) => file !== THIS);
 }
 
-/** `file:line: match: problem`, of each match that has one. */
+/** `file:line: match: problem` for each match with a problem. */
 const problems = (
   pages: readonly Page[],
   pattern: RegExp,
@@ -61,14 +61,14 @@ describe('facts/<page>.md §<section>', () => {
     }),
   );
 
-  test('the page is there', () => {
+  test('cites an existing page', () => {
     const found = problems(PAGES, /\bfacts\/([\w-]+\.md)/g, ([page = '']) =>
       sections.has(page) ? undefined : `not in ${FACTS}`,
     );
     expect(found).toEqual([]);
   });
 
-  test('the section is a heading of the page', () => {
+  test('cites a heading of the page', () => {
     const found = problems(PAGES, new RegExp(CITED, 'g'), ([page = '', cited = '']) => {
       const known = sections.get(page) ?? [];
       const unknown = (cited.match(new RegExp(SECTION, 'g')) ?? []).filter((one) => !known.includes(one));
@@ -77,7 +77,7 @@ describe('facts/<page>.md §<section>', () => {
     expect(found).toEqual([]);
   });
 
-  test('no § is without its page', () => {
+  test('always has its page with the §', () => {
     const found = problems(OURS, new RegExp(`(facts/${CITED}|${OF_OTHERS})|§.*`, 'g'), ([complete]) =>
       complete === undefined ? 'of which page?' : undefined,
     );
@@ -85,7 +85,7 @@ describe('facts/<page>.md §<section>', () => {
   });
 });
 
-test('each ADR that is cited is there', () => {
+test('each cited ADR exists', () => {
   const numbers = new Set(readdirSync(join(ROOT, 'docs/adr')).map((file) => Number(file.slice(0, 4))));
   const found = problems(PAGES, /\bADR (\d+)|\badr\/(\d+)/g, ([inWords, inPath]) =>
     numbers.has(Number(inWords ?? inPath)) ? undefined : 'not in docs/adr',
@@ -93,7 +93,7 @@ test('each ADR that is cited is there', () => {
   expect(found).toEqual([]);
 });
 
-test('each invariant that is cited is listed in docs/architecture.md, which lists those of the checker', () => {
+test('docs/architecture.md lists each cited invariant, and those of the checker', () => {
   const listed = [...read(ARCHITECTURE).matchAll(/^### (I\d) /gm)].map(([, invariant]) => invariant);
   expect(listed).toEqual(INVARIANTS);
   const found = problems(PAGES, /\b(I\d)\b/g, ([invariant]) =>
@@ -111,7 +111,7 @@ test('each relative link in Markdown leads to a file, and to a heading of it', (
   expect(found).toEqual([]);
 });
 
-test('each page of docs that is named is there, and so is each heading that code names', () => {
+test('each named page of docs exists, and so does each heading that code names', () => {
   const found = problems(OURS, /(?<![\w./-])([\w./-]+\.md)(?:#([\w-]+))?/g, ([path = '', anchor], page) => {
     const isFromRoot = path.startsWith('docs/') || (anchor !== undefined && !isMarkdown(page));
     return isFromRoot ? targetProblem(path, anchor) : undefined;
@@ -119,7 +119,7 @@ test('each page of docs that is named is there, and so is each heading that code
   expect(found).toEqual([]);
 });
 
-test('nothing cites a document that is elsewhere', () => {
+test('no file cites a document outside the repository', () => {
   const ELSEWHERE = /\bdesign §|\bdesign\.md|\.\.\/shared\/|\bfacts §/gi;
   expect(problems(PAGES, ELSEWHERE, () => 'not in this repository')).toEqual([]);
 });
@@ -129,7 +129,7 @@ function targetProblem(path: string, anchor: string | undefined): string | undef
   return anchor === undefined || anchorsOf(path).includes(anchor) ? undefined : `no such heading in ${path}`;
 }
 
-/** Of a page's headings, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub builds them. */
 function anchorsOf(file: string): string[] {
   const headings = withoutFences(read(file)).matchAll(/^#+ (.*)$/gm);
   const slugs = [...headings].map(([, heading = '']) =>
@@ -145,7 +145,7 @@ function anchorsOf(file: string): string[] {
   });
 }
 
-/** The lines keep their numbers. */
+/** Blanks out code blocks; line numbers stay the same. */
 function withoutFences(markdown: string): string {
   return markdown.replace(/^ *```[^]*?^ *```/gm, (block) => block.replace(/.*/g, ''));
 }
@@ -157,7 +157,7 @@ function withoutCode(markdown: string): string {
 describe('files', () => {
   const NAMES = new Set(globSync('test/**/*.test.ts', { cwd: ROOT }).map((file) => basename(file)));
 
-  test('each path from the top of the repository that is mentioned is there', () => {
+  test('each mentioned path from the top of the repository exists', () => {
     const found = problems(
       OURS,
       /(?<![\w./@-])((?:functions|webhook|hack|test|config|sources|docs)\/[\w./-]*\w\.(?:ts|mjs|js|md|yaml|json|sh))\b/g,
@@ -166,7 +166,7 @@ describe('files', () => {
     expect(found).toEqual([]);
   });
 
-  test('each file of tests that is mentioned is there', () => {
+  test('each mentioned test file exists', () => {
     const found = problems(OURS, /(?<![\w.*])(\w[\w.-]*\.test\.ts)\b/g, ([name = '']) =>
       NAMES.has(name) || globSync(`{functions,webhook,hack}/**/${name}`, { cwd: ROOT }).length > 0
         ? undefined

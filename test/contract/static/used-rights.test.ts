@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { rightsProblems, type UsedRight } from '../../rights/rights.ts';
 
-describe('rights that are granted, held against those that were used', () => {
+describe('the comparison of granted with used rights', () => {
   const role = (kind: string, rules: object[]): KubernetesObject =>
     ({ kind, metadata: { name: 'some', namespace: 'mtq-system' }, rules }) as unknown as KubernetesObject;
   const binding = (kind: string, roleKind: string): KubernetesObject =>

@@ -17,15 +17,15 @@ import { EVERYTHING, droppedEvents, WHAT_ENDS_A_LOCK } from '../../support/dropp
 import { forceUninstall } from '../../support/force-uninstall.ts';
 import { newTenant, readBack, type Tenant } from '../../support/tenant.ts';
 
-/** The commands of docs/operations.md for who has nothing of ours left that runs; jq is the administrator's own. */
+/** The commands of docs/operations.md for a cluster where none of our processes runs. They need the administrator's jq. */
 const HAS_JQ = spawnSync('jq', ['--version']).status === 0;
 const DOCS = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
 
 const section = (title: string): string =>
   DOCS.split('\n## ').find((part) => part.startsWith(`${title}\n`)) ?? '';
-/** The second block: what is left of a release that was torn out. */
+/** The second block restores what a forced uninstall left behind in the middle of a cycle. */
 const [, , , RESTORE = ''] = section('Uninstall').split(/```(?:sh)?\n/);
-/** The one command of break-glass. */
+/** The break-glass command. */
 const [, BREAK_GLASS = ''] = section('Break-glass').split(/```(?:sh)?\n/);
 
 let environment: TestEnvironment;
@@ -48,7 +48,7 @@ beforeAll(async () => {
       return false;
     }
   };
-  // As the docs say: whoever is told of a conflict runs it again.
+  // As the docs say, the administrator repeats the commands after a conflict.
   shell = (commands) => askUntil('there is no conflict', () => once(commands), Boolean);
 });
 
@@ -57,8 +57,8 @@ afterAll(async () => {
 });
 
 /**
- * Raised, its target pod in, and nobody of ours hears of anything any more. A pod that comes when the lock is off already
- * is the grant's, and let in by the policy, but no lock's.
+ * A raised tenant whose target pod is admitted, and whose events reach no step. The target pod must come first: after the
+ * unlock, the policy would admit it for the grant, but outside any lock.
  */
 async function raisedAndLeft(name: string): Promise<Tenant> {
   const tenant = await newTenant(environment, { name });
@@ -71,7 +71,7 @@ async function raisedAndLeft(name: string): Promise<Tenant> {
   return tenant;
 }
 
-/** All as it was, by the hand of whoever did it. */
+/** Checks that the namespace is as before, although an administrator restored it by hand. */
 async function expectPutBack(tenant: Tenant): Promise<void> {
   const { history, before } = tenant;
   await history.until('the original is enforced', () => {
@@ -85,13 +85,13 @@ async function expectPutBack(tenant: Tenant): Promise<void> {
   const leftovers = [namespace, ...quotas].flatMap((object) =>
     object === undefined ? [] : bookkeepingOn(object),
   );
-  // Until the next lock is over: anybody may remove it.
+  // The break-glass annotation stays until the next cycle ends; any user may remove it.
   expect(leftovers.filter((key) => key !== ANNOTATION.breakGlass)).toEqual([]);
   const byHand = history
     .of(RESOURCE_QUOTAS)
     .find((quota, index, all) => index > 0 && hasGrant(all[index - 1]) && !hasGrant(quota));
   if (byHand !== undefined) history.noteForeign(byHand);
-  // Between its two steps the namespace is not guarded by its lock.
+  // Between unlock and restore no lock protects the namespace.
   expect(
     invariantViolations(history).filter((violation) => !violation.includes('is not locked for it')),
   ).toEqual([]);
@@ -101,7 +101,7 @@ const hasGrant = (quota: Parameters<typeof grantOf>[0] | undefined): boolean =>
   quota !== undefined && grantOf(quota).kind !== 'none';
 
 (HAS_JQ ? describe : describe.skip)('with the commands of docs/operations.md', () => {
-  test('break-glass, with both walls there and no guard: unlocked at once, put back when a guard is there', async () => {
+  test('break-glass unlocks at once with webhooks and policies and no guard, and a returning guard restores the quota', async () => {
     const tenant = await raisedAndLeft('glass');
     const { object } = await environment.admin.get(NAMESPACES, { name: tenant.name });
     const token = breakGlassToken(object.metadata.annotations);
@@ -115,7 +115,7 @@ const hasGrant = (quota: Parameters<typeof grantOf>[0] | undefined): boolean =>
     await expectPutBack(tenant);
   });
 
-  test('torn out while raised, and put back without installing it again: to the letter', async () => {
+  test('the documented commands restore the original text after an uninstall while raised, without another installation', async () => {
     const tenant = await raisedAndLeft('torn-out');
     await forceUninstall(environment);
     expect(hasGrant(tenant.history.latest(RESOURCE_QUOTAS))).toBe(true);

@@ -28,10 +28,10 @@ afterAll(async () => {
 const EXACT = { raisePolicy: 'Exact' } as const;
 const FIXED = { raisePolicy: 'Fixed' } as const;
 
-/** More than enough: what is given and not needed must not be granted. */
+/** More than enough: `raise` must not grant allowance that the migration does not need. */
 const PLENTY = { ...headroomFor(4), pods: '7', 'limits.cpu': '9' };
 
-/** Migrates all of a tenant's VMs, in one window. */
+/** Migrates all of a tenant's VMs in one lock. */
 async function afterCycle(
   options: TenantOptions,
   prepare?: (tenant: Tenant) => Promise<void>,
@@ -53,7 +53,7 @@ async function afterCycle(
   return tenant;
 }
 
-/** What each raise of a quota came to: by how much, key by key. */
+/** The amount of each raise of a quota, by key. */
 const granted = (history: History, name = 'quota'): Record<string, bigint>[] => {
   const grants = history
     .of(RESOURCE_QUOTAS)
@@ -77,13 +77,13 @@ const amounts = (list: ResourceList): Record<string, bigint> =>
 /** fullFor leaves 400m and 600Mi: a launcher needs 1005m and 1412828864 bytes. */
 const SHORT = { 'requests.cpu': '605m', 'requests.memory': String(1_412_828_864 - 600 * 1_024 ** 2) };
 
-test('nothing said: only what is missing, only of the keys that are, and put back to the letter', async () => {
+test('without a policy, `raise` adds only the shortfall of existing keys, and the original text returns', async () => {
   const tenant = await afterCycle({ name: 'exact', gives: PLENTY });
   expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('of two quotas each by its own, and the same amount under another name and in another unit', async () => {
+test('each of two quotas gets its own shortfall, also under another key and in another unit', async () => {
   const cpu = { cpu: '1.4', pods: '10' };
   const memory = { memory: '1948Mi', 'requests.cpu': '4' };
   const tenant = await afterCycle({ name: 'exact-two', quotas: { cpu, memory }, gives: PLENTY, by: EXACT });
@@ -93,7 +93,7 @@ test('of two quotas each by its own, and the same amount under another name and 
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('two migrations in one window: what both of them need', async () => {
+test('two migrations in one lock get what both need', async () => {
   const tenant = await afterCycle({ name: 'exact-both', vms: 2, gives: PLENTY, by: EXACT });
   expect(tenant.history.locks().map(({ migrations }) => migrations.length)).toEqual([2]);
   const both = { 'requests.cpu': '1610m', 'requests.memory': String(2 * 1_412_828_864 - 600 * 1_024 ** 2) };
@@ -101,14 +101,14 @@ test('two migrations in one window: what both of them need', async () => {
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('a part of what the quota has, by policy Exact: only what is missing of it', async () => {
+test('a percentage of the quota, by policy Exact: raises only by the shortfall', async () => {
   const by = { ...EXACT, additionalMigrationPercentage: '100%' };
   const tenant = await afterCycle({ name: 'exact-percent', gives: {}, by });
   expect(granted(tenant.history)).toEqual([amounts(SHORT)]);
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('a part of what the quota has, by policy Fixed: all of it', async () => {
+test('a percentage of the quota, by policy Fixed: raises by the whole percentage', async () => {
   const by = { ...FIXED, additionalMigrationPercentage: '80%' };
   const tenant = await afterCycle({ name: 'fixed-percent', gives: {}, by });
   expect(granted(tenant.history)).toEqual([
@@ -121,7 +121,7 @@ test('a part of what the quota has, by policy Fixed: all of it', async () => {
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('one of each policy: the fixed one whole, and of the other what is missing beyond it', async () => {
+test('one VMMRQ of each policy: raises by all of the Fixed one, and by the remaining shortfall of the Exact one', async () => {
   const tenant = await afterCycle({ name: 'exact-and-fixed', gives: PLENTY, by: EXACT }, ({ name }) =>
     give(
       environment.admin,
@@ -133,7 +133,7 @@ test('one of each policy: the fixed one whole, and of the other what is missing 
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('four that give a quarter each: what is missing, of all together', async () => {
+test('four VMMRQs that give a quarter each: raises by the shortfall, out of all four', async () => {
   const quarter = { 'requests.cpu': '200m', 'requests.memory': '256Mi' };
   const tenant = await afterCycle({ name: 'exact-of-four', gives: quarter, by: EXACT }, async ({ name }) => {
     const names = ['second', 'third', 'fourth'];

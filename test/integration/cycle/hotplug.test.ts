@@ -7,7 +7,7 @@ import { countedPods, newTenant, type Tenant, type TenantOptions } from '../../s
 
 let environment: TestEnvironment;
 
-/** Nothing but the guard's sweep tells that an attachment pod is refused: no condition does, and no event of the source. */
+/** Only the guard's resync finds a refused attachment pod: KubeVirt sets no condition, and the source sends no event. */
 beforeAll(async () => {
   environment = await startTestEnvironment({ env: { SWEEP_SECONDS: '2' } });
 });
@@ -22,21 +22,21 @@ const started = async (options: Omit<TenantOptions, 'hotplug'>): Promise<Tenant>
   return tenant;
 };
 
-/** The launcher and its attachment pod, and the target: no room for a fourth. */
+/** Admits the launcher, its attachment pod and the target, but no fourth pod. */
 const THREE_PODS = { quota: { pods: '3' } };
 
-/** What each lock of the namespace was for. */
+/** What the migrations of each lock lacked. */
 const lockedFor = ({ history }: Tenant): (string | undefined)[] =>
   history.locks().flatMap(({ migrations }) => migrations.map(({ lacks }) => lacks));
 
-test('a VM with hotplugged volumes: a lock for its target, and one of its own for the attachment pod (F36)', async () => {
+test('a VM with hotplugged volumes gets one lock for its target, and another for the attachment pod (F36)', async () => {
   const tenant = await started({ name: 'both' });
   await tenant.untilThrough();
   expect(lockedFor(tenant)).toEqual([undefined, 'attachment']);
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('the attachment pod alone finds no room: a lock for that', async () => {
+test('an attachment pod without headroom gets its own lock', async () => {
   const tenant = await started({ name: 'alone', quotas: THREE_PODS, gives: { pods: '1' } });
   await tenant.untilThrough();
   expect(lockedFor(tenant)).toEqual(['attachment']);
@@ -48,7 +48,7 @@ const notEnough = ({ history }: Tenant): string | undefined =>
     .latest(VMMRQS)
     ?.status?.conditions?.find(({ type, status }) => type === 'NotEnough' && status === 'True')?.message;
 
-test('the VMMRQ gives too little for it: nothing is locked, the amount is told; through once more is given (F36)', async () => {
+test('a VMMRQ that gives too little for it: no lock, a reported shortfall, and success once it gives more (F36)', async () => {
   const tenant = await started({ name: 'little', quotas: THREE_PODS, gives: { 'requests.cpu': '1' } });
   const { history } = tenant;
   await history.until('the amount is told', () => notEnough(tenant) !== undefined);
@@ -65,7 +65,7 @@ test('the VMMRQ gives too little for it: nothing is locked, the amount is told; 
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('there is room: nothing is locked', async () => {
+test('with enough headroom no lock is set', async () => {
   const tenant = await started({ name: 'roomy', quotas: { quota: { pods: '4' } } });
   await tenant.untilThrough();
   expect(tenant.history.locks()).toEqual([]);

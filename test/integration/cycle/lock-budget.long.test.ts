@@ -12,7 +12,7 @@ jest.setTimeout(300_000);
 
 let environment: TestEnvironment;
 
-/** A budget for a few attempts, each of which has patience for as long as it may. */
+/** A lock budget for a few attempts, each with the longest timeout. */
 beforeAll(async () => {
   environment = await startTestEnvironment({
     env: { LOCK_SECONDS: '15', STALL_SECONDS: '4', SWEEP_SECONDS: '1' },
@@ -23,7 +23,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test("a freeze loop: whatever changes after each failure, by the API server's times the budget holds (I7)", async () => {
+test("the lock budget holds by the API server's times, although the VMMRQ changes after each failure (I7)", async () => {
   const tenant = await newTenant(environment, { name: 'freeze-loop' });
   const { name, history } = tenant;
   const isSpent = (): boolean =>
@@ -36,7 +36,7 @@ test("a freeze loop: whatever changes after each failure, by the API server's ti
       () => attemptOf(tenant) !== before || isSpent(),
       60_000,
     );
-    // The back-off is over: something is another than it was.
+    // A changed VMMRQ ends the back-off.
     const merge = { spec: { additionalMigrationResources: { ...headroomFor(2), pods: String(attempt) } } };
     await environment.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
     await environment.lines.until('feasibility looked again', () =>
@@ -54,7 +54,7 @@ test("a freeze loop: whatever changes after each failure, by the API server's ti
   await expectQuiescent(environment.admin, tenant);
 });
 
-/** Each time that the namespace was locked, by when the API server had answered the writes. */
+/** The duration of each lock, by the times at which the API server answered the writes. */
 function lockedMs(audited: Awaited<ReturnType<typeof auditLog>>, namespace: string): number[] {
   const writes = audited.filter(
     (request) =>

@@ -23,17 +23,17 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** What a launcher asks for (support/tenant.ts), and what the quota of one VM leaves. */
+/** The memory that a launcher requests (support/tenant.ts), and the headroom of a quota with one VM. */
 const BYTES = 1_412_828_864;
 const LEFT = 600 * 1_024 ** 2;
 
 const REQUESTED = /exceeded quota: quota, requested: \S*requests\.memory=(\d+)/;
 
-/** How much memory virt-controller asked for, of each time it was refused. */
+/** The memory that virt-controller requested, for each refusal. */
 const requested = (history: History): number[] =>
   history.of(EVENTS).flatMap(({ message }) => Number(REQUESTED.exec(message ?? '')?.[1] ?? []));
 
-/** A migration whose pod needs more memory than anybody knows when the namespace is locked for it. */
+/** A migration whose target pod starts to need more memory only after the namespace is locked. */
 async function grown(options: Omit<TenantOptions, 'vms' | 'quotas'>): Promise<Tenant> {
   const tenant = await newTenant(environment, { ...options, by: { raisePolicy: 'Exact' } });
   const { history, name } = tenant;
@@ -46,7 +46,7 @@ async function grown(options: Omit<TenantOptions, 'vms' | 'quotas'>): Promise<Te
   return tenant;
 }
 
-/** virt-controller looks at its migration again whenever that changes. */
+/** Makes virt-controller try again: it does so whenever the migration changes. */
 async function untilMoreIsAskedFor({ name, history }: Tenant): Promise<void> {
   while (!requested(history).some((bytes) => bytes > BYTES)) {
     const before = requested(history).length;
@@ -59,7 +59,7 @@ async function untilMoreIsAskedFor({ name, history }: Tenant): Promise<void> {
 const conditionOf = (history: History, type: string): Condition | undefined =>
   history.latest(VMMRQS)?.status?.conditions?.find((condition) => condition.type === type);
 
-test('the pod is larger than anybody knew, and more is given: put back, and raised once more by what it asks for', async () => {
+test('a pod larger than expected, with enough allowance: lowers, then raises again by what the pod requests', async () => {
   const tenant = await grown({ name: 'larger', gives: { 'requests.cpu': '1', 'requests.memory': '4Gi' } });
   const { history } = tenant;
   await history.until('it is through, and nothing is locked', () =>
@@ -70,7 +70,7 @@ test('the pod is larger than anybody knew, and more is given: put back, and rais
   await expectAsBefore(environment.admin, tenant, { failed: true });
 });
 
-test('and less is given: put back, told how much is missing, and left alone', async () => {
+test('a pod larger than expected, with too little allowance: lowers, reports the shortfall, and makes no further attempt', async () => {
   const gives = { 'requests.cpu': '605m', 'requests.memory': String(BYTES - LEFT) };
   const tenant = await grown({ name: 'too-large', gives });
   const { history } = tenant;

@@ -20,7 +20,7 @@ afterAll(async () => {
 const nudged = (tenant: Tenant): string | undefined =>
   tenant.migration()?.metadata.annotations?.[ANNOTATION.nudged];
 
-test('something else refuses the pod of a raised migration: one nudge, then lowered, unlocked, and told why (F34)', async () => {
+test('a raised migration whose pod something else refuses: one nudge, then lower, unlock and a reported reason (F34)', async () => {
   const tenant = await newTenant(environment, { name: 'refused-otherwise' });
   await refuseTargets(environment, tenant);
   await tenant.history.until('it is nudged for its lock', () => {
@@ -33,7 +33,7 @@ test('something else refuses the pod of a raised migration: one nudge, then lowe
   expect(JSON.parse(attempt)).toMatchObject({ reason: 'RaisedButNotAdmitted', failures: 1 });
 });
 
-test('a LimitRange that comes under the lock refuses the pod: lowered, and the condition says what the API server said', async () => {
+test('a LimitRange created during the lock refuses the pod: lower, and the condition repeats the API server’s message', async () => {
   const tenant = await newTenant(environment, { name: 'refused-under-lock' });
   const { history, name } = tenant;
   const raise = environment.hold(name, 'mtq-raise');
@@ -55,7 +55,7 @@ test('a LimitRange that comes under the lock refuses the pod: lowered, and the c
   expect(history.locks()).toHaveLength(1);
 });
 
-test('there is room by now, and virt-controller does not look: it is nudged, and nothing is locked', async () => {
+test('new headroom that virt-controller does not notice: one nudge, and no lock', async () => {
   const tenant = await newTenant(environment, { name: 'room-by-now' });
   const { history, name } = tenant;
   const look = environment.hold(name, 'mtq-feasibility');

@@ -23,7 +23,7 @@ const PODS_OF = (namespace: string): object => ({
 });
 const CREATE_PODS = { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] };
 
-/** Somebody's webhook, which nobody answers. */
+/** A third-party webhook without a server. */
 async function aWebhook({ name }: Tenant): Promise<void> {
   const webhook = {
     name: 'pods.example.com',
@@ -41,7 +41,7 @@ async function aWebhook({ name }: Tenant): Promise<void> {
   await triesAgain(name);
 }
 
-/** Somebody's policy. */
+/** A third-party policy. */
 async function aPolicy({ name }: Tenant): Promise<void> {
   await environment.admin.create(POLICIES, {
     metadata: { name },
@@ -59,7 +59,7 @@ async function aPolicy({ name }: Tenant): Promise<void> {
   await triesAgain(name);
 }
 
-/** OpenShift's quota of several namespaces: what virt-controller would say of it. The last case: ours says nothing any more. */
+/** Forges virt-controller's event for an OpenShift ClusterResourceQuota. This is the last case, because it stops the stand-in. */
 async function aClusterQuota({ name, history }: Tenant): Promise<void> {
   await environment.cluster.stopKubeVirt();
   const [refused] = history.of(EVENTS).filter(({ reason }) => reason === KUBEVIRT.failedCreate);
@@ -74,7 +74,7 @@ async function aClusterQuota({ name, history }: Tenant): Promise<void> {
     ...{ involvedObject, type, source, message },
     reason: KUBEVIRT.failedCreate,
     count: 1,
-    // Later than KubeVirt's own, in whole seconds.
+    // Later than KubeVirt's own event, because timestamps have whole seconds.
     firstTimestamp: now,
     lastTimestamp: new Date(Date.parse(now) + 1_000).toISOString(),
   });
@@ -104,7 +104,7 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 test.each(Object.entries(CASES))(
-  '%s refuses the target too: reported as that, never locked for',
+  '%s also refuses the target: reported with its reason, and never locked for',
   async (what, each) => {
     const tenant = await newTenant(environment, {
       name: what.toLowerCase().replaceAll(' ', '-'),

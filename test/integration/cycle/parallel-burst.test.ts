@@ -13,7 +13,7 @@ const TENANTS = 6;
 
 let environment: TestEnvironment;
 
-/** A migration takes a moment, and nobody looks at a namespace by the clock. */
+/** A migration takes a moment, and no resync runs during the test. */
 beforeAll(async () => {
   environment = await startTestEnvironment({ timings: { migrationMs: 200 }, env: { SWEEP_SECONDS: '3600' } });
   await environment.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: AT_ONCE }));
@@ -23,14 +23,14 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** Reasons of the attempts that count as failed. */
+/** Reasons of the failed attempts. */
 const failuresOf = (history: History): string[] =>
   history.of(NAMESPACES).flatMap((namespace) => {
     const attempt = lastAttemptOf(namespace, Date.now());
     return attempt === undefined || attempt.failures === 0 ? [] : [attempt.reason];
   });
 
-test(`${TENANTS} namespaces are blocked at once, KubeVirt runs ${AT_ONCE}: nobody is raised in vain, each gets its turn`, async () => {
+test(`${TENANTS} namespaces are blocked at once, KubeVirt runs ${AT_ONCE}: no raise fails, and each gets a slot`, async () => {
   const tenants = await Promise.all(
     Array.from({ length: TENANTS }, (_, index) => newTenant(environment, { name: `burst-${index}` })),
   );
@@ -40,7 +40,7 @@ test(`${TENANTS} namespaces are blocked at once, KubeVirt runs ${AT_ONCE}: nobod
   for (const resume of resumes) resume();
 
   await Promise.all(tenants.map((tenant) => tenant.untilThrough()));
-  // Whether two locks are taken in one moment, and one of them yields, depends on the machine; either way none fails.
+  // Timing decides whether two locks are set at the same moment and one yields. In both cases no attempt fails.
   expect(tenants.flatMap(({ history }) => failuresOf(history))).toEqual([]);
   for (const tenant of tenants) {
     await expectSameObjects(environment.admin, tenant);

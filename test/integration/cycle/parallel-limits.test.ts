@@ -10,7 +10,7 @@ import { give, newTenant, headroomFor } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
 
-/** A migration lasts until it is cancelled, and nobody looks at a namespace by the clock. */
+/** A migration runs until it is cancelled, and no resync runs during the test. */
 beforeAll(async () => {
   environment = await startTestEnvironment({
     timings: { migrationMs: 3_600_000 },
@@ -26,7 +26,7 @@ afterAll(async () => {
 const reasonOf = (history: History): string | undefined =>
   history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.reason;
 
-test("KubeVirt's limit is reached: nothing is locked; told at once when another namespace's migration is over", async () => {
+test("at KubeVirt's limit no lock is set, and the end of another namespace's migration wakes the blocked one at once", async () => {
   const blocked = await newTenant(environment, { name: 'limit-blocked', gives: null });
   await blocked.migrate();
   await blocked.untilBlocked();
@@ -48,7 +48,7 @@ test("KubeVirt's limit is reached: nothing is locked; told at once when another 
   await environment.admin.delete(FULL_MIGRATIONS, { namespace: blocked.name, name: 'mig0' });
 });
 
-test('who is locked for in vain has a place until the lock ends: told at once then', async () => {
+test('a locked migration without success holds its slot until the lock ends, which wakes the next one at once', async () => {
   const withoutSlot = await newTenant(environment, { name: 'limit-vain' });
   const next = await newTenant(environment, { name: 'limit-next' });
   await refuseTargets(environment, withoutSlot);

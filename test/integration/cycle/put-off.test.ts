@@ -14,8 +14,8 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** virt-controller puts off without a word (docs/adr/0021): here nobody looks before the nudge, nor for a while after it. */
-test('virt-controller comes to a raised migration long after the nudge: one lock is enough', async () => {
+/** virt-controller may defer a migration silently (docs/adr/0021). Here it does not look before the nudge, nor soon after it. */
+test('one lock is enough although virt-controller looks at a raised migration long after the nudge', async () => {
   const tenant = await newTenant(environment, { name: 'put-off' });
   const { name, history } = tenant;
   const raise = environment.hold(name, 'mtq-raise');

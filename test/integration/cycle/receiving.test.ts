@@ -20,7 +20,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** vm0 runs in another cluster still, and mig0 brings it here, where the quota refuses its pod. */
+/** vm0 still runs in another cluster, and mig0 brings it to this one, where the quota refuses its pod. */
 async function receiving(name: string): Promise<Tenant> {
   const tenant = await newTenant(environment, {
     name,
@@ -41,7 +41,7 @@ const hasReason = (history: History): boolean =>
       type === 'Blocking' && status === 'True' && reason === REASON.receiveNotAllowed,
   );
 
-test('a VM from another cluster is raised for only once the VMMRQ says that it may stay', async () => {
+test('a VM from another cluster gets a raise only once the VMMRQ allows it to stay', async () => {
   const tenant = await receiving('receiving');
   const { history, name } = tenant;
   await history.until('the VMMRQ says why it waits', hasReason);
@@ -57,7 +57,7 @@ test('a VM from another cluster is raised for only once the VMMRQ says that it m
   expect(history.locks()).toHaveLength(1);
   await expectAsBefore(environment.admin, tenant);
 
-  // The pod stays, and is charged: what comes next waits for room, as in any full quota.
+  // The pod stays and is charged, so the quota ends up full and further pods wait.
   const { object } = await environment.admin.get(RESOURCE_QUOTAS, { namespace: name, name: 'quota' });
   const { hard = {}, used = {} } = object.status ?? {};
   expect(parseQuantity(used['requests.cpu'] ?? '0')).toBe(parseQuantity('1005m'));

@@ -18,7 +18,7 @@ import { conditionsOf, isReportedToTheEnd } from '../../support/conditions.ts';
 let environment: TestEnvironment;
 
 beforeAll(async () => {
-  // As in a cluster: the others reach the API server by a kubeconfig.
+  // As in a cluster; other tests reach the API server by a kubeconfig.
   environment = await startTestEnvironment({ inPods: true });
 });
 
@@ -26,7 +26,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** Everything about it has been said and done. */
+/** Resolves when the migration has succeeded and every report about it is written. */
 const untilThrough = async (tenant: Tenant, vms: readonly number[] = [0]): Promise<void> => {
   await tenant.history.until(`the migrations of ${tenant.name} are through`, (history) =>
     [vms.every((vm) => tenant.isThrough(vm)), !history.isLocked(), isReportedToTheEnd(history)].every(
@@ -46,7 +46,7 @@ const reasonsOn = (history: History, kind: string): Set<string | undefined> =>
       .map(({ reason }) => reason),
   );
 
-test('one quota, one VM: through, told on the migration and the VMMRQ, and all as it was (F7, F45)', async () => {
+test('one quota, one VM: succeeds, is reported on the migration and the VMMRQ, and leaves everything as before (F7, F45)', async () => {
   const tenant = await newTenant(environment, { name: 'one-vm' });
   const { history } = tenant;
   await tenant.migrate();
@@ -67,7 +67,7 @@ test('one quota, one VM: through, told on the migration and the VMMRQ, and all a
   await expectAsBefore(environment.admin, tenant);
 });
 
-test("a VMMRQ's status says what the incumbent's does, and is at rest afterwards", async () => {
+test("a VMMRQ's status has the incumbent's fields, and does not change afterwards", async () => {
   const tenant = await newTenant(environment, { name: 'status' });
   const { history, before } = tenant;
   await tenant.migrate();
@@ -96,12 +96,12 @@ test("a VMMRQ's status says what the incumbent's does, and is at rest afterwards
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('several quotas: those that refuse are raised, the others are never touched (F29)', async () => {
+test('several quotas: raises those that refuse, and never writes to the others (F29)', async () => {
   const { pods, 'requests.cpu': cpu, 'requests.memory': memory } = fullFor(1) as Record<string, string>;
   const quotas = {
     cpu: { 'requests.cpu': cpu ?? '' },
     memory: { 'requests.memory': memory ?? '', 'services.loadbalancers': '0' },
-    withHeadroom: { pods: pods ?? '', 'requests.cpu': '40' },
+    'with-headroom': { pods: pods ?? '', 'requests.cpu': '40' },
     storage: { 'requests.storage': '1Ti' },
   };
   const tenant = await newTenant(environment, { name: 'several-quotas', quotas });
@@ -109,14 +109,14 @@ test('several quotas: those that refuse are raised, the others are never touched
   await untilThrough(tenant);
 
   const { history } = tenant;
-  expect(['cpu', 'memory', 'roomy', 'storage'].filter((name) => wasRaised(history, name))).toEqual([
+  expect(['cpu', 'memory', 'with-headroom', 'storage'].filter((name) => wasRaised(history, name))).toEqual([
     'cpu',
     'memory',
   ]);
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('two VMs, and enough given for one: one after the other (F40)', async () => {
+test('two VMs, allowance for one: one after the other (F40)', async () => {
   const tenant = await newTenant(environment, { name: 'two-vms-room-for-one', vms: 2 });
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
   await untilThrough(tenant, [0, 1]);
@@ -125,7 +125,7 @@ test('two VMs, and enough given for one: one after the other (F40)', async () =>
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('two VMs, and enough given for both (F40)', async () => {
+test('two VMs, allowance for both (F40)', async () => {
   const tenant = await newTenant(environment, { name: 'two-vms', vms: 2, gives: headroomFor(2) });
   const resume = environment.hold(tenant.name, 'mtq-lock');
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
@@ -146,7 +146,7 @@ test('three namespaces at once (F8)', async () => {
   for (const tenant of tenants) await expectAsBefore(environment.admin, tenant);
 });
 
-test('what cannot fit is not tried, and says what is missing', async () => {
+test('a migration that no raise helps is not locked, and its shortfall is reported', async () => {
   const gives = { 'requests.cpu': '100m', 'requests.memory': '2Gi' };
   const tenant = await newTenant(environment, { name: 'cannot-fit', gives });
   const { history } = tenant;
@@ -167,7 +167,7 @@ test('what cannot fit is not tried, and says what is missing', async () => {
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('cancelled while raised: put back at once (F32)', async () => {
+test('cancelled while raised: lowers at once (F32)', async () => {
   const tenant = await newTenant(environment, { name: 'cancelled' });
   const { history } = tenant;
   await refuseTargets(environment, tenant);

@@ -53,7 +53,7 @@ const WHILE_LOCKED: Readonly<Record<string, Act>> = {
   'its migration is deleted': cancel,
   'its VM is deleted': removeVm,
   'its namespace is deleted': removeNamespace,
-  'its lock expires, and nobody hears of anything': ({ name }) => {
+  'its lock expires, and no step gets an event': ({ name }) => {
     dropped.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
     return Promise.resolve();
   },
@@ -64,7 +64,7 @@ const WHILE_RAISED: Readonly<Record<string, Act>> = {
   'its migration is deleted': cancel,
   'its VM is deleted': removeVm,
   'its namespace is deleted': removeNamespace,
-  'its lock expires, and nobody hears of anything': ({ name }) => {
+  'its lock expires, and no step gets an event': ({ name }) => {
     dropped.set(name, to('mtq-lower', 'mtq-unlock'));
     return Promise.resolve();
   },
@@ -80,7 +80,7 @@ async function locked(name: string, act: Act): Promise<Tenant> {
   return tenant;
 }
 
-/** Nobody lets the target pod in, so that it stays raised for a while. */
+/** Refuses the target pod, so that the quota stays raised for a while. */
 async function raised(name: string, act: Act): Promise<Tenant> {
   const tenant = await newTenant(environment, { name });
   await refuseTargets(environment, tenant);
@@ -95,7 +95,7 @@ const untilEnd = (tenant: Tenant): Promise<unknown> =>
     tenant.history.until('it is gone', (history) => history.isGone(NAMESPACES)),
   ]);
 
-/** Looked at right after its end: when the back-off is over, it may be locked again. */
+/** Checks right after the lock's end, because a new lock may follow the back-off. */
 async function toItsEnd(name: string, begin: () => Promise<Tenant>): Promise<Tenant> {
   const tenant = await begin();
   await untilEnd(tenant);
@@ -135,12 +135,12 @@ test.each([...works.keys()])('%s (F9, F10, F11, F12, F32, F35)', async (name) =>
   await tenantOf(name);
 });
 
-test('what was not raised by a lock whose VMMRQ gives nothing any more, nobody raised', async () => {
+test('a lock whose VMMRQ is deleted before the raise never raises', async () => {
   const { history } = await tenantOf('while locked, its VMMRQ is deleted');
   expect(wasRaised(history)).toBe(false);
 });
 
-test('a namespace that is deleted is really gone, whatever it was', async () => {
+test('a deleted namespace is gone, whether it was locked or raised', async () => {
   for (const name of ['while locked, its namespace is deleted', 'while raised, its namespace is deleted']) {
     const { history } = await tenantOf(name);
     await history.until('it is gone', () => history.isGone(NAMESPACES) && history.isGone(RESOURCE_QUOTAS));

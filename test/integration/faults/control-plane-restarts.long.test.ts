@@ -9,7 +9,7 @@ import { Measured } from '../../support/measured.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
-/** Longer than it takes to get to the states, and to restart: so that it is in the middle of a lock's life. */
+/** Long enough to reach each state and restart in the middle of a lock. */
 const LOCK_SECONDS = 30;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
@@ -31,7 +31,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** Brings a namespace to where it is when the restart comes; the result lets it go on. */
+/** Brings a namespace to the state in which the restart hits it; the result resumes the cycle. */
 const STATES: Readonly<Record<string, (tenant: Tenant) => Promise<() => void>>> = {
   locked: async (tenant) => {
     const go = environment.hold(tenant.name, 'mtq-raise');
@@ -93,7 +93,7 @@ describe.each(Object.entries(RESTARTS))('%s restarts', (what, restart) => {
     await expectQuiescent(environment.admin, tenant);
   });
 
-  test('and then a migration gets through as ever', async () => {
+  test('a later migration succeeds as usual', async () => {
     const name = `after-${what}`.toLowerCase().replaceAll(/[^a-z]+/g, '-');
     const tenant = await newTenant(environment, { name });
     await tenant.migrate();

@@ -11,7 +11,7 @@ import { unlimitMigrations } from '../../support/limits.ts';
 import { Measured } from '../../support/measured.ts';
 import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
 
-/** All quotas are raised and edited at the same time, so locks must live long. */
+/** The test raises and edits all quotas at the same time, so locks must last long. */
 const LOCK_SECONDS = 45;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
@@ -25,7 +25,7 @@ const ORIGINAL = fullFor(1);
 interface Edit {
   /** An admin's change of the raised quota. Resolves to the versions that the API server stored. */
   readonly edit: (raised: ResourceQuota) => Promise<readonly ResourceQuota[]>;
-  /** spec.hard in the end; undefined: the quota is gone. */
+  /** Expected final spec.hard; undefined: the quota is gone. */
   readonly want: ResourceList | undefined;
 }
 
@@ -34,7 +34,7 @@ const at = ({ metadata }: ResourceQuota): { namespace: string; name: string } =>
   name: metadata.name,
 });
 
-/** As `kubectl patch` and `kubectl edit` do. */
+/** Writes as `kubectl patch` and `kubectl edit` do. */
 const patched =
   (hard: Record<string, string | null>): Edit['edit'] =>
   async (raised) => {
@@ -47,14 +47,14 @@ const deleted: Edit['edit'] = async (raised) => {
   return [];
 };
 
-/** As `kubectl replace` does: a manifest names neither our keys nor a resourceVersion. */
+/** Writes as `kubectl replace` does, with a manifest that has neither our keys nor a resourceVersion. */
 const replaced: Edit['edit'] = async ({ metadata }) => {
   const { annotations: _annotations, labels: _labels, ...rest } = metadata;
   const manifest = { ...KIND.quota, metadata: { ...rest, resourceVersion: '' }, spec: { hard: ORIGINAL } };
   return [(await environment.admin.replace(RESOURCE_QUOTAS, manifest)).object];
 };
 
-/** As `kubectl create` does, after a deletion: the marks of the raised quota are in the copy. */
+/** Deletes and creates the quota as `kubectl create` does, from a copy that has the annotations of the raise. */
 const copied: Edit['edit'] = async ({ metadata, spec }) => {
   const { name, namespace = '', annotations = {}, labels = {} } = metadata;
   await ignoreNotFound(environment.admin.delete(RESOURCE_QUOTAS, { namespace, name }));
@@ -87,13 +87,13 @@ const REFUSED: Readonly<Record<string, Edit>> = {
   'the quota replaced by its manifest': { edit: replaced, want: ORIGINAL },
   'the quota deleted and created from a copy of the raised one': { edit: copied, want: undefined },
 };
-/** The namespace is locked, or such marks are ours alone: one policy of the two answers. */
+/** Either policy may answer: the namespace is locked, or only we may write these keys. */
 const WHAT_TO_DO = /try again then|leave them out/;
 
 let environment: TestEnvironment;
 const measured = new Measured('locked for');
 const tenants = new Map<string, Tenant>();
-/** Of the edits that are refused: the raised quota, and the answer. */
+/** For each refused edit: the raised quota, and the answer. */
 const attempts = new Map<string, { raised: ResourceQuota; answer: unknown }>();
 
 const tenantOf = (what: string): Tenant => {
@@ -119,7 +119,7 @@ beforeAll(async () => {
   const holds = all.map(({ name }) => environment.hold(name, 'mtq-lower'));
   await Promise.all(all.map((tenant) => tenant.migrate()));
   await Promise.all(all.map(({ history }) => history.until('it is raised', () => wasRaised(history))));
-  // The API server charges the target pod meanwhile, so a write may lose a race: an admin tries again.
+  // The API server charges the target pod at the same time, so an admin's write may conflict and must be retried.
   for (const [what, { edit }] of Object.entries(ALLOWED_EDITS)) {
     const versions = await retryOnConflict(() => edit(raisedQuota(what)));
     for (const version of versions) tenantOf(what).history.noteForeign(version);

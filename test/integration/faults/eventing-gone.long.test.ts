@@ -40,7 +40,7 @@ async function expectThrough(tenant: Tenant): Promise<void> {
   await expectQuiescent(environment.admin, tenant);
 }
 
-test('sources, Broker and every function are gone while namespaces are locked and raised: the guard is enough', async () => {
+test('the guard alone repairs locked and raised namespaces when sources, Broker and all functions are gone', async () => {
   const { activator, broker } = environment.cluster.eventing;
   const [locked, raised] = await Promise.all([
     newTenant(environment, { name: 'locked' }),
@@ -56,7 +56,7 @@ test('sources, Broker and every function are gone while namespaces are locked an
 
   await stopSources();
   for (const { name } of [locked, raised]) dropped.set(name, EVERYTHING);
-  // A delivery under way would start a process anew.
+  // A delivery in flight would start a new process.
   await broker.idle();
   for (const { service } of activator.running()) activator.kill(service, 'SIGKILL');
   for (const tenant of [locked, raised]) {
@@ -69,7 +69,7 @@ test('sources, Broker and every function are gone while namespaces are locked an
   await startSources();
 });
 
-test('the source restarts, and never hears that a migration is blocked', async () => {
+test('the source restarts and misses that a migration is blocked', async () => {
   const tenant = await newTenant(environment, { name: 'blocked-in-the-gap' });
   await stopSources();
   await tenant.migrate();
@@ -78,7 +78,7 @@ test('the source restarts, and never hears that a migration is blocked', async (
   await expectThrough(tenant);
 });
 
-test('the source restarts, and never hears that the target pod is in', async () => {
+test('the source restarts and misses that the target pod is admitted', async () => {
   const tenant = await newTenant(environment, { name: 'admitted-in-the-gap' });
   const go = environment.hold(tenant.name, 'mtq-raise');
   await tenant.migrate();
@@ -90,7 +90,7 @@ test('the source restarts, and never hears that the target pod is in', async () 
   await expectThrough(tenant);
 });
 
-test('the source rolls in the middle: two of them see the same changes', async () => {
+test('a rolling update of the source in the middle of a cycle, so that two adapters send the same changes', async () => {
   const tenant = await newTenant(environment, { name: 'rolling' });
   const go = environment.hold(tenant.name, 'mtq-raise');
   await tenant.migrate();

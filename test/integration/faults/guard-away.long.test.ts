@@ -17,12 +17,12 @@ import { bindRole, untilAllowed } from '../../support/roles.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
 /**
- * A guard that is away, that comes back, that is two; and the glass that may be broken meanwhile. Each tenant's release
- * is stopped at some point by events that wait.
+ * A guard that is down, returns, or has two replicas; and break-glass in the meantime. Held events stop each tenant's cycle
+ * at a chosen point.
  */
 const LOCK_SECONDS = 6;
 const OVERDUE_SECONDS = 1;
-/** I3: everything is back within the lock's lifetime and this. */
+/** I3: the quota is restored within the lock's lifetime plus this. */
 const REPAIR_SECONDS = 15;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
@@ -42,7 +42,7 @@ let second: Child;
 const as: Record<string, (request: ApiRequest) => Promise<ApiAnswer>> = {};
 
 beforeAll(async () => {
-  // Asked here are the webhooks, and the policy of the reserved namespaces.
+  // These tests are about the webhooks, and the policy of the reserved namespaces.
   environment = await startTestEnvironment({ admissionMode: 'both', env: ENV });
   await bindRole(environment.admin, { role: 'writers', user: HAND.name, rules: EVERYTHING_THERE });
   await untilAllowed(environment.admin, HAND.name, { verb: 'create', resource: 'pods', allowed: true });
@@ -70,7 +70,7 @@ const EVERYTHING_THERE = [
   },
 ];
 
-/** A second replica: nobody asks it for reviews here, but its watchdog is as good as the first one's. */
+/** A second replica: the API server sends it no reviews here, but its watchdog works like the first one's. */
 async function anotherGuard(): Promise<Child> {
   const { controlPlane, objects, eventing } = environment.cluster;
   const deployment = objects.find(({ kind }) => kind === 'Deployment');
@@ -114,7 +114,7 @@ const patch = (namespace: string, body: object, subresource = ''): ApiRequest =>
   contentType: MERGE,
 });
 
-/** Where a release is stopped: what waits, and when it has come that far. */
+/** Points at which a test stops a cycle: the held Trigger, and how the test sees that the cycle is there. */
 const POINTS = {
   locked: { holds: 'mtq-raise', isThere: ({ history }: Tenant): boolean => history.isLocked() },
   raised: {
@@ -139,11 +139,11 @@ async function stoppedAt(point: Point, name: string): Promise<{ tenant: Tenant; 
   return { tenant, resume };
 }
 
-/** The target pod is in, and lower has heard of it: later it would be refused, while nobody is there to be asked. */
+/** The target pod is admitted and `lower` has its event. Later the webhook would refuse the pod, because no guard answers. */
 const untilIn = (tenant: Tenant): Promise<void> =>
   tenant.history.until('the target pod is charged', () => countedPods(tenant) === '2');
 
-/** By the API server's clock; the lock is still there. */
+/** Waits by the API server's clock until the lock has expired; the lock remains. */
 async function untilExpired(name: string): Promise<void> {
   await askUntil(
     `the lock of ${name} has expired`,
@@ -158,7 +158,7 @@ async function untilExpired(name: string): Promise<void> {
 
 describe('break-glass, with two watchdogs', () => {
   test.each<Point>(['locked', 'raised', 'lowered'])(
-    '%s: only who holds the role may; then everything comes back',
+    '%s: only a holder of the role may use it, and the guard then restores everything',
     async (point) => {
       const name = `glass-${point}`;
       const { tenant, resume } = await stoppedAt(point, name);
@@ -173,7 +173,7 @@ describe('break-glass, with two watchdogs', () => {
         const override = { verb: 'override', group: 'mtq.kubevirt.io', resource: 'locks', allowed: true };
         await untilAllowed(environment.admin, HAND.name, override);
       }
-      // The right alone is not enough.
+      // The break-glass right alone does not allow the write.
       expect(await send(HAND.name, patch(name, WITHOUT_LOCK))).toMatchObject({ code: 403 });
       const { object } = await environment.admin.get(NAMESPACES, { name });
       expect(await send(HAND.name, patch(name, breakGlassPatch(object)))).toMatchObject({ code: 200 });
@@ -186,7 +186,7 @@ describe('break-glass, with two watchdogs', () => {
         const wanted = JSON.stringify(before.quotas[0]?.spec.hard);
         return JSON.stringify(spec?.hard) === wanted && JSON.stringify(status?.hard) === wanted;
       });
-      // What nobody can help: between the hand and the repair the namespace is not guarded.
+      // Unavoidable: between the manual unlock and the repair no lock protects the namespace.
       expect(
         invariantViolations(history).filter((violation) => !violation.includes('is not locked for it')),
       ).toEqual([]);
@@ -212,14 +212,14 @@ describe('an expired lock', () => {
 });
 
 describe('no guard at all', () => {
-  test('blocks locked namespaces only, and never our own repair', async () => {
+  test('blocks only locked namespaces, and never our own repair', async () => {
     const free = await newTenant(environment, { name: 'free' });
     const { tenant, resume } = await stoppedAt('raised', 'guard-away');
     await untilIn(tenant);
     await second.stop(0);
     await environment.cluster.killGuard();
 
-    // The policies answer before anybody is asked.
+    // The policies answer before the API server calls a webhook.
     const refused = { code: 403, body: { reason: 'Forbidden' } };
     expect(await send('tenant', createPod(tenant.name))).toMatchObject(refused);
     expect(await send('tenant', createPod(free.name))).toMatchObject({ code: 201 });
@@ -240,7 +240,7 @@ describe('no guard at all', () => {
     await environment.cluster.startGuard();
   });
 
-  test('a lock that expired meanwhile is repaired when it comes back', async () => {
+  test('lets a lock expire, which a returning guard repairs', async () => {
     const { tenant } = await stoppedAt('raised', 'expired-meanwhile');
     await untilIn(tenant);
     environment.hold(tenant.name, 'mtq-unlock');
@@ -253,14 +253,14 @@ describe('no guard at all', () => {
     await tenant.untilUnlocked();
     const seconds = (performance.now() - since) / 1_000;
     process.stdout.write(`the guard is back: repaired after ${seconds.toFixed(1)} s\n`);
-    // It does not count the lock's life from when it first sees it.
+    // The guard uses the lock's own expiry, not the time since it first saw the lock.
     expect(seconds).toBeLessThan(LOCK_SECONDS + OVERDUE_SECONDS);
     await expectAsBefore(environment.admin, tenant);
   });
 });
 
 describe("the cluster's own namespaces (F19)", () => {
-  /** There is neither an OpenShift nor a Knative here. */
+  /** Namespaces to create, because this cluster has neither OpenShift nor Knative. */
   const MADE = ['openshift-monitoring', 'knative-serving', 'knative-eventing'];
   const VMMRQ = { metadata: { name: 'more' }, spec: { additionalMigrationResources: { cpu: '1' } } };
 
@@ -269,7 +269,7 @@ describe("the cluster's own namespaces (F19)", () => {
   });
 
   test.each(['default', 'kube-system', SYSTEM_NAMESPACE, 'kubevirt', ...MADE])(
-    'no VMMRQ is made in %s, and it is said what to do',
+    '%s refuses a VMMRQ, and the refusal says what to do',
     async (namespace) => {
       const object = { ...VMMRQ, metadata: { ...VMMRQ.metadata, namespace } };
       const refused = await environment.admin
@@ -281,7 +281,7 @@ describe("the cluster's own namespaces (F19)", () => {
     },
   );
 
-  test('in a tenant’s it is', async () => {
+  test('a tenant’s namespace accepts a VMMRQ', async () => {
     for (const name of ['outside', 'my-openshift-apps']) {
       await environment.admin.create(NAMESPACES, { metadata: { name } });
       const object = { ...VMMRQ, metadata: { name: 'another', namespace: name } };

@@ -15,7 +15,7 @@ import { all, by, isIn, isLock, not, type Hits } from '../../support/our-writes.
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
-/** Six namespaces are raised, and their faults set, before the first of these is over. */
+/** Long enough to raise six namespaces and prepare their faults before the first lock expires. */
 const LOCK_SECONDS = 15;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
@@ -23,7 +23,7 @@ const ENV = {
   SWEEP_SECONDS: '1',
   OVERDUE_SECONDS: '1',
 };
-/** I3: from the return of a guard, where none ran before. */
+/** I3: counted from the return of a guard, when none ran before. */
 const LIMIT_MS = LOCK_SECONDS * 1_000 + REPAIR_MS;
 
 let environment: TestEnvironment;
@@ -35,7 +35,7 @@ beforeAll(async () => {
   proxy = await startFaultyProxy(() => environment.cluster.guard().signal('SIGKILL'));
   const reroute = (account: string, kubeconfig: string): string =>
     account === SERVICE_ACCOUNT.guard ? proxy.reroute(account, kubeconfig) : kubeconfig;
-  // What a dead guard leaves is a proof that fails; the policies alone need none (policies/no-proof.long.test.ts).
+  // Without a guard the proof fails in these modes; the policies alone need no guard (policies/no-proof.long.test.ts).
   environment = await startTestEnvironment({ admissionMode: WITH_WEBHOOKS, env: ENV, reroute });
   dropped = droppedEvents(environment);
   await unlimitMigrations(environment.admin);
@@ -47,7 +47,7 @@ afterAll(async () => {
   await proxy.stop();
 });
 
-/** Locked, and nobody hears of it. */
+/** Locked, and no step gets the event. */
 async function lockedOnly(name: string): Promise<Tenant> {
   const tenant = await newTenant(environment, { name });
   dropped.set(name, to('mtq-raise', 'mtq-lower', 'mtq-unlock'));
@@ -56,7 +56,7 @@ async function lockedOnly(name: string): Promise<Tenant> {
   return tenant;
 }
 
-/** Raised, and nobody hears of what comes next. */
+/** Raised, and no step gets the next events. */
 async function raisedOnly(name: string): Promise<Tenant> {
   const tenant = await newTenant(environment, { name });
   dropped.set(name, WHAT_ENDS_A_LOCK);
@@ -65,7 +65,7 @@ async function raisedOnly(name: string): Promise<Tenant> {
   return tenant;
 }
 
-describe('killed, and not back before every lock is past its time', () => {
+describe('killed, and back only after every lock has expired', () => {
   let locked: Tenant;
   let raised: Tenant;
   let stillHeld: boolean[];
@@ -97,8 +97,8 @@ describe('killed, and not back before every lock is past its time', () => {
   });
 });
 
-describe('killed in the middle: the functions do without it', () => {
-  test('while locked: nothing is raised, and the namespace is free before the guard is back', async () => {
+describe('killed in the middle of a cycle: the functions continue without it', () => {
+  test('while locked: no raise, and the namespace is unlocked before the guard returns', async () => {
     const tenant = await newTenant(environment, { name: 'no-guard-locked' });
     const go = environment.hold(tenant.name, 'mtq-raise');
     await tenant.migrate();
@@ -111,7 +111,7 @@ describe('killed in the middle: the functions do without it', () => {
     await expectQuiescent(environment.admin, tenant);
   });
 
-  test('while raised, and the migration is cancelled: put back and free before the guard is back', async () => {
+  test('while raised, with the migration cancelled: lowered and unlocked before the guard returns', async () => {
     const tenant = await newTenant(environment, { name: 'no-guard-raised' });
     await refuseTargets(environment, tenant);
     await tenant.history.until('it is raised', () => wasRaised(tenant.history));
@@ -127,8 +127,8 @@ describe('killed in the middle: the functions do without it', () => {
 describe('killed by its own repair, before or after each of its writes', () => {
   const putsQuota = by(SERVICE_ACCOUNT.guard, 'PUT', RESOURCE_QUOTAS.plural);
   const WRITES: Readonly<Record<string, Hits>> = {
-    'the quota, released': putsQuota,
-    'the namespace, free': all(by(SERVICE_ACCOUNT.guard, 'PUT', NAMESPACES.plural), not(isLock)),
+    'the quota, lowered': putsQuota,
+    'the namespace, unlocked': all(by(SERVICE_ACCOUNT.guard, 'PUT', NAMESPACES.plural), not(isLock)),
   };
   const cases = (['before', 'after'] as const).flatMap((when) =>
     Object.entries(WRITES).map(([write, hits], index) => ({
@@ -139,27 +139,27 @@ describe('killed by its own repair, before or after each of its writes', () => {
     })),
   );
   const over = new Map<string, Promise<void>>();
-  /** Each time that the guard was started, milliseconds since 1970. */
+  /** The start times of the guard, milliseconds since 1970. */
   const startedAt: number[] = [];
   const done = Promise.withResolvers<undefined>();
   let keeping: Promise<void>;
 
-  /** As the kubelet does. */
+  /** Restarts the guard as the kubelet does. */
   async function keepRunning(): Promise<void> {
     while ((await Promise.race([environment.cluster.guard().ended, done.promise])) !== undefined) {
       startedAt.push(Date.now());
-      // It may be killed again before it is ready: it repairs at once.
+      // The guard repairs immediately, so a fault may kill it again before it is ready.
       await environment.cluster.startGuard().catch(() => undefined);
     }
   }
 
   async function run(name: string, tenant: Tenant, injected: Promise<number>): Promise<void> {
     await untilOver(tenant);
-    // The history may hear of the write before the guard that made it has been killed. Without the kill it is never over.
+    // The history may see the write before the fault has killed the guard; the case ends only after the kill.
     const injectedAt = await injected;
     const [{ from, until = Infinity } = { from: 0 }] = tenant.history.lockedPeriods();
     measured.add(name, (until - from) / 1_000, (performance.now() - injectedAt) / 1_000);
-    // While it dies again and again, none runs: what counts is its last return, when the lock was past its time already.
+    // While the guard keeps dying, none counts as running: the limit starts at its last return if the lock had expired by then.
     const isDue = from + LOCK_SECONDS * 1_000;
     expect(until - Math.max(isDue, ...startedAt.filter((at) => at < until))).toBeLessThan(LIMIT_MS);
     await expectQuiescent(environment.admin, tenant);
@@ -182,7 +182,7 @@ describe('killed by its own repair, before or after each of its writes', () => {
     await over.get(name);
   });
 
-  test('and it runs again', async () => {
+  test('the guard runs afterwards', async () => {
     await Promise.allSettled(over.values());
     const tenant = await newTenant(environment, { name: 'afterwards' });
     await tenant.migrate();

@@ -13,14 +13,14 @@ const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
   SWEEP_SECONDS: '1',
   OVERDUE_SECONDS: '1',
-  // Long enough to kill a function between the lock and the raise.
+  // Long enough for the test to kill a function between the lock and the raise.
   SETTLE_MS: '300',
 };
 
 let environment: TestEnvironment;
 const measured = new Measured('locked for');
 let dropped: ReturnType<typeof droppedEvents>;
-/** These two wait for the end of their lock: the other tests go on meanwhile. */
+/** These two tenants wait for the end of their lock while the other tests run. */
 let raised: Tenant;
 let locked: Tenant;
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   ]);
   dropped.set(raised.name, (delivery) => WHAT_ENDS_A_LOCK(delivery) || wasRaised(raised.history));
   const afterLock = to('mtq-raise', 'mtq-lower', 'mtq-unlock');
-  // Nor is it locked once more, when its back-off is over before somebody looks at it.
+  // Prevents a second lock, in case the back-off ends before the test checks.
   dropped.set(locked.name, (delivery) => afterLock(delivery) || locked.history.locks().length > 0);
   await Promise.all([raised.migrate(), locked.migrate()]);
 });
@@ -43,13 +43,13 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** How long the namespace was locked; within the bound of I3. */
+/** Checks that the lock ended within the bound of I3. */
 async function expectEndInTime(tenant: Tenant): Promise<void> {
   await tenant.untilUnlocked();
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
 }
 
-test('nothing is delivered at all, and then again: the sweep finds what was missed', async () => {
+test('the Broker delivers no event for a while: the resync then finds the blocked migration', async () => {
   const tenant = await newTenant(environment, { name: 'nothing-at-all' });
   dropped.set(tenant.name, EVERYTHING);
   await tenant.migrate();
@@ -65,7 +65,7 @@ test('nothing is delivered at all, and then again: the sweep finds what was miss
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('namespace.unlocked is lost: whoever is left is found all the same', async () => {
+test('namespace.unlocked is lost: the remaining migration still gets its lock', async () => {
   const tenant = await newTenant(environment, { name: 'unlocked-lost', vms: 2 });
   dropped.set(tenant.name, ({ event }) => event.attributes['type'] === EVENT.namespaceUnlocked);
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
@@ -89,14 +89,14 @@ test.each(['raise', 'lower', 'unlock'])(
   },
 );
 
-test('the Broker delivers nothing after the raise: the watchdog alone puts everything back (F3)', async () => {
+test('the Broker delivers nothing after the raise: the watchdog alone restores everything (F3)', async () => {
   await expectEndInTime(raised);
   expect(wasRaised(raised.history)).toBe(true);
   await raised.untilThrough();
   await expectAsBefore(environment.admin, raised);
 });
 
-test('the Broker delivers nothing after the lock: unlocked, and never raised (F1, F9)', async () => {
+test('the Broker delivers nothing after the lock: the watchdog unlocks, and no quota is raised (F1, F9)', async () => {
   await expectEndInTime(locked);
   expect(wasRaised(locked.history)).toBe(false);
   await expectAsBefore(environment.admin, locked, { failed: true });
@@ -106,9 +106,9 @@ test('the guard and the API server are gone for a moment while a quota is raised
   const tenant = await newTenant(environment, { name: 'all-gone' });
   dropped.set(tenant.name, WHAT_ENDS_A_LOCK);
   await tenant.migrate();
-  // In while somebody is there to be asked: or else the attempt would count as failed.
+  // The guard must review the target pod before it goes away, or the attempt would fail.
   await tenant.history.until('the target pod is charged', () => countedPods(tenant) === '2');
-  // A raise that comes twice must not find the guard gone: it would end the lock itself.
+  // A duplicate delivery to `raise` must not find the guard gone, because `raise` would end the lock itself.
   await environment.cluster.eventing.broker.idle();
   await environment.cluster.killGuard();
   await environment.cluster.controlPlane.stopApiServer();

@@ -22,7 +22,7 @@ const ENV = {
   OVERDUE_SECONDS: '1',
 };
 const AT_ONCE = 4;
-/** From the first of a kind on, in one namespace: longer than a lock and its repair by the guard. */
+/** How long one namespace loses a kind, from its first event: longer than a lock and the guard's repair. */
 const LOSS_MS = (LOCK_SECONDS + 2) * 1_000;
 
 let environment: TestEnvironment;
@@ -53,7 +53,7 @@ const recounted: FaultCase = async (tenant) => {
   const resources = { requests: { cpu: '1m', memory: '1Mi' } };
   const spec = { containers: [{ name: 'main', image: 'main', resources }] };
   await environment.admin.create(PODS, { metadata: { namespace, name: 'ballast' }, spec });
-  // `lower` looks when the recount is there: on a busy machine it would be over by then.
+  // Hold `lower` until the recount is visible: on a busy machine the cycle could end earlier.
   const go = environment.hold(namespace, 'mtq-lower');
   await refuseTargets(environment, tenant);
   await history.until('it is raised', () => wasRaised(history));
@@ -64,7 +64,7 @@ const recounted: FaultCase = async (tenant) => {
   });
   go();
 };
-/** `lock` finds no VMMRQ any more, and locks when there is one again. */
+/** `lock` finds no VMMRQ, and locks once there is one again. */
 const infeasible: FaultCase = async (tenant) => {
   const { name: namespace } = tenant;
   const go = environment.hold(namespace, 'mtq-lock');
@@ -89,7 +89,7 @@ const infeasible: FaultCase = async (tenant) => {
 const nameOf = ({ type, kind = '' }: StepTrigger): string =>
   `${kind} ${type.split('.').slice(-2).join('.')}`.trim();
 
-/** Where no plain release brings such an event about. */
+/** Cases for events that a plain cycle does not cause. */
 const CASES: Readonly<Record<string, FaultCase>> = {
   [nameOf({ type: SOURCE_EVENT.delete, kind: MIGRATIONS.kind })]: cancelled,
   [nameOf({ type: EVENT.lockExpired })]: nothingToRaise,
@@ -100,7 +100,7 @@ const CASES: Readonly<Record<string, FaultCase>> = {
   [nameOf({ type: EVENT.sweepRequested })]: nothingComesOfIt,
 };
 
-/** All that wakes any step. */
+/** All triggers of all steps. */
 const KINDS = [
   ...new Map(STEPS.flatMap(({ triggers }) => triggers).map((kind) => [nameOf(kind), kind] as const)),
 ];
@@ -138,11 +138,14 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test.each(KINDS.map(([what]) => what))('every event of this kind is lost for a while: %s', async (what) => {
-  await runs.get(what);
-});
+test.each(KINDS.map(([what]) => what))(
+  'a cycle recovers when every event of a kind is lost for a while: %s',
+  async (what) => {
+    await runs.get(what);
+  },
+);
 
-test('there is one for each thing that wakes a step', () => {
+test('every trigger of a step has its case', () => {
   expect(runs.size).toBe(KINDS.length);
   expect(Object.keys(CASES).filter((what) => !runs.has(what))).toEqual([]);
 });

@@ -10,7 +10,7 @@ import { Measured } from '../../support/measured.ts';
 import { all, by, isStatus } from '../../support/our-writes.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
-/** All of them are raised at the same time: on a slow machine too. */
+/** Long enough to keep all namespaces raised at the same time, on a slow machine too. */
 const LOCK_SECONDS = 30;
 
 let environment: TestEnvironment;
@@ -28,7 +28,7 @@ const cases = casesOf({
   },
 });
 
-/** Raised while kube-controller-manager works; then nobody lowers status.hard but `lower` itself. */
+/** The raise needs kube-controller-manager. Then it is paused, so that only `lower` can lower status.hard. */
 beforeAll(async () => {
   const kill = (): void => environment.cluster.eventing.activator.kill('lower', 'SIGKILL');
   proxy = await startFaultyProxy(kill);
@@ -62,7 +62,7 @@ afterAll(async () => {
   await proxy.stop();
 });
 
-test.each(cases)('kube-controller-manager stands still; $name', async ({ name }) => {
+test.each(cases)('kube-controller-manager is paused; $name', async ({ name }) => {
   const { tenant, injected } = tenants.get(name) ?? {};
   if (tenant === undefined || injected === undefined) throw new Error(`no tenant for ${name}`);
   const at = await injected;

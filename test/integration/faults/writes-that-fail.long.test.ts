@@ -20,9 +20,9 @@ const ENV = {
   SWEEP_SECONDS: '1',
   OVERDUE_SECONDS: '1',
 };
-/** More would only wait for the two cores. */
+/** More parallel cases would only wait for the two cores. */
 const AT_ONCE = 4;
-/** A kill may hit the very write that another case waits for: then that case is run again. */
+/** A kill may hit the write that another case waits for; that case then runs again. */
 const TRIES = 4;
 const TIMEOUT_MS = 8_000;
 
@@ -86,7 +86,7 @@ const nothingComesOfIt: FaultCase = {
   run: (tenant) => refuseTargets(environment, tenant),
 };
 
-/** There is room, and virt-controller is not asked for it: something else refuses the pod. */
+/** Headroom appears while something else refuses the pod, so no raise is needed. */
 const addHeadroom: FaultCase = {
   writes: { "feasibility's nudge": by(SERVICE_ACCOUNT.feasibility, 'PATCH', MIGRATIONS.plural) },
   run: async (tenant) => {
@@ -108,10 +108,10 @@ const addHeadroom: FaultCase = {
 };
 
 const FAULT_CASES: Readonly<Record<string, FaultCase>> = {
-  'a release': cycle,
-  'a lock that can raise nothing': nothingToRaise,
-  'a raise of which nothing comes': nothingComesOfIt,
-  'room that nobody sees': addHeadroom,
+  'a cycle': cycle,
+  'a lock without a possible raise': nothingToRaise,
+  'a raise without effect': nothingComesOfIt,
+  'headroom that virt-controller does not see': addHeadroom,
 };
 
 let tenants = 0;
@@ -120,7 +120,7 @@ const nextTenant = (): Promise<Tenant> => {
   return newTenant(environment, { name: `tenant-${tenants}`, quotas: TWO_QUOTAS });
 };
 
-/** Runs the case in a namespace of its own; again in another one where a kill for somebody else came first. */
+/** Runs the case in its own namespace, and again in another one if a kill for another case came first. */
 async function runCase(which: Case): Promise<Tenant> {
   for (let attempt = 1; attempt <= TRIES; attempt += 1) {
     const tenant = await nextTenant();
@@ -132,7 +132,7 @@ async function runCase(which: Case): Promise<Tenant> {
   throw new Error(`the fault struck in none of ${TRIES} namespaces`);
 }
 
-/** False: it is over, and the fault never struck. */
+/** False: the case is over, and its fault was not injected. */
 async function isOver(
   { name, faultCase }: Case,
   tenant: Tenant,
@@ -140,7 +140,7 @@ async function isOver(
 ): Promise<boolean> {
   if (faultCase.locks !== false) await untilOver(tenant);
   const over = performance.now();
-  // A report may come a moment later.
+  // The injection may be reported a moment later.
   const at = await Promise.race([injected, sleep(TIMEOUT_MS, undefined, { ref: false })]);
   if (at === undefined) return false;
   if (faultCase.locks !== false) await untilOver(tenant);
@@ -162,7 +162,7 @@ describe.each(Object.entries(FAULT_CASES))('%s', (_, faultCase) => {
     await runs.get(name);
   });
 
-  test('and afterwards nothing moves any more', async () => {
+  test('leaves every namespace quiescent', async () => {
     const tenants = await Promise.all(runs.values());
     await environment.cluster.eventing.broker.idle();
     for (const tenant of tenants) await expectQuiescent(environment.admin, tenant);

@@ -10,7 +10,7 @@ import { refuseTargets } from '../../support/refuse-targets.ts';
 import { newTenant } from '../../support/tenant.ts';
 
 const LOCK_SECONDS = 10;
-/** Hours ahead (or behind), of every process of ours: no two agree, and none with the API server. */
+/** Offset of each of our processes' clocks, hours. No two clocks agree, and none agrees with the API server. */
 const WRONG_CLOCKS = { feasibility: 9, lock: -7, raise: 5, lower: -3, unlock: 12, guard: -11 };
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
@@ -34,10 +34,10 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** Far less than any of the clocks is wrong by. */
+/** Far less than any clock's offset. */
 const MINUTE_MS = 60_000;
 
-test('they are wrong: a line of each log says another hour', async () => {
+test('the clocks are wrong: each process logs another hour', async () => {
   const tenant = await newTenant(environment, { name: 'a-release' });
   await tenant.migrate();
   await tenant.untilThrough();
@@ -54,7 +54,7 @@ test('they are wrong: a line of each log says another hour', async () => {
   await expectQuiescent(environment.admin, tenant);
 });
 
-test("what is written on objects is the API server's time", async () => {
+test("our annotations have the API server's time", async () => {
   const tenant = await newTenant(environment, { name: 'given-up' });
   await refuseTargets(environment, tenant);
   await untilOver(tenant);
@@ -64,13 +64,13 @@ test("what is written on objects is the API server's time", async () => {
   const { at } = JSON.parse(annotations[ANNOTATION.lastAttempt] ?? '{}') as { at?: string };
   for (const time of [lock?.acquiredAt, lock?.expiresAt, at])
     expect(Math.abs(Date.parse(time ?? '') - date.getTime())).toBeLessThan(2 * MINUTE_MS);
-  // Nothing came of the raise: that was waited for, not decided by a clock that is hours ahead.
+  // `lower` waited for the raise to fail, and did not decide by a clock that is hours ahead.
   expect(wasRaised(tenant.history)).toBe(true);
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
   await expectQuiescent(environment.admin, tenant);
 });
 
-test('the watchdog alone puts back what the functions never hear of', async () => {
+test('the watchdog alone restores a quota when the functions get no events', async () => {
   const tenant = await newTenant(environment, { name: 'watchdog-alone' });
   dropped.set(tenant.name, WHAT_ENDS_A_LOCK);
   await tenant.migrate();

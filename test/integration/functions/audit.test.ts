@@ -23,9 +23,9 @@ const PERSON = { name: 'cluster-admin', groups: ['cluster-admins'] };
 
 let environment: TestEnvironment;
 let tenant: Tenant;
-/** Who starts the migration, so that nothing at all is done by the set-up's administrator while it lasts. */
+/** The user who starts the migration, so that every request of the set-up's administrator meanwhile would be a failure. */
 let person: Cluster;
-/** All requests from the migration's creation to the end of everything it caused. */
+/** All requests from the migration's creation to the end of all its effects. */
 let cycleRequests: Audited[];
 
 const accountOf = ({ user }: Audited): string | undefined => OURS.exec(user.username)?.[1];
@@ -33,7 +33,7 @@ const byUs = (requests: readonly Audited[]): Audited[] =>
   requests.filter((one) => accountOf(one) !== undefined);
 
 beforeAll(async () => {
-  // Whoever is slow is not to be nudged: a nudge is a write that a release goes without.
+  // A long stall time prevents a nudge on a slow machine: a normal cycle has no such write.
   environment = await startTestEnvironment({ env: { STALL_SECONDS: '30' } });
   const { controlPlane } = environment.cluster;
   await environment.admin.create(NAMESPACES, { metadata: { name: QUIET } });
@@ -59,8 +59,8 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** Nothing else happens in the whole cluster yet. */
-describe('a wake that finds nothing to do (F39)', () => {
+/** These tests run before anything else happens in the cluster. */
+describe('a trigger that finds nothing to do (F39)', () => {
   const source = (kind: { apiVersion: string; kind: string }, type: string): SourceEvent => ({
     ...kind,
     type,
@@ -91,7 +91,7 @@ describe('a wake that finds nothing to do (F39)', () => {
     'unlock, by quota.lowered': ['mtq-unlock', ({ forge }) => forge(ours(EVENT.quotaLowered))],
   };
 
-  test.each(Object.entries(REQUESTS))('%s, costs one read', async (_what, [account, post]) => {
+  test.each(Object.entries(REQUESTS))('costs one read: %s', async (_what, [account, post]) => {
     const { controlPlane } = environment.cluster;
     const before = (await auditLog(controlPlane, person)).length;
     await post(environment);
@@ -99,7 +99,7 @@ describe('a wake that finds nothing to do (F39)', () => {
     expect(requests.filter((one) => accountOf(one) === account)).toHaveLength(1);
   });
 
-  test('costs none where the event itself shows that there is nothing', async () => {
+  test('costs no request when the event itself shows that there is nothing to do', async () => {
     const { controlPlane } = environment.cluster;
     const before = (await auditLog(controlPlane, person)).length;
     await environment.forgeSource({
@@ -111,7 +111,7 @@ describe('a wake that finds nothing to do (F39)', () => {
   });
 });
 
-describe('one release', () => {
+describe('one cycle', () => {
   beforeAll(async () => {
     const { controlPlane, eventing } = environment.cluster;
     tenant = await newTenant(environment, { name: 'audited' });
@@ -124,7 +124,7 @@ describe('one release', () => {
     cycleRequests = (await auditLog(controlPlane, person)).slice(before);
   });
 
-  test('nothing is done by the administrator of the set-up, and nobody else writes our objects', () => {
+  test('has no request of the set-up’s administrator, and only the expected accounts write our objects', () => {
     expect(cycleRequests.filter(({ user }) => user.username === 'admin').map(whatOf)).toEqual([]);
     const isWrite = ({ verb }: Audited): boolean => !['get', 'list', 'watch'].includes(verb);
     const resources = ['namespaces', 'resourcequotas', 'virtualmachinemigrationresourcequotas'];
@@ -133,16 +133,16 @@ describe('one release', () => {
       .map(({ user }) => user.username);
     expect(new Set(writers)).toEqual(
       new Set([
-        // The status of the VMMRQ says at the end what it said before: nobody writes it.
+        // The status of the VMMRQ is the same before and after, so no step writes it.
         ...['lock', 'raise', 'lower', 'unlock'].map((step) => userOf(`mtq-${step}`)),
-        // The quota controller computes status.hard; admission charges pods as the API server itself.
+        // The quota controller computes status.hard; quota admission charges pods as the API server's user.
         'system:serviceaccount:kube-system:resourcequota-controller',
         'system:apiserver',
       ]),
     );
   });
 
-  test('every request is one that config/rbac gives that very account (F15)', () => {
+  test('has only requests that config/rbac grants to the requesting account (F15)', () => {
     const refused = byUs(cycleRequests).filter((request) => {
       const account = accountOf(request) ?? '';
       return !isGranted(grantsOf(environment.cluster.objects, account), request);
@@ -150,7 +150,7 @@ describe('one release', () => {
     expect(refused.map((request) => `${accountOf(request) ?? ''} ${whatOf(request)}`)).toEqual([]);
   });
 
-  test('nothing is refused but the proofs, and no quota is ever created', () => {
+  test('has no refusals except of proofs, and creates no quota', () => {
     const isProof = (request: Audited): boolean =>
       accountOf(request) === SERVICE_ACCOUNT.raise &&
       whatOf(request) === 'create resourcequotas' &&
@@ -163,7 +163,7 @@ describe('one release', () => {
     expect(created.filter((request) => !isProof(request))).toEqual([]);
   });
 
-  test('lock, raise, lower and unlock write each object as seldom as can be', () => {
+  test('has the minimum number of writes by lock, raise, lower and unlock', () => {
     const writes = byUs(cycleRequests)
       .filter((one) => ['update', 'patch', 'delete'].includes(one.verb) && !isDryRun(one))
       .filter(
@@ -179,7 +179,7 @@ describe('one release', () => {
     ]);
   });
 
-  test('its functions log at most eight lines; the guard logs that it refused the proof', () => {
+  test('has at most eight log lines by the functions, and one line by the guard about the refused proof', () => {
     const said = environment.lines.items.filter(
       ({ namespace, level }) => namespace === tenant.name && level !== 'debug',
     );
@@ -189,7 +189,7 @@ describe('one release', () => {
     expect(said.length).toBeLessThanOrEqual(8);
   });
 
-  test('the requests of one release, for people', () => {
+  test('prints its requests', () => {
     const counts = new Map<string, number>();
     for (const request of byUs(cycleRequests)) {
       const code = request.responseStatus?.code ?? 0;

@@ -30,7 +30,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** The verdict about mig0 that feasibility has logged. */
+/** The verdict about mig0 in feasibility's log. */
 const untilVerdict = (tenant: Tenant, verdict: string, reason: string): Promise<void> =>
   environment.lines.until(`${tenant.name}: ${verdict}, ${reason}`, () =>
     environment.lines.items.some(
@@ -60,7 +60,7 @@ async function expectLeftAlone(tenant: Tenant): Promise<void> {
   await expectAsBefore(environment.admin, tenant);
 }
 
-test('no VMMRQ: told on the migration and the VMI what to create (F45)', async () => {
+test('no VMMRQ: an Event on the migration and the VMI says what to create (F45)', async () => {
   const tenant = await newTenant(environment, { name: 'no-vmmrq', gives: null });
   await tenant.migrate();
   await untilVerdict(tenant, 'NoFit', 'NoVirtualMachineMigrationResourceQuota');
@@ -70,7 +70,7 @@ test('no VMMRQ: told on the migration and the VMI what to create (F45)', async (
   await expectLeftAlone(tenant);
 });
 
-test('a VMMRQ that gives what the quotas do not count: told what is missing', async () => {
+test('a VMMRQ that gives only resources that the quotas do not count: reports the shortfall', async () => {
   const gives = { 'limits.cpu': '8', 'requests.ephemeral-storage': '10Gi' };
   const tenant = await newTenant(environment, { name: 'keys-the-quotas-lack', gives });
   await tenant.migrate();
@@ -84,7 +84,7 @@ test('a VMMRQ that gives what the quotas do not count: told what is missing', as
   await expectLeftAlone(tenant);
 });
 
-test('a volume for the state of the VM finds no room before the pod: told which key, not locked', async () => {
+test('a quota refuses the VM’s state volume before the pod: reports the key, and does not lock', async () => {
   const quotas = { quota: fullFor(1), volumes: { persistentvolumeclaims: '1' } };
   const tenant = await newTenant(environment, { name: 'keeps-state', quotas });
   const { name: namespace } = tenant;
@@ -99,12 +99,12 @@ test('a volume for the state of the VM finds no room before the pod: told which 
   await untilVerdict(tenant, 'Unsupported', 'VolumeQuotaExceeded');
   const line = environment.lines.items.find((line) => isOf(line, namespace, 'VolumeQuotaExceeded'));
   expect(line?.message).toContain('volumes lacks persistentvolumeclaims=1');
-  // lock looks for itself, whatever it is told.
+  // `lock` reads the cluster itself and does not trust the event.
   await environment.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace, cause: 'x' });
   expect(tenant.history.locks()).toEqual([]);
 });
 
-test('a quota without the keys that are given: only what it has is raised, no key is added', async () => {
+test('a quota without some given keys: raises only its existing keys', async () => {
   const quotas = { quota: { 'requests.cpu': fullFor(1)['requests.cpu'] ?? '' } };
   const gives = { ...headroomFor(1), pods: '5', 'limits.cpu': '4' };
   const tenant = await newTenant(environment, { name: 'quota-lacks-keys', quotas, gives });
@@ -117,7 +117,7 @@ test('a quota without the keys that are given: only what it has is raised, no ke
 const through = (tenant: Tenant): Promise<void> =>
   tenant.history.until('the migration is through', () => tenant.migration()?.status?.phase === 'Succeeded');
 
-test('amounts at the edges of what a quantity can say: raised, and put back to the letter', async () => {
+test('amounts at the limits of a quantity: raises, and restores the original text', async () => {
   const { 'requests.cpu': cpu = '' } = fullFor(1);
   const quotas = {
     quota: { 'requests.cpu': cpu, 'requests.memory': '9Ei', pods: '1e3', 'limits.ephemeral-storage': '9E' },
@@ -131,7 +131,7 @@ test('amounts at the edges of what a quantity can say: raised, and put back to t
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('50 quotas of 200 keys, half of them of nothing that the cluster knows: judged, and only the full one is raised', async () => {
+test('50 quotas of 200 keys, half of them unknown to the cluster: raises only the full one', async () => {
   const many = (index: number): Record<string, string> => {
     const devices = Array.from({ length: 100 }, (_, key) => `requests.example.com/device-${String(key)}`);
     const things = Array.from({ length: 100 }, (_, key) => `count/things-${String(key)}.example.com`);
@@ -151,7 +151,7 @@ test('50 quotas of 200 keys, half of them of nothing that the cluster knows: jud
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('a quota of something else than pods is in no way: nothing is blocked', async () => {
+test('a quota that counts no pods blocks nothing', async () => {
   const quotas = { quota: { 'requests.storage': '1Gi', 'count/configmaps': '10' } };
   const tenant = await newTenant(environment, { name: 'other-quota', quotas });
   await tenant.migrate();
@@ -162,7 +162,7 @@ test('a quota of something else than pods is in no way: nothing is blocked', asy
 test.each([
   ['namespace', NAMESPACES],
   ['quota', RESOURCE_QUOTAS],
-])('a %s that asks us to stay away: Unsupported, and not locked', async (what, type) => {
+])('an opted-out %s: reports Unsupported, and does not lock', async (what, type) => {
   const name = `skipped-${what}`;
   const tenant = await newTenant(environment, { name });
   const resume = environment.hold(name, 'mtq-feasibility');
@@ -178,7 +178,7 @@ test.each([
   expect(wasRaised(tenant.history)).toBe(false);
 });
 
-test("somebody's policy refuses our writes to the quotas: told, unlocked at once, and nothing is raised (F23)", async () => {
+test('a third-party policy refuses our writes to quotas: reports it, unlocks at once, and raises nothing (F23)', async () => {
   const stubWebhook = await startStubWebhook();
   environment.atEnd(() => stubWebhook.stop());
   stubWebhook.respondWith({
@@ -224,13 +224,13 @@ test("somebody's policy refuses our writes to the quotas: told, unlocked at once
   expect(wasRaised(tenant.history)).toBe(false);
 });
 
-test('the incumbent holds the namespace: that is said, and nothing is raised', async () => {
+test('the incumbent has locked the namespace: reports it, and raises nothing', async () => {
   const tenant = await newTenant(environment, { name: 'incumbent' });
   const { name } = tenant;
   const theirs = `lock.${name}.com`;
   await environment.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: theirs } });
   await tenant.migrate();
-  // By lock, or, where the guard's view did not answer it in time, by raise, which then ends the lock.
+  // `lock` reports it; or `raise` does and ends the lock, if the guard's cluster view did not answer `lock` in time.
   await environment.lines.until('it is said', () =>
     environment.lines.items.some((line) => isOf(line, name, 'IncumbentPresent')),
   );
@@ -239,9 +239,9 @@ test('the incumbent holds the namespace: that is said, and nothing is raised', a
   await environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: theirs });
 });
 
-test('a namespace that is being deleted: Unsupported, and not locked', async () => {
+test('a terminating namespace: reports Unsupported, and does not lock', async () => {
   const tenant = await newTenant(environment, { name: 'being-deleted' });
-  // Nobody empties the namespace as long as the controllers stand still.
+  // The namespace keeps its content while the controllers are paused.
   const resume = environment.hold(tenant.name, 'mtq-feasibility');
   await tenant.migrate();
   await tenant.untilBlocked();
@@ -263,7 +263,7 @@ test('a namespace that is being deleted: Unsupported, and not locked', async () 
   }
 });
 
-test('events about objects that are not there: answered, and nothing is written (F8)', async () => {
+test('events about missing objects: answers them, and writes nothing (F8)', async () => {
   const since = (await auditLog(environment.cluster.controlPlane, environment.admin)).length;
   const kinds = [
     ['kubevirt.io/v1', 'VirtualMachineInstanceMigration'],
@@ -334,12 +334,12 @@ test.each([
   expect(namespaceNow(tenant).metadata.labels?.[LABEL.locked]).toBeUndefined();
 });
 
-test('a lock that becomes unreadable while a quota is raised: the quota is put back, then it is unlocked', async () => {
+test('a lock that becomes unreadable while a quota is raised: lowers the quota, then unlocks', async () => {
   const tenant = await newTenant(environment, { name: 'broken-while-raised' });
   const { history, name } = tenant;
   const resume = environment.hold(name, 'mtq-lower');
   await tenant.migrate();
-  // With its pod there: one that is just being admitted would come in under a lock that nobody can read any more.
+  // Wait for the target pod first: a pod admitted later would come in under an unreadable lock.
   await history.until(
     'it is raised and the target pod is there',
     () => wasRaised(history) && tenant.isThrough(),
@@ -368,8 +368,8 @@ test.each([
   expect(history.locks()).toEqual([]);
 });
 
-/** The last test: the KubeVirt stand-in, which would end such a migration at once, is stopped. */
-test('a migration whose VMI is gone: NotBlocked, and nothing is locked (F35)', async () => {
+/** This is the last test, because it stops the KubeVirt stand-in, which would end such a migration at once. */
+test('a migration whose VMI is gone: reports NotBlocked, and does not lock (F35)', async () => {
   const tenant = await newTenant(environment, { name: 'no-vmi' });
   const { name, history } = tenant;
   await environment.cluster.stopKubeVirt();

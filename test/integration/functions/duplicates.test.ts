@@ -19,7 +19,7 @@ import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
 
-/** Nothing but the protocol moves a lock here: no stall, no end of its time. */
+/** Long times, so that only the protocol ends a lock, not a stall or its expiry. */
 beforeAll(async () => {
   environment = await startTestEnvironment({ env: { LOCK_SECONDS: '45', STALL_SECONDS: '30' } });
 });
@@ -31,13 +31,13 @@ afterAll(async () => {
 async function untilThrough(tenant: Tenant): Promise<void> {
   await tenant.untilUnlocked();
   await tenant.history.until("the source pod is counted out, and KubeVirt's last write made", () => {
-    // It takes its finalizer off when it has nothing more to write.
+    // KubeVirt removes its finalizer after its last write.
     const isDone = tenant.isThrough() && (tenant.migration()?.metadata.finalizers ?? []).length === 0;
     return isDone && countedPods(tenant) === '1';
   });
 }
 
-/** Resource versions of all that we may write: whoever writes anything changes one. */
+/** Resource versions of all objects that we may write: every write changes one. */
 async function versionsOf({ name }: Tenant): Promise<string[]> {
   const types: ResourceType[] = [RESOURCE_QUOTAS, MIGRATIONS, PODS];
   const lists = await Promise.all(types.map((type) => environment.admin.list(type, { namespace: name })));
@@ -47,7 +47,7 @@ async function versionsOf({ name }: Tenant): Promise<string[]> {
   return [object, ...lists.flatMap(({ items }) => items)].map(describeVersion);
 }
 
-/** How often a grant came to a quota, and how often one went. A recount between them undoes a raise, and it is made again. */
+/** How often quotas got and lost a grant. A recount in between undoes a raise, which `raise` then repeats. */
 function raisesAndRestores(history: History): { raises: number; restores: number } {
   const tokens = history.of(RESOURCE_QUOTAS).map((quota) => {
     const state = grantOf(quota);
@@ -58,8 +58,8 @@ function raisesAndRestores(history: History): { raises: number; restores: number
   return { raises: changes.length - restores, restores };
 }
 
-describe('one release', () => {
-  test('every event of every step twice at the same time: one lock, one raise, one restore (F14)', async () => {
+describe('one cycle', () => {
+  test('has one lock, one raise and one restore although every event arrives twice at the same time (F14)', async () => {
     const { broker } = environment.cluster.eventing;
     broker.deliverTwice(() => true);
     const tenant = await newTenant(environment, { name: 'twice' });
@@ -73,7 +73,7 @@ describe('one release', () => {
     await expectAsBefore(environment.admin, tenant);
   });
 
-  test('all that wakes lower arrives at once, when the migration is through', async () => {
+  test('tolerates that all triggers of lower arrive together after the migration', async () => {
     const tenant = await newTenant(environment, { name: 'all-at-once' });
     const resume = environment.hold(tenant.name, 'mtq-lower');
     await tenant.migrate();
@@ -85,7 +85,7 @@ describe('one release', () => {
     await expectAsBefore(environment.admin, tenant);
   });
 
-  test('all its events once more, the last one first: nothing is written', async () => {
+  test('writes nothing when all its events arrive again in reverse order', async () => {
     const { broker } = environment.cluster.eventing;
     const tenant = await newTenant(environment, { name: 'replayed' });
     const seen: CloudEvent[] = [];
@@ -114,7 +114,7 @@ describe('one release', () => {
   });
 });
 
-describe('events that nobody of ours sent', () => {
+describe('forged events', () => {
   const forgeries = (namespace: string, token: string, migrations: readonly Reference[]): OurEvent[] => [
     { type: EVENT.migrationFeasible, from: 'forger', namespace, migrations, cause: randomUUID() },
     { type: EVENT.migrationInfeasible, from: 'forger', namespace, migrations, cause: randomUUID() },
@@ -129,7 +129,7 @@ describe('events that nobody of ours sent', () => {
     { type: EVENT.sweepRequested, from: 'forger', namespace, cause: randomUUID() },
   ];
 
-  test('after a release, with its token: nothing is written', async () => {
+  test('write nothing after a cycle, with its token', async () => {
     const tenant = await newTenant(environment, { name: 'forged-after' });
     await tenant.migrate();
     await untilThrough(tenant);
@@ -142,7 +142,7 @@ describe('events that nobody of ours sent', () => {
     expect(await versionsOf(tenant)).toEqual(before);
   });
 
-  test('while a lock is held, with another token or the very one: nothing is written', async () => {
+  test('write nothing while a lock is held, with its token or another', async () => {
     const tenant = await newTenant(environment, { name: 'forged-during' });
     const { history } = tenant;
     await refuseTargets(environment, tenant);
@@ -163,7 +163,7 @@ describe('events that nobody of ours sent', () => {
   });
 
   test.each(['kube-system', 'mtq-system', 'no-such-namespace'])(
-    'about namespace %s: nothing is written',
+    'write nothing about namespace %s',
     async (name) => {
       const history = await environment.watch(name);
       for (const event of forgeries(name, randomUUID(), [{ name: 'mig0', uid: randomUUID() }]))
@@ -174,12 +174,12 @@ describe('events that nobody of ours sent', () => {
   );
 });
 
-describe('a write that comes late', () => {
-  test("raise's, after the lock was let go of: it raises nothing", async () => {
+describe('a late write', () => {
+  test('of raise changes nothing after the unlock', async () => {
     const { broker } = environment.cluster.eventing;
     const tenant = await newTenant(environment, { name: 'late-raise' });
     const gate = await holdNextUpdate(environment, SERVICE_ACCOUNT.raise, quotaOf(tenant));
-    // The copy gets through while the first one is held.
+    // The duplicate event completes the cycle while the first one is held.
     broker.deliverTwice(({ trigger }) => trigger === 'mtq-raise');
     await tenant.migrate();
     await gate.arrived;
@@ -194,7 +194,7 @@ describe('a write that comes late', () => {
     await expectAsBefore(environment.admin, tenant);
   });
 
-  test("lower's, when the next lock has raised the quota: it does not lower it", async () => {
+  test('of lower does not lower a quota that the next lock has raised', async () => {
     const { broker } = environment.cluster.eventing;
     const tenant = await newTenant(environment, { name: 'late-lower', vms: 2 });
     const { history } = tenant;

@@ -13,7 +13,7 @@ import { freePort } from '../../cluster/controlplane/ports.ts';
 import { anEvent, send } from '../../support/function-host.ts';
 import { kubeconfigOf, startServingIn, type Serving } from '../../support/serving-process.ts';
 
-/** What runs in the image, as real processes; the API server they are told of is out of reach, or silent. */
+/** The image's programs as real processes; the configured API server is unreachable or silent. */
 let folder: string;
 let kubeconfig: string;
 
@@ -79,7 +79,7 @@ describe('with a wrong configuration a process does not start (F8)', () => {
     expect(await startOf('guard', env)).toEqual({ code: 1, stderr: expect.stringContaining(why) });
   });
 
-  test('no API server to be known of: KUBECONFIG', async () => {
+  test('no API server configured: KUBECONFIG', async () => {
     const without = { STEP: 'lock', KUBECONFIG: undefined };
     expect(await startOf('functions', without)).toEqual({
       code: 1,
@@ -87,14 +87,14 @@ describe('with a wrong configuration a process does not start (F8)', () => {
     });
   });
 
-  test('everything that is wrong is said at once', async () => {
+  test('reports all errors at once', async () => {
     const { stderr } = await startOf('functions', { STEP: 'nope', PORT: 'http', LOG_LEVEL: 'loud' });
     for (const name of ['STEP', 'PORT', 'LOG_LEVEL']) expect(stderr).toContain(`${name}: `);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 });
 
-/** Of ours, by whomever it is said. */
+/** Whether a trigger is one of our own event types, from any sender. */
 const isOurs = ({ type, source }: StepTrigger): boolean =>
   type.startsWith('io.kubevirt') && source === undefined;
 
@@ -116,7 +116,7 @@ describe('which steps a process serves', () => {
           return [name, (await send(port, anEvent({ 'ce-type': type }, data))).status] as const;
         }),
       );
-      // Served: it tries, and the API server is out of reach. Not served: dropped.
+      // 503: the step runs, and the API server is unreachable. 400: the process does not serve the step.
       expect(answers).toEqual(types.map(([name]) => [name, served.includes(name) ? 503 : 400]));
       expect(linesOf(running)[0]).toMatchObject({ level: 'info', message: 'serving', port, steps: served });
       expect(running.printed()).not.toContain('the-secret-token');
@@ -145,7 +145,7 @@ describe('SIGTERM', () => {
   });
   afterAll(() => void silent.close());
 
-  test('what is under way is answered, nothing new is taken, and the end is a good one', async () => {
+  test('answers requests in flight, accepts no new ones, and exits with success', async () => {
     const { process: running, port } = await serve({ STEP: 'lower', KUBECONFIG: silentConfig });
     const ended = running.ended;
     const answer = send(port, anEvent({ 'ce-type': EVENT.lockExpired }));
@@ -159,14 +159,17 @@ describe('SIGTERM', () => {
     expect(await ended).toBe('exit code 0');
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s with nothing under way: at once', async (signal) => {
-    const { process: running } = await serve({ STEP: 'lock' });
-    running.signal(signal);
-    expect(await running.ended).toBe('exit code 0');
-  });
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s with no request in flight ends the process at once',
+    async (signal) => {
+      const { process: running } = await serve({ STEP: 'lock' });
+      running.signal(signal);
+      expect(await running.ended).toBe('exit code 0');
+    },
+  );
 });
 
-/** How a process ends that must not start. Its environment: this, and a kubeconfig unless told otherwise. */
+/** The exit of a process that must not start. Adds a kubeconfig to this environment unless the caller sets one. */
 async function startOf(
   process_: 'functions' | 'guard',
   env: Readonly<Record<string, string | undefined>>,
@@ -198,7 +201,7 @@ const linesOf = (running: Serving): unknown[] =>
     .split('\n')
     .map((line): unknown => JSON.parse(line));
 
-/** Resolves when nobody listens at this port any more: the process has seen its signal. */
+/** Resolves when the port no longer accepts connections: the process has seen its signal. */
 async function untilRefused(port: number): Promise<void> {
   for (;;) {
     const refused = await send(port, { method: 'GET', path: '/health/liveness' }).then(

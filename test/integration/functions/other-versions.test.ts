@@ -25,9 +25,9 @@ import { droppedEvents, to } from '../../support/dropped-events.ts';
 import { grantIn } from '../../support/replay-state.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
-/** Of an upgrade that is being rolled out, or was taken back: its pods wrote this, ours must see it to its end. */
+/** The lock version of a newer release during a rollout or after a rollback: our processes must end its locks correctly. */
 const NEWER = LOCK_VERSION + 1;
-/** Long enough that everything which must not happen before its end has had its chance, on a slow machine too. */
+/** Long enough that a wrong early unlock would show, on a slow machine too. */
 const LOCK_SECONDS = 20;
 
 interface OtherVersion {
@@ -55,7 +55,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** As the newer version's own process, by the account that it shares with ours. */
+/** A client for the newer version's process, which uses the same account as ours. */
 const as = async (account: keyof typeof SERVICE_ACCOUNT): Promise<Cluster> =>
   connect(
     await environment.cluster.controlPlane.kubeconfigFor({
@@ -71,7 +71,7 @@ const firstQuota = async ({ name }: Tenant): Promise<ResourceQuota> => {
   return quota;
 };
 
-/** What this version would write, of the version after it. */
+/** The lock of this version with the version number of the next. */
 async function newerLock({ name }: Tenant): Promise<Lock> {
   const { items } = await environment.admin.list(MIGRATIONS, { namespace: name });
   const quotas = (await environment.admin.list(RESOURCE_QUOTAS, { namespace: name })).items;
@@ -95,13 +95,13 @@ async function newerLock({ name }: Tenant): Promise<Lock> {
   };
 }
 
-/** Takes the namespace; `lock`: whatever the newer version says. */
+/** Locks the namespace with the newer version's annotation. */
 async function lockedByNewer(tenant: Tenant, lock: object): Promise<void> {
   const { object } = await environment.admin.get(NAMESPACES, { name: tenant.name });
   await (await as('lock')).replace(NAMESPACES, withLock(object, lock as Lock));
 }
 
-/** The raise of the newer version. Only `token`, `expiresAt` and `raised` are as here. */
+/** The newer version's raise. Its grant shares only `token`, `expiresAt` and `raised` with ours. */
 async function raisedByNewer(tenant: Tenant, { token, expiresAt }: Lock): Promise<void> {
   const { items: vmmrqs } = await environment.admin.list(VMMRQS, { namespace: tenant.name });
   const quota = await firstQuota(tenant);
@@ -119,7 +119,7 @@ async function raisedByNewer(tenant: Tenant, { token, expiresAt }: Lock): Promis
   await (await as('raise')).replace(RESOURCE_QUOTAS, raised ?? quota, { subresource: 'status' });
 }
 
-/** Has a migration that a quota refuses, and the newer version's lock for it. */
+/** Sets up a blocked migration with the newer version's lock for it. */
 async function setUpLocked(): Promise<OtherVersion> {
   const tenant = await newTenant(environment, { name: 'locked' });
   const go = environment.hold(tenant.name, 'mtq-lock');
@@ -139,12 +139,12 @@ async function setUpLocked(): Promise<OtherVersion> {
   return { tenant, lock };
 }
 
-/** Raised by the newer version, which has gone; these Triggers bring nothing. */
+/** Sets up a raise by the newer version, which then stops; these Triggers deliver nothing. */
 async function setUpRaised(name: string, ...triggers: readonly string[]): Promise<OtherVersion> {
   const tenant = await newTenant(environment, { name });
   dropped.set(tenant.name, to(...triggers));
   const lock = await newerLock(tenant);
-  // Shapes that nobody here can read.
+  // Value types that this version cannot read.
   await lockedByNewer(tenant, { ...lock, migrations: ['by-uid'], quotas: 'all' });
   await raisedByNewer(tenant, lock);
   await tenant.history.until('it is raised', wasRaised);
@@ -157,7 +157,7 @@ async function expectEndedInTime({ tenant, lock }: OtherVersion): Promise<void> 
   expectInTime(tenant, LOCK_SECONDS);
 }
 
-test('raise is asked for a lock of a newer version, and does not: it is not ours', async () => {
+test('raise does not raise for a lock of a newer version', async () => {
   const { token } = locked.lock;
   await environment.lines.until('raise has said so', () =>
     environment.lines.items.some((line) =>
@@ -166,7 +166,7 @@ test('raise is asked for a lock of a newer version, and does not: it is not ours
   );
 });
 
-test('such a lock ends at its time and not before, and nothing was ever raised for it', async () => {
+test('such a lock ends at its expiry and not before, without a raise', async () => {
   await expectEndedInTime(locked);
   const tokens = locked.tenant.history.of(RESOURCE_QUOTAS).map((quota) => grantIn(quota)?.token);
   expect(tokens).not.toContain(locked.lock.token);
@@ -176,7 +176,7 @@ test.each<[string, () => OtherVersion]>([
   ['by the functions', () => raised],
   ['by the guard alone', () => alone],
 ])(
-  'what a newer version raised is put back to the letter and unlocked at its time, not before: %s',
+  'a newer version’s raise is lowered to the original text and unlocked at its expiry, not before: %s',
   async (_actor, otherVersion) => {
     const { tenant, lock } = otherVersion();
     await expectEndedInTime(otherVersion());

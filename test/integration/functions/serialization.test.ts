@@ -16,7 +16,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** Migrates vm0, vm1, … of these priorities, in this order, all of them refused before anything is locked. */
+/** Migrates vm0, vm1, … with these priorities, in this order; all are refused before the first lock. */
 async function allBlocked(tenant: Tenant, priorities: readonly string[]): Promise<void> {
   const lock = environment.hold(tenant.name, 'mtq-lock');
   for (const [vm, priority] of priorities.entries()) {
@@ -27,14 +27,14 @@ async function allBlocked(tenant: Tenant, priorities: readonly string[]): Promis
   lock();
 }
 
-/** The names of the migrations of each lock, in its order. */
+/** The migrations' names in each lock, in order. */
 const windows = ({ history }: Tenant): string[][] =>
   history.locks().map(({ migrations }) => migrations.map(({ name }) => name));
 
 const areThrough = (tenant: Tenant, vms: number): boolean =>
   Array.from({ length: vms }, (_, vm) => tenant.migration(vm)?.status?.phase === 'Succeeded').every(Boolean);
 
-test('the more important go first, as many in one window as fit together; the others in the next', async () => {
+test('higher priorities go first, as many in one lock as fit together; the others follow in the next', async () => {
   const tenant = await newTenant(environment, { name: 'turns', vms: 4, gives: headroomFor(2) });
   await allBlocked(tenant, ['', 'system-maintenance', 'user-triggered', 'system-critical']);
   await tenant.history.until('all are through, and nothing is locked', (history) =>
@@ -42,7 +42,7 @@ test('the more important go first, as many in one window as fit together; the ot
   );
   const [first, ...others] = windows(tenant);
   expect(first).toEqual(['mig3', 'mig2']);
-  // Together or one by one, as their room comes back; never out of turn.
+  // They go together or one by one, as headroom returns, but always in order of priority.
   expect(others.flat()).toEqual(['mig1', 'mig0']);
   await expectAsBefore(environment.admin, tenant);
 });

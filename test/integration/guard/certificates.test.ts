@@ -57,7 +57,7 @@ beforeEach(async () => {
   await ignoreNotFound(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration }));
 });
 
-describe('a refusal by the guard, as a client of the API server sees it', () => {
+describe('a refusal by the guard, as a client of the API server receives it', () => {
   let server: GuardServer;
   let decide: (request: AdmissionRequest) => Promise<Decision>;
 
@@ -79,7 +79,7 @@ describe('a refusal by the guard, as a client of the API server sees it', () => 
     await ensureCaBundle({ cluster: admin, ca: certificate.ca ?? '', now: new Date() });
   });
 
-  test('403, with the token in details.causes: the proof; and a review that fails: 503', async () => {
+  test('is 403 with the token in details.causes for the proof, and 503 for a review that fails', async () => {
     const causes = [{ reason: WEBHOOK.locked, message: 'token-1' }];
     const seen: AdmissionRequest[] = [];
     decide = (request) => {
@@ -88,7 +88,7 @@ describe('a refusal by the guard, as a client of the API server sees it', () => 
       return Promise.resolve(refusal);
     };
     try {
-      // The API server needs a moment to see the configuration, and its bundle.
+      // The API server needs a moment to see the configuration and its CA bundle.
       await eventually(async () => {
         await expect(proof()).rejects.toMatchObject({ code: 403 });
       });
@@ -124,13 +124,13 @@ describe('a refusal by the guard, as a client of the API server sees it', () => 
       await server.close();
     }
 
-    // failurePolicy Fail: nobody there is no permission.
+    // With failurePolicy Fail, an unreachable webhook means a refusal.
     await expect(proof()).rejects.toMatchObject({ code: 500, reason: 'InternalError' });
   });
 });
 
 describe('ensureCertificate (F16)', () => {
-  test('two at once end with one Secret, and serve the same', async () => {
+  test('gives two replicas that start together one Secret and the same certificate', async () => {
     const together = meetingBeforeWrite(admin, 2);
     const [one, other] = await Promise.all(
       [1, 2].map(() => ensureCertificate({ cluster: together, now: new Date(), log, lifetimes })),
@@ -146,7 +146,7 @@ describe('ensureCertificate (F16)', () => {
     expect((await readSecret()).metadata.resourceVersion).toBe(secret.metadata.resourceVersion);
   });
 
-  test('two at once renew what expires, by the same authority; the rest of the Secret stays', async () => {
+  test('renews once for two replicas, by the same authority, and keeps the rest of the Secret', async () => {
     const first = await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes });
     const labelled = await readSecret();
     labelled.metadata.labels = { owner: 'somebody' };
@@ -182,7 +182,7 @@ describe('ensureCertificate (F16)', () => {
     expect(needsRenewal({ authority: pair('ca'), serving: pair('tls') }, new Date())).toBeUndefined();
   });
 
-  test("cert-manager's is used and never written, however near its end; a useless one is an error", async () => {
+  test("uses cert-manager's certificate and never writes it, even close to expiry; an unusable one is an error", async () => {
     const validFor = (days: number): { notBefore: Date; notAfter: Date } => ({
       notBefore: new Date(Date.now() - 89 * DAY_MS),
       notAfter: new Date(Date.now() + days * DAY_MS),
@@ -222,7 +222,7 @@ describe('ensureCaBundle (F16)', () => {
   const bundles = async (): Promise<(string | undefined)[]> =>
     (await readConfiguration()).webhooks?.map(({ clientConfig }) => clientConfig.caBundle) ?? [];
 
-  test('appended to what is still good, at both webhooks; everything else stays', async () => {
+  test('appends to the valid authorities at both webhooks, and keeps everything else', async () => {
     const [older, ended, ca] = [validFor(1), validFor(-1), validFor(365)];
     await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration({ caBundle: bundle(ended, older) }));
     const before = await readConfiguration();
@@ -239,7 +239,7 @@ describe('ensureCaBundle (F16)', () => {
     expect((await readConfiguration()).metadata.resourceVersion).toBe(after.metadata.resourceVersion);
   });
 
-  test('two replicas with two authorities at once: both are trusted', async () => {
+  test('keeps the authorities of two replicas that write at the same time', async () => {
     await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration({}));
     const authorities = [validFor(365), validFor(365)];
     const together = meetingBeforeWrite(admin, 2);
@@ -251,7 +251,7 @@ describe('ensureCaBundle (F16)', () => {
     }
   });
 
-  test("left alone where cert-manager's injector fills it", async () => {
+  test("leaves a bundle alone that cert-manager's injector fills", async () => {
     const annotations = { 'cert-manager.io/inject-ca-from': 'mtq-system/guard' };
     await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configuration({ annotations }));
     const bundle = await ensureCaBundle({ cluster: admin, ca: validFor(365), now: new Date() });
@@ -259,7 +259,7 @@ describe('ensureCaBundle (F16)', () => {
     expect(await bundles()).toEqual([undefined, undefined]);
   });
 
-  test('no configuration, or half of one: says what to apply', async () => {
+  test('reports what to apply when the configuration is missing or incomplete', async () => {
     const trust = { cluster: admin, ca: validFor(365), now: new Date() };
     await expect(ensureCaBundle(trust)).rejects.toThrow(
       /ValidatingWebhookConfiguration mtq-guard is not there.*apply config\/webhook/,
@@ -270,7 +270,7 @@ describe('ensureCaBundle (F16)', () => {
   });
 });
 
-/** The dry run by which `raise` asks whether the guard stands here. */
+/** The dry run by which `raise` proves that the guard is in force. */
 const proof = (): ReturnType<typeof admin.create> =>
   admin.create(
     RESOURCE_QUOTAS,
@@ -286,7 +286,7 @@ interface Configured {
 
 type NewConfiguration = New<ValidatingWebhookConfiguration> & { webhooks: { name: string }[] };
 
-/** Both webhooks, as far as these tests need their rules; the real ones are in config/webhook. */
+/** Both webhooks with the rules that these tests need; the real ones are in config/webhook. */
 function configuration({ port = 443, caBundle, annotations }: Configured): NewConfiguration {
   const service = { namespace: SYSTEM_NAMESPACE, name: 'mtq-guard', path: '/review', port };
   const webhook = (name: string, resource: string, matchLabels: Record<string, string>): object => ({
@@ -319,7 +319,7 @@ const readSecret = async (): Promise<Secret> => (await admin.get(SECRETS, SECRET
 const decoded = (secret: Secret, key: string): string =>
   Buffer.from(secret.data?.[key] ?? '', 'base64').toString();
 
-/** So many have read before the first of them writes: all but one lose. Later writes pass. */
+/** Holds the first writes until all have read, so that all but one conflict. Later writes pass. */
 function meetingBeforeWrite(cluster: Cluster, count: number): Cluster {
   const met = Promise.withResolvers<undefined>();
   let arrived = 0;
@@ -346,7 +346,7 @@ function meetingBeforeWrite(cluster: Cluster, count: number): Cluster {
   };
 }
 
-/** Tries until it holds; fails with its last error when it never does. */
+/** Retries until the expectation holds; fails with its last error. */
 async function eventually(check: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {

@@ -48,7 +48,7 @@ test('raise asks each API server for the proof', async () => {
   expect(second).toBeGreaterThan(0);
 });
 
-test('raise waits for an API server that does not know the lock, and names it (F31)', async () => {
+test('raise waits for an API server that has not seen the lock, and names it (F31)', async () => {
   const { controlPlane } = environment.cluster;
   const late = new URL(controlPlane.apiServers[1]?.url ?? '');
   await expectNoRaise(environment, 'late', {

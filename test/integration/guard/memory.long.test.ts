@@ -13,12 +13,12 @@ import { writeByHand } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
 
-/** What a tenant stores, and what it makes the guard take into its memory. */
+/** A tenant with large objects, which the guard must not keep in memory all at once. */
 const TENANT = 'hoarder';
 const LONG = 'x'.repeat(250 * 1024);
 const COUNT = { pods: 300, migrations: 100 };
 const AT_ONCE = 16;
-/** The migration of the lock. The tenant's pods say that they are of it. */
+/** The migration of the lock. The labels of the tenant's pods name it too. */
 const CANCELLED = { name: 'cancelled', uid: 'uid-of-cancelled', vmi: 'uid-of-its-vmi' };
 const LONG_AGO_MS = 60_000;
 
@@ -71,7 +71,7 @@ async function fill(): Promise<void> {
   });
 }
 
-/** By one whose functions died of it: nobody lets go of it but the guard. */
+/** Sets an expired lock without functions, so that only the guard can end it. */
 async function lockAndLeave(): Promise<void> {
   const { object } = await guards.admin.get(NAMESPACES, { name: TENANT });
   const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
@@ -88,7 +88,7 @@ async function lockAndLeave(): Promise<void> {
   await writeByHand(guards.admin, TENANT, withLock(object, lock).metadata);
 }
 
-/** The most that it ever held, bytes (Linux). */
+/** The guard's peak resident memory, bytes (Linux). */
 function maxResident(): number {
   const status = readFileSync(`/proc/${replica.pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
@@ -103,7 +103,7 @@ function memoryLimit(): number {
   return Number(limit);
 }
 
-/** Requests of the guard's for lists of this kind and place. */
+/** The guard's list requests for this path. */
 async function pagesOf(path: string): Promise<string[]> {
   return (await auditLog(guards.controlPlane, guards.admin))
     .filter(({ user }) => user.username === userOf(SERVICE_ACCOUNT.guard))
@@ -111,7 +111,7 @@ async function pagesOf(path: string): Promise<string[]> {
     .map(({ requestURI }) => requestURI);
 }
 
-test('a guard that starts beside 100 MiB of one tenant repairs it within the memory of the Deployment', async () => {
+test('a guard that starts with 100 MiB of one tenant’s objects repairs its lock within the Deployment’s memory limit', async () => {
   await guards.admin.create(NAMESPACES, { metadata: { name: TENANT } });
   await fill();
   replica = await guards.start('watchful');
@@ -121,7 +121,7 @@ test('a guard that starts beside 100 MiB of one tenant repairs it within the mem
     async () => lockOf((await guards.admin.get(NAMESPACES, { name: TENANT })).object).kind,
     (kind) => kind === 'none',
   );
-  // Each was read to its end.
+  // The guard read each list to its end.
   await askUntil(
     'the guard has listed them all',
     () => pagesOf('/apis/kubevirt.io/v1/virtualmachineinstancemigrations'),

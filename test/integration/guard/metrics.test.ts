@@ -20,13 +20,13 @@ afterAll(async () => {
   await guards.stop();
 });
 
-/** What a scrape says of one series. */
+/** The value of one series in a scrape. */
 async function valueOf(series: string): Promise<number> {
   const line = (await replica.metrics()).split('\n').find((text) => text.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1));
 }
 
-/** `act`: done before each look. */
+/** Runs `act` before each scrape. */
 const untilMore = (series: string, act?: () => Promise<void>): Promise<number> =>
   askUntil(
     `${series} counts`,
@@ -38,8 +38,8 @@ const untilMore = (series: string, act?: () => Promise<void>): Promise<number> =
   );
 
 /**
- * The proof: what else the guard would refuse the API server's policies refuse before it. Refused or not: the API server may not
- * know of the lock yet, nor whom to ask.
+ * The proof is the only request that the guard refuses itself: the policies refuse all others first. It may also pass, while
+ * the API server has not seen the lock or the webhooks yet.
  */
 const askForProof = async (namespace: string, token: string): Promise<void> => {
   const metadata = { name: PROOF_QUOTA, namespace, annotations: { [ANNOTATION.proof]: token } };
@@ -47,13 +47,13 @@ const askForProof = async (namespace: string, token: string): Promise<void> => {
   await asRaise.create(RESOURCE_QUOTAS, { metadata, spec: {} }, { dryRun: true }).catch(() => undefined);
 };
 
-test('a guard that is ready says so, and has nothing to tell', async () => {
+test('a ready guard reports that it is ready, with no locks and no repairs', async () => {
   expect(await valueOf('mtq_ready')).toBe(1);
   expect(await valueOf('mtq_locked_namespaces')).toBe(0);
   expect(await valueOf('mtq_repairs_total{outcome="done"}')).toBe(0);
 });
 
-test('a lock is seen, and a review that refuses for it is counted', async () => {
+test('the metrics count a lock, and a review that refuses because of it', async () => {
   await guards.lock('held', 'token-1');
   expect(await untilMore('mtq_locked_namespaces')).toBe(1);
   await untilMore('mtq_longest_lock_seconds');
@@ -63,7 +63,7 @@ test('a lock is seen, and a review that refuses for it is counted', async () => 
   expect(await valueOf('mtq_review_duration_seconds_count')).toBeGreaterThan(0);
 });
 
-test('a lock that nobody ends is a repair that is done', async () => {
+test('the metrics count a repair when no function ends a lock', async () => {
   const { object } = await guards.admin.create(NAMESPACES, { metadata: { name: 'left' } });
   const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
   const lock = { v: 1, token: 't', acquiredAt: at(-LONG_AGO_MS), expiresAt: at(1_000 - LONG_AGO_MS) };

@@ -37,7 +37,7 @@ const byStub = (answer: Parameters<StubWebhook['respondWith']>[0], reason: strin
   reason,
 });
 
-/** The very form of the guard's refusal, with this in the place of the token. */
+/** The exact form of the guard's refusal, with this value in place of the token. */
 const refusalWith = (token: string): Parameters<StubWebhook['respondWith']>[0] => ({
   allowed: false,
   status: {

@@ -6,7 +6,7 @@ import { writeByHand } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
 
-/** On OpenShift KubeVirt is in another namespace: nobody told the guard. */
+/** As on OpenShift, KubeVirt is in another namespace than the guard's configuration says. */
 const ELSEWHERE = { namespace: 'openshift-cnv', name: 'kubevirt-kubevirt-hyperconverged' };
 const HERE = { namespace: 'kubevirt', name: 'kubevirt' };
 const LONG_AGO_MS = 60_000;
@@ -29,7 +29,7 @@ async function installed(at: typeof HERE, version: string): Promise<void> {
   await guards.admin.replace(type, { ...object, status }, { subresource: 'status' });
 }
 
-/** A lock whose time is over, and that nobody of the functions will end. */
+/** An expired lock that no function will end. */
 async function lockOfThePast(name: string): Promise<void> {
   const { object } = await guards.admin.create(NAMESPACES, { metadata: { name } });
   const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
@@ -46,7 +46,7 @@ const isLocked = async (name: string): Promise<boolean> => {
 const untilProblem = (replica: Replica, isIt: (problem: string) => boolean): Promise<string> =>
   askUntil('the guard has looked around', () => replica.problem(), isIt);
 
-describe('KubeVirt is not where the guard was told', () => {
+describe('KubeVirt is not in the configured namespace', () => {
   let replica: Replica;
 
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe('KubeVirt is not where the guard was told', () => {
     replica = await guards.start('misled', 'liveness');
   });
 
-  test('it is not ready, and says why', async () => {
+  test('the guard is not ready, and says why', async () => {
     const problem = await untilProblem(replica, (text) => text.includes('KubeVirt'));
     expect(problem).toBe(
       'KUBEVIRT_NAMESPACE is kubevirt, but KubeVirt kubevirt-kubevirt-hyperconverged is in namespace ' +
@@ -62,7 +62,7 @@ describe('KubeVirt is not where the guard was told', () => {
     );
   });
 
-  test('it repairs all the same: a lock that nobody ended is ended', async () => {
+  test('the guard nevertheless ends an expired lock', async () => {
     await lockOfThePast('left-over');
     await askUntil(
       'it is unlocked',
@@ -73,14 +73,14 @@ describe('KubeVirt is not where the guard was told', () => {
   });
 });
 
-test('KubeVirt is where it should be, and too old: not ready', async () => {
+test('with KubeVirt in its namespace but too old the guard is not ready', async () => {
   await installed(HERE, 'v0.59.2');
   const replica = await guards.start('young', 'liveness');
   const problem = await untilProblem(replica, (text) => text.includes('v0.59.2'));
   expect(problem).toBe('KubeVirt is v0.59.2: 1.0 is the oldest that is supported');
 });
 
-test('what supports us is enough: a guard that starts then is ready', async () => {
+test('with a supported KubeVirt a starting guard is ready', async () => {
   const type = KUBEVIRTS;
   const { object } = await guards.admin.get(type, HERE);
   const status = { observedKubeVirtVersion: 'v1.6.0' };

@@ -10,7 +10,7 @@ import { writeByHand } from '../../support/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startGuards, type Guards } from '../../support/guards.ts';
 
-/** In the default installation: the policy lets the proof of the cached lock pass, and the guard answers with the live one. */
+/** In the default installation the policy lets a proof of the cached lock pass, and the guard answers with the live lock. */
 
 const TENANT = 'tenant';
 const TOKEN = '11111111-2222-4333-8444-555555555555';
@@ -66,7 +66,7 @@ async function untilToken(asked: string, token: string | undefined): Promise<Api
 const live = async (): Promise<ReturnType<typeof lockOf>> =>
   lockOf((await guards.admin.get(NAMESPACES, { name: TENANT })).object);
 
-test('the guard answers, with the lock as it is now', async () => {
+test('the guard answers with the live lock', async () => {
   const error = await refusal(TOKEN);
   expect(error?.code).toBe(403);
   const state = await live();
@@ -75,14 +75,14 @@ test('the guard answers, with the lock as it is now', async () => {
   expect(proofIn(causeOf(error))).toEqual({ token, expiresAt, migrations, quotas, vmmrqs });
 });
 
-test('the proof of another lock does not come to the guard', async () => {
+test('the proof of another lock does not reach the guard', async () => {
   const error = await refusal('another');
   expect(error?.code).toBe(403);
   expect(error?.status.message).toContain(OTHER_LOCK_MESSAGE);
   expect(causeOf(error)).toBe('');
 });
 
-test('a namespace that asks us to stay away says so', async () => {
+test('the proof of an opted-out namespace says so', async () => {
   const annotate = (value: string | null): Promise<unknown> =>
     guards.admin.patch(
       NAMESPACES,
@@ -94,7 +94,7 @@ test('a namespace that asks us to stay away says so', async () => {
   await annotate(null);
 });
 
-test('a lock that was ended has no token', async () => {
+test('the proof of an ended lock has no token', async () => {
   const state = await live();
   if (state.kind !== 'held') throw new Error('it is not locked');
   const ended = { reason: 'NoProof', message: 'for this test' };
@@ -105,7 +105,7 @@ test('a lock that was ended has no token', async () => {
   expect(proofIn(causeOf(error))).toMatchObject({ expiresAt: state.lock.expiresAt });
 });
 
-test('without a lock nobody refuses it', async () => {
+test('without a lock the API server accepts the proof', async () => {
   await writeByHand(guards.admin, TENANT, {
     labels: { 'mtq.kubevirt.io/locked': null },
     annotations: { [ANNOTATION.lock]: null, [ANNOTATION.token]: null },

@@ -21,14 +21,14 @@ import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 const TENANT_ADMIN = { name: 'tenant-admin', groups: ['tenant-admins'] };
 const CLUSTER_ADMIN = { name: 'cluster-admin', groups: ['cluster-admins'] };
 const MERGE = 'application/merge-patch+json';
-/** What is said of everything that must wait, mostly by the policies: the API server asks them first. */
+/** The message for everything that must wait, mostly from the policies, which the API server evaluates first. */
 const MUST_WAIT = /must wait: .* raised for .*live migration.* for a few seconds, .* try again then/;
 
 let environment: TestEnvironment;
-/** Deleted while it is locked: that takes the namespace controller 5 s, and the other tests go on meanwhile. */
+/** Deleted while locked: the namespace controller needs 5 s for it, while the other tests run. */
 let deleted: Tenant;
 let asTenant: (request: ApiRequest) => Promise<ApiAnswer>;
-/** May write namespaces, and is no break-glass user at first. */
+/** A user who may write namespaces, at first without the break-glass role. */
 let asClusterAdmin: (request: ApiRequest) => Promise<ApiAnswer>;
 
 beforeAll(async () => {
@@ -69,7 +69,7 @@ beforeAll(async () => {
     allowed: true,
   });
   ({ tenant: deleted } = await lockedTenant('deleted-while-locked'));
-  // The controller would wait for half of the pods' grace period.
+  // Otherwise the controller would wait for half of the pods' grace period.
   await environment.admin.delete(VMIS, { namespace: deleted.name, name: 'vm0' });
   await environment.admin.delete(NAMESPACES, { name: deleted.name });
 });
@@ -97,7 +97,7 @@ const inNamespace = (namespace: string, rest: string): string => `/api/v1/namesp
 const createPod = (namespace: string, name: string): Promise<ApiAnswer> =>
   asTenant({ method: 'POST', path: inNamespace(namespace, 'pods'), body: podOf(name) });
 
-/** Locked and raised, its target pod admitted, and nobody lowers it before the result is called. */
+/** Locked and raised with its target pod admitted; no step lowers it before the test calls the result. */
 async function lockedTenant(name: string): Promise<{ tenant: Tenant; resume: () => void }> {
   const tenant = await newTenant(environment, { name });
   expect(await createPod(name, 'before')).toMatchObject({ code: 201 });
@@ -160,7 +160,7 @@ describe('while a namespace is locked (F9)', () => {
     },
   };
 
-  // Dry: any of them ends the raise that the other tests need.
+  // Dry runs, because each write would end the raise that the other tests need.
   test.each<[string, ApiRequest]>([
     [
       "an edit of a quota's spec",
@@ -178,7 +178,7 @@ describe('while a namespace is locked (F9)', () => {
   });
 
   test.each(Object.entries(AS_TENANT))(
-    '%s is refused to the tenant, who is told why and for how long (F21, F43)',
+    '%s is refused to the tenant, with the reason and the time to wait (F21, F43)',
     async (_what, request) => {
       const { code, body } = await asTenant(request);
       expect(code).toBe(403);
@@ -186,7 +186,7 @@ describe('while a namespace is locked (F9)', () => {
     },
   );
 
-  test("a pod that says it is the migration's is refused to whoever is not KubeVirt (F43)", async () => {
+  test("a pod with the migration's labels is refused to every user but KubeVirt (F43)", async () => {
     const [vmi] = (await environment.admin.list(VMIS, { namespace: name })).items;
     const labels = {
       [KUBEVIRT.launcherLabel]: KUBEVIRT.launcher,
@@ -203,7 +203,7 @@ describe('while a namespace is locked (F9)', () => {
   test.each<[string, string, () => Record<string, string>]>([
     ["a new VM's pod", 'late', () => ({})],
     [
-      // Nobody looks at the labels in the template of a VirtualMachineInstanceReplicaSet, and the launcher gets them all.
+      // Admission ignores labels in the template of a VirtualMachineInstanceReplicaSet, and its launchers get them all.
       "that of one labelled with the migration's UID",
       'disguised',
       () => ({ [KUBEVIRT.migrationJobUID]: tenant.migration()?.metadata.uid ?? '' }),
@@ -233,13 +233,13 @@ describe('while a namespace is locked (F9)', () => {
     ['the record of the last attempt', NAMESPACE, withAttempt],
     ['the label, by the status subresource', `${NAMESPACE}/status`, withoutLabel],
     ['the lock, by the status subresource', `${NAMESPACE}/status`, withoutLock],
-  ])('%s may not be changed by who may write namespaces', async (_what, path, body) => {
+  ])('%s may not be changed by a user with the right to write namespaces', async (_what, path, body) => {
     const answer = await asClusterAdmin({ method: 'PATCH', path, body, contentType: MERGE });
     expect(answer).toMatchObject({ code: 403 });
     expect(answer.body['message']).toContain('may only be changed by managed-tenant-quota');
   });
 
-  test('nor by the finalize subresource', async () => {
+  test('the finalize subresource does not change them either', async () => {
     const { object } = await environment.admin.get(NAMESPACES, { name });
     const { [LABEL.locked]: _label, ...labels } = object.metadata.labels ?? {};
     const body = { ...object, metadata: { ...object.metadata, labels } };
@@ -247,7 +247,7 @@ describe('while a namespace is locked (F9)', () => {
     expect(answer).toMatchObject({ code: 403 });
   });
 
-  test('everything else of a namespace may be changed', async () => {
+  test('all other fields of a namespace may change', async () => {
     const body = { metadata: { annotations: { note: 'hello' } } };
     expect(
       await asClusterAdmin({ method: 'PATCH', path: NAMESPACE, body, contentType: MERGE }),
@@ -265,17 +265,17 @@ describe('while a namespace is locked (F9)', () => {
       { merge: { status: { message: 'seen' } }, subresource: 'status' },
     );
     expect(pod.object.status).toMatchObject({ message: 'seen' });
-    // It counts the source pod out, which ended while the namespace was locked.
+    // The quota controller stops counting the source pod, which ended while the namespace was locked.
     await tenant.history.until(
       'the quota controller counts',
       (history) => history.isLocked() && countedPods(tenant) === '2',
     );
   });
 
-  test('afterwards the tenant may do all of it again, and nothing came in meanwhile', async () => {
+  test('afterwards the tenant may do all of this again, and nothing was admitted meanwhile', async () => {
     resume();
     await tenant.untilUnlocked();
-    // The API server judges by its own watches, which may be a moment behind ours.
+    // The API server decides by its own watches, which may be a moment behind ours.
     await askUntil(
       'a pod of the tenant gets in',
       () => createPod(name, 'after'),
@@ -293,7 +293,7 @@ describe('while a namespace is locked (F9)', () => {
   });
 });
 
-test('break-glass: the lock is taken off by hand, and the quota is put back all the same (F13)', async () => {
+test('break-glass removes the lock by hand, and the guard still restores the quota (F13)', async () => {
   const { tenant, resume } = await lockedTenant('break-glass');
   const { history, name, before } = tenant;
   await bindRole(environment.admin, { role: 'managed-tenant-quota-break-glass', user: CLUSTER_ADMIN.name });
@@ -306,7 +306,7 @@ test('break-glass: the lock is taken off by hand, and the quota is put back all 
   const patched = (body: object): Promise<ApiAnswer> =>
     asClusterAdmin({ method: 'PATCH', path: `/api/v1/namespaces/${name}`, body, contentType: MERGE });
   const withoutLock = { labels: { [LABEL.locked]: null }, annotations: { [ANNOTATION.lock]: null } };
-  // The right alone is not enough: a controller that has every right replaces namespaces too.
+  // The break-glass right alone does not allow the write, because a controller with all rights also replaces namespaces.
   expect(await patched({ metadata: withoutLock })).toMatchObject({ code: 403 });
   const { object: namespace } = await environment.admin.get(NAMESPACES, { name });
   expect(await patched(breakGlassPatch(namespace))).toMatchObject({ code: 200 });
@@ -330,7 +330,7 @@ test('break-glass: the lock is taken off by hand, and the quota is put back all 
     );
   });
   expect(history.locks()).toHaveLength(1);
-  // What nobody can help: between the hand and the repair the namespace is not guarded.
+  // Unavoidable: between the manual unlock and the repair no lock protects the namespace.
   expect(
     invariantViolations(history).filter((violation) => !violation.includes('is not locked for it')),
   ).toEqual([]);

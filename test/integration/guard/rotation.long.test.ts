@@ -17,8 +17,8 @@ import { askUntil } from '../../support/eventually.ts';
 import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
 
 /**
- * An authority is renewed after 6.7 s of its 10, a certificate after 6 s of its 9. A client here may be slow: it trusts what
- * it read for as long as an authority is published before it signs.
+ * An authority is renewed after 6.7 s of its 10, a certificate after 6 s of its 9. A client here may be slow: it may use the
+ * bundle that it read for as long as an authority is published before it signs.
  */
 const LIVES = { CA_SECONDS: '10', CERTIFICATE_SECONDS: '9', CA_LEAD_MS: '1500' };
 const ROTATIONS = 3;
@@ -47,15 +47,15 @@ afterAll(async () => {
   await guards.stop();
 });
 
-/** What several clients were told that ask, again and again, for what only the guard can refuse. */
+/** The answers to several clients that repeatedly send a request that only the guard can refuse. */
 interface Asked {
   refusals: number;
-  /** TLS connections made with the bundle as it was read a moment before. */
+  /** TLS connections made with a bundle that the client has just read. */
   handshakes: number;
   readonly failures: string[];
 }
 
-/** Asks until `work` is done. */
+/** Sends requests until `work` is done. */
 async function askWhile(work: () => Promise<void>): Promise<Asked> {
   const asked: Asked = { refusals: 0, handshakes: 0, failures: [] };
   const over = new AbortController();
@@ -69,7 +69,7 @@ async function askWhile(work: () => Promise<void>): Promise<Asked> {
     if (proof.proven) asked.refusals += 1;
     else asked.failures.push(proof.reason);
   };
-  // The API server keeps its connections; every new one of its has to succeed as well.
+  // The API server reuses its connections, but each new one must succeed as well.
   const handshake = async (): Promise<void> => {
     const ca = await bundleOf(WEBHOOK.locked);
     await delay(50);
@@ -106,7 +106,7 @@ async function bundleOf(name: string): Promise<string> {
 const authority = async (): Promise<string> =>
   (await guards.admin.get(SECRETS, SECRET)).object.data?.['ca.crt'] ?? '';
 
-/** Resolves when the authority has changed so many times. */
+/** Resolves when the authority has changed this many times. */
 async function rotations(count: number): Promise<void> {
   let current = await authority();
   for (let seen = 0; seen < count; seen += 1) {
@@ -114,7 +114,7 @@ async function rotations(count: number): Promise<void> {
   }
 }
 
-/** Leaves the processor to those it waits for. */
+/** Yields the processor to the processes that it waits for. */
 const pausing =
   <T>(ask: () => Promise<T>): (() => Promise<T>) =>
   async () => {
@@ -152,7 +152,7 @@ describe('certificates that live for seconds (F16)', () => {
     expect(asked.handshakes).toBeGreaterThan(ROTATIONS);
   });
 
-  test('what has expired leaves the bundle: it does not grow', async () => {
+  test('expired authorities leave the bundle, which does not grow', async () => {
     const bundle = await bundleOf(WEBHOOK.locked);
     expect(bundle.match(/BEGIN CERTIFICATE/g)?.length).toBeLessThanOrEqual(3);
     expect(await bundleOf(WEBHOOK.keys)).toBe(bundle);

@@ -23,8 +23,8 @@ import type { KeyPair } from '../../../webhook/tls/x509.ts';
 import { askUntil } from '../../support/eventually.ts';
 
 /**
- * What people and tools do to the guard's Secret and to its webhooks while it runs, each replica here as it runs in the
- * process: who serves what, whom the API server is told to trust, and whether the replica calls itself ready.
+ * Users and tools change the guard's Secret and webhooks while it runs. Each replica here runs as in the guard's process.
+ * The tests check what each replica serves, which authorities the webhooks trust, and whether the replica is ready.
  */
 const SETTINGS = { CA_SECONDS: 3_600, CERTIFICATE_SECONDS: 3_600, CA_LEAD_MS: 300 };
 const SECRET = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
@@ -62,7 +62,7 @@ afterEach(async () => {
 
 interface Replica {
   readonly rotation: Rotation;
-  /** What it served, in order; the last one now. */
+  /** The certificates that it served, in order; it serves the last one now. */
   readonly served: (KeyPair & { ca?: string })[];
 }
 
@@ -76,7 +76,7 @@ function start(cluster: Cluster = admin): Replica {
   return { rotation, served };
 }
 
-/** Looks every few milliseconds: what it is about is in this process. */
+/** Polls every few milliseconds, because the state is in this process. */
 const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<boolean> =>
   askUntil(
     what,
@@ -139,7 +139,7 @@ describe('the Secret', () => {
     },
   );
 
-  test('a replica that cannot read it goes on with what it has, and is trusted for as long', async () => {
+  test('a replica that cannot read it keeps its certificate, and the bundle keeps its authority', async () => {
     const [ahead] = (await started(1)) as [Replica];
     let cut = false;
     const behind = start({
@@ -154,7 +154,7 @@ describe('the Secret', () => {
     expect(behind.served).toHaveLength(1);
     expect(current(behind).ca).not.toBe(current(ahead).ca);
     expect(await isTrusted(current(behind))).toBe(true);
-    // Also when somebody empties the bundle just then.
+    // This must also hold when a user empties the bundle at that moment.
     await empty();
     await until(
       'both are trusted',
@@ -169,7 +169,7 @@ describe('the Secret', () => {
 });
 
 describe('the webhooks', () => {
-  test('emptied by whoever applies them: filled again at once, by one of two', async () => {
+  test('emptied by an apply: one of two replicas fills them again at once', async () => {
     const replicas = await started(2);
     const since = performance.now();
     await empty();
@@ -179,7 +179,7 @@ describe('the webhooks', () => {
     expect(replicas.map(({ served }) => served.length)).toEqual([1, 1]);
   });
 
-  test('not ready while the bundle cannot be filled', async () => {
+  test('a replica is not ready while it cannot fill the bundle', async () => {
     let refuses = false;
     const replica = start({
       ...methodsOf(admin),
@@ -195,7 +195,7 @@ describe('the webhooks', () => {
     expect(await isTrusted(current(replica))).toBe(true);
   });
 
-  test('a replica that starts is not ready before it has read them itself, though its watch shows that they trust it', async () => {
+  test('a starting replica is not ready before it has read them itself, although its watch shows its authority in the bundle', async () => {
     await started(1);
     const reading = Promise.withResolvers<undefined>();
     const replica = start({
@@ -218,7 +218,7 @@ describe('the webhooks', () => {
     await until('it is ready', () => replica.rotation.problem() === undefined);
   });
 
-  test('deleted, and applied again: not ready, and why; then ready', async () => {
+  test('deleted and applied again: not ready, with the reason; then ready', async () => {
     const [replica] = (await started(1)) as [Replica];
     await admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, CONFIGURATION);
     await until('it says so', () => /apply config\/webhook/.test(replica.rotation.problem() ?? ''));
@@ -227,7 +227,7 @@ describe('the webhooks', () => {
     expect(replica.served).toHaveLength(1);
   });
 
-  test('a guard that is there before them waits for them', async () => {
+  test('a guard that starts before they exist waits for them', async () => {
     await admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, CONFIGURATION);
     const replica = start();
     await until('it says so', () => /apply config\/webhook/.test(replica.rotation.problem() ?? ''));
@@ -235,7 +235,7 @@ describe('the webhooks', () => {
     await until('it is ready', () => replica.rotation.problem() === undefined);
   });
 
-  test("somebody's own webhook in our configuration, and every other field, stay as they are", async () => {
+  test('a third-party webhook in our configuration, and every other field, stay as they are', async () => {
     const [ours] = manifest.webhooks ?? [];
     const foreign = {
       ...ours,
@@ -255,7 +255,7 @@ describe('the webhooks', () => {
     expect(withoutBundles(after)).toEqual(withoutBundles(before));
   });
 
-  test("where cert-manager's injector fills the bundle, it alone does; ready once it trusts us", async () => {
+  test("with cert-manager's injector only the injector fills the bundle; ready once it has our authority", async () => {
     const injected = await readConfiguration();
     injected.metadata.annotations = { 'cert-manager.io/inject-ca-from-secret': 'mtq-system/mtq-guard-certs' };
     await admin.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, injected);
@@ -275,7 +275,7 @@ describe('the webhooks', () => {
   });
 });
 
-/** As `kubectl replace` of the manifest does, or a GitOps tool that owns the whole object. */
+/** Writes as `kubectl replace` of the manifest does, or a GitOps tool that owns the whole object. */
 async function empty(): Promise<void> {
   const { metadata } = await readConfiguration();
   const { name, resourceVersion } = metadata;

@@ -15,7 +15,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test('a certificate that cannot be used when the guard starts is made anew in its Secret', async () => {
+test('a starting guard replaces an unusable certificate in its Secret', async () => {
   const { admin, cluster } = environment;
   const at = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
   await cluster.killGuard();

@@ -16,7 +16,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test('no function and no quota controller: the watchdog puts the status back by itself, and unlocks (F3)', async () => {
+test('without functions and quota controller the watchdog itself restores the status, and unlocks (F3)', async () => {
   const tenant = await newTenant(environment, { name: 'alone' });
   const { controlPlane } = environment.cluster;
   const again = environment.hold(tenant.name, 'mtq-lower', 'mtq-unlock');

@@ -38,7 +38,7 @@ let controlPlane: ControlPlane;
 let admin: Cluster;
 let request: (what: ApiRequest) => Promise<ApiAnswer>;
 
-/** First VMMRQs under a schema as loose as the incumbent's, then our CRD in its place. */
+/** Creates VMMRQs under a schema as loose as the incumbent's, then replaces it with our CRD. */
 beforeAll(async () => {
   controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
@@ -100,14 +100,14 @@ describe('what is given', () => {
     expect(answer.body['message']).toContain(message);
   });
 
-  test('nothing at all: refused', async () => {
+  test('empty: refused', async () => {
     const answer = await create({});
     expect(answer.code).toBe(422);
     expect(answer.body['message']).toContain('must say what is given, by additionalMigrationResources');
   });
 
   test.each(['0%', '5%', '30%', '100%'])(
-    '%s of each quota, and how to raise: accepted',
+    '%s of each quota, with a raise policy: accepted',
     async (percentage) => {
       const given = { additionalMigrationPercentage: percentage };
       expect(await create(given)).toMatchObject({ code: 201 });
@@ -143,13 +143,13 @@ describe('an unknown field', () => {
   test.each([
     ['misspelt', misspelt, 'spec.additionalMigrationResource'],
     ['one more', oneMore, 'spec.limit'],
-  ])('%s: refused as kubectl asks (Strict)', async (_what, spec, field) => {
+  ])('%s: refused with kubectl’s field validation (Strict)', async (_what, spec, field) => {
     const answer = await create(spec, { query: 'dryRun=All&fieldValidation=Strict' });
     expect(answer.code).toBe(400);
     expect(answer.body['message']).toContain(`strict decoding error: unknown field "${field}"`);
   });
 
-  test('server-side apply refuses it always', async () => {
+  test('is always refused by server-side apply', async () => {
     const body = { ...vmmrq('applied', oneMore) };
     const path = `${PATH}/applied?fieldManager=gitops&dryRun=All`;
     const answer = await request({
@@ -162,12 +162,12 @@ describe('an unknown field', () => {
     expect(answer.body['message']).toContain('.spec.limit: field not declared in schema');
   });
 
-  test('a misspelt one is refused even by a client that does not ask, since then nothing is given', async () => {
+  test('is refused even without field validation when it is misspelt, because then nothing is given', async () => {
     const answer = await create(misspelt, { query: 'dryRun=All&fieldValidation=Ignore' });
     expect(answer.code).toBe(422);
   });
 
-  test('one more is named in a warning to a client that does not ask', async () => {
+  test('is named in a warning without field validation when it is additional', async () => {
     const { code, warnings } = await create(oneMore);
     expect(code).toBe(201);
     expect(warnings).toContain('unknown field \\"spec.limit\\"');
@@ -184,7 +184,7 @@ describe('VMMRQs from the time of the incumbent', () => {
     ],
   };
 
-  test.each(Object.keys(STORED_BEFORE))('%s: as it was, and takes the incumbent’s status', async (name) => {
+  test.each(Object.keys(STORED_BEFORE))('%s: unchanged, and accepts the incumbent’s status', async (name) => {
     const { object } = await admin.get(VMMRQS, { namespace: TENANT, name });
     expect(object.spec).toEqual(STORED_BEFORE[name as keyof typeof STORED_BEFORE]);
 
@@ -195,7 +195,7 @@ describe('VMMRQs from the time of the incumbent', () => {
 });
 
 describe('status', () => {
-  test('is no part of what a user writes, and no part of the spec is written with it', async () => {
+  test('does not change with the spec, and the spec does not change with it', async () => {
     const spec = { additionalMigrationResources: { pods: 1 } };
     const created = await admin.create(VMMRQS, {
       ...vmmrq('separate', spec),
@@ -217,7 +217,7 @@ describe('status', () => {
     expect(object.metadata.generation).toBe(1);
   });
 
-  test('has one condition of a type', async () => {
+  test('has one condition of each type', async () => {
     const created = await admin.create(VMMRQS, {
       ...vmmrq('twice', { additionalMigrationResources: { pods: '1' } }),
     } as Vmmrq);
@@ -232,7 +232,7 @@ describe('status', () => {
 });
 
 describe('kubectl', () => {
-  test('get shows what is given, who waits, and why (F45)', async () => {
+  test('get shows the allowance, the waiting migrations and the reason (F45)', async () => {
     const { object } = await admin.create(VMMRQS, {
       ...vmmrq('shown', { additionalMigrationResources: { pods: 1, 'requests.memory': '5Gi' } }),
     } as Vmmrq);
@@ -257,12 +257,12 @@ describe('kubectl', () => {
     });
   });
 
-  test('get of a new one, before any function has seen it', async () => {
+  test('get works for a new VMMRQ, before any function has seen it', async () => {
     await create({ additionalMigrationResources: { pods: 1 } }, { name: 'new' });
     expect(await table('new')).toMatchObject({ Given: '{"pods":1}', Waiting: null, State: null });
   });
 
-  test('knows the short names, and that "all" is about them too', async () => {
+  test('knows the short names, and lists VMMRQs in "all"', async () => {
     const { body } = await request({ path: '/apis/mtq.kubevirt.io/v1alpha1' });
     expect(body['resources']).toContainEqual(
       expect.objectContaining({
@@ -279,7 +279,7 @@ describe('kubectl', () => {
 test('config/samples is accepted as it is', async () => {
   for (const object of await render('config/samples')) {
     const type = [RESOURCE_QUOTAS, VMMRQS].find(({ kind }) => kind === object.kind);
-    // The namespace is there already.
+    // The namespace already exists.
     if (type !== undefined) await admin.create<ResourceQuota | Vmmrq>(type, object as ResourceQuota);
   }
   const { items } = await admin.list(VMMRQS, { namespace: TENANT });
@@ -293,7 +293,7 @@ const vmmrq = (name: string, spec: unknown): object => ({
   spec,
 });
 
-/** A dry run with a name of its own, unless the caller names it. */
+/** A dry run with a unique name, unless the caller sets one. */
 async function create(
   spec: unknown,
   { name, query = 'dryRun=All' }: { name?: string; query?: string } = {},
@@ -315,7 +315,7 @@ interface Table {
   rows: { cells: unknown[] }[];
 }
 
-/** What `kubectl get` asks for and prints, by column. */
+/** The table that `kubectl get` requests and prints, by column. */
 async function table(name: string): Promise<Record<string, unknown>> {
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   const { body } = await request({ path: `${PATH}/${name}`, accept });
@@ -323,7 +323,7 @@ async function table(name: string): Promise<Record<string, unknown>> {
   return Object.fromEntries(columnDefinitions.map((column, index) => [column.name, rows[0]?.cells[index]]));
 }
 
-/** The incumbent's schema has our fields, none of them required, and no rules. */
+/** Our schema made as loose as the incumbent's: the same fields, no required ones, no rules. */
 function incumbents(ours: Crd): Crd {
   const loose = structuredClone(ours);
   allowUnknown(loose.spec.versions[0].schema.openAPIV3Schema);
@@ -332,7 +332,7 @@ function incumbents(ours: Crd): Crd {
 
 function allowUnknown(schema: Schema): void {
   for (const keyword of ['required', 'maxProperties', 'maxLength', 'x-kubernetes-validations']) {
-    // A list's keys stay required: without them it is no map.
+    // The keys of a list stay required, because a list map needs them.
     if (!(keyword === 'required' && schema.properties?.['lastTransitionTime'] !== undefined)) {
       Reflect.deleteProperty(schema, keyword);
     }
@@ -343,7 +343,7 @@ function allowUnknown(schema: Schema): void {
   }
 }
 
-/** The API server takes a new or changed CRD into use a moment after it has accepted it. */
+/** The API server uses a new or changed CRD only a moment after it has accepted it. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   const deadline = AbortSignal.timeout(TIMEOUT_MS);
   while (!(await isSo())) await sleep(50, undefined, { signal: deadline });

@@ -5,22 +5,22 @@ import { runDemo } from '../../../hack/demo/demo.ts';
 import { SCENARIOS } from '../../../hack/demo/scenarios.ts';
 import type { ApiServerSource, KnativeService, Trigger } from '../../cluster/eventing/manifests.ts';
 
-/** Long enough for the steps before the broken one; nothing that is broken here comes right by waiting. */
+/** Long enough for the steps before the broken one; a longer wait would fix none of these breakages. */
 const DEADLINE_MS = 15_000;
 const ONE = SCENARIOS.slice(0, 1);
-/** The guard asks for what events lost: not in this test, which is about the events. */
+/** Prevents the guard's resync, which would replace the missing events. */
 const ENV = { SWEEP_SECONDS: '3600' };
 
 interface Breakage {
   readonly change: (objects: KubernetesObject[]) => void;
-  /** The first step that never happens. */
+  /** The first step that does not run. */
   readonly wantStep: string;
-  /** What should have woken it, and what came instead. */
+  /** The event that should have triggered it, and the actual deliveries. */
   readonly wantMessage: RegExp;
 }
 
 const BREAKAGES: Record<string, Breakage> = {
-  'a Trigger that filters for what nobody sends': {
+  'a Trigger that filters for an event that no process sends': {
     change: (objects) => {
       const { spec } = find<Trigger>(objects, 'Trigger', 'mtq-raise');
       spec.filters = [{ exact: { type: 'io.kubevirt.mtq.namespace.shut' } }];
@@ -42,7 +42,7 @@ const BREAKAGES: Record<string, Breakage> = {
     change: (objects) => {
       const { spec } = find<ApiServerSource>(objects, 'ApiServerSource', 'mtq');
       for (const resource of spec.resources) {
-        // The first step of the demo is about the VMMRQ.
+        // The first step of the demo needs the VMMRQ's events.
         if (resource.kind === VMMRQS.kind) continue;
         resource.selector = { matchLabels: { 'example.com/none': 'none' } };
       }
@@ -58,7 +58,7 @@ function find<T>(objects: readonly KubernetesObject[], kind: string, name: strin
   return found as T;
 }
 
-test('the manifests as they are: the same scenario gets to its end, and every check holds', async () => {
+test('with the unchanged manifests the same scenario completes, and every check passes', async () => {
   const { out, output } = outputBuffer();
 
   const result = await runDemo({ out, scenarios: ONE, deadlineMs: 4 * DEADLINE_MS, idleMs: 500 });
@@ -95,7 +95,7 @@ test.each(Object.entries(BREAKAGES))('%s: the demo fails at exactly that step', 
   expect(output()).toContain(`stopped at ${wantStep} in namespace one-quota`);
 });
 
-/** Takes down what the demo tells. */
+/** Collects the demo's output. */
 function outputBuffer(): { out: { write(text: string): void }; output: () => string } {
   const pieces: string[] = [];
   return { out: { write: (text) => void pieces.push(text) }, output: () => pieces.join('') };

@@ -10,11 +10,11 @@ import { loadScenarios } from '../../e2e/scenario.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 
-/** `npm run test:e2e` against the local cluster: what it would say of a real one it says of this. */
+/** `npm run test:e2e` against the local cluster instead of a real one. */
 const MAIN = fileURLToPath(new URL('../../e2e/main.ts', import.meta.url));
 const LOCAL = ['kubevirt', 'knative', 'deployments'].flatMap((name) => ['--stand-in', name]);
 
-/** Six namespaces come and go. */
+/** The time for six namespaces to come and go. */
 const LONG_MS = 300_000;
 
 let environment: TestEnvironment;
@@ -79,8 +79,8 @@ test(
   LONG_MS,
 );
 
-test('what is not so fails, says what is missing, and leaves nothing behind either', async () => {
-  // Whatever wall there is, without events nothing is ever raised.
+test('a mismatch fails, reports the missing part, and also leaves nothing behind', async () => {
+  // Without events no step raises, in every admission mode.
   const { broker } = environment.cluster.eventing;
   broker.lose(() => true);
   const { code, output, report } = await run([...LOCAL, '--scenario', 'through'], { E2E_THEN_SECONDS: '5' });
@@ -92,7 +92,7 @@ test('what is not so fails, says what is missing, and leaves nothing behind eith
   expect(await leftOver()).toEqual([]);
 });
 
-test('Ctrl-C in the middle: it removes what it made, and does not say that it passed', async () => {
+test('Ctrl-C in the middle of a run removes all its objects, and fails the run', async () => {
   const { code, report } = await run([...LOCAL, '--scenario', 'through'], {}, async (child) => {
     await askUntil('it has made something', leftOver, (names) => names.length > 0);
     child.kill('SIGINT');
@@ -102,7 +102,7 @@ test('Ctrl-C in the middle: it removes what it made, and does not say that it pa
   expect(await leftOver()).toEqual([]);
 });
 
-test('without Knative it does not say that it is installed, unless it is told to', async () => {
+test('without Knative the installation check fails, unless a stand-in is named', async () => {
   const { code, output } = await run([], { E2E_INSTALLED_SECONDS: '1' });
   expect([code, output]).toEqual([1, expect.stringContaining('FAIL installation')]);
   expect(await leftOver()).toEqual([]);
@@ -115,7 +115,7 @@ test.each([
   ['no such option', ['--nothing'], {}],
   ['no such number', ['--parallel', '0'], {}],
   ['no such time', [], { E2E_THEN_SECONDS: 'soon' }],
-])('%s: it says how it is used', async (_what, args, env) => {
+])('%s: it prints its usage', async (_what, args, env) => {
   const { code, output } = await run(args, env);
   expect([code, output]).toEqual([2, expect.stringContaining('--stand-in')]);
 });

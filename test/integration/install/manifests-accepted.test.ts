@@ -10,7 +10,7 @@ import { typeOf } from '../../cluster/install.ts';
 import { COMPONENTS, OVERLAYS, renderInstallation } from '../../cluster/overlay.ts';
 import { apiRequests, type ApiAnswer } from '../../support/api-request.ts';
 
-/** Of others, whose CRDs cannot be had here: test/contract/installations.test.ts. */
+/** Kinds whose CRDs are not available here; test/contract/installations.test.ts checks them. */
 const FOREIGN = /^(?:[a-z]+\.knative\.dev|cert-manager\.io|monitoring\.coreos\.com)\//;
 
 let controlPlane: ControlPlane;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   controlPlane = await freshControlPlane();
   await connect(controlPlane.adminKubeconfig).create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
   const request = apiRequests(controlPlane.adminKubeconfig);
-  // As `kubectl apply --server-side --dry-run=server --validate=strict`.
+  // The same request as `kubectl apply --server-side --dry-run=server --validate=strict`.
   apply = (object) =>
     request({
       method: 'PATCH',
@@ -47,7 +47,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
   test.each([
     ['as it is', []],
     ['with every component', COMPONENTS],
-  ])('%s: the API server takes every object, and warns of none', async (_what, components) => {
+  ])('%s: the API server accepts every object without a warning', async (_what, components) => {
     const objects = objectsOf(await renderInstallation({ overlay, components }));
     const theirs = objects.filter(({ apiVersion = '' }) => !FOREIGN.test(apiVersion));
     const answers = await Promise.all(
@@ -61,13 +61,13 @@ describe.each(OVERLAYS)('%s', (overlay) => {
   });
 });
 
-test('what is misspelt would be refused', async () => {
+test('the API server would refuse a misspelt field', async () => {
   const objects = objectsOf(await renderInstallation({ overlay: 'default', components: [] }));
   const policy = objects.find(({ kind }) => kind === 'NetworkPolicy') as KubernetesObject & { spec: object };
   const { code, body } = await apply({
     ...policy,
     spec: { ...policy.spec, policyType: [] },
   } as KubernetesObject);
-  // (A 500, as the API server answers what server-side apply cannot type.)
+  // The API server answers 500 when server-side apply has no type for a field.
   expect([code < 300, body['message']]).toEqual([false, expect.stringContaining('.spec.policyType')]);
 });

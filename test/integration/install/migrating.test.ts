@@ -8,7 +8,7 @@ import { askUntil } from '../../support/eventually.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
-/** The incumbent's own object, as far as anybody can see that it is there. */
+/** The incumbent's own object, with the fields by which other programs detect it. */
 const MTQS: ResourceType = {
   apiVersion: 'mtq.kubevirt.io/v1alpha1',
   kind: 'MTQ',
@@ -51,7 +51,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test('beside the incumbent nothing is locked, and the tenant reads why', async () => {
+test('beside the incumbent no lock is set, and the tenant sees the reason', async () => {
   await environment.admin.create(MTQS, { metadata: { name: 'mtq' } });
   const view = environment.cluster.eventing.rewrite(
     'http://mtq-guard.mtq-system.svc.cluster.local:8080/view',
@@ -75,7 +75,7 @@ test('beside the incumbent nothing is locked, and the tenant reads why', async (
   expect(tenant.history.locks()).toEqual([]);
 });
 
-test('when it is gone the same migration gets through, by the same VMMRQ', async () => {
+test('without the incumbent the same migration succeeds, with the same VMMRQ', async () => {
   const before = tenant.history.latest(VMMRQS);
   await environment.admin.delete(MTQS, { name: 'mtq' });
   await tenant.untilThrough();

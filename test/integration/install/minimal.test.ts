@@ -5,7 +5,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant } from '../../support/tenant.ts';
 
-/** config/components/minimal: one function for all steps, by one service account. */
+/** config/components/minimal: one function for all steps, with one service account. */
 let environment: TestEnvironment;
 
 beforeAll(async () => {
@@ -16,7 +16,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test('one function takes a migration all the way, and does every step of it', async () => {
+test('one function runs every step of a whole cycle', async () => {
   const tenant = await newTenant(environment, { name: 'minimal' });
   await tenant.migrate();
   await tenant.untilThrough();

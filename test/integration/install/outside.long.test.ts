@@ -25,7 +25,7 @@ let outside: Child;
 let admin: Cluster;
 const histories: History[] = [];
 
-/** A cluster that knows nothing of us but KubeVirt's kinds, and a kubeconfig: what any cluster gives. */
+/** A cluster with KubeVirt's kinds only, reached by a kubeconfig, as any cluster offers. */
 beforeAll(async () => {
   folder = temporaryFolder('mtq-outside-test-');
   controlPlane = await freshControlPlane();
@@ -64,7 +64,7 @@ async function untilReady(): Promise<void> {
   }
 }
 
-test('by a kubeconfig and ports alone, a migration gets through, and all is as before', async () => {
+test('with only a kubeconfig and ports, a migration succeeds and leaves everything as before', async () => {
   const watch = async (namespace: string): Promise<History> => {
     const history = await History.start(admin, namespace);
     histories.push(history);

@@ -47,7 +47,7 @@ afterAll(async () => {
   await controlPlane.stop();
 });
 
-/** Of a Knative Service's template what ends in the pod: its queue-proxy asks the probes, which have no port here. */
+/** The parts of a Knative Service's template that reach the pod. Without probes: they have no port, and queue-proxy runs them. */
 function podOf({ containerConcurrency: _one, timeoutSeconds: _other, ...spec }: TemplateSpec): PodSpec {
   const containers = spec.containers.map(
     ({ readinessProbe: _ready, livenessProbe: _live, ...container }) => ({
@@ -60,7 +60,7 @@ function podOf({ containerConcurrency: _one, timeoutSeconds: _other, ...spec }: 
 
 const SPEC_OF_ANYTHING: ResourceType<KubernetesObject & { spec: PodSpec }> = PODS as never;
 
-/** The API server's own answer, Pod Security admission included, in the namespace as it is installed. */
+/** The API server's answer, including Pod Security admission, in our installed namespace. */
 const tryPod = async (spec: PodSpec): Promise<KubernetesObject> => {
   const metadata = { namespace: SYSTEM_NAMESPACE, name: 'tried' };
   return (await admin.create(SPEC_OF_ANYTHING, { metadata, spec }, { dryRun: true })).object;
@@ -74,11 +74,11 @@ const specOf = (name: string): PodSpec => {
 };
 
 describe('our own namespace enforces the restricted Pod Security Standard', () => {
-  test('and these are all that run there', () => {
+  test('runs only these pods', () => {
     expect([...workloads.keys()].toSorted()).toEqual(NAMES.toSorted());
   });
 
-  test.each(NAMES)('%s is admitted', async (name) => {
+  test.each(NAMES)('admits %s', async (name) => {
     await expect(tryPod(specOf(name))).resolves.toMatchObject({ metadata: { name: 'tried' } });
   });
 
@@ -90,7 +90,7 @@ describe('our own namespace enforces the restricted Pod Security Standard', () =
     "with the host's files": (spec) => ({ ...spec, volumes: [{ name: 'host', hostPath: { path: '/' } }] }),
     "in the host's network": (spec) => ({ ...spec, hostNetwork: true }),
   };
-  test.each(Object.entries(LESS))('%s, no process is', async (_what, change) => {
+  test.each(Object.entries(LESS))('%s, it admits no process', async (_what, change) => {
     for (const name of NAMES) {
       await expect(tryPod(change(specOf(name)))).rejects.toMatchObject({ code: 403, reason: 'Forbidden' });
     }

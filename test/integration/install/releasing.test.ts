@@ -28,7 +28,7 @@ describe('npm run pack', () => {
   const read = (path: string): string => readFileSync(join(out, path), 'utf8');
 
   beforeAll(async () => {
-    // A copy, since it builds: the other tests use this tree's dist.
+    // Builds in a copy, because the other tests use this tree's dist.
     tree = join(folder.path, 'tree');
     out = join(folder.path, 'release');
     const left = ['node_modules', '.git', 'dist', 'out', 'coverage'].map((name) => join(root, name));
@@ -37,7 +37,7 @@ describe('npm run pack', () => {
     await run('bash', ['hack/pack.sh', out], { cwd: tree, env });
   });
 
-  test('makes the package, the manifests, the SBOM, and checksums that hold', async () => {
+  test('makes the package, the manifests, the SBOM, and correct checksums', async () => {
     const sums = read('SHA256SUMS').trimEnd().split('\n');
     const files = sums.map((line) => line.replace(/^[0-9a-f]{64} {2}/, ''));
     const chart = files.filter((path) => path.startsWith('manifests/chart/'));
@@ -83,12 +83,12 @@ describe('npm run pack', () => {
     expect(sbom.components.map(({ name }) => name)).not.toContain('eslint');
   });
 
-  test('without an image makes nothing, and says how to name one', async () => {
+  test('without an image makes nothing, and says how to set one', async () => {
     const failed = run('bash', ['hack/pack.sh', `${out}-without`], { cwd: tree, env: { ...env, IMAGE: '' } });
     await expect(failed).rejects.toThrow('IMAGE is not set');
   });
 
-  test('leaves a folder alone that is not empty', async () => {
+  test('does not touch a folder that is not empty', async () => {
     const failed = run('bash', ['hack/pack.sh', out], { cwd: tree, env });
     await expect(failed).rejects.toThrow(`${basename(out)} is not empty`);
   });
@@ -122,7 +122,7 @@ describe('npm version', () => {
     await run('npm', ['version', 'minor'], { cwd: clone });
   }
 
-  test('makes of what is unreleased the entry of the version, in the commit that it tags', async () => {
+  test('turns the unreleased changes into the entry of the version, in the commit that it tags', async () => {
     await bump();
     const changelog = await git('show', 'v0.2.0:CHANGELOG.md');
     const [day] = /\d{4}-\d\d-\d\d/.exec(changelog) ?? [];
@@ -131,13 +131,13 @@ describe('npm version', () => {
     expect(await git('status', '--porcelain')).toBe('');
   });
 
-  test('tags nothing when nothing is unreleased', async () => {
+  test('tags nothing without unreleased changes', async () => {
     write('# Changelog\n\n## Unreleased\n\n## 0.1.0 (2026-01-01)\n\n- Older.\n');
     await expect(bump()).rejects.toThrow("nothing under '## Unreleased'");
     expect(await git('tag')).toBe('');
   });
 });
 
-test('a release is tested: `npm version` runs the tests first, once the changelog says something', () => {
+test('`npm version` runs the tests before a release, if the changelog has an entry', () => {
   expect(scripts['preversion']).toBe('node hack/changelog.mjs --check && npm test');
 });

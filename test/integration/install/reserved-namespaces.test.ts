@@ -17,7 +17,7 @@ const LOCK_SECONDS = 8;
 
 let environment: TestEnvironment;
 
-/** With a VMMRQ of before the policy: what it gives must not count. */
+/** With a VMMRQ from before the policy, whose allowance must not count. */
 beforeAll(async () => {
   environment = await startTestEnvironment({ env: { SWEEP_SECONDS: '1', OVERDUE_SECONDS: '1' } });
   await ignoreNotFound(
@@ -31,7 +31,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test('a blocked migration and a VMMRQ that would do: told, never locked, whatever anybody forges (F19)', async () => {
+test('a blocked migration with a sufficient VMMRQ: reported, and never locked, even by forged events (F19)', async () => {
   const tenant = await newTenant(environment, { name: 'openshift-vms' });
   const { name: namespace, history } = tenant;
   const { metadata } = await tenant.migrate();
@@ -54,7 +54,7 @@ test('a blocked migration and a VMMRQ that would do: told, never locked, whateve
   await expectAsBefore(environment.admin, tenant);
 });
 
-test('locked and raised there all the same, by hand: put back, and free, in time', async () => {
+test('a namespace locked and raised by hand: lowered and unlocked in time', async () => {
   const tenant = await newTenant(environment, { name: 'knative-vms' });
   const { name: namespace, history, before } = tenant;
   const [quota] = before.quotas;
@@ -74,7 +74,7 @@ test('locked and raised there all the same, by hand: put back, and free, in time
   const { items: vmmrqs } = await environment.admin.list(VMMRQS, { namespace });
   const raised = raisedQuota(quota, { lock, vmmrqs, now });
   if (raised === undefined) throw new Error('nothing is given');
-  // Only ours may write a record.
+  // Only our accounts may write a grant.
   const account = { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.raise };
   const asRaise = connect(await environment.cluster.controlPlane.kubeconfigFor(account), 'test');
   await asRaise.replace(RESOURCE_QUOTAS, raised, { subresource: 'status' });

@@ -26,7 +26,7 @@ const ENV = {
   OVERDUE_SECONDS: '1',
 };
 
-/** A pod of the tenant's, as small as the LimitRange of refuseTargets allows. */
+/** The resources of a tenant's pod, as small as the LimitRange of refuseTargets allows. */
 const BALLAST = 'ballast';
 const MINIMUM = {
   containers: [{ name: 'main', image: 'main', resources: { requests: { cpu: '1m', memory: '1Mi' } } }],
@@ -54,7 +54,7 @@ async function marked(): Promise<string[]> {
   return [...namespaces.items, ...quotas.items].map(({ metadata }) => metadata.name);
 }
 
-describe('somebody removes everything in the middle of a release (F17)', () => {
+describe('a forced uninstall in the middle of a cycle (F17)', () => {
   let tenant: Tenant;
   let left: ResourceQuota | undefined;
 
@@ -64,7 +64,7 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
       metadata: { namespace: tenant.name, name: BALLAST },
       spec: MINIMUM,
     });
-    // The tearing out takes as long as `raise` has patience: it must not be over by then.
+    // The uninstall may take as long as the timeout of a raise, and the cycle must not end before it.
     dropped.set(tenant.name, WHAT_ENDS_A_LOCK);
     await refuseTargets(environment, tenant);
     await tenant.history.until('it is raised', () => wasRaised(tenant.history));
@@ -72,7 +72,7 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
     left = (await environment.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name })).items[0];
   });
 
-  test('the quota keeps its spec and a raised status, the namespace its lock', async () => {
+  test('leaves the quota with its spec and a raised status, and the namespace locked', async () => {
     const state = left === undefined ? undefined : grantOf(left);
     expect(state?.kind).toBe('held');
     expect(left?.spec.hard).toEqual(fullFor(1));
@@ -82,7 +82,7 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
     expect(invariantViolations(tenant.history)).toEqual([]);
   });
 
-  test('Kubernetes lowers the quota by itself when a pod ends', async () => {
+  test('lets Kubernetes lower the quota when a pod ends', async () => {
     const { name: namespace, history } = tenant;
     await environment.admin.delete(PODS, { namespace, name: BALLAST }, { gracePeriodSeconds: 0 });
     await history.until('status.hard is spec.hard', () => {
@@ -91,7 +91,7 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
     });
   });
 
-  test('installed again: the guard alone clears the lock', async () => {
+  test('needs only the guard to clear the lock after a new installation', async () => {
     dropped.clear();
     await environment.cluster.installAgain();
     const began = performance.now();
@@ -99,7 +99,7 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
     await tenant.history.until('it is unlocked', (history) => !history.isLocked());
     const ms = performance.now() - began;
     measured.add('torn out, from when it is installed again', ms / 1_000);
-    // I3, where no guard ran: from its return.
+    // I3, counted from the return of the guard when none ran.
     expect(ms).toBeLessThan(LOCK_SECONDS * 1_000 + REPAIR_MS);
     const { items } = await environment.admin.list(RESOURCE_QUOTAS, { namespace: tenant.name });
     expect(items.map(({ spec }) => spec.hard)).toEqual([fullFor(1)]);
@@ -107,11 +107,11 @@ describe('somebody removes everything in the middle of a release (F17)', () => {
   });
 });
 
-/** The commands of docs/operations.md, and what each of them does here. */
+/** The commands of docs/operations.md, with their equivalents here. */
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   'kubectl delete clusterrolebinding managed-tenant-quota-lock': async () => {
     await environment.admin.delete(CLUSTER_ROLE_BINDINGS, { name: `${CLUSTER_PREFIX}lock` });
-    // It counts a moment later. Whoever is locked until then, the next command waits for.
+    // RBAC changes take effect a moment later. The next command waits for namespaces that are locked until then.
     const access = { verb: 'update', resource: 'namespaces', allowed: false };
     await untilAllowed(environment.admin, userOf(SERVICE_ACCOUNT.lock), access);
   },
@@ -122,7 +122,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   'kubectl delete -k config/default': () => forceUninstall(environment),
 };
 
-describe('the documented way, in the middle of releases (F17)', () => {
+describe('the documented uninstall in the middle of cycles (F17)', () => {
   let raised: Tenant;
   let locked: Tenant;
   let blocked: Tenant;
@@ -142,12 +142,12 @@ describe('the documented way, in the middle of releases (F17)', () => {
     expect(await marked()).not.toEqual([]);
     for (const command of Object.values(COMMANDS)) {
       await command();
-      // What was on its way to `lock` arrives when it may no longer lock.
+      // The held event reaches `lock` when `lock` has lost its rights.
       go();
     }
   });
 
-  test('is what docs/operations.md says', () => {
+  test('has the commands of docs/operations.md', () => {
     const docs = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
     const section = docs.split('\n## ').find((part) => part.startsWith('Uninstall'));
     const [, block] = section?.split(/```(?:sh)?\n/) ?? [];
@@ -159,7 +159,7 @@ describe('the documented way, in the middle of releases (F17)', () => {
     expect(said).toBe(Object.keys(COMMANDS).join('\n'));
   });
 
-  test('nothing is left raised or locked', async () => {
+  test('leaves nothing raised or locked', async () => {
     for (const tenant of [raised, locked]) {
       await untilOver(tenant);
       measured.add(`the documented way, ${tenant.name}`, expectInTime(tenant, LOCK_SECONDS));
@@ -168,7 +168,7 @@ describe('the documented way, in the middle of releases (F17)', () => {
     expect(await marked()).toEqual([]);
   });
 
-  test('whoever was to be locked after the first command never was', async () => {
+  test('sets no lock after the first command', async () => {
     expect(blocked.history.locks()).toEqual([]);
     await expectQuiescent(environment.admin, blocked);
   });

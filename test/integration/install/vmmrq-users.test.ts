@@ -10,7 +10,7 @@ import { freshControlPlane } from '../../support/control-plane.ts';
 import { untilServed } from '../../cluster/served.ts';
 import { CLUSTER_ROLES, ROLE_BINDINGS, untilAllowed, type Role } from '../../support/roles.ts';
 
-/** Each has the role of this name that Kubernetes brings along, in one namespace. */
+/** Each user has the Kubernetes role of the same name, in one namespace. */
 const USERS: Readonly<Record<'view' | 'edit' | 'admin', User>> = {
   view: { name: 'tina', groups: ['viewers'] },
   edit: { name: 'theo', groups: ['editors'] },
@@ -28,7 +28,7 @@ let people: Readonly<Record<keyof typeof USERS, Cluster>>;
 const as = async (user: User): Promise<Cluster> =>
   connect(await controlPlane.kubeconfigForUser(user), user.name);
 
-/** Gives a role that there is, in one namespace. */
+/** Binds an existing role in one namespace. */
 const bind = (by: Cluster, role: string, user: User): Promise<unknown> =>
   by.create(ROLE_BINDINGS, {
     metadata: { namespace: HERE, name: `${role}-${user.name}` },
@@ -87,13 +87,13 @@ test.each(['view', 'edit', 'admin'] as const)(
   },
 );
 
-test("a namespace's admin cannot give that right away, not even to themselves (F37)", async () => {
+test("a namespace's admin cannot grant that right, not even to themselves (F37)", async () => {
   expect(await refused(bind(people.admin, 'managed-tenant-quota-vmmrq-edit', USERS.admin))).toBe(true);
-  // The same act with a role that they hold is none of our business.
+  // We do not restrict the same binding for a role that they hold.
   await bind(people.admin, 'view', USERS.edit);
 });
 
-test('who is bound to managed-tenant-quota-vmmrq-edit in a namespace gives there, nowhere else, and never writes a status (F44)', async () => {
+test('a user with managed-tenant-quota-vmmrq-edit in a namespace may write VMMRQs only there, and never a status (F44)', async () => {
   await bind(admin, 'managed-tenant-quota-vmmrq-edit', USERS.admin);
   await untilAllowed(admin, USERS.admin.name, {
     verb: 'create',

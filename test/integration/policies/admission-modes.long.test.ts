@@ -11,9 +11,9 @@ import { startTestEnvironment, type TestEnvironment } from '../../support/test-e
 import { asTenantAdmin, attempts, untilAdmitted, type Send } from '../../support/tenant-admin.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
-/** I3: a repair takes no longer. */
+/** I3: the limit of a repair. */
 const REPAIR_SECONDS = 15;
-/** What each wall holds against, while a quota is raised. */
+/** The refusal of each admission mode while a quota is raised. */
 const MUST_WAIT = /must wait: .*; try again then$/;
 
 describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMode) => {
@@ -29,7 +29,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     await environment.stop();
   });
 
-  /** Raised, its target pod in, and nobody lowers it before the result is called. */
+  /** A raised tenant whose target pod is admitted; no step lowers it before the test calls `resume`. */
   async function raised(name: string): Promise<{ tenant: Tenant; resume: () => void }> {
     const tenant = await newTenant(environment, { name });
     const resume = environment.hold(name, 'mtq-lower');
@@ -39,7 +39,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     return { tenant, resume };
   }
 
-  /** What each attempt of the tenant's is answered. */
+  /** The answers to all attempts of the tenant. */
   async function refusals(tenant: Tenant): Promise<[string, number, string][]> {
     const { items: pods } = await environment.admin.list(PODS, {
       namespace: tenant.name,
@@ -56,7 +56,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
   const refused = (text: RegExp): [string, number, unknown][] =>
     Object.keys(attempts('', {})).map((what) => [what, 403, expect.stringMatching(text)]);
 
-  test('a release: nothing of the tenant’s gets in, and all is as before', async () => {
+  test('a cycle admits no pod of the tenant, and leaves everything as before', async () => {
     const { tenant, resume } = await raised('released');
     expect(await refusals(tenant)).toEqual(refused(MUST_WAIT));
     resume();
@@ -65,11 +65,11 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     await untilAdmitted(asTenant, tenant.name);
   });
 
-  test('the guard is down while it is raised: nothing gets in either, and the functions put it back', async () => {
+  test('a raise while the guard is down admits no pod either, and the functions restore the quota', async () => {
     const { tenant, resume } = await raised('guard-down');
     await environment.cluster.killGuard();
     try {
-      // By the policies: the API server asks them first.
+      // The policies refuse: the API server evaluates them before it calls webhooks.
       expect(await refusals(tenant)).toEqual(refused(MUST_WAIT));
       resume();
       await tenant.untilUnlocked();
@@ -108,7 +108,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     ].every(Boolean);
   };
 
-  test('the lock is taken off by hand: the guard puts the quota back within seconds', async () => {
+  test('the guard restores the quota within seconds after a manual unlock', async () => {
     const { tenant, resume } = await raised('taken-off');
     const since = performance.now();
     await removeLock(tenant);
@@ -119,7 +119,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     resume();
   });
 
-  test('the lock is taken off by hand, and no guard is there to see it: still nothing gets in (F13)', async () => {
+  test('a manual unlock without a guard admits no pod either (F13)', async () => {
     const { tenant, resume } = await raised('label-stolen');
     const { name, history } = tenant;
     await environment.cluster.killGuard();
@@ -142,7 +142,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     ).toEqual([]);
   });
 
-  test('the policies of the raised quotas are deleted: those of the lock still stand', async () => {
+  test('the policies of the lock still refuse after the policies of raised quotas are deleted', async () => {
     const { tenant, resume } = await raised('policy-deleted');
     await deletePolicies(POLICY.raisedPods, POLICY.raisedQuotas);
     await expectRefusedBy(tenant, `ValidatingAdmissionPolicy '${POLICY.locked}'`);

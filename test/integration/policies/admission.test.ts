@@ -50,8 +50,8 @@ import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-
 import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
 
 /**
- * Which requests the API server sends to the guard. There is no guard here: failurePolicy Fail makes each of them a
- * refusal in the webhook's name. Every request is a dry run, so that no test needs another.
+ * The requests that the API server sends to the guard. No guard runs here, so failurePolicy Fail turns each of them into a
+ * refusal with the webhook's name. Every request is a dry run, so the tests are independent.
  */
 const TIMEOUT_MS = 20_000;
 
@@ -65,7 +65,7 @@ const RESERVED = [
   'default',
   SYSTEM_NAMESPACE,
 ];
-/** As near to a reserved name as a tenant's can be. */
+/** Tenants' names that are as close as possible to reserved names. */
 const NEARLY = ['kubevirt-tenant', 'tenant-kube-x', 'default-x'];
 
 const TOKEN = '11111111-2222-4333-8444-555555555555';
@@ -77,7 +77,7 @@ const LOCKED_METADATA = {
   },
 };
 
-/** May do all that a request here does; neither of the system:masters, who are asked for nothing. */
+/** Users with the rights for every request here. None is in system:masters, which skips authorization. */
 const EDITOR: User = { name: 'editor', groups: ['editors'] };
 const REPAIRER: User = { name: 'repairer', groups: ['repairers'] };
 
@@ -96,7 +96,7 @@ beforeAll(async () => {
 
   const manifests = await render('config/webhook');
   await createAll(manifests.filter(({ kind }) => kind === 'ValidatingWebhookConfiguration'));
-  // The API server takes the webhooks into use a moment after it has accepted them.
+  // The API server uses the webhooks only a moment after it has accepted them.
   const deadline = AbortSignal.timeout(TIMEOUT_MS);
   const inUse = async (): Promise<boolean> => {
     const answers = [
@@ -154,7 +154,7 @@ describe(WEBHOOK.locked, () => {
     for (const key of POD_IDENTITY_LABELS) expect(await ask('editor', relabelPod(FREE, key))).toBe('passes');
   });
 
-  test.each(RESERVED)('not about %s, whatever label somebody puts there', async (namespace) => {
+  test.each(RESERVED)('not about %s, even with our label', async (namespace) => {
     expect(isReserved({ namespace, kubevirtNamespace: 'kubevirt' })).toBe(true);
     expect(await ask('editor', createPod(namespace))).toBe('passes');
   });
@@ -164,17 +164,17 @@ describe(WEBHOOK.locked, () => {
     expect(await ask('editor', createPod(namespace))).toBe(WEBHOOK.locked);
   });
 
-  test('an unreachable guard never stands in the way of our own quota updates', async () => {
+  test('an unreachable guard never blocks our own quota updates', async () => {
     for (const account of ['lower', 'guard']) {
       expect([account, await ask(account, labelStatus(LOCKED))]).toEqual([account, 'passes']);
     }
   });
 
-  test('the guard is asked about our own create: its refusal is the proof', async () => {
+  test('about our own create, because the guard’s refusal is the proof', async () => {
     expect(await ask('raise', createQuota(LOCKED))).toBe(WEBHOOK.locked);
   });
 
-  test('the source is nobody: it cannot write at all', async () => {
+  test('the source has no write rights at all', async () => {
     const { code } = await send('source', replaceQuota(LOCKED));
     expect(code).toBe(403);
   });
@@ -211,18 +211,18 @@ describe(WEBHOOK.keys, () => {
     expect(await ask('editor', request)).toBe('passes');
   });
 
-  test('not about our own', async () => {
+  test('not about our own writes', async () => {
     for (const account of ['lock', 'raise', 'unlock', 'guard']) {
       expect([account, await ask(account, replaceNamespace(FREE))]).toEqual([account, 'passes']);
     }
   });
 
-  test('not about who breaks the glass, for as long as he may', async () => {
+  test('not about a break-glass user, for as long as the binding exists', async () => {
     expect(await ask('repairer', breakGlass(LOCKED, TOKEN))).toBe(WEBHOOK.keys);
     const glass = binding('managed-tenant-quota-break-glass', REPAIRER.name);
     await createAll([glass]);
     await expectEventually('repairer', breakGlass(LOCKED, TOKEN), 'passes');
-    // The right alone is not enough.
+    // The break-glass right alone does not allow the write.
     for (const user of ['repairer', 'cluster-admin']) {
       expect(await ask(user, label(LOCKED, null))).toBe(WEBHOOK.keys);
       expect(await ask(user, breakGlass(LOCKED, 'unreadable'))).toBe(WEBHOOK.keys);
@@ -235,7 +235,7 @@ describe(WEBHOOK.keys, () => {
   });
 });
 
-describe('what it sends is a review', () => {
+describe('the request of the API server is a review', () => {
   let stubWebhook: StubWebhook;
   let asked = 0;
 
@@ -283,7 +283,7 @@ async function send(user: string, request: ApiRequest): Promise<ApiAnswer> {
   return sender(request);
 }
 
-/** Which webhook the API server wanted to ask. Throws when the request was refused for another reason. */
+/** The webhook that the API server tried to call. Throws when it refused the request for another reason. */
 async function ask(user: string, request: ApiRequest): Promise<Asked> {
   const { code, body } = await send(user, request);
   if (code < 300) return 'passes';
@@ -295,13 +295,13 @@ async function ask(user: string, request: ApiRequest): Promise<Asked> {
   return asked;
 }
 
-/** What RBAC allows changes a moment after its objects do. */
+/** RBAC takes effect a moment after its objects change. */
 async function expectEventually(user: string, request: ApiRequest, wanted: Asked): Promise<void> {
   const deadline = AbortSignal.timeout(TIMEOUT_MS);
   while ((await ask(user, request)) !== wanted) await sleep(25, undefined, { signal: deadline });
 }
 
-// The world they are sent to.
+// The cluster for the requests.
 
 const WRITES = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const RBAC = 'rbac.authorization.k8s.io';
@@ -347,7 +347,7 @@ async function createAll(objects: readonly object[]): Promise<void> {
   for (const object of objects as KubernetesObject[]) await admin.create(typeOf(object), object);
 }
 
-/** With our label and keys on it, a pod and a quota in it; some namespaces are there already. */
+/** Sets up a namespace with our label and keys, a pod and a quota; some namespaces exist already. */
 async function makeNamespace(
   name: string,
   metadata: { labels?: object; annotations?: object },
@@ -360,14 +360,14 @@ async function makeNamespace(
   const at = { namespace: name };
   await admin.create(PODS, { metadata: { name: 'pod', ...at }, spec: POD_SPEC });
   await admin.create(typeOf(CLAIM), { ...CLAIM, metadata: { ...CLAIM.metadata, ...at } });
-  // About no pods: it must not refuse one itself.
+  // The quota counts no pods, so that it refuses none itself.
   await admin.create(RESOURCE_QUOTAS, {
     metadata: { name: 'quota', ...at },
     spec: { hard: { services: '9' } },
   });
 }
 
-/** Before the controller has made it, no pod can be. */
+/** The API server admits pods only once the controller has created the default service account. */
 async function serviceAccountOf(namespace: string): Promise<void> {
   const type = typeOf({ apiVersion: 'v1', kind: 'ServiceAccount' });
   const deadline = AbortSignal.timeout(TIMEOUT_MS);

@@ -15,8 +15,8 @@ import { askUntil } from '../../support/eventually.ts';
 import { CLAIMS, startPolicyWorld, type PolicyWorld } from '../../support/policy-world.ts';
 
 /**
- * What a quota is charged for besides new pods and resizes: the reason why the walls look at it. Without any wall, on the
- * real API server. When this fails in a new Kubernetes, what the walls match has to be looked at again.
+ * A quota is charged for more than new pods and resizes, so policies and webhooks must match these requests too. Tested on the
+ * real API server without them. If this fails in a new Kubernetes version, review what they match.
  */
 
 const TENANT = 'tenant';
@@ -86,19 +86,19 @@ const exceeded = (name: string): object => ({
   text: expect.stringContaining(`exceeded quota: ${name}, requested: `),
 });
 
-test('a pod that gets a deadline, by a quota of scope Terminating', async () => {
+test('a pod that gets a deadline is charged to a quota of scope Terminating', async () => {
   expect(await world.ask('editor', createPod(TENANT))).toEqual({ by: 'nobody' });
   expect(await world.ask('editor', giveDeadline(TENANT))).toMatchObject(exceeded('terminating'));
 });
 
-test('a ResourceClaim, by a quota of the devices that its class stands for', async () => {
+test('a ResourceClaim is charged to a quota for the devices of its class', async () => {
   expect(await world.ask('editor', createClaim(TENANT))).toMatchObject(exceeded('devices'));
 });
 
 test.each([
-  ['is its pod’s no more', { ownerReferences: null }],
-  ['says so no more', { annotations: { 'resource.kubernetes.io/extended-resource-claim': null } }],
-])('one that %s, whose pod is charged already', async (_what, metadata) => {
+  ['loses its owner', { ownerReferences: null }],
+  ['loses its annotation', { annotations: { 'resource.kubernetes.io/extended-resource-claim': null } }],
+])('a ResourceClaim of a charged pod that %s is charged too', async (_what, metadata) => {
   expect(await world.ask('editor', changeClaim(TENANT, { labels: { changed: 'true' } }))).toEqual({
     by: 'nobody',
   });

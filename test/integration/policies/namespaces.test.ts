@@ -56,10 +56,10 @@ import {
 import { breakGlassCommand } from '../../../webhook/admission/messages.ts';
 import type { PolicyWorld } from '../../support/policy-world.ts';
 
-/** On the real API server, alone: no process of ours runs here, no webhook is installed. Every request is a dry run. */
+/** The policies alone on the real API server: none of our processes runs, no webhook is installed. Every request is a dry run. */
 
 let world: PolicyWorld;
-/** Its annotation break-glass is there already. */
+/** Already has the annotation break-glass. */
 const GLASS_BROKEN = 'tenant-glass-broken';
 const RESERVED = [
   'kube-tenant',
@@ -102,7 +102,7 @@ describe(POLICY.lockKeys, () => {
     ['the label changed', LABEL.locked, label(LOCKED, 'false')],
     ['the label taken off', LABEL.locked, label(LOCKED, null)],
     ['a namespace made with it', LABEL.locked, createNamespace({ labels: { [LABEL.locked]: 'true' } })],
-  ])('%s is refused, and named', async (_what, key, request) => {
+  ])('%s is refused, and the refusal names the key', async (_what, key, request) => {
     expect(await world.ask('editor', request)).toMatchObject({
       by: lockKeys,
       code: 403,
@@ -120,7 +120,7 @@ describe(POLICY.lockKeys, () => {
     expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
   });
 
-  test('our own may', async () => {
+  test('our own accounts pass', async () => {
     for (const user of [
       SERVICE_ACCOUNT.lock,
       SERVICE_ACCOUNT.raise,
@@ -131,7 +131,7 @@ describe(POLICY.lockKeys, () => {
     }
   });
 
-  test('the refusal gives the command that breaks the glass, with the token of this lock', async () => {
+  test('the refusal contains the break-glass command with the token of this lock', async () => {
     for (const [namespace, token] of [
       [LOCKED, TOKEN],
       [BROKEN, UNREADABLE_TOKEN],
@@ -142,7 +142,7 @@ describe(POLICY.lockKeys, () => {
     }
   });
 
-  test('break-glass: its holder takes the lock off by that command, for as long as he holds it', async () => {
+  test('break-glass: a holder of the role removes the lock by that command, for as long as the binding exists', async () => {
     const broken = breakGlass(LOCKED, TOKEN);
     expect(await world.ask('repairer', broken)).toMatchObject({ by: lockKeys });
     await world.breakGlass('repairer');
@@ -151,7 +151,7 @@ describe(POLICY.lockKeys, () => {
     expect(await world.ask('repairer', annotate(LOCKED, ANNOTATION.breakGlass, TOKEN))).toEqual({
       by: 'nobody',
     });
-    // The right alone is not enough: a controller that has every right replaces namespaces too.
+    // The break-glass right alone does not allow the write, because a controller with all rights also replaces namespaces.
     for (const request of [
       label(LOCKED, null),
       annotate(LOCKED, ANNOTATION.lock, null),
@@ -166,7 +166,7 @@ describe(POLICY.lockKeys, () => {
     expect(await world.ask('editor', broken)).toMatchObject({ by: lockKeys });
   });
 
-  test('break-glass counts only where it is newly set, and anybody may remove it', async () => {
+  test('break-glass counts only when newly set, and every user may remove it', async () => {
     await world.eventually('repairer', annotate(LOCKED, ANNOTATION.breakGlass, TOKEN), 'nobody');
     expect(await world.ask('repairer', breakGlass(GLASS_BROKEN, TOKEN))).toMatchObject({ by: lockKeys });
     expect(await world.ask('editor', annotate(GLASS_BROKEN, ANNOTATION.breakGlass, null))).toEqual({
@@ -204,7 +204,7 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
     ['a device that is claimed', createClaim(LOCKED)],
     ['a claim that is its pod’s no more', changeClaim(LOCKED, OF_ITS_POD)],
     ['a new quota', createQuota(LOCKED)],
-    ['a proof of somebody else’s', createProof(LOCKED, TOKEN)],
+    ['a proof by another user', createProof(LOCKED, TOKEN)],
   ])('while a namespace is locked, %s is refused', async (_what, request) => {
     for (const user of ['editor', 'cluster-admin']) {
       const verdict = await world.ask(user, request);
@@ -221,7 +221,7 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
     }
   });
 
-  test('of a quota only our keys are kept: an edit of its spec and its deletion pass', async () => {
+  test('only our keys on a quota are protected: an edit of its spec and its deletion pass', async () => {
     for (const request of [changeQuota(LOCKED), deletion(LOCKED, 'resourcequotas'), replaceQuota(LOCKED)]) {
       expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
     }
@@ -229,14 +229,14 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
     expect(await world.ask('editor', label)).toMatchObject({ code: 403 });
   });
 
-  test('KubeVirt’s controller gets in the pods of the lock’s migrations, and no others', async () => {
+  test('KubeVirt’s controller may create pods of the lock’s migrations, and no others', async () => {
     expect(await world.ask('kubevirt', podOf(LOCKED, ONE))).toEqual({ by: 'nobody' });
     expect(await world.ask('kubevirt', podOf(LOCKED, OTHER))).toEqual({ by: 'nobody' });
     expect(await world.ask('kubevirt', podOf(LOCKED, ofAttachment(ATTACHING)))).toEqual({ by: 'nobody' });
     expect(await world.ask('kubevirt', createClaim(LOCKED, ofTarget(ONE)))).toMatchObject({ by: locked });
     for (const migration of [
       ...[undefined, '', 'uid-3', LONGER, 'uid', 'uid-of-quota', ATTACHING],
-      // The labels of any VMI are on its launcher.
+      // A launcher gets all labels of its VMI.
       ...['vmi-of-tenant', vmiOf(OTHER), vmiOf(LONGER), ''].map((vmi) => ofTarget(ONE, vmi)),
       ofAttachment(ONE),
       ofAttachment('uid-3'),
@@ -250,13 +250,13 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
 
   const OTHER_LOCK = { by: locked, code: 403, text: OTHER_LOCK_MESSAGE };
 
-  test('the proof of this lock is answered by the guard, or by this policy where there is none', async () => {
+  test('the guard answers the proof of this lock, or this policy where there is no guard', async () => {
     const answer = await world.ask(SERVICE_ACCOUNT.raise, createProof(LOCKED, TOKEN));
     const words = { by: locked, code: 403, text: `${PROOF_MESSAGE}${TOKEN}` };
     expect(answer).toEqual(admissionMode === 'policy' ? words : { by: 'nobody' });
   });
 
-  test('the proof of another lock than the cached one is none', async () => {
+  test('a proof of another lock than the cached one fails', async () => {
     for (const token of [`${TOKEN}0`, TOKEN.slice(0, -1), '']) {
       expect(await world.ask(SERVICE_ACCOUNT.raise, createProof(LOCKED, token))).toEqual(OTHER_LOCK);
     }
@@ -267,18 +267,18 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
     expect(await world.ask(SERVICE_ACCOUNT.raise, createProof(FREE, TOKEN))).toEqual({ by: 'nobody' });
   });
 
-  test('a lock that cannot be read lets nobody in', async () => {
+  test('an unreadable lock admits no pod', async () => {
     expect(await world.ask('kubevirt', podOf(BROKEN, ONE))).toMatchObject({
       by: locked,
       text: expect.stringContaining('cannot be read and is being repaired; try again'),
     });
   });
 
-  test.each(RESERVED)('%s is never locked, whatever label somebody puts there', async (name) => {
+  test.each(RESERVED)('%s is never locked, even with our label', async (name) => {
     expect(await world.ask('editor', podOf(name))).toEqual({ by: 'nobody' });
   });
 
-  test('a namespace that is not locked is nobody’s business', async () => {
+  test('an unlocked namespace is not restricted', async () => {
     for (const request of [podOf(FREE), changeQuota(FREE), newQuota(FREE, {})]) {
       expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
     }

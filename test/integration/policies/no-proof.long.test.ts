@@ -15,7 +15,7 @@ import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.t
 import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
 import { newTenant } from '../../support/tenant.ts';
 
-/** Where the policies stand alone: the policy's refusal is the proof. */
+/** Admission mode policy: the policy's refusal is the proof. */
 let environment: TestEnvironment;
 let stubWebhook: StubWebhook;
 
@@ -38,7 +38,7 @@ async function remove(type: typeof POLICIES): Promise<void> {
   await inForce();
 }
 
-/** As installed. */
+/** The policy as installed. */
 async function putBack(): Promise<void> {
   for (const object of environment.cluster.objects.filter(
     ({ metadata }) => metadata.name === POLICY.locked,
@@ -78,7 +78,7 @@ async function allowQuotas(): Promise<void> {
 
 const IMITATION = 'a webhook that says what our policy would';
 
-/** The very words and the very cause, with the lock's own token. */
+/** The exact words and cause of our refusal, with the lock's token. */
 async function imitate(): Promise<void> {
   const { admin } = environment;
   await remove(POLICY_BINDINGS);
@@ -139,7 +139,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   },
 };
 
-test('with no process of ours for admission: a release needs no guard at all', async () => {
+test('a cycle needs no guard when the policies alone review requests', async () => {
   await environment.cluster.killGuard();
   const tenant = await newTenant(environment, { name: 'no-guard' });
   await tenant.migrate();

@@ -10,11 +10,11 @@ import { askUntil } from '../../support/eventually.ts';
 import { startPolicyWorld, type PolicyWorld, type Verdict } from '../../support/policy-world.ts';
 
 /**
- * On the real API server, alone: what becomes of our own accounts' writes. The whole suite shows that what the steps
- * write passes; here is what they never write. RBAC refuses them nothing here.
+ * The policy for our own accounts' writes, on the real API server. All other tests show that the steps' writes pass; these
+ * tests send writes that no step sends. RBAC allows everything here.
  */
 
-/** Locked; its quotas: one that is not raised, and one that is. */
+/** Locked, with one quota that is not raised and one that is. */
 const TENANT = 'tenant';
 const FREE = 'tenant-free';
 const MIGRATION = 'mig0';
@@ -23,7 +23,7 @@ const HARD = { 'requests.cpu': '1', 'limits.memory': '1Gi', services: '9' };
 const RAISED = { 'requests.cpu': '2', 'limits.memory': '2Gi' };
 const RECORD = { labels: { team: 'a', [LABEL.raised]: 'true' }, annotations: { [ANNOTATION.grant]: GRANT } };
 
-/** Those of ours that write. */
+/** Our accounts that write. */
 const OURS = Object.values<string>(SERVICE_ACCOUNT).filter((account) => account !== SERVICE_ACCOUNT.source);
 
 let world: PolicyWorld;
@@ -47,7 +47,7 @@ beforeAll(async () => {
       ({ items }) => items.every(({ status }) => status?.hard?.['services'] === '9'),
     );
   }
-  // A recount would lower what is raised here.
+  // A recount would lower the quotas that the test raises.
   await world.pauseControllers();
   await world.admin.patch(
     RESOURCE_QUOTAS,
@@ -68,7 +68,7 @@ afterAll(async () => {
 
 type Texts = Record<string, string>;
 
-/** What a write may change of a namespace or a quota. */
+/** The parts of a namespace or a quota that a test may change. */
 interface Draft {
   metadata: {
     labels: Texts;
@@ -83,13 +83,13 @@ interface Draft {
 
 type Change = (object: Draft) => void;
 
-/** The object as it is now, changed, as a dry PUT unless `dry` is false. */
+/** A PUT of the current object with a change; a dry run unless `dry` is false. */
 function put(
   object: KubernetesObject,
   { path, change, dry = true }: { path: string; change: Change; dry?: boolean },
 ): ApiRequest {
   const body = structuredClone(object) as unknown as Draft;
-  // Over whatever the quota controller wrote meanwhile.
+  // Without a resourceVersion, so that a write of the quota controller causes no conflict.
   delete body.metadata.resourceVersion;
   change(body);
   return { method: 'PUT', path: `${path}${dry ? '?dryRun=All' : ''}`, body };
@@ -136,14 +136,18 @@ describe('a namespace', () => {
       },
       ALLOWED,
     ],
-    ['the label less', ({ metadata }) => Reflect.deleteProperty(metadata.labels, LABEL.locked), ALLOWED],
     [
-      'a key of ours on a quota',
+      'a removed lock label',
+      ({ metadata }) => Reflect.deleteProperty(metadata.labels, LABEL.locked),
+      ALLOWED,
+    ],
+    [
+      'our key for a quota',
       ({ metadata }) => (metadata.annotations[ANNOTATION.grant] = '{}'),
       refused(/change mtq.kubevirt.io\/grant$/),
     ],
     [
-      'a label of somebody else’s',
+      'a foreign label',
       ({ metadata }) => (metadata.labels['pod-security.kubernetes.io/enforce'] = 'privileged'),
       refused(/nothing but its own keys .* would change pod-security.kubernetes.io\/enforce$/),
     ],
@@ -172,7 +176,7 @@ describe('a namespace', () => {
   });
 });
 
-/** status.hard with these, and label and grant. */
+/** Sets status.hard, the label and the grant. */
 const raise =
   (hard: object): Change =>
   (quota) => {
@@ -193,13 +197,13 @@ const all =
   (object) =>
     changes.forEach((change) => change(object));
 
-/** Who may lower only. */
+/** Accounts that may only lower. */
 const LOWERING = [SERVICE_ACCOUNT.lower, SERVICE_ACCOUNT.guard];
 const RAISING = [SERVICE_ACCOUNT.raise, ...LOWERING];
 
 interface Case {
   readonly change: Change;
-  /** Of each that may not; left out: all may. */
+  /** The refusal for each account that may not; absent: all may. */
   readonly refuses?: readonly string[];
   readonly text?: RegExp;
 }
@@ -265,11 +269,11 @@ describe('the status of a quota that is not raised', () => {
       { change: ({ status }) => (status.used = {}), refuses: RAISING, text: /status.used/ },
     ],
     [
-      'a label of somebody else’s',
+      'a foreign label',
       { change: ({ metadata }) => (metadata.labels['team'] = 'b'), refuses: RAISING, text: /change team$/ },
     ],
     [
-      'a key of ours on a namespace',
+      'our key for a namespace',
       {
         change: ({ metadata }) => (metadata.annotations = { [ANNOTATION.lock]: '{}' }),
         refuses: RAISING,
@@ -292,7 +296,7 @@ describe('the status of a quota that is not raised', () => {
     await expectVerdicts(one);
   });
 
-  test('in a namespace that is not locked nothing is raised', async () => {
+  test('may not be raised in an unlocked namespace', async () => {
     await expectVerdicts({ change: raise(CPU), refuses: RAISING, text: AMOUNT }, { namespace: FREE });
     await expectVerdicts({ change: fence }, { namespace: FREE });
   });
@@ -338,13 +342,13 @@ describe('the status of a raised quota', () => {
     await expectVerdicts(one, AT);
   });
 
-  // The policy must not read it: a record that reads otherwise than expected is lowered all the same.
+  // The policy must not parse the grant: a quota with an unexpected grant must still be lowered.
   test.each([
     ['in another order', '{"raised":{"requests.cpu":"2"},"token":"t","v":1}'],
-    ['that nobody can read', '{'],
-    ['longer than any of ours', GRANT + ' '.repeat(70_000)],
+    ['that is unreadable', '{'],
+    ['that is longer than any real one', GRANT + ' '.repeat(70_000)],
     ['that is empty', ''],
-  ])('one with a record %s is lowered all the same', async (_what, grant) => {
+  ])('may be lowered with a grant %s', async (_what, grant) => {
     await world.admin.patch(
       RESOURCE_QUOTAS,
       { namespace: TENANT, name: 'raised' },
@@ -354,7 +358,7 @@ describe('the status of a raised quota', () => {
     await expectVerdicts({ change: fence }, AT);
   });
 
-  test('an admin lowers or raises the spec meanwhile: it is lowered to that', async () => {
+  test('may be lowered to a spec that an admin has changed meanwhile', async () => {
     const spec = { hard: { 'requests.cpu': '5', 'limits.memory': '512Mi' } };
     await world.admin.patch(RESOURCE_QUOTAS, { namespace: TENANT, name: 'raised' }, { merge: { spec } });
     const toSpec: Change = (quota) => (quota.status.hard = { ...quota.spec.hard });
@@ -363,7 +367,7 @@ describe('the status of a raised quota', () => {
 });
 
 describe('any quota', () => {
-  test('is updated by none of ours, not even dry', async () => {
+  test('may not be updated by our accounts, not even as a dry run', async () => {
     for (const user of OURS) {
       const request = await quotaPut(fence, { subresource: '' });
       expect([user, await world.ask(user, request)]).toEqual([
@@ -375,7 +379,7 @@ describe('any quota', () => {
     expect(await world.ask(SERVICE_ACCOUNT.raise, lifted)).toEqual(refused(/may not change the spec/));
   });
 
-  test('is made by none of ours: raise asks dry, for the proof', async () => {
+  test('may not be created by our accounts, except as raise’s dry run for the proof', async () => {
     for (const user of OURS) {
       const isRaise = user === SERVICE_ACCOUNT.raise;
       expect([user, await world.ask(user, createProof(TENANT, 't'))]).toEqual([
@@ -401,7 +405,7 @@ describe('a migration', () => {
   });
 });
 
-test('whoever is not ours writes as ever', async () => {
+test('other users’ writes are not restricted', async () => {
   const change: Change = ({ metadata }) => (metadata.labels['team'] = 'b');
   expect(await world.ask('editor', await namespacePut(change))).toEqual(ALLOWED);
   expect(await world.ask('editor', await quotaPut(change, { dry: true }))).toEqual(ALLOWED);

@@ -39,10 +39,10 @@ import {
 } from '../../support/policy-scene.ts';
 import type { PolicyWorld } from '../../support/policy-world.ts';
 
-/** On the real API server, alone: no process of ours runs here, no webhook is installed. Every request is a dry run. */
+/** The policies alone on the real API server: none of our processes runs, no webhook is installed. Every request is a dry run. */
 
 let world: PolicyWorld;
-/** Raised when the policies are there. */
+/** Raised after the policies are in force. */
 const LATER = 'tenant-raised-later';
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ afterAll(async () => {
 
 interface Creation {
   readonly user: string;
-  /** Whose target pod it is, or the labels that say so. */
+  /** The migration of the target pod, or the labels that name it. */
   readonly migration?: string | Record<string, string>;
 }
 
@@ -79,7 +79,7 @@ describe(POLICY.raisedPods, () => {
     ['anything where no quota is raised', FREE, { user: 'editor' }],
     ['anything where one was', FENCED, { user: 'editor' }],
     ['anything in a namespace that is locked, and not raised', LOCKED, { user: 'editor' }],
-  ])('lets in %s', async (_what, namespace, { user, migration }) => {
+  ])('admits %s', async (_what, namespace, { user, migration }) => {
     expect(await world.ask(user, podOf(namespace, migration))).toEqual({ by: 'nobody' });
   });
 
@@ -89,9 +89,13 @@ describe(POLICY.raisedPods, () => {
     ['a tenant’s pod with the migration’s uid', RAISED, { user: 'editor', migration: ONE }],
     ['KubeVirt’s pod without the label', RAISED, { user: 'kubevirt' }],
     ['KubeVirt’s pod with an empty label', RAISED, { user: 'kubevirt', migration: '' }],
-    ['KubeVirt’s pod without the label, for nobody', FOR_NO_POD, { user: 'kubevirt' }],
-    ['KubeVirt’s pod with an empty label, for nobody', FOR_NO_POD, { user: 'kubevirt', migration: '' }],
-    // A launcher has every label of its VMI: a tenant's replica set of VMIs may say anything there.
+    ['KubeVirt’s pod without the label, with a grant for no pod', FOR_NO_POD, { user: 'kubevirt' }],
+    [
+      'KubeVirt’s pod with an empty label, with a grant for no pod',
+      FOR_NO_POD,
+      { user: 'kubevirt', migration: '' },
+    ],
+    // A launcher gets all labels of its VMI, and a tenant chooses those in its replica set of VMIs.
     [
       'the launcher of another VM with the migration’s uid',
       RAISED,
@@ -136,7 +140,7 @@ describe(POLICY.raisedPods, () => {
     ['a target pod of the migration, by a tenant', { user: 'editor', pod: 'target-of-one' }, raisedPods],
     ['that of another migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-longer' }, raisedPods],
     ['a pod of no migration, by KubeVirt', { user: 'kubevirt' }, raisedPods],
-  ])('judges what grows in place as well: %s', async (_what, { user, pod, namespace = RAISED }, by) => {
+  ])('also judges an in-place resize: %s', async (_what, { user, pod, namespace = RAISED }, by) => {
     expect(await world.ask(user, changePod(namespace, '/resize', pod))).toMatchObject({ by });
   });
 
@@ -145,13 +149,13 @@ describe(POLICY.raisedPods, () => {
     ['a device that is claimed', createClaim],
     ['a claim that is its pod’s no more', (namespace): ApiRequest => changeClaim(namespace, OF_ITS_POD)],
     ['a claim that becomes another’s', (namespace): ApiRequest => changeClaim(namespace, OWNED)],
-  ])('judges %s: a quota counts that too', async (_what, request) => {
+  ])('judges %s, because a quota counts that too', async (_what, request) => {
     expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
   });
 
-  /** By it a migration would be taken for admitted, and the lock that did not help it for one that did. */
+  /** Such a pod would make a migration look admitted, and its failed lock look successful. */
   test.each<[string, (namespace: string) => ApiRequest]>([
     ...POD_IDENTITY_LABELS.map((key): [string, (namespace: string) => ApiRequest] => [
       `a pod’s other ${key}`,
@@ -161,13 +165,13 @@ describe(POLICY.raisedPods, () => {
       `${pod} of another owner`,
       (namespace): ApiRequest => ownPod(namespace, pod),
     ]),
-  ])('judges %s: a pod that is there already is nobody’s target', async (_what, request) => {
+  ])('judges %s, because an existing pod cannot become a target', async (_what, request) => {
     expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
   });
 
-  test('KubeVirt’s controller too makes nothing but pods', async () => {
+  test('lets KubeVirt’s controller create only pods too', async () => {
     const claim = createClaim(RAISED, ofTarget(ONE));
     expect(await world.ask('kubevirt', claim)).toMatchObject({ by: raisedPods, code: 403 });
   });
@@ -177,11 +181,11 @@ describe(POLICY.raisedPods, () => {
     ['a pod that another one owns', ownPod(RAISED, 'pod')],
     ['a deleted pod', deletion(RAISED, 'pods')],
     ['a changed claim', changeClaim(RAISED, { labels: { changed: 'true' } })],
-  ])('does not judge %s, which takes no room', async (_what, request) => {
+  ])('does not judge %s, which is not charged', async (_what, request) => {
     expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
   });
 
-  test('says why, and what to do', async () => {
+  test('gives the reason, and what to do', async () => {
     expect(await world.ask('editor', podOf(RAISED))).toMatchObject({
       text:
         `CREATE of pods in namespace ${RAISED} must wait: ResourceQuota quota is raised for a live migration ` +
@@ -193,14 +197,14 @@ describe(POLICY.raisedPods, () => {
   });
 });
 
-test('a policy that is gone is gone, and one that comes back judges again, new quotas too', async () => {
+test('a deleted policy judges nothing, and a recreated one judges again, also with new quotas', async () => {
   await world.removePolicy(POLICY.raisedPods);
   expect(await world.ask('editor', podOf(RAISED))).toEqual({ by: 'nobody' });
   expect((await world.ask('editor', replaceQuota(RAISED))).by).toBe(POLICY.raisedQuotas);
   await world.installPolicies(await render('config/policies'), POLICY.raisedPods);
   expect((await world.ask('editor', podOf(RAISED))).by).toBe(POLICY.raisedPods);
-  // The API server stops some parameters' informers with the last binding that needs them (kubernetes/kubernetes#130887);
-  // that of the quotas is quota admission's own, and lives on.
+  // The API server stops some parameters' informers with the last binding that needs them (kubernetes/kubernetes#130887).
+  // The quotas' informer belongs to quota admission and keeps running.
   const { path, ...raise } = changeOfQuota(LATER, raisedFor(ONE), '/status');
   const request = { ...raise, path: path.replace('?dryRun=All', '') };
   expect(await world.ask(SERVICE_ACCOUNT.raise, request)).toEqual({ by: 'nobody' });

@@ -16,11 +16,11 @@ import {
 } from '../../support/policy-scene.ts';
 import type { PolicyWorld } from '../../support/policy-world.ts';
 
-/** On the real API server, alone: no process of ours runs here, no webhook is installed. Every request is a dry run. */
+/** The policies alone on the real API server: none of our processes runs, no webhook is installed. Every request is a dry run. */
 
 let world: PolicyWorld;
 
-/** Its quota is one of the lock's, and not raised. */
+/** Its quota is named in the lock, but not raised. */
 const LOCKED_FENCED = 'tenant-locked-released';
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ describe(POLICY.raisedQuotas, () => {
     ['its replacement though the namespace is not locked', replaceQuota(STOLEN)],
     ['its replacement where it has the record alone', replaceQuota(UNLABELLED)],
     ['of one that is not raised, in a locked namespace', replaceQuota(LOCKED_FENCED)],
-  ])('of a raised quota: %s is refused to everybody, until when it is said', async (_what, request) => {
+  ])('of a raised quota: %s is refused to every user, with the time to wait', async (_what, request) => {
     for (const user of ['editor', 'kubevirt', 'cluster-admin']) {
       expect(await world.ask(user, request)).toMatchObject({
         by: raisedQuotas,
@@ -77,19 +77,22 @@ describe(POLICY.raisedQuotas, () => {
     ['the label', { labels: { [LABEL.raised]: 'yes' } }],
   ];
 
-  test.each(forged)('%s may be written by nobody else, nor by status', async (_what, metadata) => {
-    const [key = ''] = Object.values(metadata).flatMap((entries: object) => Object.keys(entries));
-    for (const subresource of ['', '/status']) {
-      for (const namespace of [FREE, FENCED, RAISED]) {
-        expect(await world.ask('editor', changeOfQuota(namespace, metadata, subresource))).toMatchObject({
-          by: raisedQuotas,
-          text: expect.stringMatching(new RegExp(`^${key} may only be written by managed-tenant-quota`)),
-        });
+  test.each(forged)(
+    '%s may not be written by other users, even by the status subresource',
+    async (_what, metadata) => {
+      const [key = ''] = Object.values(metadata).flatMap((entries: object) => Object.keys(entries));
+      for (const subresource of ['', '/status']) {
+        for (const namespace of [FREE, FENCED, RAISED]) {
+          expect(await world.ask('editor', changeOfQuota(namespace, metadata, subresource))).toMatchObject({
+            by: raisedQuotas,
+            text: expect.stringMatching(new RegExp(`^${key} may only be written by managed-tenant-quota`)),
+          });
+        }
       }
-    }
-  });
+    },
+  );
 
-  test('a new quota brings none of them along, but the last release of the one it is a copy of (F44)', async () => {
+  test('a new quota may have none of them, except the last-release of a copied quota (F44)', async () => {
     for (const [what, metadata] of forged) {
       const by = what === 'a last release' ? 'nobody' : raisedQuotas;
       expect([what, await world.ask('editor', newQuota(FREE, metadata))]).toMatchObject([what, { by }]);
@@ -102,8 +105,8 @@ describe(POLICY.raisedQuotas, () => {
     ['its deletion', deletion(FENCED, 'resourcequotas')],
     ['its replacement by one without our annotations', replaceQuota(FENCED)],
     ['a new quota', newQuota(FREE, { annotations: { 'example.com/note': 'x' } })],
-    ['a released quota’s status', changeQuota(FENCED, '/status')],
-  ])('does not stand in the way of %s', async (_what, request) => {
+    ['the status of a quota that was raised before', changeQuota(FENCED, '/status')],
+  ])('does not restrict %s', async (_what, request) => {
     expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
   });
 });

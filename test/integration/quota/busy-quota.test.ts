@@ -10,8 +10,8 @@ import { Measured } from '../../support/measured.ts';
 import { fullFor, newTenant } from '../../support/tenant.ts';
 
 /**
- * A tenant that makes and deletes what the raised quota counts and no wall looks at, as fast as it can: each changes the quota's
- * status, and a write of ours that comes second starts again.
+ * A tenant creates and deletes objects that the raised quota counts and admission does not restrict, as fast as it can. Each
+ * changes the quota's status, so our writes conflict and must be retried.
  */
 
 const LOCK_SECONDS = 20;
@@ -32,7 +32,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** Until the result is called, which resolves when the last of them has been answered. */
+/** Runs until the caller calls the result, which resolves after the last answer. */
 function churn(admin: Cluster, namespace: string): () => Promise<void> {
   let isOver = false;
   const work = async (client: number): Promise<void> => {
@@ -49,14 +49,14 @@ function churn(admin: Cluster, namespace: string): () => Promise<void> {
   };
 }
 
-/** Quota admission itself gives up against so many. */
+/** Quota admission itself may give up after too many conflicts. */
 const unless =
   (isExpected: (error: unknown) => boolean) =>
   (error: unknown): void => {
     if (!isExpected(error)) throw error;
   };
 
-test('what is raised comes back, however often the quota changes for another reason', async () => {
+test('a raised quota is restored, however often it changes for another reason', async () => {
   const name = 'busy';
   const tenant = await newTenant(environment, {
     name,

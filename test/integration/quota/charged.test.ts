@@ -17,8 +17,8 @@ import { OTHER_KEYS, POD_KEYS } from '../../support/fuzz/cases.ts';
 import { installClasses, podOfShape, SHAPES } from '../../support/pod-shapes.ts';
 
 /*
- * What we say that a pod is charged, by each key, under each scope, is what the real API server charges: every shape of
- * pod is really created by virt-controller's account under every quota below.
+ * Compares our charge of a pod, by key and scope, with the real API server's charge. virt-controller's account creates a pod of
+ * every shape under every quota below.
  */
 
 const KEYS = [...POD_KEYS, ...OTHER_KEYS];
@@ -47,9 +47,9 @@ const SCOPES: Readonly<Record<string, ResourceQuota['spec']>> = {
   },
 };
 
-/** What the API server takes beside pods in a quota with scopes (kubernetes pkg/apis/core/helper, podComputeQuotaResources). */
+/** Keys that the API server allows besides pods in a quota with scopes (kubernetes pkg/apis/core/helper, podComputeQuotaResources). */
 const COMPUTE = ['cpu', 'requests.cpu', 'limits.cpu', 'memory', 'requests.memory', 'limits.memory'];
-/** Of which it takes pods alone, or no key of a pod's at all. */
+/** Scopes with which it allows only pods, or no key of pods at all. */
 const COUNT_ONLY = ['BestEffort', 'VolumeAttributesClass'];
 
 const PLENTY = '1000000000000';
@@ -95,7 +95,7 @@ async function quotaNow(namespace: string): Promise<ResourceQuota> {
   return (await admin.get(RESOURCE_QUOTAS, { namespace, name: 'quota' })).object;
 }
 
-/** The new pod, or what the API server said. */
+/** The new pod, or the API server's error message. */
 async function tryToCreate(
   namespace: string,
   shape: Parameters<typeof podOfShape>[1],
@@ -111,7 +111,7 @@ async function tryToCreate(
 const usedOf = ({ status }: ResourceQuota, key: string): bigint => parseQuantity(status?.used?.[key] ?? '0');
 
 test.each(Object.entries(QUOTAS).map(([name, spec], index) => [name, { spec, index }] as const))(
-  '%s: charged as we say, for every shape of pod (F24, F25)',
+  '%s: our charge equals the API server’s, for every shape of pod (F24, F25)',
   async (_, { spec, index }) => {
     const namespace = namespaceOf(index);
     await createNamespace(admin, namespace);

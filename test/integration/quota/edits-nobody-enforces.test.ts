@@ -5,7 +5,7 @@ import { expectQuiescent, untilOver } from '../../support/quiescent.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { countedPods, fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
 
-/** What its owner makes of a raised quota while kube-controller-manager stands still. */
+/** Edits of a raised quota by its owner while kube-controller-manager is paused. */
 const EDITS: Readonly<Record<string, ResourceList>> = {
   'a key is added': { services: '5' },
   'a key is raised': { pods: '20' },
@@ -44,14 +44,14 @@ async function edit(tenant: Tenant | undefined, hard: ResourceList): Promise<voi
   tenant.history.noteForeign((await environment.admin.replace(RESOURCE_QUOTAS, { ...object, spec })).object);
 }
 
-test.each(Object.keys(EDITS))('%s: the namespace is free without the controller', async (what) => {
+test.each(Object.keys(EDITS))('%s: the namespace is unlocked without the controller', async (what) => {
   const tenant = tenants.get(what);
   if (tenant === undefined) throw new Error(`no tenant where ${what}`);
   await untilOver(tenant);
   expect(tenant.history.isLocked()).toBe(false);
 });
 
-test('and when it works again, what they said is enforced', async () => {
+test('the resumed controller enforces the owners’ edits', async () => {
   environment.cluster.controlPlane.resumeControllerManager();
   for (const [what, tenant] of tenants) {
     const want = { ...fullFor(1), ...EDITS[what] };

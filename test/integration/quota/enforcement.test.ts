@@ -11,15 +11,15 @@ import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
-/** Raised when the controller stopped. */
+/** Already raised when the controller stopped. */
 let raised: Tenant;
-/** Blocked when it stopped. */
+/** Only blocked when the controller stopped. */
 let blocked: Tenant;
 let audited: Audited[];
-/** What was seen in the moment before it went on. */
+/** The state just before the controller resumed. */
 let stillStopped: { unlocked: boolean; enforced: boolean }[];
 
-/** Both namespaces live through the same stop. */
+/** Both namespaces share the same pause of the controller. */
 beforeAll(async () => {
   environment = await startTestEnvironment();
   [raised, blocked] = await Promise.all([
@@ -61,7 +61,7 @@ test.each([
   await expectAsBefore(environment.admin, tenant());
 });
 
-test('no unlock before status.hard is the original, in the order of the audit log (F30)', () => {
+test('unlock comes after status.hard is the original, in the order of the audit log (F30)', () => {
   const isLowers = (request: Audited): boolean =>
     request.user.username === userOf(SERVICE_ACCOUNT.lower) &&
     whatOf(request) === 'update resourcequotas/status';
@@ -73,7 +73,7 @@ test('no unlock before status.hard is the original, in the order of the audit lo
   expect(here.findIndex(isUnlocks)).toBeGreaterThan(lowered);
 });
 
-test('a recount that undoes the raise is answered by another raise, as high and no higher', async () => {
+test('a recount that undoes the raise leads to another raise to the same amount', async () => {
   const tenant = await newTenant(environment, { name: 'recounted' });
   const { name: namespace, history } = tenant;
   const { admin } = environment;

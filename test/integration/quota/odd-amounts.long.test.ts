@@ -6,7 +6,7 @@ import { startTestEnvironment, type TestEnvironment } from '../../support/test-e
 import { grantIn } from '../../support/replay-state.ts';
 import { fullFor, newTenant, headroomFor, type Tenant, type TenantOptions } from '../../support/tenant.ts';
 
-/** Amounts that the API server takes and changes, or takes and keeps though nobody would write them. */
+/** Amounts that the API server accepts and changes, or unusual ones that it accepts and keeps. */
 let environment: TestEnvironment;
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ async function afterCycle(options: TenantOptions): Promise<Tenant> {
   return tenant;
 }
 
-test('finer than a thousandth: no more is given than will be stored, and the original comes back', async () => {
+test('amounts finer than a thousandth: raises by no more than the API server stores, and restores the original', async () => {
   const { 'requests.cpu': _, ...memory } = headroomFor(1);
   const gives = { ...memory, 'requests.cpu': '1500.5m' };
   const tenant = await afterCycle({ name: 'finer', gives, by: { raisePolicy: 'Fixed' } });

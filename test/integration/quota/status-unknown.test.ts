@@ -15,7 +15,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test('a quota whose status nobody has computed yet: nothing is locked, it says so, and goes on once it is computed', async () => {
+test('a quota without a computed status: no lock but a reported reason, and a cycle once the status is computed', async () => {
   const tenant = await newTenant(environment, { name: 'uncounted' });
   const { name, history } = tenant;
   const go = environment.hold(name, 'mtq-feasibility', 'mtq-lock');

@@ -28,7 +28,7 @@ jest.setTimeout(600_000);
 
 const SIZES = [1, 10, 100, 1_000];
 const AT_ONCE = 32;
-/** What is read of a namespace in which something waits: each kind once, and up to three VMIs by themselves. */
+/** The reads of a namespace with a waiting migration: each kind once, and up to three single VMIs. */
 const MAX_REQUESTS = 12;
 
 const CRDS = {
@@ -53,7 +53,7 @@ beforeAll(async () => {
   await installKubeVirt(admin);
   for (const crd of await render('config/crd')) await admin.create<KubernetesObject>(CRDS, crd);
   await untilServed(admin, VMMRQS);
-  // Nobody counts, collects or ends what is made here.
+  // Without controllers the created objects are not counted, collected or ended.
   await controlPlane.pauseControllerManager();
 });
 
@@ -80,7 +80,7 @@ async function fill(namespace: string, size: number): Promise<void> {
   });
 }
 
-/** It runs, and virt-controller has said that a quota refuses its target pod. */
+/** A running VMI, with virt-controller's report that a quota refuses its target pod. */
 async function addVm(namespace: string, vm: number): Promise<void> {
   const name = `vm${vm}`;
   const { object: vmi } = await admin.create(VMIS, newVirtualMachineInstance({ namespace, name }));
@@ -113,7 +113,7 @@ const refusalOf = (
   lastTimestamp: `${new Date().toISOString().slice(0, 19)}Z`,
 });
 
-/** The cluster, and what was asked of it. */
+/** A cluster client that records its requests. */
 function counted(cluster: Cluster): { readonly cluster: Cluster; readonly requests: string[] } {
   const requests: string[] = [];
   const note = (verb: string, { plural }: Pick<ResourceType, 'plural'>): void => {

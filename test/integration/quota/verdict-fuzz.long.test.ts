@@ -16,15 +16,15 @@ import { FuzzNamespace, OLD_KUBEVIRT, type Clusters } from '../../support/fuzz/w
 import { installClasses } from '../../support/pod-shapes.ts';
 
 /*
- * Our verdict against the real API server, in both directions: never locked in vain, never left though a raise would have
- * let it in. The oracle is a dry run of the real target pod as virt-controller, before and after the raise.
- * FUZZ_SEED and FUZZ_CASES replay or enlarge it.
+ * Compares our verdict with the real API server in both directions: no lock without effect, and no missed raise that would
+ * have helped. The oracle is a dry run of the real target pod as virt-controller, before and after the raise.
+ * FUZZ_SEED replays a run, FUZZ_CASES enlarges it.
  */
 jest.setTimeout(900_000);
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const CASES = Number(process.env['FUZZ_CASES'] ?? 600);
-/** Namespaces looked after at once; each verdict reads every migration of the cluster. */
+/** Namespaces in progress at the same time; few, because each verdict reads every migration of the cluster. */
 const AT_ONCE = 24;
 const EVALUATED_AT_ONCE = 4;
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
   await installOldKubeVirt(admin);
   const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };
   const clusters = { admin, virtController: connect(await controlPlane.kubeconfigFor(account)) };
-  // Its part (status.hard, status.used) is ours here: what is used is part of the case.
+  // The test writes status.hard and status.used itself, because they are part of the case.
   await controlPlane.pauseControllerManager();
   all = await run(clusters);
 });
@@ -109,21 +109,21 @@ async function isSerialized<T>(
 }
 
 describe(`${String(CASES)} random namespaces, seed ${String(SEED)}`, () => {
-  test('never locked in vain, never left though a raise would have let it in', () => {
+  test('have no lock without effect, and no missed raise that would have helped', () => {
     process.stdout.write(`seed ${String(SEED)}\n${matrix(all)}\n`);
     const { lockedWithoutEffect, leftThoughItHelps } = cellsOf(all);
     expect(lockedWithoutEffect.map(summaryOf)).toEqual([]);
     expect(leftThoughItHelps.map(summaryOf)).toEqual([]);
   });
 
-  test('there was room exactly where we said so', () => {
+  test('have headroom exactly where our verdict says so', () => {
     const wrong = all.filter(
       ({ verdict, before }) => (verdict?.verdict === 'Fits') !== (before === undefined),
     );
     expect(wrong.map(summaryOf)).toEqual([]);
   });
 
-  test('each right cell at least 100 times, each class of key and scope at least 20', () => {
+  test('cover each correct cell at least 100 times, and each class of key and scope at least 20 times', () => {
     const { lockedAndHelped, leftRightly } = cellsOf(all);
     expect(lockedAndHelped.length).toBeGreaterThanOrEqual(100);
     expect(leftRightly.length).toBeGreaterThanOrEqual(100);

@@ -9,7 +9,7 @@ import { ApiServerSourceAdapter } from '../../cluster/eventing/adapter.ts';
 import { parseApiServerSource } from '../../cluster/eventing/manifests.ts';
 import { recordingSink, type RecordingSink } from '../../cluster/eventing/recordingsink.ts';
 
-/** What the adapter stand-in sees of a real API server's watches (facts/knative.md §0, §1.3). */
+/** The adapter stand-in's events for a real API server's watches (facts/knative.md §0, §1.3). */
 interface ConfigMap extends KubernetesObject {
   data?: Record<string, string>;
 }
@@ -67,7 +67,7 @@ async function harness(selector: object, cluster: Cluster = admin): Promise<Harn
     cluster,
     server: controlPlane.url,
     sinkUrl: sink.url,
-    // Not the real back-off of 800 ms and more: an API server that restarts is asked again soon.
+    // Shorter than the real back-off of at least 800 ms, so that the adapter soon finds a restarted API server.
     delay: () => new Promise((resolve) => setTimeout(resolve, 20)),
     log: (line) => log.push(line),
   });
@@ -102,7 +102,7 @@ const count = (i: number) => (object: ConfigMap) => ({ ...object, data: { i: Str
 const remove = (name: string): Promise<void> => admin.delete(CONFIG_MAPS, { namespace: NAMESPACE, name });
 
 describe('with a label selector', () => {
-  test('the label makes an add and its loss a delete, with the last state that matched; nothing at the start', async () => {
+  test('sends an add for the label, a delete with the last matching state for its loss, and nothing at the start', async () => {
     const matchLabels = { ...LABELLED, test: 'label' };
     await make('there', matchLabels);
     await make('label', { test: 'label' });
@@ -127,7 +127,7 @@ describe('with a label selector', () => {
   });
 });
 
-test('a restart loses what happened meanwhile: update, add and delete', async () => {
+test('a restart loses the changes in between: update, add and delete', async () => {
   const matchLabels = { ...LABELLED, test: 'restart' };
   await make('updated', matchLabels);
   await make('deleted', matchLabels);
@@ -165,7 +165,7 @@ test('a rolling update loses nothing', async () => {
   );
 });
 
-test('while the API server is away nothing is lost: it goes on where it was', async () => {
+test('an absence of the API server loses nothing: the adapter continues where it was', async () => {
   const matchLabels = { ...LABELLED, test: 'away' };
   const { sink } = await harness({ matchLabels });
   await make('before', matchLabels);
@@ -180,7 +180,7 @@ test('while the API server is away nothing is lost: it goes on where it was', as
   ]);
 });
 
-test('a service account that may not list: the source does not start', async () => {
+test('the source does not start with a service account that may not list', async () => {
   const account = { namespace: NAMESPACE, name: 'nobody' };
   await admin.create(ACCOUNTS, { metadata: account });
   const withoutRights = connect(await controlPlane.kubeconfigFor(account));

@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 describe('quotas', () => {
-  test('a full one refuses a pod, in the words that KubeVirt and the incumbent look for', async () => {
+  test('refuse a pod when full, in the words that KubeVirt and the incumbent look for', async () => {
     await makeNamespace('full');
     await makeQuota('full', { 'requests.cpu': '1', 'limits.memory': '64Gi', pods: '10' });
     await admin.create(PODS, pod('full', 'first'));
@@ -56,7 +56,7 @@ describe('quotas', () => {
     await makeNamespace('paused');
     await controlPlane.pauseControllerManager();
     await admin.create(RESOURCE_QUOTAS, quota('paused', { pods: '1' }));
-    // As long as a hundred quotas usually take.
+    // The usual time for a hundred quotas.
     await expect(statusOf('paused', AbortSignal.timeout(1_000))).rejects.toMatchObject({
       name: 'TimeoutError',
     });
@@ -67,7 +67,7 @@ describe('quotas', () => {
 });
 
 describe('access', () => {
-  test('a service account without a role is refused, and the audit log tells', async () => {
+  test('is refused to a service account without a role, and the audit log shows it', async () => {
     await makeNamespace('roleless');
     await admin.create(SERVICE_ACCOUNTS, { metadata: { name: 'robot', namespace: 'roleless' } });
     const serviceAccount = connect(
@@ -98,13 +98,13 @@ describe('access', () => {
     );
   });
 
-  test('no token for a service account that does not exist', async () => {
+  test('has no token for a service account that does not exist', async () => {
     await expect(controlPlane.kubeconfigFor({ namespace: 'default', name: 'nobody' })).rejects.toMatchObject({
       code: 404,
     });
   });
 
-  test('a user from outside is who it says it is, and no administrator', async () => {
+  test('authenticates an outside user under its own name, without administrator rights', async () => {
     const alice = { name: 'alice', groups: ['team a', 'team "b"'] };
     const cluster = connect(await controlPlane.kubeconfigForUser(alice));
     const { object } = await cluster.create(SELF_REVIEWS, { metadata: { name: '' } });
@@ -118,7 +118,7 @@ describe('access', () => {
     );
   });
 
-  test('without credentials nothing', async () => {
+  test('is refused without credentials', async () => {
     const file = join(controlPlane.folder, 'anonymous.kubeconfig');
     const text = readFileSync(controlPlane.adminKubeconfig, 'utf8');
     writeFileSync(file, text.replace(/"token": "[^"]*"/, '"token": "guessed"'));
@@ -127,7 +127,7 @@ describe('access', () => {
 });
 
 describe('the processes', () => {
-  test('the API server goes and comes back with the same address and data', async () => {
+  test('keep address and data of the API server over a restart', async () => {
     const { url } = controlPlane;
     await makeNamespace('kept');
     await controlPlane.stopApiServer();
@@ -140,7 +140,7 @@ describe('the processes', () => {
     expect(object.metadata.name).toBe('kept');
   });
 
-  test('a port that somebody else has taken meanwhile is named', async () => {
+  test('name a port that another process has taken meanwhile', async () => {
     await controlPlane.stopApiServer();
     const occupied = createServer((socket) => socket.destroy()).listen(
       Number(new URL(controlPlane.url).port),
@@ -155,7 +155,7 @@ describe('the processes', () => {
     await controlPlane.startApiServer();
   });
 
-  test('two started at the same moment have nothing in common, and stop leaves nothing', async () => {
+  test('share nothing with a control plane started at the same moment, and leave nothing after stop', async () => {
     const both = await Promise.all([startControlPlane(), startControlPlane()]);
     const [one, other] = both;
     expect(one.url).not.toBe(other.url);
@@ -170,7 +170,7 @@ describe('the processes', () => {
     await one.stop();
   });
 
-  test('Ctrl-C to us ends them and removes the folder', async () => {
+  test('end at Ctrl-C, which also removes the folder', async () => {
     const { owner, started } = await startInAnotherProcess();
     owner.kill('SIGINT');
     const [code] = (await once(owner, 'exit')) as [number | null];
@@ -189,7 +189,7 @@ describe('the processes', () => {
 });
 
 describe('kustomize', () => {
-  test('renders a folder to objects, and says what is wrong with one that is none', async () => {
+  test('renders a folder to objects, and reports an invalid one', async () => {
     const { folder } = controlPlane;
     const resource = 'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: rendered\n';
     writeFileSync(join(folder, 'namespace.yaml'), resource);
@@ -230,7 +230,7 @@ async function makeQuota(namespace: string, hard: Record<string, string>): Promi
   await statusOf(namespace);
 }
 
-/** The quota's status, once there is one; rejects with the reason of `signal`. */
+/** Resolves to the quota's status once it exists; rejects with the reason of `signal`. */
 async function statusOf(namespace: string, signal = timeoutSignal()): Promise<ResourceQuota['status']> {
   const { items, resourceVersion } = await admin.list(RESOURCE_QUOTAS, { namespace });
   const [first] = items;
@@ -267,7 +267,7 @@ const auditLines = (): unknown[] =>
     .filter((line) => line.endsWith('}'))
     .map((line) => JSON.parse(line) as unknown);
 
-/** The command lines with this folder in them: every process of a control plane has one. */
+/** Command lines that contain this folder: every process of a control plane has one. */
 const processesOf = (folder: string): string[] =>
   execFileSync('ps', ['-A', '-ww', '-o', 'args='], { encoding: 'utf8' })
     .split('\n')
@@ -299,7 +299,7 @@ async function startInAnotherProcess(): Promise<{ owner: ChildProcess; started: 
   return { owner, started: JSON.parse(line) as Started };
 }
 
-/** Runs an expectation until it holds, or fails with its last word. */
+/** Retries an expectation until it holds, or fails with its last error. */
 async function eventually(expectation: () => void): Promise<void> {
   const signal = timeoutSignal();
   for (;;) {

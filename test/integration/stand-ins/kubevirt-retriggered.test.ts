@@ -14,7 +14,7 @@ import {
 
 let harness: Harness;
 
-/** By the clock nothing is tried again while this test runs. */
+/** Long intervals, so that no timer retries during this test. */
 beforeAll(async () => {
   harness = await startHarness({ nodes: ['node1', 'node2'], retryMs: 3_600_000 });
 });
@@ -29,7 +29,7 @@ const refusals = ({ versions }: Recording): RecordedEvent[] =>
     .map(({ object }) => object as RecordedEvent)
     .filter(({ reason }) => reason === 'FailedCreate');
 
-test('a refused migration is tried again when a quota of its namespace is updated or deleted, whatever changed', async () => {
+test('virt-controller retries a refused migration after any update or deletion of a quota of its namespace', async () => {
   const namespace = 'retriggered';
   const quota = { namespace, name: 'quota' };
   await createNamespace(harness.admin, namespace);
@@ -37,7 +37,7 @@ test('a refused migration is tried again when a quota of its namespace is update
   await createQuota(harness.admin, namespace, { pods: '10', 'requests.cpu': '1405m' });
   await runVmi(harness.admin, { namespace, name: 'vm0' });
   await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
-  // Twice: the condition that says so is an update too.
+  // Two refusals, because the condition for the first one is an update too.
   await recording.until(() => refusals(recording).length === 2);
 
   await harness.admin.patch(RESOURCE_QUOTAS, quota, {
@@ -47,7 +47,7 @@ test('a refused migration is tried again when a quota of its namespace is update
   expect(refusals(recording).at(-1)?.message).toMatch(/^Error creating pod: .* exceeded quota: quota/);
 
   await harness.admin.delete(RESOURCE_QUOTAS, quota);
-  // Quota admission may not have heard of it yet, and refuse this try as well.
+  // Quota admission may not have seen the change yet, and may refuse this try too.
   await recording.until(
     ({ kind, object }) =>
       (kind === FULL_MIGRATIONS.kind && (object as Vmim).status?.phase === 'Scheduling') ||

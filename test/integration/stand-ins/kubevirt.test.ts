@@ -79,7 +79,7 @@ const untilUsed = (namespace: string, pods: string): Promise<unknown> =>
     (quota) => quota?.status?.used?.['pods'] === pods,
   );
 
-/** A namespace full with one VM, and its migration blocked. */
+/** A namespace whose quota is full with one VM, and that VM's blocked migration. */
 async function blocked(namespace: string): Promise<{ recording: Recording; migration: Vmim }> {
   await createNamespace(harness.admin, namespace);
   const recording = await recordHistory(harness.admin, namespace);
@@ -123,7 +123,7 @@ describe('a blocked migration', () => {
     await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
     await recording.until(isEvent('FailedCreate', 'Error creating pod: pods "virt-launcher-vm0-'));
     await recording.until(isEvent('FailedCreate', 'maximum memory usage per Pod is 1Gi'));
-    // Refused several times by now; the condition would have come with the first.
+    // By now there were several refusals; the first would have set the condition.
     await recording.until(
       () => eventsIn(recording).filter(({ reason }) => reason === 'FailedCreate').length > 3,
     );
@@ -158,7 +158,7 @@ describe('a running migration', () => {
     expect(vmi.status?.nodeName).toBe(before.status?.nodeName);
   });
 
-  test('excludes another of the same VMI, and only five that are over are kept', async () => {
+  test('excludes another of the same VMI, and KubeVirt keeps only five finished ones', async () => {
     const namespace = 'several';
     const { recording } = await blocked(namespace);
     for (let index = 1; index <= 7; index++) {
@@ -174,14 +174,14 @@ describe('a running migration', () => {
     await recording.until(() => deleted().length === 2);
     const { items } = await harness.admin.list(FULL_MIGRATIONS, { namespace });
     const names = items.map(({ metadata }) => metadata.name);
-    // Those that are over, and the one they stood in the way of.
+    // The five newest finished migrations, and the running one.
     expect(names).toHaveLength(5 + 1);
     expect(names).toContain('mig0');
     await recording.stop();
   });
 });
 
-test('a VMI whose first launcher does not fit waits, and starts by itself when there is room', async () => {
+test('a VMI whose first launcher does not fit waits, and starts when there is headroom', async () => {
   const namespace = 'no-room';
   await createNamespace(harness.admin, namespace);
   await createQuota(harness.admin, namespace, { pods: '0' });
@@ -217,7 +217,7 @@ describe('parallel limits', () => {
   };
   const unlimit = (): Promise<void> => harness.admin.delete(FULL_KUBEVIRTS, at('kubevirt', 'kubevirt'));
 
-  /** While `first` runs, `second` waits: Pending, without condition, event or pod. Then it goes. */
+  /** While `first` runs, `second` is Pending without condition, event or pod; afterwards it runs. */
   async function expectOneAfterTheOther(namespace: string, first: string, second: string): Promise<void> {
     const recording = await recordHistory(harness.admin, namespace);
     await migrate(harness.admin, { namespace, name: first, vmi: first });
@@ -249,7 +249,7 @@ describe('parallel limits', () => {
     await unlimit();
   });
 
-  test('of a node: only for those that leave it', async () => {
+  test('of a node: only for migrations away from it', async () => {
     await limit({ parallelOutboundMigrationsPerNode: 1 });
     const vmis = await runThree('per-node');
     const nodes = vmis.map(({ status }) => status?.nodeName);
@@ -309,12 +309,12 @@ test('hotplugged volumes: Pending until the attachment pod runs, and its refusal
       ],
     },
   });
-  // What brought the volumes to the source goes; the source itself stays, ended.
+  // The source's attachment pod goes; the source pod stays, completed.
   await untilUsed(namespace, '2');
   await recording.stop();
 });
 
-test('pods are created by virt-controller, who asks for nothing it may not have', async () => {
+test('virt-controller creates the pods, and sends no request that RBAC refuses', async () => {
   const lines = (await readFile(harness.controlPlane.auditLog, 'utf8'))
     .split('\n')
     .filter((line) => line !== '');
@@ -330,8 +330,8 @@ test('pods are created by virt-controller, who asks for nothing it may not have'
   );
 });
 
-// After the look into the audit log: while an API server starts, it has no roles yet and refuses everything.
-test('an API server that was away for a moment is watched on: the migration goes when there is room', async () => {
+// After the test of the audit log, because a starting API server has no roles yet and refuses everything.
+test('virt-controller resumes its watches after an API server restart, and migrates when there is headroom', async () => {
   const namespace = 'outage';
   const { recording } = await blocked(namespace);
   await recording.stop();
@@ -341,7 +341,7 @@ test('an API server that was away for a moment is watched on: the migration goes
   await untilMigration(harness.admin, at(namespace), isIn('Succeeded'));
 });
 
-/** As far as it is read here. */
+/** The fields that this test reads. */
 interface AuditEvent {
   verb: string;
   user: { username: string };

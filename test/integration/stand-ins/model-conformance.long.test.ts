@@ -5,8 +5,8 @@ import { replay, type Replayed } from '../../support/conformance/play.ts';
 import { startReal, type Real } from '../../support/conformance/real.ts';
 
 /**
- * The simulation's model of the API server against the real one: each history is played on both, and what each step is
- * answered, which webhook is asked what, and what there is afterwards must be the same.
+ * Compares the simulation's model of the API server with the real one. Each history runs on both. The answers, the webhook
+ * calls and the final objects must be the same.
  */
 
 let real: Real;

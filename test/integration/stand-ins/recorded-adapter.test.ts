@@ -20,8 +20,8 @@ import { normalised, pairs, recordedRequest, type Headers } from '../../cluster/
 import { recordingSink, type Recorded, type RecordingSink } from '../../cluster/eventing/recordingsink.ts';
 
 /**
- * What the real adapter sent for the changes of one migration (test/recorded/adapter-*.json), made again on a real API
- * server: each change is written as the real one was, by the same field manager, and the adapter's requests are compared.
+ * Repeats the changes of one recorded migration (test/recorded/adapter-*.json) on a real API server, by the same field
+ * managers, and compares the stand-in's requests with those of the real adapter.
  */
 const clusterScoped = (apiVersion: string, kind: string, plural: string): ResourceType => ({
   ...{ apiVersion, kind, plural },
@@ -42,7 +42,7 @@ const ACCOUNTS: ResourceType = {
 const TENANT = 'tenant-a';
 const SOURCE = { namespace: 'quota-system', name: 'mtq-source' };
 const LOOK_EVERY_MS = 20;
-/** How long a request that does not come is waited for. */
+/** How long the test waits for a missing request. */
 const TIMEOUT_MS = 10_000;
 
 let controlPlane: ControlPlane;
@@ -91,7 +91,7 @@ describe('the same changes on a real API server give the same requests', () => {
     const at = { namespace: TENANT, name: 'quota' };
     await admin.create(RESOURCE_QUOTAS, { metadata: at, spec }, { fieldManager: 'kubectl' });
     await enforced(spec.hard);
-    // A recount of the pod between the charge and the raise is another history than the recorded one.
+    // A recount of the pod between the charge and the raise would be a different history from the recorded one.
     await controlPlane.pauseControllerManager();
     await makePod('adapter-pod-add-source');
     const { object } = await admin.get(RESOURCE_QUOTAS, at);
@@ -133,7 +133,7 @@ describe('the same changes on a real API server give the same requests', () => {
 
 const body = <T>(name: string): T => recordedRequest(name).body as T;
 
-/** The recorded request is among those that came, but for what is another one at every run. */
+/** Expects the recorded request among the actual ones, except for values that change with every run. */
 async function expectRequest(name: string): Promise<void> {
   const recorded = recordedRequest(name);
   const want = { headers: normalised(recorded.headers), body: comparable(recorded.body) };
@@ -159,7 +159,7 @@ const compared = ({ rawHeaders, body: text }: Recorded): Compared => ({
 const valueOf = (headers: Headers, wanted: string): string | undefined =>
   headers.find(([name]) => name === wanted)?.[1];
 
-/** The one with the most in common, for the message of the failure. */
+/** The most similar request, for the failure message. */
 function nearest(candidates: readonly Compared[], want: Compared): Compared | undefined {
   const wanted = JSON.stringify(want);
   const similarity = (got: Compared): number => {
@@ -171,7 +171,7 @@ function nearest(candidates: readonly Compared[], want: Compared): Compared | un
   return candidates.toSorted((a, b) => similarity(b) - similarity(a))[0];
 }
 
-/** What the API server makes anew at every run; nothing else in a body may differ. */
+/** Values that the API server generates in every run; nothing else in a body may differ. */
 const OF_THE_RUN: Readonly<Record<string, string>> = {
   uid: 'random',
   resourceVersion: "etcd's counter",
@@ -190,11 +190,11 @@ function comparable(value: unknown): unknown {
   );
 }
 
-/** The API server puts them in the order of their times, of whole seconds, and those of one second by their managers. */
+/** The API server sorts them by time in whole seconds, and within a second by manager. */
 const inAnyOrder = (entries: unknown): unknown =>
   Array.isArray(entries) ? entries.map((entry) => JSON.stringify(entry)).toSorted() : entries;
 
-/** What admission adds to a pod's spec, and the API server to its metadata: nobody sends it. */
+/** Fields that admission adds to a pod's spec and the API server to its metadata; clients do not send them. */
 const ADDED_TO_SPEC = ['preemptionPolicy', 'priority', 'serviceAccount', 'serviceAccountName', 'tolerations'];
 const ADDED_TO_METADATA = ['uid', 'resourceVersion', 'creationTimestamp', 'generation', 'managedFields'];
 
@@ -226,8 +226,8 @@ async function setStatus(name: string): Promise<void> {
 }
 
 /**
- * Resolves when the quota's status.hard is this, for quota admission too, whose own cache hears of it later: what it does
- * not know it does not charge.
+ * Resolves when the quota has this status.hard, also in quota admission's cache, which gets it later. Quota admission does not
+ * charge keys that it has not seen.
  */
 async function enforced(hard: ResourceList = {}): Promise<void> {
   await eventually(async () => {
@@ -247,7 +247,7 @@ async function enforced(hard: ResourceList = {}): Promise<void> {
 
 async function prepare(): Promise<void> {
   for (const name of [TENANT, SOURCE.namespace]) await admin.create(NAMESPACES, { metadata: { name } });
-  // Not the CRD of their VMIs: the garbage collector would find the pods' owner missing and delete them.
+  // Without the CRD of their VMIs, because the garbage collector would then miss the pods' owner and delete them.
   const crd = '../../cluster/kubevirt/crds/virtualmachineinstancemigrations.yaml';
   const file = new URL(crd, import.meta.url);
   await admin.create(CRDS, parse(readFileSync(file, 'utf8')) as KubernetesObject);
@@ -263,7 +263,7 @@ async function prepare(): Promise<void> {
   await eventually(() => answers(admin.get(ACCOUNTS, { namespace: TENANT, name: 'default' })));
 }
 
-/** 404 and 429: a CRD that is not served yet, an account that is not made yet. */
+/** 404 and 429: the API server does not serve a CRD yet, or an account does not exist yet. */
 async function answers(read: Promise<unknown>): Promise<boolean> {
   try {
     await read;

@@ -26,7 +26,7 @@ afterAll(async () => {
   await controlPlane.stop();
 });
 
-test('one etcd, the same users, a log for each', async () => {
+test('two API servers share etcd and users, and write one audit log each', async () => {
   await second.create(NAMESPACES, { metadata: { name: 'by-the-second' } });
   const { object } = await first.get(NAMESPACES, { name: 'by-the-second' });
   expect(object.metadata.name).toBe('by-the-second');
@@ -40,7 +40,7 @@ test('one etcd, the same users, a log for each', async () => {
   expect(readFileSync(ofFirst, 'utf8')).not.toContain(creates);
 });
 
-test('the second one hears of namespaces late, of all else at once', async () => {
+test('the second API server sees namespaces late, and everything else at once', async () => {
   const namespaces = await second.list(NAMESPACES, {});
   const quotas = await second.list(RESOURCE_QUOTAS, {});
   controlPlane.lagNamespaces(LAG_MS);

@@ -10,7 +10,7 @@ import type { Locks, Report } from './locks.ts';
 /** A write of a pod, from its admission on. */
 interface AdmittedPod {
   readonly user: string;
-  /** When its admission began, in the order of everything that happened. */
+  /** Position of the start of its admission in the order of all steps of the run. */
   readonly at: number;
   /** The tokens under which it was charged while a quota was raised. */
   readonly under: Set<string>;
@@ -25,9 +25,9 @@ export interface AdmissionParts {
   readonly isRaised: (usage?: Amounts) => boolean;
 }
 
-/** I1: what is admitted while an original is exceeded. */
+/** I1: checks each pod that is admitted while status.hard is above the original. */
 export class Admissions {
-  /** Pods of others whose admission had begun before the proof: nobody can stop those. */
+  /** Pods outside the lock whose admission had begun before the proof: the lock cannot stop them. */
   podsOutsideLock = 0;
   readonly #parts: AdmissionParts;
   readonly #admitted = new Map<string, AdmittedPod>();
@@ -80,7 +80,7 @@ export class Admissions {
     }
   }
 
-  /** Of the lock's own migrations, and KubeVirt's; or the lock was taken off by hand. */
+  /** The pod belongs to a migration of the lock and to KubeVirt, or an admin removed the lock by hand. */
   #isWelcome(pod: Pod, { user }: AdmittedPod, token: string): boolean {
     const { locks } = this.#parts;
     if (locks.isBroken(token)) return true;

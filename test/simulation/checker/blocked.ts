@@ -2,9 +2,9 @@ import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { Migration } from '../../../functions/domain/objects.ts';
 import type { Change } from '../model/store.ts';
 
-/** Which migrations a quota kept out, and when: by what was stored, whatever a lock says of them. */
+/** Which migrations a quota blocked, and when. It relies on stored objects only, not on a lock's list. */
 export class Blocked {
-  /** By UID: the revision at which it was not so any more; Infinity: it is. */
+  /** By UID: the revision at which the migration stopped being blocked; Infinity: it still is. */
   readonly #until = new Map<string, number>();
 
   /** `isThrough`: it has had its target pod. */
@@ -20,7 +20,7 @@ export class Blocked {
     if (this.#until.get(uid) === Infinity) this.#until.set(uid, revision);
   }
 
-  /** Whether a quota kept it out at any time: lists come from a cache, and what is old there costs a lock in vain. */
+  /** Whether a quota blocked it at any time. An old list from a cache may cost a useless lock, which is allowed. */
   wasRefused(uid: string): boolean {
     return this.#until.has(uid);
   }

@@ -25,11 +25,11 @@ export interface CheckerParts {
 }
 
 /**
- * I1, I2 and I4 to I7 (docs/architecture.md#invariants), after every change of the store, by an account of its own: who wrote
- * what, when each proof was answered, when each admission began. I3 is looked at when a run comes to its end.
+ * Checks I1, I2 and I4 to I7 (docs/architecture.md#invariants) after every change of the store. It keeps its own record: who wrote
+ * what, when each proof was answered, when each admission began. I3 is checked at the end of a run.
  */
 export class Checker {
-  /** The first breach; undefined: none. */
+  /** The first invariant violation; undefined: none. */
   violation: string | undefined;
   readonly locks: Locks;
   readonly ledgers = new Map<string, QuotaLedger>();
@@ -82,7 +82,7 @@ export class Checker {
     if (!this.#raises.proofs.has(token)) this.#raises.proofs.set(token, this.#timestamp);
   }
 
-  /** A request goes on from this point. */
+  /** A request continues from this point. */
   advance({ kind, name = '', phase, user }: Point): void {
     if (kind !== PODS.kind) return;
     this.#timestamp += 1;
@@ -119,7 +119,7 @@ export class Checker {
     }
   }
 
-  /** Whom the lock lets in are none but those whom a quota kept out. */
+  /** The lock admits only migrations that a quota blocked. */
   #checkLockedFor(): void {
     for (const { name, uid } of this.locks.lock?.migrations ?? []) {
       if (!this.blocked.wasRefused(uid))

@@ -13,34 +13,34 @@ export interface Writing {
   readonly user: string;
   /** The process: "lock-6". */
   readonly actor: string;
-  /** How long the API server sat on it before it took effect, milliseconds. */
+  /** How long the API server held it before it took effect, milliseconds. */
   readonly heldMs: number;
 }
 
-/** How long an answer may be on its way before its client gives it up: what unlock measured may be so old. */
+/** How long an answer may take before its client gives up: the times that unlock measures may be this old. */
 const SILENCE_MS = 4_000;
 
-/** Who held the namespace, and when: I6, I7, and the lock's part of I1 and I3. */
+/** All locks of the namespace over time: I6, I7, and the lock's part of I1 and I3. */
 export class Locks {
-  /** The lock that can be read and is there; undefined: none. */
+  /** The current readable lock; undefined: none. */
   lock: Lock | undefined;
   /** Milliseconds of the run's time; undefined: there is no lock. */
   since: number | undefined;
-  /** Tokens that were let go of. */
+  /** Tokens of locks that ended. */
   readonly ended = new Set<string>();
-  /** Locks that brought all their migrations through, and the others. */
+  /** Locks whose migrations all got their target pods, and the others. */
   readonly counts = { cycles: 0, failures: 0 };
-  /** No answer is held up any more. */
+  /** From now on the API server delays no answer. */
   isCalm = false;
   #state: LockState = { kind: 'none' };
   readonly #byToken = new Map<string, Lock>();
-  /** Tokens whose lock somebody took off by break-glass: what happens then is his. */
+  /** Tokens of locks that an admin removed by break-glass: the checker does not judge what follows. */
   readonly #broken = new Set<string>();
   readonly #lockedTime = new LockedTime();
   readonly #time: { readonly now: number };
   readonly #report: Report;
 
-  /** `time`: not the API servers' clock, that one may be set. */
+  /** `time`: not the API servers' clock, which a fault may set. */
   constructor(time: { readonly now: number }, report: Report) {
     this.#time = time;
     this.#report = report;
@@ -58,7 +58,7 @@ export class Locks {
     return this.#broken.has(token);
   }
 
-  /** It holds a grant of a lock that somebody broke by hand. */
+  /** The quota holds a grant of a lock that an admin removed by break-glass. */
   isOrphanOfBroken(quota: ResourceQuota): boolean {
     const state = grantOf(quota);
     return state.kind === 'held' && this.#broken.has(state.grant.token);
@@ -108,9 +108,9 @@ export class Locks {
       return;
     }
     this.counts.failures += 1;
-    // Nobody wrote down how long that one was.
+    // No step recorded how long that lock was.
     if (this.#broken.has(token)) return;
-    // How long its own unlock will take is not in what unlock writes.
+    // The record of unlock does not contain the duration of its own write.
     const unknownMs = by.heldMs + (this.isCalm ? 0 : SILENCE_MS);
     this.#lockedTime.add({ from, to, unknownMs }, lifetimeOf(lock));
     const beyond = this.#lockedTime.beyondBudget();

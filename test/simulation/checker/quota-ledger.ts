@@ -3,7 +3,7 @@ import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
 
-/** The same few texts are asked for again and again. */
+/** Cached, because a run parses the same few amounts very often. */
 const known = new Map<string, Amount>();
 
 function amountOf(text: string): Amount {
@@ -12,12 +12,12 @@ function amountOf(text: string): Amount {
   return amount;
 }
 
-/** What one quota must say, kept apart from what it says: by who wrote what. */
+/** The amounts that one quota must have, derived from its writers and not from the quota itself. */
 export class QuotaLedger {
   quota: ResourceQuota;
-  /** What everybody but us last asked for, key by key: the original. */
+  /** The original: for each key, the last amount that a user other than the project's accounts wrote. */
   readonly intended: Map<string, string>;
-  /** The most of it that may still be enforced: status.hard follows later. */
+  /** The largest original that may still be enforced, because status.hard follows the spec later. */
   readonly #ceiling = new Map<string, Amount>();
 
   constructor(quota: ResourceQuota) {
@@ -34,7 +34,7 @@ export class QuotaLedger {
     return this.quota.metadata.uid;
   }
 
-  /** Somebody else wrote it: what its spec says is what is wanted now. */
+  /** Another user wrote the quota: its spec is the original from now on. */
   applyForeign(quota: ResourceQuota): void {
     this.intended.clear();
     for (const [key, text] of Object.entries(quota.spec.hard ?? {})) this.intended.set(key, text);
@@ -56,26 +56,26 @@ export class QuotaLedger {
     }
   }
 
-  /** Keys that the API server enforces above what anybody asked for. */
+  /** Keys that the API server enforces above their original. */
   raisedKeys(): string[] {
     return Object.entries(this.quota.status?.hard ?? {})
       .filter(([key, text]) => amountOf(text) > (this.#ceiling.get(key) ?? 0n))
       .map(([key]) => key);
   }
 
-  /** Whether such a pod is counted by a key that is raised. */
+  /** Whether a raised key counts such a pod. */
   counts(usage: Amounts): boolean {
     return this.raisedKeys().some((key) => (usage.get(canonicalKey(key)) ?? 0n) > 0n);
   }
 
-  /** Keys of which its spec does not say what everybody but us asked for. */
+  /** Keys whose spec.hard differs from the original. */
   lostKeys(): string[] {
     const hard = this.quota.spec.hard ?? {};
     const keys = new Set([...this.intended.keys(), ...Object.keys(hard)]);
     return [...keys].filter((key) => hard[key] !== this.intended.get(key));
   }
 
-  /** As it must be at rest; what is not, one line each. */
+  /** One line for each way in which the quota differs from its quiescent state. */
   leftovers(): string[] {
     const hard = JSON.stringify(sorted(this.quota.spec.hard ?? {}));
     const wanted = JSON.stringify(sorted(Object.fromEntries(this.intended)));

@@ -11,18 +11,18 @@ import type { QuotaLedger } from './quota-ledger.ts';
 export interface RaisesParts {
   readonly locks: Locks;
   readonly report: Report;
-  /** What quotas count of one target pod. */
+  /** The amounts that quotas count for one target pod. */
   readonly target: Amounts;
 }
 
-/** Our own writes to quotas, one by one: I2, I4, I5, and the raise's part of I1. */
+/** Checks each write of the project's processes to a quota: I2, I4, I5, and the raise's part of I1. */
 export class Raises {
-  /** When each token was proven, in the order of everything that happened. */
+  /** Position of each token's proof in the order of all steps of the run. */
   readonly proofs = new Map<string, number>();
   readonly #locks: Locks;
   readonly #report: Report;
   readonly #target: Amounts;
-  /** The most that the VMMRQs gave since the lock was taken. */
+  /** The largest allowance of the VMMRQs since the lock was set. */
   #given = new AllowanceHistory();
 
   constructor({ locks, report, target }: RaisesParts) {
@@ -31,7 +31,7 @@ export class Raises {
     this.#target = target;
   }
 
-  /** A lock was taken: what was given before does not count. */
+  /** A lock was set: earlier allowances do not count. */
   begin(vmmrqs: readonly Vmmrq[]): void {
     this.#given = new AllowanceHistory();
     this.#given.see(vmmrqs);
@@ -49,13 +49,13 @@ export class Raises {
     else if (rises(before, quota)) this.#report(`I1: we raised ${ledger.name} without another grant`);
   }
 
-  /** Neither the spec nor what is used; and nothing above the spec without label and grant. */
+  /** A write changes neither spec nor status.used, and a status.hard above the spec needs label and grant. */
   #checkUntouched({ name }: QuotaLedger, before: ResourceQuota, quota: ResourceQuota): void {
     if (!isSame(before.spec, quota.spec)) this.#report(`I2: we changed the spec of ${name}`);
     if (!isSame(before.status?.used, quota.status?.used))
       this.#report(`I2: we changed what ${name} has used`);
     if (keysAbove(quota).length === 0 || isMarked(quota)) return;
-    // What the quota controller has yet to follow is nobody's raise.
+    // A status.hard that the quota controller has not yet lowered to a new spec is no raise.
     if (grantOf(before).kind !== 'none' || !isSame(hardOf(before), hardOf(quota)))
       this.#report(`I2: we left ${name} raised, without label and grant`);
   }
@@ -71,7 +71,7 @@ export class Raises {
     }
   }
 
-  /** No higher than it was raised before, and than what is given now allows. */
+  /** A raise exceeds neither the earlier raise nor the current allowance. */
   #checkRaisedAgain({ name }: QuotaLedger, had: Grant, { quota, key }: Raised): void {
     const { max, more } = this.#amounts(quota, key);
     if (more > max) this.#report(`I5: ${key} of ${name} was raised again by more than the VMMRQs give`);
@@ -80,7 +80,7 @@ export class Raises {
     }
   }
 
-  /** What status.hard has become, against spec.hard: whatever the grant says of it. */
+  /** Compares status.hard with spec.hard, whatever the grant says. */
   #checkRaised({ name }: QuotaLedger, token: string, { before, quota, key }: Raised): void {
     const { max, fixed, more, original } = this.#amounts(quota, key);
     if (more > max) this.#report(`I5: ${key} of ${name} was raised by more than the VMMRQs give`);
@@ -95,15 +95,15 @@ export class Raises {
     return { max, fixed, original, more: amountOf(quota.status?.hard?.[key]) - original };
   }
 
-  /** Of the target pods of all whom the lock lets in: who they are has been looked at when it was taken. */
+  /** The target pods of all migrations of the lock, which the checker verified when the lock was set. */
   #needed(token: string, key: string): Amount {
     const uids = new Set(this.#locks.of(token)?.migrations.map(({ uid }) => uid));
     return BigInt(uids.size) * (this.#target.get(canonicalKey(key)) ?? 0n);
   }
 
-  /** Held, of this lock, and proven. */
+  /** The grant names the current lock, and that lock is proven. */
   #checkRight({ name, uid }: QuotaLedger, token: string): void {
-    // Break-glass: whoever takes the lock off by hand takes it from a raise that is under way.
+    // Break-glass: an admin may remove the lock while a raise is under way.
     if (this.#locks.lock?.token !== token && !this.#locks.isBroken(token)) {
       this.#report(`I1: ${name} was raised for ${token}, which does not hold the namespace`);
     }
@@ -114,13 +114,13 @@ export class Raises {
   }
 }
 
-/** A write of ours to a quota. */
+/** A write of the project's processes to a quota. */
 interface Write {
   readonly before: ResourceQuota;
   readonly quota: ResourceQuota;
 }
 
-/** A key that it raises. */
+/** A key that the write raises. */
 interface Raised extends Write {
   readonly key: string;
 }
@@ -140,7 +140,7 @@ const isMarked = (quota: ResourceQuota): boolean =>
 
 const amountOf = (text = '0'): Amount => parseQuantity(text);
 
-/** A key that is above the spec is higher than it was. */
+/** The write increases a key that is above the spec. */
 const rises = (before: ResourceQuota, quota: ResourceQuota): boolean =>
   keysAbove(quota).some((key) => amountOf(quota.status?.hard?.[key]) > amountOf(before.status?.hard?.[key]));
 

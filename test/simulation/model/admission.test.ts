@@ -23,7 +23,7 @@ async function locked(admission: Webhook): Promise<Model> {
   return model;
 }
 
-test('whom the conditions let pass is not asked about: an unreachable guard is nothing to him', async () => {
+test('the server does not call the guard for a user whom the match conditions exempt, so an unreachable guard does not block him', async () => {
   const { server } = await locked(() => Promise.reject(new Error('connection refused')));
   await expect(server.as('tenant').patch(RESOURCE_QUOTAS, QUOTA, RELABEL)).rejects.toMatchObject({
     code: 500,
@@ -34,7 +34,7 @@ test('whom the conditions let pass is not asked about: an unreachable guard is n
   await server.as('tenant').patch(RESOURCE_QUOTAS, QUOTA, edit);
 });
 
-test('a refusal is the guard’s own: code, reason and causes; nothing is charged', async () => {
+test('the client gets the guard’s code, reason and causes of a refusal, and no quota is charged', async () => {
   const causes = [{ reason: WEBHOOK.locked, message: 'token-1' }];
   const status = { code: 403, reason: 'Forbidden', message: 'no', details: { causes } };
   const model = await locked(({ uid }) => Promise.resolve({ uid, allowed: false, status }));
@@ -45,7 +45,7 @@ test('a refusal is the guard’s own: code, reason and causes; nothing is charge
   expect(usedOf(model)).toEqual({ pods: '0' });
 });
 
-test('who breaks the glass is not asked about our keys, who only may is', async () => {
+test('the server skips the guard for a break-glass write, and calls it when a user only has the right', async () => {
   const refuse: Webhook = ({ uid }) => Promise.resolve({ uid, allowed: false });
   const model = await withTenant(aModel({ admission: refuse, mayOverride: (user) => user === 'repairer' }));
   const labels = { [LABEL.locked]: 'true' };

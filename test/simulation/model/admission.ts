@@ -27,7 +27,7 @@ export interface AdmissionParts {
   readonly apiErrors: ApiErrors;
 }
 
-/** How long a server does not believe its cache that a namespace which it was asked to delete is active. */
+/** How long a server distrusts its cache's "Active" for a namespace that it was asked to delete. */
 const LIVE_LOOKUP_MS = 30_000;
 
 const INSTALLED = guardWebhooks();
@@ -36,13 +36,13 @@ const PROVER = userOf(SERVICE_ACCOUNT.raise);
 const isProof = ({ type, operation, dryRun, user }: Attributes): boolean =>
   type.kind === RESOURCE_QUOTAS.kind && operation === 'CREATE' && dryRun && user === PROVER;
 
-/** The proof names the lock that this server's cache has. */
+/** The proof names the lock in this server's cache. */
 function isOfLock({ object }: Attributes, { metadata }: Namespace): boolean {
   const token = metadata.annotations?.[ANNOTATION.token] ?? '';
   return token !== '' && object?.metadata.annotations?.[ANNOTATION.proof] === token;
 }
 
-/** Who looks at a write before it is stored, in the API server's order (kubeapiserver/options/plugins.go). */
+/** The admission plugins before a write is stored, in the API server's order (kubeapiserver/options/plugins.go). */
 export class Admission {
   readonly #parts: AdmissionParts;
   /** Until when, by name. */
@@ -60,7 +60,7 @@ export class Admission {
     await this.#parts.quota.evaluate(attributes);
   }
 
-  /** NamespaceLifecycle: nothing is made in a namespace that is not there, or on its way out. */
+  /** NamespaceLifecycle: refuses a create in a namespace that is missing or being deleted. */
   #lifecycle({ type, operation, namespace, name }: Attributes): void {
     const { store, apiErrors } = this.#parts;
     if (type.kind === NAMESPACES.kind) {
@@ -84,7 +84,7 @@ export class Admission {
     return cached === undefined || isDoubted ? store.get({ kind: NAMESPACES.kind, name }) : cached;
   }
 
-  /** The part of policy `locked` about proofs: this server's cache must know the very lock (config/policies/locked.yaml). */
+  /** The part of policy `locked` about proofs: this server's cache must have exactly this lock (config/policies/locked.yaml). */
   #policyOnProofs(attributes: Attributes): void {
     const { type, namespace = '', name } = attributes;
     const known = this.#parts.namespaces.get(namespace);
@@ -94,10 +94,10 @@ export class Admission {
     throw this.#parts.apiErrors.forbidden({ type, name }, refusal, [{ message: refusal }]);
   }
 
-  /** ValidatingAdmissionWebhook: failurePolicy Fail, whoever is concerned is asked at the same time. */
+  /** ValidatingAdmissionWebhook: failurePolicy Fail; it calls all matching webhooks in parallel. */
   async #webhooks(attributes: Attributes): Promise<void> {
     const { type, subresource, operation } = attributes;
-    // Every rule is about the core group: a custom resource has another one.
+    // Every rule is for the core group, and a custom resource has another one.
     if (type.apiVersion !== 'v1') return;
     const resource = subresource === undefined ? type.plural : `${type.plural}/${subresource}`;
     const concerned = INSTALLED.filter(
@@ -115,7 +115,7 @@ export class Admission {
     await Promise.all(asked.map(({ name }) => this.#ask(name, request)));
   }
 
-  /** By the namespace's labels in this server's cache, however old it is (webhook/predicates/namespace). */
+  /** By the namespace's labels in this server's cache, which may be old (webhook/predicates/namespace). */
   #isSelected({ namespaceLabels }: GuardWebhook, { namespace }: Attributes): boolean {
     if (namespaceLabels === undefined || namespace === undefined) return true;
     const { namespaces, store, apiErrors } = this.#parts;

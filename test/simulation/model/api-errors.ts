@@ -1,13 +1,13 @@
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError, type Status } from '../../../functions/kubernetes/errors.ts';
 
-/** What a refusal is about. */
+/** The object of a refusal. */
 export interface ErrorTarget {
   readonly type: ResourceType;
   readonly name: string;
 }
 
-/** The API server's refusals (apimachinery/pkg/api/errors), as the client makes them of its answers. */
+/** The API server's errors (apimachinery/pkg/api/errors), as the client derives them from its answers. */
 export class ApiErrors {
   readonly #date: () => Date;
 
@@ -29,7 +29,7 @@ export class ApiErrors {
     return this.#about(target, { code: 409, reason: 'Conflict', message });
   }
 
-  /** By an admission plugin. */
+  /** Refused by an admission plugin. */
   forbidden(target: ErrorTarget, why: string, causes: Causes = []): ApiError {
     const message = `${quoted(target)} is forbidden: ${why}`;
     const details = causes.length === 0 ? {} : { details: { causes } };
@@ -52,7 +52,7 @@ export class ApiErrors {
     return this.of({ code: 410, reason: 'Expired', message: 'too old resource version' });
   }
 
-  /** Any other, as it is: a webhook's own. */
+  /** Any other error, such as a webhook's own. */
   of(status: Status): ApiError {
     return new ApiError('model', status, this.#date());
   }

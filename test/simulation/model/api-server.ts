@@ -15,22 +15,22 @@ export interface ApiServerParts {
   readonly name: string;
   readonly store: Store;
   readonly pace: Pace;
-  /** The cluster's clock, milliseconds: the Date header says it in whole seconds. */
+  /** The cluster's clock, milliseconds; the Date header has whole seconds. */
   readonly now: () => number;
   readonly admission: Webhook;
-  /** How many revisions what it remembers is behind, for each list of resourceVersion 0; left out: none. */
+  /** How many revisions the watch cache is behind, for each list of resourceVersion 0; left out: none. */
   readonly behind?: () => number;
-  /** Who may 'override' 'locks.mtq.kubevirt.io' (break-glass); left out: nobody. */
+  /** Users with verb 'override' on 'locks.mtq.kubevirt.io' (break-glass); left out: none. */
   readonly mayOverride?: (user: string) => boolean;
 }
 
 /**
- * One kube-apiserver (1.36) over a Store; several may stand on one, each with caches of its own that lag. Reads are quorum
- * reads, unless a list asks for what is remembered. No RBAC: every user may do everything.
+ * One kube-apiserver (1.36) over a Store. Several may share one Store, each with its own lagging caches. Reads are quorum
+ * reads, unless a list asks for the watch cache. No RBAC: every user may do everything.
  */
 export class ApiServer {
   readonly name: string;
-  /** What admission believes. They see nothing new before they are told to. */
+  /** Admission's informer caches. They see a change only when the caller advances them. */
   readonly caches: { readonly namespaces: Cache<Namespace>; readonly resourceQuotas: Cache<ResourceQuota> };
   readonly #parts: ApiServerParts;
   readonly #refusals: ApiErrors;
@@ -68,17 +68,17 @@ export class ApiServer {
     });
   }
 
-  /** Ends the watches whose timeoutSeconds are over by the clock: to be called whenever it was moved. */
+  /** Ends the watches whose timeoutSeconds have passed. Call it after each change of the clock. */
   endOverdueWatches(): void {
     this.#watches.endOverdue(this.#parts.now());
   }
 
-  /** When the next watch is over, milliseconds; undefined: none is open. */
+  /** When the next watch ends, milliseconds; undefined: none is open. */
   nextWatchEnd(): number | undefined {
     return this.#watches.nextEnd();
   }
 
-  /** As when the process ends: open watches break off with Unreachable. A new one starts with caches that are up to date. */
+  /** Restarts the process: open watches fail with Unreachable, and the caches start up to date. */
   stop(): void {
     this.#watches.stop();
   }

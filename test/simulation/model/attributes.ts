@@ -2,7 +2,7 @@ import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import type { AdmissionRequest, Change } from '../../../webhook/admission/admission.ts';
 import type { Phase, Subresource } from './request.ts';
 
-/** A write, as admission looks at it (apiserver/pkg/admission, Attributes). */
+/** A write, as admission sees it (apiserver/pkg/admission, Attributes). */
 export type Attributes = Change & {
   readonly user: string;
   readonly type: ResourceType;
@@ -11,11 +11,11 @@ export type Attributes = Change & {
   readonly namespace: string | undefined;
   readonly name: string;
   readonly dryRun: boolean;
-  /** Where the request waits until it may go on. */
+  /** Where the request waits until it may continue. */
   readonly suspend: (phase: Phase) => Promise<void>;
 };
 
-/** What a webhook is asked. */
+/** The review request for a webhook. */
 export function toReview(attributes: Attributes, uid: string): AdmissionRequest {
   const { user, type, subresource, namespace, name, dryRun, suspend: _, ...change } = attributes;
   const [group = '', version = ''] = type.apiVersion.includes('/')

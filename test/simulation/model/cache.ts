@@ -1,13 +1,13 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Change, Store } from './store.ts';
 
-/** An informer's cache of one kind: it starts as the Store is, and sees each later change when it is told to. */
+/** An informer's cache of one kind: it starts equal to the Store, and sees later changes only when the caller advances it. */
 export class Cache<T extends KubernetesObject = KubernetesObject> {
   readonly #objects = new Map<string, T>();
   readonly #unseen: Change[] = [];
   readonly #onSeen: (change: Change) => void;
 
-  /** `onSeen`: what an informer's handler does with each change, when it is seen. */
+  /** `onSeen`: the informer's handler for each change. */
   constructor(store: Store, kind: string, onSeen: (change: Change) => void = () => undefined) {
     this.#onSeen = onSeen;
     for (const object of store.list<T>(kind)) this.#objects.set(pathOf(object), object);
@@ -16,12 +16,12 @@ export class Cache<T extends KubernetesObject = KubernetesObject> {
     });
   }
 
-  /** How many changes of this kind it has not seen. */
+  /** Number of unseen changes. */
   get behind(): number {
     return this.#unseen.length;
   }
 
-  /** Sees the next ones, in the order they were made. */
+  /** Advances by the next changes, in their order. */
   catchUp(changes = 1): void {
     for (const change of this.#unseen.splice(0, changes)) {
       const { type, object } = change;
@@ -39,7 +39,7 @@ export class Cache<T extends KubernetesObject = KubernetesObject> {
     return this.#objects.get(`${namespace}/${name}`);
   }
 
-  /** Of one namespace, by name (a real lister has no order). */
+  /** The objects of one namespace, sorted by name (a real lister has no order). */
   list(namespace: string): T[] {
     return [...this.#objects.values()]
       .filter(({ metadata }) => metadata.namespace === namespace)

@@ -4,7 +4,7 @@ import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { aModel, aPod, usedOf, withTenant, type Model } from './model.ts';
 
-/** What one server on one store can never show: caches that lag, and servers that do not know the same. */
+/** Effects of lagging caches, and of servers whose caches differ. */
 
 const quotaOf = async ({ admin }: Model): Promise<ResourceQuota> =>
   (await admin.get(RESOURCE_QUOTAS, { namespace: 'tenant', name: 'quota' })).object;
@@ -18,7 +18,7 @@ async function lock({ admin }: Model, name = 'tenant'): Promise<void> {
 }
 
 describe('the cache of namespaces', () => {
-  test('a namespace is locked for a server only when its cache has seen the label', async () => {
+  test('a server enforces a lock only when its cache has seen the label', async () => {
     const asked: string[] = [];
     const model = await withTenant(
       aModel({
@@ -40,7 +40,7 @@ describe('the cache of namespaces', () => {
     expect(other.caches.namespaces.behind).toBe(1);
   });
 
-  test('what is in no cache is looked up: a namespace that was just made can be used at once', async () => {
+  test('a server looks up a namespace that its cache lacks, so a new namespace can be used at once', async () => {
     const model = aModel();
     await model.admin.create(NAMESPACES, { metadata: { name: 'tenant' } });
     expect(model.server.caches.namespaces.behind).toBe(1);
@@ -48,7 +48,7 @@ describe('the cache of namespaces', () => {
     expect(model.store.list('Pod')).toHaveLength(1);
   });
 
-  test('the server that deleted a namespace knows at once, another does not', async () => {
+  test('the server that deletes a namespace knows it at once, another server does not', async () => {
     const model = await withTenant(aModel());
     const other = model.another().as('tenant');
     await model.admin.delete(NAMESPACES, { name: 'tenant' });
@@ -62,7 +62,7 @@ describe('the cache of namespaces', () => {
 });
 
 describe('the cache of quotas', () => {
-  test('a raised status.hard lets nobody in before the cache has seen it', async () => {
+  test('a server admits no pod by a raised status.hard before its cache has seen it', async () => {
     const model = await withTenant(aModel(), { quota: { pods: '1' } });
     await model.admin.create(PODS, aPod('first'));
     await model.untilStable();
@@ -75,7 +75,7 @@ describe('the cache of quotas', () => {
     expect(usedOf(model)).toEqual({ pods: '2' });
   });
 
-  test('a lowered status.hard that the cache has not seen lets nobody in either: the charge loses, and loses again', async () => {
+  test('a server admits no pod by an old status.hard above a lowered one: each try of the charge is a Conflict', async () => {
     const model = await withTenant(aModel(), { quota: { pods: '2' } });
     await model.admin.create(PODS, aPod('first'));
     await model.untilStable();
@@ -90,7 +90,7 @@ describe('the cache of quotas', () => {
     expect(usedOf(model)).toEqual({ pods: '1' });
   });
 
-  test('a cache that catches up between the tries charges what is there then', async () => {
+  test('a server whose cache catches up between the tries charges the new quota', async () => {
     let charges = 0;
     const model = await withTenant(
       aModel({
@@ -108,7 +108,7 @@ describe('the cache of quotas', () => {
     expect(usedOf(model)).toEqual({ pods: '1' });
   });
 
-  test('two servers charge the same quota: the one that comes second loses its write, not its count', async () => {
+  test('when two servers charge the same quota, the second one gets a Conflict, and no charge is lost', async () => {
     const model = await withTenant(aModel(), { quota: { pods: '2' } });
     const other = model.another();
     await model.admin.create(PODS, aPod('first'));
@@ -121,14 +121,14 @@ describe('the cache of quotas', () => {
     expect(model.store.list('Pod')).toHaveLength(2);
   });
 
-  test('a server remembers its own charges: pods in a row need no cache', async () => {
+  test('a server remembers its own charges, so pods in a row do not wait for its cache', async () => {
     const model = await withTenant(aModel(), { quota: { pods: '3' } });
     for (const name of ['first', 'second', 'third']) await model.admin.create(PODS, aPod(name));
     await expect(model.admin.create(PODS, aPod('fourth'))).rejects.toMatchObject({ code: 403 });
     expect(model.server.caches.resourceQuotas.behind).toBe(3);
   });
 
-  test('a quota that the cache has not seen yet refuses nobody', async () => {
+  test('a quota that the cache has not seen yet refuses no pod', async () => {
     const model = await withTenant(aModel());
     const metadata = { name: 'quota', namespace: 'tenant' };
     await model.admin.create(RESOURCE_QUOTAS, { metadata, spec: { hard: { pods: '0' } } });
@@ -136,7 +136,7 @@ describe('the cache of quotas', () => {
     expect(model.store.list('Pod')).toHaveLength(1);
   });
 
-  test('a deleted quota that the cache still has refuses, until it is seen to be gone', async () => {
+  test('a deleted quota still refuses pods until the cache has seen the deletion', async () => {
     const model = await withTenant(aModel(), { quota: { pods: '1' } });
     await model.admin.delete(RESOURCE_QUOTAS, { namespace: 'tenant', name: 'quota' });
     await expect(model.admin.create(PODS, aPod('pod'))).rejects.toMatchObject({ code: 404 });

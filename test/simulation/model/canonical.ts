@@ -14,7 +14,7 @@ const BINARY = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki', ''].map((suffix, index): [st
 const known = new Map<string, string>();
 
 /**
- * The text that a built-in kind's quantity comes back as (apimachinery, resource.Quantity.CanonicalizeBytes): the largest
+ * The text that the API server returns for a built-in kind's quantity (apimachinery, resource.Quantity.CanonicalizeBytes): the largest
  * suffix that needs no fraction, of the family it was written in. One with an exponent stays as it is.
  */
 function canonicalQuantity(text: string): string {
@@ -26,7 +26,7 @@ function canonicalQuantity(text: string): string {
   return canonical;
 }
 
-/** The canonical text of an amount; with binary suffixes where that is asked for, exact, and at least 1 Ki. */
+/** The canonical text of an amount. Binary suffixes only where requested, exact, and at least 1 Ki. */
 export function formatAmount(amount: Amount, binary = false): string {
   if (amount === 0n) return '0';
   const isBinary = binary && amount % NANO === 0n && (amount < 0n ? -amount : amount) >= 1024n * NANO;

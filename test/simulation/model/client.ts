@@ -27,7 +27,7 @@ import type { Store } from './store.ts';
 import type { Watches } from './watches.ts';
 import { Writes, type WriteRequest } from './writes.ts';
 
-/** A client's way to one API server. */
+/** A client's connection to one API server. */
 export interface ModelCluster extends Cluster {
   /** PUT of pods/resize: only the containers' resources change. */
   resize(pod: Pod): Promise<Read<Pod>>;
@@ -42,7 +42,7 @@ export interface ClientParts {
   readonly server: string;
   readonly pace: Pace;
   readonly date: () => Date;
-  /** The revision of which a list of resourceVersion 0 tells: each list of its own. */
+  /** The revision that a list of resourceVersion 0 shows; each list has its own. */
   readonly cachedRevision: () => number;
 }
 
@@ -50,7 +50,7 @@ interface Options extends Omit<WriteOptions, 'subresource'> {
   readonly subresource?: WriteRequest['subresource'];
 }
 
-/** What a request is about; undefined: not said. */
+/** The object of a request; undefined: not given. */
 type About = { [Key in keyof (Address & Options)]?: (Address & Options)[Key] | undefined };
 
 /** One user's requests to one API server, with the answers of functions/kubernetes/client.ts. */
@@ -127,7 +127,7 @@ export class Client implements ModelCluster {
     await this.#writes.delete(this.#request('delete', type, at), options);
   }
 
-  /** It is one API server's already. */
+  /** This client already uses a single API server. */
   at(): this {
     return this;
   }

@@ -3,13 +3,13 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { strategyOf } from './kinds.ts';
 import { isFinalized, timestamp, type StoredMeta } from './metadata.ts';
 
-/** What a DELETE does to an object as it is now. */
+/** The effect of a DELETE on an object in its current state. */
 export type Deletion =
-  /** Nothing, and nobody is asked: it is on its way out. */
+  /** No effect and no admission: the object is already being deleted. */
   | { readonly kind: 'pending' }
-  /** It stays, and says so, until its finalizers or the kubelet let it go. */
+  /** The object gets a deletionTimestamp and stays until its finalizers or the kubelet allow its removal. */
   | { readonly kind: 'marked'; readonly object: KubernetesObject }
-  /** A pod says so too before it goes, even when it goes at once. */
+  /** A pod gets a deletionTimestamp first, even when its removal follows at once. */
   | { readonly kind: 'gone'; readonly last?: KubernetesObject };
 
 const GONE: Deletion = { kind: 'gone' };

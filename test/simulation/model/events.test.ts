@@ -20,7 +20,7 @@ const event = (
   reason,
 });
 
-test('of the Events of a namespace, the refusals of VMs’ pods are found by field selectors', async () => {
+test('field selectors find the refusals of VMs’ pods among the Events of a namespace', async () => {
   const { admin } = await withTenant(aModel());
   await admin.create(EVENTS, event('refused', VM, 'FailedCreate'));
   await admin.create(EVENTS, event('made', VM, 'SuccessfulCreate'));
@@ -29,13 +29,13 @@ test('of the Events of a namespace, the refusals of VMs’ pods are found by fie
   expect(found.map(({ metadata }) => metadata.name)).toEqual(['refused']);
 });
 
-test('a field that the API server does not select Events by is said', async () => {
+test('a field selector that the API server does not support for Events is an error', async () => {
   const { admin } = await withTenant(aModel());
   const listed = admin.list(EVENTS, { namespace: 'tenant', fieldSelector: 'message=once' });
   await expect(listed).rejects.toThrow("the field selector 'message=once' of Event");
 });
 
-test('none is made in a namespace that is being deleted', async () => {
+test('the API server refuses an Event in a namespace that is being deleted', async () => {
   const { admin, untilStable } = await withTenant(aModel());
   await admin.delete(NAMESPACES, { name: 'tenant' });
   await untilStable();

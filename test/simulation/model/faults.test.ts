@@ -5,7 +5,7 @@ import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes
 import { aModel, aPod, usedOf, withTenant, type Model } from './model.ts';
 import type { Phase, Point } from './request.ts';
 
-/** What a client knows, and what is true, when a request fails at one of its phases. */
+/** The client's result and the stored state when a request fails at one of its phases. */
 
 interface Failing {
   readonly model: Model;
@@ -33,7 +33,7 @@ async function failing(): Promise<Failing> {
 
 const phasesOf = ({ points }: Failing): string[] => points.map(({ verb, phase }) => `${verb} ${phase}`);
 
-test('every phase of a write is parked at, in its order', async () => {
+test('a write is suspended at every phase, in order', async () => {
   const setup = await failing();
   await setup.model.admin.create(PODS, aPod('pod'));
   expect(phasesOf(setup)).toEqual(
@@ -52,7 +52,7 @@ test('every phase of a write is parked at, in its order', async () => {
   });
 });
 
-test('a dry run is neither charged nor stored; a read has nothing to admit', async () => {
+test('a dry run is neither charged nor stored, and a read skips admission', async () => {
   const setup = await failing();
   await setup.model.admin.create(PODS, aPod('pod'), { dryRun: true });
   await setup.model.admin.get(NAMESPACES, { name: 'tenant' });
@@ -79,7 +79,7 @@ describe('a create that fails', () => {
     expect(usedOf(model)).toEqual({ pods: used });
   });
 
-  test('at charge: the server tries four times, and answers 500', async () => {
+  test('at charge makes the server try four times, and answer 500', async () => {
     const setup = await failing();
     setup.failAt('charge');
     await expect(setup.model.admin.create(PODS, aPod('pod'))).rejects.toMatchObject({ code: 500 });
@@ -88,7 +88,7 @@ describe('a create that fails', () => {
   });
 });
 
-test('a charge whose pod never came stays, until the controller looks at everything', async () => {
+test('a charge without its pod stays until the quota controller’s resync', async () => {
   const { model, failAt } = await failing();
   failAt('commit');
   await expect(model.admin.create(PODS, aPod('pod'))).rejects.toThrow(Unreachable);
@@ -100,8 +100,8 @@ test('a charge whose pod never came stays, until the controller looks at everyth
   expect(usedOf(model)).toEqual({ pods: '0' });
 });
 
-describe('while a write is admitted, somebody else writes', () => {
-  /** Once, the next time that somebody's write is at this phase, `act` comes in between. */
+describe('when another client writes during the admission of a write', () => {
+  /** Runs `act` once, the next time that a write is at this phase. */
   async function interrupted(phase: Phase, act: (model: Model) => Promise<unknown>): Promise<Model> {
     let isDone = false;
     const model: Model = aModel({
@@ -133,7 +133,7 @@ describe('while a write is admitted, somebody else writes', () => {
     });
   });
 
-  test('a patch is made again of what is there then', async () => {
+  test('the server applies a patch again to the new object', async () => {
     const model = await interrupted('commit', ({ admin }) =>
       admin.patch(RESOURCE_QUOTAS, at, annotate('first')),
     );
@@ -144,7 +144,7 @@ describe('while a write is admitted, somebody else writes', () => {
     });
   });
 
-  test('a deletion takes what is there then, but for its preconditions', async () => {
+  test('a DELETE removes the new object, unless its preconditions fail', async () => {
     const model = await interrupted('commit', ({ admin }) =>
       admin.patch(RESOURCE_QUOTAS, at, annotate('first')),
     );
@@ -157,14 +157,14 @@ describe('while a write is admitted, somebody else writes', () => {
     expect(model.store.list('ResourceQuota')).toEqual([]);
   });
 
-  test('the namespace is deleted: what was admitted before is stored', async () => {
+  test('a pod that was admitted before the deletion of its namespace is stored', async () => {
     const model = await interrupted('commit', ({ admin }) => admin.delete(NAMESPACES, { name: 'tenant' }));
     await model.server.as('late').create(PODS, aPod('pod'));
     expect(model.store.list('Pod')).toHaveLength(1);
   });
 });
 
-test('what was read cannot be changed', async () => {
+test('the client cannot change an object that it read', async () => {
   const { admin } = await withTenant(aModel(), { quota: { pods: '5' } });
   const { object } = await admin.get(RESOURCE_QUOTAS, { namespace: 'tenant', name: 'quota' });
   expect(() => {

@@ -1,6 +1,6 @@
 /**
- * The value as the store keeps it: a deeply frozen copy, without what is undefined. What is frozen was kept before, and
- * is shared, not copied: reads cost nothing, and whoever changes what he read gets a TypeError.
+ * The value as the store keeps it: a deeply frozen copy without undefined fields. A frozen value was kept before, and
+ * is shared, not copied. So reads cost nothing, and a reader that changes an object gets a TypeError.
  */
 export function kept<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
@@ -13,7 +13,7 @@ export function kept<T>(value: T): T {
   return Object.freeze(copy) as T;
 }
 
-/** Deep equality of what has been kept; the order of keys is nothing. */
+/** Deep equality of kept values, whatever the order of keys. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!isObject(one) || !isObject(other) || Array.isArray(one) !== Array.isArray(other)) return false;

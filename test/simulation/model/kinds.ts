@@ -3,15 +3,15 @@ import { canonicalList } from './canonical.ts';
 import { isSame } from './frozen.ts';
 import type { Subresource } from './request.ts';
 
-/** What the API server does to an object of a kind before it stores it (its registry's strategy). */
+/** How the API server changes an object of a kind before it stores it (its registry's strategy). */
 export interface Strategy {
-  /** A custom resource's PUT must say a resourceVersion; and its /status changes nothing but the status. */
+  /** A custom resource's PUT needs a resourceVersion, and its /status changes only the status. */
   readonly isCustom: boolean;
-  /** What is stored of a new object: without a status of the client's. */
+  /** The stored form of a new object, without the client's status. */
   readonly created: (object: KubernetesObject) => KubernetesObject;
-  /** What is stored of a changed one: only what this (sub)resource may change; metadata is done elsewhere. */
+  /** The stored form of a changed object: only the fields that this (sub)resource may change; without metadata. */
   readonly updated: (next: KubernetesObject, former: KubernetesObject, by?: Subresource) => KubernetesObject;
-  /** Seconds that a deletion waits for the kubelet; undefined: the kind knows no grace. */
+  /** Seconds that a deletion waits for the kubelet; undefined: the kind has no grace period. */
   readonly gracePeriod?: (object: KubernetesObject, asked?: number) => number;
 }
 
@@ -59,7 +59,7 @@ const quotas: Strategy = {
 
 type Part<T, Name extends keyof T> = Exclude<T[Name], undefined>;
 
-/** What is the former's is canonical already. */
+/** An unchanged quantity is already canonical. */
 function canonicalSpec(
   { spec }: Partial<ResourceQuota>,
   former?: ResourceQuota,
@@ -74,7 +74,7 @@ function canonicalStatus({ status }: ResourceQuota, former: ResourceQuota): Part
   return { hard: enforced, used } as Part<ResourceQuota, 'status'>;
 }
 
-/** pkg/registry/core/pod/strategy.go; of a pod's spec nothing changes but by /resize. */
+/** pkg/registry/core/pod/strategy.go; only /resize changes a pod's spec. */
 const pods: Strategy = {
   isCustom: false,
   created: (object) => {
@@ -107,14 +107,14 @@ const pods: Strategy = {
   },
 };
 
-/** The containers as they are, with the resources that are asked for. */
+/** The stored containers with the requested resources. */
 const resized = (old: Pod, wanted: Pod): Pod['spec']['containers'] =>
   old.spec.containers.map((container) => {
     const resources = wanted.spec.containers.find(({ name }) => name === container.name)?.resources;
     return { ...container, ...(resources === undefined ? {} : { resources }) };
   });
 
-/** As far as scopes ask: whether anything is requested at all. */
+/** As far as quota scopes need it: whether the pod requests anything. */
 function qosOf(containers: Pod['spec']['containers']): string {
   const asked = containers.flatMap(({ resources }) =>
     Object.keys({ ...resources?.requests, ...resources?.limits }),
@@ -122,7 +122,7 @@ function qosOf(containers: Pod['spec']['containers']): string {
   return asked.some((name) => name === 'cpu' || name === 'memory') ? 'Burstable' : 'BestEffort';
 }
 
-/** No status, and never changed here. */
+/** The kind has no status, and the model never changes it. */
 const events: Strategy = { isCustom: false, created: (object) => object, updated: (next) => next };
 
 /** apiextensions-apiserver/pkg/registry/customresource: strategy.go, status_strategy.go */
@@ -158,9 +158,9 @@ const STRATEGIES: Readonly<Record<string, Strategy>> = {
 
 export const strategyOf = (kind: string): Strategy => STRATEGIES[kind] ?? withStatus;
 
-/** What counts as another generation: everything but metadata, and but a status that has a subresource. */
+/** The fields that count as a new generation: all but metadata, and but a status with a subresource. */
 export function isNewGeneration(kind: string, next: WithParts, former: WithParts): boolean {
-  // Namespaces and quotas count none.
+  // Namespaces and quotas have no generation.
   if (!strategyOf(kind).isCustom && kind !== 'Pod') return false;
   const rest = ({ metadata: _, status, ...parts }: WithParts): object =>
     kind === 'VirtualMachineInstance' ? { ...parts, status } : parts;

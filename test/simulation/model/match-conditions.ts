@@ -17,7 +17,7 @@ import {
 import { breakGlassToken } from '../../../webhook/admission/messages.ts';
 
 export interface MatchCondition {
-  /** The very text of the manifest (white space is nothing): another text, and the model does not start. */
+  /** The exact text of the manifest, without white space. With another text the model does not start. */
   readonly expression: string;
   readonly holds: (request: AdmissionRequest, mayOverride: (user: string) => boolean) => boolean;
 }
@@ -35,7 +35,7 @@ const OUR_USERS_IN_CEL = `request.userInfo.username in [
 const hasDeadline = (pod: AdmissionRequest['object']): boolean =>
   (pod as Partial<Pod> | null)?.spec?.activeDeadlineSeconds !== undefined;
 
-/** It may look like the pod that is waited for, and did not before. */
+/** The changed pod may look like an expected target pod, and the old one did not. */
 const changesIdentity = ({ object, oldObject }: AdmissionRequest): boolean =>
   POD_IDENTITY_LABELS.some(
     (label) => object?.metadata.labels?.[label] !== oldObject?.metadata.labels?.[label],
@@ -57,7 +57,7 @@ const breaksGlass = (request: AdmissionRequest): boolean =>
   request.object?.metadata.annotations?.[ANNOTATION.breakGlass] ===
     breakGlassToken(request.oldObject?.metadata.annotations);
 
-/** What the CEL of config/webhook says, in TypeScript, by the conditions' names. */
+/** The CEL of config/webhook in TypeScript, by the conditions' names. */
 export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
   'tenant-namespace': {
     expression: `!(request.namespace in ['default', 'mtq-system', 'kubevirt'])
@@ -81,7 +81,7 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
       return (
         operation !== 'UPDATE' ||
         subResource !== '' ||
-        // (There are no ResourceClaims in the model.)
+        // The model has no ResourceClaims.
         resource.resource !== 'pods' ||
         hasDeadline(object) !== hasDeadline(oldObject) ||
         changesIdentity(request)
@@ -118,6 +118,6 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
   },
 };
 
-/** White space is nothing in CEL between words. */
+/** CEL ignores white space between words. */
 export const sameExpression = (one: string, other: string): boolean =>
   one.replace(/\s+/g, '') === other.replace(/\s+/g, '');

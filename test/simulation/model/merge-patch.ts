@@ -1,4 +1,4 @@
-/** RFC 7386: what is null goes, objects are merged, all else is taken as it is. */
+/** RFC 7386: null removes a field, objects are merged, any other value replaces. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isMap(patch)) return patch;
   const merged: Record<string, unknown> = isMap(target) ? { ...target } : {};

@@ -1,15 +1,15 @@
 import type { KubernetesObject, ObjectMeta } from '../../../functions/domain/objects.ts';
 import { isNewGeneration } from './kinds.ts';
 
-/** With what a deletion that waits says (metav1.ObjectMeta). */
+/** With the fields of a pending deletion (metav1.ObjectMeta). */
 export interface StoredMeta extends ObjectMeta {
   deletionGracePeriodSeconds?: number;
 }
 
-/** A time as metadata has it: whole seconds. */
+/** A time as in metadata: whole seconds. */
 export const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-/** Empty maps and lists are left out, as the API server leaves them out. */
+/** Leaves out empty maps and lists, as the API server does. */
 export function normalised<T extends KubernetesObject>(object: T): T {
   const { labels, annotations, finalizers, ownerReferences, ...rest } = object.metadata;
   const metadata = {
@@ -25,7 +25,7 @@ export function normalised<T extends KubernetesObject>(object: T): T {
 const isEmpty = (value: object | undefined): boolean =>
   value === undefined || Object.keys(value).length === 0;
 
-/** A new object's metadata: what only the server may set. (A generation may be given, where the kind counts none.) */
+/** Sets the server's fields in a new object's metadata. (A kind without generations keeps a given one.) */
 export function metadataOfNew(
   given: Partial<ObjectMeta>,
   own: Pick<ObjectMeta, 'name' | 'uid' | 'creationTimestamp'>,
@@ -35,8 +35,8 @@ export function metadataOfNew(
 }
 
 /**
- * What an update cannot change stays as it was (registry/rest/update.go, BeforeUpdate), and the generation is counted.
- * The resourceVersion is the former's: whether the client said another one has been looked at before.
+ * Keeps the fields that an update cannot change (registry/rest/update.go, BeforeUpdate), and counts the generation.
+ * The resourceVersion is that of the stored object: the caller has already compared it with the client's.
  */
 export function withFormerMetadata<T extends KubernetesObject>(next: T, former: KubernetesObject): T {
   const old: StoredMeta = former.metadata;
@@ -60,7 +60,7 @@ export function withFormerMetadata<T extends KubernetesObject>(next: T, former: 
   return { ...next, metadata };
 }
 
-/** Whether nothing keeps an object any more that is being deleted (registry/generic: ShouldDeleteDuringUpdate). */
+/** Whether an object that is being deleted can go now (registry/generic: ShouldDeleteDuringUpdate). */
 export function isFinalized(object: KubernetesObject & { spec?: unknown }): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] }: StoredMeta = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0)

@@ -6,7 +6,7 @@ import { ApiServer, type ApiServerParts, type ModelCluster } from './api-server.
 import { QuotaController } from './quota-controller.ts';
 import { Store } from './store.ts';
 
-/** A model in a test: one store, servers on it, a clock that stands still until it is moved. */
+/** A model in a test: one store, servers on it, and a clock that only the test moves. */
 export interface Model {
   readonly store: Store;
   readonly server: ApiServer;
@@ -15,11 +15,11 @@ export interface Model {
   readonly clock: { now: number };
   /** Another server on the same store. */
   readonly another: (parts?: Partial<ApiServerParts>) => ApiServer;
-  /** Caches see all, the controller syncs, until nothing is left to do. */
+  /** All caches catch up and the controller syncs, until no work is left. */
   readonly untilStable: () => Promise<void>;
 }
 
-/** Everybody goes on at once, and every webhook allows, unless told otherwise. */
+/** By default no request waits, and every webhook allows. */
 export function aModel(parts: Partial<ApiServerParts> = {}): Model {
   const clock = { now: NOW };
   let uids = 0;
@@ -52,7 +52,7 @@ export function aModel(parts: Partial<ApiServerParts> = {}): Model {
   return { store, server, admin: server.as('admin'), controller, clock, another, untilStable };
 }
 
-/** The namespace `tenant` with these quotas, counted and known to every server. */
+/** The namespace `tenant` with these quotas, counted, and in every server's cache. */
 export async function withTenant(
   model: Model,
   quotas: Readonly<Record<string, ResourceList>> = {},

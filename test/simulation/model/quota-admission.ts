@@ -21,15 +21,15 @@ export interface QuotaAdmissionParts {
 const RETRIES = 3;
 
 /**
- * The ResourceQuota admission plugin, the last of all (apiserver/pkg/admission/plugin/resourcequota): checks a pod against
- * the quotas as this server's cache has them, and charges each by an UpdateStatus with the resourceVersion it saw. It is
- * checked against what is cached, and what is cached may be old: only that write finds out.
+ * The ResourceQuota admission plugin, the last in order (apiserver/pkg/admission/plugin/resourcequota): checks a pod against
+ * the quotas in this server's cache, and charges each by an UpdateStatus with the cached resourceVersion. The cache
+ * may be old, and only that write detects it.
  *
- * The real one evaluates the requests that wait for a namespace in one batch; here they go one after the other.
+ * The real plugin evaluates the waiting requests of a namespace in one batch; the model handles them one by one.
  */
 export class QuotaAdmission {
   readonly #parts: QuotaAdmissionParts;
-  /** What this server has charged itself, until its cache has seen it (resource_access.go, checkCache). */
+  /** This server's own charges, until its cache has seen them (resource_access.go, checkCache). */
   readonly #charged = new Map<string, ResourceQuota>();
   readonly #queues = new Map<string, Promise<void>>();
 
@@ -37,7 +37,7 @@ export class QuotaAdmission {
     this.#parts = parts;
   }
 
-  /** Rejects with an ApiError when a quota refuses, or could not be charged. */
+  /** Rejects with an ApiError when a quota refuses, or when its charge fails. */
   async evaluate(attributes: Attributes): Promise<void> {
     const { type, operation, subresource, namespace = '' } = attributes;
     const isCreate = operation === 'CREATE' && subresource === undefined;
@@ -55,7 +55,7 @@ export class QuotaAdmission {
     await pending;
   }
 
-  /** As this server knows them: its own charges are newer than its cache. */
+  /** The quotas as this server knows them: its own charges are newer than its cache. */
   #quotas(namespace: string): ResourceQuota[] {
     return this.#parts.cache.list(namespace).map((quota) => {
       const charged = this.#charged.get(keyOf(quota));
@@ -79,7 +79,7 @@ export class QuotaAdmission {
     }
     if (failed.size === 0) return;
     if (retries === 0) throw this.#answerTo(failure);
-    // Those that are gone from the cache meanwhile are not asked again.
+    // A quota that has left the cache meanwhile is skipped.
     const newest = this.#quotas(attributes.namespace ?? '');
     await this.#check(
       newest.filter(({ metadata }) => failed.has(metadata.name)),
@@ -92,7 +92,7 @@ export class QuotaAdmission {
     return failure instanceof ApiError ? failure : this.#parts.apiErrors.internal(describeError(failure));
   }
 
-  /** What is to be written; throws for the first quota that refuses (controller.go, CheckRequest). */
+  /** The statuses to write; throws for the first quota that refuses (controller.go, CheckRequest). */
   #charges(quotas: readonly ResourceQuota[], attributes: Attributes): Charge[] {
     const pod = attributes.object as Pod;
     const former = attributes.oldObject === null ? undefined : (attributes.oldObject as Pod);
@@ -174,7 +174,7 @@ function exceededMessage(quota: string, exceeded: readonly Exceeded[]): string {
   );
 }
 
-/** Of these keys, those that some container must say an amount for and does not (core/pods.go, Constraints). */
+/** Those of these keys for which some container lacks a required amount (core/pods.go, Constraints). */
 function missingResources({ spec }: Pod, keys: readonly string[]): string {
   if (Object.keys({ ...spec.resources?.requests, ...spec.resources?.limits }).length > 0) return '';
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];

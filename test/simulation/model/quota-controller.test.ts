@@ -9,7 +9,7 @@ const QUOTA = { namespace: 'tenant', name: 'quota' };
 const quotaIn = ({ store }: Model): ResourceQuota | undefined =>
   store.get<ResourceQuota>({ kind: 'ResourceQuota', ...QUOTA });
 
-test('it looks at quotas that are new or change, and where a pod went, and at nothing else', async () => {
+test('the controller syncs only new and changed quotas, and quotas of a namespace where a pod went', async () => {
   const model = await withTenant(aModel(), { quota: { pods: '5' }, services: { services: '1' } });
   const { admin, controller } = model;
   expect(controller.pending()).toEqual([]);
@@ -27,7 +27,7 @@ test('it looks at quotas that are new or change, and where a pod went, and at no
   expect(controller.pending()).toEqual([QUOTA]);
 });
 
-test('it loses a race, and tries again', async () => {
+test('the controller retries after a lost race', async () => {
   let isRaced = false;
   const model: Model = aModel({
     pace: async ({ user, phase }) => {
@@ -48,10 +48,10 @@ test('it loses a race, and tries again', async () => {
 });
 
 /**
- * Seen on the real one (SIGSTOP, two pods, SIGCONT): quotas and pods come by two watches, and nothing makes it count again
- * when the quota's was first. Until a pod goes, or for five minutes, `used` is too low.
+ * Seen on the real controller (SIGSTOP, two pods, SIGCONT): quotas and pods come by two watches. When the quota's event comes
+ * first, no event triggers a new count. Until a pod goes, or for five minutes, `used` is too low.
  */
-test('informers that lag: a spec that changed is seen before the pod that was charged, and the pod is counted out', async () => {
+test('a lagging controller that sees a changed spec before a charged pod removes the pod from the count', async () => {
   const model = await withTenant(aModel(), { quota: { pods: '1' } });
   const controller = new QuotaController({ store: model.store, server: model.server, lags: true });
   await controller.sync(QUOTA);
@@ -69,7 +69,7 @@ test('informers that lag: a spec that changed is seen before the pod that was ch
   expect(controller.pending()).toEqual([]);
 });
 
-test('informers that lag: an old quota loses the race', async () => {
+test('a lagging controller with an old quota loses the race', async () => {
   const model = await withTenant(aModel(), { quota: { pods: '1' } });
   const controller = new QuotaController({ store: model.store, server: model.server, lags: true });
   await model.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge: { spec: { hard: { pods: '2' } } } });

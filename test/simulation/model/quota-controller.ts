@@ -13,16 +13,16 @@ export interface QuotaToSync {
 export interface QuotaControllerParts {
   readonly store: Store;
   readonly server: ApiServer;
-  /** True: its informers see nothing before they are told to (`caches`); else they see everything at once. */
+  /** True: its informers see a change only when the caller advances `caches`; else they see everything at once. */
   readonly lags?: boolean;
 }
 
 const USER = 'system:serviceaccount:kube-system:resourcequota-controller';
 
 /**
- * kube-controller-manager's resource quota controller (pkg/controller/resourcequota): nothing happens before it is told
- * to. As the real one, it does not look again because of a pod that was made or a status that was written: a charge whose
- * pod never came stays until something else makes it count, or until its resync.
+ * kube-controller-manager's resource quota controller (pkg/controller/resourcequota). It acts only when the caller
+ * starts a sync. Like the real one, it does not react to a new pod or to a status write. So a charge whose
+ * pod never came stays until another change triggers a count, or until its resync.
  */
 export class QuotaController {
   /** Its informers. */
@@ -48,19 +48,19 @@ export class QuotaController {
     });
   }
 
-  /** What is in its queue: quotas that are new or whose spec.hard changed, or where a pod went or ended. */
+  /** Its queue: quotas that are new or whose spec.hard changed, and quotas of a namespace where a pod went or ended. */
   pending(): readonly QuotaToSync[] {
     return [...this.#queue.values()];
   }
 
-  /** Every five minutes it looks at all of them. */
+  /** Its resync of all quotas, every five minutes. */
   resync(): void {
     for (const quota of this.#store.list<ResourceQuota>(RESOURCE_QUOTAS.kind)) this.#add(quota);
   }
 
   /**
-   * One sync: hard and used as its informers have them, by a PUT of the status. False, and the quota stays pending, when
-   * the write failed (it lost a race, as the real one may) and is to be tried again.
+   * One sync: writes hard and used from its informers by a PUT of the status. False, and the quota stays pending, when
+   * the write failed (a lost race, as in the real one) and needs a retry.
    */
   async sync(quota: QuotaToSync): Promise<boolean> {
     this.#queue.delete(keyOf(quota));
@@ -75,7 +75,7 @@ export class QuotaController {
     }
   }
 
-  /** undefined: gone, or nothing to write. */
+  /** undefined: the quota is gone, or there is nothing to write. */
   #recounted({ namespace, name }: QuotaToSync): ResourceQuota | undefined {
     const { resourceQuotas, pods } = this.caches;
     const quota = resourceQuotas.get(name, namespace);
@@ -113,13 +113,13 @@ export class QuotaController {
   }
 }
 
-/** What is no pod's (services, claims): there is none of it here. */
+/** Usage of kinds other than pods (services, claims): always 0 in the model. */
 const othersOf = ({ spec: { hard = {} }, status }: ResourceQuota): ResourceList =>
   Object.fromEntries(Object.keys(hard).map((key) => [key, status?.used?.[key] ?? '0']));
 
 type QuotaStatus = NonNullable<ResourceQuota['status']>;
 
-/** A status without one of them was never counted. */
+/** A status without one of these was never counted. */
 const isUpToDate = ({ hard, used }: QuotaStatus, wanted: QuotaStatus): boolean =>
   hard !== undefined && used !== undefined && isSameList(wanted.hard, hard) && isSameList(wanted.used, used);
 

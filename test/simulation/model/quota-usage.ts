@@ -8,7 +8,7 @@ import type { StoredMeta } from './metadata.ts';
 
 const ONE = 1_000_000_000n;
 
-/** A pod that has ended, or is long past its deletion, is charged for nothing but count/pods (core/pods.go, QuotaV1Pod). */
+/** A pod that has ended, or is long past its deletion, counts only for count/pods (core/pods.go, QuotaV1Pod). */
 export function isCharged({ metadata, status }: Pod, now: number): boolean {
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false;
   const { deletionTimestamp, deletionGracePeriodSeconds }: StoredMeta = metadata;
@@ -16,7 +16,7 @@ export function isCharged({ metadata, status }: Pod, now: number): boolean {
   return now <= Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1_000;
 }
 
-/** What a change of a pod adds to each key, never less than nothing; only what adds something. */
+/** The increases that a change of a pod causes, by key; never negative, and without zeros. */
 export function addedUsage(pod: Pod, former: Pod | undefined): Amounts {
   const before: Amounts = former === undefined ? new Map<string, Amount>() : podUsage(former);
   return new Map(
@@ -26,11 +26,11 @@ export function addedUsage(pod: Pod, former: Pod | undefined): Amounts {
   );
 }
 
-/** The keys of status.hard that pods are charged for. */
+/** The keys of status.hard that count pods. */
 export const chargedKeys = ({ status }: ResourceQuota): string[] =>
   Object.keys(status?.hard ?? {}).filter(isChargedByPods);
 
-/** What all pods of a namespace use under these keys, each as the quota spells it. */
+/** The usage of all pods of a namespace for these keys, in the quota's spelling. */
 export function usageOf(quota: ResourceQuota, pods: readonly Pod[], now: number): ResourceList {
   const keys = Object.keys(quota.spec.hard ?? {});
   const covered = pods.filter((pod) => quotaCoversPod(quota, pod));

@@ -1,9 +1,9 @@
 import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission/admission.ts';
 
 /**
- * Where a request stands when it is parked:
- *   arrive  nothing has been looked at
- *   admit   a write is about to be admitted: which webhooks are asked is decided after it
+ * Phases at which a request can be suspended:
+ *   arrive  the server has not looked at it
+ *   admit   a write is about to be admitted; the server selects the webhooks after this phase
  *   charge  one quota is about to be charged (once for each quota and each try); not for dry runs
  *   commit  admitted, and about to be stored; not for dry runs
  *   answer  it has taken effect, and the answer is on its way; for a watch: once for each event
@@ -30,7 +30,7 @@ export interface Point {
 export type Subresource = 'status' | 'finalize' | 'resize';
 
 /**
- * Resolves when the request may go on. A rejection (Unreachable or an ApiError) is what the client gets: at 'arrive' and
+ * Resolves when the request may continue. The client gets a rejection (Unreachable or an ApiError): at 'arrive' and
  * 'admit' nothing took effect, at 'commit' only a quota was charged, at 'answer' all of it did. At 'charge' it is the
  * write of the quota's status that failed: the server tries again, and answers with the failure after the fourth.
  */

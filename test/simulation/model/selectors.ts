@@ -5,7 +5,7 @@ type Test = (object: KubernetesObject) => boolean;
 
 const parsed = new Map<string, Test>();
 
-/** Beside metadata.name and metadata.namespace, as far as anybody asks (pkg/registry/core/{event,namespace,pod}/strategy.go). */
+/** The used fields besides metadata.name and metadata.namespace (pkg/registry/core/{event,namespace,pod}/strategy.go). */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   Event: [
     ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
@@ -17,7 +17,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   Pod: ['spec.nodeName', 'status.phase'],
 };
 
-/** What a list or a watch of a kind selects, as the API server reads it. Throws for a selector that it would not understand. */
+/** Parses the selectors of a list or a watch like the API server. Throws for a selector that it would refuse. */
 export function selects(
   kind: string,
   { namespace, labelSelector = '', fieldSelector = '' }: Selection,
@@ -41,7 +41,7 @@ const allOf =
   (object) =>
     tests.every((test) => test(object));
 
-/** At the commas that stand in no parentheses. */
+/** Splits at commas outside parentheses. */
 const split = (selector: string): string[] =>
   selector === '' ? [] : selector.split(/,(?![^(]*\))/).map((part) => part.trim());
 
@@ -70,7 +70,7 @@ function labelTest(requirement: string): Test {
   return ({ metadata: { labels = {} } }) => key in labels === (not === '');
 }
 
-/** An object without the label is in no list, and not in any. */
+/** An object without the label matches no `in (…)`, and each `notin (…)`. */
 const among =
   (key: string, wanted: boolean, values: readonly string[]): Test =>
   ({ metadata: { labels = {} } }) => {

@@ -7,13 +7,13 @@ export interface StoreParts {
   readonly now: () => number;
 }
 
-/** One write: what etcd's log says of it. */
+/** One write, as in etcd's log. */
 export interface Change {
   readonly revision: number;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly kind: string;
   readonly before?: KubernetesObject;
-  /** After it; of a DELETED one the last state, at the revision of its deletion. */
+  /** The object after the write; for DELETED its last state, at the revision of its deletion. */
   readonly object: KubernetesObject;
 }
 
@@ -26,13 +26,13 @@ export interface Key {
 
 type Objects = Map<string, KubernetesObject>;
 
-/** What etcd holds: one history of all objects. Objects are deeply frozen, and shared by everybody who reads them. */
+/** The content of etcd: one history of all objects. Objects are deeply frozen, and all readers share them. */
 export class Store {
   readonly newUid: () => string;
   readonly now: () => number;
-  /** Of the newest change. */
+  /** Revision of the newest change. */
   revision = 1;
-  /** Nothing of the log is known up to here. */
+  /** The log is compacted up to this revision. */
   compacted = 0;
   readonly #kinds = new Map<string, Objects>();
   readonly #log: Change[] = [];
@@ -48,7 +48,7 @@ export class Store {
     return this.#kinds.get(kind)?.get(pathOf(namespace, name)) as T | undefined;
   }
 
-  /** In the order of their keys; as they were at an earlier revision, where one is given. */
+  /** In the order of their keys, and at an earlier revision where one is given. */
   list<T extends KubernetesObject>(kind: string, namespace?: string, revision = this.revision): readonly T[] {
     const objects = revision < this.revision ? this.#objectsAt(kind, revision) : this.#kinds.get(kind);
     const found: [string, KubernetesObject][] = [];
@@ -60,8 +60,8 @@ export class Store {
   }
 
   /**
-   * Stores the object (its resourceVersion is set here) and gives it back as it is stored. undefined: it is not at this
-   * revision any more (0: it must not be there). `atRevision` left out: no matter what is there.
+   * Stores the object, sets its resourceVersion, and returns the stored form. undefined: it is no longer at this
+   * revision (0: it must not exist). `atRevision` left out: unconditional.
    */
   put<T extends KubernetesObject>(object: T, atRevision?: number): T | undefined {
     const { kind = '', metadata } = object;
@@ -102,12 +102,12 @@ export class Store {
     return () => this.#lookers.delete(look);
   }
 
-  /** The log up to this revision is gone: watches that start before it get 410. */
+  /** Compacts the log up to this revision: watches that start before it get 410. */
   compact(revision: number): void {
     this.compacted = Math.max(this.compacted, revision);
   }
 
-  /** A name that nobody has: the API server's, for generateName. */
+  /** A free name: the API server's, for generateName. */
   newName(prefix: string): string {
     this.#names += 1;
     return prefix + this.#names.toString(36).padStart(5, '0');
@@ -131,7 +131,7 @@ export class Store {
   }
 }
 
-/** The same object, at this revision; it has been kept before. */
+/** The same object, already frozen, at this revision. */
 export function versioned<T extends KubernetesObject>(object: T, revision: number): T {
   const metadata = Object.freeze({ ...object.metadata, resourceVersion: String(revision) });
   return Object.freeze({ ...object, metadata });
@@ -139,6 +139,6 @@ export function versioned<T extends KubernetesObject>(object: T, revision: numbe
 
 const pathOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;
 
-/** 0 for an object that is not there. */
+/** 0 for a missing object. */
 export const revisionOf = (object: KubernetesObject | undefined): number =>
   Number(object?.metadata.resourceVersion ?? 0);

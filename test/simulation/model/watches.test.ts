@@ -11,7 +11,7 @@ const make = async ({ admin }: Model, name: string): Promise<void> => {
 interface Seen {
   readonly names: string[];
   readonly over: AbortController;
-  /** Resolves with the end of the watch, rejects when it broke off. */
+  /** Resolves with the end of the watch, rejects when the connection broke. */
   readonly end: Promise<void>;
 }
 
@@ -25,10 +25,10 @@ function watch({ server }: Model, from: Partial<WatchFrom> = {}): Seen {
   return { names, over, end: look() };
 }
 
-/** All that can go on without anybody's doing has gone on. */
+/** Resolves when no promise can make progress by itself. */
 const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('what happened before is told, then what happens', async () => {
+test('a watch sends earlier changes first, then new ones', async () => {
   const model = aModel();
   await make(model, 'before');
   const { names, over, end } = watch(model);
@@ -40,7 +40,7 @@ test('what happened before is told, then what happens', async () => {
   await end;
 });
 
-test('it ends when its time is over by the cluster’s clock, and not before', async () => {
+test('a watch ends at its timeout by the cluster’s clock, and not before', async () => {
   const model = aModel();
   const { names, end } = watch(model, { timeoutSeconds: 10 });
   await idle();
@@ -57,7 +57,7 @@ test('it ends when its time is over by the cluster’s clock, and not before', a
   expect(model.server.nextWatchEnd()).toBeUndefined();
 });
 
-test('from a version that is compacted it is 410', async () => {
+test('a watch from a compacted version gets 410', async () => {
   const model = aModel();
   await make(model, 'one');
   model.store.compact(model.store.revision);
@@ -68,7 +68,7 @@ test('from a version that is compacted it is 410', async () => {
   await end;
 });
 
-test('it breaks off with its server, as for a client whose API server restarts', async () => {
+test('a watch fails with its server, as for a client whose API server restarts', async () => {
   const model = aModel();
   const { end } = watch(model);
   await idle();
@@ -76,7 +76,7 @@ test('it breaks off with its server, as for a client whose API server restarts',
   await expect(end).rejects.toThrow(Unreachable);
 });
 
-test('each event is parked; aborting lets go of one that is', async () => {
+test('each event of a watch is suspended, and an abort ends a suspended one', async () => {
   const suspended: string[] = [];
   const model = aModel({
     pace: ({ verb, phase }) => {

@@ -6,16 +6,16 @@ import { versioned, type Change, type Store } from './store.ts';
 export interface Watching {
   readonly kind: string;
   readonly selects: (object: KubernetesObject) => boolean;
-  /** Of the last change that is not sent. */
+  /** Revision of the last change that the watch skips. */
   readonly after: number;
   /** Milliseconds, by the cluster's clock. */
   readonly endsAt: number;
   readonly signal: AbortSignal;
-  /** Parks each event before it is sent; a rejection breaks the watch off. */
+  /** Suspends each event before it is sent; a rejection ends the watch with that error. */
   readonly suspend: () => Promise<void>;
 }
 
-/** The open watches of one API server. No timer: they are over when they are told what time it is. */
+/** The open watches of one API server. There is no timer: the caller ends overdue watches. */
 export class Watches {
   readonly #store: Store;
   readonly #open = new Set<OpenWatch>();
@@ -27,7 +27,7 @@ export class Watches {
     });
   }
 
-  /** What happened since, and happens; until it is over, or rejects with Unreachable when the server stops. */
+  /** Sends past and new changes until its end; rejects with Unreachable when the server stops. */
   async *watch(watching: Watching): AsyncGenerator<WatchEvent<KubernetesObject>> {
     const open = new OpenWatch(watching);
     const abort = (): void => open.end('aborted');
@@ -95,7 +95,7 @@ class OpenWatch {
     return this.#over.promise;
   }
 
-  /** Throws for the client whom the server left. */
+  /** Throws for a client whose server stopped. */
   isOver(): boolean {
     if (this.#ended === 'broken') throw new Unreachable('the watch broke off');
     return this.#ended !== undefined;
@@ -118,7 +118,7 @@ class OpenWatch {
   }
 }
 
-/** By what it selects: an object that does not match any more is deleted, as it was before (storage/cacher). */
+/** By selector: an object that no longer matches becomes DELETED, in its earlier state (storage/cacher). */
 export function eventOf(
   { type, before, object, revision }: Change,
   selects: Watching['selects'],

@@ -19,14 +19,14 @@ import { annotated, labelled, named, ownedBy, unlabelled } from '../../support/b
 import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
 import { guardWebhooks } from './webhook-configuration.ts';
 
-/** The model asks whom the installed manifest asks: another manifest must not pass for the one it knows. */
+/** The model calls the webhooks of the installed manifest, so it must reject a manifest that it does not model. */
 
 const MANIFEST = readFileSync(
   new URL('../../../config/webhook/validatingwebhookconfiguration.yaml', import.meta.url),
   'utf8',
 );
 
-test('the manifest is what the model knows', () => {
+test('the installed manifest is the one that the model knows', () => {
   expect(guardWebhooks().map(({ name, namespaceLabels }) => [name, namespaceLabels])).toEqual([
     [WEBHOOK.locked, { [LABEL.locked]: 'true' }],
     [WEBHOOK.keys, undefined],
@@ -43,7 +43,7 @@ test.each([
   ['an object selector', 'rules:', 'objectSelector: {}\n    rules:'],
   ['another group', "apiGroups: ['']", "apiGroups: ['apps']"],
   ['another version', "apiVersions: ['*']", 'apiVersions: [v1]'],
-])('%s changed: the model does not start', (_what, from, to) => {
+])('the model does not start with another %s', (_what, from, to) => {
   expect(MANIFEST).toContain(from);
   expect(() => guardWebhooks(MANIFEST.replace(from, to))).toThrow();
 });
@@ -54,27 +54,27 @@ const matches = (webhook: typeof locked, request: AdmissionRequest, mayOverride 
   webhook?.conditions.every(({ holds }) => holds(request, () => mayOverride)) === true;
 
 const RAISED = labelled(LABEL.raised)(aQuota());
-/** An update that takes our label off. */
+/** An update that removes the project's label. */
 const RELABELLED = { ...about('resourcequotas'), ...fromTo(RAISED, aQuota()) };
 
-describe('the conditions, as the CEL says them', () => {
+describe('the match conditions', () => {
   test.each(['default', 'mtq-system', 'kubevirt', 'kube-system', 'openshift-x', 'knative-serving'])(
-    'nothing is asked about %s',
+    'skip namespace %s',
     (namespace) => {
       expect(matches(locked, aRequest({ namespace }))).toBe(false);
     },
   );
 
-  test.each(['tenant', 'kubevirt-tenant', 'x-kube-system'])('but about %s', (namespace) => {
+  test.each(['tenant', 'kubevirt-tenant', 'x-kube-system'])('review namespace %s', (namespace) => {
     expect(matches(locked, aRequest({ namespace }))).toBe(true);
   });
 
-  test.each(OUR_USERS)('%s updates quotas unasked, and creates none', (user) => {
+  test.each(OUR_USERS)('skip quota updates by %s, and review its quota creates', (user) => {
     expect(matches(locked, aRequest({ ...RELABELLED, ...by(user) }))).toBe(false);
     expect(matches(locked, aRequest({ ...about('resourcequotas'), ...by(user) }))).toBe(true);
   });
 
-  test('a quota is asked about when a key of ours changes, and not when its spec does', () => {
+  test('review a quota when a key of the project changes, and not when its spec changes', () => {
     expect(matches(locked, aRequest(RELABELLED))).toBe(true);
     expect(
       matches(locked, aRequest({ ...about('resourcequotas/status'), ...fromTo(aQuota(), RAISED) })),
@@ -85,7 +85,7 @@ describe('the conditions, as the CEL says them', () => {
     expect(matches(locked, aRequest(about('resourcequotas')))).toBe(true);
   });
 
-  test('a pod is asked about when it gets a deadline, by which its scope changes, and not when it changes otherwise', () => {
+  test('review a pod when it gets or loses a deadline, which changes its scope, and skip other changes', () => {
     const [without, withIt] = [aLauncher(), aLauncher('vm0', podSpec({ activeDeadlineSeconds: 60 }))];
     const update = (...objects: Parameters<typeof fromTo>): boolean =>
       matches(locked, aRequest(fromTo(...objects)));
@@ -98,7 +98,7 @@ describe('the conditions, as the CEL says them', () => {
   });
 
   test.each(POD_IDENTITY_LABELS)(
-    'a pod is asked about when its label %s changes, by which it would be another one’s',
+    'review a pod when its label %s changes, which changes the pod identity',
     (key) => {
       const [before, after] = [aLauncher(), labelled(key, 'x')(aLauncher())];
       expect(matches(locked, aRequest(fromTo(before, after)))).toBe(true);
@@ -106,7 +106,7 @@ describe('the conditions, as the CEL says them', () => {
     },
   );
 
-  test('a pod of KubeVirt’s is asked about when another one owns it, others are not', () => {
+  test('review a pod of KubeVirt when its owner changes, and skip other pods', () => {
     const launcher = { apiVersion: 'v1', kind: 'Pod', name: 'launcher', uid: 'other', controller: true };
     const owned = ownedBy([launcher]);
     for (const pod of [aLauncher(), labelled(KUBEVIRT.launcherLabel, KUBEVIRT.attachment)(aLauncher())]) {
@@ -117,12 +117,12 @@ describe('the conditions, as the CEL says them', () => {
   });
 
   test.each([
-    ['an annotation of ours', annotated(ANNOTATION.lock, 'x')],
+    ['the lock annotation', annotated(ANNOTATION.lock, 'x')],
     ['the last attempt', annotated(ANNOTATION.lastAttempt, 'x')],
     ['the token', annotated(ANNOTATION.token, 'x')],
     ['the migrations', annotated(ANNOTATION.migrations, 'x')],
     ['the label', labelled(LABEL.locked)],
-  ])('%s put on, changed or taken off is asked about', (_what, change) => {
+  ])('review %s when it is added, changed or removed', (_what, change) => {
     const [without, withIt] = [aNamespace(), change(aNamespace())];
     expect(matches(keys, aRequest(fromTo(without, withIt)))).toBe(true);
     expect(matches(keys, aRequest(fromTo(withIt, without)))).toBe(true);
@@ -132,7 +132,7 @@ describe('the conditions, as the CEL says them', () => {
     expect(matches(keys, aRequest({ ...fromTo(without, withIt), ...by(userOf(SERVICE_ACCOUNT.lock)) }))).toBe(
       false,
     );
-    // The right alone breaks no glass.
+    // The right alone is no break-glass.
     expect(matches(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
   });
 
@@ -146,12 +146,12 @@ describe('the conditions, as the CEL says them', () => {
     ['the token, set before', [annotated(ANNOTATION.breakGlass, 'token-1')(held), broken('token-1')], true],
     ['a lock without a token', [annotated(ANNOTATION.lock, '{')(aNamespace()), broken('unreadable')], false],
     ['any word without a token', [annotated(ANNOTATION.lock, '{')(aNamespace()), broken('')], true],
-  ])('break-glass: %s', (_what, change, isAsked) => {
+  ])('handle break-glass with %s', (_what, change, isAsked) => {
     expect(matches(keys, aRequest(fromTo(...change)), true)).toBe(isAsked);
     expect(matches(keys, aRequest(fromTo(...change)))).toBe(true);
   });
 
-  test('break-glass is set by nobody else, and removed by anybody', () => {
+  test('review the addition of break-glass, and skip its removal', () => {
     const [without, withIt] = [aNamespace(), broken('token-1')];
     expect(matches(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
     expect(matches(keys, aRequest(fromTo(withIt, without)))).toBe(false);

@@ -14,13 +14,13 @@ const ruleSchema = z.strictObject({
   scope: z.enum(['Cluster', 'Namespaced']),
 });
 
-/** The model serves none: nothing is ever asked by this rule. */
+/** The model has no such resource, so this rule never matches. */
 const unservedSchema = ruleSchema.extend({
   apiGroups: z.tuple([z.literal('resource.k8s.io')]),
   apiVersions: z.tuple([z.literal('*')]),
 });
 
-/** Strict on purpose: whatever the manifest says that is not modelled must fail here, not pass for nothing. */
+/** Strict on purpose: a field that the model does not implement must fail here, not be ignored. */
 const webhookSchema = z.strictObject({
   name: z.string(),
   admissionReviewVersions: z.tuple([z.literal('v1')]),
@@ -41,7 +41,7 @@ const manifestSchema = z.strictObject({
   webhooks: z.array(webhookSchema),
 });
 
-/** One webhook of the guard's, as the API server chooses whether to ask it. */
+/** One webhook of the guard, with the API server's match rules. */
 export interface GuardWebhook {
   readonly name: string;
   /** Labels that the request's namespace must have; undefined: any will do. */
@@ -53,7 +53,7 @@ export interface GuardWebhook {
 
 const MANIFEST = new URL('../../../config/webhook/validatingwebhookconfiguration.yaml', import.meta.url);
 
-/** The guard's webhooks, of the very manifest that is installed. Throws when it says what the model does not know. */
+/** The guard's webhooks from the installed manifest. Throws for a field that the model does not know. */
 export function guardWebhooks(text: string = readFileSync(MANIFEST, 'utf8')): GuardWebhook[] {
   return manifestSchema
     .parse(parse(text))

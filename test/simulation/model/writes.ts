@@ -33,7 +33,7 @@ export class Writes {
     this.#parts = parts;
   }
 
-  /** A name that is taken is found out last: the quotas are charged by then. */
+  /** The server detects a taken name last, after the quotas are charged. */
   async create<T extends KubernetesObject>(request: WriteRequest, given: T): Promise<T> {
     const { store, apiErrors } = this.#parts;
     await request.suspend('arrive');
@@ -60,8 +60,8 @@ export class Writes {
   }
 
   /**
-   * PUT and PATCH: `next` makes what is asked for of what is there. When somebody writes while it is admitted, all of it is
-   * done again with what is there then; a PUT then has the wrong resourceVersion.
+   * PUT and PATCH: `next` makes the new object from the stored one. When another client writes during admission, the server
+   * repeats everything with the new object; a PUT then has the wrong resourceVersion.
    */
   async update<T extends KubernetesObject>(request: WriteRequest, next: (former: T) => T): Promise<T> {
     const { store, apiErrors } = this.#parts;
@@ -101,7 +101,7 @@ export class Writes {
     return kept(normalised(withFormerMetadata(updated, former))) as T;
   }
 
-  /** undefined: it changed meanwhile. What loses its last finalizer while it is being deleted goes. */
+  /** undefined: the object changed meanwhile. An object in deletion that loses its last finalizer is removed. */
   async #commit<T extends KubernetesObject>(request: WriteRequest, object: T): Promise<T | undefined> {
     await request.suspend('commit');
     const { store } = this.#parts;
@@ -138,13 +138,13 @@ export class Writes {
       const why =
         `the ${what} in the precondition (${asked}) does not match the ${what} in record (${found}). ` +
         `The object might have been ${may}`;
-      // The kind where everywhere else it is the plural: as the real one does.
+      // The kind, and not the plural as elsewhere: like the real server.
       const type = { ...request.type, plural: request.type.kind };
       throw this.#parts.apiErrors.conflict({ type, name: request.name }, why);
     }
   }
 
-  /** False: it changed meanwhile. */
+  /** False: the object changed meanwhile. */
   #delete(
     request: WriteRequest,
     former: KubernetesObject,

@@ -7,8 +7,8 @@ type Different = Partial<Omit<AdmissionRequest, keyof Change>> & {
 };
 
 /**
- * Alice creates a pod in the tenant's namespace, unless told otherwise. It has the objects that its operation has, plain
- * ones where none is given.
+ * By default Alice creates a pod in the tenant's namespace. The request has the objects of its operation, plain
+ * ones by default.
  */
 export function aRequest({ operation, object, oldObject, ...different }: Different = {}): AdmissionRequest {
   return {
@@ -40,7 +40,7 @@ function changed(
   }
 }
 
-/** Of this resource ("pods", "pods/resize"). */
+/** For this resource ("pods", "pods/resize"). */
 export function about(path: string): Pick<AdmissionRequest, 'resource' | 'subResource'> {
   const [resource = '', subResource] = path.split('/');
   return {
@@ -53,6 +53,6 @@ export const by = (username: string): Pick<AdmissionRequest, 'userInfo'> => ({
   userInfo: { username, groups: ['system:authenticated'] },
 });
 
-/** A namespace changes from the one to the other; from null: it is new. */
+/** A namespace changes from the first to the second; from null: it is created. */
 export const fromTo = (oldObject: KubernetesObject | null, object: KubernetesObject): Change =>
   oldObject === null ? changed('CREATE', object, PLAIN) : changed('UPDATE', object, oldObject);

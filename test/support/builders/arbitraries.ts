@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { ResourceList } from '../../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
 
-/** Keys of quotas, those that pods are charged for and others. */
+/** Keys of quotas: those that count pods, and others. */
 const KEYS = [
   ...[
     'pods',
@@ -18,7 +18,7 @@ const KEYS = [
   ...['requests.storage', 'persistentvolumeclaims', 'services', 'count/configmaps'],
 ];
 
-/** A quantity of zero or more in any of its forms; what a client may have written, canonical or not. */
+/** A quantity of zero or more in any form that a client may write, canonical or not. */
 export const aQuantityText = fc
   .tuple(
     fc.oneof(
@@ -35,10 +35,10 @@ const aList = (keys: readonly string[]): fc.Arbitrary<ResourceList> =>
 /** spec.hard of any quota. */
 export const aHardList = aList(KEYS);
 
-/** What any VMMRQ gives. */
+/** The allowance of any VMMRQ. */
 export const aVmmrqList = aList(KEYS);
 
-/** Throws for a text that is missing: the key is not there. */
+/** Throws for a missing text, because the key is absent. */
 export function amountOf(text: string | undefined): Amount {
   if (text === undefined) throw new Error('there is no such key');
   return parseQuantity(text);

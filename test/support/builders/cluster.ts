@@ -13,7 +13,7 @@ import type {
 } from '../../../functions/kubernetes/cluster.ts';
 import { NOW } from './object.ts';
 
-/** What a list of this type has of these objects, as the real client reads them. */
+/** A list of this type of these objects, as the real client reads it. */
 export const asListed = <T extends KubernetesObject>(
   { trim }: ResourceType<T> | ListedType<T>,
   items: readonly T[],
@@ -23,7 +23,7 @@ export const asListed = <T extends KubernetesObject>(
 class Watcher {
   readonly plural: string;
   readonly where: Selection;
-  /** The version that it was told of last. */
+  /** The last version that the watch got. */
   seen: number;
   /** The next entry of the log. */
   next = 0;
@@ -51,7 +51,7 @@ class Watcher {
     this.end();
   }
 
-  /** Until there is something to look at. */
+  /** Resolves when the log has a new entry. */
   async notified(): Promise<void> {
     await new Promise<void>((resolve) => (this.#notify = resolve));
   }
@@ -61,7 +61,7 @@ class Watcher {
   }
 }
 
-/** What became of an object at this version. */
+/** The change of an object at this version. */
 interface Entry {
   readonly version: number;
   readonly plural: string;
@@ -71,12 +71,12 @@ interface Entry {
 }
 
 /**
- * Objects that can be read, listed and watched, for what only watches: a selector sees an object go when it does not match any
- * more, and a watch goes on from the version that it names, as the real ones do. Nothing else of Kubernetes is here, on
- * purpose: what writes is tested on a real API server.
+ * Objects for tests of readers and watchers. A selector sees an object go when it no longer matches,
+ * and a watch continues from the version that it names, as on a real server. It models nothing else of Kubernetes, on
+ * purpose: writers are tested on a real API server.
  */
 export class WatchedCluster {
-  /** Every list, get and watch that was asked for. */
+  /** Every list, get and watch so far. */
   readonly asked: string[] = [];
   readonly #objects = new Map<string, KubernetesObject>();
   readonly #log: Entry[] = [];
@@ -84,12 +84,12 @@ export class WatchedCluster {
   readonly #broken = new Map<string, Error>();
   readonly #unlisted = new Map<string, Error>();
   readonly #waiting = new Map<string, PromiseWithResolvers<undefined>>();
-  /** Bookmarks that were sent, by plural. */
+  /** Number of sent bookmarks, by plural. */
   readonly #bookmarks = new Map<string, number>();
   #version = 1;
   #forgotten = 0;
 
-  /** The object as it is from now on. */
+  /** Stores the object. */
   put({ plural }: ResourceType, object: KubernetesObject): void {
     const key = keyOf(plural, object);
     const before = this.#objects.get(key);
@@ -98,7 +98,7 @@ export class WatchedCluster {
     this.#append({ version: this.#version, plural, before, after });
   }
 
-  /** Those of a kind that are there. */
+  /** The existing objects of a kind. */
   all<T extends KubernetesObject>({ plural }: ResourceType<T>): T[] {
     const own = [...this.#objects].filter(
       ([key]) => key.startsWith(`${plural}/`) || key.startsWith(`${plural} `),
@@ -115,7 +115,7 @@ export class WatchedCluster {
     this.#append({ version: this.#version, plural, before, after: undefined });
   }
 
-  /** Watches of this kind break, and neither a list nor a watch of it works until `mend`. */
+  /** Breaks the watches of this kind; its lists and watches fail until `mend`. */
   break({ plural }: ResourceType, error: Error): void {
     this.#broken.set(plural, error);
     for (const watcher of this.#watching(plural)) watcher.fail(error);
@@ -126,28 +126,28 @@ export class WatchedCluster {
     this.#unlisted.delete(plural);
   }
 
-  /** The server closes the watches of this kind in good order. */
+  /** Closes the watches of this kind regularly. */
   end({ plural }: ResourceType): void {
     for (const watcher of this.#watching(plural)) watcher.end();
   }
 
-  /** Every watch of this kind is sent where it is. */
+  /** Sends a bookmark to every watch of this kind. */
   bookmark({ plural }: ResourceType): void {
     this.#bookmarks.set(plural, this.#version);
     for (const watcher of this.#watching(plural)) watcher.notify();
   }
 
-  /** What was before the newest version can no longer be watched from: 410. */
+  /** A watch from before the newest version gets 410 from now on. */
   forget(): void {
     this.#forgotten = this.#version;
   }
 
-  /** Lists of this kind fail until `mend`; watches do not. */
+  /** Fails lists of this kind until `mend`; watches still work. */
   failLists({ plural }: ResourceType, error: Error): void {
     this.#unlisted.set(plural, error);
   }
 
-  /** Resolves when somebody watches this kind from now on. */
+  /** Resolves with the next watch of this kind. */
   nextWatch({ plural }: ResourceType): Promise<undefined> {
     const waiting = this.#waiting.get(plural) ?? Promise.withResolvers<undefined>();
     this.#waiting.set(plural, waiting);
@@ -254,7 +254,7 @@ export class WatchedCluster {
   }
 }
 
-/** What a watch with this selection is sent; undefined: nothing. */
+/** The event for a watch with this selection; undefined: none. */
 function eventOf(
   { version, before, after }: Entry,
   where: Selection,
@@ -263,7 +263,7 @@ function eventOf(
   if (after !== undefined && matches(after, where))
     return { type: was ? 'MODIFIED' : 'ADDED', object: after };
   if (before === undefined || !was) return undefined;
-  // The object as it was last selected, at the version that ended that.
+  // The object as it last matched, at the version at which it stopped matching.
   const metadata = { ...before.metadata, resourceVersion: String(version) };
   return { type: 'DELETED', object: { ...before, metadata } };
 }
@@ -271,7 +271,7 @@ function eventOf(
 const keyOf = (plural: string, { metadata: { namespace = '', name } }: { metadata: Address }): string =>
   `${plural}/${namespace}/${name}`;
 
-/** As far as we ask: one label with one text, or none. */
+/** Supports one label with one value, or no selector. */
 function matches({ metadata }: KubernetesObject, { labelSelector, namespace }: Selection): boolean {
   if (namespace !== undefined && metadata.namespace !== namespace) return false;
   if (labelSelector === undefined) return true;

@@ -17,7 +17,7 @@ const REJECTED: Condition = {
   lastTransitionTime: null,
 };
 
-/** VMIM `mig0` of vm0: Pending, and refused by a quota. */
+/** VMIM `mig0` of vm0: Pending, and blocked by a quota. */
 export function aMigration(...changes: Change<Migration>[]): Migration {
   const base: Migration = {
     apiVersion: 'kubevirt.io/v1',
@@ -42,7 +42,7 @@ export const withCondition =
   (...conditions: Condition[]): Change<Migration> =>
   (migration) => ({ ...migration, status: { ...migration.status, conditions } });
 
-/** Refused by a quota so many seconds after NOW (before it, if negative). */
+/** Blocked by a quota `seconds` after NOW (before it, if negative). */
 export const refusedAt =
   (after: number): Change<Migration> =>
   (migration) =>
@@ -71,7 +71,7 @@ export function aVmi(name = 'vm0', nodeName = 'node1'): VirtualMachineInstance {
   };
 }
 
-/** The launcher that a VM runs in, on node1; charged as the recorded one is. */
+/** The VM's launcher pod on node1, with the requests of the recorded one. */
 export function aLauncher(vm = 'vm0', ...changes: Change<Pod>[]): Pod {
   const owner = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name: vm };
   const base: Pod = {
@@ -88,7 +88,7 @@ export function aLauncher(vm = 'vm0', ...changes: Change<Pod>[]): Pod {
   return build(base, changes);
 }
 
-/** The second launcher, made for this migration. */
+/** The target pod of this migration. */
 export function aTarget(
   { metadata: { name, uid }, spec }: Migration = aMigration(),
   ...changes: Change<Pod>[]
@@ -104,7 +104,7 @@ export function aTarget(
   );
 }
 
-/** The pod that attaches the hotplugged volumes to this launcher; of a migration's target with its UID. */
+/** The attachment pod of this launcher; for a migration's target pod with the migration's UID. */
 export function anAttachment(launcher: Pod, migration?: Migration): Pod {
   const { name, uid } = launcher.metadata;
   const resources = { requests: { cpu: '10m', memory: '2M' }, limits: { cpu: '100m', memory: '80M' } };
@@ -124,10 +124,10 @@ export function anAttachment(launcher: Pod, migration?: Migration): Pod {
   };
 }
 
-/** Up, as virt-controller sees it: the guest has not come yet, so the container that will run it is not ready. */
+/** A target pod that is up for virt-controller: its compute container is not ready, because the guest has not arrived. */
 export const ready: Change<Pod> = withContainer('compute', { ready: false, state: { running: {} } });
 
-/** Running, and one of its containers is like this. */
+/** Running, with one container in this state. */
 export function withContainer(name: string, is: Omit<ContainerStatus, 'name'>): Change<Pod> {
   return (pod) => {
     const others = pod.status?.containerStatuses?.filter((container) => container.name !== name) ?? [];
@@ -150,12 +150,12 @@ export const podSpec =
   (spec: Partial<Pod['spec']>): Change<Pod> =>
   (pod) => ({ ...pod, spec: { ...pod.spec, ...spec } });
 
-/** A container that requests this, and has these limits. */
+/** A container with these requests and limits. */
 export function aContainer(requests: ResourceList, limits?: ResourceList): Container {
   return { name: 'compute', resources: { requests, ...(limits === undefined ? {} : { limits }) } };
 }
 
-/** An init container; a sidecar when it is told to go on. */
+/** An init container; with restartPolicy Always it is a sidecar. */
 export const anInit = (requests: ResourceList, restartPolicy?: 'Always'): Container => ({
   ...aContainer(requests),
   name: 'init',

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { aReview, TENANT, type Review } from './reviews.ts';
 
-/** What is no AdmissionReview by the way it was made: each begins as a whole one, and one thing is done to it. */
+/** Malformed AdmissionReviews: each one is a valid review with exactly one defect. */
 export interface Malformed {
   readonly how: string;
-  /** One character a byte (latin1), so that a counterexample can be read. */
+  /** One character for each byte (latin1), so that a counterexample is readable. */
   readonly body: string;
 }
 
@@ -14,7 +14,7 @@ const isDocument = (value: unknown): value is Document =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** What admission.k8s.io/v1 has in its places. */
+/** The fields of admission.k8s.io/v1. */
 const TYPES = {
   text: isText,
   object: isDocument,
@@ -24,14 +24,14 @@ const TYPES = {
 } satisfies Record<string, (value: unknown) => boolean>;
 type Type = keyof typeof TYPES;
 
-/** Where in the document, with dots. */
+/** Dotted path in the document. */
 type FieldPaths = readonly (readonly [path: string, Type])[];
 
-/** The objects that this operation has. */
+/** The objects of this operation. */
 const objectsOf = ({ request }: Review): string[] =>
   (['object', 'oldObject'] as const).filter((which) => request[which] !== null);
 
-/** What must be there. */
+/** Required fields. */
 const needed = (review: Review): FieldPaths => [
   ['apiVersion', 'text'],
   ['kind', 'text'],
@@ -46,7 +46,7 @@ const needed = (review: Review): FieldPaths => [
   ]),
   ['request.userInfo', 'object'],
   ['request.userInfo.username', 'text'],
-  // As often as all the others: these decide.
+  // As often as all other fields together, because these decide.
   ...Array.from({ length: 6 }, () => objectsOf(review))
     .flat()
     .flatMap((which): FieldPaths => [
@@ -55,7 +55,7 @@ const needed = (review: Review): FieldPaths => [
     ]),
 ];
 
-/** What may be left out, and is of this type where it is not. */
+/** Optional fields, and their types. */
 const optional = (review: Review): FieldPaths => [
   ['request.subResource', 'text'],
   ['request.name', 'text'],
@@ -68,7 +68,7 @@ const optional = (review: Review): FieldPaths => [
   ]),
 ];
 
-/** What may stand where something else belongs. */
+/** Values of a wrong type for a field. */
 const anything: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, '', 0, -1, 1e308, true, [], {}, [[]], 'CREATE', TENANT),
   fc.constantFrom<unknown>({ a: 1 }, { a: null }, [1], [null], { length: 1 }, { metadata: {} }),
@@ -79,7 +79,7 @@ const anything: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-/** No word that may stand in this place. */
+/** A word that is invalid for this field. */
 const aWordFor = {
   apiVersion: fc.constantFrom(
     '',
@@ -94,7 +94,7 @@ const aWordFor = {
 } as const;
 
 const MISSPELLINGS: readonly ((key: string) => string)[] = [
-  // Go's decoder does not mind the case of a name; ours does.
+  // Go's decoder ignores the case of a name; the guard's decoder does not.
   (key) => key.toUpperCase(),
   (key) => `${key} `,
   (key) => `_${key}`,
@@ -140,7 +140,7 @@ function parentOf(document: Document, path: string): [parent: Document, key: str
 
 const oneOf = <T>(all: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...all);
 
-/** What can be done to what a review says. */
+/** Defects in the content of a review. */
 const CHANGES: Record<string, (review: Review) => fc.Arbitrary<Change>> = {
   'left out': (review) => oneOf(needed(review)).map(([path]) => leaveOut(path)),
   misspelt: (review) =>
@@ -158,7 +158,7 @@ const CHANGES: Record<string, (review: Review) => fc.Arbitrary<Change>> = {
     ),
 };
 
-/** What can be done to how it is written: none of these is JSON. */
+/** Defects in the encoding: none of the results is JSON. */
 const WRITINGS: Record<string, (text: Buffer) => fc.Arbitrary<Buffer>> = {
   'cut off': (text) => fc.nat({ max: text.length - 1 }).map((length) => text.subarray(0, length)),
   'with more after it': (text) =>
@@ -185,7 +185,7 @@ const changed = (how: string, of: (review: Review) => fc.Arbitrary<Change>): fc.
 const written = (how: string, of: (text: Buffer) => fc.Arbitrary<Buffer>): fc.Arbitrary<Malformed> =>
   aReview.chain((review) => of(textOf(review)).map((body) => ({ how, body: body.toString('latin1') })));
 
-/** Any JSON, but of no apiVersion. */
+/** Any JSON without an apiVersion. */
 const somethingElse: fc.Arbitrary<Malformed> = fc
   .jsonValue()
   .filter((value) => !isDocument(value) || !Object.hasOwn(value, 'apiVersion'))

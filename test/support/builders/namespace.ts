@@ -4,14 +4,14 @@ import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { annotated, build, labelled, metadata, seconds, type Change, type MetaChange } from './object.ts';
 
-/** The tenant's namespace, free. */
+/** The tenant's namespace, unlocked. */
 export function aNamespace(...changes: Change<Namespace>[]): Namespace {
   const { namespace: _, ...own } = metadata('tenant');
   const labels = { 'kubernetes.io/metadata.name': 'tenant' };
   return build({ apiVersion: 'v1', kind: 'Namespace', metadata: { ...own, labels } }, changes);
 }
 
-/** Held by this lock: annotations and label. */
+/** Locked by this lock: annotations and label. */
 export const lockedBy =
   (lock: Lock): MetaChange =>
   (object) =>
@@ -22,7 +22,7 @@ export const lockedBy =
       annotated(ANNOTATION.migrations, podIdentities(lock.migrations)),
     ].reduce((before, change) => change(before), object);
 
-/** The label of a lock, and an annotation that is none. */
+/** The label of a lock, and an unreadable lock annotation. */
 export const lockedUnreadably =
   (text = '{'): MetaChange =>
   (object) =>
@@ -31,7 +31,7 @@ export const lockedUnreadably =
 export const afterAttempt = (attempt: Attempt): MetaChange =>
   annotated(ANNOTATION.lastAttempt, JSON.stringify(attempt));
 
-/** Taken five seconds ago for half a minute, for mig0 of vm0 and the quota `quota`. */
+/** Set five seconds ago for 30 s, for mig0 of vm0 and the quota `quota`. */
 export function aLock(different: Partial<Lock> = {}): Lock {
   return {
     v: 1,
@@ -46,11 +46,11 @@ export function aLock(different: Partial<Lock> = {}): Lock {
   };
 }
 
-/** Past its time for a second. */
+/** Expired one second ago. */
 export const anExpiredLock = (different: Partial<Lock> = {}): Lock =>
   aLock({ acquiredAt: seconds(-31), expiresAt: seconds(-1), ...different });
 
-/** One failure, ten seconds ago, that locked for four. */
+/** One failed attempt, ten seconds ago, that locked for four seconds. */
 export function anAttempt(different: Partial<Attempt> = {}): Attempt {
   return {
     at: seconds(-10),

@@ -1,19 +1,19 @@
 import type { KubernetesObject, OwnerReference } from '../../../functions/domain/objects.ts';
 
-/** What one builder option does: a new object out of the former one. */
+/** A builder option: makes a new object from the previous one. */
 export type Change<T> = (object: T) => T;
 
-/** A change of metadata: good for every kind of object. */
+/** A change of metadata, for any kind. */
 export type MetaChange = <T extends KubernetesObject>(object: T) => T;
 
 /** The base with the changes made, in their order. */
 export const build = <T>(base: T, changes: readonly Change<T>[]): T =>
   changes.reduce((object, change) => change(object), base);
 
-/** When every built object was made: a whole second, as Kubernetes counts them. */
+/** The creation time of every built object: a whole second, as in Kubernetes. */
 export const NOW = Date.parse('2026-11-21T05:00:00Z');
 
-/** A time so many seconds after NOW (before it, if negative), as objects have it. */
+/** The time `n` seconds after NOW (before it, if negative), in the format of objects. */
 export const seconds = (after: number): string => new Date(NOW + after * 1_000).toISOString();
 
 const withMetadata =
@@ -41,14 +41,14 @@ export const labelled = (key: string, text = 'true'): MetaChange =>
 export const unlabelled = (key: string): MetaChange =>
   withMetadata(({ labels: { [key]: _, ...labels } = {} }) => ({ labels }));
 
-/** Made so many seconds after NOW. */
+/** Created this many seconds after NOW. */
 export const createdAt = (after: number): MetaChange =>
   withMetadata(() => ({ creationTimestamp: seconds(after).replace('.000Z', 'Z') }));
 
-/** Being deleted: there is still a finalizer. */
+/** In deletion, with a finalizer left. */
 export const beingDeleted = (): MetaChange => withMetadata(() => ({ deletionTimestamp: seconds(0) }));
 
-/** Metadata as the API server gives it to a new object of the tenant's namespace. */
+/** The API server's metadata of a new object in the tenant's namespace. */
 export const metadata = (name: string): KubernetesObject['metadata'] => ({
   name,
   namespace: 'tenant',

@@ -2,10 +2,10 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ListedType } from '../../../functions/kubernetes/cluster.ts';
 import { asListed } from './cluster.ts';
 
-/** Of the size of an object that nobody would make. */
+/** A text of the size of an absurdly large object. */
 export const LONG = 'x'.repeat(250 * 1024);
 
-/** With all that a tenant may put into it and nobody reads. */
+/** An object with large fields that a tenant may set and no process reads. */
 export function oversized<T extends KubernetesObject>(object: T): T {
   const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`theirs/${index}`, 'x']));
   const own = object.metadata;
@@ -18,6 +18,6 @@ export function oversized<T extends KubernetesObject>(object: T): T {
   return { ...object, metadata: { ...own, ...more }, theirs: LONG };
 }
 
-/** What a list of this type has of them, if all of them are so. */
+/** A list of this type in which every object is oversized. */
 export const kept = <T extends KubernetesObject>(type: ListedType<T>, objects: readonly T[]): T[] =>
   asListed(type, objects.map(oversized));

@@ -8,7 +8,7 @@ import type {
 import { aVmi } from './kubevirt.ts';
 import { build, metadata, seconds, type Change } from './object.ts';
 
-/** virt-controller's Event on vm0: the API server refused a pod with this text, so many seconds after NOW. */
+/** virt-controller's Event on vm0 for a refusal with this text by the API server, this many seconds after NOW. */
 export const aFailure = (text: string, after = -5): KubernetesEvent => ({
   metadata: metadata(`vm0.${String(after)}`),
   involvedObject: { kind: 'VirtualMachineInstance', name: 'vm0', uid: 'uid-of-vm0' },
@@ -17,26 +17,26 @@ export const aFailure = (text: string, after = -5): KubernetesEvent => ({
   lastTimestamp: seconds(after),
 });
 
-/** How the API server begins what an admission plugin says of a pod. */
+/** The API server's prefix before an admission plugin's message. */
 export const forbidden = (why: string): string => `pods "virt-launcher-vm0-x7k2p" is forbidden: ${why}`;
 
-/** No room in this quota: what is requested, as "key=amount,key=amount". */
+/** Exceeded quota; the requests as "key=amount,key=amount". */
 export const exceeded = (quota: string, requested: string): string =>
   forbidden(`exceeded quota: ${quota}, requested: ${requested}, used: pods=1, limited: pods=1`);
 
-/** LimitRange `range`: what containers get that say nothing. */
+/** LimitRange `range` with defaults for containers. */
 export const aLimitRange = (defaultRequest: ResourceList = {}, limits: ResourceList = {}): LimitRange => ({
   metadata: metadata('range'),
   spec: { limits: [{ type: 'Container', defaultRequest, default: limits }] },
 });
 
-/** vm0 with a TPM that keeps its state on a volume. */
+/** vm0 with a persistent TPM. */
 export const keepingState = (): VirtualMachineInstance => ({
   ...aVmi(),
   spec: { domain: { devices: { tpm: { persistent: true } } } },
 });
 
-/** The volume claim of vm0's state, for one node only. */
+/** The ReadWriteOnce volume claim of vm0's state. */
 export function aClaim(...changes: Change<PersistentVolumeClaim>[]): PersistentVolumeClaim {
   const base: PersistentVolumeClaim = {
     metadata: { ...metadata('persistent-state-for-vm0-abcde'), labels: { 'persistent-state-for': 'vm0' } },

@@ -15,14 +15,14 @@ import {
   type MetaChange,
 } from './object.ts';
 
-/** The quota of the recorded histories: room for one launcher and a half (test/recorded). */
+/** The quota of the recorded histories: headroom for one and a half launchers (test/recorded). */
 export const RECORDED_HARD: ResourceList = {
   pods: '10',
   'requests.cpu': '1405m',
   'requests.memory': '2041974464',
 };
 
-/** ResourceQuota `quota`, enforced as it says, one launcher (aLauncher) used. */
+/** ResourceQuota `quota`: enforced as in its spec, with one launcher (aLauncher) in use. */
 export function aQuota(...changes: Change<ResourceQuota>[]): ResourceQuota {
   const base: ResourceQuota = {
     apiVersion: 'v1',
@@ -37,7 +37,7 @@ export function aQuota(...changes: Change<ResourceQuota>[]): ResourceQuota {
   return build(base, changes);
 }
 
-/** The spec's, and enforced; what these keys have used is 0 unless it is known. */
+/** Sets spec.hard and status.hard; status.used of new keys is 0. */
 export const hard =
   (list: ResourceList): Change<ResourceQuota> =>
   (quota) => {
@@ -50,7 +50,7 @@ export const hard =
     };
   };
 
-/** Only what the spec says: the quota controller has not followed. */
+/** Sets only the spec: the quota controller has not followed. */
 export const specHard =
   (list: ResourceList): Change<ResourceQuota> =>
   (quota) => ({ ...quota, spec: { ...quota.spec, hard: list } });
@@ -59,21 +59,21 @@ export const enforced =
   (list: ResourceList): Change<ResourceQuota> =>
   (quota) => ({ ...quota, status: { ...quota.status, hard: list } });
 
-/** The quota controller has followed: status.hard is what the spec says. */
+/** The quota controller has followed: status.hard equals the spec. */
 export const fullyEnforced = (): Change<ResourceQuota> => (quota) => enforced(quota.spec.hard ?? {})(quota);
 
 export const used =
   (list: ResourceList): Change<ResourceQuota> =>
   (quota) => ({ ...quota, status: { ...quota.status, used: { ...quota.status?.used, ...list } } });
 
-/** Made a moment ago: the quota controller has not looked at it yet. */
+/** New: the quota controller has not handled it yet. */
 export const uncounted = (): Change<ResourceQuota> => (quota) => ({ ...quota, status: {} });
 
 export const scoped =
   (spec: Pick<ResourceQuota['spec'], 'scopes' | 'scopeSelector'>): Change<ResourceQuota> =>
   (quota) => ({ ...quota, spec: { ...quota.spec, ...spec } });
 
-/** As `raise` writes it, for token-1 unless told otherwise: status.hard raised, grant and label beside it. */
+/** The quota after a raise, by default for token-1: status.hard raised, with grant and label. */
 export const raisedBy =
   (vmmrq: Vmmrq, token = 'token-1'): Change<ResourceQuota> =>
   (quota) => {
@@ -83,32 +83,32 @@ export const raisedBy =
     return raised;
   };
 
-/** As a quota controller leaves it when it recounts: status.hard is spec.hard, whatever label and grant say. */
+/** The quota after a recount by the quota controller: status.hard is spec.hard, whatever label and grant say. */
 export const recounted = (): Change<ResourceQuota> => (quota) => enforced(quota.spec.hard ?? {})(quota);
 
-/** As `lower` writes it. */
+/** The quota after `lower`. */
 export const loweredBy =
   (token = 'token-1', outcome: LockOutcome = 'admitted'): Change<ResourceQuota> =>
   (quota) =>
     loweredQuota(quota, { token, outcome });
 
-/** The record of a raise by 1200m CPU, and its label. */
+/** The grant of a raise by 1200m CPU, and its label. */
 export const holding =
   (grant: Grant): MetaChange =>
   (object) =>
     labelled(LABEL.raised)(annotated(ANNOTATION.grant, JSON.stringify(grant))(object));
 
-/** A label and a record that nobody can read. */
+/** The label, and an unreadable grant. */
 export const holdingUnreadably =
   (text = '{'): MetaChange =>
   (object) =>
     labelled(LABEL.raised)(annotated(ANNOTATION.grant, text)(object));
 
-/** Released by the lock of this token: the fence. */
+/** Lowered by the lock of this token: the fence. */
 export const fencedBy = (token: string, outcome: LockOutcome = 'admitted'): MetaChange =>
   annotated(ANNOTATION.lastRelease, `${token} ${outcome}`);
 
-/** By token-1, four seconds ago: 1405m to 2605m CPU, for one launcher (1005m) more than is used. */
+/** Grant of token-1, four seconds old: 1405m to 2605m CPU, for one more launcher (1005m). */
 export function aGrant(different: Partial<Grant> = {}): Grant {
   return {
     v: 1,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { LOCK_VERSION, type Lock } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, KUBEVIRT, LABEL, OUR_USERS, userOf } from '../../../functions/domain/names.ts';
 
-/** Any AdmissionReview as the API server may send it, the strangest names and users included: all of them well-formed. */
+/** Any well-formed AdmissionReview that the API server may send, with unusual names and users too. */
 
 export const TENANT = 'tenant';
 export const CONTROLLER = userOf('kubevirt-controller', 'kubevirt');
@@ -20,14 +20,14 @@ export const LOCK: Lock = {
   of: '',
 };
 
-/** What a live read of the tenant's namespace may find; `fails`: there is no answer. */
+/** Results of a live read of the tenant's namespace; `fails`: no answer. */
 export type Found = 'free' | 'held' | 'malformed' | 'label only' | 'terminating' | 'gone' | 'fails';
 export const aFound = fc.constantFrom<Found>(
   ...(['held', 'held', 'held'] as const),
   ...(['free', 'malformed', 'label only', 'terminating', 'gone', 'fails'] as const),
 );
 
-/** Mostly one of the usual, now and then one of the strange. */
+/** Mostly a usual value, sometimes an unusual one. */
 const biased = <T, U>(usual: readonly T[], strange: readonly U[]): fc.Arbitrary<T | U> =>
   fc.oneof(
     { weight: 9, arbitrary: fc.constantFrom(...usual) },
@@ -86,7 +86,7 @@ const anObject = fc
   })
   .map((metadata) => ({ metadata: { name: 'x', ...metadata }, spec: {} }));
 
-/** With the objects that the operation has. */
+/** With the objects of the operation. */
 const aChange = fc
   .record({
     operation: fc.constantFrom('CREATE', 'CREATE', 'UPDATE', 'DELETE'),
@@ -99,7 +99,7 @@ const aChange = fc
     oldObject: operation === 'CREATE' ? null : oldObject,
   }));
 
-/** What the guard does not read: that of today, and of an API server of tomorrow. */
+/** Fields that the guard does not read: known ones, and unknown ones of a later API server. */
 const anAddition = fc.constantFrom<object>(
   {},
   { requestKind: { group: '', version: 'v1', kind: 'Any' }, options: { kind: 'CreateOptions' } },
@@ -107,7 +107,7 @@ const anAddition = fc.constantFrom<object>(
   JSON.parse('{"__proto__": {"object": null, "operation": "CREATE"}}') as object,
 );
 
-/** The one pod that may come while the namespace is locked. */
+/** The only pod that the lock admits. */
 const TARGET = {
   resource: 'pods',
   subResource: undefined,
@@ -130,7 +130,7 @@ const anAsked = fc.record({
   namespace: aNamespaceName,
   username: aUser,
 });
-/** Mostly one difference, or none. */
+/** Mostly with one difference, or none. */
 const nearlyTheTarget = fc.record({
   resource: orElse(TARGET.resource, aResource),
   subResource: orElse(TARGET.subResource, aSubresource),
@@ -139,7 +139,7 @@ const nearlyTheTarget = fc.record({
   username: orElse(TARGET.username, aUser),
 });
 
-/** As the API server sends it. */
+/** The review as the API server sends it. */
 export const aReview = fc
   .record({
     asked: fc.oneof(anAsked, nearlyTheTarget),

@@ -9,7 +9,7 @@ import { aQuota } from './quota.ts';
 
 const DEFAULT_AMOUNTS: AmountList = { 'requests.cpu': '1200m', 'requests.memory': '1500Mi' };
 
-/** VMMRQ `vmmrq`, which gives room for a bit more than one launcher (aLauncher). */
+/** VMMRQ `vmmrq` with an allowance for a bit more than one launcher (aLauncher). */
 export function aVmmrq(...changes: Change<Vmmrq>[]): Vmmrq {
   const base: Vmmrq = {
     apiVersion: 'mtq.kubevirt.io/v1alpha1',
@@ -24,7 +24,7 @@ export const giving =
   (additionalMigrationResources: AmountList): Change<Vmmrq> =>
   (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, additionalMigrationResources } });
 
-/** A part of each quota, on top of the amounts that were given before; alone where there were none. */
+/** A percentage of each quota, in addition to the VMMRQ's amounts, if it has any. */
 export const sharing =
   (additionalMigrationPercentage: string, raisePolicy?: RaisePolicy): Change<Vmmrq> =>
   (vmmrq) => ({
@@ -38,7 +38,7 @@ export const sharing =
 
 export const RULES: Rules = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
 
-/** What the guard says of a cluster with KubeVirt at its defaults, and nothing to do. */
+/** The guard's view of a cluster with KubeVirt's defaults and no running migration. */
 export const aView = (different: Partial<View> = {}): View => ({
   left: { cluster: 5, node: 2, nodes: {} },
   limits: { cluster: 5, node: 2 },
@@ -49,7 +49,7 @@ export const aView = (different: Partial<View> = {}): View => ({
   ...different,
 });
 
-/** The tenant's namespace with vm0 running and mig0 refused: it fits with a raise, unless told otherwise. */
+/** The tenant's namespace with vm0 running and mig0 blocked; by default a raise helps it. */
 export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): NamespaceSnapshot {
   return {
     now: NOW,

@@ -7,7 +7,7 @@ import { watches } from './histories/watches.ts';
 import { webhooks } from './histories/webhooks.ts';
 import { writes } from './histories/writes.ts';
 
-/** Each is played on the model and on the real API server (model-conformance.long.test.ts). */
+/** Each history runs on the model and on the real API server (model-conformance.long.test.ts). */
 export const HISTORIES: readonly History[] = [
   ...writes,
   ...statuses,

@@ -9,10 +9,10 @@ import { evaluate, USERS, type Asked, type GuardMode, type Side } from './side.t
 
 const START = Date.parse('2026-11-21T05:00:00.750Z');
 
-/** Far more than it ever takes. */
+/** Far more rounds than any history needs. */
 const ROUNDS = 20;
 
-/** A model with one server, nobody waiting, and the namespace of one history. */
+/** A model with one server, no suspended requests, and the namespace of one history. */
 export async function modelled(namespace: string): Promise<{ side: Side; untilStable: UntilStable }> {
   const asked: Asked[] = [];
   let mode: GuardMode = 'guard';

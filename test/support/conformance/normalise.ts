@@ -8,8 +8,8 @@ import { USERS, type Asked } from './side.ts';
 const SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 /**
- * Says the same of two sides that did the same: uids and resourceVersions are counted by their first appearance, times are
- * only looked at for their form, amounts that are sums are compared as amounts.
+ * Makes the same text for the same behaviour of both sides: it numbers uids and resourceVersions by their first appearance, checks only
+ * the form of times, and compares sums as amounts.
  */
 export class Normaliser {
   readonly #namespace: string;
@@ -34,7 +34,7 @@ export class Normaliser {
     if (!(error instanceof ApiError)) throw error;
     const { code, reason, status } = error;
     const { kind, name, causes } = status.details ?? {};
-    // A failed call says where it went and how it failed: nothing that a model could know.
+    // The error of a failed call names address and cause, which a model cannot know.
     const isCall = status.message?.includes('failed calling webhook') === true;
     const message = status.message
       ?.replace(/(failed calling webhook "[^"]*").*/s, '$1')
@@ -93,7 +93,7 @@ export class Normaliser {
     return number;
   }
 
-  /** Without what is undefined, and without the names that differ between the sides. */
+  /** Without undefined fields, and without the names that differ between the sides. */
   #anonymous(value: unknown): unknown {
     let text = JSON.stringify(value)
       .replaceAll(this.#namespace, '(namespace)')
@@ -114,7 +114,7 @@ const form = (time: string | undefined): string | undefined =>
 const labelsOf = (object: KubernetesObject | null): unknown =>
   object === null ? null : { labels: object.metadata.labels, annotations: object.metadata.annotations };
 
-/** Of a pod only what is charged: the server fills in much more. */
+/** Keeps only a pod's charged fields, because the server fills in many others. */
 const SPEC: Readonly<Record<string, (spec?: Parts) => unknown>> = {
   Pod: (spec) =>
     (spec?.['containers'] as Container[]).map(({ name, resources }) => ({

@@ -11,22 +11,22 @@ import { Normaliser } from './normalise.ts';
 import type { Side } from './side.ts';
 import type { StepContext, Step } from './steps.ts';
 
-/** What happened at one step. */
+/** The result of one step. */
 export interface Replayed {
   readonly step: string;
   readonly answer: unknown;
   readonly asked: readonly unknown[];
-  /** All objects, once controllers and caches have done what the step made them do. */
+  /** All objects, after controllers and caches have handled the step. */
   readonly after: readonly unknown[];
 }
 
-/** Resolves when controllers and caches have done their work; `look` says what there is. */
+/** Resolves when controllers and caches are done; `look` reads the objects. */
 export type UntilStable = (
   look: () => Promise<readonly unknown[]>,
   step: number,
 ) => Promise<readonly unknown[]>;
 
-/** Plays a history, step by step. */
+/** Runs a history, step by step. */
 export async function replay(
   steps: readonly Step[],
   side: Side,
@@ -47,7 +47,7 @@ export async function replay(
 
 const KINDS: readonly ResourceType[] = [RESOURCE_QUOTAS, PODS, VMMRQS, MIGRATIONS];
 
-/** With versions of its own: how often the controller wrote in between is nothing to compare. */
+/** Numbers versions for each step, because the number of the controller's writes is not compared. */
 async function everything(side: Side): Promise<readonly unknown[]> {
   const normal = new Normaliser(side.namespace);
   const { namespace } = side;

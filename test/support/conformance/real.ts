@@ -23,7 +23,7 @@ import { bindRole } from '../roles.ts';
 import type { Replayed, UntilStable } from './play.ts';
 import { evaluate, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
 
-/** A real API server and quota controller, with the guard's webhooks, answered here. */
+/** A real API server and quota controller, with the guard's webhooks, which this process answers. */
 export interface Real {
   /** The namespace, in which pods can be created; `like`: what is to become true after each step, sooner or later. */
   readonly side: (
@@ -84,7 +84,7 @@ export async function startReal(): Promise<Real> {
       const untilStable: UntilStable = async (look, step) => {
         const wanted = like[step]?.after;
         const after = await until(look, isLike ? wanted : undefined);
-        // Once it differs it goes on differing: nothing more to wait for.
+        // After the first difference no later state can match, so there is no need to wait.
         isLike &&= isDeepStrictEqual(after, wanted);
         await caches.seeAll(namespace);
         return after;
@@ -100,10 +100,10 @@ export async function startReal(): Promise<Real> {
   };
 }
 
-/** The last part of the path, before the query in which the API server says its patience. */
+/** The last part of the path, before the query with the API server's timeout. */
 const webhookOf = (path: string): string => path.split('?')[0]?.split('/').at(-1) ?? '';
 
-/** Looks until it is as it is to be; when that never happens, or nobody knows, what there is instead. */
+/** Polls until the state is the expected one. Without an expectation, or after the timeout, returns the actual state. */
 async function until(
   look: () => Promise<readonly unknown[]>,
   wanted: readonly unknown[] | undefined,
@@ -118,7 +118,7 @@ async function until(
 
 const withResize = (cluster: Cluster): ModelCluster => {
   const resize = (pod: Pod): ReturnType<ModelCluster['resize']> =>
-    // The product has no word for it.
+    // The product's client has no call for this.
     cluster.replace(PODS, pod, { subresource: 'resize' as 'status' });
   return Object.assign(cluster, { resize });
 };
@@ -126,7 +126,7 @@ const withResize = (cluster: Cluster): ModelCluster => {
 const RULES = [
   { apiGroups: [''], resources: ['*'], verbs: ['*'] },
   { apiGroups: ['kubevirt.io'], resources: ['*'], verbs: ['*'] },
-  // Not 'override' of 'locks'.
+  // Without 'override' of 'locks'.
   { apiGroups: ['mtq.kubevirt.io'], resources: [VMMRQS.plural, `${VMMRQS.plural}/status`], verbs: ['*'] },
 ];
 
@@ -165,7 +165,7 @@ async function install(admin: Cluster, stubWebhook: StubWebhook): Promise<void> 
   await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { ...configuration, webhooks });
 }
 
-/** The API server takes roles and webhooks into use a moment after it has accepted them. */
+/** The API server applies roles and webhooks a moment after it has accepted them. */
 async function untilAsked(tenant: Cluster, stubWebhook: StubWebhook): Promise<void> {
   const webhooks = new Set<string>();
   stubWebhook.respondWith((_, path) => {
@@ -192,8 +192,8 @@ async function untilAsked(tenant: Cluster, stubWebhook: StubWebhook): Promise<vo
 const CACHED: readonly ResourceType[] = [NAMESPACES, RESOURCE_QUOTAS, PODS];
 
 /**
- * What informers (the API server's own, the quota controller's) have seen cannot be asked. They watch as we do, and are
- * nearer: what we have seen, they have seen.
+ * A test cannot read the state of informers (the API server's own, the quota controller's). They watch as this test does, and are
+ * nearer to etcd: they have seen each change that the test has seen.
  */
 class Caches {
   readonly #admin: Cluster;

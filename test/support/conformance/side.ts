@@ -4,7 +4,7 @@ import type { AdmissionRequest, Decision } from '../../../webhook/admission/admi
 import { review } from '../../../webhook/admission/review.ts';
 import type { ModelCluster } from '../../simulation/model/api-server.ts';
 
-/** Who does something, by the name that both sides know. */
+/** Users, by names that both sides know. */
 export const USERS = {
   tenant: 'tenant-admin',
   lock: userOf(SERVICE_ACCOUNT.lock),
@@ -12,29 +12,29 @@ export const USERS = {
 } as const;
 export type User = keyof typeof USERS;
 
-/** How the webhooks answer: as the guard does, or not at all. */
+/** The webhooks' answers: like the guard, or none. */
 export type GuardMode = 'guard' | 'unreachable';
 
-/** One question to a webhook. */
+/** One call of a webhook. */
 export interface Asked {
   readonly webhook: string;
   readonly request: AdmissionRequest;
 }
 
-/** What a history is played on: the model, or a real API server. */
+/** The target of a history: the model, or a real API server. */
 export interface Side {
   /** The history's namespace. */
   readonly namespace: string;
   readonly as: (user: User) => ModelCluster;
-  /** The questions since the last call, about this namespace. */
+  /** The webhook calls for this namespace since the last read. */
   readonly asked: () => Asked[];
   readonly guardIs: (mode: GuardMode) => void;
-  /** The quota controller stands still, and goes on. */
+  /** Suspends and resumes the quota controller. */
   readonly pauseController: () => Promise<void>;
   readonly resumeController: () => void;
 }
 
-/** The guard's own judgement, on the namespace as it is now. */
+/** The guard's own decision, for the current namespace. */
 export const evaluate = (request: AdmissionRequest, namespace: Namespace | undefined): Decision =>
   review({
     request,

@@ -10,15 +10,15 @@ import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes
 import type { Normaliser } from './normalise.ts';
 import type { GuardMode, Side, User } from './side.ts';
 
-/** What a step works on. */
+/** The context of a step. */
 export interface StepContext {
   readonly side: Side;
   readonly normal: Normaliser;
-  /** Objects that an earlier step kept, by the name that it gave them. */
+  /** Objects that earlier steps kept, by the steps' names for them. */
   readonly kept: Map<string, KubernetesObject>;
 }
 
-/** One thing that somebody does; `act` resolves with what he is told, normalised. */
+/** One action of a user; `act` resolves with the normalised answer. */
 export interface Step {
   readonly what: string;
   readonly by: User;
@@ -27,7 +27,7 @@ export interface Step {
 
 interface Options extends WriteOptions {
   readonly by?: User;
-  /** Keeps the object of the answer under this name. */
+  /** The name under which the step keeps the answer's object. */
   readonly keep?: string;
 }
 
@@ -47,7 +47,7 @@ const dry = ({ dryRun }: Options): string | undefined => (dryRun === true ? '(dr
 const clusterOf = ({ side }: StepContext, options: { by?: User }): ReturnType<Side['as']> =>
   side.as(by(options));
 
-/** The address of an object of the history: the namespace itself has no name of its own. */
+/** The address of an object of the history; the namespace itself needs no name. */
 const at = (type: ResourceType, name: string, { side }: StepContext): { name: string; namespace?: string } =>
   type.kind === NAMESPACES.kind ? { name: side.namespace } : { name, namespace: side.namespace };
 
@@ -86,7 +86,7 @@ export const read = (type: ResourceType, name: string, options: Options = {}): S
   },
 });
 
-/** PUT of an object that an earlier step kept, with a change made to it. */
+/** PUT of a kept object with a change. */
 export const replace = (
   type: ResourceType,
   name: string,
@@ -155,7 +155,7 @@ export const list = (type: ResourceType, where: Selection): Step => ({
   },
 });
 
-/** So many events of a watch that starts at the version of a kept object. */
+/** The first `count` events of a watch from the version of a kept object. */
 export const watched = (
   type: ResourceType,
   since: string,
@@ -177,7 +177,7 @@ export const watched = (
   },
 });
 
-/** PUT of pods/resize: the pod's only container asks for this now. */
+/** PUT of pods/resize: new requests of the pod's only container. */
 export const resize = (name: string, requests: ResourceList, options: { by?: User } = {}): Step => ({
   what: say(['resize pod', name]),
   by: by(options),
@@ -199,11 +199,11 @@ const set = (what: string, act: (side: Side) => unknown): Step => ({
   },
 });
 
-export const pauseController = set('the quota controller stands still', (side) => side.pauseController());
+export const pauseController = set('suspend the quota controller', (side) => side.pauseController());
 export const resumeController = set('the quota controller goes on', (side) => side.resumeController());
 export const guardIs = (mode: GuardMode): Step => set(`the guard is ${mode}`, (side) => side.guardIs(mode));
 
-// The words of the histories.
+// The steps by the names that histories use.
 
 export const pod = (name: string, requests: ResourceList = {}, more: Body = {}): Body => ({
   ...more,
@@ -220,7 +220,7 @@ export const createQuota = (name: string, hard: ResourceList, options: Options =
 export const readQuota = (name: string, keep?: string): Step =>
   read(RESOURCE_QUOTAS, name, keep === undefined ? {} : { keep });
 
-/** A change of the spec of a quota: all that it allows. */
+/** Sets all limits in the spec of a quota. */
 export const hard =
   (amounts: ResourceList) =>
   (object: Body): Body => ({ ...object, spec: { ...(object['spec'] as Body), hard: amounts } });

@@ -6,7 +6,7 @@ import { POD_KEYS, SCOPES, type FuzzCase, type AllowanceCase, type QuotaOf, type
 
 const ONE = parseQuantity('1');
 const unitOf = (key: string): Amount => (canonicalKey(key).endsWith('.cpu') ? parseQuantity('1m') : ONE);
-/** An upgrade's overhead is estimated, not known: no amount of memory is left within that margin. */
+/** The overhead after an upgrade is an estimate, so no memory headroom may lie within its margin. */
 const isVague = (key: string, { change }: FuzzCase): boolean =>
   change === 'upgrade' && canonicalKey(key).endsWith('.memory');
 
@@ -15,7 +15,7 @@ export interface Spent {
   readonly used: ResourceList;
 }
 
-/** Limits and what is used of them, so that the target pod finds the room that the case says. */
+/** Limits and usage that leave the case's headroom for the target pod. */
 export function spentOf({ keys }: QuotaOf, need: Amounts, of: FuzzCase): Spent {
   const hard: ResourceList = {};
   const used: ResourceList = {};
@@ -57,7 +57,7 @@ export const quotaSpec = ({ scope }: QuotaOf, hard: ResourceList): ResourceQuota
   return { hard, ...(matchExpressions.length === 0 ? {} : { scopeSelector: { matchExpressions } }) };
 };
 
-/** VMMRQs that give what the case says, against what the quotas lack. */
+/** VMMRQs with the case's allowance, relative to the quotas' shortfall. */
 export function allowanceCasesOf(of: FuzzCase, spent: readonly Spent[], need: Amounts): New<Vmmrq>['spec'][] {
   const missing = new Map<string, Amount>();
   for (const { hard, used } of spent) {
@@ -78,7 +78,7 @@ function allowanceCaseOf(allowance: AllowanceCase, missing: Amounts, of: FuzzCas
     const canonical = canonicalKey(key);
     const lacks = missing.get(canonical) ?? 0n;
     const how = isVague(key, of) && allowance.each[index] !== 'nothing' ? 'plenty' : allowance.each[index];
-    // A list may name a resource twice (cpu, requests.cpu): then the least of both counts.
+    // A list may name a resource twice (cpu, requests.cpu); then the smaller amount counts.
     if (how === undefined || how === 'nothing') return;
     const given = { plenty: 2n * lacks + (1n << 32n) * ONE, exact: lacks, oneLess: lacks - unitOf(key) }[how];
     list[key] = formatQuantity(given > 0n ? given : 0n);

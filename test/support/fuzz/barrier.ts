@@ -7,8 +7,8 @@ import { SERVICE_ACCOUNTS, type Clusters } from './world.ts';
 const NAMESPACE = 'barrier';
 
 /**
- * Quota admission reads quotas from a cache that one watch fills in the order of their writes: once it refuses by the
- * newest amount of a quota that was written last, it knows all that were written before.
+ * Quota admission reads quotas from a cache that one watch fills in the order of their writes. Once it refuses by the
+ * newest amount of the last written quota, it has seen all earlier writes.
  */
 export class Barrier {
   readonly #clusters: Clusters;

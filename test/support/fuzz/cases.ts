@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import type { RaisePolicy, ScopeSelectorTerm } from '../../../functions/domain/objects.ts';
 
-/** What one random namespace is made of: a VM that runs, what changed since, quotas, and what is given. Plain data. */
+/** One random namespace as plain data: a running VM, the changes since its start, quotas, and allowances. */
 export interface FuzzCase {
   readonly vm: VmOf;
   readonly change: Change;
   readonly quotas: readonly QuotaOf[];
   readonly gives: readonly AllowanceCase[];
   readonly policy: Policy;
-  /** virt-controller's Event is gone (its hour is over): only where nothing changed since the VM started. */
+  /** virt-controller's Event has expired (after an hour): only without changes since the VM's start. */
   readonly eventLost: boolean;
 }
 
-/** What else looks at the pod, besides quotas. */
+/** Other admission plugins that check the pod. */
 export type Policy = 'none' | 'podSecurity' | 'defaults' | 'maximum';
 
-/** What is different in the target pod. `noAutoLimits`: a KubeVirt that does not add limits by itself. */
+/** Differences of the target pod. `noAutoLimits`: a KubeVirt that does not add limits by itself. */
 export type Change = 'nothing' | 'cpu' | 'memory' | 'upgrade' | 'noAutoLimits';
 
 export interface VmOf {
@@ -31,7 +31,7 @@ export interface VmOf {
   readonly bigInit: boolean;
 }
 
-/** How much room a key has, against what the target pod needs. */
+/** A key's headroom, relative to the target pod's need. */
 export type Slack = 'roomy' | 'exact' | 'short' | 'none' | 'over';
 
 export interface QuotaOf {
@@ -39,7 +39,7 @@ export interface QuotaOf {
   readonly keys: readonly { readonly key: string; readonly slack: Slack; readonly part: number }[];
 }
 
-/** What a VMMRQ gives, against what is missing: of each key, in the order of KEYS. */
+/** A VMMRQ's allowance for each key, relative to the shortfall, in the order of KEYS. */
 export interface AllowanceCase {
   readonly each: readonly ('plenty' | 'exact' | 'oneLess' | 'nothing')[];
   readonly percent: number | undefined;
@@ -66,7 +66,7 @@ export const POD_KEYS = [
   ],
 ];
 export const OTHER_KEYS = ['requests.storage', 'persistentvolumeclaims', 'services', 'count/configmaps'];
-/** What the API server allows in a quota with a scope (pkg/apis/core/helper, IsResourceQuotaScopeValidForResource). */
+/** The keys that the API server allows in a quota with a scope (pkg/apis/core/helper, IsResourceQuotaScopeValidForResource). */
 const SCOPED_KEYS = [
   ...['pods', 'count/pods', 'cpu', 'requests.cpu', 'limits.cpu'],
   ...['memory', 'requests.memory', 'limits.memory', 'requests.nvidia.com/gpu'],

@@ -7,7 +7,7 @@ import { newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
 import type { Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
 import type { FuzzCase, VmOf } from './cases.ts';
 
-/** The VMI as it was when the VM started. */
+/** The VMI at the VM's start. */
 export function vmiBefore(namespace: string, { vm }: FuzzCase): New<Vmi> {
   const requests = { cpu: String(vm.cpu), memory: vm.memory };
   const limits = { cpu: String(vm.cpu * 2), memory: '6Gi' };
@@ -15,7 +15,7 @@ export function vmiBefore(namespace: string, { vm }: FuzzCase): New<Vmi> {
   return newVirtualMachineInstance({ namespace, name: 'vm0', cpu: vm.cpu, memory: vm.memory, resources });
 }
 
-/** The VMI as it is now: what changed is in its spec, what it runs with is in its status. */
+/** The current VMI: its spec has the changes, its status the running values. */
 export function vmiNow(vmi: Vmi, { vm, change }: FuzzCase): Vmi {
   const { domain } = vmi.spec;
   const status = {
@@ -47,7 +47,7 @@ export function vmiNow(vmi: Vmi, { vm, change }: FuzzCase): Vmi {
     : { ...vmi, status };
 }
 
-/** One that adds no limits by itself: told by its version. A launcher that asks for nothing could come from no other. */
+/** A KubeVirt whose version adds no limits by itself. Only such a version makes a launcher without requests. */
 export const isOldKubeVirt = ({ vm, change }: FuzzCase): boolean =>
   change === 'noAutoLimits' || vm.kind === 'bestEffort';
 
@@ -58,7 +58,7 @@ export interface LauncherOf {
   readonly of: FuzzCase;
 }
 
-/** A launcher as the KubeVirt stand-in renders it, with what this VM has besides. */
+/** A launcher from the KubeVirt stand-in, with this VM's additions. */
 export function launcher({ vmi, migration, quotas, of }: LauncherOf): New<Pod> {
   const { vm, change } = of;
   const rendered = renderLauncherPod({

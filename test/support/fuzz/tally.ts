@@ -1,7 +1,7 @@
 import { OTHER_KEYS, POD_KEYS, SCOPES } from './cases.ts';
 import type { FuzzNamespace } from './world.ts';
 
-/** Whether we would lock, and whether a raise helps: refused before it, admitted after. */
+/** Whether `lock` would lock, and whether a raise helps: refused before it, admitted after. */
 export interface Cells {
   readonly lockedAndHelped: readonly FuzzNamespace[];
   readonly lockedWithoutEffect: readonly FuzzNamespace[];
@@ -50,7 +50,7 @@ export function matrix(all: readonly FuzzNamespace[]): string {
   ].join('\n');
 }
 
-/** To look at it: what it was, what we said, what the API server said. */
+/** For debugging: the case, the project's verdict, and the API server's answer. */
 export const summaryOf = ({ name, of, verdict, before, after }: FuzzNamespace): unknown => ({
   name,
   verdict,

@@ -32,7 +32,7 @@ export const SERVICE_ACCOUNTS: ResourceType = {
   namespaced: true,
 };
 
-/** Where the KubeVirt CR of an old version is: the cases of both share the cluster. */
+/** Namespace of an old version's KubeVirt CR: the cases of both versions share the cluster. */
 export const OLD_KUBEVIRT = { namespace: 'kubevirt-old', version: 'v1.4.1' };
 const NOW = Date.parse('2026-11-21T05:00:00Z');
 
@@ -42,10 +42,10 @@ export interface Clusters {
   readonly virtController: Cluster;
 }
 
-/** undefined: the API server would admit it; else what it says. */
+/** undefined: the API server would admit the pod; else its refusal. */
 export type Answer = string | undefined;
 
-/** A random namespace on the real API server; its acts in their order, each waits for nothing but the requests it makes. */
+/** A random namespace on the real API server. Call its methods in order; each one waits only for its own requests. */
 export class FuzzNamespace {
   readonly of: FuzzCase;
   readonly name: string;
@@ -64,7 +64,7 @@ export class FuzzNamespace {
     this.#clusters = clusters;
   }
 
-  /** The VM starts: its namespace, its defaults of that time, its launcher pod. */
+  /** Starts the VM: creates its namespace, the current defaults, and its launcher pod. */
   async start(): Promise<void> {
     const { admin, virtController } = this.#clusters;
     const namespace = this.name;
@@ -80,7 +80,7 @@ export class FuzzNamespace {
     this.#vmi = (await admin.replace(FULL_VMIS, { ...now, status })).object;
   }
 
-  /** What has changed since, quotas included; the migration that finds no room. */
+  /** Applies the changes since then, quotas included, and creates the blocked migration. */
   async change(): Promise<void> {
     const { admin, virtController } = this.#clusters;
     const namespace = this.name;
@@ -98,7 +98,7 @@ export class FuzzNamespace {
       const { spec } = limitRange(namespace, { cpu: '6', memory: '9Gi' });
       if (range !== undefined) await admin.replace(LIMIT_RANGES, { ...range, spec });
     }
-    // The pod as the API server completes it, before there is any quota.
+    // The pod as the API server completes it, before any quota exists.
     const keys = this.of.quotas.map((quota) => ({
       spec: { hard: Object.fromEntries(quota.keys.map(({ key }) => [key, '0'])) },
     }));
@@ -122,7 +122,7 @@ export class FuzzNamespace {
       const { hard = {}, used = {} } = spent[index] ?? {};
       const metadata = { namespace, name: `quota${String(index)}` };
       const { object } = await admin.create(RESOURCE_QUOTAS, { metadata, spec: quotaSpec(quota, hard) });
-      // As the quota controller would count it: it stands still meanwhile.
+      // The test writes the count, because the quota controller is suspended.
       await admin.replace(RESOURCE_QUOTAS, { ...object, status: { hard, used } }, { subresource: 'status' });
     }
     for (const [index, spec] of allowanceCasesOf(this.of, spent, need).entries()) {
@@ -143,7 +143,7 @@ export class FuzzNamespace {
     }
   }
 
-  /** What the API server would say now to the real target pod. */
+  /** The API server's current answer to the real target pod. */
   async ask(): Promise<Answer> {
     try {
       await this.#clusters.virtController.create(PODS, this.#known(this.#target), { dryRun: true });
@@ -154,7 +154,7 @@ export class FuzzNamespace {
     }
   }
 
-  /** As virt-controller tells it. */
+  /** Writes virt-controller's Event about the refusal. */
   async tell(): Promise<void> {
     if (this.before === undefined || this.of.eventLost) return;
     const { name, uid } = this.#known(this.#vmi).metadata;
@@ -170,7 +170,7 @@ export class FuzzNamespace {
     });
   }
 
-  /** Our verdict, from what we read. */
+  /** The project's verdict, from its own reads. */
   async evaluate(): Promise<void> {
     const kubevirtNamespace = isOldKubeVirt(this.of) ? OLD_KUBEVIRT.namespace : 'kubevirt';
     const rules = { kubevirtNamespace, lockSeconds: 30 };
@@ -186,7 +186,7 @@ export class FuzzNamespace {
     this.#toRaise = quotas;
   }
 
-  /** What we would raise; where we would not, all that the VMMRQs give, on every quota: would that have helped? */
+  /** Applies the planned raise. Without a plan, applies the whole allowance to every quota, to see whether that helps. */
   async raise(): Promise<void> {
     const { admin } = this.#clusters;
     const namespace = this.name;
@@ -213,7 +213,7 @@ export class FuzzNamespace {
     if (state.kind !== 'held') throw new Error(`${this.name}: raised without its record`);
   }
 
-  /** As the guard would say it, with nothing else to do. */
+  /** The guard's view without other migrations. */
   async #view(namespace: string): Promise<View> {
     const [kubevirt] = (await this.#clusters.admin.list(KUBEVIRTS, { namespace })).items;
     const ratio = kubevirt?.spec?.configuration?.additionalGuestMemoryOverheadRatio;

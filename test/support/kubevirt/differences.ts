@@ -1,9 +1,9 @@
 /**
- * The committed list of what a reproduced history may differ in from the recorded one, each with its reason. Anything
- * else is a fault of the stand-in.
+ * The allowed differences between a reproduced history and the recorded one, each with its reason. Any other difference
+ * is a defect of the stand-in.
  */
 
-/** Texts that are another each time: the same text for the same thing on both sides. */
+/** Texts that vary between runs, replaced by the same text on both sides. */
 export const REPLACED: readonly { what: RegExp; by: string; reason: string }[] = [
   { what: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, by: '<time>', reason: 'when it was' },
   {
@@ -48,8 +48,8 @@ export const LEFT_OUT: readonly { kind?: string; path: string; reason: string }[
 ];
 
 /**
- * status.activePods has a pod with an empty node until the VMI controller has seen where it is bound: in one of the four
- * recordings it saw that at once.
+ * status.activePods has a pod with an empty node until the VMI controller has seen its binding. In one of the four
+ * recordings it saw the binding at once.
  */
 export const isUnboundActivePod = (path: string, value: unknown): boolean =>
   path.startsWith('status.activePods.') && value === '';

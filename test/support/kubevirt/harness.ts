@@ -24,10 +24,10 @@ const SERVICE_ACCOUNTS: ResourceType = {
   namespaced: true,
 };
 
-/** How long anything here may take at most; much longer than it does, so that a slow machine is no failure. */
+/** Timeout of each wait; much longer than needed, so that a slow machine causes no failure. */
 const WITHIN_MS = 30_000;
 
-/** A control plane with the KubeVirt stand-in on it, and the acts of those who use it. */
+/** A control plane with the KubeVirt stand-in, and the actions of its users. */
 export interface Harness {
   /** The tester: administrator, and every tenant. */
   readonly admin: Cluster;
@@ -64,7 +64,7 @@ export async function createNamespace(admin: Cluster, name: string): Promise<Nam
   return object;
 }
 
-/** A quota that is already enforced. */
+/** Creates a quota and waits until it is enforced. */
 export async function createQuota(
   admin: Cluster,
   namespace: string,
@@ -114,8 +114,8 @@ export interface Wanted<T extends KubernetesObject> extends Address {
 }
 
 /**
- * Resolves with an object as soon as a version of it holds (undefined: it is not there), by list and watch. Rejects when
- * none does in time, saying what it was then.
+ * Resolves with an object as soon as a version of it meets the condition (undefined: it does not exist), by list and watch. Rejects
+ * after the timeout, with the last version in the error.
  */
 export async function until<T extends KubernetesObject>(
   cluster: Cluster,

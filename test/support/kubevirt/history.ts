@@ -16,7 +16,7 @@ export interface Version {
   readonly object: KubernetesObject;
 }
 
-/** A history of the real virt-controller, in the order its watches brought it. */
+/** A history of the real virt-controller, in the order of its watches. */
 export async function readHistory(name: string): Promise<Version[]> {
   const text = await readFile(new URL(`../../recorded/history-${name}.jsonl`, import.meta.url), 'utf8');
   return text
@@ -27,7 +27,7 @@ export async function readHistory(name: string): Promise<Version[]> {
 
 export interface Recording {
   readonly versions: readonly Version[];
-  /** Resolves when a version came that is wanted, past ones included. */
+  /** Resolves with the first matching version, past ones included. */
   until(isWanted: (version: Version) => boolean): Promise<void>;
   stop(): Promise<void>;
 }
@@ -42,7 +42,7 @@ const KINDS: readonly ResourceType[] = [
 
 const WITHIN_MS = 30_000;
 
-/** Writes down every object version of one (still empty) namespace. */
+/** Records every object version of one (still empty) namespace. */
 export async function recordHistory(cluster: Cluster, namespace: string): Promise<Recording> {
   const versions: Version[] = [];
   const waiting = new Set<() => void>();

@@ -1,7 +1,7 @@
 import { isUnboundActivePod, LEFT_OUT, REPLACED } from './differences.ts';
 import type { Version } from './history.ts';
 
-/** An object version as something to compare: dotted path to value; conditions by their type. */
+/** A comparable object version: dotted path to value; conditions by their type. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface Normalised {
@@ -13,7 +13,7 @@ export interface Normalised {
   readonly resourceVersion: bigint;
 }
 
-/** A history without what is another each time. A version that no longer differs from the one before is left out. */
+/** A history without the parts that vary between runs. Leaves out a version that then equals the previous one. */
 export function normalise(history: readonly Version[]): Normalised[] {
   const names = namesIn(history);
   const last = new Map<string, string>();
@@ -81,13 +81,13 @@ function flatten(path: string, value: unknown): [string, unknown][] {
   );
 }
 
-/** Conditions are a set by type: their order is who wrote first. */
+/** Conditions are a set by type: their order depends only on the first writer. */
 const nameOf = (key: string, value: unknown): string =>
   typeof value === 'object' && value !== null && 'type' in value && 'status' in value
     ? String(value.type)
     : key;
 
-/** The versions of one kind, as they are compared. */
+/** The versions of one kind, for the comparison. */
 export const versionsOf = (
   kind: string,
   history: readonly Normalised[],
@@ -100,7 +100,7 @@ export const versionsOf = (
 export const lastVersionsOf = (kind: string, history: readonly Normalised[]): Record<string, Fields> =>
   Object.fromEntries(versionsOf(kind, history).map(({ name, fields }) => [name, fields]));
 
-/** Per object and field: which values it had, in order, whatever else a version changed. */
+/** The values of each field of each object in order, independent of other fields. */
 export function timelinesOf(kind: string, history: readonly Normalised[]): Record<string, unknown[]> {
   const lines: Record<string, unknown[]> = {};
   for (const { name, fields } of versionsOf(kind, history)) {

@@ -41,7 +41,7 @@ describe('the cache', () => {
     expect(cacheFolder('etcd', { XDG_CACHE_HOME: 'relative' })).toBe(usual);
   });
 
-  test('the versions are those of go.mod', () => {
+  test('has the versions of go.mod', () => {
     for (const part of Object.values(PARTS)) expect(pinnedVersion(part)).toMatch(/^v\d+\.\d+\.\d+$/);
     expect(() => pinnedVersion({ module: 'etcd', versionOf: 'k8s.io/kubernetes' })).toThrow(
       'does not require',
@@ -50,18 +50,18 @@ describe('the cache', () => {
 });
 
 describe('finding', () => {
-  test('nothing anywhere: it is to be built', () => {
+  test('returns undefined without a binary, so that it is built', () => {
     expect(findBinary('etcd', env)).toBeUndefined();
   });
 
-  test('the cached one, unless a full disk left a stump', () => {
+  test('returns the cached binary, unless a full disk truncated it', () => {
     const cached = program(join('cache', cachedName('etcd'), 'etcd'), 'true');
     expect(findBinary('etcd', env)).toBe(cached);
     writeFileSync(cached, '');
     expect(findBinary('etcd', env)).toBeUndefined();
   });
 
-  test('KUBEBUILDER_ASSETS comes first; kube-controller-manager and kubectl need not be there', () => {
+  test('prefers KUBEBUILDER_ASSETS, which need not contain kube-controller-manager and kubectl', () => {
     program(join('cache', cachedName('etcd'), 'etcd'), 'true');
     const given = program('assets/etcd', 'true');
     const assets = { ...env, KUBEBUILDER_ASSETS: join(folder.path, 'assets') };
@@ -73,13 +73,13 @@ describe('finding', () => {
     );
   });
 
-  test('one of another platform in KUBEBUILDER_ASSETS is named', () => {
+  test('names a binary of another platform in KUBEBUILDER_ASSETS', () => {
     const broken = program('assets/etcd', 'echo cannot run here >&2; exit 126');
     const assets = { ...env, KUBEBUILDER_ASSETS: join(folder.path, 'assets') };
     expect(() => findBinary('etcd', assets)).toThrow(`${broken} does not run as etcd: cannot run here`);
   });
 
-  test("the machine's own kubectl, if it works; never its own kustomize", () => {
+  test("returns the machine's own kubectl, if it works, and never its own kustomize", () => {
     const own = program('bin/kubectl', 'true');
     program('bin/kustomize', 'true');
     const path = { ...env, PATH: join(folder.path, 'bin') };
@@ -110,7 +110,7 @@ describe('building', () => {
     expect(readdirSync(cacheFolder('kustomize', env))).toEqual(['kustomize']);
   });
 
-  test("passes Kubernetes' own version on, as its release scripts do", async () => {
+  test("sets Kubernetes' own version, as its release scripts do", async () => {
     const made = program('made', `echo Kubernetes ${pinnedVersion(PARTS.kubectl)}`);
     const go = fakeGo(`cp ${made} "$output"`);
     writeFileSync(
@@ -127,17 +127,17 @@ describe('building', () => {
 
   test.each([
     [
-      'that fails is told with what go said',
+      'reports a failed build with the output of go',
       'echo no such module; exit 1',
       /failed \(exit code 1\):\nno such module/,
     ],
-    ['that is no program is refused', 'echo garbage > "$output"', /does not run as kustomize/],
+    ['refuses a result that is no program', 'echo garbage > "$output"', /does not run as kustomize/],
     [
-      'of another version is refused',
+      'refuses a binary of another version',
       'printf "#!/bin/sh\necho v0.0.1\n" > "$output"; chmod +x "$output"',
       /but says v0\.0\.1/,
     ],
-  ])('one %s, and leaves nothing', async (_, script, message) => {
+  ])('%s, and leaves nothing', async (_, script, message) => {
     fakeGo(script);
     await expect(buildBinary('kustomize', env)).rejects.toThrow(message);
     expect(readdirSync(cacheFolder('kustomize', env))).toEqual([]);
@@ -151,7 +151,7 @@ describe('building', () => {
       'echo go.mod requires newer >&2; exit 1',
       /go\.mod requires newer/,
     ],
-  ])('without a Go that can: %s', async (_, script, message) => {
+  ])('fails without a usable Go: %s', async (_, script, message) => {
     if (script !== undefined) program('bin/go', script);
     const only = { ...env, PATH: `${join(folder.path, 'bin')}:/bin` };
     await expect(
@@ -159,7 +159,7 @@ describe('building', () => {
     ).rejects.toThrow(message);
   });
 
-  test('Ctrl-C ends go and what it started, and leaves nothing half', async () => {
+  test('ends go and its children on Ctrl-C, and leaves no partial file', async () => {
     const pidFile = join(folder.path, 'pid');
     fakeGo(`echo half > "$output"; sleep 60 & echo $! > ${pidFile}; wait`);
     const main = fileURLToPath(new URL('main.ts', import.meta.url));

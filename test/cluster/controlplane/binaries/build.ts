@@ -9,7 +9,7 @@ import { probeVersion } from './probe.ts';
 
 /**
  * Builds one part from the Go module proxy into the cache and returns its path. The binary appears there by a rename,
- * whole or not at all: a Ctrl-C, a crash or a second build at the same time never leaves half of one.
+ * whole or not at all: a Ctrl-C, a crash or a parallel build never leaves a partial file.
  */
 export async function buildBinary(name: BinaryName, env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const part = PARTS[name];
@@ -17,7 +17,7 @@ export async function buildBinary(name: BinaryName, env: NodeJS.ProcessEnv = pro
   requireGo(cwd, env);
   const folder = cacheFolder(part.module, env);
   mkdirSync(folder, { recursive: true });
-  // Beside the cached ones: a rename works only within one file system.
+  // In the cache folder, because a rename works only within one file system.
   const scratch = temporaryFolder(join(folder, `.${name}-`));
   try {
     const output = join(scratch.path, name);
@@ -27,7 +27,7 @@ export async function buildBinary(name: BinaryName, env: NodeJS.ProcessEnv = pro
       args: ['build', '-trimpath', '-ldflags', linkerFlags(name), '-o', output, part.package],
       logFile: join(scratch.path, 'log'),
       cwd,
-      // Its own work files too go when we are interrupted.
+      // So an interrupt also removes Go's own work files.
       env: { ...env, CGO_ENABLED: '0', GOWORK: 'off', GOTMPDIR: scratch.path },
     });
     const how = await go.ended;

@@ -10,8 +10,8 @@ export const moduleFolder = (module: Part['module']): string =>
   fileURLToPath(new URL(module, import.meta.url));
 
 /**
- * Where the binaries of one module are kept between runs: a folder of its own for every set of pinned versions and every
- * platform, so that an upgrade never finds the old ones and two clones share.
+ * The cache folder for the binaries of one module: a separate one for each set of pinned versions and each
+ * platform, so that an upgrade never finds old binaries, and two clones share them.
  */
 export function cacheFolder(module: Part['module'], env: NodeJS.ProcessEnv = process.env): string {
   // An empty variable means unset, and a relative one must be ignored (XDG base directory specification).
@@ -22,7 +22,7 @@ export function cacheFolder(module: Part['module'], env: NodeJS.ProcessEnv = pro
   return join(base, 'managed-tenant-quota', `${module}-${key.digest('hex').slice(0, 16)}`);
 }
 
-/** The version of a part as its go.mod pins it, with the v: "v1.36.3". */
+/** A part's pinned version in its go.mod, with the v: "v1.36.3". */
 export function pinnedVersion({ module, versionOf }: Pick<Part, 'module' | 'versionOf'>): string {
   const text = readFileSync(join(moduleFolder(module), 'go.mod'), 'utf8');
   const line = text.split('\n').find((candidate) => candidate.trim().startsWith(`${versionOf} v`));

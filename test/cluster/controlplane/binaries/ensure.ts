@@ -4,7 +4,7 @@ import { BINARIES, PARTS, type BinaryName } from './parts.ts';
 
 export type Binaries<N extends BinaryName = BinaryName> = Record<N, string>;
 
-/** How it goes with one part. */
+/** Progress of one part. */
 export interface Progress {
   readonly name: BinaryName;
   /** This is part `n` of `of`. */
@@ -18,9 +18,9 @@ export interface Progress {
 const building = new Map<BinaryName, Promise<string>>();
 
 /**
- * The paths of the wanted binaries (all five, if none is named): those that are there already (findBinary says where),
- * else built into the cache, one after the other, since Go uses all cores for each. Rejects when one cannot be had, saying
- * which and why.
+ * The paths of the wanted binaries (by default all five). It finds existing ones (findBinary) and
+ * builds the others into the cache, one by one, because Go uses all cores for each. Rejects when one is not available,
+ * with its name and the reason.
  */
 export async function ensureBinaries<N extends BinaryName = BinaryName>(
   names: readonly N[] = BINARIES as N[],
@@ -42,7 +42,7 @@ export async function ensureBinaries<N extends BinaryName = BinaryName>(
   return paths as Binaries<N>;
 }
 
-/** Two callers at once wait for the same build. */
+/** Two parallel callers share one build. */
 async function buildOnce(name: BinaryName): Promise<string> {
   const build = building.get(name) ?? buildBinary(name);
   building.set(name, build);

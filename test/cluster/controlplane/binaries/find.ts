@@ -4,12 +4,12 @@ import { cacheFolder } from './cache.ts';
 import { PARTS, type BinaryName } from './parts.ts';
 import { probeVersion } from './probe.ts';
 
-/** The smallest of them has 12 MiB: a file below this is what a full disk left. */
+/** The smallest binary has 12 MiB: a file below this limit was truncated by a full disk. */
 const MIN_BYTES = 1024 * 1024;
 
 /**
- * Where a binary already is: in KUBEBUILDER_ASSETS (kube-controller-manager may be there too), on the PATH (kubectl only),
- * or in the cache. Undefined when it is to be built. Throws when KUBEBUILDER_ASSETS is set but useless.
+ * The path of an existing binary: in KUBEBUILDER_ASSETS (kube-controller-manager may be there too), on the PATH (kubectl only),
+ * or in the cache. Undefined when it must be built. Throws when KUBEBUILDER_ASSETS is set but unusable.
  */
 export function findBinary(name: BinaryName, env: NodeJS.ProcessEnv = process.env): string | undefined {
   return fromAssets(name, env) ?? fromPath(name, env) ?? fromCache(name, env);
@@ -48,7 +48,7 @@ function runs(name: BinaryName, path: string): boolean {
   }
 }
 
-/** Whether it is there, and we may run it. */
+/** Whether the file exists and is executable. */
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

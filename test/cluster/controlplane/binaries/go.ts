@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const FIRST_WITH_TOOLCHAINS = 21;
 
 /**
- * Throws, saying what to do, when there is no Go that can build the module in `folder`. Since 1.21 an older Go fetches the
- * version that go.mod asks for by itself (GOTOOLCHAIN=auto): asking it for its version there does just that.
+ * Throws with instructions when no installed Go can build the module in `folder`. Since 1.21 an older Go fetches the
+ * version in go.mod by itself (GOTOOLCHAIN=auto), and `go version` in that folder triggers this.
  */
 export function requireGo(folder: string, env: NodeJS.ProcessEnv = process.env): void {
   const wanted = /^go (\S+)$/m.exec(readFileSync(join(folder, 'go.mod'), 'utf8'))?.[1] ?? '';

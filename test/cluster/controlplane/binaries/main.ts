@@ -1,4 +1,4 @@
-/** npm run binaries: makes sure that the local control plane's binaries are there, and tells how it goes. */
+/** npm run binaries: ensures that the local control plane's binaries exist, and reports progress. */
 import { isLeaving } from '../exit.ts';
 import { ensureBinaries } from './ensure.ts';
 import { reportProgress } from './report.ts';

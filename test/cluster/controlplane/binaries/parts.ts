@@ -1,4 +1,4 @@
-/** What the local control plane is made of, and where each part comes from. */
+/** The parts of the local control plane, and their sources. */
 export interface Part {
   /** The folder here with the go.mod that pins it. */
   readonly module: 'kubernetes' | 'etcd' | 'kustomize';
@@ -6,13 +6,13 @@ export interface Part {
   readonly package: string;
   /** The Go module whose version in go.mod is the version of the binary. */
   readonly versionOf: string;
-  /** How it tells its version. */
+  /** Arguments that print its version. */
   readonly versionArgs: readonly string[];
-  /** How long a build from an empty Go cache takes on two cores, for a person who waits. */
+  /** Duration of a build from an empty Go cache on two cores, for the progress report. */
   readonly usual: string;
   /** Whether KUBEBUILDER_ASSETS holds it: envtest's own download has etcd, kube-apiserver and kubectl. */
   readonly inAssets: 'always' | 'maybe' | 'never';
-  /** The machine's own will do. */
+  /** The machine's own binary is usable. */
   readonly onPath: boolean;
 }
 

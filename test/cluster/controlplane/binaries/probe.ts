@@ -3,7 +3,7 @@ import { PARTS, type BinaryName } from './parts.ts';
 
 const TIMEOUT_MS = 20_000;
 
-/** What the binary says of its version; throws when it does not run (another platform's, cut off, no binary at all). */
+/** The binary's version output; throws when it does not run (another platform, truncated, or no binary). */
 export function probeVersion(name: BinaryName, path: string): string {
   const answer = spawnSync(path, [...PARTS[name].versionArgs], { encoding: 'utf8', timeout: TIMEOUT_MS });
   if (answer.status === 0) return answer.stdout.trim();

@@ -3,15 +3,15 @@ import type { Progress } from './ensure.ts';
 const TTY_EVERY_MS = 1_000;
 const LINE_EVERY_MS = 15_000;
 
-/** As much of process.stderr as a report needs. */
+/** The part of process.stderr that a report needs. */
 export interface Terminal {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 /**
- * Tells a person what is being built and for how long already: one line that is rewritten on a terminal, a line every 15 s
- * in a log. Parts that are there already are not worth a word. Pass `hear` to ensureBinaries; call `end` after it.
+ * Reports the current build and its duration: one rewritten line on a terminal, a line every 15 s
+ * in a log. It does not mention existing parts. Pass `hear` to ensureBinaries; call `end` after it.
  */
 export function reportProgress(terminal: Terminal = process.stderr): {
   showProgress: (progress: Progress) => void;
@@ -40,7 +40,7 @@ export function reportProgress(terminal: Terminal = process.stderr): {
 function sentence({ name, n, of, usual, state }: Progress, elapsedMs: number): string {
   const part = `· ${name} (${n} of ${of})`;
   if (state === 'built') return `${part}: built in ${duration(elapsedMs)}`;
-  // Fits in 80 columns, or a terminal could not rewrite it.
+  // Fits into 80 columns, because a terminal cannot rewrite a wrapped line.
   return `${part}: building ${duration(elapsedMs)} (at first ${usual})`;
 }
 

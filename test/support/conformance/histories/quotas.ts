@@ -43,7 +43,7 @@ export const quotas = histories('quota', {
     pauseController,
     ...raise('1'),
     createPod('two'),
-    // Not resumed: what it counts then depends on which of its informers is first (quota-controller.test.ts).
+    // Not resumed: its next count depends on which of its informers is first (quota-controller.test.ts).
     createPod('three'),
   ],
   'status.hard may be written by hand, and counts at once': [
@@ -56,7 +56,7 @@ export const quotas = histories('quota', {
     }),
     createPod('one'),
   ],
-  'a status that somebody wrote stays: the controller looks at the spec and at pods': [
+  'a status that a user wrote stays: the controller reacts only to the spec and to pods': [
     createQuota('quota', { pods: '2' }),
     readQuota('quota', 'read'),
     replace(RESOURCE_QUOTAS, 'read', {
@@ -67,7 +67,7 @@ export const quotas = histories('quota', {
     createPod('two'),
     remove(PODS, 'one'),
   ],
-  'below what is used it may go; nobody new comes in': [
+  'a limit may go below the usage, and then no new pod is admitted': [
     createQuota('quota', { pods: '3' }),
     createPod('one'),
     createPod('two'),
@@ -130,7 +130,7 @@ export const quotas = histories('quota', {
     createPod('pod', { cpu: '100m' }),
     createPod('other'),
   ],
-  'a quota whose use nobody knows refuses': [
+  'a quota without status.used refuses': [
     createQuota('quota', { pods: '5', 'requests.cpu': '5' }),
     pauseController,
     readQuota('quota', 'read'),
@@ -140,13 +140,13 @@ export const quotas = histories('quota', {
     }),
     createPod('pod', { cpu: '1' }),
   ],
-  'a quota that nobody has looked at yet refuses nobody': [
+  'a quota without a status refuses no pod': [
     pauseController,
     createQuota('quota', { pods: '1' }),
     createPod('one'),
     createPod('two'),
   ],
-  'a name that is taken is found out last: the quota is charged, until somebody counts again': [
+  'a taken name is detected last: the quota stays charged until the next count': [
     createQuota('quota', { pods: '5' }),
     createPod('one'),
     createPod('one'),
@@ -197,7 +197,7 @@ export const quotas = histories('quota', {
     resize('pod', { cpu: '100m' }),
     readQuota('quota'),
   ],
-  'a quota that is gone refuses nobody': [
+  'a deleted quota refuses no pod': [
     createQuota('quota', { pods: '0' }),
     createPod('one'),
     remove(RESOURCE_QUOTAS, 'quota'),

@@ -120,7 +120,7 @@ export const webhooks = histories('webhooks', {
     replace(NAMESPACES, 'namespace', { subresource: 'finalize', change: metadata({ annotations: {} }) }),
     replace(NAMESPACES, 'namespace', { change: metadata({ resourceVersion: '' }) }),
   ],
-  'a label that is not ours to read makes nobody ask': [
+  'a label that the match conditions do not read causes no call': [
     patch(NAMESPACES, '', { by: 'lock', merge: { metadata: { labels: { [LABEL.locked]: 'yes' } } } }),
     createPod('pod'),
   ],

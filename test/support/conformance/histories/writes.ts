@@ -34,7 +34,7 @@ export const writes = histories('writes', {
     QUOTA,
     replace(RESOURCE_QUOTAS, 'quota', { change: hard({ pods: '6' }) }),
   ],
-  'a PUT that changes nothing keeps the version, whoever sends it': [
+  'a PUT that changes nothing keeps the version, for every user': [
     QUOTA,
     readQuota('quota', 'read'),
     replace(RESOURCE_QUOTAS, 'read', {}),
@@ -47,7 +47,7 @@ export const writes = histories('writes', {
     remove(RESOURCE_QUOTAS, 'quota'),
     replace(RESOURCE_QUOTAS, 'quota', { change: hard({ pods: '6' }) }),
   ],
-  'a PUT of a quota that was made anew is a Conflict, by its uid': [
+  'a PUT of a quota that was created again is a Conflict, by its uid': [
     QUOTA,
     remove(RESOURCE_QUOTAS, 'quota'),
     createQuota('quota', { pods: '7' }),
