@@ -12,7 +12,7 @@ import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
+import { fullFor, give, headroomFor, newTenant, retire, type Tenant } from '../../support/tenant.ts';
 import { conditionsOf, isReportedToTheEnd } from '../../support/conditions.ts';
 
 let environment: TestEnvironment;
@@ -136,6 +136,20 @@ test('two VMs, allowance for both (F40)', async () => {
   const both = tenant.history.locks().map(({ migrations }) => migrations.map(({ name }) => name).toSorted());
   expect(both).toEqual([['mig0', 'mig1']]);
   await expectAsBefore(environment.admin, tenant);
+});
+
+test('four VMs blocked when a VMMRQ that gives too little arrives: each is reported, nothing is locked', async () => {
+  const vms = [0, 1, 2, 3];
+  const tenant = await newTenant(environment, { name: 'four-vms-too-little', vms: vms.length, gives: null });
+  await Promise.all(vms.map((vm) => tenant.migrate(vm)));
+  await Promise.all(vms.map((vm) => tenant.untilBlocked(vm)));
+  await give(environment.admin, { namespace: tenant.name, name: 'more', by: {} }, { 'requests.cpu': '1m' });
+  const { history } = tenant;
+  const blocking = (): string =>
+    history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.message ?? '';
+  await history.until('each is reported', () => vms.every((vm) => blocking().includes(`mig${vm}: `)));
+  expect(history.locks()).toEqual([]);
+  await retire(environment.admin, tenant);
 });
 
 test('three namespaces at once (F8)', async () => {
