@@ -4,7 +4,7 @@ import type { OurEvent } from '../../../functions/domain/events.ts';
 import { EVENT, KIND, SERVICE_ACCOUNT, SOURCE_EVENT, userOf } from '../../../functions/domain/names.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
-import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { NAMESPACES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS, newMigration } from '../../cluster/kubevirt/objects.ts';
 import { auditLog, isDryRun, whatOf, type Audited } from '../../support/audit.ts';
 import { grantsOf, isGranted } from '../../support/granted.ts';
@@ -116,6 +116,10 @@ describe('one cycle', () => {
   beforeAll(async () => {
     const { controlPlane, eventing } = environment.cluster;
     tenant = await newTenant(environment, { name: 'audited' });
+    await tenant.history.until('feasibility has reported on the new VMMRQ', (history) => {
+      const conditions = history.latest(VMMRQS)?.status?.conditions ?? [];
+      return conditions.length > 0;
+    });
     await eventing.broker.idle();
     const before = (await auditLog(controlPlane, person)).length;
     await person.create(FULL_MIGRATIONS, newMigration({ namespace: tenant.name, name: 'mig0', vmi: 'vm0' }));
