@@ -16,7 +16,7 @@ import { decide } from './decide.ts';
 import { hasNothingOpen, closedBy } from './nothing-open.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
 import { forwardRejection } from './forward-rejection.ts';
-import { roomDueWithin } from './room.ts';
+import { headroomDueWithin } from './headroom-wait.ts';
 import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
@@ -101,10 +101,10 @@ async function gather(
   const first = await assessNamespace(name, context, listed);
   if (first === undefined || dueWithin(first) === 0) return first;
   // Only one run per namespace waits, and the others answer at once: a tenant's many events must not occupy this process.
-  return context.exclusively(`room of ${name}`, () => lookUntilRoom(name, first, context), first);
+  return context.exclusively(`room of ${name}`, () => assessUntilHeadroom(name, first, context), first);
 }
 
-async function lookUntilRoom(
+async function assessUntilHeadroom(
   name: string,
   first: Assessed,
   context: StepContext,
@@ -122,7 +122,7 @@ async function lookUntilRoom(
   return assessed;
 }
 
-const dueWithin = ({ snapshot, assessment }: Assessed): number => roomDueWithin(snapshot, assessment);
+const dueWithin = ({ snapshot, assessment }: Assessed): number => headroomDueWithin(snapshot, assessment);
 
 async function assessNamespace(
   name: string,

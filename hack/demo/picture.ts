@@ -30,7 +30,7 @@ const COLOURS = {
 } as const;
 type Colour = keyof typeof COLOURS;
 
-const MOMENTS = [
+const TIMESTAMPS = [
   { what: 'blocked', label: 'migration refused: quota full', colour: 'red' },
   { what: 'locked', label: 'namespace locked', colour: 'amber' },
   { what: 'raised', label: 'quota raised', colour: 'blue' },
@@ -76,7 +76,7 @@ class Picture {
   }
 
   render(): string {
-    const labels = MOMENTS.map((moment) => ({ ...moment, ms: this.#ms(moment.what) }));
+    const labels = TIMESTAMPS.map((timestamp) => ({ ...timestamp, ms: this.#ms(timestamp.what) }));
     const rows = rowsOf(
       labels.map(({ ms, label }) => [this.#x(ms), this.#x(ms) + widthOf(`${ms} ms  ${label}`)]),
     );
@@ -105,12 +105,12 @@ class Picture {
 
     const isWarm = this.#events.every(({ run }) => run === undefined || run.start === 'warm');
     const subtitle = `Milliseconds since the quota refused the target pod${isWarm ? '; the functions were running already' : ''}`;
-    const moments = labels.map(({ ms, label }) => `${label} at ${ms} ms`).join('; ');
+    const timestamps = labels.map(({ ms, label }) => `${label} at ${ms} ms`).join('; ');
     const frame = `x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="8"`;
     return [
       `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-labelledby="title description" font-family="${FONTS}" font-size="${SIZE}">`,
       `<title id="title">${TITLE}</title>`,
-      `<desc id="description">A timeline: ${moments}. The raise: ${amounts.join(', ')}.</desc>`,
+      `<desc id="description">A timeline: ${timestamps}. The raise: ${amounts.join(', ')}.</desc>`,
       `<rect ${frame} ${this.#fill('background')} stroke="${this.#colour('grid')}"/>`,
       ...this.#shapes,
       ...this.#texts,

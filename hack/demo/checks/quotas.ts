@@ -31,7 +31,7 @@ function differences(was: ResourceQuota, is: ResourceQuota): string[] {
 /** The metadata without the fields that every write changes, and without the remaining annotation. */
 function restOf({ metadata }: ResourceQuota): unknown {
   const { annotations = {}, ...rest } = metadata;
-  const { [ANNOTATION.lastRelease]: _release, ...others } = annotations;
+  const { [ANNOTATION.lastRelease]: _fence, ...others } = annotations;
   return { ...rest, resourceVersion: '', managedFields: [], annotations: others };
 }
 

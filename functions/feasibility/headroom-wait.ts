@@ -15,7 +15,7 @@ const RECENT_MS = { ahead: 2_000, old: 10_000 } as const;
  * recounted, or a migration has just succeeded and its source pod is about to end. Each wait occupies one of feasibility's
  * requests, so a tenant's old migrations and a namespace without a VMMRQ get none.
  */
-export function roomDueWithin(snapshot: NamespaceSnapshot, { verdicts, migrations }: Assessment): number {
+export function headroomDueWithin(snapshot: NamespaceSnapshot, { verdicts, migrations }: Assessment): number {
   if (snapshot.vmmrqs.length === 0 || migrations.length > 0) return 0;
   const isShort = verdicts.some(
     ({ verdict, reason }) => verdict === 'NoFit' || reason === REASON.afterOthers,

@@ -24,14 +24,14 @@ let time: Time;
 let process: Parameters<typeof runStep>[1];
 
 /** Resolves when no more work can run without the clock. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const macrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function advance(ms: number): Promise<void> {
   const until = time.now + ms;
-  await settled();
+  await macrotask();
   for (let work = time.popDue(until); work !== undefined; work = time.popDue(until)) {
     work();
-    await settled();
+    await macrotask();
   }
   time.now = until;
 }
@@ -71,7 +71,7 @@ function recount(): void {
   model.store.put(recounted);
 }
 
-const wake = (namespace: string): StepRequest => ({
+const requestFor = (namespace: string): StepRequest => ({
   type: SOURCE_EVENT.update,
   id: 'wake',
   namespace,
@@ -81,7 +81,7 @@ const wake = (namespace: string): StepRequest => ({
 /** The event's outcome, as soon as it is known. */
 function send(namespace: string): { outcome?: Outcome } {
   const sent: { outcome?: Outcome } = {};
-  void runStep(feasibility, process, wake(namespace)).then((outcome) => (sent.outcome = outcome));
+  void runStep(feasibility, process, requestFor(namespace)).then((outcome) => (sent.outcome = outcome));
   return sent;
 }
 

@@ -6,11 +6,11 @@ import { aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/sn
 import { assess } from '../domain/verdict/assessment.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import { roomDueWithin } from './room.ts';
+import { headroomDueWithin } from './headroom-wait.ts';
 
 const waits = (different: Partial<NamespaceSnapshot>): number => {
   const snapshot = aSnapshot({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))], ...different });
-  return roomDueWithin(snapshot, assess(snapshot, RULES));
+  return headroomDueWithin(snapshot, assess(snapshot, RULES));
 };
 
 const entered =
