@@ -82,7 +82,10 @@ describe('serialized', () => {
     token: 'token-1',
   };
 
-  test('three equal requests: one runs, one waits, the third shares its run and replies nothing', async () => {
+  /** A serialized step whose runs end when the test resolves them. */
+  const pendingStep = (
+    different: Partial<Step> = {},
+  ): { readonly step: Step; readonly runs: readonly PromiseWithResolvers<Outcome>[] } => {
     const runs: PromiseWithResolvers<Outcome>[] = [];
     const step = aStep(
       () => {
@@ -90,8 +93,13 @@ describe('serialized', () => {
         runs.push(run);
         return run.promise;
       },
-      { isSerialized: true },
+      { isSerialized: true, ...different },
     );
+    return { step, runs };
+  };
+
+  test('three equal requests: one runs, one waits, the third shares its run and replies nothing', async () => {
+    const { step, runs } = pendingStep();
     const handle = newFunction([step], onlyLog(newLines().log));
     const answers = [handle({}, feasible), handle({}, feasible), handle({}, feasible)];
     expect(runs).toHaveLength(1);
@@ -120,15 +128,7 @@ describe('serialized', () => {
     ['VMMRQ', naming({ vmmrqs: ['a'] }), naming({ vmmrqs: ['b'] })],
     ['list', naming({ quotas: ['a'] }), naming({ vmmrqs: ['a'] })],
   ])('a request about another %s does not share a waiting run', async (_, one, other) => {
-    const runs: PromiseWithResolvers<Outcome>[] = [];
-    const step = aStep(
-      () => {
-        const run = Promise.withResolvers<Outcome>();
-        runs.push(run);
-        return run.promise;
-      },
-      { isSerialized: true, triggers: [one, other].map(({ type }) => ({ type })) },
-    );
+    const { step, runs } = pendingStep({ triggers: [one, other].map(({ type }) => ({ type })) });
     const handle = newFunction([step], onlyLog(newLines().log));
     const answers = [one, one, other, other].map((event) => handle({}, event));
     for (const index of [0, 1, 2]) {

@@ -88,7 +88,7 @@ const OTHERS: Partial<Record<Milestone, string>> = {
   migration: 'KubeVirt runs the migration once it has its target pod.',
 };
 
-/** "VirtualMachineInstanceMigration update" for an event of the source, the type for an event of ours. */
+/** "VirtualMachineInstanceMigration update" for an event of the source, the type for one of our events. */
 function textOf({ type, kind }: StepTrigger): string {
   const isOurs = (Object.values(EVENT) as string[]).includes(type);
   return isOurs ? type : `${kind ?? ''} ${type.split('.').at(-1) ?? ''}`;

@@ -222,7 +222,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/domain/quota/raise.ts',
-        find: '    const to = isMore(before, max) ? max : before;',
+        find: '    const to = smaller(before, max);',
         replace: '    const to = formatQuantity(parseQuantity(before) + allowance(quota, key).max);',
       },
     ],

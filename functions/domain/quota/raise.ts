@@ -99,20 +99,17 @@ function raisedTo(quota: ResourceQuota, grant: Grant, vmmrqs: readonly Vmmrq[]):
     const text = enforced.get(key);
     if (text === undefined) continue;
     const max = formatQuantity(parseQuantity(text) + allowance(quota, key).max);
-    const to = isMore(before, max) ? max : before;
+    const to = smaller(before, max);
     if (isMore(to, text)) raised[key] = to;
   }
   return raised;
 }
 
+const smaller = (one: string, other: string): string => (isMore(one, other) ? other : one);
+
 /** The smaller amount of each key of `list`. */
 const lowest = (list: ResourceList, other: ResourceList): ResourceList =>
-  Object.fromEntries(
-    Object.entries(list).map(([key, text]) => {
-      const second = other[key] ?? text;
-      return [key, isMore(text, second) ? second : text];
-    }),
-  );
+  Object.fromEntries(Object.entries(list).map(([key, text]) => [key, smaller(text, other[key] ?? text)]));
 
 /** Whether a raised key is below its raised amount: a quota controller recounted, or a user edited spec.hard. */
 export const isUndone = (

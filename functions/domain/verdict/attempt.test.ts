@@ -151,7 +151,7 @@ describe('afterFailure', () => {
 test.each<[string, number, string | undefined]>([
   ['of a clock that is ahead: counts as now', 5, seconds(0)],
   ['as far ahead as the window: counts as now', WINDOW_MS / 1_000, seconds(0)],
-  ['further ahead: no clock of ours, it counts as none', WINDOW_MS / 1_000 + 1, undefined],
+  ['further ahead: no clock of this project, it counts as none', WINDOW_MS / 1_000 + 1, undefined],
 ])('a last attempt in the future, %s', (_, next, want) => {
   const namespace = aNamespace(afterAttempt(anAttempt({ at: seconds(next) })));
   expect(lastAttemptOf(namespace, NOW)?.at).toBe(want);

@@ -25,7 +25,7 @@ export const raisedPods: Policy = {
     selector: { matchLabels: { [LABEL.raised]: 'true' } },
     parameterNotFoundAction: 'Allow',
   },
-  // Without a label of ours: a write that removes the label would pass. A starting API server may not know the parameters yet, and
+  // Without our label: a write that removes the label would pass. A starting API server may not know the parameters yet, and
   // then refuses, so the policy excludes the cluster's own namespaces.
   namespaceSelector: {
     matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system'] }],

@@ -50,7 +50,7 @@ test('a LimitRange created during the lock refuses the pod: lower, and the condi
       .latest(VMMRQS)
       ?.status?.conditions?.find(({ type, status }) => type === 'RaisedButNotAdmitted' && status === 'True')
       ?.message;
-  await history.until('the reason is told', () => message()?.includes('cpu') === true);
+  await history.until('the reason is reported', () => message()?.includes('cpu') === true);
   expect(message()).toMatch(/\nmig0: .*minimum cpu usage per Container is 99/);
   expect(history.locks()).toHaveLength(1);
 });

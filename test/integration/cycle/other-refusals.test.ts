@@ -123,7 +123,7 @@ test.each(Object.entries(CASES))(
     await give(environment.admin, { namespace: name, name: 'more' }, headroomFor(1));
     const condition = (): { reason?: string; message?: string } | undefined =>
       history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking');
-    await history.until('it is told', () => condition()?.reason !== undefined);
+    await history.until('the reason is reported', () => condition()?.reason !== undefined);
     expect(condition()).toMatchObject({ reason: each.reason, message: expect.stringContaining(each.words) });
     await environment.cluster.eventing.broker.idle();
     expect(history.locks()).toEqual([]);

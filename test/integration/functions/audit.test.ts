@@ -124,7 +124,7 @@ describe('one cycle', () => {
     const before = (await auditLog(controlPlane, person)).length;
     await person.create(FULL_MIGRATIONS, newMigration({ namespace: tenant.name, name: 'mig0', vmi: 'vm0' }));
     await tenant.untilThrough();
-    await tenant.history.until('all is told', isReportedToTheEnd);
+    await tenant.history.until('every report is written', isReportedToTheEnd);
     await eventing.broker.idle();
     cycleRequests = (await auditLog(controlPlane, person)).slice(before);
   });

@@ -231,7 +231,7 @@ test('the incumbent has locked the namespace: reports it, and raises nothing', a
   await environment.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: theirs } });
   await tenant.migrate();
   // `lock` reports it; or `raise` does and ends the lock, if the guard's cluster view did not answer `lock` in time.
-  await environment.lines.until('it is said', () =>
+  await environment.lines.until('the log has the line', () =>
     environment.lines.items.some((line) => isOf(line, name, 'IncumbentPresent')),
   );
   await tenant.history.until('it is not locked', () => !tenant.history.isLocked());

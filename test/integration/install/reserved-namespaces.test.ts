@@ -36,7 +36,7 @@ test('a blocked migration with a sufficient VMMRQ: reported, and never locked, e
   const { name: namespace, history } = tenant;
   const { metadata } = await tenant.migrate();
   await tenant.untilBlocked();
-  await environment.lines.until('it is told', () =>
+  await environment.lines.until('the reason is reported', () =>
     environment.lines.items.some(
       (line) => line.namespace === namespace && line.reason === REASON.reservedNamespace,
     ),
