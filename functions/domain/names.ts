@@ -251,6 +251,8 @@ export const REASON = {
   viewUnavailable: 'ViewUnavailable',
   /** A quota refused it a moment ago: there was a slot, the next step decides. */
   freshRefusal: 'FreshRefusal',
+  /** The guard has seen a migration slot for it: the next step decides. */
+  slotFree: 'MigrationSlotFree',
   /** Something was charged that the raise was made for, and no pod of the lock's is seen. */
   charged: 'Charged',
   /** The quotas are back. */

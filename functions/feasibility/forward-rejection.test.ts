@@ -105,6 +105,53 @@ describe('a refusal of a moment ago', () => {
   });
 });
 
+describe('a migration that waits for a migration slot', () => {
+  const turn: StepRequest = {
+    type: EVENT.sweepRequested,
+    id: 'event-2',
+    namespace: 'tenant',
+    migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+  };
+  const queued = { waiting: ['uid-of-mig0'], queued: ['uid-of-mig0'], status: false };
+  const free = { ...queued, queued: [] };
+
+  test('gets no request and no lock while the guard sees no slot for it', async () => {
+    view = aView({ served: true, open: queued });
+    expect(await forwardRejection(about(FRESH), context())).toEqual({
+      reason: REASON.parallelLimit,
+      message: "mig0 waits for a migration slot of KubeVirt's: the guard wakes it",
+    });
+    expect([prewarmed, cluster.asked]).toEqual([0, []]);
+  });
+
+  test('goes to lock when the guard has seen a slot for it', async () => {
+    view = aView({ served: true, open: queued });
+    await forwardRejection(about(FRESH), context());
+    view = aView({ served: true, open: free });
+    expect(await forwardRejection(turn, context())).toMatchObject({
+      message: 'KubeVirt has a slot for mig0: lock decides',
+      reply: { type: EVENT.migrationFeasible, migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }] },
+    });
+    expect([prewarmed, cluster.asked]).toEqual([1, []]);
+  });
+
+  test('goes to lock for its slot even where its refusal went there before, and to the assessment for the next', async () => {
+    view = aView({ served: true, open: free });
+    expect(await forwardRejection(about(FRESH), context())).toHaveProperty('reply');
+    now += 5_000;
+    expect(await forwardRejection(turn, context())).toHaveProperty('reply');
+    now += 1_000;
+    expect(await forwardRejection(turn, context())).toBeUndefined();
+  });
+
+  test('waits on where the slot is taken again', async () => {
+    view = aView({ served: true, open: queued });
+    expect(await forwardRejection(turn, context())).toMatchObject({ reason: REASON.parallelLimit });
+    view = aView({ served: true, open: free });
+    expect(await forwardRejection(turn, context())).toHaveProperty('reply');
+  });
+});
+
 describe('events that get the full assessment, without a request', () => {
   test.each<[string, StepRequest]>([
     ['a refusal of 11 s ago', about(aMigration(refusedAt(-11)))],

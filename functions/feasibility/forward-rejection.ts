@@ -1,6 +1,9 @@
+import type { Reference } from '../domain/lock.ts';
+import type { View } from '../domain/view.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { isFreshlyRejected } from '../domain/migration.ts';
-import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { EVENT, KIND, REASON, SOURCE_EVENT, type Reason } from '../domain/names.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
 
@@ -8,43 +11,64 @@ import type { Outcome, StepContext } from '../host/step.ts';
 const DUPLICATE_MS = 1_000;
 const DUPLICATE: Outcome = { reason: REASON.freshRefusal, message: 'its refusal was looked at a moment ago' };
 
+/** What the event says of a migration that can go on to `lock` at once. */
+interface Candidate extends Reference {
+  /** Each candidate goes on once for each key. */
+  readonly key: string;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** The migration that the event itself shows as refused a moment ago, or that the guard has seen a migration slot for. */
+function candidateOf(request: StepRequest, now: number): Candidate | undefined {
+  const { eventObject, type, migrations } = request;
+  const [awaited] = migrations ?? [];
+  if (type === EVENT.sweepRequested && awaited !== undefined) {
+    const { name, uid } = awaited;
+    const message = `KubeVirt has a slot for ${name}: lock decides`;
+    return { name, uid, key: `slot for ${uid}`, reason: REASON.slotFree, message };
+  }
+  if (type !== SOURCE_EVENT.update || eventObject?.kind !== KIND.migration.kind) return undefined;
+  const { name, uid } = eventObject.metadata;
+  if (name === undefined || uid === undefined || !isFreshlyRejected(eventObject, now)) return undefined;
+  const message = `${name} was refused by a quota a moment ago: lock decides`;
+  return { name, uid, key: uid, reason: REASON.freshRefusal, message };
+}
+
 /**
  * Whether the namespace has a VMMRQ. The guard's view costs no request to the API server; without it a list from the watch
  * cache answers.
  */
-async function isServed(namespace: string, { view, cluster }: StepContext): Promise<boolean> {
-  const seen = await view(namespace);
-  if (seen !== undefined) return seen.served;
+async function isServed(namespace: string, view: View | undefined, cluster: Cluster): Promise<boolean> {
+  if (view !== undefined) return view.served;
   const { items } = await cluster.list(LISTED_VMMRQS, { namespace }, { resourceVersion: '0' });
   return items.length > 0;
 }
 
 /**
- * Forwards a refusal that the event itself shows as fresh to `lock` at once, in a namespace that has a VMMRQ, and prewarms the
- * later steps. `lock` checks everything before it locks; if it declines, feasibility runs and reports why. Each migration is
- * forwarded once, so one that stays refused gets the full assessment (docs/adr/0026). A wrong clock of this process is
- * harmless: it costs a full assessment, or `lock` declines. undefined: the event shows no such refusal.
+ * Forwards a fresh refusal, or a migration whose turn has come, to `lock` at once, in a namespace that has a VMMRQ, and prewarms
+ * the later steps. `lock` checks everything before it locks; if it declines, feasibility runs and reports why. Each migration
+ * is forwarded once, so one that stays refused gets the full assessment (docs/adr/0026). One that no migration slot is left for
+ * waits without a request until the guard has seen one. A wrong clock of this process is harmless: it costs a full assessment,
+ * or `lock` declines. undefined: the event shows no such migration.
  */
 export async function forwardRejection(
   request: StepRequest,
   context: StepContext,
 ): Promise<Outcome | undefined> {
-  const { eventObject, type, namespace, id } = request;
-  if (type !== SOURCE_EVENT.update || eventObject?.kind !== KIND.migration.kind) return undefined;
-  const { name, uid } = eventObject.metadata;
-  if (
-    name === undefined ||
-    uid === undefined ||
-    !isFreshlyRejected(eventObject, context.clock.now().getTime())
-  )
-    return undefined;
-  const sinceMs = context.sinceFirst(uid);
+  const { namespace, id } = request;
+  const candidate = candidateOf(request, context.clock.now().getTime());
+  if (candidate === undefined) return undefined;
+  const { name, uid, key, reason, message } = candidate;
+  const view = await context.view(namespace);
+  if (view?.open.queued.includes(uid) === true) return queued(name);
+  const sinceMs = context.sinceFirst(key);
   if (sinceMs > 0) return sinceMs < DUPLICATE_MS ? DUPLICATE : undefined;
-  if (!(await isServed(namespace, context))) return undefined;
+  if (!(await isServed(namespace, view, context.cluster))) return undefined;
   context.inBackground(context.prewarmNextSteps);
   return {
-    reason: REASON.freshRefusal,
-    message: `${name} was refused by a quota a moment ago: lock decides`,
+    reason,
+    message,
     migrations: [name],
     reply: {
       type: EVENT.migrationFeasible,
@@ -55,3 +79,8 @@ export async function forwardRejection(
     },
   };
 }
+
+const queued = (name: string): Outcome => ({
+  reason: REASON.parallelLimit,
+  message: `${name} waits for a migration slot of KubeVirt's: the guard wakes it`,
+});

@@ -46,6 +46,6 @@ test.each<[string, { waiting?: string[]; status?: boolean }, boolean]>([
   ['another migration waits', { waiting: ['uid-of-mig0', 'uid-of-mig1'] }, false],
   ['a VMMRQ’s status reports something as ongoing', { status: true }, false],
 ])('%s: closed %#', (_, open, want) => {
-  const view = aView({ open: { waiting: [], status: false, ...open } });
+  const view = aView({ open: { waiting: [], queued: [], status: false, ...open } });
   expect(hasNothingOpen(view, ['uid-of-mig0'])).toBe(want);
 });

@@ -28,7 +28,7 @@ const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
 const USAGE =
   `usage: npm run bench -- [--cycles N] [--json FILE] [--profile] [--only ${NAMES.join('|')}]…\n` +
   '       npm run bench -- --against REF [--cycles N] [--json FILE]\n' +
-  '       npm run bench -- --scale N[,N…] [--cycles N] [--json FILE]';
+  '       npm run bench -- --scale N[,N…] [--finished N] [--cycles N] [--json FILE]';
 
 type Arguments = ReturnType<typeof readArguments>;
 
@@ -66,11 +66,11 @@ async function main(): Promise<void> {
 }
 
 async function measure(
-  { only, against, sizes }: Arguments,
+  { only, against, sizes, finished }: Arguments,
   options: MeasureOptions,
 ): Promise<Measurements[]> {
   if (against !== undefined) return [await compare(against, options)];
-  if (sizes.length > 0) return [await measureScale(sizes, options)];
+  if (sizes.length > 0) return [await measureScale(sizes, finished, options)];
   const environment = await startEnvironment(options);
   try {
     const measurements: Measurements[] = [];
@@ -94,13 +94,15 @@ function readArguments() {
       profile: { type: 'boolean', default: false },
       against: { type: 'string' },
       scale: { type: 'string' },
+      finished: { type: 'string' },
     },
   });
   const unknown = values.only.find((part) => !NAMES.some((known) => known === part));
   if (unknown !== undefined) throw new TypeError(`there is no part ${unknown}`);
   const cycles = positiveInteger('--cycles', values.cycles);
   const sizes = values.scale?.split(',').map((size) => positiveInteger('--scale', size)) ?? [];
-  return { ...values, cycles, sizes };
+  const finished = values.finished === undefined ? 0 : positiveInteger('--finished', values.finished);
+  return { ...values, cycles, sizes, finished };
 }
 
 /** Throws TypeError. */

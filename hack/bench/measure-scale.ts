@@ -8,33 +8,41 @@ import {
   startEnvironment,
   type Environment,
 } from './environment.ts';
-import type { Figure, Measurements, MeasureOptions } from './figures.ts';
+import type { Detail, Figure, Measurements, MeasureOptions } from './figures.ts';
+import { storeFinishedMigrations } from './finished-migrations.ts';
 import { DEFAULT_LIMITS, setLimits } from './measure-bursts.ts';
-import { openWatches } from './requests.ts';
+import { countsDetail, runCountsOf } from './profile.ts';
+import { countsOf, openWatches } from './requests.ts';
 
 /** A larger burst would only measure the wait for this machine's cores. */
 const MAX_AT_ONCE = 100;
 
-/** One migration alone among many namespaces, each with a VMMRQ and a VM; then one migration in each of them at once. */
+/**
+ * One migration alone among many namespaces, each with a VMMRQ and a VM; then one migration in each of them at once. Before, it
+ * stores `finished` migrations that have ended.
+ */
 export async function measureScale(
   sizes: readonly number[],
+  finished: number,
   { cycles, onProgress }: MeasureOptions,
 ): Promise<Measurements> {
   const environment = await startEnvironment({ onProgress });
   try {
     await setLimits(environment, DEFAULT_LIMITS);
+    if (finished > 0) await storeFinishedMigrations(environment, finished, { onProgress });
     const figures: Figure[] = [];
+    const details: Detail[] = [];
     const tenants = Array.from({ length: Math.max(...sizes) }, (_, index) => blockedTenant(`bench-${index}`));
     let created = 0;
     for (const size of sizes.toSorted((one, other) => one - other)) {
       onProgress(`${size} namespaces`);
       await setUpTenants(environment, tenants.slice(created, size));
       created = size;
-      const measured = await measureSize(environment, tenants.slice(0, size), cycles);
+      const measured = await measureSize(environment, tenants.slice(0, size), { cycles, details });
       const group = `${size} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;
       figures.push(...measured.map((figure) => ({ group, ...figure })));
     }
-    return { figures };
+    return { figures, details };
   } finally {
     await environment.stop();
   }
@@ -45,14 +53,14 @@ type Measured = Omit<Figure, 'group'>;
 async function measureSize(
   environment: Environment,
   tenants: readonly Tenant[],
-  cycles: number,
+  { cycles, details }: { readonly cycles: number; readonly details: Detail[] },
 ): Promise<Measured[]> {
   const alone: Cycle[] = [];
   for (let index = 0; index < cycles; index += 1) {
     alone.push(await runCycle(environment, tenants[0]?.namespace ?? ''));
   }
   const counts = alone.map(({ requests }) => requests.length);
-  const inEach = tenants.length > MAX_AT_ONCE ? [] : await measureOneInEach(environment, tenants);
+  const inEach = tenants.length > MAX_AT_ONCE ? [] : await measureOneInEach(environment, tenants, details);
   const memory = await idleGuardMiB(environment);
   const watches = openWatches(environment.cluster.controlPlane.auditLog);
   return [
@@ -64,13 +72,24 @@ async function measureSize(
   ];
 }
 
-async function measureOneInEach(environment: Environment, tenants: readonly Tenant[]): Promise<Measured[]> {
+async function measureOneInEach(
+  environment: Environment,
+  tenants: readonly Tenant[],
+  details: Detail[],
+): Promise<Measured[]> {
   const { requests } = environment.requestLog;
-  const [from, began] = [requests.length, now()];
+  const [from, began, firstRun] = [requests.length, now(), environment.traces.runs.length];
   const unlockedMs = await migrateAll(environment, tenants, (burst) => burst.unlockedMs);
   const ours = requests.slice(from).filter(({ at }) => at >= began);
   const events = ours.filter(({ isEvent }) => isEvent).length;
   const each = (total: number): number[] => [total / tenants.length];
+  details.push(
+    countsDetail(`requests of ${tenants.length} namespaces, one migration in each`, countsOf(ours)),
+    countsDetail(
+      `runs of functions for ${tenants.length} namespaces`,
+      runCountsOf(environment.traces.runs.slice(firstRun)),
+    ),
+  );
   const others = each(ours.length - events);
   return [
     { name: 'one in each: until the last lock is gone', unit: 'ms', samples: [unlockedMs] },

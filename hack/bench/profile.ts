@@ -1,3 +1,4 @@
+import type { Run } from '../demo/traces.ts';
 import { blockedToUnlocked, type Cycle } from './cycle.ts';
 import { quantile, type Detail } from './figures.ts';
 import { countsOf } from './requests.ts';
@@ -8,15 +9,29 @@ export function detailsOf(what: string, cycles: readonly Cycle[]): Detail[] {
   const distance = (cycle: Cycle): number => Math.abs(blockedToUnlocked(cycle) - median);
   const [typical] = cycles.toSorted((one, other) => distance(one) - distance(other));
   if (typical === undefined) return [];
-  const counts = [...countsOf(typical.requests)];
   return [
     { heading: `${what}, in milliseconds from when it is blocked`, lines: timelineOf(typical) },
-    {
-      heading: `requests of ${what}`,
-      lines: counts.map(([request, count]) => `${String(count).padStart(4)}  ${request}`),
-    },
+    countsDetail(`requests of ${what}`, countsOf(typical.requests)),
   ];
 }
+
+export const countsDetail = (heading: string, counts: ReadonlyMap<string, number>): Detail => ({
+  heading,
+  lines: [...counts].map(([what, count]) => `${String(count).padStart(4)}  ${what}`),
+});
+
+/** How often each function ran for each type of event, the most frequent first. */
+export function runCountsOf(runs: readonly Run[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { service, eventType } of runs) {
+    const key = `${service} ← ${typeOf(eventType)}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return new Map([...counts].toSorted(([, one], [, other]) => other - one));
+}
+
+/** The last two parts of a CloudEvent's type. */
+const typeOf = (eventType = ''): string => eventType.split('.').slice(-2).join('.');
 
 /** The source's watch may receive an object a few milliseconds before ours. */
 const BEFORE_MS = 5;
@@ -29,10 +44,12 @@ function timelineOf({ timestamps, runs, requests }: Cycle): string[] {
       at: at ?? NaN,
       text: `── ${name}`,
     })),
-    ...runs.map(({ at, service, eventType = '', start, heldMs, ms, status }) => {
+    ...runs.map(({ at, service, eventType, start, heldMs, ms, status }) => {
       const held = heldMs >= 1 ? `, held ${heldMs.toFixed(0)} ms` : '';
-      const event = eventType.split('.').slice(-2).join('.');
-      return { at, text: `${service} ← ${event}: ${ms.toFixed(1)} ms (${start}${held}) → ${status}` };
+      return {
+        at,
+        text: `${service} ← ${typeOf(eventType)}: ${ms.toFixed(1)} ms (${start}${held}) → ${status}`,
+      };
     }),
     ...requests.map(({ at, account, what, namespace, code, ms }) => {
       const where = namespace === '' ? ' of the whole cluster' : '';

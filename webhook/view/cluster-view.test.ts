@@ -95,7 +95,7 @@ describe('the view', () => {
       limits: { cluster: 5, node: 2 },
       others: false,
       served: false,
-      open: { waiting: [], status: false },
+      open: { waiting: [], queued: [], status: false },
       kubevirt: { overheadRatio: '1', autoLimits: expect.any(Boolean) },
     });
   });
@@ -147,7 +147,7 @@ describe('the view', () => {
     [
       'no migration waits, and no VMMRQ exists',
       (): void => undefined,
-      { served: false, open: { waiting: [], status: false } },
+      { served: false, open: { waiting: [], queued: [], status: false } },
     ],
     [
       'a Pending migration without a condition',
@@ -157,7 +157,17 @@ describe('the view', () => {
     [
       'a migration that a quota refuses',
       (): void => cluster.put(MIGRATIONS, aMigration()),
-      { open: { waiting: ['uid-of-mig0'], status: false } },
+      { open: { waiting: ['uid-of-mig0'], queued: [], status: false } },
+    ],
+    [
+      'a refused migration that no slot is left for',
+      (): void => {
+        cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 1 }));
+        cluster.put(MIGRATIONS, inPhase('Running')(aMigration(named('other'), inNamespace('other'))));
+        cluster.put(MIGRATIONS, aMigration());
+        cluster.put(MIGRATIONS, aMigration(named('unrefused'), withCondition()));
+      },
+      { open: { waiting: ['uid-of-mig0', 'uid-of-unrefused'], queued: ['uid-of-mig0'] } },
     ],
     [
       'a running migration',

@@ -14,7 +14,7 @@ import type { View } from '../../functions/domain/view.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
-import { hasOtherWaiters, slotsLeft, type ClusterState, type HeldNamespace } from './slots.ts';
+import { hasOtherWaiters, isQueued, slotsLeft, type ClusterState, type HeldNamespace } from './slots.ts';
 
 /** KubeVirt's defaults (MigrationConfiguration). */
 const DEFAULT_LIMITS = { cluster: 5, node: 2 } as const;
@@ -24,6 +24,8 @@ const hasReportedAll = ({ status }: Vmmrq): boolean => {
   const holds = (status?.conditions ?? []).filter((condition) => condition.status === 'True');
   return holds.length > 0 && holds.every(({ type }) => type === CONDITION.ready);
 };
+
+const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
 
 /** The guard's in-memory view of the cluster; each watch updates its own part. */
 export class ClusterView {
@@ -60,23 +62,26 @@ export class ClusterView {
   viewOf(namespace: string): View {
     const state = this.state();
     const incumbent = this.incumbentFor(namespace);
+    const left = slotsLeft(state, namespace);
     const ratio = this.kubevirt?.spec?.configuration?.additionalGuestMemoryOverheadRatio;
     return {
-      left: slotsLeft(state, namespace),
+      left,
       limits: state.limits,
       others: hasOtherWaiters(state, namespace),
       served: state.served.has(namespace),
-      open: this.#openIn(namespace),
+      open: this.#openIn(namespace, state, left),
       kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(this.kubevirt) },
       ...(incumbent === undefined ? {} : { incumbent }),
     };
   }
 
-  #openIn(namespace: string): View['open'] {
+  #openIn(namespace: string, state: ClusterState, left: View['left']): View['open'] {
     const own = ({ metadata }: KubernetesObject): boolean => metadata.namespace === namespace;
-    const waiting = [...this.migrations.values()].filter((each) => own(each) && isPending(each));
+    const waiting = state.migrations.filter((each) => own(each) && isPending(each));
+    const queued = waiting.filter((each) => isRejectedByQuota(each) && isQueued(state, left, each));
     return {
-      waiting: waiting.slice(0, MAX_ENTRIES).map(({ metadata }) => metadata.uid),
+      waiting: waiting.slice(0, MAX_ENTRIES).map(uidOf),
+      queued: queued.slice(0, MAX_ENTRIES).map(uidOf),
       status: [...this.vmmrqs.values()].some((vmmrq) => own(vmmrq) && !hasReportedAll(vmmrq)),
     };
   }

@@ -65,6 +65,7 @@ test('a free slot wakes the first waiting namespace by an event sweep.requested'
       type: EVENT.sweepRequested,
       from: 'guard',
       namespace: 'first',
+      migrations: [{ name: 'of-first', uid: 'uid-of-of-first' }],
       cause: expect.stringMatching(/^slot-\d+-1$/),
     },
   ]);

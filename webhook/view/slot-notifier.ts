@@ -4,7 +4,7 @@ import { isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { namespacesToWake, type ClusterState } from './slots.ts';
+import { migrationsToWake, type ClusterState, type MigrationInNamespace } from './slots.ts';
 
 export interface SlotNotifierOptions {
   readonly clock: Clock;
@@ -22,7 +22,7 @@ const ROUNDS = 2;
 const NEXT_ROUND_MS = 4_500;
 
 interface Next {
-  readonly namespaces: readonly string[];
+  readonly migrations: readonly MigrationInNamespace[];
   readonly round: number;
 }
 
@@ -60,7 +60,7 @@ export class SlotNotifier {
     this.#forget(state);
     const now = this.#next(state);
     if (now === undefined) return;
-    for (const namespace of now.namespaces) void this.#wakeNamespace(namespace);
+    for (const migration of now.migrations) void this.#wake(migration);
     const next = this.#next(state);
     if (next === undefined) return;
     const ms = next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS;
@@ -69,11 +69,11 @@ export class SlotNotifier {
 
   #next(state: ClusterState): Next | undefined {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const namespaces = namespacesToWake(
+      const migrations = migrationsToWake(
         state,
         (namespace) => (this.#tries.get(namespace) ?? 0) >= round * TRIES,
       );
-      if (namespaces.length > 0) return { namespaces, round };
+      if (migrations.length > 0) return { migrations, round };
     }
     return undefined;
   }
@@ -84,13 +84,14 @@ export class SlotNotifier {
     for (const namespace of this.#tries.keys()) if (!waiting.has(namespace)) this.#tries.delete(namespace);
   }
 
-  async #wakeNamespace(namespace: string): Promise<void> {
+  async #wake({ namespace, name, uid }: MigrationInNamespace): Promise<void> {
     const { post, log } = this.#options;
     this.#tries.set(namespace, (this.#tries.get(namespace) ?? 0) + 1);
     this.#count += 1;
     const cause = `slot-${String(this.#options.clock.now().getTime())}-${String(this.#count)}`;
     try {
-      await post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
+      const migrations = [{ name, uid }];
+      await post({ type: EVENT.sweepRequested, from: 'guard', namespace, migrations, cause });
     } catch (error) {
       log('warn', `not posted: ${describeError(error)}`, { event: EVENT.sweepRequested, namespace });
     }

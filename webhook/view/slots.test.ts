@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aMigration, inPhase, withCondition, withPriority } from '../../test/support/builders/kubevirt.ts';
 import { createdAt, inNamespace, named, type Change } from '../../test/support/builders/object.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
-import { hasOtherWaiters, slotsLeft, namespacesToWake, type ClusterState } from './slots.ts';
+import { hasOtherWaiters, isQueued, slotsLeft, migrationsToWake, type ClusterState } from './slots.ts';
 
 const migrationIn = (namespace: string, name: string, ...changes: Change<Migration>[]): Migration =>
   aMigration(named(name), inNamespace(namespace), ...changes);
@@ -73,6 +73,42 @@ describe('slotsLeft', () => {
   });
 });
 
+describe('isQueued', () => {
+  const waiting = migrationIn('a', 'm');
+  const onNode1 = new Map([
+    ['uid-of-m', 'node1'],
+    ['uid-of-o', 'node1'],
+  ]);
+  const others = [migrationIn('b', 'o', running), waiting];
+  test.each<[string, Partial<ClusterState>, boolean]>([
+    ['a slot is left', { migrations: others }, false],
+    ['the cluster has no slot left', { migrations: others, limits: { cluster: 1, node: 2 } }, true],
+    [
+      'its node has no slot left',
+      { migrations: others, limits: { cluster: 5, node: 1 }, nodes: onNode1 },
+      true,
+    ],
+    ['its node is not known', { migrations: others, limits: { cluster: 5, node: 1 } }, false],
+    [
+      'another node has no slot left',
+      {
+        migrations: others,
+        limits: { cluster: 5, node: 1 },
+        nodes: new Map([...onNode1, ['uid-of-m', 'node2']]),
+      },
+      false,
+    ],
+    [
+      'its own namespace holds the last slot by its lock',
+      { migrations: [waiting], held: [heldFor('a', 'uid-of-m')], limits: { cluster: 1, node: 1 } },
+      false,
+    ],
+  ])('%s', (_, different, want) => {
+    const state = stateOf(different);
+    expect(isQueued(state, slotsLeft(state, 'a'), waiting)).toBe(want);
+  });
+});
+
 describe('hasOtherWaiters', () => {
   test.each<[string, Partial<ClusterState>, boolean]>([
     ['no migration', {}, false],
@@ -89,7 +125,7 @@ describe('hasOtherWaiters', () => {
   });
 });
 
-describe('namespacesToWake', () => {
+describe('migrationsToWake', () => {
   const old = createdAt(-600);
   const young = createdAt(-60);
   const untried = (): boolean => false;
@@ -160,11 +196,14 @@ describe('namespacesToWake', () => {
       ['a'],
     ],
   ])('%s', (_, different, want) => {
-    expect(namespacesToWake(stateOf(different), untried)).toEqual(want);
+    const woken = migrationsToWake(stateOf(different), untried);
+    expect(woken.map(({ namespace }) => namespace)).toEqual(want);
   });
 
   test('skips a namespace with enough tries', () => {
     const migrations = [migrationIn('a', 'm', old), migrationIn('b', 'n', young)];
-    expect(namespacesToWake(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual(['b']);
+    expect(migrationsToWake(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual([
+      { namespace: 'b', name: 'n', uid: 'uid-of-n' },
+    ]);
   });
 });

@@ -1,4 +1,5 @@
 import { byPriority, isPending, isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
+import type { Reference } from '../../functions/domain/lock.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
 
@@ -8,6 +9,10 @@ export interface HeldNamespace {
   readonly token: string;
   /** UIDs of the migrations that wait for their target launcher. */
   readonly launchers: readonly string[];
+}
+
+export interface MigrationInNamespace extends Reference {
+  readonly namespace: string;
 }
 
 /** The cluster as the guard sees it. */
@@ -47,31 +52,41 @@ export function slotsInUse({ migrations, held }: ClusterState, namespace: string
   return migrations.filter((each) => isRunning(each) || (isPending(each) && awaited.has(each.metadata.uid)));
 }
 
+/** Whether no slot is left for a refused migration, out of what `slotsLeft` gives for its namespace. */
+export function isQueued({ nodes }: ClusterState, left: View['left'], { metadata }: Migration): boolean {
+  const node = nodes.get(metadata.uid) ?? '';
+  const onNode = node === '' ? undefined : (left.nodes[node] ?? left.node);
+  return left.cluster === 0 || onNode === 0;
+}
+
 /** Whether another namespace has a blocked migration or is locked. */
 export const hasOtherWaiters = ({ migrations, held }: ClusterState, namespace: string): boolean =>
   migrations.some((each) => each.metadata.namespace !== namespace && isRejectedByQuota(each)) ||
   held.some((each) => each.namespace !== namespace);
 
 /**
- * Namespaces that could use a free slot now: with a VMMRQ and a blocked migration, and without a lock. Sorted by KubeVirt's
- * priority, then age. At most one namespace for each free slot, in the cluster and on each node.
+ * Migrations that could use a free slot now, one of each namespace that has a VMMRQ and no lock. Sorted by KubeVirt's priority,
+ * then age. At most one for each free slot, in the cluster and on each node.
  */
-export function namespacesToWake(state: ClusterState, isTried: (namespace: string) => boolean): string[] {
+export function migrationsToWake(
+  state: ClusterState,
+  isTried: (namespace: string) => boolean,
+): MigrationInNamespace[] {
   const isHeld = new Set(state.held.map(({ namespace }) => namespace));
   const mayGo = (namespace: string): boolean =>
     state.served.has(namespace) && !isHeld.has(namespace) && !isTried(namespace);
   const left = slotsLeft(state, '');
   const perNode = new Map(Object.entries(left.nodes));
-  const namespaces = new Set<string>();
+  const chosen = new Map<string, MigrationInNamespace>();
   for (const { metadata } of state.migrations.filter(isRejectedByQuota).toSorted(byPriority)) {
-    const { namespace = '', uid } = metadata;
-    if (namespaces.size >= left.cluster) break;
-    if (namespaces.has(namespace) || !mayGo(namespace)) continue;
+    const { namespace = '', name, uid } = metadata;
+    if (chosen.size >= left.cluster) break;
+    if (chosen.has(namespace) || !mayGo(namespace)) continue;
     const node = state.nodes.get(uid) ?? '';
     const onNode = perNode.get(node) ?? left.node;
     if (onNode <= 0) continue;
     if (node !== '') perNode.set(node, onNode - 1);
-    namespaces.add(namespace);
+    chosen.set(namespace, { namespace, name, uid });
   }
-  return [...namespaces];
+  return [...chosen.values()];
 }

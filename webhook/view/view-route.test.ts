@@ -36,7 +36,10 @@ afterEach(async () => {
 });
 
 test('a function reads the same view that the guard answers', async () => {
-  const view = aView({ open: { waiting: ['uid-of-mig0'], status: true }, incumbent: 'remove it' });
+  const view = aView({
+    open: { waiting: ['uid-of-mig0'], queued: [], status: true },
+    incumbent: 'remove it',
+  });
   source.views.set('tenant', view);
   expect(await readView(url, 'tenant')).toEqual(view);
 });

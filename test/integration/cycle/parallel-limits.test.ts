@@ -56,7 +56,8 @@ test('a locked migration without success holds its slot until the lock ends, whi
 
   await next.migrate();
   const { history } = next;
-  await history.until('it is told that it waits', () => reasonOf(history) === REASON.parallelLimit);
+  await next.untilBlocked();
+  await environment.cluster.eventing.broker.idle();
   expect(history.locks()).toEqual([]);
   expect(withoutSlot.history.isLocked()).toBe(true);
 

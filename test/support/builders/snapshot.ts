@@ -44,7 +44,7 @@ export const aView = (different: Partial<View> = {}): View => ({
   limits: { cluster: 5, node: 2 },
   others: false,
   served: true,
-  open: { waiting: [], status: false },
+  open: { waiting: [], queued: [], status: false },
   kubevirt: { overheadRatio: '1', autoLimits: true },
   ...different,
 });

@@ -222,7 +222,7 @@ export class FuzzNamespace {
       limits: { cluster: 5, node: 2 },
       others: false,
       served: true,
-      open: { waiting: [], status: false },
+      open: { waiting: [], queued: [], status: false },
       kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(kubevirt) },
     };
   }
