@@ -297,8 +297,8 @@ describe('health and dead letters', () => {
 });
 
 describe('slow clients and many clients', () => {
-  /** The guard closes after 3 s and checks twice a second; Node's default is every 30 s. */
-  const CUT_OFF_MS = 10_000;
+  /** The guard closes after 3 s and checks twice a second; Node's defaults are 60 s and every 30 s. */
+  const CUT_OFF_MS = 25_000;
   const PORTS = ['tlsPort', 'port'] as const;
   type Port = (typeof PORTS)[number];
 
@@ -380,11 +380,13 @@ describe('slow clients and many clients', () => {
     const guard = await start({});
     const since = performance.now();
     const sockets = Array.from({ length: 200 }, () => dial(guard.server[port]).on('error', () => undefined));
+    // On a slow machine the guard has closed the first ones before the last is connected.
+    const closed = Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     expect((await guard.review(reviewOf())).status).toBe(200);
     expect((await guard.http('GET', '/health/readiness')).status).toBe(200);
     // The guard closes them too, without a handshake or headers.
-    await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
+    await closed;
     expect(performance.now() - since).toBeLessThan(CUT_OFF_MS);
   }
 

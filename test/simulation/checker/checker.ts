@@ -90,9 +90,12 @@ export class Checker {
     if (phase === 'charge') this.admissions.charge(name);
   }
 
+  /** The raise of a lock that an admin broke does not count: a next lock may be there before the guard has lowered it. */
   #isRaised(usage: Amounts | undefined): boolean {
-    return [...this.ledgers.values()].some((ledger) =>
-      usage === undefined ? ledger.raisedKeys().length > 0 : ledger.counts(usage),
+    return [...this.ledgers.values()].some(
+      (ledger) =>
+        !this.locks.isOrphanOfBroken(ledger.quota) &&
+        (usage === undefined ? ledger.raisedKeys().length > 0 : ledger.counts(usage)),
     );
   }
 
