@@ -112,12 +112,26 @@ const podCondition = (type: string, status: Condition['status'], now: string): C
   lastTransitionTime: now,
 });
 
-/** virt-handler's merge patch of the VMI for each of its steps but the last. */
+/**
+ * virt-handler's merge patch of the VMI for each of its steps but the last. Its precondition is the version that was seen: a
+ * late patch of one migration must not change the state of the next one.
+ */
 export function handlerPatch(
   step: Exclude<VmiStep, 'leave-source'>,
   vmi: Vmi,
   now: string,
 ): Record<string, unknown> {
+  const { resourceVersion } = vmi.metadata;
+  const { metadata = {}, status } = handlerChange(step, vmi, now);
+  return { metadata: { ...metadata, resourceVersion }, status };
+}
+
+interface HandlerChange {
+  readonly metadata?: Record<string, unknown>;
+  readonly status: Record<string, unknown>;
+}
+
+function handlerChange(step: Exclude<VmiStep, 'leave-source'>, vmi: Vmi, now: string): HandlerChange {
   switch (step) {
     case 'start-guest':
       return { status: startedGuest(vmi, now) };
@@ -134,7 +148,7 @@ export function handlerPatch(
   }
 }
 
-const migrationState = (state: MigrationState): Record<string, unknown> => ({
+const migrationState = (state: MigrationState): HandlerChange => ({
   status: { migrationState: state },
 });
 
@@ -150,7 +164,7 @@ const startedGuest = ({ spec }: Vmi, now: string): Record<string, unknown> => ({
   selinuxContext: 'none',
 });
 
-function finished({ status }: Vmi, now: string): Record<string, unknown> {
+function finished({ status }: Vmi, now: string): HandlerChange {
   const nodeName = status?.migrationState?.targetNode ?? '';
   return {
     metadata: { labels: { 'kubevirt.io/nodeName': nodeName } },
