@@ -1,7 +1,7 @@
 import { CloudEvent } from 'cloudevents';
 import { describe, expect, test } from '@jest/globals';
 import { EVENT_DATA, type OurEvent } from '../domain/events.ts';
-import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { EVENT, REASON, SOURCE_EVENT, type Reason } from '../domain/names.ts';
 import { BadEvent, toCloudEvent, toStepRequest } from './cloud-events.ts';
 
 const locked: OurEvent = {
@@ -41,6 +41,15 @@ describe('our events', () => {
     });
     expect(event).not.toHaveProperty('mtqtoken');
     expect(event.data).toEqual({ namespace: 'tenant' });
+  });
+
+  test.each(Object.values(EVENT))('%s: longer texts are cut to what its schema accepts', (type) => {
+    const long = { reason: 'r'.repeat(201) as Reason, message: 'm'.repeat(4_001) };
+    const event = toCloudEvent({ ...locked, type, ...long });
+    expect(EVENT_DATA[type].parse(event.data)).toMatchObject({
+      reason: 'r'.repeat(200),
+      message: 'm'.repeat(4_000),
+    });
   });
 
   test.each(Object.values(EVENT))('%s: passes its own schema, and comes back as a step request', (type) => {

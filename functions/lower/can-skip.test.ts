@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration } from '../../test/support/builders/kubevirt.ts';
+import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
 import { aLock } from '../../test/support/builders/namespace.ts';
 import { NOW, type Change } from '../../test/support/builders/object.ts';
 import {
@@ -23,8 +23,13 @@ const canSkipWith = (object: KubernetesObject, type: string = SOURCE_EVENT.updat
   return canSkip({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
 };
 
-test('a deleted migration is never skipped', () => {
-  expect(canSkipWith(aMigration(), SOURCE_EVENT.delete)).toBe(false);
+test.each([
+  ['Pending', false],
+  ['Running', false],
+  ['Succeeded', true],
+  ['Failed', true],
+])('a deleted migration in phase %s is skipped: %s', (phase, want) => {
+  expect(canSkipWith(inPhase(phase)(aMigration()), SOURCE_EVENT.delete)).toBe(want);
 });
 
 describe('a quota event that `lower` skips', () => {

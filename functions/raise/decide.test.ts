@@ -121,6 +121,7 @@ describe('raised again after a recount', () => {
       REASON.undone,
     ],
     ['without an allowance', { quotas: [undone], vmmrqs: [] }, REASON.notEnough],
+    ['opted out meanwhile', { quotas: [annotated(ANNOTATION.skip, 'true')(undone)] }, REASON.skipped],
   ])('%s: the lock ends', (_, different, reason) => {
     expect(decided(different)).toMatchObject({ kind: 'end', reason });
   });

@@ -1,4 +1,4 @@
-import { grantBy, grantOf } from '../domain/quota/grant.ts';
+import { grantBy, grantOf, type Grant } from '../domain/quota/grant.ts';
 import { isFencedBy } from '../domain/quota/lower.ts';
 import { isUndone, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
 import { isStatusKnown } from '../domain/quota/headroom.ts';
@@ -95,29 +95,31 @@ interface QuotaRaise {
 /** Decides for one quota; an empty result: it has the headroom by now. */
 export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRaise {
   const { token, lock, vmmrqs, now } = snapshot;
-  const { name, annotations } = quota.metadata;
+  const { name } = quota.metadata;
   const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs, now };
   if (isFencedBy(quota, token)) return { ended: end(REASON.fenced, `${name} is fenced already`) };
   const grant = grantBy(quota, token);
-  if (grant !== undefined) {
-    if (!isUndone(quota, grant)) return { isRaised: true };
-    if (grant.raises >= MAX_RAISES) {
-      const message = `${name} was recounted ${String(MAX_RAISES)} times while it was raised`;
-      return { ended: end(REASON.undone, message) };
-    }
-    return writeOr(raisedAgain(quota, grant, order), notEnough(name));
-  }
-  if (grantOf(quota).kind !== 'none') {
-    return { ended: end(REASON.fenced, `${name} holds the grant of another lock`) };
-  }
-  if (annotations?.[ANNOTATION.skip] === 'true') {
-    return { ended: end(REASON.skipped, `${name} was annotated ${ANNOTATION.skip} while it was locked`) };
-  }
-  if (!isStatusKnown(quota)) {
-    return { ended: end(REASON.statusUnknown, `the quota controller is counting ${name}`) };
-  }
+  if (grant !== undefined && !isUndone(quota, grant)) return { isRaised: true };
+  const ended = closedTo(quota, grant);
+  if (ended !== undefined) return { ended };
+  if (grant !== undefined) return writeOr(raisedAgain(quota, grant, order), notEnough(name));
   const hasHeadroom = wouldRaise(quota, order);
   return writeOr(raisedQuota(quota, order), hasHeadroom ? undefined : notEnough(name));
+}
+
+/** Why the quota may not be raised, for the first time or again. `grant`: of this token. */
+function closedTo(quota: ResourceQuota, grant: Grant | undefined): End | undefined {
+  const { name, annotations } = quota.metadata;
+  if (annotations?.[ANNOTATION.skip] === 'true')
+    return end(REASON.skipped, `${name} was annotated ${ANNOTATION.skip} while it was locked`);
+  if (grant !== undefined) {
+    const message = `${name} was recounted ${String(MAX_RAISES)} times while it was raised`;
+    return grant.raises >= MAX_RAISES ? end(REASON.undone, message) : undefined;
+  }
+  if (grantOf(quota).kind !== 'none') return end(REASON.fenced, `${name} holds the grant of another lock`);
+  return isStatusKnown(quota)
+    ? undefined
+    : end(REASON.statusUnknown, `the quota controller is counting ${name}`);
 }
 
 const orderOf = (

@@ -22,6 +22,7 @@ export class ClusterWatch implements ViewSource {
   readonly #watches: Watches;
   readonly #watchdog: Watchdog;
   readonly #slotNotifier: SlotNotifier;
+  #areLocksListed = false;
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
@@ -38,6 +39,11 @@ export class ClusterWatch implements ViewSource {
       onLock: (namespace) => view.setLock(namespace),
       onUnlocked: (name) => {
         view.held.delete(name);
+        slotNotifier.freed();
+      },
+      onListed: () => {
+        if (this.#areLocksListed) return;
+        this.#areLocksListed = true;
         slotNotifier.freed();
       },
     });
@@ -78,8 +84,9 @@ export class ClusterWatch implements ViewSource {
     return this.#watchdog.watched();
   }
 
+  /** Without the locks, slots that they will use would seem free. */
   get #isReady(): boolean {
-    return this.#watches.isReady;
+    return this.#areLocksListed && this.#watches.isReady;
   }
 
   #seen(): SeenObjects | undefined {

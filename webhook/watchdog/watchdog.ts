@@ -42,6 +42,8 @@ export interface WatchdogOptions {
   /** The watchdog reports every lock to `onLock`, and every lock that is gone to `onUnlocked`. */
   readonly onLock?: (namespace: Namespace) => void;
   readonly onUnlocked?: (name: string) => void;
+  /** Called after each list of the locked namespaces, so first when every lock is known. */
+  readonly onListed?: () => void;
 }
 
 /** When the watchdog sends an event again: the first one is lost, or its step is still starting (a cold start). */
@@ -141,6 +143,7 @@ export class Watchdog {
       // Only the API server's clock knows its age: an expired lock must not wait for another whole lifetime.
       if (isFound) void this.#repair(namespace.metadata.name, undefined);
     }
+    this.#options.onListed?.();
   }
 
   #relistQuotas(quotas: readonly ResourceQuota[]): void {

@@ -195,16 +195,49 @@ describe('one cycle', () => {
     expect(said.length).toBeLessThanOrEqual(8);
   });
 
-  test('prints its requests', () => {
-    const counts = new Map<string, number>();
-    for (const request of byUs(cycleRequests)) {
-      const code = request.responseStatus?.code ?? 0;
-      const dry = isDryRun(request) ? ' (dry run)' : '';
-      const what = `${(accountOf(request) ?? '').padEnd(16)} ${whatOf(request)}${dry}${code >= 400 ? ` → ${code}` : ''}`;
-      counts.set(what, (counts.get(what) ?? 0) + 1);
-    }
-    const lines = [...counts].toSorted().map(([what, count]) => `${String(count).padStart(4)}  ${what}`);
-    process.stdout.write(`requests of one release:\n${lines.join('\n')}\n`);
-    expect(counts.size).toBeGreaterThan(0);
+  test('has only these requests: an additional kind makes every cycle dearer', () => {
+    const kinds = byUs(cycleRequests).map(
+      (one) => `${accountOf(one) ?? ''} ${whatOf(one)}${isDryRun(one) ? ' (dry run)' : ''}`,
+    );
+    expect([...new Set(kinds)].filter((kind) => !TOLERATED.includes(kind)).toSorted()).toEqual(REQUESTS);
   });
 });
+
+const REQUESTS = [
+  'mtq-guard get namespaces',
+  'mtq-lock get namespaces',
+  'mtq-lock get virtualmachineinstances',
+  'mtq-lock list events',
+  'mtq-lock list pods',
+  'mtq-lock list resourcequotas',
+  'mtq-lock list virtualmachineinstancemigrations',
+  'mtq-lock list virtualmachinemigrationresourcequotas',
+  'mtq-lock update namespaces',
+  'mtq-lower create events',
+  'mtq-lower get resourcequotas',
+  'mtq-lower list pods',
+  'mtq-lower update resourcequotas/status',
+  'mtq-raise create resourcequotas (dry run)',
+  'mtq-raise get resourcequotas',
+  'mtq-raise get virtualmachinemigrationresourcequotas',
+  'mtq-raise list endpointslices',
+  'mtq-raise update resourcequotas/status',
+  'mtq-unlock get namespaces',
+  'mtq-unlock get resourcequotas',
+  'mtq-unlock update namespaces',
+];
+
+/** Only on a slow machine: `lower` looks before the pod is charged or for a deleted event, `raise` reads what the guard withheld. */
+const TOLERATED = [
+  'mtq-lower get namespaces',
+  'mtq-raise get namespaces',
+  'mtq-lower list virtualmachinemigrationresourcequotas',
+  // feasibility after the unlock, where the guard's view is late.
+  'mtq-feasibility list virtualmachineinstancemigrations',
+  'mtq-feasibility list virtualmachinemigrationresourcequotas',
+  'mtq-feasibility list resourcequotas',
+  'mtq-feasibility get namespaces',
+  'mtq-feasibility update virtualmachinemigrationresourcequotas/status',
+  // More migrations than a node's limit are under way in other tests of this file.
+  'mtq-guard get virtualmachineinstances',
+];
