@@ -13,9 +13,12 @@ const TENANTS = 6;
 
 let environment: TestEnvironment;
 
-/** A migration takes a moment, and no resync runs during the test. */
+/** A migration takes a moment, no resync runs during the test, and no attempt fails because the machine is slow. */
 beforeAll(async () => {
-  environment = await startTestEnvironment({ timings: { migrationMs: 200 }, env: { SWEEP_SECONDS: '3600' } });
+  environment = await startTestEnvironment({
+    timings: { migrationMs: 200 },
+    env: { SWEEP_SECONDS: '3600', STALL_SECONDS: '30', LOCK_SECONDS: '45' },
+  });
   await environment.admin.create(FULL_KUBEVIRTS, newKubeVirt({ parallelMigrationsPerCluster: AT_ONCE }));
 });
 
