@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../runtime/clock.ts';
+import { withAdvice } from '../domain/advice.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
 import { FIELD_MANAGER } from '../domain/names.ts';
 import type { EventReport } from '../domain/verdict/report.ts';
@@ -16,6 +17,8 @@ import {
 import { EVENTS, VMMRQS } from '../kubernetes/resources.ts';
 
 const MAX_MESSAGE = 1_024;
+/** More than any advice has. A message that is cut still ends with its advice. */
+const MAX_ADVICE = 128;
 const ATTEMPTS = 4;
 
 /** What reports are written with. A report that cannot be written is logged, and stops nothing. */
@@ -42,7 +45,7 @@ export async function writeEvents(
 }
 
 async function createEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
-  const { on, type, reason, message, key } = report;
+  const { on, type, reason, key } = report;
   const now = at.toISOString();
   // The same cause gives the same name: a repeated report is refused as AlreadyExists.
   const name = `${on.name.slice(0, 200)}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
@@ -51,7 +54,7 @@ async function createEvent(cluster: Cluster, report: EventReport, at: Date): Pro
       metadata: { name, namespace: on.namespace },
       involvedObject: on,
       reason,
-      message: message.slice(0, MAX_MESSAGE),
+      message: messageOf(report),
       type,
       count: 1,
       firstTimestamp: now,
@@ -63,6 +66,11 @@ async function createEvent(cluster: Cluster, report: EventReport, at: Date): Pro
     if (!isAlreadyExists(error) && !isNotFound(error) && !isTerminating(error)) throw error;
   }
 }
+
+const messageOf = ({ type, message, because }: EventReport): string =>
+  type === 'Warning'
+    ? withAdvice(message.slice(0, MAX_MESSAGE - MAX_ADVICE), [because])
+    : message.slice(0, MAX_MESSAGE);
 
 /**
  * Updates a VMMRQ's status to `next` of the newest version. After a conflict the status is computed again; an unchanged one is

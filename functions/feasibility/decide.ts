@@ -118,6 +118,7 @@ function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] 
   const report = {
     type: 'Warning',
     reason: notEnough ? EVENT_REASON.quotaNotEnough : EVENT_REASON.migrationBlocked,
+    because: verdict.reason,
     key: `${migration.uid} ${[migration.lacks, verdict.reason].join(' ').trim()} ${notEnough ? message : ''}`,
   } as const;
   const on = involvedMigration(snapshot.namespace.metadata.name, migration);

@@ -41,6 +41,7 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
           ? EVENT_REASON.migrationBlocked
           : EVENT_REASON.quotaLowered,
       message: `${of}: ${quotas}`,
+      because: reason,
       key,
     };
   });
@@ -50,6 +51,7 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
     type: isWarning ? 'Warning' : 'Normal',
     reason: raised.length === 0 ? EVENT_REASON.migrationBlocked : EVENT_REASON.quotaLowered,
     message: `for ${names === '' ? 'no migration that is known' : names}: ${quotas}: ${message}`,
+    because: reason,
     key,
   }));
   await writeEvents(context, [...onMigrations, ...onVmmrqs]);

@@ -162,6 +162,19 @@ describe('statusReport', () => {
   const messageOf = (status: VmmrqStatus, type: string): string =>
     status.conditions?.find((each) => each.type === type)?.message ?? '';
 
+  test('a condition that reports a failure or a wait ends with what to do', () => {
+    const notEnough = reportOf({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))] });
+    expect(messageOf(notEnough, CONDITION.notEnough)).toMatch(/^mig0: .*\. Give more in /s);
+    expect(messageOf(notEnough, CONDITION.blocking)).toMatch(/^mig0: .*\. Give more in /s);
+    expect(messageOf(reportOf({ namespace: failed }), CONDITION.raisedButNotAdmitted)).toMatch(
+      /\. Fix what /,
+    );
+    const hindered = aNamespace(afterAttempt(anAttempt({ reason: 'NoProof' })));
+    expect(messageOf(reportOf({ namespace: hindered }), CONDITION.conflict)).toMatch(
+      /\. Check that the guard /,
+    );
+  });
+
   test('the message names the resource and the shortfall', () => {
     const status = reportOf({
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1Gi' }))],

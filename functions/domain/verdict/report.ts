@@ -1,10 +1,11 @@
+import { withAdvice } from '../advice.ts';
 import { percentOf } from '../quota/allowance.ts';
 import { lastAttemptOf } from './attempt.ts';
 import { unusableKeys } from '../quota/charged.ts';
 import { grantOf } from '../quota/grant.ts';
 import { lockOf, type Reference } from '../lock.ts';
 import { candidatesAmong } from '../migration.ts';
-import { CONDITION, KIND, REASON, type EventReason } from '../names.ts';
+import { CONDITION, KIND, REASON, type EventReason, type Reason } from '../names.ts';
 import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../objects.ts';
 import { podRejectionsOf } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
@@ -48,6 +49,8 @@ export interface EventReport {
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
+  /** The reason of the verdict, or of the lock's end. A Warning ends with the advice for it. */
+  readonly because: Reason;
   /** The cause (a token, a state): the same key is the same Event, written once. */
   readonly key: string;
 }
@@ -101,7 +104,7 @@ export function statusReport(
         ...attemptConditions(vmmrq, snapshot),
         notEnough === undefined
           ? condition(CONDITION.notEnough, 'False', 'Enough', 'nothing waits for more than is given')
-          : condition(CONDITION.notEnough, 'True', notEnough.reason, about(notEnough)),
+          : failing(CONDITION.notEnough, about(notEnough), [notEnough.reason]),
       ],
       snapshot.now,
     ),
@@ -125,7 +128,7 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
       const which = failed.failures > 0 ? `attempt ${String(failed.failures)} in a row` : 'the last attempt';
       const how = `${which} failed at ${failed.at}: ${failed.reason}`;
       const message = hindered ? [] : lastRejections(snapshot);
-      return [condition(type, 'True', failed.reason, [how, ...message].join('\n'))];
+      return [failing(type, [how, ...message].join('\n'), [failed.reason])];
     }
     const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
     return wasSaid ? [condition(type, 'False', REASON.admitted, 'the last attempt did not fail')] : [];
@@ -174,7 +177,8 @@ function blockingCondition(blockedVerdicts: readonly Verdict[]): ConditionChange
   if (first === undefined) {
     return condition(CONDITION.blocking, 'False', REASON.nothingBlocked, 'no migration waits for a quota');
   }
-  return condition(CONDITION.blocking, 'True', first.reason, blockedVerdicts.map(about).join('\n'));
+  const others = blockedVerdicts.map(({ reason }) => reason);
+  return failing(CONDITION.blocking, blockedVerdicts.map(about).join('\n'), [first.reason, ...others]);
 }
 
 /** One condition change, its arguments in the order people read them. */
@@ -183,6 +187,10 @@ export function condition(
 ): ConditionChange {
   return { type, status, reason, message };
 }
+
+/** A condition that is True because something waits or failed: its message ends with the advice for the reasons. */
+const failing = (type: string, message: string, reasons: readonly [string, ...string[]]): ConditionChange =>
+  condition(type, 'True', reasons[0], withAdvice(message, reasons));
 
 /** Nothing is locked or raised. */
 const IDLE_CONDITIONS: readonly ConditionChange[] = [

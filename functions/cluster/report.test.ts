@@ -1,0 +1,45 @@
+import { describe, expect, test } from '@jest/globals';
+import { ADVICE } from '../domain/advice.ts';
+import { EVENT_REASON, KIND, REASON } from '../domain/names.ts';
+import type { EventReport } from '../domain/verdict/report.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { writeEvents } from './report.ts';
+
+/** The message of the Event that this report becomes. */
+async function messageOf(different: Partial<EventReport>): Promise<string> {
+  const messages: string[] = [];
+  const create = (_: unknown, { message }: { message: string }): Promise<void> => {
+    messages.push(message);
+    return Promise.resolve();
+  };
+  const report: EventReport = {
+    on: { ...KIND.migration, namespace: 'tenant', name: 'mig0', uid: 'uid-of-mig0' },
+    type: 'Warning',
+    reason: EVENT_REASON.quotaNotEnough,
+    message: 'NoFit: quota lacks pods=1',
+    because: REASON.notEnough,
+    key: '',
+    ...different,
+  };
+  const cluster = { create } as unknown as Cluster;
+  await writeEvents({ cluster, clock: systemClock, log: () => undefined }, [report]);
+  return messages.join();
+}
+
+describe('the message of an Event', () => {
+  test('of type Warning ends with what to do', async () => {
+    expect(await messageOf({})).toBe(`NoFit: quota lacks pods=1. ${ADVICE.NotEnough}`);
+  });
+
+  test('of type Normal stays as it is', async () => {
+    expect(await messageOf({ type: 'Normal' })).toBe('NoFit: quota lacks pods=1');
+  });
+
+  test('is cut to 1,024 characters, before its advice', async () => {
+    const message = await messageOf({ message: 'x'.repeat(2_000) });
+    expect(message.length).toBeLessThanOrEqual(1_024);
+    expect(message).toMatch(/x\. Give more in .*\.$/);
+    expect(await messageOf({ type: 'Normal', message: 'x'.repeat(2_000) })).toBe('x'.repeat(1_024));
+  });
+});

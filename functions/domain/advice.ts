@@ -1,0 +1,68 @@
+import { ANNOTATION, REASON, type Reason } from './names.ts';
+
+/** For reasons after which there is nothing to do: the cycle goes on, or is complete. Nothing is appended to the message. */
+export const NO_ACTION = '';
+
+/** What to do about each reason: one imperative sentence. The type makes a reason without an entry a compile error. */
+export const ADVICE: Readonly<Record<Reason, string>> = {
+  [REASON.nothingBlocked]: NO_ACTION,
+  [REASON.vmiGone]: NO_ACTION,
+  [REASON.noSourcePod]: NO_ACTION,
+  [REASON.parallelLimit]: "Wait, or increase KubeVirt's parallel migration limits.",
+  [REASON.backOff]: 'Wait, or change a quota or VMMRQ to retry at once.',
+  [REASON.lockBudgetSpent]: `Fix what the annotation ${ANNOTATION.lastAttempt} names, and wait.`,
+  [REASON.alreadyLocked]: NO_ACTION,
+  [REASON.afterOthers]: NO_ACTION,
+  [REASON.statusUnknown]: 'If this lasts, check kube-controller-manager.',
+  [REASON.noVmmrq]: 'Create a VirtualMachineMigrationResourceQuota in this namespace.',
+  [REASON.notEnough]: 'Give more in additionalMigrationResources of a VMMRQ, or free quota.',
+  [REASON.receiveNotAllowed]: 'Free quota, or set allowReceive: true on every VMMRQ of the namespace.',
+  [REASON.volumeQuota]: 'Increase the named key of the quota.',
+  [REASON.clusterQuota]: "Ask the cluster's admin to increase that quota.",
+  [REASON.mustSpecify]: 'Set the named values with a LimitRange, or drop their keys from the quota.',
+  [REASON.noCoveringQuota]: 'Create a ResourceQuota whose scopes cover the pod.',
+  [REASON.limitRange]: "Change the LimitRange or the VM's size.",
+  [REASON.podSecurity]: "Change the namespace's Pod Security level or the VM.",
+  [REASON.podRefused]: 'Change the webhook or policy that the message names.',
+  [REASON.refusedByPolicy]: 'Let mtq-raise, mtq-lower and mtq-guard through the named policy.',
+  [REASON.reservedNamespace]: 'Move the VMs to another namespace, or free quota.',
+  [REASON.skipped]: 'Remove the annotation, or free quota.',
+  [REASON.incumbentPresent]: 'Remove the incumbent: never run both.',
+  [REASON.namespaceTerminating]: NO_ACTION,
+  [REASON.fits]: NO_ACTION,
+  [REASON.fitsWithRaise]: NO_ACTION,
+  [REASON.grantWithoutLock]: NO_ACTION,
+  [REASON.locked]: NO_ACTION,
+  [REASON.lostRace]: NO_ACTION,
+  [REASON.notOurLock]: NO_ACTION,
+  [REASON.lockExpired]: 'Check that the functions and the Broker run.',
+  [REASON.noProof]:
+    'Check that the guard is ready and no other policy refuses new ResourceQuotas by mtq-raise.',
+  [REASON.fenced]: NO_ACTION,
+  [REASON.raised]: NO_ACTION,
+  [REASON.stillWaiting]: NO_ACTION,
+  [REASON.admitted]: NO_ACTION,
+  [REASON.ended]: NO_ACTION,
+  [REASON.raisedButNotAdmitted]: "Fix what the VMI's Events name: they say why KubeVirt created no pod.",
+  [REASON.undone]: "Find out which controller writes the quota's status so often.",
+  [REASON.viewUnavailable]: 'Check that the guard is ready.',
+  [REASON.freshRefusal]: NO_ACTION,
+  [REASON.slotFree]: NO_ACTION,
+  [REASON.charged]: NO_ACTION,
+  [REASON.lowered]: NO_ACTION,
+  [REASON.notRestored]: NO_ACTION,
+  [REASON.unlocked]: NO_ACTION,
+};
+
+/**
+ * A message followed by the advice for its reasons, each once and in their order. A stored reason may be one that this version
+ * does not know: it gets no advice.
+ */
+export function withAdvice(message: string, reasons: readonly string[]): string {
+  const known: Readonly<Record<string, string>> = ADVICE;
+  const advice = new Set(reasons.map((reason) => (Object.hasOwn(known, reason) ? known[reason] : NO_ACTION)));
+  advice.delete(NO_ACTION);
+  if (advice.size === 0) return message;
+  const end = message.includes('\n') ? '\n' : message.endsWith('.') ? ' ' : '. ';
+  return message + end + [...advice].join(' ');
+}
