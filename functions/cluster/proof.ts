@@ -56,9 +56,12 @@ export async function prove(
     if (isPolicyAnswer(error, `${PROOF_MESSAGE}${token}`)) return { proven: true, lock: undefined, now };
     if (isPolicyAnswer(error, OTHER_LOCK_MESSAGE))
       return { proven: false, reason: OTHER_LOCK_MESSAGE, isOpen: true };
-    return { proven: false, reason: `the guard did not refuse the proof, but: ${describeError(error)}` };
+    return {
+      proven: false,
+      reason: `the guard did not refuse the proof; the API server answered: ${describeError(error)}`,
+    };
   }
-  const reason = 'the guard does not stand before this namespace: the proof was not refused';
+  const reason = 'the guard does not protect this namespace: the API server accepted the proof';
   return { proven: false, reason, isOpen: true };
 }
 

@@ -153,7 +153,7 @@ export async function bestEffort<T>(list: Promise<Listed<T>>, log: Log): Promise
     return await list;
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error;
-    log('warn', `going on without: ${describeError(error)}`);
+    log('warn', `an optional read failed, going on without it: ${describeError(error)}`);
     return NOT_READ;
   }
 }

@@ -168,7 +168,9 @@ describe('Events', () => {
 
   test('name the resource, the amount and a remedy', () => {
     const [event] = decided({ vmmrqs: TOO_LITTLE }).events;
-    expect(event?.message).toMatch(/^NoFit: quota lacks requests\.cpu=605m.*requests\.cpu=604m more/);
+    expect(event?.message).toMatch(
+      /^NoFit: ResourceQuota quota lacks requests\.cpu=605m.*requests\.cpu=604m more/,
+    );
   });
 
   test('are written once for each migration and state: the key is the same', () => {

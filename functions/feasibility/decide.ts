@@ -48,7 +48,7 @@ export function decide(snapshot: NamespaceSnapshot, assessment: Assessment): Fea
 function summaryOf(blocked: readonly Verdict[]): Pick<FeasibilityDecision, 'reason' | 'message'> {
   const leading = blocked.find(({ verdict }) => verdict === 'FitsWithRaise') ?? blocked[0];
   if (leading === undefined) {
-    return { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
+    return { reason: REASON.nothingBlocked, message: 'no quota refuses a migration' };
   }
   const lines = blocked.map(({ migration, verdict, message }) => `${migration.name}: ${verdict}, ${message}`);
   return { reason: leading.reason, message: lines.join('; ') };

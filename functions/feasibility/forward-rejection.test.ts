@@ -58,7 +58,7 @@ describe('a refusal of a moment ago', () => {
   test('goes to lock, and the later steps are started beside it', async () => {
     expect(await forwardRejection(about(FRESH), context())).toEqual({
       reason: REASON.freshRefusal,
-      message: 'mig0 was refused by a quota a moment ago: lock decides',
+      message: 'a quota refused mig0 a moment ago: lock decides',
       migrations: ['mig0'],
       reply: {
         type: EVENT.migrationFeasible,
@@ -77,7 +77,7 @@ describe('a refusal of a moment ago', () => {
     now += 999;
     expect(await forwardRejection(about(FRESH), context())).toEqual({
       reason: REASON.freshRefusal,
-      message: 'its refusal was looked at a moment ago',
+      message: 'the same refusal was handled a moment ago',
     });
     expect(cluster.asked).toHaveLength(1);
   });
@@ -119,7 +119,7 @@ describe('a migration that waits for a migration slot', () => {
     view = aView({ served: true, open: queued });
     expect(await forwardRejection(about(FRESH), context())).toEqual({
       reason: REASON.parallelLimit,
-      message: "mig0 waits for a migration slot of KubeVirt's: the guard wakes it",
+      message: 'mig0 waits for a migration slot of KubeVirt: the guard posts an event when one is free',
     });
     expect([prewarmed, cluster.asked]).toEqual([0, []]);
   });
@@ -129,7 +129,7 @@ describe('a migration that waits for a migration slot', () => {
     await forwardRejection(about(FRESH), context());
     view = aView({ served: true, open: free });
     expect(await forwardRejection(turn, context())).toMatchObject({
-      message: 'KubeVirt has a slot for mig0: lock decides',
+      message: 'KubeVirt has a migration slot for mig0: lock decides',
       reply: { type: EVENT.migrationFeasible, migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }] },
     });
     expect([prewarmed, cluster.asked]).toEqual([1, []]);

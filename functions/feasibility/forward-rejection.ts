@@ -9,7 +9,10 @@ import type { Outcome, StepContext } from '../host/step.ts';
 
 /** virt-controller reports one refusal by two updates at the same moment: the condition, and its Event's count (test/recorded). */
 const DUPLICATE_MS = 1_000;
-const DUPLICATE: Outcome = { reason: REASON.freshRefusal, message: 'its refusal was looked at a moment ago' };
+const DUPLICATE: Outcome = {
+  reason: REASON.freshRefusal,
+  message: 'the same refusal was handled a moment ago',
+};
 
 /** What the event says of a migration that can go on to `lock` at once. */
 interface Candidate extends Reference {
@@ -25,13 +28,13 @@ function candidateOf(request: StepRequest, now: number): Candidate | undefined {
   const [awaited] = migrations ?? [];
   if (type === EVENT.sweepRequested && awaited !== undefined) {
     const { name, uid } = awaited;
-    const message = `KubeVirt has a slot for ${name}: lock decides`;
+    const message = `KubeVirt has a migration slot for ${name}: lock decides`;
     return { name, uid, key: `slot for ${uid}`, reason: REASON.slotFree, message };
   }
   if (type !== SOURCE_EVENT.update || eventObject?.kind !== KIND.migration.kind) return undefined;
   const { name, uid } = eventObject.metadata;
   if (name === undefined || uid === undefined || !isFreshlyRejected(eventObject, now)) return undefined;
-  const message = `${name} was refused by a quota a moment ago: lock decides`;
+  const message = `a quota refused ${name} a moment ago: lock decides`;
   return { name, uid, key: uid, reason: REASON.freshRefusal, message };
 }
 
@@ -82,5 +85,5 @@ export async function forwardRejection(
 
 const queued = (name: string): Outcome => ({
   reason: REASON.parallelLimit,
-  message: `${name} waits for a migration slot of KubeVirt's: the guard wakes it`,
+  message: `${name} waits for a migration slot of KubeVirt: the guard posts an event when one is free`,
 });

@@ -19,7 +19,7 @@ import { forwardRejection } from './forward-rejection.ts';
 import { headroomDueWithin } from './headroom-wait.ts';
 import { logVerdicts, report } from './report.ts';
 
-const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no migration is refused by a quota' };
+const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no quota refuses a migration' };
 
 /** Minimum time between two assessments of a run that waits. Each takes about eight requests, and a busy quota changes often. */
 const LOOK_MS = 250;

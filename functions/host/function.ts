@@ -99,7 +99,7 @@ function stepsFor(steps: readonly Step[], request: StepRequest): [Step, ...Step[
   );
   if (first !== undefined) return [first, ...others];
   const names = steps.map(({ name }) => name).join(', ');
-  throw new BadEvent(`${request.type} ${request.kind ?? ''} wakes none of: ${names}`);
+  throw new BadEvent(`no step here (${names}) handles ${request.type} ${request.kind ?? ''}`);
 }
 
 async function withDeadline(step: Step, request: StepRequest, context: StepContext): Promise<Outcome> {

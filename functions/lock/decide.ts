@@ -34,8 +34,7 @@ export function decide(
   const { migrations, quotas, verdicts, fingerprint } = assessment;
   if (migrations.length === 0) {
     const [first] = verdicts;
-    if (first === undefined)
-      return leave(REASON.nothingBlocked, 'no migration is refused by a quota any more');
+    if (first === undefined) return leave(REASON.nothingBlocked, 'no quota refuses a migration any more');
     return leave(first.reason, `${first.migration.name}: ${first.message}`);
   }
   const lock: Lock = {
@@ -65,7 +64,7 @@ export const continueWith = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }
   kind: 'goOn',
   lock,
   reason: REASON.alreadyLocked,
-  message: 'a live lock is there already',
+  message: 'the namespace has a live lock already',
 });
 
 function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecision | undefined {
@@ -74,7 +73,7 @@ function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecisio
   const state = lockOf(namespace);
   if (state.kind !== 'none') {
     const token = state.kind === 'held' ? { token: state.lock.token } : {};
-    return { kind: 'repair', ...token, reason: REASON.lockExpired, message: 'the lock is past its time' };
+    return { kind: 'repair', ...token, reason: REASON.lockExpired, message: 'the lock has expired' };
   }
   const left = quotas.find((quota) => grantOf(quota).kind !== 'none');
   if (left === undefined) return undefined;

@@ -27,7 +27,7 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
     const outcome = await attempt(request, context);
     if (outcome !== undefined) return outcome;
   }
-  return { reason: REASON.lostRace, message: 'other writers kept winning: the winner goes on' };
+  return { reason: REASON.lostRace, message: 'other writers changed the namespace first, and go on' };
 }
 
 /** Reasons found in the namespace alone, which is always read live. */

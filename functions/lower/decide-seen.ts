@@ -72,18 +72,18 @@ export function decideSeen({ grant, quotas, targets, now }: SeenSnapshot): SeenD
   if (now >= Date.parse(grant.expiresAt)) return { kind: 'lookFurther' };
   const undone = raised.find((quota) => isUndone(quota, grantBy(quota, token) ?? grant));
   if (undone !== undefined) {
-    const message = `a quota controller recounted ${undone.metadata.name}, which undid the raise`;
+    const message = `a quota controller recounted ResourceQuota ${undone.metadata.name}, which undid the raise`;
     return { kind: 'undone', quota: undone, reason: REASON.undone, message };
   }
   return {
     kind: 'wait',
     reason: REASON.stillWaiting,
-    message: 'not everything that it is raised for is charged',
+    message: 'the quotas do not count every pod of the lock yet',
   };
 }
 
 const ADMITTED = 'every migration of the lock got the pod that was missing';
-const CHARGED = 'everything that the lock is for is charged: its pods are being created';
+const CHARGED = 'the quotas count every pod of the lock: KubeVirt is creating them';
 
 /** The grant that a quota shows; undefined: none, or none that can be read. */
 export function grantShownBy(quota: ResourceQuota): Grant | undefined {

@@ -62,14 +62,14 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
   const { lock } = state;
   if (isOver(state, snapshot)) return lower(lock, over(snapshot, lock));
   if (lock.v !== LOCK_VERSION) {
-    return wait(`a lock of version ${String(lock.v)} ends at its time, not before`);
+    return wait(`a lock of version ${String(lock.v)} is lowered only when it expires`);
   }
   const { migrations } = snapshot;
   if (allAdmitted(lock.migrations, snapshot.targets)) return lower(lock, admitted(lock));
-  if (migrations === undefined) return wait('it is not past its time');
+  if (migrations === undefined) return wait('the lock has not expired');
   const still = stillWaiting(migrations, snapshot, lock);
   if (still.length === 0) return lower(lock, allEnded(snapshot, lock));
-  return stalled(snapshot, lock, still) ?? wait(`${namesOf(still)} still waits for its pod`);
+  return stalled(snapshot, lock, still) ?? wait(`still without the missing pod: ${namesOf(still)}`);
 }
 
 const wait = (message: string): LowerDecision => ({ kind: 'wait', reason: REASON.stillWaiting, message });
@@ -97,7 +97,7 @@ function repair({ quotas, namespace }: LowerSnapshot, state: LockState): LowerDe
   const found = { kind: 'lower', lock: undefined, outcome: LOCK_OUTCOME.failed } as const;
   const reason = REASON.grantWithoutLock;
   if (state.kind !== 'malformed')
-    return { ...found, token: undefined, reason, message: 'a grant without a lock' };
+    return { ...found, token: undefined, reason, message: 'a ResourceQuota holds a grant without a lock' };
   return {
     ...found,
     token: unreadableToken(namespace),
@@ -123,7 +123,7 @@ function over(snapshot: LowerSnapshot, lock: Lock): LowerResult {
   return { outcome, reason: reason as Reason, message };
 }
 
-const PAST_ITS_TIME = { reason: REASON.lockExpired, message: 'the lock is past its time' };
+const PAST_ITS_TIME = { reason: REASON.lockExpired, message: 'the lock has expired' };
 
 function outcomeOf({ ended }: Lock, raised: readonly ResourceQuota[]): LockOutcome {
   if (ended !== undefined) return OUTCOME_OF[ended.reason as Reason] ?? LOCK_OUTCOME.failed;
@@ -165,7 +165,7 @@ function isStillBlocked(locked: LockedMigration, migration: Migration, targets: 
 function allEnded({ targets }: LowerSnapshot, lock: Lock): LowerResult {
   const through = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
   const names = through.map(({ name }) => name).join(', ');
-  const message = 'every migration of the lock has ended, is gone, or goes on without';
+  const message = 'every migration of the lock has ended, is gone, or goes on without the pod';
   return {
     outcome: LOCK_OUTCOME.gaveWay,
     reason: REASON.ended,
@@ -215,7 +215,7 @@ function notAdmitted({ rejections }: LowerSnapshot, lock: Lock, still: readonly 
   return {
     outcome: isDeferred ? LOCK_OUTCOME.gaveWay : LOCK_OUTCOME.failed,
     reason: REASON.raisedButNotAdmitted,
-    message: `raised, and ${namesOf(still)} still got no pod`,
+    message: `the quotas were raised, but KubeVirt created no pod for ${namesOf(still)}`,
   };
 }
 

@@ -13,7 +13,7 @@ import { withOtherGrants, writeBack, type LowerTask, type Lowering } from './wri
 
 const STILL_WAITING: Outcome = {
   reason: REASON.stillWaiting,
-  message: 'the event itself shows that nothing is to be lowered for it',
+  message: 'the event itself shows that there is nothing to lower',
 };
 const NOT_LOCKED: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked' };
 /** Rounds after lost races, each with a new decision; then the Broker retries. */
@@ -42,7 +42,7 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
     const outcome = (await attemptFromQuotas(request, context)) ?? (await attemptFromLock(request, context));
     if (outcome !== 'lostRace') return outcome;
   }
-  throw new Error(`the quotas of ${request.namespace} kept changing while they were to be lowered`);
+  throw new Error(`the quotas of namespace ${request.namespace} changed during each attempt to lower them`);
 }
 
 /** Decides by the raised quotas alone; undefined: only the namespace's lock shows enough. */

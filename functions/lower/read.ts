@@ -182,7 +182,7 @@ async function orFallback<T, U>(
     return await read;
   } catch (error) {
     if (![ApiError, Unreachable, TooMuch].some((kind) => error instanceof kind)) throw error;
-    log('warn', `going on without: ${describeError(error)}`);
+    log('warn', `an optional read failed, going on without it: ${describeError(error)}`);
     return otherwise;
   }
 }

@@ -26,12 +26,12 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
   // The migrations ended before anything was raised: no Event.
   if (raised.length === 0 && reason === REASON.ended) return;
   const key = task.token ?? reason;
-  const quotas = raised.length === 0 ? 'nothing was raised' : `${raised.join('; ')}; back again`;
+  const quotas = raised.length === 0 ? 'nothing was raised' : raised.join('; ');
   const isSuccess = task.outcome === LOCK_OUTCOME.admitted || task.outcome === LOCK_OUTCOME.charged;
   const isWarning = !isSuccess && reason !== REASON.ended;
   const onMigrations = migrations.map((migration): EventReport => {
     const pod = podOf(migration, lowering);
-    const of = pod === undefined ? message : `the pod ${pod} of ${migration.name} is there`;
+    const of = pod === undefined ? message : `pod ${pod} of ${migration.name} exists`;
     return {
       on: involvedMigration(namespace, migration),
       type: isWarning ? 'Warning' : 'Normal',
@@ -40,7 +40,7 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
         : isWarning
           ? EVENT_REASON.migrationBlocked
           : EVENT_REASON.quotaLowered,
-      message: `${of}: ${quotas}`,
+      message: `${of}; ${quotas}`,
       because: reason,
       key,
     };
@@ -50,23 +50,24 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
     on,
     type: isWarning ? 'Warning' : 'Normal',
     reason: raised.length === 0 ? EVENT_REASON.migrationBlocked : EVENT_REASON.quotaLowered,
-    message: `for ${names === '' ? 'no migration that is known' : names}: ${quotas}: ${message}`,
+    message: `for ${names === '' ? 'unknown migrations' : names}: ${message}; ${quotas}`,
     because: reason,
     key,
   }));
   await writeEvents(context, [...onMigrations, ...onVmmrqs]);
 }
 
-/** "quota requests.cpu 1405m → 2605m for 0.8 s"; undefined: it was only fenced. `now`: milliseconds. */
+/** "ResourceQuota quota was raised for 1 s (requests.cpu 1405m → 2605m) and restored"; undefined: it was only fenced. `now`: milliseconds. */
 function describeRaise(quota: ResourceQuota, now: number): string | undefined {
   const state = grantOf(quota);
   if (state.kind === 'none') return undefined;
   const { name } = quota.metadata;
-  if (state.kind === 'malformed') return `${name} by a grant that cannot be read`;
+  if (state.kind === 'malformed')
+    return `ResourceQuota ${name} held a grant that cannot be read, and was restored`;
   const { raised, raisedAt } = state.grant;
   const keys = Object.entries(raised).map(([key, to]) => `${key} ${quota.spec.hard?.[key] ?? '-'} → ${to}`);
   const lastedMs = Math.max(0, now - Date.parse(raisedAt));
-  return `${name} raised ${keys.join(', ')} for ${String(Math.round(lastedMs / 1_000))} s`;
+  return `ResourceQuota ${name} was raised for ${String(Math.round(lastedMs / 1_000))} s (${keys.join(', ')}) and restored`;
 }
 
 const podOf = ({ uid }: Reference, { targets, quotas }: Lowering): string | undefined => {

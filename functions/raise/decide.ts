@@ -57,8 +57,8 @@ export function decide(snapshot: RaiseSnapshot): RaiseDecision {
   const raised = found.filter(({ write, isRaised }) => write !== undefined || isRaised === true);
   if (raised.length === 0) {
     return found.length === 0
-      ? end(REASON.ended, 'no quota of the lock is left')
-      : end(REASON.fits, 'the quotas of the lock have the room by now');
+      ? end(REASON.ended, 'no quota of the lock exists any more')
+      : end(REASON.fits, 'the quotas of the lock have headroom by now');
   }
   const names = raised.map(({ quota }) => quota.metadata.name).join(', ');
   return {
@@ -76,11 +76,11 @@ function blockerOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot
     return end(REASON.reservedNamespace, `namespace ${namespace} belongs to the cluster`);
   }
   if (lock.skip === true) {
-    return end(REASON.skipped, `the namespace was annotated ${ANNOTATION.skip} while it was locked`);
+    return end(REASON.skipped, `the namespace opted out by ${ANNOTATION.skip} while it was locked`);
   }
   if (lock.incumbent !== undefined) return end(REASON.incumbentPresent, lock.incumbent);
   if (lock.migrations.some(({ receives }) => receives === true) && !mayReceive(vmmrqs)) {
-    return end(REASON.receiveNotAllowed, 'not every VMMRQ here allows to receive a VM any more');
+    return end(REASON.receiveNotAllowed, 'not every VMMRQ of the namespace sets allowReceive: true any more');
   }
   return undefined;
 }
@@ -97,7 +97,8 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
   const { token, lock, vmmrqs, now } = snapshot;
   const { name } = quota.metadata;
   const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs, now };
-  if (isFencedBy(quota, token)) return { ended: end(REASON.fenced, `${name} is fenced already`) };
+  if (isFencedBy(quota, token))
+    return { ended: end(REASON.fenced, `ResourceQuota ${name} is fenced already`) };
   const grant = grantBy(quota, token);
   if (grant !== undefined && !isUndone(quota, grant)) return { isRaised: true };
   const ended = closedTo(quota, grant);
@@ -110,16 +111,17 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
 /** Why the quota may not be raised, for the first time or again. `grant`: of this token. */
 function closedTo(quota: ResourceQuota, grant: Grant | undefined): End | undefined {
   const { name, annotations } = quota.metadata;
+  const what = `ResourceQuota ${name}`;
   if (annotations?.[ANNOTATION.skip] === 'true')
-    return end(REASON.skipped, `${name} was annotated ${ANNOTATION.skip} while it was locked`);
+    return end(REASON.skipped, `${what} opted out by ${ANNOTATION.skip} while it was locked`);
   if (grant !== undefined) {
-    const message = `${name} was recounted ${String(MAX_RAISES)} times while it was raised`;
+    const message = `a quota controller recounted ${what} ${String(MAX_RAISES)} times while it was raised`;
     return grant.raises >= MAX_RAISES ? end(REASON.undone, message) : undefined;
   }
-  if (grantOf(quota).kind !== 'none') return end(REASON.fenced, `${name} holds the grant of another lock`);
+  if (grantOf(quota).kind !== 'none') return end(REASON.fenced, `${what} holds the grant of another lock`);
   return isStatusKnown(quota)
     ? undefined
-    : end(REASON.statusUnknown, `the quota controller is counting ${name}`);
+    : end(REASON.statusUnknown, `the quota controller has not counted ${what} yet`);
 }
 
 const orderOf = (
@@ -133,7 +135,7 @@ const orderOf = (
 });
 
 const notEnough = (name: string): End =>
-  end(REASON.notEnough, `the VMMRQs give nothing for ${name} any more`);
+  end(REASON.notEnough, `the VMMRQs give nothing for ResourceQuota ${name} any more`);
 
 const writeOr = (write: ResourceQuota | undefined, ended: End | undefined): QuotaRaise => {
   if (write !== undefined) return { write };

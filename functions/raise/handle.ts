@@ -45,7 +45,7 @@ async function handle(
       servers.hasWaitedForHidden = true;
     } else hint = undefined;
   }
-  throw new Error(`the quotas of ${namespace} kept changing while they were to be raised`);
+  throw new Error(`the quotas of namespace ${namespace} changed during each attempt to raise them`);
 }
 
 /**
@@ -179,7 +179,7 @@ const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
 const end = async (ending: Ending, context: StepContext): Promise<Outcome | Retry> =>
   (await endLock(ending, context)) ?? 'again';
 
-const LATE = 'the lock is past its time';
+const LATE = 'the lock has expired';
 
 /** Needs no proof: a guard that is absent now must not undo a proven raise. */
 const raisedAlready = ({ namespace, token, names }: RaiseRequest): Outcome => ({

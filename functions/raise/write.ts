@@ -28,10 +28,10 @@ export async function writeAll(
   const rejection = failures.find(isRejected);
   if (rejection !== undefined) {
     const reason = rejection.status.message ?? rejection.reason;
-    return { kind: 'refused', reason: `a write to a ResourceQuota was refused: ${reason}` };
+    return { kind: 'refused', reason: `the API server refused a write to a ResourceQuota: ${reason}` };
   }
   const [failure] = failures;
-  if (failure !== undefined) throw new Error('a quota was not raised for now', { cause: failure });
+  if (failure !== undefined) throw new Error('a ResourceQuota could not be raised', { cause: failure });
   const isDone = results.every((result) => result.status === 'fulfilled' && result.value);
   return { kind: isDone ? 'done' : 'again' };
 }

@@ -112,12 +112,12 @@ function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
 }
 
 const SAID: Readonly<Record<LockOutcome | 'none', string>> = {
-  [LOCK_OUTCOME.admitted]: 'every migration of the lock got through',
-  [LOCK_OUTCOME.charged]: 'everything that the lock was for was charged',
+  [LOCK_OUTCOME.admitted]: 'every migration of the lock got its pod',
+  [LOCK_OUTCOME.charged]: 'the quotas counted every pod of the lock',
   [LOCK_OUTCOME.gaveWay]: 'its migrations ended, or others went first',
-  [LOCK_OUTCOME.ourFault]: 'it was given up, through no fault of its migrations',
-  [LOCK_OUTCOME.failed]: 'not all of its migrations got through',
-  none: 'none of its quotas is left',
+  [LOCK_OUTCOME.ourFault]: 'it ended early, for a reason outside its migrations',
+  [LOCK_OUTCOME.failed]: 'some of its migrations got no pod',
+  none: 'none of its quotas exists any more',
 };
 
 /** The best outcome that its quotas record; undefined: none is left. */

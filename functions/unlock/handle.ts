@@ -25,7 +25,7 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
     const outcome = await attempt(request, context);
     if (outcome !== undefined) return outcome;
   }
-  throw new Error(`namespace ${request.namespace} kept changing while it was to be unlocked`);
+  throw new Error(`namespace ${request.namespace} changed during each attempt to unlock it`);
 }
 
 /** undefined: another writer was first (perhaps another unlock). Read again. */

@@ -98,7 +98,7 @@ function readArguments() {
     },
   });
   const unknown = values.only.find((part) => !NAMES.some((known) => known === part));
-  if (unknown !== undefined) throw new TypeError(`there is no part ${unknown}`);
+  if (unknown !== undefined) throw new TypeError(`unknown part ${unknown}`);
   const cycles = positiveInteger('--cycles', values.cycles);
   const sizes = values.scale?.split(',').map((size) => positiveInteger('--scale', size)) ?? [];
   const finished = values.finished === undefined ? 0 : positiveInteger('--finished', values.finished);
@@ -108,7 +108,7 @@ function readArguments() {
 /** Throws TypeError. */
 function positiveInteger(option: string, text: string): number {
   const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new TypeError(`${option} is a number, not ${text}`);
+  if (!Number.isInteger(count) || count < 1) throw new TypeError(`${option} must be a number, not ${text}`);
   return count;
 }
 

@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const { good, bad, dim } = coloursFor(out);
   out.write(ok ? good('\nEvery check holds.\n') : bad('\nNot every check holds: see above.\n'));
   out.write(
-    dim('npm run demo -- --verbose tells more; npm run local keeps a cluster up to try it yourself.\n'),
+    dim('npm run demo -- --verbose shows more; npm run local keeps a cluster up to try it yourself.\n'),
   );
   if (!ok) process.exitCode = 1;
 }
@@ -59,7 +59,7 @@ function readArguments(): { scenario?: string[]; verbose?: boolean; picture?: st
     },
   });
   const unknown = values.scenario?.find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) throw new TypeError(`there is no scenario ${unknown}`);
+  if (unknown !== undefined) throw new TypeError(`unknown scenario ${unknown}`);
   return values;
 }
 

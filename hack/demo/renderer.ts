@@ -43,7 +43,7 @@ export function renderTimeline(timeline: ScenarioTimeline, renderOptions: Render
     '',
     colours.dim(`     ${since}`),
     ...rows,
-    ...(quiet === 0 ? [] : [colours.dim(`         + ${String(quiet)} wake-ups that found nothing to do`)]),
+    ...(quiet === 0 ? [] : [colours.dim(`         + ${String(quiet)} runs that found nothing to do`)]),
     '',
     ...bars(timeline, zero, colours),
     '',

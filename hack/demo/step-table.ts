@@ -59,7 +59,7 @@ export function stoppedAt(run: ObservedRun): StoppedAt {
   );
   if (first === undefined) {
     const missing = missingReports.join(', ') || 'the end';
-    const message = `Every step happened at least once, but not: ${missing}.`;
+    const message = `Every step happened at least once, but these reports are missing: ${missing}.`;
     return { milestone: 'report', namespace: namespaces.join(', '), message };
   }
   return { ...first, message: whyMissing(first, run) };
@@ -77,7 +77,7 @@ function whyMissing(
   const hops = traces.hops.filter(
     ({ at, subscriber, ...hop }) => at >= since && subscriber.startsWith(host) && hop.namespace === namespace,
   );
-  const wanted = `It is woken by ${triggers}, through Trigger mtq-${step.name} and Service ${step.name}.`;
+  const wanted = `Trigger mtq-${step.name} delivers ${triggers} to Service ${step.name}.`;
   return `${wanted} ${whatCame(hops, traces.lastWords(step.name))}`;
 }
 
@@ -97,7 +97,7 @@ function textOf({ type, kind }: StepTrigger): string {
 function whatCame(hops: readonly Hop[], lastWords = 'none'): string {
   if (hops.length === 0) return 'The Broker delivered no event of this namespace to it.';
   const failed = hops.filter(({ outcome }) => outcome !== 'ack' && outcome !== 'reply');
-  if (failed.length === 0) return `It was woken ${String(hops.length)} times and found nothing to do.`;
+  if (failed.length === 0) return `It ran ${String(hops.length)} times and found nothing to do.`;
   const counts = new Map<string, number>();
   for (const text of failed.map(describeHop)) counts.set(text, (counts.get(text) ?? 0) + 1);
   const tries = [...counts].map(([text, count]) => (count === 1 ? text : `${text} × ${String(count)}`));

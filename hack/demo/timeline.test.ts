@@ -100,7 +100,7 @@ test('the lock window is a bar, and only terminals get colours', () => {
     `${'·'.repeat(6)}${'▒'.repeat(6)}${'█'.repeat(6)}${'▒'.repeat(6)}${'·'.repeat(24)}`,
   );
   expect(output).toContain('locked 75 ms (25 → 100), █ raised 25');
-  expect(output).toContain('+ 2 wake-ups that found nothing to do');
+  expect(output).toContain('+ 2 runs that found nothing to do');
   expect(output).not.toContain('\u001B');
   expect(
     renderTimeline(timeline, { colours: coloursFor({ ...out, isTTY: true }, {}), width: 100 }),

@@ -147,7 +147,7 @@ step_delete() {
 (($#)) || set -- cluster knative kubevirt image install e2e
 for step in "$@"; do
   [[ $step != *help && $step != -h ]] || { usage && exit; }
-  [[ $(type -t "step_$step") == function ]] || { usage >&2 && die "there is no step '$step'"; }
+  [[ $(type -t "step_$step") == function ]] || { usage >&2 && die "unknown step '$step'"; }
 done
 tools
 mkdir -p "$OUT"

@@ -37,7 +37,7 @@ class Usage extends Error {}
 
 function oneOf<T extends string>(names: readonly T[], name: string): T {
   const found = names.find((each) => each === name);
-  if (found === undefined) throw new Usage(`there is no '${name}'`);
+  if (found === undefined) throw new Usage(`unknown name '${name}'`);
   return found;
 }
 

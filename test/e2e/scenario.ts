@@ -29,7 +29,7 @@ const folder = fileURLToPath(new URL('scenarios/', import.meta.url));
 export async function loadScenarios(names: readonly string[] = []): Promise<Scenario[]> {
   const all = (await readdir(folder)).toSorted();
   const unknown = names.find((name) => !all.includes(name));
-  if (unknown !== undefined) throw new Usage(`there is no scenario '${unknown}': ${all.join(', ')}`);
+  if (unknown !== undefined) throw new Usage(`unknown scenario '${unknown}'; there are ${all.join(', ')}`);
   return Promise.all(all.filter((name) => names.length === 0 || names.includes(name)).map(load));
 }
 

@@ -177,7 +177,7 @@ describe('raise ends the lock and names the API server', () => {
     [
       'where one of two API servers does not know the lock',
       { ...BOTH, answers: { [ONE]: 'proves', [TWO]: 'open' } },
-      `at API server ${TWO}: the guard does not stand`,
+      `at API server ${TWO}: the guard does not protect`,
     ],
     [
       'where one of two API servers does not answer',

@@ -44,7 +44,7 @@ export class PreflightCheck {
     const { cluster, log, clock = systemClock } = this.#options;
     while (!signal.aborted) {
       const found = await readFacts(cluster, this.#expected, (what, error) => {
-        log('warn', `${what} cannot be read, and counts as good: ${describeError(error)}`);
+        log('warn', `${what} cannot be read, and is assumed to be supported: ${describeError(error)}`);
       });
       const result = evaluate(found, this.#expected);
       this.#tell(result, found);

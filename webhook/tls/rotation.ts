@@ -187,7 +187,7 @@ export class Rotation {
     this.#options.serve(certificate);
     this.#serving = certificate;
     const authorities = [...fingerprintsOf(certificate.ca ?? '')].map((print) => print.slice(0, 11));
-    this.#options.log('info', 'serving by this certificate', {
+    this.#options.log('info', 'serving with this certificate', {
       managedBy: certificate.managedBy,
       authorities,
     });

@@ -355,7 +355,7 @@ describe('the incumbent', () => {
   test('is unknown before its kinds have been listed', async () => {
     expect(watches.incumbentFor('tenant')).toEqual({
       kind: 'unknown',
-      why: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs, validatingwebhookconfigurations',
+      why: 'the guard has not listed mtqs, validatingwebhookconfigurations yet, so it does not know whether the incumbent is installed',
     });
     start();
     await advance();
@@ -371,8 +371,8 @@ describe('the incumbent', () => {
       expect(watches.incumbentFor('tenant')).toEqual({
         kind: 'unknown',
         why:
-          `the guard does not know yet whether the incumbent is there: it has not listed ${type.plural} ` +
-          `(${describeError(forbidden)})`,
+          `the guard has not listed ${type.plural} (${describeError(forbidden)}) yet, ` +
+          'so it does not know whether the incumbent is installed',
       });
       expect(logged).toContain(`watching ${type.plural} again: ${describeError(forbidden)}`);
       cluster.restoreWatch(type);

@@ -87,17 +87,17 @@ export class ClusterView {
   }
 
   /**
-   * Advice for an installed incumbent (kubevirt/managed-tenant-quota); undefined: the watches have not seen it. The two projects
+   * What shows an installed incumbent (kubevirt/managed-tenant-quota); undefined: the watches have not seen it. The two projects
    * would undo each other's writes.
    */
   incumbentFor(namespace: string): string | undefined {
     const [mtq] = this.incumbents.values();
     if (mtq !== undefined) {
-      return `the incumbent is installed (MTQ object ${mtq.metadata.name}): remove it, never run both at once`;
+      return `the incumbent is installed (MTQ object ${mtq.metadata.name})`;
     }
     const name = `lock.${namespace}.com`;
     if (!this.configurations.has(name)) return undefined;
-    return `the incumbent holds this namespace (ValidatingWebhookConfiguration ${name}): remove it`;
+    return `the incumbent locks this namespace (ValidatingWebhookConfiguration ${name})`;
   }
 
   setLock(namespace: Namespace): void {

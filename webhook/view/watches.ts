@@ -51,7 +51,7 @@ export class Watches {
       const problem = this.#problems.get(plural);
       return problem === undefined ? plural : `${plural} (${problem})`;
     });
-    const why = `the guard does not know yet whether the incumbent is there: it has not listed ${names.join(', ')}`;
+    const why = `the guard has not listed ${names.join(', ')} yet, so it does not know whether the incumbent is installed`;
     return { kind: 'unknown', why };
   }
 

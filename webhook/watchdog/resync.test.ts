@@ -218,7 +218,7 @@ describe('grants without their label', () => {
     cluster.put(RESOURCE_QUOTAS, aQuota(inNamespace('other'), annotated(ANNOTATION.grant, '{')));
     const { repaired, logged } = await resyncs(1);
     expect(repaired).toEqual([['tenant undefined', 'other undefined']]);
-    expect(logged).toContain('a quota holds a grant without the label');
+    expect(logged).toContain('a ResourceQuota holds a grant without the label, and is repaired');
   });
 
   test('with their label get none, because the watch sees them', async () => {

@@ -126,7 +126,7 @@ async function requestResync(
 async function resyncGrants({ cluster, repair, log }: ResyncOptions): Promise<void> {
   const { items } = await cluster.list(LISTED_HIDDEN_GRANTS, {});
   const repairs = [...new Set(items.map(namespaceOf))].map((namespace) => {
-    log('warn', 'a quota holds a grant without the label', { namespace });
+    log('warn', 'a ResourceQuota holds a grant without the label, and is repaired', { namespace });
     return repair(namespace, undefined);
   });
   const failure = (await Promise.allSettled(repairs)).find(({ status }) => status === 'rejected');

@@ -163,7 +163,7 @@ export class Watchdog {
     const { cluster, log } = this.#options;
     const { lock } = known;
     fenceRemovedLock(cluster, name, lock).catch((error: unknown) => {
-      log('warn', `a lock that is gone was not fenced: ${describeError(error)}`, { namespace: name });
+      log('warn', `a removed lock was not fenced: ${describeError(error)}`, { namespace: name });
     });
   }
 

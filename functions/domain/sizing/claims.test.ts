@@ -14,16 +14,16 @@ const full = (limits: ResourceList): string =>
 
 describe('claimShortfall (F26)', () => {
   test.each<[ResourceList, string]>([
-    [{ persistentvolumeclaims: '1' }, 'quota lacks persistentvolumeclaims=1'],
-    [{ 'count/persistentvolumeclaims': '3' }, 'quota lacks count/persistentvolumeclaims=1'],
-    [{ 'requests.storage': '10Mi' }, 'quota lacks requests.storage=10Mi'],
+    [{ persistentvolumeclaims: '1' }, 'ResourceQuota quota lacks persistentvolumeclaims=1'],
+    [{ 'count/persistentvolumeclaims': '3' }, 'ResourceQuota quota lacks count/persistentvolumeclaims=1'],
+    [{ 'requests.storage': '10Mi' }, 'ResourceQuota quota lacks requests.storage=10Mi'],
     [
       { 'gold.storageclass.storage.k8s.io/requests.storage': '1Gi' },
-      'quota lacks gold.storageclass.storage.k8s.io/requests.storage=10Mi',
+      'ResourceQuota quota lacks gold.storageclass.storage.k8s.io/requests.storage=10Mi',
     ],
     [
       { 'gold.storageclass.storage.k8s.io/persistentvolumeclaims': '1' },
-      'quota lacks gold.storageclass.storage.k8s.io/persistentvolumeclaims=1',
+      'ResourceQuota quota lacks gold.storageclass.storage.k8s.io/persistentvolumeclaims=1',
     ],
     [{ 'silver.storageclass.storage.k8s.io/requests.storage': '1Gi' }, ''],
     [{ pods: '1', services: '1', 'count/configmaps': '1' }, ''],

@@ -23,7 +23,9 @@ export function claimShortfall(
   const need = claimUsage(source);
   const lacking = quotas.filter(isUnscoped).flatMap((quota) => {
     const missing = shortfallsOf(quota, need);
-    return missing.length === 0 ? [] : [`${quota.metadata.name} lacks ${describeShortfalls(missing)}`];
+    return missing.length === 0
+      ? []
+      : [`ResourceQuota ${quota.metadata.name} lacks ${describeShortfalls(missing)}`];
   });
   return lacking.join('; ');
 }

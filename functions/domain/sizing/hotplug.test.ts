@@ -46,7 +46,7 @@ describe('a target that waits for its attachment pod', () => {
       expect.objectContaining({
         verdict: 'FitsWithRaise',
         message: expect.stringMatching(
-          /hotplugged volumes: quota lacks requests.cpu=625m, limits.memory=60000000$/,
+          /hotplugged volumes: ResourceQuota quota lacks requests.cpu=625m, limits.memory=60000000$/,
         ),
       }),
     ]);

@@ -39,8 +39,8 @@ const receivedPodOf = (vmi: VirtualMachineInstance, rejections: readonly PodReje
 /** For people: why the size is unknown. */
 export const unsized = (migration: Migration): string =>
   isReceiving(migration)
-    ? 'it receives a VM from another cluster, and no Event says yet how large its pod is'
-    : 'the VMI has no running pod of this kind to take the size from';
+    ? 'it receives a VM from another cluster, and no Event shows the size of its pod yet'
+    : 'the VMI has no running pod of this kind to read the size from';
 
 /** The estimated size of the pod. */
 export const sizeOf = ({ candidate, ...like }: MissingPod, snapshot: NamespaceSnapshot): Estimate =>

@@ -59,7 +59,7 @@ const CASES: Record<string, Case> = {
   },
   'the size of its pod is still unknown': {
     with: { vmmrqs: ALLOWED, events: [] },
-    want: ['Waiting', REASON.noSourcePod, 'no Event says'],
+    want: ['Waiting', REASON.noSourcePod, 'no Event shows'],
   },
   'the quota has the headroom by now: no raise, nothing to allow': {
     with: { quotas: [aQuota(hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))] },

@@ -108,7 +108,7 @@ const CASES: Readonly<Record<string, Case>> = {
       [
         'FitsWithRaise',
         REASON.fitsWithRaise,
-        'the VM needs more than before: quota stays exceeded by requests.cpu=100m',
+        'the VM needs more than before: ResourceQuota quota stays exceeded by requests.cpu=100m',
       ],
     ],
   },
@@ -139,7 +139,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
   'no VMMRQ': {
     with: { vmmrqs: [] },
-    want: [['NoFit', REASON.noVmmrq, 'create a VirtualMachineMigrationResourceQuota']],
+    want: [['NoFit', REASON.noVmmrq, 'the namespace has no VirtualMachineMigrationResourceQuota']],
   },
   'the VMMRQ gives too little: the message names the key and the amount': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1500Mi' }))] },
@@ -383,11 +383,11 @@ const CASES: Readonly<Record<string, Case>> = {
 
   'KubeVirt’s limit for the cluster is reached': {
     with: { view: aView({ left: { cluster: 0, node: 2, nodes: {} } }) },
-    want: [['Waiting', REASON.parallelLimit, 'it runs 5 migrations at once, 2 from a node']],
+    want: [['Waiting', REASON.parallelLimit, 'it runs at most 5 migrations at once, and 2 from one node']],
   },
   'KubeVirt’s limit for the node is reached': {
     with: { view: aView({ left: { cluster: 3, node: 2, nodes: { node1: 0 } } }) },
-    want: [['Waiting', REASON.parallelLimit, '2 from a node']],
+    want: [['Waiting', REASON.parallelLimit, '2 from one node']],
   },
   'the limit of another node does not matter': {
     with: { view: aView({ left: { cluster: 3, node: 2, nodes: { node9: 0 } } }) },
@@ -395,7 +395,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'the guard does not answer whether there is a slot, and the refusal is old': {
     with: { view: undefined },
-    want: [['Waiting', REASON.viewUnavailable, 'the guard does not say']],
+    want: [['Waiting', REASON.viewUnavailable, 'the guard did not answer']],
   },
   'the guard does not answer whether there is a slot, and it was refused a moment ago': {
     with: { view: undefined, migrations: [aMigration(refusedAt(-3))] },
@@ -516,7 +516,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [
       ['FitsWithRaise', REASON.fitsWithRaise],
-      ['Waiting', REASON.parallelLimit, 'it runs 5 migrations at once'],
+      ['Waiting', REASON.parallelLimit, 'it runs at most 5 migrations at once'],
     ],
   },
   'too little now, but another of the namespace is under way: its headroom returns': {

@@ -65,7 +65,7 @@ const verdictOf = ({ blocked }: Candidate, result: VerdictResult): Verdict => ({
   message: blocked.lacks === undefined ? result.message : `${OF_ATTACHMENT}: ${result.message}`,
 });
 
-const OF_ATTACHMENT = 'its target is ready, and waits for the pod that attaches the hotplugged volumes';
+const OF_ATTACHMENT = 'its target pod is ready, and waits for the pod that attaches its hotplugged volumes';
 
 function evaluateAll(
   snapshot: NamespaceSnapshot,
@@ -137,7 +137,7 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
     return verdictResult(
       'NotBlocked',
       REASON.admitted,
-      `KubeVirt takes ${name} for the pod that it waits for`,
+      `KubeVirt counts pod ${name} as the pod that was missing`,
     );
   }
   const missing = missingPodOf(candidate, vmi, snapshot);
@@ -161,7 +161,8 @@ function slotShortage(
   if (view === undefined) {
     // KubeVirt checks its limits before it creates the pod, so a fresh refusal shows that there was a slot.
     if (isFreshlyRejected(migration, now)) return undefined;
-    const message = 'the guard does not say whether KubeVirt has a slot for it: it is looked at again';
+    const message =
+      'the guard did not answer whether KubeVirt has a migration slot for it; the next resync checks again';
     return verdictResult('Waiting', REASON.viewUnavailable, message);
   }
   const before = allocation.accepted.filter(({ lacks }) => lacks === undefined).length;
@@ -171,8 +172,8 @@ function slotShortage(
   if (inCluster > 0 && onNode - leaving - before > 0) return undefined;
   const { cluster, node: perNode } = view.limits;
   const message =
-    `every slot of KubeVirt's is taken or reserved for others: it runs ${String(cluster)} migrations at once, ` +
-    `${String(perNode)} from a node`;
+    `KubeVirt has no migration slot left for it: it runs at most ${String(cluster)} migrations at once, ` +
+    `and ${String(perNode)} from one node`;
   return verdictResult('Waiting', REASON.parallelLimit, message);
 }
 
@@ -187,7 +188,7 @@ function evaluateHeadroom(missing: MissingPod, allocation: Allocation): VerdictR
   const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
   const unknown = covering.find((quota) => !isStatusKnown(quota));
   if (unknown !== undefined) {
-    const message = `the quota controller has not computed the status of ${unknown.metadata.name} yet`;
+    const message = `the quota controller has not computed the status of ResourceQuota ${unknown.metadata.name} yet`;
     return verdictResult('Waiting', REASON.statusUnknown, message);
   }
   const blocker = blockerOf({ ...missing, pod, covering, snapshot });
@@ -211,4 +212,4 @@ const isPostponed = ({ reason }: VerdictResult, { headroomReturns }: Allocation)
   reason === REASON.afterOthers && headroomReturns;
 
 const fits = (): VerdictResult =>
-  verdictResult('Fits', REASON.fits, 'the quotas have room: virt-controller only has to look again');
+  verdictResult('Fits', REASON.fits, 'the quotas have headroom now; virt-controller only has to look again');

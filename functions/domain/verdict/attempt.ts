@@ -81,7 +81,7 @@ function budgetBackoff(last: Attempt, { now, lockSeconds }: NextAttempt): Backof
   if (lockedMs === 0 || lockedMs + lockSeconds * 1_000 + REPAIR_MS <= LOCK_BUDGET_MS) return undefined;
   return {
     reason: REASON.lockBudgetSpent,
-    message: `failed attempts locked the namespace for ${String(lockedMs)} ms: it is left alone for a while`,
+    message: `failed attempts locked the namespace for ${String(lockedMs)} ms in total; the next attempt waits`,
     until: Date.parse(last.at) + WINDOW_MS,
   };
 }
@@ -89,7 +89,7 @@ function budgetBackoff(last: Attempt, { now, lockSeconds }: NextAttempt): Backof
 function ownFailureBackoff({ at, outcome, reason }: Attempt, { now }: NextAttempt): Backoff | undefined {
   const until = Date.parse(at) + OUR_FAULT_MS;
   if (outcome !== LOCK_OUTCOME.ourFault || now >= until) return undefined;
-  const message = `the last attempt was given up (${reason}), through no fault of the migration: the next one waits`;
+  const message = `the last attempt ended early with ${reason}, which is no failure of the migration; the next attempt waits`;
   return { reason: REASON.backOff, message, until };
 }
 
@@ -97,7 +97,7 @@ function failureBackoff(last: Attempt, { now, fingerprint: of, sized }: NextAtte
   if (last.failures === 0 || last.of !== of || isExtension(last, sized)) return undefined;
   const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.maxMs);
   if (now >= until) return undefined;
-  const message = `attempt ${String(last.failures)} failed (${last.reason}): the next one waits, unless something changes`;
+  const message = `attempt ${String(last.failures)} failed with ${last.reason}; the next attempt waits`;
   return { reason: REASON.backOff, message, until };
 }
 

@@ -39,17 +39,20 @@ describe('amounts at the edges', () => {
     [
       'a shortfall of a thousandth, within the allowance',
       [{ 'requests.cpu': '2009m' }, { cpu: '1.9m' }],
-      ['FitsWithRaise', 'quota lacks requests.cpu=1m'],
+      ['FitsWithRaise', 'ResourceQuota quota lacks requests.cpu=1m'],
     ],
     [
       'a shortfall of a thousandth, beyond the allowance',
       [{ 'requests.cpu': '2009m' }, { cpu: '0.9m' }],
-      ['NoFit', 'quota lacks requests.cpu=1m; that is requests.cpu=1m more than the VMMRQs give'],
+      [
+        'NoFit',
+        'ResourceQuota quota lacks requests.cpu=1m; that is requests.cpu=1m more than the VMMRQs give',
+      ],
     ],
     [
       'in units of another family',
       [{ 'requests.memory': '1412828865' }, { memory: '1.5e9' }],
-      ['FitsWithRaise', 'quota lacks requests.memory=1412828863'],
+      ['FitsWithRaise', 'ResourceQuota quota lacks requests.memory=1412828863'],
     ],
   ])('%s', (_, [list, gives], want) => {
     const quotas = [aQuota(hard(list), used({ 'requests.cpu': '1005m', 'requests.memory': '1412828864' }))];

@@ -31,7 +31,7 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
   const { migration, blocked } = input.candidate;
   const claim = blocked.lacks === undefined ? claimShortfall(migration, vmi, snapshot) : '';
   if (claim !== '') {
-    const message = `a volume claim for the target comes before its pod, and pods are not charged for it: ${claim}`;
+    const message = `the target first needs a volume claim, which no raise for pods covers: ${claim}`;
     return { reason: REASON.volumeQuota, message };
   }
   const [newest] = rejections;
@@ -74,7 +74,7 @@ const isNamed =
 
 const clusterQuota = (name: string, text: string): Blocker => ({
   reason: REASON.clusterQuota,
-  message: `the quota ${name} is not of this namespace (a ClusterResourceQuota?): ${text}`,
+  message: `the quota ${name}, which is not of this namespace (a ClusterResourceQuota?), refuses the pod: ${text}`,
 });
 
 const stillRequires = ({ status }: ResourceQuota, text: string): boolean =>
@@ -84,7 +84,7 @@ function predictedBlocker({ pod, covering }: BlockerInput): Blocker | undefined 
   for (const quota of covering) {
     const missing = mustSpecify(quota, pod);
     if (missing === undefined) continue;
-    const message = `ResourceQuota ${quota.metadata.name} wants what the pod does not say: ${missing}`;
+    const message = `ResourceQuota ${quota.metadata.name} requires values that the pod does not have: ${missing}`;
     return { reason: REASON.mustSpecify, message };
   }
   return undefined;

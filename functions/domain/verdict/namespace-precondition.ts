@@ -29,7 +29,11 @@ function optedOut({ namespace, view }: PreconditionInput, rules: Rules): Verdict
     return verdictResult('Unsupported', REASON.namespaceTerminating, 'the namespace is being deleted');
   }
   if (annotations?.[ANNOTATION.skip] === 'true') {
-    return verdictResult('Unsupported', REASON.skipped, `the namespace is annotated ${ANNOTATION.skip}`);
+    return verdictResult(
+      'Unsupported',
+      REASON.skipped,
+      `the namespace opts out by the annotation ${ANNOTATION.skip}`,
+    );
   }
   if (view?.incumbent !== undefined) {
     return verdictResult('Unsupported', REASON.incumbentPresent, view.incumbent);
@@ -46,12 +50,10 @@ function inProgress({ namespace, quotas, now }: PreconditionInput): VerdictResul
       names === undefined ? 'and its lock is being repaired' : `for ${names}, for a few seconds`;
     return verdictResult('Waiting', REASON.alreadyLocked, `the namespace is locked, ${message}`);
   }
-  if (quotas.some((quota) => grantOf(quota).kind !== 'none')) {
-    return verdictResult(
-      'Waiting',
-      REASON.grantWithoutLock,
-      'a quota still holds a grant: it is lowered first',
-    );
+  const left = quotas.find((quota) => grantOf(quota).kind !== 'none');
+  if (left !== undefined) {
+    const message = `ResourceQuota ${left.metadata.name} holds a grant without a lock, and is lowered first`;
+    return verdictResult('Waiting', REASON.grantWithoutLock, message);
   }
   return undefined;
 }

@@ -69,7 +69,7 @@ export function evaluateRaise(
   const unwanted = skippedBecause(missing.candidate, all, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
   if (snapshot.vmmrqs.length === 0) {
-    const message = `${what}; create a VirtualMachineMigrationResourceQuota in this namespace to let it through`;
+    const message = `${what}, and the namespace has no VirtualMachineMigrationResourceQuota`;
     return verdictResult('NoFit', REASON.noVmmrq, message);
   }
   const beyond = describeShortfalls(beyondGiven(all, allocation));
@@ -85,7 +85,7 @@ export function evaluateRaise(
     return verdictResult(
       'Waiting',
       REASON.afterOthers,
-      `others of this namespace have their targets already; ${what}`,
+      `other migrations of the namespace have their target pods already and go first; ${what}`,
     );
   }
   return verdictResult(
@@ -105,24 +105,24 @@ function skippedBecause(
     quotas.some(({ metadata }) => metadata.uid === uid && metadata.annotations?.[ANNOTATION.skip] === 'true');
   const skipped = blocking.find(({ quota }) => isSkipped(quota));
   if (skipped !== undefined) {
-    const message = `ResourceQuota ${skipped.quota.name} is annotated ${ANNOTATION.skip}`;
+    const message = `ResourceQuota ${skipped.quota.name} opts out by the annotation ${ANNOTATION.skip}`;
     return verdictResult('Unsupported', REASON.skipped, message);
   }
   if (!isReceiving(migration) || mayReceive(vmmrqs)) return undefined;
   const message =
-    'it receives a VM from another cluster and its pod stays for good, ' +
-    'which not every VMMRQ here allows by allowReceive: true';
+    'it receives a VM from another cluster, so its pod stays for good, ' +
+    'and not every VMMRQ of the namespace sets allowReceive: true';
   return verdictResult('Unsupported', REASON.receiveNotAllowed, message);
 }
 
 const describeBlocking = (blocking: readonly Blocking[], verb: string): string =>
   blocking
-    .map(({ quota, shortfalls }) => `${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
+    .map(({ quota, shortfalls }) => `ResourceQuota ${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
 function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyond: string): VerdictResult {
   if (headroomReturns || accepted.length > 0) {
-    const message = `others of this namespace go first, the room comes back when they are through; ${what}`;
+    const message = `other migrations of the namespace go first, and return their headroom when they end; ${what}`;
     return verdictResult('Waiting', REASON.afterOthers, message);
   }
   return verdictResult('NoFit', REASON.notEnough, `${what}; that is ${beyond} more than the VMMRQs give`);

@@ -103,7 +103,7 @@ export function statusReport(
         ...(isQuiet(snapshot) ? IDLE_CONDITIONS : []),
         ...attemptConditions(vmmrq, snapshot),
         notEnough === undefined
-          ? condition(CONDITION.notEnough, 'False', 'Enough', 'nothing waits for more than is given')
+          ? condition(CONDITION.notEnough, 'False', 'Enough', 'no migration needs more than the VMMRQs give')
           : failing(CONDITION.notEnough, about(notEnough), [notEnough.reason]),
       ],
       snapshot.now,
@@ -125,10 +125,14 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
     last !== undefined && (hindered || last.failures > 0) && last.reason !== REASON.ended ? last : undefined;
   return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
     if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
-      const which = failed.failures > 0 ? `attempt ${String(failed.failures)} in a row` : 'the last attempt';
-      const how = `${which} failed at ${failed.at}: ${failed.reason}`;
+      const { failures, at, reason } = failed;
+      const which =
+        failures > 1
+          ? `${String(failures)} attempts in a row failed, the last one`
+          : 'the last attempt failed';
+      const how = `${which} at ${at}: ${reason}`;
       const message = hindered ? [] : lastRejections(snapshot);
-      return [failing(type, [how, ...message].join('\n'), [failed.reason])];
+      return [failing(type, [how, ...message].join('\n'), [reason])];
     }
     const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
     return wasSaid ? [condition(type, 'False', REASON.admitted, 'the last attempt did not fail')] : [];
@@ -163,11 +167,11 @@ function readyCondition(vmmrq: Vmmrq, count: number): ConditionChange {
 function readiness(vmmrq: Vmmrq, count: number): ConditionChange {
   const unusable = [...unusableKeys(vmmrq), ...unusablePercentage(vmmrq)];
   if (unusable.length > 0) {
-    const message = `${unusable.join(', ')}: not an amount of zero or more; it counts as nothing`;
+    const message = `${unusable.join(', ')}: not an amount of zero or more, so it counts as nothing. Correct the spec.`;
     return condition(CONDITION.ready, 'False', 'UnusableAmount', message);
   }
-  const several = `one of ${String(count)} in this namespace: what they give adds up`;
-  return condition(CONDITION.ready, 'True', 'Ready', count > 1 ? several : 'it can be used');
+  const several = `one of ${String(count)} VMMRQs of this namespace: their amounts add up`;
+  return condition(CONDITION.ready, 'True', 'Ready', count > 1 ? several : 'this VMMRQ can be used');
 }
 
 const about = ({ migration, message }: Verdict): string => `${migration.name}: ${message}`;
@@ -194,6 +198,6 @@ const failing = (type: string, message: string, reasons: readonly [string, ...st
 
 /** Nothing is locked or raised. */
 const IDLE_CONDITIONS: readonly ConditionChange[] = [
-  condition(CONDITION.locked, 'False', REASON.unlocked, 'the namespace is free'),
-  condition(CONDITION.raised, 'False', REASON.lowered, 'every quota is as it was'),
+  condition(CONDITION.locked, 'False', REASON.unlocked, 'the namespace is not locked'),
+  condition(CONDITION.raised, 'False', REASON.lowered, 'no quota is raised'),
 ];

@@ -16,7 +16,7 @@ export function ofNamespace({ before, after }: Versions<Namespace>): EventDetail
 }
 
 function lockText(state: LockState): string {
-  if (state.kind !== 'held') return 'locks the namespace, for whom cannot be read';
+  if (state.kind !== 'held') return 'locks the namespace with a lock that cannot be read';
   const { migrations, acquiredAt, expiresAt } = state.lock;
   const names = migrations.map(({ name }) => name).join(', ');
   const seconds = (Date.parse(expiresAt) - Date.parse(acquiredAt)) / 1_000;

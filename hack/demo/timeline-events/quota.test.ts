@@ -42,7 +42,7 @@ const VERSIONS: readonly [ResourceQuota, string | undefined][] = [
   ],
   [makeQuota('3', ORIGINAL, { held: true }), 'undone: recounts compute: requests.memory 3Gi → 2Gi'],
   [makeQuota('4', ORIGINAL, { status: RAISED, held: true }), undefined],
-  [makeQuota('5', ORIGINAL, {}), 'lowered: puts compute back: requests.memory 3Gi → 2Gi'],
+  [makeQuota('5', ORIGINAL, {}), 'lowered: restores compute: requests.memory 3Gi → 2Gi'],
   [makeQuota('6', ORIGINAL, {}), undefined],
 ];
 

@@ -16,7 +16,7 @@ export function ofQuota({ before, after }: Versions<ResourceQuota>): EventDetail
     return [{ what: 'raised', text: `raises ${name}: ${changes}`, replaced, by: 'raise' }];
   }
   if (is.kind === 'none') {
-    return [{ what: 'lowered', text: `puts ${name} back: ${changes}`, replaced, by: 'lower' }];
+    return [{ what: 'lowered', text: `restores ${name}: ${changes}`, replaced, by: 'lower' }];
   }
   if (is.kind === 'held' && isUndone(after, is.grant) && !isUndone(before, is.grant)) {
     return [{ what: 'undone', text: `recounts ${name}: ${changes}`, replaced, by: 'quota controller' }];

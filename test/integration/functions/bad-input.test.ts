@@ -65,7 +65,7 @@ test('no VMMRQ: an Event on the migration and the VMI says what to create (F45)'
   await tenant.migrate();
   await untilVerdict(tenant, 'NoFit', 'NoVirtualMachineMigrationResourceQuota');
   for (const about of ['mig0', 'vm0']) {
-    await untilReported(tenant, about, 'create a VirtualMachineMigrationResourceQuota in this namespace');
+    await untilReported(tenant, about, 'Create a VirtualMachineMigrationResourceQuota in this namespace');
   }
   await expectLeftAlone(tenant);
 });

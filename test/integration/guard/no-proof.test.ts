@@ -142,12 +142,12 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       await environment.cluster.startGuard();
     },
     putRight: () => setVerbs(RIGHT_OF_GUARD, (verbs) => [...verbs, 'list']),
-    reason: 'the guard does not know yet whether the incumbent is there: it has not listed mtqs',
+    reason: 'the guard has not listed mtqs',
   },
   'no refusal at all': {
     arrange: () => webhooks.remove(),
     putRight: () => webhooks.putBack(),
-    reason: 'the guard does not stand before this namespace',
+    reason: 'the guard does not protect this namespace',
   },
   'nobody, since the guard is down': {
     arrange: () => environment.cluster.killGuard(),

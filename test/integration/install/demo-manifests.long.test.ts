@@ -26,7 +26,7 @@ const BREAKAGES: Record<string, Breakage> = {
       spec.filters = [{ exact: { type: 'io.kubevirt.mtq.namespace.shut' } }];
     },
     wantStep: 'raise',
-    wantMessage: /woken by io\.kubevirt\.mtq\.namespace\.locked, .*Trigger mtq-raise.* delivered no event/,
+    wantMessage: /Trigger mtq-raise delivers io\.kubevirt\.mtq\.namespace\.locked, .* delivered no event/,
   },
   "a Service with another step's STEP": {
     change: (objects) => {
@@ -36,7 +36,7 @@ const BREAKAGES: Record<string, Breakage> = {
     },
     wantStep: 'lock',
     wantMessage:
-      /woken by io\.kubevirt\.mtq\.migration\.feasible, .*answered 400, dead letter.*wakes none of: raise/,
+      /Trigger mtq-lock delivers io\.kubevirt\.mtq\.migration\.feasible .*answered 400, dead letter.*no step here \(raise\) handles/,
   },
   'a source whose selectors match nothing': {
     change: (objects) => {
@@ -48,7 +48,7 @@ const BREAKAGES: Record<string, Breakage> = {
       }
     },
     wantStep: 'lock',
-    wantMessage: /woken by io\.kubevirt\.mtq\.migration\.feasible, .*Trigger mtq-lock.* delivered no event/,
+    wantMessage: /Trigger mtq-lock delivers io\.kubevirt\.mtq\.migration\.feasible .* delivered no event/,
   },
 };
 

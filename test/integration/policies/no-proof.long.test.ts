@@ -111,12 +111,12 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'no refusal, the policy being gone': {
     arrange: () => remove(POLICIES),
     putRight: putBack,
-    reason: 'the guard does not stand before this namespace',
+    reason: 'the guard does not protect this namespace',
   },
   'no refusal, the binding being gone': {
     arrange: () => remove(POLICY_BINDINGS),
     putRight: putBack,
-    reason: 'the guard does not stand before this namespace',
+    reason: 'the guard does not protect this namespace',
   },
   'another policy in the words of ours': {
     arrange: async () => {
