@@ -8,7 +8,7 @@ export const PURE = [
   'functions/*/can-skip.ts',
   'functions/domain/**/*.ts',
   'functions/runtime/limits.ts',
-  'webhook/admission/{changed-keys,review,words}.ts',
+  'webhook/admission/{changed-keys,messages,review}.ts',
   'webhook/observability/compatibility.ts',
   'webhook/view/slots.ts',
   'webhook/watchdog/missing-event.ts',

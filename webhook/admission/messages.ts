@@ -1,24 +1,126 @@
-import { ANNOTATION, OUR_KEYS, UNREADABLE_TOKEN } from '../../functions/domain/names.ts';
+import {
+  ANNOTATION,
+  CLUSTER_PREFIX,
+  OUR_KEYS,
+  POLICY,
+  UNREADABLE_TOKEN,
+} from '../../functions/domain/names.ts';
 
-/** Messages that the guard and the policies share word for word (hack/manifests/admission renders them as CEL). */
-export interface DeniedKeys {
-  /** Names of the keys that would change, joined for people. */
-  readonly keys: string;
+/**
+ * Every refusal of the guard and the policies: what is refused, why, and what to do. hack/manifests/admission renders those of
+ * the policies as CEL; docs/reference.md lists REFUSAL.
+ */
+
+/** The parts of a refusal: texts, placeholders for people, or CEL expressions. */
+export interface RefusalParts {
+  /** The request. */
+  readonly operation: string;
+  readonly resource: string;
   readonly namespace: string;
+  /** Name of a raised ResourceQuota. */
+  readonly quota: string;
+  /** Names of our keys that the request would change, joined for people. */
+  readonly keys: string;
   /** The flat token, or UNREADABLE_TOKEN. */
   readonly token: string;
+  /** Names of the lock's migrations, and when it ends at the latest. */
+  readonly migrations: string;
+  readonly until: string;
 }
 
-/** The refusal of a write to our keys on a Namespace, with the break-glass command. */
-export const keysDeniedMessage = ({ keys, ...lock }: DeniedKeys): string =>
-  `${keys} may only be changed by managed-tenant-quota: a lock ends by itself within a minute. Break-glass: a user who may ` +
-  `'override' 'locks.mtq.kubevirt.io' may run: ${breakGlassCommand(lock)} (see docs/operations.md)`;
+interface Refusal {
+  /** The policies and webhooks that refuse so. */
+  readonly by: readonly string[];
+  readonly text: (parts: RefusalParts) => string;
+}
+
+type Parts<Name extends keyof RefusalParts> = Pick<RefusalParts, Name>;
+type Request = Parts<'operation' | 'resource' | 'namespace'>;
+
+const mustWait = ({ operation, resource, namespace }: Request): string =>
+  `${operation} of ${resource} in namespace ${namespace} must wait: `;
+
+const FEW_SECONDS = 'for a few seconds, at most a minute; try again then';
+
+/** What tenants and admins meet. */
+export const REFUSAL = {
+  lockedFor: {
+    by: ['guard'],
+    text: ({ migrations, until, ...request }: Request & Parts<'migrations' | 'until'>) =>
+      `${mustWait(request)}its quotas are raised for the live migration of ${migrations} for a few seconds, ` +
+      `until ${until} at the latest; try again then`,
+  },
+  locked: {
+    by: [POLICY.locked],
+    text: (request: Request) =>
+      `${mustWait(request)}its quotas are raised for a live migration ${FEW_SECONDS}`,
+  },
+  unreadableLock: {
+    by: ['guard', POLICY.locked],
+    text: (request: Request) =>
+      `${mustWait(request)}the namespace's lock cannot be read and is being repaired; try again in a minute`,
+  },
+  raised: {
+    by: [POLICY.raisedPods],
+    text: ({ quota, ...request }: Request & Parts<'quota'>) =>
+      `${mustWait(request)}ResourceQuota ${quota} is raised for a live migration ${FEW_SECONDS}`,
+  },
+  removedKeys: {
+    by: [POLICY.raisedQuotas],
+    text: ({ keys, ...request }: Request & Parts<'keys'>) =>
+      `${mustWait(request)}it would remove ${keys} while quotas are raised for a live migration ${FEW_SECONDS}`,
+  },
+  forgedKeys: {
+    by: [POLICY.raisedQuotas],
+    text: ({ keys }: Parts<'keys'>) =>
+      `${keys} may only be written by managed-tenant-quota; to copy or restore a quota, leave them out`,
+  },
+  namespaceKeys: {
+    by: ['guard', POLICY.lockKeys],
+    text: ({ keys, namespace, token }: Parts<'keys' | 'namespace' | 'token'>) =>
+      `${keys} may only be changed by managed-tenant-quota: a lock ends by itself within a minute. Break-glass: a user who ` +
+      `may 'override' 'locks.mtq.kubevirt.io' may run: ${breakGlassCommand({ namespace, token })} (see docs/operations.md)`,
+  },
+  reservedNamespace: {
+    by: [`${CLUSTER_PREFIX}reserved-namespaces`],
+    text: ({ namespace }: Parts<'namespace'>) =>
+      `namespace ${namespace} belongs to the cluster and is never locked for a migration; move the VMs to another ` +
+      'namespace, or give its ResourceQuota headroom for a second launcher pod',
+  },
+  unavailable: {
+    by: ['guard'],
+    text: ({ operation, resource, namespace }: Request) =>
+      `the guard of managed-tenant-quota could not read namespace ${namespace} in time, and refuses ${operation} of ` +
+      `${resource} because a migration may be under way; try again in a few seconds`,
+  },
+  noNamespace: {
+    by: ['guard'],
+    text: ({ namespace }: Parts<'namespace'>) =>
+      `namespace ${namespace} does not exist any more; create it first`,
+  },
+} as const satisfies Record<string, Refusal>;
+
+/** What our own accounts meet where a step or a stolen token writes more than the steps do (POLICY.ownWrites). */
+export const OWN_REFUSAL = {
+  metadata: ({ keys }: Parts<'keys'>) =>
+    `managed-tenant-quota may write nothing but its own keys of metadata, and this request would change ${keys}`,
+  spec: ({ kind }: { readonly kind: string }) => `managed-tenant-quota may not change the spec of a ${kind}`,
+  quota: ({ operation }: Parts<'operation'>) =>
+    `this account may not ${operation} a ResourceQuota: mtq-raise creates one as a dry run, and all other writes go to the status`,
+  used: ({ quota }: Parts<'quota'>) =>
+    `managed-tenant-quota may not change status.used of ResourceQuota ${quota}`,
+  amounts: ({ keys }: Parts<'keys'>) =>
+    'this account may set status.hard to spec.hard, and mtq-raise above it with label and grant in a locked namespace: ' +
+    `not ${keys}`,
+  record: ({ quota }: Parts<'quota'>) =>
+    `managed-tenant-quota may not leave ResourceQuota ${quota} raised without label and grant`,
+} as const;
 
 /**
  * The command that removes a lock in one write. Two writes would not work: admission compares ANNOTATION.breakGlass with the
  * token before the write, and accepts it only where the write sets it. last-attempt remains, because the back-off needs it.
  */
-export function breakGlassCommand({ namespace, token }: Omit<DeniedKeys, 'keys'>): string {
+export function breakGlassCommand({ namespace, token }: Parts<'namespace' | 'token'>): string {
   const kept: string = ANNOTATION.lastAttempt;
   const removed = OUR_KEYS.namespace.annotations.filter((key) => key !== kept);
   const nulls = (keys: readonly string[]): object => Object.fromEntries(keys.map((key) => [key, null]));
@@ -34,7 +136,3 @@ export function breakGlassCommand({ namespace, token }: Omit<DeniedKeys, 'keys'>
 /** The value of ANNOTATION.breakGlass that a namespace with these annotations accepts. */
 export const breakGlassToken = (annotations: Readonly<Record<string, string>> = {}): string =>
   annotations[ANNOTATION.token] ?? UNREADABLE_TOKEN;
-
-/** The refusal of a write to our keys on a ResourceQuota, or of a new quota that has them. */
-export const forgedKeysMessage = (keys: string): string =>
-  `${keys} may only be written by managed-tenant-quota. To copy or restore a quota, leave them out`;

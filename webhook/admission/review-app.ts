@@ -6,6 +6,7 @@ import type { Log } from '../../functions/runtime/log.ts';
 import { MAX_BODY_BYTES } from '../observability/body-limit.ts';
 import { parseReview, toResponse, toReview } from './admission.ts';
 import type { AdmissionRequest, Decision, Denial } from './admission.ts';
+import { REFUSAL } from './messages.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 
 export interface ReviewOptions {
@@ -105,13 +106,11 @@ async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   }
 }
 
-const unavailable = ({ namespace }: AdmissionRequest): Denial => ({
+const unavailable = ({ namespace = '(none)', operation, resource }: AdmissionRequest): Denial => ({
   allowed: false,
   code: 503,
   reason: 'ServiceUnavailable',
-  message:
-    `the guard of VirtualMachineMigrationResourceQuotas could not read namespace ${namespace ?? '(none)'}, ` +
-    'so it cannot tell whether this is allowed while a migration is under way: try again in a few seconds',
+  message: REFUSAL.unavailable.text({ operation, resource: resource.resource, namespace }),
 });
 
 interface DeniedReview {

@@ -295,7 +295,9 @@ describe('a refusal says', () => {
   });
 
   test('that the namespace is gone', () => {
-    expect(denial(decided(aRequest(), undefined)).message).toBe('namespace tenant is gone');
+    expect(denial(decided(aRequest(), undefined)).message).toBe(
+      'namespace tenant does not exist any more; create it first',
+    );
   });
 });
 

@@ -4,7 +4,7 @@ import type { Namespace } from '../../functions/domain/objects.ts';
 import { proofOf, type IncumbentState } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import { changedKeys, changedNamespaceKeys } from './changed-keys.ts';
-import { breakGlassToken, keysDeniedMessage } from './messages.ts';
+import { breakGlassToken, REFUSAL } from './messages.ts';
 
 export interface ReviewInput {
   readonly request: AdmissionRequest;
@@ -40,13 +40,17 @@ function reviewKeys(request: AdmissionRequest): Decision {
   const keys = changed.join(', ');
   const namespace = object?.metadata.name ?? oldObject?.metadata.name ?? '';
   return deny(
-    keysDeniedMessage({ keys, namespace, token: breakGlassToken(oldObject?.metadata.annotations) }),
+    REFUSAL.namespaceKeys.text({
+      keys,
+      namespace,
+      token: breakGlassToken(oldObject?.metadata.annotations),
+    }),
   );
 }
 
 function reviewLocked(input: ReviewInput): Decision {
   const { request, namespace } = input;
-  if (namespace === undefined) return deny(`namespace ${request.namespace ?? ''} is gone`);
+  if (namespace === undefined) return deny(REFUSAL.noNamespace.text({ namespace: request.namespace ?? '' }));
   const state = lockOf(namespace);
   // The API server's cache still had the label, but the lock is gone by now.
   if (state.kind === 'none') return ALLOWED;
@@ -97,14 +101,13 @@ function reviewQuota(input: ReviewInput & { readonly namespace: Namespace }, sta
 
 const deny = (message: string): Denial => ({ allowed: false, code: 403, reason: 'Forbidden', message });
 
-function lockedMessage({ namespace, operation, resource }: AdmissionRequest, state: LockState): string {
-  const what = `${operation} of ${resource.resource} in namespace ${namespace ?? ''} must wait`;
-  if (state.kind !== 'held')
-    return `${what}: the namespace's lock cannot be read and is being repaired; try again`;
-  const { migrations, expiresAt } = state.lock;
-  const names = migrations.map(({ name }) => name).join(', ');
-  return (
-    `${what}: its quotas are raised for the live migration of ${names} for a few seconds, ` +
-    `until ${expiresAt} at the latest; try again then`
-  );
+function lockedMessage({ namespace = '', operation, resource }: AdmissionRequest, state: LockState): string {
+  const request = { operation, resource: resource.resource, namespace };
+  if (state.kind !== 'held') return REFUSAL.unreadableLock.text(request);
+  const { migrations, expiresAt: until } = state.lock;
+  return REFUSAL.lockedFor.text({
+    ...request,
+    migrations: migrations.map(({ name }) => name).join(', '),
+    until,
+  });
 }

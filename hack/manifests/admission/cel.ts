@@ -28,6 +28,13 @@ const HOLE = /⟦(.*?)⟧/;
 /** A placeholder for the value of an expression, so that TypeScript and CEL share one text. */
 export const hole = (expression: string): string => `⟦${expression}⟧`;
 
+/** The request, for the texts of webhook/admission/messages.ts. */
+export const REQUEST_HOLES = {
+  operation: hole('request.operation'),
+  resource: hole('request.resource.resource'),
+  namespace: hole('request.namespace'),
+} as const;
+
 /** Converts a text with placeholders to an expression. */
 export function withHoles(words: string): string {
   const parts = words.split(HOLE).map((part, index) => (index % 2 === 0 ? text(part) : part));

@@ -1,5 +1,5 @@
 import { POLICY } from '../../../functions/domain/names.ts';
-import { keysDeniedMessage } from '../../../webhook/admission/messages.ts';
+import { REFUSAL } from '../../../webhook/admission/messages.ts';
 import { hole, withHoles } from './cel.ts';
 import { BREAK_GLASS_TOKEN, BREAKS_GLASS, CHANGED_NAMESPACE_KEYS, NAMESPACE_KEYS_CHANGE } from './keys.ts';
 import type { Condition, Policy, Rule } from './manifest.ts';
@@ -34,7 +34,7 @@ export const lockKeys: Policy = {
       expression: 'variables.changed.size() == 0',
       message: 'what managed-tenant-quota keeps on a Namespace may only be changed by it',
       messageExpression: withHoles(
-        keysDeniedMessage({
+        REFUSAL.namespaceKeys.text({
           keys: hole("variables.changed.join(', ')"),
           namespace: hole('object.metadata.name'),
           token: hole('variables.token'),

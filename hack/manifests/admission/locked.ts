@@ -5,7 +5,8 @@ import {
   POLICY,
   PROOF_MESSAGE,
 } from '../../../functions/domain/names.ts';
-import { annotation, namespaceAnnotation, text } from './cel.ts';
+import { REFUSAL } from '../../../webhook/admission/messages.ts';
+import { annotation, namespaceAnnotation, REQUEST_HOLES, text, withHoles } from './cel.ts';
 import type { Condition, Policy, Rule } from './manifest.ts';
 import {
   CLAIM_RULE,
@@ -63,10 +64,8 @@ export const locked: Policy = {
     {
       expression: `variables.isProof || (request.operation == 'CREATE' && ${IS_POD_OF_LOCK})`,
       message: 'must wait, the namespace is locked for a live migration for a few seconds; try again then',
-      messageExpression: `request.operation + ' of ' + request.resource.resource + ' in namespace ' + request.namespace
-        + ' must wait: ' + (variables.token == ''
-        ? "the namespace's lock cannot be read and is being repaired; try again"
-        : 'its quotas are raised for a live migration for a few seconds, at most a minute; try again then')`,
+      messageExpression: `variables.token == '' ? ${withHoles(REFUSAL.unreadableLock.text(REQUEST_HOLES))}
+        : ${withHoles(REFUSAL.locked.text(REQUEST_HOLES))}`,
     },
   ],
 };

@@ -1,7 +1,8 @@
 import { QUOTA_RULES } from './quotas.ts';
 import { ANNOTATION, LABEL, OUR_KEYS, POLICY } from '../../../functions/domain/names.ts';
 import { MIGRATIONS as MIGRATION_TYPE } from '../../../functions/kubernetes/resources.ts';
-import { annotation, label, list, namespaceLabel, text } from './cel.ts';
+import { OWN_REFUSAL } from '../../../webhook/admission/messages.ts';
+import { annotation, hole, label, list, namespaceLabel, REQUEST_HOLES, text, withHoles } from './cel.ts';
 import type { Policy, Validation, Variable } from './manifest.ts';
 import { IS_OURS, IS_RAISE } from './users.ts';
 
@@ -89,38 +90,37 @@ const VALIDATIONS: readonly Validation[] = [
   {
     expression: 'variables.foreign.size() == 0 && variables.restStays',
     message: 'managed-tenant-quota may write nothing but its own keys of metadata',
-    messageExpression: `'managed-tenant-quota may write nothing but its own keys of metadata, and would change '
-      + (variables.restStays ? variables.foreign.join(', ') : 'finalizers or ownerReferences')`,
+    messageExpression: withHoles(
+      OWN_REFUSAL.metadata({
+        keys: hole("(variables.restStays ? variables.foreign.join(', ') : 'finalizers or ownerReferences')"),
+      }),
+    ),
   },
   {
     expression: "oldObject == null || object[?'spec'] == oldObject[?'spec']",
     message: 'managed-tenant-quota may not change a spec',
-    messageExpression: "'managed-tenant-quota may not change the spec of a ' + request.kind.kind",
+    messageExpression: withHoles(OWN_REFUSAL.spec({ kind: hole('request.kind.kind') })),
   },
   {
     expression: `!variables.isQuota
       || (request.operation == 'CREATE' && request.?dryRun.orValue(false) && ${IS_RAISE})`,
     message: 'managed-tenant-quota may not write quotas',
-    messageExpression: `'this account may not ' + request.operation + ' a ResourceQuota: mtq-raise creates one, only dry, '
-      + 'and everything else is written to the status'`,
+    messageExpression: withHoles(OWN_REFUSAL.quota(REQUEST_HOLES)),
   },
   {
     expression: "!variables.isStatus || object[?'status'][?'used'] == oldObject[?'status'][?'used']",
     message: 'managed-tenant-quota may not change status.used',
-    messageExpression:
-      "'managed-tenant-quota may not change status.used of ResourceQuota ' + object.metadata.name",
+    messageExpression: withHoles(OWN_REFUSAL.used({ quota: hole('object.metadata.name') })),
   },
   {
     expression: 'variables.wrongAmounts.size() == 0',
     message: 'managed-tenant-quota may not set these amounts',
-    messageExpression: `'this account may set status.hard to spec.hard, and mtq-raise above it with label and grant in a locked '
-      + 'namespace: not ' + variables.wrongAmounts.join(', ')`,
+    messageExpression: withHoles(OWN_REFUSAL.amounts({ keys: hole("variables.wrongAmounts.join(', ')") })),
   },
   {
     expression: '!variables.losesRecord',
     message: 'managed-tenant-quota may not leave a quota raised without label and grant',
-    messageExpression: `'managed-tenant-quota may not leave ResourceQuota ' + object.metadata.name
-      + ' raised without label and grant'`,
+    messageExpression: withHoles(OWN_REFUSAL.record({ quota: hole('object.metadata.name') })),
   },
 ];
 

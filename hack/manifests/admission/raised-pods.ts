@@ -1,5 +1,6 @@
 import { ANNOTATION, LABEL, POLICY } from '../../../functions/domain/names.ts';
-import { annotation } from './cel.ts';
+import { REFUSAL } from '../../../webhook/admission/messages.ts';
+import { annotation, hole, REQUEST_HOLES, withHoles } from './cel.ts';
 import type { Policy } from './manifest.ts';
 import {
   CLAIM_RULE,
@@ -38,9 +39,9 @@ export const raisedPods: Policy = {
       expression: `(request.operation == 'CREATE' || request.?subResource.orValue('') == 'resize') && ${IS_POD_OF_LOCK}`,
       message:
         'must wait, a quota of the namespace is raised for a live migration for a few seconds; try again then',
-      messageExpression: `request.operation + ' of ' + request.resource.resource + ' in namespace ' + request.namespace
-        + ' must wait: ResourceQuota ' + params.metadata.name
-        + ' is raised for a live migration for a few seconds, at most a minute; try again then'`,
+      messageExpression: withHoles(
+        REFUSAL.raised.text({ ...REQUEST_HOLES, quota: hole('params.metadata.name') }),
+      ),
     },
   ],
 };

@@ -1,6 +1,6 @@
 import { ANNOTATION, LABEL, POLICY } from '../../../functions/domain/names.ts';
-import { forgedKeysMessage } from '../../../webhook/admission/messages.ts';
-import { annotation, hole, label, namespaceLabel, text, withHoles } from './cel.ts';
+import { REFUSAL } from '../../../webhook/admission/messages.ts';
+import { annotation, hole, label, namespaceLabel, REQUEST_HOLES, text, withHoles } from './cel.ts';
 import { AFTER, BEFORE, QUOTA_KEYS, QUOTA_KEYS_CHANGE } from './keys.ts';
 import type { Policy } from './manifest.ts';
 import { QUOTA_RULES } from './quotas.ts';
@@ -40,14 +40,14 @@ export const raisedQuotas: Policy = {
     {
       expression: 'variables.forged.size() == 0',
       message: 'what managed-tenant-quota keeps on a ResourceQuota may only be written by it',
-      messageExpression: withHoles(forgedKeysMessage(hole("variables.forged.join(', ')"))),
+      messageExpression: withHoles(REFUSAL.forgedKeys.text({ keys: hole("variables.forged.join(', ')") })),
     },
     {
       expression: 'variables.removed.size() == 0 || !(variables.isRaised || variables.isLocked)',
       message: 'must wait, the quota is raised for a live migration for a few seconds; try again then',
-      messageExpression: `request.operation + ' of ' + request.resource.resource + ' in namespace ' + request.namespace
-        + ' must wait: it would remove ' + variables.removed.join(', ')
-        + ' while quotas are raised for a live migration for a few seconds, at most a minute; try again then'`,
+      messageExpression: withHoles(
+        REFUSAL.removedKeys.text({ ...REQUEST_HOLES, keys: hole("variables.removed.join(', ')") }),
+      ),
     },
   ],
 };

@@ -1,5 +1,7 @@
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { CLUSTER_PREFIX, GROUP } from '../../../functions/domain/names.ts';
+import { REFUSAL } from '../../../webhook/admission/messages.ts';
+import { REQUEST_HOLES, withHoles } from './cel.ts';
 import type { Policy } from './manifest.ts';
 import { IS_TENANT_NAMESPACE } from './users.ts';
 
@@ -23,8 +25,7 @@ export const reservedNamespaces: Policy = {
     {
       expression: IS_TENANT_NAMESPACE,
       message: 'the namespace belongs to the cluster and is never locked for a migration',
-      messageExpression: `'namespace ' + request.namespace + ' belongs to the cluster and is never locked for a migration: '
-        + 'move the VirtualMachines to a namespace of their own, or give its ResourceQuota room for a second launcher pod'`,
+      messageExpression: withHoles(REFUSAL.reservedNamespace.text(REQUEST_HOLES)),
     },
   ],
 };

@@ -270,7 +270,7 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
   test('an unreadable lock admits no pod', async () => {
     expect(await world.ask('kubevirt', podOf(BROKEN, ONE))).toMatchObject({
       by: locked,
-      text: expect.stringContaining('cannot be read and is being repaired; try again'),
+      text: expect.stringContaining('cannot be read and is being repaired; try again in a minute'),
     });
   });
 
