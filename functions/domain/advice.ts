@@ -43,7 +43,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.stillWaiting]: NO_ACTION,
   [REASON.admitted]: NO_ACTION,
   [REASON.ended]: NO_ACTION,
-  [REASON.raisedButNotAdmitted]: "Fix what the VMI's Events name: they say why KubeVirt created no pod.",
+  [REASON.raisedButNotAdmitted]: "Fix what the VMI's Events name.",
   [REASON.undone]: "Find out which controller writes the quota's status so often.",
   [REASON.viewUnavailable]: 'Check that the guard is ready.',
   [REASON.freshRefusal]: NO_ACTION,

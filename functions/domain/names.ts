@@ -114,11 +114,11 @@ export const EVENT = {
   quotaRaised: 'io.kubevirt.mtq.quota.raised',
   /** A quota controller recounted a raised quota, and undid the raise: raise again. */
   quotaUndone: 'io.kubevirt.mtq.quota.undone',
-  /** The quotas are back: unlock. */
+  /** The quotas are restored: unlock. */
   quotaLowered: 'io.kubevirt.mtq.quota.lowered',
   /** The namespace is unlocked: evaluate the migrations that are left. */
   namespaceUnlocked: 'io.kubevirt.mtq.namespace.unlocked',
-  /** A lock is past its time, or a grant has no lock: lower. */
+  /** A lock has expired, or a grant has no lock: lower. */
   lockExpired: 'io.kubevirt.mtq.lock.expired',
   /** A migration of the lock is final or gone: see whether the quotas are still needed. */
   migrationEnded: 'io.kubevirt.mtq.migration.ended',
@@ -140,9 +140,9 @@ export const SOURCE_EVENT = {
 export const EVENT_REASON = {
   /** A quota refuses the migration's target pod; says which and what happens next. */
   migrationBlocked: 'MigrationBlocked',
-  /** The migration's target pod is there. */
+  /** The migration's target pod exists. */
   migrationAdmitted: 'MigrationAdmitted',
-  /** A ResourceQuota is as it was. */
+  /** A ResourceQuota is restored. */
   quotaLowered: 'QuotaLowered',
   /** The VMMRQs do not give enough: which resource, how much is missing. */
   quotaNotEnough: 'QuotaNotEnough',
@@ -179,11 +179,11 @@ export const REASON = {
   parallelLimit: 'ParallelLimitReached',
   /** The last attempt failed; the back-off is running. */
   backOff: 'BackOff',
-  /** The namespace was locked long enough for failed attempts in these minutes. */
+  /** Failed attempts have used up the lock budget. */
   lockBudgetSpent: 'LockBudgetSpent',
   /** The namespace is locked already. */
   alreadyLocked: 'AlreadyLocked',
-  /** Other migrations of the namespace go first; the headroom returns when they are through. */
+  /** Other migrations of the namespace go first. */
   afterOthers: 'AfterOthers',
   /** The quota controller has not computed status.hard yet. */
   statusUnknown: 'QuotaStatusUnknown',
@@ -191,15 +191,15 @@ export const REASON = {
   noVmmrq: 'NoVirtualMachineMigrationResourceQuota',
   /** The VMMRQs give less than is missing. */
   notEnough: 'NotEnough',
-  /** It receives a VM from another cluster: its pod stays, and not every VMMRQ allows that. */
+  /** It receives a VM from another cluster, and not every VMMRQ allows that. */
   receiveNotAllowed: 'ReceiveNotAllowed',
-  /** A volume claim is needed before the pod, and a quota refuses that: pods are not charged for it. */
+  /** A quota refuses the volume claim that the target needs first. */
   volumeQuota: 'VolumeQuotaExceeded',
-  /** A quota of another scope than the namespace (ClusterResourceQuota) refuses the pod. */
+  /** A ClusterResourceQuota refuses the pod. */
   clusterQuota: 'ClusterQuotaExceeded',
-  /** A quota wants a request or a limit that the target pod does not have. */
+  /** A quota requires a value that the pod does not have. */
   mustSpecify: 'QuotaMustSpecify',
-  /** The cluster wants a quota that covers the pod, and there is none. */
+  /** No quota covers the pod, and the cluster requires one. */
   noCoveringQuota: 'NoCoveringQuota',
   /** A LimitRange refuses the target pod. */
   limitRange: 'LimitRangeRefuses',
@@ -207,13 +207,13 @@ export const REASON = {
   podSecurity: 'PodSecurityRefuses',
   /** A webhook or another policy refuses the target pod. */
   podRefused: 'PodRefusedByPolicy',
-  /** Somebody's policy refuses our writes to the quota. */
+  /** A policy refuses our writes to the quota. */
   refusedByPolicy: 'RefusedByPolicy',
   /** The namespace belongs to the cluster, not to a tenant. */
   reservedNamespace: 'ReservedNamespace',
-  /** The namespace or the quota asks us to stay away. */
+  /** The namespace or the quota opts out. */
   skipped: 'Skipped',
-  /** The incumbent (MTQ) is installed: never both at once. */
+  /** The incumbent (MTQ) is installed. */
   incumbentPresent: 'IncumbentPresent',
   /** The namespace is being deleted. */
   namespaceTerminating: 'NamespaceTerminating',
@@ -229,11 +229,11 @@ export const REASON = {
   lostRace: 'LostRace',
   /** The namespace is not locked, or by another token. */
   notOurLock: 'NotOurLock',
-  /** The lock is past its time. */
+  /** The lock has expired. */
   lockExpired: 'LockExpired',
-  /** The guard did not refuse as it must: no proof, no raise. */
+  /** The guard did not refuse the proof. */
   noProof: 'NoProof',
-  /** The lock is fenced already: this writer comes too late. */
+  /** The lock is fenced: this write comes too late. */
   fenced: 'Fenced',
   /** The quotas are raised. */
   raised: 'Raised',
@@ -243,23 +243,23 @@ export const REASON = {
   admitted: 'Admitted',
   /** Every migration of the lock has ended, or is gone. */
   ended: 'Ended',
-  /** The quota rose and nothing came of it. */
+  /** The quota rose, but KubeVirt created no pod. */
   raisedButNotAdmitted: 'RaisedButNotAdmitted',
-  /** A quota controller recounted the quota: what was raised is undone. */
+  /** A quota controller recounted the quota, which undid the raise. */
   undone: 'Undone',
   /** The guard's view of the cluster did not answer in time. */
   viewUnavailable: 'ViewUnavailable',
-  /** A quota refused it a moment ago: there was a slot, the next step decides. */
+  /** A quota refused it a moment ago: lock decides. */
   freshRefusal: 'FreshRefusal',
-  /** The guard has seen a migration slot for it: the next step decides. */
+  /** The guard has seen a migration slot for it: lock decides. */
   slotFree: 'MigrationSlotFree',
-  /** Something was charged that the raise was made for, and no pod of the lock's is seen. */
+  /** The quotas count the lock's pods, which are not seen yet. */
   charged: 'Charged',
-  /** The quotas are back. */
+  /** The quotas are restored. */
   lowered: 'Lowered',
-  /** A quota of the lock is not enforced at its original yet. */
+  /** A quota of the lock is not restored yet. */
   notRestored: 'NotRestored',
-  /** The namespace is free again. */
+  /** The namespace is unlocked. */
   unlocked: 'Unlocked',
 } as const;
 export type Reason = (typeof REASON)[keyof typeof REASON];
@@ -313,9 +313,9 @@ export const WEBHOOK = {
 export const POLICY = {
   /** While a ResourceQuota is raised, only its migrations' pods get in; it reads what quota admission reads. */
   raisedPods: 'raised-pods.mtq.kubevirt.io',
-  /** Nobody else writes what we keep on a ResourceQuota, or removes it while the quota is raised or its namespace locked. */
+  /** Only our accounts write our keys on a ResourceQuota; no user removes them while it is raised or its namespace locked. */
   raisedQuotas: 'raised-quotas.mtq.kubevirt.io',
-  /** Nobody else writes what we keep on a Namespace, as the webhook says. */
+  /** Only our accounts write our keys on a Namespace, as in the webhook. */
   lockKeys: 'lock-keys.mtq.kubevirt.io',
   /** Our own accounts write nothing but what the steps write; a failure to evaluate admits the write. */
   ownWrites: 'own-writes.mtq.kubevirt.io',
