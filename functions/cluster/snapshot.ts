@@ -16,9 +16,8 @@ import { parsePodRejection } from '../domain/quota/pod-rejection.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
-import type { Log } from '../runtime/log.ts';
 import type { Read, Reader } from '../kubernetes/cluster.ts';
-import { describeError, isNotFound, TooMuch } from '../kubernetes/errors.ts';
+import { isNotFound } from '../kubernetes/errors.ts';
 import {
   LISTED_CLAIMS,
   LISTED_EVENTS,
@@ -145,18 +144,7 @@ export interface Listed<T> {
 }
 
 /** What was not read. */
-export const NOT_READ: Listed<never> = { items: [] };
-
-/** Reads a list that only explains the result: if it is too large, the repair goes on without it. */
-export async function bestEffort<T>(list: Promise<Listed<T>>, log: Log): Promise<Listed<T>> {
-  try {
-    return await list;
-  } catch (error) {
-    if (!(error instanceof TooMuch)) throw error;
-    log('warn', `an optional read failed, going on without it: ${describeError(error)}`);
-    return NOT_READ;
-  }
-}
+const NOT_READ: Listed<never> = { items: [] };
 
 /** Up to this many are read one by one; more by one list of the namespace, however many there are. */
 const FEW = 3;

@@ -5,7 +5,7 @@ import { isGone } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 
 /** The first newer version of the quota that `until` accepts; undefined when the signal aborts before, or it is deleted. */
-export async function watchQuota(
+async function watchQuota(
   cluster: Cluster,
   quota: ResourceQuota,
   { until, signal }: { until: (quota: ResourceQuota) => boolean; signal: AbortSignal },

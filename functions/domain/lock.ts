@@ -123,10 +123,6 @@ export function lockOf(namespace: Namespace): LockState {
   return { kind: 'held', lock: parsed.data, labelled };
 }
 
-/** The migrations of the lock. */
-export const migrationsOf = (state: LockState): readonly LockedMigration[] =>
-  state.kind === 'held' ? state.lock.migrations : [];
-
 /** The token that replaces that of an unreadable lock: by the very version of the namespace that has it. */
 export const unreadableToken = ({ metadata }: Namespace): string => `unreadable-${metadata.resourceVersion}`;
 

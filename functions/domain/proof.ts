@@ -7,7 +7,7 @@ import type { Namespace } from './objects.ts';
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
 /** The content of the guard's refusal of a proof: the lock that it read live, as JSON in a cause of reason WEBHOOK.locked. */
-export const proofSchema = z.object({
+const proofSchema = z.object({
   /** Left out where the lock proves nothing: it is past its time, was ended, or is of another version; or the guard withholds it. */
   token: z.string().min(1).optional(),
   expiresAt: z.iso.datetime({ offset: true }),

@@ -30,7 +30,7 @@ const wasUnderWay = ({ received, token }: AdmittedPod, windows: readonly Window[
   windows.some((window) => window.token === token && Date.parse(received) < window.from + HEARS_WITHIN_MS);
 
 /** Pods that were admitted although their request came after the proof. */
-export const lateOf = ({ result: { attacked } }: Adversary): AdmittedPod[] =>
+const lateOf = ({ result: { attacked } }: Adversary): AdmittedPod[] =>
   attacked.flatMap(({ evaluation }) => evaluation.late);
 
 function expectTried({ result: { attacked, report } }: Adversary): void {

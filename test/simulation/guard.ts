@@ -24,7 +24,7 @@ export interface GuardParts extends ProcessParts {
   readonly random: Random;
 }
 
-export const KUBEVIRT = {
+const KUBEVIRT = {
   KUBEVIRT_NAMESPACE: 'kubevirt',
   KUBEVIRT_CONTROLLER: 'kubevirt-controller',
 } as const;

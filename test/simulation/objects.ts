@@ -178,7 +178,7 @@ export const refused = ({ metadata, ...rest }: ReturnType<typeof migration>, uid
   status: { phase: 'Pending', conditions: [REJECTED] },
 });
 
-export const REJECTED = {
+const REJECTED = {
   type: NAMES.rejectedByQuota,
   status: 'True',
   lastProbeTime: null,

@@ -32,7 +32,6 @@ import {
   quota,
   refused,
   running,
-  TENANT,
   tenantNamespace,
   vmi,
   vmmrq,
@@ -435,5 +434,3 @@ export class World {
 }
 
 const serverName = (index: number): string => `api${String(index + 1)}`;
-
-export { TENANT };

@@ -17,7 +17,7 @@ import { policiesInForce } from '../cluster/policies-in-force.ts';
  */
 
 /** The users of all test files: a control plane knows its users from its start. */
-export const USERS: readonly User[] = [
+const USERS: readonly User[] = [
   { name: 'editor', groups: ['editors'] },
   { name: 'repairer', groups: ['repairers'] },
   { name: 'tina', groups: ['viewers'] },

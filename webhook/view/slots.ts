@@ -45,7 +45,7 @@ export function slotsLeft(state: ClusterState, namespace: string): View['left'] 
 }
 
 /** Migrations that have a slot or will get the next one. */
-export function slotsInUse({ migrations, held }: ClusterState, namespace: string): Migration[] {
+function slotsInUse({ migrations, held }: ClusterState, namespace: string): Migration[] {
   const awaited = new Set(
     held.filter((each) => each.namespace !== namespace).flatMap(({ launchers }) => launchers),
   );

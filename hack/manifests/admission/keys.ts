@@ -9,7 +9,7 @@ interface Keys {
 }
 
 /** A CEL list of pairs: the map in metadata, and the key in it. */
-export const pairs = ({ annotations, labels }: Keys): string => {
+const pairs = ({ annotations, labels }: Keys): string => {
   const pair = (map: string, key: string): string => `[${text(map)}, ${text(key)}]`;
   return `[${[...annotations.map((key) => pair('annotations', key)), ...labels.map((key) => pair('labels', key))].join(', ')}]`;
 };

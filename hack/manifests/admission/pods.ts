@@ -1,4 +1,4 @@
-import { ANNOTATION, KUBEVIRT, POD_IDENTITY_LABELS } from '../../../functions/domain/names.ts';
+import { KUBEVIRT, POD_IDENTITY_LABELS } from '../../../functions/domain/names.ts';
 import { annotation, label, list, text } from './cel.ts';
 import { IS_CONTROLLER } from './users.ts';
 import type { Condition, Rule, Variable } from './manifest.ts';
@@ -72,7 +72,6 @@ export const identitiesOf = (migrations: string): Variable => ({
   name: 'migrations',
   expression: `${migrations}.orValue('').split(',')`,
 });
-export const MIGRATIONS = ANNOTATION.migrations;
 
 /** Whether the pod's identity is one of `variables.migrations`, and KubeVirt's controller sends the request. */
 export const IS_POD_OF_LOCK = `request.resource.resource == 'pods' && ${IS_CONTROLLER}

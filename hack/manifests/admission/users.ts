@@ -2,7 +2,7 @@ import { OUR_USERS, RESERVED, SERVICE_ACCOUNT, userOf } from '../../../functions
 import { list, text } from './cel.ts';
 
 /** KubeVirt's installation as a CEL constant, because CEL cannot read the environment; config/components/openshift patches it. */
-export const KUBEVIRT = { namespace: 'kubevirt', controller: 'kubevirt-controller' } as const;
+const KUBEVIRT = { namespace: 'kubevirt', controller: 'kubevirt-controller' } as const;
 
 const USER = 'request.userInfo.username';
 

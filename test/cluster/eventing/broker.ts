@@ -6,7 +6,7 @@ import type { Broker, Destination, Trigger } from './manifests.ts';
 import { Subscription, TTL, type Hop } from './subscription.ts';
 import { nowRfc3339Nano, realDelay, type Delay } from './times.ts';
 
-export type { Hop, Outcome } from './subscription.ts';
+export type { Hop } from './subscription.ts';
 
 export interface BrokerOptions {
   readonly broker: Broker;

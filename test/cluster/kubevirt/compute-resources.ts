@@ -44,7 +44,7 @@ export function computeResources(
 }
 
 /** What the processes beside the guest need, as KubeVirt after v1.9.0 estimates it for kvm; whole bytes, in nano. */
-export function memoryOverhead(vmi: Vmi, configuration: Configuration): bigint {
+function memoryOverhead(vmi: Vmi, configuration: Configuration): bigint {
   const pageTables = guestMemory(vmi) / 512n;
   const processes = (25n + 100n + 25n + 40n + 50n + 8n * vcpus(vmi) + 8n) * MI;
   const graphics = vmi.spec.domain.devices.autoattachGraphicsDevice === false ? 0n : 32n * MI;

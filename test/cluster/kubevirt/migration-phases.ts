@@ -62,7 +62,7 @@ const RULES: readonly Rule[] = [
   inItsPhase,
 ];
 
-export const phaseOf = ({ status }: Vmim): VmimPhase => (status?.phase ?? '') as VmimPhase;
+const phaseOf = ({ status }: Vmim): VmimPhase => (status?.phase ?? '') as VmimPhase;
 
 export const isFinal = (migration: Vmim): boolean => ['Succeeded', 'Failed'].includes(phaseOf(migration));
 

@@ -11,7 +11,7 @@ export const isReady = ({ metadata, status }: LauncherPod): boolean =>
   status?.phase === 'Running' &&
   status.containerStatuses?.every(({ ready }) => ready) === true;
 
-export const isOwnedBy = (pod: LauncherPod, uid: string): boolean =>
+const isOwnedBy = (pod: LauncherPod, uid: string): boolean =>
   pod.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) === true;
 
 /** The launchers of a VMI, source and targets, ended ones too; oldest first. */

@@ -59,9 +59,6 @@ export const enforced =
   (list: ResourceList): Change<ResourceQuota> =>
   (quota) => ({ ...quota, status: { ...quota.status, hard: list } });
 
-/** The quota controller has followed: status.hard equals the spec. */
-export const fullyEnforced = (): Change<ResourceQuota> => (quota) => enforced(quota.spec.hard ?? {})(quota);
-
 export const used =
   (list: ResourceList): Change<ResourceQuota> =>
   (quota) => ({ ...quota, status: { ...quota.status, used: { ...quota.status?.used, ...list } } });
