@@ -98,6 +98,11 @@ export default defineConfig(
               allowTypeImports: true,
               message: 'A decision reads a snapshot; reading and writing are elsewhere.',
             },
+            {
+              group: ['**/runtime/*', '!**/runtime/limits.ts'],
+              allowTypeImports: true,
+              message: 'A decision has no clock and no timers.',
+            },
           ],
         },
       ],

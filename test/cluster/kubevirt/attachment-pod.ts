@@ -1,6 +1,6 @@
 import type { New } from '../../../functions/kubernetes/cluster.ts';
-import { controllerOf } from './launcher-pod.ts';
 import { ANNOTATIONS, HOTPLUG_DISK, LABELS, LAUNCHER_IMAGE } from './names.ts';
+import { controllerOf } from './pods.ts';
 import type { LauncherPod, Vmi, Vmim, Volume } from './types.ts';
 
 export interface AttachmentOf {

@@ -4,7 +4,8 @@ import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { computeResources, overheadInBytes } from './compute-resources.ts';
 import { ANNOTATIONS, LABELS, LAUNCHER, LAUNCHER_IMAGE, OBSERVED_API_VERSIONS, UNPAUSED } from './names.ts';
 import type { Configuration } from './objects.ts';
-import type { Controller, LauncherPod, Vmi, Vmim } from './types.ts';
+import { controllerOf } from './pods.ts';
+import type { LauncherPod, Vmi, Vmim } from './types.ts';
 
 export interface LauncherOf {
   readonly vmi: Vmi;
@@ -41,16 +42,6 @@ export function renderLauncherPod(of: LauncherOf): New<LauncherPod> {
 }
 
 export const isNonRoot = (vmi: Vmi): boolean => vmi.metadata.annotations?.[ANNOTATIONS.nonroot] === 'true';
-
-/** The owner reference to a VMI or a pod that controls another pod. */
-export const controllerOf = ({ apiVersion = '', kind = '', metadata }: Vmi | LauncherPod): Controller => ({
-  apiVersion,
-  kind,
-  name: metadata.name,
-  uid: metadata.uid,
-  controller: true,
-  blockOwnerDeletion: true,
-});
 
 const VOLUMES = [
   'private',

@@ -1,6 +1,6 @@
 /** Which pod is which (facts/kubevirt.md §1.2). Pure. */
 import { HOTPLUG_DISK, LABELS, LAUNCHER } from './names.ts';
-import type { LauncherPod, Vmi, Vmim } from './types.ts';
+import type { Controller, LauncherPod, Vmi, Vmim } from './types.ts';
 
 export const isOver = ({ status }: LauncherPod): boolean =>
   status?.phase === 'Succeeded' || status?.phase === 'Failed';
@@ -10,6 +10,16 @@ export const isReady = ({ metadata, status }: LauncherPod): boolean =>
   metadata.deletionTimestamp === undefined &&
   status?.phase === 'Running' &&
   status.containerStatuses?.every(({ ready }) => ready) === true;
+
+/** The owner reference to a VMI or a pod that controls another pod. */
+export const controllerOf = ({ apiVersion = '', kind = '', metadata }: Vmi | LauncherPod): Controller => ({
+  apiVersion,
+  kind,
+  name: metadata.name,
+  uid: metadata.uid,
+  controller: true,
+  blockOwnerDeletion: true,
+});
 
 const isOwnedBy = (pod: LauncherPod, uid: string): boolean =>
   pod.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) === true;

@@ -29,13 +29,15 @@ const LAYERS = {
   ],
 } as const;
 const IMPORT = /\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)/g;
+const VALUE_IMPORT = /^(?:import|export) (?!type )[^;]*?\bfrom '(\.[^']+)'/gm;
 
 const sources = (folder: string): string[] =>
   globSync(`${folder}/**/*.ts`).filter((file) => !file.endsWith('.test.ts'));
-const importsOf = (file: string): string[] =>
-  [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, one, other]) =>
+const importsOf = (file: string, pattern = IMPORT): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(pattern)].map(([, one, other]) =>
     join(dirname(file), one ?? other ?? ''),
   );
+const valueImportsOf = (file: string): string[] => importsOf(file, VALUE_IMPORT);
 
 describe.each(Object.entries(LAYERS))('%s', (folder, layers) => {
   const rowOf = (file: string): number =>
@@ -81,5 +83,21 @@ test('every file that calls itself pure is linted as such (hack/pure-files.ts)',
 });
 
 test('every entry of the pure files exists', () => {
-  expect(PURE.filter((pattern) => globSync(pattern).length === 0)).toEqual([]);
+  expect(PURE.flatMap(alternatives).filter((pattern) => globSync(pattern).length === 0)).toEqual([]);
 });
+
+test('a pure file imports values only from pure files', () => {
+  const files = PURE.flatMap((pattern) => globSync(pattern)).filter((file) => !file.endsWith('.test.ts'));
+  const impure = files.flatMap((file) =>
+    valueImportsOf(file)
+      .filter((other) => !files.includes(other))
+      .map((other) => `${file} → ${other}`),
+  );
+  expect(impure).toEqual([]);
+});
+
+/** A pattern for each name in the braces, because a glob matches if one of them exists. */
+function alternatives(pattern: string): string[] {
+  const [, before, names, after] = /^(.*)\{(.*)\}(.*)$/.exec(pattern) ?? [];
+  return names?.split(',').map((name) => `${before ?? ''}${name}${after ?? ''}`) ?? [pattern];
+}
