@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { renderAdmissionMode } from '../cluster/admission-modes.ts';
 import { ADMISSION_MODE } from '../support/admission-mode.ts';
-import { rightsProblems, USED_RIGHTS_FOLDER, usedIn } from './rights.ts';
+import { USED_RIGHTS_FOLDER } from '../support/rights-used.ts';
+import { rightsProblems, usedIn } from './rights.ts';
 
 /** Runs after the integration tests, on the audit logs of all their test environments. */
 test(`installed with ${ADMISSION_MODE}: every granted right is used, and no used right is missing`, async () => {

@@ -3,20 +3,7 @@ import { join } from 'node:path';
 import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { grantsOf, isGranted } from '../support/granted.ts';
-
-/** Where test environments record our service accounts' requests (test/support/rights-used.ts); relative to the repository. */
-export const USED_RIGHTS_FOLDER = 'out/rights-used';
-
-/** A request of one of our processes. */
-export interface UsedRight {
-  readonly account: string;
-  readonly verb: string;
-  readonly apiGroup: string;
-  /** With its subresource, such as resourcequotas/status; the URI of a request for no resource. */
-  readonly resource: string;
-  readonly namespace?: string;
-  readonly name?: string;
-}
+import type { UsedRight } from '../support/rights-used.ts';
 
 /** Rights that the manifests must grant although no test uses them, with the reason. */
 const UNSEEN: Readonly<Record<string, string>> = {

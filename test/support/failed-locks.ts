@@ -2,8 +2,8 @@ import type { Lock } from '../../functions/domain/lock.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { NAMESPACES, PODS } from '../../functions/kubernetes/resources.ts';
-import { LockedTime } from '../simulation/checker/locked-time.ts';
 import { heldBy, type Version } from './history.ts';
+import { LockedTime } from './locked-time.ts';
 
 /** One lock that still exists. */
 interface Holding {

@@ -4,10 +4,23 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { API_SERVERS, FIELD_MANAGER, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
-import { USED_RIGHTS_FOLDER, type UsedRight } from '../rights/rights.ts';
 import type { Audited } from './audit.ts';
 
 const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
+
+/** Where test environments record our service accounts' requests; relative to the repository. */
+export const USED_RIGHTS_FOLDER = 'out/rights-used';
+
+/** A request of one of our processes. */
+export interface UsedRight {
+  readonly account: string;
+  readonly verb: string;
+  readonly apiGroup: string;
+  /** With its subresource, such as resourcequotas/status; the URI of a request for no resource. */
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
 
 /** Stores the requests of the project's service accounts for the check at the end of the run (test/rights). */
 export async function noteRightsUsed({ auditLog }: ControlPlane): Promise<void> {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { HISTORIES } from '../../support/conformance/histories.ts';
-import { modelled } from '../../support/conformance/modelled.ts';
-import { replay, type Replayed } from '../../support/conformance/play.ts';
-import { startReal, type Real } from '../../support/conformance/real.ts';
+import { HISTORIES } from '../../simulation/conformance/histories.ts';
+import { modelled } from '../../simulation/conformance/modelled.ts';
+import { replay, type Replayed } from '../../simulation/conformance/play.ts';
+import { startReal, type Real } from '../../simulation/conformance/real.ts';
 
 /**
  * Compares the simulation's model of the API server with the real one. Each history runs on both. The answers, the webhook

@@ -4,7 +4,7 @@ import { MAX_LOCK_SECONDS } from '../../../functions/runtime/limits.ts';
 import { LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { isOurs } from '../guard.ts';
-import { LockedTime } from './locked-time.ts';
+import { LockedTime } from '../../support/locked-time.ts';
 
 export type Report = (violation: string) => void;
 

@@ -7,7 +7,7 @@ import { follow } from '../../../functions/kubernetes/follow.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
-import { freshControlPlane } from '../control-plane.ts';
+import { freshControlPlane } from '../../support/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import { untilServed } from '../../cluster/served.ts';
 import { toResponse } from '../../../webhook/admission/admission.ts';
@@ -15,11 +15,11 @@ import {
   VALIDATING_WEBHOOK_CONFIGURATIONS,
   type ValidatingWebhookConfiguration,
 } from '../../../webhook/tls/resources.ts';
-import type { ModelCluster } from '../../simulation/model/api-server.ts';
-import { createNamespace } from '../kubevirt/harness.ts';
-import { askUntil, Recorded } from '../eventually.ts';
-import { startStubWebhook, type StubWebhook } from '../stub-webhook.ts';
-import { bindRole } from '../roles.ts';
+import type { ModelCluster } from '../model/api-server.ts';
+import { createNamespace } from '../../support/kubevirt/harness.ts';
+import { askUntil, Recorded } from '../../support/eventually.ts';
+import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
+import { bindRole } from '../../support/roles.ts';
 import type { Replayed, UntilStable } from './play.ts';
 import { evaluate, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
 

@@ -1,9 +1,9 @@
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { toResponse } from '../../../webhook/admission/admission.ts';
-import { ApiServer } from '../../simulation/model/api-server.ts';
-import { QuotaController } from '../../simulation/model/quota-controller.ts';
-import { Store } from '../../simulation/model/store.ts';
+import { ApiServer } from '../model/api-server.ts';
+import { QuotaController } from '../model/quota-controller.ts';
+import { Store } from '../model/store.ts';
 import type { UntilStable } from './play.ts';
 import { evaluate, USERS, type Asked, type GuardMode, type Side } from './side.ts';
 

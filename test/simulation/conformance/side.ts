@@ -2,7 +2,7 @@ import type { Namespace } from '../../../functions/domain/objects.ts';
 import { userOf, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import type { AdmissionRequest, Decision } from '../../../webhook/admission/admission.ts';
 import { review } from '../../../webhook/admission/review.ts';
-import type { ModelCluster } from '../../simulation/model/api-server.ts';
+import type { ModelCluster } from '../model/api-server.ts';
 
 /** Users, by names that both sides know. */
 export const USERS = {

@@ -1,4 +1,4 @@
-import { LOCK_BUDGET_MS, REPAIR_MS, WINDOW_MS } from '../../../functions/domain/verdict/attempt.ts';
+import { LOCK_BUDGET_MS, REPAIR_MS, WINDOW_MS } from '../../functions/domain/verdict/attempt.ts';
 
 /** One lock that ended before all its migrations had their target pods. */
 interface Failed {

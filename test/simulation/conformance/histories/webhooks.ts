@@ -1,6 +1,6 @@
 import { ANNOTATION, KUBEVIRT, LABEL, PROOF_QUOTA } from '../../../../functions/domain/names.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../../functions/kubernetes/resources.ts';
-import { aLock } from '../../builders/namespace.ts';
+import { aLock } from '../../../support/builders/namespace.ts';
 import {
   create,
   createPod,
