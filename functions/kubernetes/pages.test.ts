@@ -3,20 +3,27 @@ import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import { metadata } from '../../test/support/builders/object.ts';
-import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
-import type { KubernetesObject } from '../domain/objects.ts';
+import { newServingCertificate } from '../../test/support/serving-certificate.ts';
+import type { KubernetesObject, Pod } from '../domain/objects.ts';
 import { Client } from './api-client.ts';
+import type { ListedType } from './cluster.ts';
 import { isGone, TooMuch, Unreachable } from './errors.ts';
-import { LISTED_PODS } from '../cluster/listed.ts';
-import { RESOURCE_QUOTAS } from './resources.ts';
+import { PODS, RESOURCE_QUOTAS } from './resources.ts';
 import { Transport } from './transport.ts';
 
 const KIB = 1024;
-const VALIDITY = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
-const authority = issueAuthority(VALIDITY);
-const { key, cert } = issueServing(['localhost'], VALIDITY, authority);
+const { serving: certificate, ca } = newServingCertificate();
 const REVISION = '7';
 const PAGE = 4_000;
+
+/** Without annotations and containers. */
+const NAMED_PODS: ListedType<Pod> = {
+  ...PODS,
+  trim: ({ metadata: { annotations, ...kept } }) => ({
+    object: { metadata: kept, spec: { containers: [] } },
+    size: 200,
+  }),
+};
 
 let servers: Server[] = [];
 afterEach(() => {
@@ -53,7 +60,7 @@ async function serving(
 ): Promise<Fake> {
   const asked: string[] = [];
   let [alone, max, left, silent] = [0, 0, expires, dead];
-  const server = createServer({ key, cert }, (request, response) => {
+  const server = createServer(certificate, (request, response) => {
     const query = new URL(request.url ?? '', 'https://localhost').searchParams;
     asked.push(query.toString());
     if (silent > 0) {
@@ -84,7 +91,7 @@ async function serving(
   const where = new URL(`https://localhost:${port}`);
   const access = {
     server: where,
-    credentials: () => Promise.resolve({ ca: authority.cert, headers: {}, family: 4 }),
+    credentials: () => Promise.resolve({ ca, headers: {}, family: 4 }),
   };
   return {
     client: new Client(new Transport(access, 'test'), 'test', maxKeptBytes),
@@ -128,7 +135,7 @@ test.each<[string, readonly string[], readonly number[]]>([
   ],
 ])('%s', async (_what, items, want) => {
   const { client, asked } = await serving({ items });
-  const list = await client.list(LISTED_PODS, { namespace: 'tenant' });
+  const list = await client.list(NAMED_PODS, { namespace: 'tenant' });
   expect(names(list.items)).toEqual(items.map((text) => /pod-\d+/.exec(text)?.[0]));
   expect(list).toMatchObject({ resourceVersion: REVISION, date: new Date(0) });
   expect(limits(asked)).toEqual(want);
@@ -140,27 +147,27 @@ test('a page of many tiny parts is as large as one of many bytes', async () => {
     (name) => `{"metadata":${JSON.stringify(metadata(name))},"spec":{"imagePullSecrets":${parts}}}`,
   );
   const { client, asked } = await serving({ items });
-  expect(names((await client.list(LISTED_PODS, {})).items)).toEqual(wanted(4));
+  expect(names((await client.list(NAMED_PODS, {})).items)).toEqual(wanted(4));
   // It is little text: more are tried each time.
   expect(limits(asked)).toEqual([4_000, 500, 63, 8, 1, 6, 1, 6, 1, 6]);
 });
 
 test('a list from the watch cache may come all at once: then the current state is read in pages', async () => {
   const { client, asked } = await serving({ items: pods(80, 120), ignoresLimit: true });
-  const { items } = await client.list(LISTED_PODS, {}, { resourceVersion: '0' });
+  const { items } = await client.list(NAMED_PODS, {}, { resourceVersion: '0' });
   expect(names(items)).toEqual(wanted(80));
   expect(asked).toEqual(['resourceVersion=0&limit=4000', 'limit=500', 'limit=63', 'continue=63&limit=63']);
 });
 
 test('a later page that is no longer there: the list starts again', async () => {
   const { client, asked } = await serving({ items: pods(4_100, 0), expires: 2 });
-  expect(names((await client.list(LISTED_PODS, {})).items)).toEqual(wanted(4_100));
+  expect(names((await client.list(NAMED_PODS, {})).items)).toEqual(wanted(4_100));
   expect(asked).toHaveLength(6);
 });
 
 test('a list starts again only a few times', async () => {
   const { client, asked } = await serving({ items: pods(4_100, 0), expires: 10 });
-  const error = await client.list(LISTED_PODS, {}).catch((thrown: unknown) => thrown);
+  const error = await client.list(NAMED_PODS, {}).catch((thrown: unknown) => thrown);
   expect(isGone(error)).toBe(true);
   expect(asked).toHaveLength(6);
 });
@@ -168,7 +175,7 @@ test('a list starts again only a few times', async () => {
 test('a list without an answer is read in smaller pages next time, until an answer comes', async () => {
   const { client, asked } = await serving({ items: pods(10, 1), dead: 2 });
   for (const isAnswered of [false, false, true, true]) {
-    const list = client.list(LISTED_PODS, {});
+    const list = client.list(NAMED_PODS, {});
     if (isAnswered) expect((await list).items).toHaveLength(10);
     else await expect(list).rejects.toThrow(Unreachable);
   }
@@ -184,8 +191,8 @@ test('an object that may be written again is whole, and has its kind', async () 
 
 test.each([
   ['whole', { type: RESOURCE_QUOTAS, count: 10, isTooMuch: true }],
-  ['trimmed', { type: LISTED_PODS, count: 10, isTooMuch: false }],
-  ['trimmed, and too many', { type: LISTED_PODS, count: 4_000, isTooMuch: true }],
+  ['trimmed', { type: NAMED_PODS, count: 10, isTooMuch: false }],
+  ['trimmed, and too many', { type: NAMED_PODS, count: 4_000, isTooMuch: true }],
 ])('a list keeps no more than its limit: %s', async (_what, { type, count, isTooMuch }) => {
   const { client } = await serving({ items: pods(count, 100 / count) }, 256 * KIB);
   const listed = client.list<KubernetesObject>(type as never, {});
@@ -195,7 +202,7 @@ test.each([
 
 test('many lists at once: the large ones wait for each other', async () => {
   const { client, asked, maxAlone } = await serving({ items: pods(70, 100) });
-  const lists = await Promise.all(Array.from({ length: 6 }, () => client.list(LISTED_PODS, {})));
+  const lists = await Promise.all(Array.from({ length: 6 }, () => client.list(NAMED_PODS, {})));
   for (const { items } of lists) expect(names(items)).toEqual(wanted(70));
   expect(limits(asked).filter((limit) => limit < PAGE)).not.toHaveLength(0);
   expect(maxAlone()).toBe(1);

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
+import { newServingCertificate } from '../../test/support/serving-certificate.ts';
 import { Unreachable } from './errors.ts';
 import { readAll, Transport } from './transport.ts';
 
-const VALIDITY = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
-const authority = issueAuthority(VALIDITY);
+const { serving, ca } = newServingCertificate();
 const SILENCE_MS = 200;
 
 /** In a thread of its own, because a test blocks this one. `/silent` gets no answer. */
@@ -22,11 +21,10 @@ let server: Worker;
 let transport: Transport;
 
 beforeAll(async () => {
-  const workerData = issueServing(['localhost'], VALIDITY, authority);
-  server = new Worker(SERVER, { eval: true, workerData });
+  server = new Worker(SERVER, { eval: true, workerData: serving });
   const [port] = (await once(server, 'message')) as [number];
   const credentials = (): Promise<{ ca: string; servername: string }> =>
-    Promise.resolve({ ca: authority.cert, servername: 'localhost' });
+    Promise.resolve({ ca, servername: 'localhost' });
   transport = new Transport({ server: new URL(`https://127.0.0.1:${String(port)}`), credentials }, 'test');
 });
 

@@ -2,7 +2,7 @@ import { Agent, createServer, request as send } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
+import { newServingCertificate } from './serving-certificate.ts';
 
 /** A write request of one of the project's processes. */
 export interface Write {
@@ -46,7 +46,6 @@ interface Armed extends Fault {
   readonly injected: (at: number) => void;
 }
 
-const DAY_MS = 24 * 3_600_000;
 const TIMEOUT_STATUS = {
   kind: 'Status',
   apiVersion: 'v1',
@@ -58,12 +57,11 @@ const TIMEOUT_STATUS = {
 
 /** `kill`: ends the process of a service account at once. */
 export async function startFaultyProxy(kill: (account: string) => void): Promise<FaultyProxy> {
-  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
-  const authority = issueAuthority(validity);
+  const certificate = newServingCertificate();
   const armed = new Set<Armed>();
   const upstreams = new Map<string, Upstream>();
 
-  const server = createServer(issueServing(['localhost'], validity, authority), (request, answer) => {
+  const server = createServer(certificate.serving, (request, answer) => {
     // A dying client breaks its connections, as the fault intends.
     handle(request, answer).catch(() => request.socket.destroy());
   });
@@ -122,7 +120,7 @@ export async function startFaultyProxy(kill: (account: string) => void): Promise
           agent: new Agent({ keepAlive: true, ca }),
         });
       cluster.server = `https://localhost:${String(port)}/${account}`;
-      cluster['certificate-authority-data'] = Buffer.from(authority.cert).toString('base64');
+      cluster['certificate-authority-data'] = Buffer.from(certificate.ca).toString('base64');
       const file = `${kubeconfig}.by-proxy`;
       writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
       return file;

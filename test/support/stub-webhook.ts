@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { parseReview, type AdmissionRequest } from '../../webhook/admission/admission.ts';
-import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
+import { newServingCertificate } from './serving-certificate.ts';
 
 /** A webhook's answer: an AdmissionResponse without its uid, or only an HTTP status. */
 export type StubAnswer =
@@ -26,13 +26,10 @@ export interface StubWebhook {
 /** `path`: of the called URL. */
 export type Respond = (request: AdmissionRequest, path: string) => StubAnswer | Promise<StubAnswer>;
 
-const DAY_MS = 24 * 3_600_000;
-
 export async function startStubWebhook(): Promise<StubWebhook> {
-  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
-  const authority = issueAuthority(validity);
+  const { serving, ca } = newServingCertificate();
   let next: Respond = () => 500;
-  const server = createServer(issueServing(['localhost'], validity, authority), (request, response) => {
+  const server = createServer(serving, (request, response) => {
     void answer(request, next).then(({ status, body }) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(body);
     });
@@ -45,7 +42,7 @@ export async function startStubWebhook(): Promise<StubWebhook> {
   return {
     clientConfig: {
       url: `https://localhost:${port}/review`,
-      caBundle: Buffer.from(authority.cert).toString('base64'),
+      caBundle: Buffer.from(ca).toString('base64'),
     },
     respondWith: (answer) => {
       next = typeof answer === 'function' ? answer : () => answer;

@@ -3,7 +3,7 @@ import { dirname, join, matchesGlob } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { PURE } from '../../../hack/pure-files.ts';
 
-/** From top to bottom: a file imports from its own row and the rows below. A folder means the files directly in it. */
+/** From top to bottom: a file and its tests import from their own row and the rows below. A folder means the files directly in it. */
 const LAYERS = {
   functions: [
     ['functions/main.ts', 'functions/index.ts'],
@@ -28,11 +28,11 @@ const LAYERS = {
     ['webhook/view'],
   ],
 } as const;
-const IMPORT = /\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)/g;
-const VALUE_IMPORT = /^(?:import|export) (?!type )[^;]*?\bfrom '(\.[^']+)'/gm;
+const IMPORT = /^(?:import|export) [^;']*\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
+const VALUE_IMPORT = /^(?:import|export) (?!type )[^;']*\bfrom '(\.[^']+)'/gm;
 
-const sources = (folder: string): string[] =>
-  globSync(`${folder}/**/*.ts`).filter((file) => !file.endsWith('.test.ts'));
+const isTest = (file: string): boolean => file.endsWith('.test.ts');
+const sources = (folder: string): string[] => globSync(`${folder}/**/*.ts`);
 const importsOf = (file: string, pattern = IMPORT): string[] =>
   [...readFileSync(file, 'utf8').matchAll(pattern)].map(([, one, other]) =>
     join(dirname(file), one ?? other ?? ''),
@@ -57,26 +57,37 @@ describe.each(Object.entries(LAYERS))('%s', (folder, layers) => {
   });
 });
 
-/** The folders from which a top folder may import: the guard imports the functions; the local cluster imports no tool. */
-const ALLOWED: Readonly<Record<string, RegExp>> = {
-  functions: /^functions\//,
-  webhook: /^(functions|webhook)\//,
-  'test/cluster': /^(functions|webhook|test\/cluster)\//,
-  hack: /^(functions|webhook|hack|test\/cluster)\//,
+/**
+ * The folders from which a folder imports, beside itself: the guard imports the functions; the local cluster imports no tool. Only
+ * test/contract and test/integration import from every folder.
+ */
+const BELOW = {
+  functions: [],
+  webhook: ['functions'],
+  hack: ['functions', 'webhook', 'test/cluster'],
+  'test/cluster': ['functions', 'webhook'],
+  'test/support': ['functions', 'webhook', 'test/cluster'],
+  'test/rights': ['functions', 'test/cluster', 'test/support'],
+  'test/simulation': ['functions', 'webhook', 'test/cluster', 'test/support'],
+  'test/e2e': ['functions', 'test/cluster', 'test/support'],
+  'test/adversary': ['functions', 'test/cluster', 'test/support'],
 };
+/** Tests that are beside their code import these too. */
+const FOR_TESTS = ['test/cluster', 'test/support'];
 
-test.each(Object.entries(ALLOWED))('%s imports only what lies below it', (folder, allowed) => {
-  const upwards = sources(folder).flatMap((file) =>
-    importsOf(file)
-      .filter((other) => !allowed.test(other))
-      .map((other) => `${file} → ${other}`),
-  );
+test.each(Object.entries(BELOW))('%s imports only what lies below it', (folder, below) => {
+  const upwards = sources(folder).flatMap((file) => {
+    const allowed = [folder, ...below, ...(isTest(file) ? FOR_TESTS : [])];
+    return importsOf(file)
+      .filter((other) => !allowed.some((one) => other.startsWith(`${one}/`)))
+      .map((other) => `${file} → ${other}`);
+  });
   expect(upwards).toEqual([]);
 });
 
 test('every file that calls itself pure is linted as such (hack/pure-files.ts)', () => {
   const claiming = globSync('{functions,webhook,hack,test}/**/*.ts').filter(
-    (file) => !file.endsWith('.test.ts') && /^\s*(\/\*)?\*.*\bpure\b/im.test(readFileSync(file, 'utf8')),
+    (file) => !isTest(file) && /^\s*(\/\*)?\*.*\bpure\b/im.test(readFileSync(file, 'utf8')),
   );
   expect(claiming.length).toBeGreaterThan(0);
   expect(claiming.filter((file) => !PURE.some((pattern) => matchesGlob(file, pattern)))).toEqual([]);
@@ -87,7 +98,7 @@ test('every entry of the pure files exists', () => {
 });
 
 test('a pure file imports values only from pure files', () => {
-  const files = PURE.flatMap((pattern) => globSync(pattern)).filter((file) => !file.endsWith('.test.ts'));
+  const files = PURE.flatMap((pattern) => globSync(pattern)).filter((file) => !isTest(file));
   const impure = files.flatMap((file) =>
     valueImportsOf(file)
       .filter((other) => !files.includes(other))

@@ -24,7 +24,7 @@ import {
   LISTED_PODS,
   LISTED_STATES_OF_PODS,
   LISTED_STATES_OF_VMMRQS,
-} from '../cluster/listed.ts';
+} from './listed.ts';
 
 const bytes = (value: unknown): number => JSON.stringify(value).length;
 

@@ -13,7 +13,7 @@ import { annotated, named } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
 import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
-import { assess, type Assessment } from '../verdict/assessment.ts';
+import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, REASON } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';

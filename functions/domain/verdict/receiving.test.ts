@@ -4,11 +4,11 @@ import { named, type Change } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped } from '../../../test/support/builders/quota.ts';
 import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aVmmrq, RULES } from '../../../test/support/builders/snapshot.ts';
-import { assess } from '../verdict/assessment.ts';
+import { assess } from './assessment.ts';
 import { REASON, type Reason } from '../names.ts';
 import type { AmountList, VirtualMachineInstance, Vmmrq } from '../objects.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
-import type { VerdictName } from '../verdict/verdict.ts';
+import type { VerdictName } from './verdict.ts';
 
 /** mig0 receives vm0, of which no pod runs here; the quota has 400m of CPU and 600Mi left. */
 const RECEIVING: Partial<NamespaceSnapshot> = {

@@ -1,0 +1,10 @@
+import { issueAuthority, issueServing, type KeyPair } from '../../webhook/tls/x509.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** A certificate for `localhost`, and the PEM certificate of the authority that signed it. */
+export function newServingCertificate(): { readonly serving: KeyPair; readonly ca: string } {
+  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
+  const authority = issueAuthority(validity);
+  return { serving: issueServing(['localhost'], validity, authority), ca: authority.cert };
+}
