@@ -320,6 +320,20 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'the lock lets in every migration of the namespace, and those that are over',
+    breaks: ['I1'],
+    edits: [
+      {
+        file: 'functions/lock/decide.ts',
+        find: '    migrations: [...migrations],',
+        replace: `    migrations: snapshot.migrations.map(({ metadata: { name, uid }, spec }) => {
+      const vmi = snapshot.vmis.get(spec.vmiName ?? '')?.metadata.uid ?? 'none';
+      return migrations.find((blocked) => blocked.uid === uid) ?? { name, uid, vmi };
+    }),`,
+      },
+    ],
+  },
+  {
     name: 'policy Exact raises by all that is given',
     breaks: ['I5'],
     edits: [
