@@ -20,7 +20,7 @@ export const viewSchema = z.object({
   open: z.object({
     /** UIDs of its Pending migrations: no condition reports an attachment pod that a quota refuses. */
     waiting: shortList(z.string()),
-    /** UIDs of its refused migrations that no slot is left for. The guard wakes the namespace when there is one. */
+    /** UIDs of its refused migrations that no slot is left for. The guard notifies the namespace when there is one. */
     queued: shortList(z.string()),
     /** A VMMRQ's status has not been written yet, or reports something as ongoing. */
     status: z.boolean(),

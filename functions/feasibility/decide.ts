@@ -90,7 +90,7 @@ function isLeftover({ namespace, quotas, now }: NamespaceSnapshot): boolean {
 /** Nudges each migration once per state of the quotas. virt-controller may sleep for minutes although there is headroom. */
 function nudgesOf({ migrations, quotas }: NamespaceSnapshot, blocked: readonly Verdict[]): Nudge[] {
   const versions = quotas.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
-  const value = `room ${fingerprint(versions.toSorted().join())}`;
+  const value = `headroom ${fingerprint(versions.toSorted().join())}`;
   const fitting = new Set(blocked.filter(isWorthNudging).map(({ migration }) => migration.uid));
   return migrations
     .filter(({ metadata }) => fitting.has(metadata.uid))

@@ -101,7 +101,7 @@ async function gather(
   const first = await assessNamespace(name, context, listed);
   if (first === undefined || dueWithin(first) === 0) return first;
   // Only one run per namespace waits, and the others answer at once: a tenant's many events must not occupy this process.
-  return context.exclusively(`room of ${name}`, () => assessUntilHeadroom(name, first, context), first);
+  return context.exclusively(`headroom of ${name}`, () => assessUntilHeadroom(name, first, context), first);
 }
 
 async function assessUntilHeadroom(

@@ -246,7 +246,7 @@ describe('the log', () => {
     ['the pods are waited for', { reason: REASON.stillWaiting, message: '' }, 'debug'],
     ['something was done', { reason: REASON.unlocked, message: '' }, 'info'],
     [
-      'nothing is blocked any more, and the next step is woken',
+      'nothing is blocked any more, and the next step is triggered',
       {
         reason: REASON.nothingBlocked,
         message: '',

@@ -252,7 +252,10 @@ describe('a raise without effect', () => {
 
   test.each<[string, Partial<LowerSnapshot>]>([
     ['for another lock', nudged(-1, 'token-0')],
-    ['for headroom, by feasibility', { migrations: [aMigration(annotated(ANNOTATION.nudged, 'room 1'))] }],
+    [
+      'for headroom, by feasibility',
+      { migrations: [aMigration(annotated(ANNOTATION.nudged, 'headroom 1'))] },
+    ],
   ])('nudged %s: nudged for this one', (_, different) => {
     expect(decided({ ...at(0), ...different }).kind).toBe('nudge');
   });

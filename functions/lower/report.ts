@@ -66,9 +66,13 @@ function describeRaise(quota: ResourceQuota, now: number): string | undefined {
     return `ResourceQuota ${name} held a grant that cannot be read, and was restored`;
   const { raised, raisedAt } = state.grant;
   const keys = Object.entries(raised).map(([key, to]) => `${key} ${quota.spec.hard?.[key] ?? '-'} → ${to}`);
-  const lastedMs = Math.max(0, now - Date.parse(raisedAt));
-  return `ResourceQuota ${name} was raised for ${String(Math.round(lastedMs / 1_000))} s (${keys.join(', ')}) and restored`;
+  const lasted = durationText(now - Date.parse(raisedAt));
+  return `ResourceQuota ${name} was raised for ${lasted} (${keys.join(', ')}) and restored`;
 }
+
+/** `now` is the API server's Date header: whole seconds. */
+const durationText = (ms: number): string =>
+  ms < 1_000 ? 'less than 1 s' : `${String(Math.round(ms / 1_000))} s`;
 
 const podOf = ({ uid }: Reference, { targets, quotas }: Lowering): string | undefined => {
   const identities = new Set(

@@ -7,7 +7,7 @@ const NAMESPACE = 'bench-finished';
 const AT_ONCE = 20;
 const PROGRESS_EVERY = 10_000;
 
-/** Stores so many migrations that have succeeded, in a namespace of their own, as nobody removes them from a real cluster. */
+/** Stores so many migrations that have succeeded, in a namespace of their own, where KubeVirt keeps them. */
 export async function storeFinishedMigrations(
   environment: Environment,
   count: number,

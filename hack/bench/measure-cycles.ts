@@ -123,7 +123,7 @@ function requestFigures(warm: readonly Cycle[], ample: readonly Cycle[]): Figure
     { ...shared, name: 'one migration that is not blocked', samples: requests, target: 2 },
     {
       ...shared,
-      name: 'the same, for each wake of a function',
+      name: 'the same, for each run of a function',
       unit: '×',
       samples: ratios(requests, runs),
       target: 0,

@@ -120,7 +120,7 @@ function reviewBody(): string {
       kind: { group: '', version: 'v1', kind: 'Pod' },
       resource: { group: '', version: 'v1', resource: 'pods' },
       namespace: NAMESPACE,
-      name: 'stranger',
+      name: 'other-user',
       operation: 'CREATE',
       userInfo: { username: 'alice', groups: ['system:authenticated'] },
       object: { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers } },

@@ -12,7 +12,7 @@ export type Milestone = StepName | 'refusal' | 'admission' | 'migration';
 /** The timeline event of each station, in the order of a successful migration. */
 const EVENT_OF: Readonly<Record<Milestone, What>> = {
   refusal: 'blocked',
-  feasibility: 'judged',
+  feasibility: 'evaluated',
   lock: 'locked',
   raise: 'raised',
   admission: 'admitted',

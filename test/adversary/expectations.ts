@@ -61,7 +61,7 @@ export async function expectAllThrough({ environment, result: { run, attacked } 
   }
 }
 
-/** No revision violates an invariant, except through pods that other expectations judge by their request time. */
+/** No revision violates an invariant, except through pods that other expectations check by their request time. */
 export function expectUnbroken({ result: { attacked } }: Adversary): void {
   expect(attacked.flatMap(violationsOf)).toEqual([]);
 }

@@ -37,7 +37,7 @@ describe('steps ⇄ Triggers', () => {
   });
 
   test.each(STEPS)(
-    '$name: its Trigger lets through what wakes it, and nothing else',
+    '$name: its Trigger lets through what triggers it, and nothing else',
     ({ name, triggers }) => {
       const mine = manifests.filter(({ spec }) => spec.subscriber.ref?.name === name);
       const filters = mine.map(({ spec }) => compileFilter(spec));

@@ -58,7 +58,7 @@ async function raiseIn({ hosts, servers, answers, settings = {}, forbidden }: Wo
   };
   const server = { as: (user: string) => reaching(model.server.as(user), prove, forbidden) };
   const begun = model.clock.now;
-  const request = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: lock.token };
+  const request = { type: EVENT.namespaceLocked, id: 'event-1', namespace: TENANT, token: lock.token };
   const outcome = await runStep(raise, { server, clock: model.clock, settings }, request);
   const quota = model.store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
   const isRaised = quota?.status?.hard?.['requests.cpu'] === '2';

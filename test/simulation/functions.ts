@@ -78,7 +78,7 @@ export class Functions {
     const life = new Life();
     const user = userOf(SERVICE_ACCOUNT[step.name]);
     const { trace } = this.#parts.network;
-    trace.log(actor, () => `is woken by ${event.type} ${nameIn(event)}`);
+    trace.log(actor, () => `is triggered by ${event.type} ${nameIn(event)}`);
     const handle = newFunction([step], contextOf(this.#parts, { actor, site: step.name, user, life }));
     return new Promise((resolve) => {
       life.onEnd(() => resolve('broken'));

@@ -264,7 +264,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'the watchdog does not sweep for migrations',
+    name: 'the watchdog does not resync migrations',
     breaks: ['I3'],
     edits: [
       {

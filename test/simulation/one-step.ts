@@ -52,7 +52,7 @@ export const runStep = (step: Step, model: Reached, request: StepRequest = refus
 
 function refusedNow(): StepRequest {
   const eventObject = parseEventObject(BLOCKED, { kind: KIND.migration.kind, namespace: TENANT });
-  const about = { id: 'wake', namespace: TENANT, kind: KIND.migration.kind };
+  const about = { id: 'event-1', namespace: TENANT, kind: KIND.migration.kind };
   return { type: SOURCE_EVENT.update, ...about, ...(eventObject === undefined ? {} : { eventObject }) };
 }
 

@@ -53,7 +53,13 @@ async function raiseIn(world: World): Promise<Seen> {
     );
   };
   const as = (user: string): Cluster => Object.assign(model.server.as(user), { create });
-  const request = { type: EVENT.namespaceLocked, id: 'wake', namespace: TENANT, token: LOCK.token, ...hints };
+  const request = {
+    type: EVENT.namespaceLocked,
+    id: 'event-1',
+    namespace: TENANT,
+    token: LOCK.token,
+    ...hints,
+  };
   const reached = { server: { as }, clock, context: { view: () => Promise.resolve(view) } };
   const outcome = await runStep(raise, reached, request);
   const quota = store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });

@@ -81,7 +81,7 @@ const runWith = (
   runStep(
     step,
     { ...model, server: { as: (user) => reaching(model.server.as(user), isOversized) } },
-    { type, id: 'wake', namespace: TENANT, token: 'token-1' },
+    { type, id: 'event-1', namespace: TENANT, token: 'token-1' },
   );
 
 describe('with more stored objects than fit into memory', () => {

@@ -21,7 +21,7 @@ test('unlock records the full duration of a failed lock, even when its process w
   give(model);
   expect((await runStep(lock, model)).reply?.type).toBe(EVENT.namespaceLocked);
   model.clock.now += 31_000;
-  const about = { id: 'wake', namespace: TENANT, token: 'token' };
+  const about = { id: 'event-1', namespace: TENANT, token: 'token' };
   await runStep(lower, model, { type: EVENT.lockExpired, ...about });
   still.ms = 10_000;
   await runStep(unlock, model, { type: EVENT.quotaLowered, ...about });

@@ -73,7 +73,7 @@ function recount(): void {
 
 const requestFor = (namespace: string): StepRequest => ({
   type: SOURCE_EVENT.update,
-  id: 'wake',
+  id: 'event-1',
   namespace,
   kind: KIND.migration.kind,
 });

@@ -51,7 +51,7 @@ async function lockAfter(objects: readonly KubernetesObject[]): Promise<Seen> {
   for (const object of objects) model.store.put(object);
   const outcome = await runStep(lock, model, {
     type: EVENT.migrationFeasible,
-    id: 'wake',
+    id: 'event-1',
     namespace: TENANT,
   });
   return { outcome, lists };

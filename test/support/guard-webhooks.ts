@@ -20,7 +20,7 @@ export interface GuardWebhooks {
   /** Removes the webhooks. */
   remove(): Promise<void>;
   /** Restores the installed configuration. */
-  putBack(): Promise<void>;
+  restore(): Promise<void>;
 }
 
 const PROBE = 'probe-namespace';
@@ -55,13 +55,13 @@ export async function guardWebhooks({ admin, cluster }: TestEnvironment): Promis
         clientConfig: stubWebhook.clientConfig,
       }));
       await admin.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, { ...current, webhooks });
-      await until('the liar', ({ body }) => String(body['message']).includes(answersWith));
+      await until('the stub webhook', ({ body }) => String(body['message']).includes(answersWith));
     },
     remove: async () => {
       await admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration });
-      await until('nobody', ({ code }) => code === 200);
+      await until('no webhook', ({ code }) => code === 200);
     },
-    putBack: async () => {
+    restore: async () => {
       await admin
         .delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration })
         .catch(() => undefined);

@@ -16,7 +16,7 @@ import { bindRole, untilAllowed } from './roles.ts';
 
 /** The source and the text of a refusal. */
 export type Verdict =
-  | { readonly by: 'nobody' }
+  | { readonly by: 'none' }
   | {
       /** The policy; 'rbac' or 'other' when no policy refused. */
       readonly by: string;
@@ -161,7 +161,7 @@ async function tenant(admin: Cluster, { name, metadata, quotas }: RequestOptions
 }
 
 function verdictOf({ code, body }: ApiAnswer): Verdict {
-  if (code < 300) return { by: 'nobody' };
+  if (code < 300) return { by: 'none' };
   const message = String(body['message']);
   const refusal = /ValidatingAdmissionPolicy '([^']*)' with binding '[^']*' denied request: (.*)$/.exec(
     message,

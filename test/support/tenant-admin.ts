@@ -41,7 +41,7 @@ const podIn = (namespace: string, labels: Readonly<Record<string, string>>): Api
   method: 'POST',
   path: `/api/v1/namespaces/${namespace}/pods`,
   body: {
-    metadata: { generateName: 'stranger-', labels },
+    metadata: { generateName: 'outside-', labels },
     spec: { containers: [{ name: 'main', image: 'main', resources }] },
   },
 });

@@ -51,14 +51,14 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** The namespaces that the notifier wakes in the next `ms` milliseconds. */
-async function wokenNamespaces(ms: number): Promise<string[]> {
+/** The namespaces that it notifies in the next `ms` milliseconds. */
+async function notifiedNamespaces(ms: number): Promise<string[]> {
   const before = posted.length;
   await jest.advanceTimersByTimeAsync(ms);
   return posted.slice(before).map(({ namespace }) => namespace);
 }
 
-test('a free slot wakes the first waiting namespace by an event sweep.requested', () => {
+test('a free slot notifies the first waiting namespace by an event sweep.requested', () => {
   slotNotifier.freed();
   expect(posted).toEqual([
     {
@@ -73,26 +73,26 @@ test('a free slot wakes the first waiting namespace by an event sweep.requested'
 
 test('while the slot stays free, each namespace gets two events, then again after a pause', async () => {
   slotNotifier.freed();
-  expect(await wokenNamespaces(999)).toEqual([]);
-  expect(await wokenNamespaces(1)).toEqual(['first']);
-  expect(await wokenNamespaces(1_000)).toEqual(['second']);
-  expect(await wokenNamespaces(1_000)).toEqual(['second']);
-  expect(await wokenNamespaces(4_499)).toEqual([]);
-  expect(await wokenNamespaces(1)).toEqual(['first']);
-  expect(await wokenNamespaces(3_000)).toEqual(['first', 'second', 'second']);
+  expect(await notifiedNamespaces(999)).toEqual([]);
+  expect(await notifiedNamespaces(1)).toEqual(['first']);
+  expect(await notifiedNamespaces(1_000)).toEqual(['second']);
+  expect(await notifiedNamespaces(1_000)).toEqual(['second']);
+  expect(await notifiedNamespaces(4_499)).toEqual([]);
+  expect(await notifiedNamespaces(1)).toEqual(['first']);
+  expect(await notifiedNamespaces(3_000)).toEqual(['first', 'second', 'second']);
 });
 
 test('locks that end do not delay the next namespace', async () => {
   slotNotifier.freed();
   slotNotifier.freed();
   slotNotifier.freed();
-  expect(await wokenNamespaces(0)).toEqual([]);
+  expect(await notifiedNamespaces(0)).toEqual([]);
   expect(posted.map(({ namespace }) => namespace)).toEqual(['first', 'first', 'second']);
 });
 
 test('after a complete round another free slot starts with the first namespace', async () => {
   slotNotifier.freed();
-  await wokenNamespaces(3_000);
+  await notifiedNamespaces(3_000);
   const before = posted.length;
   slotNotifier.freed();
   expect(posted.slice(before).map(({ namespace }) => namespace)).toEqual(['first']);
@@ -100,9 +100,9 @@ test('after a complete round another free slot starts with the first namespace',
 
 test('a namespace that stopped waiting starts a new count', async () => {
   slotNotifier.freed();
-  await wokenNamespaces(1_000);
+  await notifiedNamespaces(1_000);
   state = stateOf(SECOND);
-  await wokenNamespaces(1_000);
+  await notifiedNamespaces(1_000);
   state = stateOf(FIRST, SECOND);
   slotNotifier.freed();
   expect(posted.at(-1)?.namespace).toBe('first');
@@ -110,16 +110,16 @@ test('a namespace that stopped waiting starts a new count', async () => {
 
 test('each event has another cause', async () => {
   slotNotifier.freed();
-  await wokenNamespaces(3_000);
+  await notifiedNamespaces(3_000);
   expect(new Set(posted.map(({ cause }) => cause)).size).toBe(posted.length);
 });
 
 test('after all rounds the notifier is silent until another slot becomes free', async () => {
   slotNotifier.freed();
-  await wokenNamespaces(60_000);
-  expect(await wokenNamespaces(600_000)).toEqual([]);
+  await notifiedNamespaces(60_000);
+  expect(await notifiedNamespaces(600_000)).toEqual([]);
   slotNotifier.freed();
-  expect(await wokenNamespaces(0)).toEqual([]);
+  expect(await notifiedNamespaces(0)).toEqual([]);
   expect(posted.at(-1)?.namespace).toBe('first');
 });
 
@@ -131,13 +131,13 @@ test.each<[string, () => ClusterState | undefined]>([
   state = is();
   slotNotifier.freed();
   expect(jest.getTimerCount()).toBe(0);
-  expect(await wokenNamespaces(60_000)).toEqual([]);
+  expect(await notifiedNamespaces(60_000)).toEqual([]);
   expect(posted).toEqual([]);
 });
 
 test('the notifier logs an event that it cannot post, and tries again', async () => {
   postFails = new Error('no Broker');
   slotNotifier.freed();
-  expect(await wokenNamespaces(1_000)).toEqual(['first']);
+  expect(await notifiedNamespaces(1_000)).toEqual(['first']);
   expect(logged).toContain('not posted: Error: no Broker');
 });

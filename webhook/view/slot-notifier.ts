@@ -4,7 +4,7 @@ import { isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { migrationsToWake, type ClusterState, type MigrationInNamespace } from './slots.ts';
+import { migrationsToNotify, type ClusterState, type MigrationInNamespace } from './slots.ts';
 
 export interface SlotNotifierOptions {
   readonly clock: Clock;
@@ -14,7 +14,7 @@ export interface SlotNotifierOptions {
   readonly state: () => ClusterState | undefined;
 }
 
-/** How often the notifier wakes one namespace while a slot stays free, before it wakes the next one. */
+/** How often it notifies one namespace while a slot stays free, before it notifies the next one. */
 const TRIES = 2;
 const AGAIN_MS = 1_000;
 /** The second round is late enough to retry a lock that failed by our own error (attempt.ts). */
@@ -27,7 +27,7 @@ interface Next {
 }
 
 /**
- * Wakes waiting namespaces when a migration slot becomes free, because they get no event about migrations of other namespaces.
+ * Notifies waiting namespaces when a migration slot becomes free, because they get no event about migrations of other namespaces.
  * Every waiting namespace gets its turn before the second round, because the first one may be unable to migrate.
  */
 export class SlotNotifier {
@@ -60,7 +60,7 @@ export class SlotNotifier {
     this.#forget(state);
     const now = this.#next(state);
     if (now === undefined) return;
-    for (const migration of now.migrations) void this.#wake(migration);
+    for (const migration of now.migrations) void this.#notify(migration);
     const next = this.#next(state);
     if (next === undefined) return;
     const ms = next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS;
@@ -69,7 +69,7 @@ export class SlotNotifier {
 
   #next(state: ClusterState): Next | undefined {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const migrations = migrationsToWake(
+      const migrations = migrationsToNotify(
         state,
         (namespace) => (this.#tries.get(namespace) ?? 0) >= round * TRIES,
       );
@@ -84,7 +84,7 @@ export class SlotNotifier {
     for (const namespace of this.#tries.keys()) if (!waiting.has(namespace)) this.#tries.delete(namespace);
   }
 
-  async #wake({ namespace, name, uid }: MigrationInNamespace): Promise<void> {
+  async #notify({ namespace, name, uid }: MigrationInNamespace): Promise<void> {
     const { post, log } = this.#options;
     this.#tries.set(namespace, (this.#tries.get(namespace) ?? 0) + 1);
     this.#count += 1;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aMigration, inPhase, withCondition, withPriority } from '../../test/support/builders/kubevirt.ts';
 import { createdAt, inNamespace, named, type Change } from '../../test/support/builders/object.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
-import { hasOtherWaiters, isQueued, slotsLeft, migrationsToWake, type ClusterState } from './slots.ts';
+import { hasOtherWaiters, isQueued, slotsLeft, migrationsToNotify, type ClusterState } from './slots.ts';
 
 const migrationIn = (namespace: string, name: string, ...changes: Change<Migration>[]): Migration =>
   aMigration(named(name), inNamespace(namespace), ...changes);
@@ -125,7 +125,7 @@ describe('hasOtherWaiters', () => {
   });
 });
 
-describe('migrationsToWake', () => {
+describe('migrationsToNotify', () => {
   const old = createdAt(-600);
   const young = createdAt(-60);
   const untried = (): boolean => false;
@@ -196,13 +196,13 @@ describe('migrationsToWake', () => {
       ['a'],
     ],
   ])('%s', (_, different, want) => {
-    const woken = migrationsToWake(stateOf(different), untried);
-    expect(woken.map(({ namespace }) => namespace)).toEqual(want);
+    const notified = migrationsToNotify(stateOf(different), untried);
+    expect(notified.map(({ namespace }) => namespace)).toEqual(want);
   });
 
   test('skips a namespace with enough tries', () => {
     const migrations = [migrationIn('a', 'm', old), migrationIn('b', 'n', young)];
-    expect(migrationsToWake(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual([
+    expect(migrationsToNotify(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual([
       { namespace: 'b', name: 'n', uid: 'uid-of-n' },
     ]);
   });

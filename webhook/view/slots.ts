@@ -68,7 +68,7 @@ export const hasOtherWaiters = ({ migrations, held }: ClusterState, namespace: s
  * Migrations that could use a free slot now, one of each namespace that has a VMMRQ and no lock. Sorted by KubeVirt's priority,
  * then age. At most one for each free slot, in the cluster and on each node.
  */
-export function migrationsToWake(
+export function migrationsToNotify(
   state: ClusterState,
   isTried: (namespace: string) => boolean,
 ): MigrationInNamespace[] {

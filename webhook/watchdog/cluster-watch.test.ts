@@ -44,7 +44,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-test('the view answers, and wakes for a free slot, only when the locks have been listed too', async () => {
+test('the view answers, and notifies for a free slot, only when the locks have been listed too', async () => {
   const forbidden = new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date());
   for (const name of ['a', 'b', 'c', 'd'])
     cluster.put(MIGRATIONS, inPhase('Running')(aMigration(named(name), inNamespace('other'))));

@@ -100,7 +100,7 @@ describe('backoffOf', () => {
   });
 
   test.each([
-    ['as much as leaves room for one more lock and its repair', LOCK_BUDGET_MS - 30_000 - REPAIR_MS, false],
+    ['as much as leaves enough for one more lock and its repair', LOCK_BUDGET_MS - 30_000 - REPAIR_MS, false],
     ['a millisecond more', LOCK_BUDGET_MS - 30_000 - REPAIR_MS + 1, true],
     ['all of it', LOCK_BUDGET_MS, true],
   ])('locked by failures: %s', (_, lockedMs, isSpent) => {

@@ -12,9 +12,9 @@ export const VERDICTS = [
   'NoFit',
   /** A raise would not help, or is not ours to make. */
   'Unsupported',
-  /** There is room already: virt-controller only has to look again. */
+  /** There is headroom already: virt-controller only has to look again. */
   'Fits',
-  /** There is room once the quotas are raised. */
+  /** There is headroom once the quotas are raised. */
   'FitsWithRaise',
 ] as const;
 export type VerdictName = (typeof VERDICTS)[number];

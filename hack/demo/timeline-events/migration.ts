@@ -31,7 +31,7 @@ const cancelled: Rule = (before, after) =>
 const nudged: Rule = (before, { metadata: { name, annotations } }) => {
   const value = annotations?.[ANNOTATION.nudged];
   if (value === undefined || before.metadata.annotations?.[ANNOTATION.nudged] === value) return [];
-  const by = value.startsWith('room ') ? 'feasibility' : 'lower';
+  const by = value.startsWith('headroom ') ? 'feasibility' : 'lower';
   return [{ what: 'nudged', text: `asks KubeVirt to look at ${name} again`, by }];
 };
 

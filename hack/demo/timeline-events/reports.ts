@@ -14,7 +14,7 @@ export function ofEvent({ before, after }: Versions<KubernetesEvent>): EventDeta
   const onMigration = involvedObject.kind === 'VirtualMachineInstanceMigration';
   return [
     {
-      what: VERDICTS.includes(reason) ? 'judged' : 'told',
+      what: VERDICTS.includes(reason) ? 'evaluated' : 'reported',
       text: `reads the Event ${reason} on ${involvedObject.name ?? ''}: ${message}`,
       by: 'tenant',
       isDetail: reason !== EVENT_REASON.quotaNotEnough || !onMigration,
@@ -29,7 +29,7 @@ export function ofVmmrq({ before, after }: Versions<Vmmrq>): EventDetails[] {
     ({ type, status }) => status === 'True' && known.find((one) => one.type === type)?.status !== 'True',
   );
   return turned.map(({ type, message = '' }) => ({
-    what: type === CONDITION.blocking ? 'judged' : 'told',
+    what: type === CONDITION.blocking ? 'evaluated' : 'reported',
     text: `reads ${type} in the status of ${after?.metadata.name ?? ''}: ${message.replaceAll('\n', '; ')}`,
     by: 'tenant',
     isDetail: type !== CONDITION.notEnough,

@@ -2,7 +2,7 @@
 export type What =
   | 'asked'
   | 'blocked'
-  | 'judged'
+  | 'evaluated'
   | 'locked'
   | 'raised'
   | 'admitted'
@@ -13,7 +13,7 @@ export type What =
   | 'cancelled'
   | 'nudged'
   | 'undone'
-  | 'told'
+  | 'reported'
   | 'gone';
 
 /** A change of an object as text. */

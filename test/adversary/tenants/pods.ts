@@ -33,7 +33,7 @@ const SHAPES: readonly Shape[] = [
   { shape: "without the quota's resources", spec: { containers: [container('c')] } },
   { shape: 'limits only', spec: { containers: [container('c', { limits: SMALL })] } },
   {
-    shape: 'the room of a launcher',
+    shape: 'the headroom of a launcher',
     spec: { containers: [container('c', { requests: LARGE })] },
   },
   {

@@ -86,7 +86,7 @@ interface Case {
   /** The revision at which the tenant's pod appears; undefined: never. */
   readonly there: number | undefined;
   readonly request: Entry;
-  readonly found: 'late' | 'stranger' | 'nobody';
+  readonly found: 'late' | 'outside' | 'none';
   readonly inWindows?: number;
 }
 
@@ -99,14 +99,14 @@ const CASES: readonly Case[] = [
     inWindows: 1,
   },
   { name: 'asked after the proof, in before the raise', there: 3.5, request: createsPod(1.5), found: 'late' },
-  { name: 'asked before the proof, in while raised', there: 6, request: createsPod(0.9), found: 'stranger' },
-  { name: 'in before the lock', there: 2.5, request: createsPod(-1), found: 'nobody' },
-  { name: 'in after the lock', there: 10, request: createsPod(5), found: 'nobody' },
+  { name: 'asked before the proof, in while raised', there: 6, request: createsPod(0.9), found: 'outside' },
+  { name: 'in before the lock', there: 2.5, request: createsPod(-1), found: 'none' },
+  { name: 'in after the lock', there: 10, request: createsPod(5), found: 'none' },
   {
     name: 'refused',
     there: undefined,
     request: createsPod(3, { responseStatus: { code: 403 } }),
-    found: 'nobody',
+    found: 'none',
     inWindows: 1,
   },
   {
@@ -120,7 +120,7 @@ const CASES: readonly Case[] = [
     name: 'created by another user',
     there: 6,
     request: createsPod(3, { user: { username: 'kubevirt-controller' } }),
-    found: 'nobody',
+    found: 'none',
   },
 ];
 
@@ -134,7 +134,7 @@ function evaluation({ there, request }: Case): Evaluation {
 test.each(CASES)('$name: $found', (one) => {
   const { late, podsOutsideLock, inWindows } = evaluation(one);
   expect(late.map(({ what }) => what)).toEqual(one.found === 'late' ? ['theirs'] : []);
-  expect(podsOutsideLock.map(({ what }) => what)).toEqual(one.found === 'stranger' ? ['theirs'] : []);
+  expect(podsOutsideLock.map(({ what }) => what)).toEqual(one.found === 'outside' ? ['theirs'] : []);
   expect(inWindows).toBe(one.inWindows ?? 0);
 });
 

@@ -51,7 +51,7 @@ const notEnough = ({ history }: Tenant): string | undefined =>
 test('a VMMRQ that gives too little for it: no lock, a reported shortfall, and success once it gives more (F36)', async () => {
   const tenant = await started({ name: 'little', quotas: THREE_PODS, gives: { 'requests.cpu': '1' } });
   const { history } = tenant;
-  await history.until('the amount is told', () => notEnough(tenant) !== undefined);
+  await history.until('the amount is reported', () => notEnough(tenant) !== undefined);
   expect(notEnough(tenant)).toContain('hotplugged volumes');
   expect(notEnough(tenant)).toContain('pods=1');
   expect(countedPods(tenant)).toBe('3');

@@ -56,7 +56,7 @@ test('a LimitRange created during the lock refuses the pod: lower, and the condi
 });
 
 test('new headroom that virt-controller does not notice: one nudge, and no lock', async () => {
-  const tenant = await newTenant(environment, { name: 'room-by-now' });
+  const tenant = await newTenant(environment, { name: 'headroom-by-now' });
   const { history, name } = tenant;
   const look = environment.hold(name, 'mtq-feasibility');
   await tenant.migrate();
@@ -68,7 +68,7 @@ test('new headroom that virt-controller does not notice: one nudge, and no lock'
     { namespace: name, name: 'quota' },
     { merge: { spec: { hard: headroom } } },
   );
-  await history.until('the room is there', () => {
+  await history.until('the headroom is there', () => {
     const quota = history.latest(RESOURCE_QUOTAS);
     return (
       quota !== undefined &&

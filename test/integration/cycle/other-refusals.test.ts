@@ -63,7 +63,7 @@ async function aPolicy({ name }: Tenant): Promise<void> {
 async function aClusterQuota({ name, history }: Tenant): Promise<void> {
   await environment.cluster.stopKubeVirt();
   const [refused] = history.of(EVENTS).filter(({ reason }) => reason === KUBEVIRT.failedCreate);
-  if (refused === undefined) throw new Error(`nobody says why mig0 of ${name} is refused`);
+  if (refused === undefined) throw new Error(`no message says why mig0 of ${name} is refused`);
   const { involvedObject, type = 'Warning', source = {} } = refused;
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   const message =

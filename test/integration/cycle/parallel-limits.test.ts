@@ -26,7 +26,7 @@ afterAll(async () => {
 const reasonOf = (history: History): string | undefined =>
   history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.reason;
 
-test("at KubeVirt's limit no lock is set, and the end of another namespace's migration wakes the blocked one at once", async () => {
+test("at KubeVirt's limit no lock is set, and the end of another namespace's migration starts the blocked one at once", async () => {
   const blocked = await newTenant(environment, { name: 'limit-blocked', gives: null });
   await blocked.migrate();
   await blocked.untilBlocked();
@@ -36,7 +36,7 @@ test("at KubeVirt's limit no lock is set, and the end of another namespace's mig
 
   await give(environment.admin, { namespace: blocked.name, name: 'more' }, headroomFor(1));
   const { history } = blocked;
-  await history.until('it is told that it waits', () => reasonOf(history) === REASON.parallelLimit);
+  await history.until('it is reported as waiting', () => reasonOf(history) === REASON.parallelLimit);
   await environment.cluster.eventing.broker.idle();
   expect(history.locks()).toEqual([]);
 
@@ -48,7 +48,7 @@ test("at KubeVirt's limit no lock is set, and the end of another namespace's mig
   await environment.admin.delete(FULL_MIGRATIONS, { namespace: blocked.name, name: 'mig0' });
 });
 
-test('a locked migration without success holds its slot until the lock ends, which wakes the next one at once', async () => {
+test('a locked migration without success holds its slot until the lock ends, which starts the next one at once', async () => {
   const withoutSlot = await newTenant(environment, { name: 'limit-vain' });
   const next = await newTenant(environment, { name: 'limit-next' });
   await refuseTargets(environment, withoutSlot);

@@ -57,7 +57,7 @@ test('one quota, one VM: succeeds, is reported on the migration and the VMMRQ, a
     VirtualMachineMigrationResourceQuota: [EVENT_REASON.quotaLowered],
   };
   for (const [kind, reasons] of Object.entries(messages)) {
-    await history.until(`it is told on the ${kind}`, () =>
+    await history.until(`it is reported on the ${kind}`, () =>
       reasons.every((reason) => reasonsOn(history, kind).has(reason)),
     );
     expect([...reasonsOn(history, kind)]).toEqual(reasons);
@@ -117,7 +117,7 @@ test('several quotas: raises those that refuse, and never writes to the others (
 });
 
 test('two VMs, allowance for one: one after the other (F40)', async () => {
-  const tenant = await newTenant(environment, { name: 'two-vms-room-for-one', vms: 2 });
+  const tenant = await newTenant(environment, { name: 'two-vms-headroom-for-one', vms: 2 });
   await Promise.all([tenant.migrate(0), tenant.migrate(1)]);
   await untilThrough(tenant, [0, 1]);
 
@@ -166,7 +166,7 @@ test('a migration that no raise helps is not locked, and its shortfall is report
   const { history } = tenant;
   await tenant.migrate();
   for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {
-    await history.until(`it is told on the ${kind}`, () =>
+    await history.until(`it is reported on the ${kind}`, () =>
       reasonsOn(history, kind).has(EVENT_REASON.quotaNotEnough),
     );
   }

@@ -127,7 +127,7 @@ afterAll(async () => {
 
 async function tenantOf(name: string): Promise<Tenant> {
   const tenant = await runs.get(name);
-  if (tenant === undefined) throw new Error(`nobody ran ${name}`);
+  if (tenant === undefined) throw new Error(`no case ran ${name}`);
   return tenant;
 }
 

@@ -164,7 +164,7 @@ describe('an admin edits a raised quota', () => {
     '%s: refused until the namespace is unlocked (F21)',
     async (what, { edit, want }) => {
       const { raised, answer } = attempts.get(what) ?? {};
-      if (raised === undefined) throw new Error(`${what}: nobody tried`);
+      if (raised === undefined) throw new Error(`${what}: not tried`);
       expect(answer).toBeInstanceOf(ApiError);
       expect(answer).toMatchObject({ code: 403 });
       expect(String(answer)).toMatch(WHAT_TO_DO);

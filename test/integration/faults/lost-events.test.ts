@@ -54,7 +54,7 @@ test('the Broker delivers no event for a while: the resync then finds the blocke
   dropped.set(tenant.name, EVERYTHING);
   await tenant.migrate();
   await tenant.untilBlocked();
-  await environment.hops.until('a sweep is lost too', () =>
+  await environment.hops.until('a resync is lost too', () =>
     environment.hops.items.some(
       ({ namespace, eventType }) => namespace === tenant.name && eventType === EVENT.sweepRequested,
     ),

@@ -33,7 +33,7 @@ const byStub = (answer: Parameters<StubWebhook['respondWith']>[0], reason: strin
     stubWebhook.respondWith(answer);
     await webhooks.pointTo(stubWebhook, reason);
   },
-  putRight: () => webhooks.putBack(),
+  putRight: () => webhooks.restore(),
   reason,
 });
 
@@ -110,7 +110,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     },
     putRight: async () => {
       await environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: OTHERS });
-      await webhooks.putBack();
+      await webhooks.restore();
     },
     reason: PLATFORM_TEAM,
   },
@@ -146,7 +146,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   },
   'no refusal at all': {
     arrange: () => webhooks.remove(),
-    putRight: () => webhooks.putBack(),
+    putRight: () => webhooks.restore(),
     reason: 'the guard does not protect this namespace',
   },
   'nobody, since the guard is down': {

@@ -212,7 +212,7 @@ describe('while a namespace is locked (F9)', () => {
     const small = { requests: { cpu: '1m', memory: '1Mi' } };
     const options = { namespace: name, name: vm, labels: labels(), memory: '1Mi', resources: small };
     await environment.admin.create(FULL_VMIS, newVirtualMachineInstance(options));
-    await tenant.history.until('KubeVirt is told why', (history) =>
+    await tenant.history.until('KubeVirt gets the reason', (history) =>
       history
         .of(EVENTS)
         .some(({ involvedObject, message }) =>

@@ -64,7 +64,7 @@ test('beside the incumbent no lock is set, and the tenant sees the reason', asyn
   tenant = await newTenant(environment, { name: 'theirs' });
   await tenant.migrate();
   for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {
-    await tenant.history.until(`it is told on the ${kind}`, (history) =>
+    await tenant.history.until(`it is reported on the ${kind}`, (history) =>
       history
         .of(EVENTS)
         .some(({ involvedObject, message = '' }) =>

@@ -87,7 +87,7 @@ const exceeded = (name: string): object => ({
 });
 
 test('a pod that gets a deadline is charged to a quota of scope Terminating', async () => {
-  expect(await world.ask('editor', createPod(TENANT))).toEqual({ by: 'nobody' });
+  expect(await world.ask('editor', createPod(TENANT))).toEqual({ by: 'none' });
   expect(await world.ask('editor', giveDeadline(TENANT))).toMatchObject(exceeded('terminating'));
 });
 
@@ -100,7 +100,7 @@ test.each([
   ['loses its annotation', { annotations: { 'resource.kubernetes.io/extended-resource-claim': null } }],
 ])('a ResourceClaim of a charged pod that %s is charged too', async (_what, metadata) => {
   expect(await world.ask('editor', changeClaim(TENANT, { labels: { changed: 'true' } }))).toEqual({
-    by: 'nobody',
+    by: 'none',
   });
   expect(await world.ask('editor', changeClaim(TENANT, metadata))).toMatchObject(exceeded('devices'));
 });

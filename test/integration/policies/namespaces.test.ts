@@ -117,7 +117,7 @@ describe(POLICY.lockKeys, () => {
     ['the status of a locked namespace', annotateByStatus(LOCKED, 'example.com/note')],
     ['a namespace without metadata of its own', createNamespace({})],
   ])('%s passes', async (_what, request) => {
-    expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
+    expect(await world.ask('editor', request)).toEqual({ by: 'none' });
   });
 
   test('our own accounts pass', async () => {
@@ -127,7 +127,7 @@ describe(POLICY.lockKeys, () => {
       SERVICE_ACCOUNT.unlock,
       SERVICE_ACCOUNT.guard,
     ]) {
-      expect([user, await world.ask(user, replaceNamespace(FREE))]).toEqual([user, { by: 'nobody' }]);
+      expect([user, await world.ask(user, replaceNamespace(FREE))]).toEqual([user, { by: 'none' }]);
     }
   });
 
@@ -146,10 +146,10 @@ describe(POLICY.lockKeys, () => {
     const broken = breakGlass(LOCKED, TOKEN);
     expect(await world.ask('repairer', broken)).toMatchObject({ by: lockKeys });
     await world.breakGlass('repairer');
-    await world.eventually('repairer', broken, 'nobody');
-    expect(await world.ask('repairer', breakGlass(BROKEN, UNREADABLE_TOKEN))).toEqual({ by: 'nobody' });
+    await world.eventually('repairer', broken, 'none');
+    expect(await world.ask('repairer', breakGlass(BROKEN, UNREADABLE_TOKEN))).toEqual({ by: 'none' });
     expect(await world.ask('repairer', annotate(LOCKED, ANNOTATION.breakGlass, TOKEN))).toEqual({
-      by: 'nobody',
+      by: 'none',
     });
     // The break-glass right alone does not allow the write, because a controller with all rights also replaces namespaces.
     for (const request of [
@@ -167,10 +167,10 @@ describe(POLICY.lockKeys, () => {
   });
 
   test('break-glass counts only when newly set, and every user may remove it', async () => {
-    await world.eventually('repairer', annotate(LOCKED, ANNOTATION.breakGlass, TOKEN), 'nobody');
+    await world.eventually('repairer', annotate(LOCKED, ANNOTATION.breakGlass, TOKEN), 'none');
     expect(await world.ask('repairer', breakGlass(GLASS_BROKEN, TOKEN))).toMatchObject({ by: lockKeys });
     expect(await world.ask('editor', annotate(GLASS_BROKEN, ANNOTATION.breakGlass, null))).toEqual({
-      by: 'nobody',
+      by: 'none',
     });
   });
 });
@@ -223,16 +223,16 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
 
   test('only our keys on a quota are protected: an edit of its spec and its deletion pass', async () => {
     for (const request of [changeQuota(LOCKED), deletion(LOCKED, 'resourcequotas'), replaceQuota(LOCKED)]) {
-      expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
+      expect(await world.ask('editor', request)).toEqual({ by: 'none' });
     }
     const label = changeOfQuota(LOCKED, { labels: { [LABEL.raised]: 'true' } });
     expect(await world.ask('editor', label)).toMatchObject({ code: 403 });
   });
 
   test('KubeVirt’s controller may create pods of the lock’s migrations, and no others', async () => {
-    expect(await world.ask('kubevirt', podOf(LOCKED, ONE))).toEqual({ by: 'nobody' });
-    expect(await world.ask('kubevirt', podOf(LOCKED, OTHER))).toEqual({ by: 'nobody' });
-    expect(await world.ask('kubevirt', podOf(LOCKED, ofAttachment(ATTACHING)))).toEqual({ by: 'nobody' });
+    expect(await world.ask('kubevirt', podOf(LOCKED, ONE))).toEqual({ by: 'none' });
+    expect(await world.ask('kubevirt', podOf(LOCKED, OTHER))).toEqual({ by: 'none' });
+    expect(await world.ask('kubevirt', podOf(LOCKED, ofAttachment(ATTACHING)))).toEqual({ by: 'none' });
     expect(await world.ask('kubevirt', createClaim(LOCKED, ofTarget(ONE)))).toMatchObject({ by: locked });
     for (const migration of [
       ...[undefined, '', 'uid-3', LONGER, 'uid', 'uid-of-quota', ATTACHING],
@@ -253,7 +253,7 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
   test('the guard answers the proof of this lock, or this policy where there is no guard', async () => {
     const answer = await world.ask(SERVICE_ACCOUNT.raise, createProof(LOCKED, TOKEN));
     const words = { by: locked, code: 403, text: `${PROOF_MESSAGE}${TOKEN}` };
-    expect(answer).toEqual(admissionMode === 'policy' ? words : { by: 'nobody' });
+    expect(answer).toEqual(admissionMode === 'policy' ? words : { by: 'none' });
   });
 
   test('a proof of another lock than the cached one fails', async () => {
@@ -264,7 +264,7 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
     for (const token of ['', 'unreadable', TOKEN]) {
       expect(await world.ask(SERVICE_ACCOUNT.raise, createProof(BROKEN, token))).toEqual(OTHER_LOCK);
     }
-    expect(await world.ask(SERVICE_ACCOUNT.raise, createProof(FREE, TOKEN))).toEqual({ by: 'nobody' });
+    expect(await world.ask(SERVICE_ACCOUNT.raise, createProof(FREE, TOKEN))).toEqual({ by: 'none' });
   });
 
   test('an unreadable lock admits no pod', async () => {
@@ -275,12 +275,12 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
   });
 
   test.each(RESERVED)('%s is never locked, even with our label', async (name) => {
-    expect(await world.ask('editor', podOf(name))).toEqual({ by: 'nobody' });
+    expect(await world.ask('editor', podOf(name))).toEqual({ by: 'none' });
   });
 
   test('an unlocked namespace is not restricted', async () => {
     for (const request of [podOf(FREE), changeQuota(FREE), newQuota(FREE, {})]) {
-      expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
+      expect(await world.ask('editor', request)).toEqual({ by: 'none' });
     }
   });
 });

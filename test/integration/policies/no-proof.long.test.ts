@@ -39,7 +39,7 @@ async function remove(type: typeof POLICIES): Promise<void> {
 }
 
 /** The policy as installed. */
-async function putBack(): Promise<void> {
+async function restore(): Promise<void> {
   for (const object of environment.cluster.objects.filter(
     ({ metadata }) => metadata.name === POLICY.locked,
   )) {
@@ -110,22 +110,22 @@ async function imitate(): Promise<void> {
 const ANSWERS: Readonly<Record<string, Answer>> = {
   'no refusal, the policy being gone': {
     arrange: () => remove(POLICIES),
-    putRight: putBack,
+    putRight: restore,
     reason: 'the guard does not protect this namespace',
   },
   'no refusal, the binding being gone': {
     arrange: () => remove(POLICY_BINDINGS),
-    putRight: putBack,
+    putRight: restore,
     reason: 'the guard does not protect this namespace',
   },
-  'another policy in the words of ours': {
+  'another policy with our message': {
     arrange: async () => {
       await refuseQuotas(`${PROOF_MESSAGE}of ages`);
       await remove(POLICY_BINDINGS);
     },
     putRight: async () => {
       await allowQuotas();
-      await putBack();
+      await restore();
     },
     reason: `ValidatingAdmissionPolicy '${THEIRS}'`,
   },
@@ -133,7 +133,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     arrange: imitate,
     putRight: async () => {
       await environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: THEIRS });
-      await putBack();
+      await restore();
     },
     reason: `admission webhook "${THEIRS}" denied the request`,
   },

@@ -121,7 +121,7 @@ const refused = (text: RegExp): object => ({
   code: 403,
   text: expect.stringMatching(text),
 });
-const ALLOWED: Verdict = { by: 'nobody' };
+const ALLOWED: Verdict = { by: 'none' };
 const OWNER = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
 
 describe('a namespace', () => {

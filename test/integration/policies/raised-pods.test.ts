@@ -80,7 +80,7 @@ describe(POLICY.raisedPods, () => {
     ['anything where one was', FENCED, { user: 'editor' }],
     ['anything in a namespace that is locked, and not raised', LOCKED, { user: 'editor' }],
   ])('admits %s', async (_what, namespace, { user, migration }) => {
-    expect(await world.ask(user, podOf(namespace, migration))).toEqual({ by: 'nobody' });
+    expect(await world.ask(user, podOf(namespace, migration))).toEqual({ by: 'none' });
   });
 
   test.each<[string, string, Creation]>([
@@ -135,8 +135,8 @@ describe(POLICY.raisedPods, () => {
 
   test.each<[string, Growth, string]>([
     ['a tenant’s pod', { user: 'editor' }, raisedPods],
-    ['a tenant’s pod where no quota is raised', { user: 'editor', namespace: FREE }, 'nobody'],
-    ['a target pod of the migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-one' }, 'nobody'],
+    ['a tenant’s pod where no quota is raised', { user: 'editor', namespace: FREE }, 'none'],
+    ['a target pod of the migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-one' }, 'none'],
     ['a target pod of the migration, by a tenant', { user: 'editor', pod: 'target-of-one' }, raisedPods],
     ['that of another migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-longer' }, raisedPods],
     ['a pod of no migration, by KubeVirt', { user: 'kubevirt' }, raisedPods],
@@ -152,7 +152,7 @@ describe(POLICY.raisedPods, () => {
   ])('judges %s, because a quota counts that too', async (_what, request) => {
     expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
-    expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
+    expect(await world.ask('editor', request(FREE))).toEqual({ by: 'none' });
   });
 
   /** Such a pod would make a migration look admitted, and its failed lock look successful. */
@@ -168,7 +168,7 @@ describe(POLICY.raisedPods, () => {
   ])('judges %s, because an existing pod cannot become a target', async (_what, request) => {
     expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
-    expect(await world.ask('editor', request(FREE))).toEqual({ by: 'nobody' });
+    expect(await world.ask('editor', request(FREE))).toEqual({ by: 'none' });
   });
 
   test('lets KubeVirt’s controller create only pods too', async () => {
@@ -181,8 +181,8 @@ describe(POLICY.raisedPods, () => {
     ['a pod that another one owns', ownPod(RAISED, 'pod')],
     ['a deleted pod', deletion(RAISED, 'pods')],
     ['a changed claim', changeClaim(RAISED, { labels: { changed: 'true' } })],
-  ])('does not judge %s, which is not charged', async (_what, request) => {
-    expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
+  ])('does not check %s, which is not charged', async (_what, request) => {
+    expect(await world.ask('editor', request)).toEqual({ by: 'none' });
   });
 
   test('gives the reason, and what to do', async () => {
@@ -199,7 +199,7 @@ describe(POLICY.raisedPods, () => {
 
 test('a deleted policy judges nothing, and a recreated one judges again, also with new quotas', async () => {
   await world.removePolicy(POLICY.raisedPods);
-  expect(await world.ask('editor', podOf(RAISED))).toEqual({ by: 'nobody' });
+  expect(await world.ask('editor', podOf(RAISED))).toEqual({ by: 'none' });
   expect((await world.ask('editor', replaceQuota(RAISED))).by).toBe(POLICY.raisedQuotas);
   await world.installPolicies(await render('config/policies'), POLICY.raisedPods);
   expect((await world.ask('editor', podOf(RAISED))).by).toBe(POLICY.raisedPods);
@@ -207,6 +207,6 @@ test('a deleted policy judges nothing, and a recreated one judges again, also wi
   // The quotas' informer belongs to quota admission and keeps running.
   const { path, ...raise } = changeOfQuota(LATER, raisedFor(ONE), '/status');
   const request = { ...raise, path: path.replace('?dryRun=All', '') };
-  expect(await world.ask(SERVICE_ACCOUNT.raise, request)).toEqual({ by: 'nobody' });
+  expect(await world.ask(SERVICE_ACCOUNT.raise, request)).toEqual({ by: 'none' });
   await world.eventually('editor', podOf(LATER, undefined), POLICY.raisedPods);
 });

@@ -67,7 +67,7 @@ describe(POLICY.raisedQuotas, () => {
     ['its deletion', deletion(RAISED, 'resourcequotas')],
     ['the deletion of all', deletionOfAll(RAISED, 'resourcequotas')],
   ])('of a raised quota: %s passes', async (_what, request) => {
-    expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
+    expect(await world.ask('editor', request)).toEqual({ by: 'none' });
   });
 
   const forged: [string, Record<string, object>][] = [
@@ -94,7 +94,7 @@ describe(POLICY.raisedQuotas, () => {
 
   test('a new quota may have none of them, except the last-release of a copied quota (F44)', async () => {
     for (const [what, metadata] of forged) {
-      const by = what === 'a last release' ? 'nobody' : raisedQuotas;
+      const by = what === 'a last release' ? 'none' : raisedQuotas;
       expect([what, await world.ask('editor', newQuota(FREE, metadata))]).toMatchObject([what, { by }]);
     }
   });
@@ -107,6 +107,6 @@ describe(POLICY.raisedQuotas, () => {
     ['a new quota', newQuota(FREE, { annotations: { 'example.com/note': 'x' } })],
     ['the status of a quota that was raised before', changeQuota(FENCED, '/status')],
   ])('does not restrict %s', async (_what, request) => {
-    expect(await world.ask('editor', request)).toEqual({ by: 'nobody' });
+    expect(await world.ask('editor', request)).toEqual({ by: 'none' });
   });
 });

@@ -154,7 +154,7 @@ test('the requests of a verdict do not grow with the namespace', async () => {
     const cells = [size, requests.length, readMs.toFixed(0), evaluateMs.toFixed(0)];
     return cells.map((cell) => String(cell).padStart(12)).join('');
   });
-  process.stdout.write(`  migrations    requests    read, ms   judge, ms\n${lines.join('\n')}\n`);
+  process.stdout.write(`  migrations    requests    read, ms   decide, ms\n${lines.join('\n')}\n`);
   for (const { requests } of rows) expect(requests.length).toBeLessThanOrEqual(MAX_REQUESTS);
   const [many, max] = rows.slice(-2).map(({ requests }) => requests.toSorted());
   expect(max).toEqual(many);

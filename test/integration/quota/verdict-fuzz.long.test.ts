@@ -87,7 +87,7 @@ async function run(clusters: Clusters): Promise<FuzzNamespace[]> {
     namespace.before = await namespace.ask();
     await namespace.tell();
   });
-  await each('we judge', (namespace) => namespace.evaluate(), EVALUATED_AT_ONCE);
+  await each('we decide', (namespace) => namespace.evaluate(), EVALUATED_AT_ONCE);
   await each('quotas are raised', (namespace) => namespace.raise());
   await barrier.wait();
   await each('the API server is asked again', async (namespace) => {

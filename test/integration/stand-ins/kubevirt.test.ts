@@ -182,7 +182,7 @@ describe('a running migration', () => {
 });
 
 test('a VMI whose first launcher does not fit waits, and starts when there is headroom', async () => {
-  const namespace = 'no-room';
+  const namespace = 'no-headroom';
   await createNamespace(harness.admin, namespace);
   await createQuota(harness.admin, namespace, { pods: '0' });
   await harness.admin.create(FULL_VMIS, newVirtualMachineInstance({ namespace, name: 'vm0' }));

@@ -34,7 +34,7 @@ export class Locks {
   isCalm = false;
   #state: LockState = { kind: 'none' };
   readonly #byToken = new Map<string, Lock>();
-  /** Tokens of locks that an admin removed by break-glass: the checker does not judge what follows. */
+  /** Tokens of locks that an admin removed by break-glass: the checker does not check what follows. */
   readonly #broken = new Set<string>();
   readonly #lockedTime = new LockedTime();
   readonly #time: { readonly now: number };
