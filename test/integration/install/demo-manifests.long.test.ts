@@ -90,7 +90,7 @@ test.each(Object.entries(BREAKAGES))('%s: the demo fails at exactly that step', 
 
   expect(result).toMatchObject({
     ok: false,
-    scenarios: [{ stop: { station: wantStep, message: expect.stringMatching(wantMessage) } }],
+    scenarios: [{ stop: { milestone: wantStep, message: expect.stringMatching(wantMessage) } }],
   });
   expect(output()).toContain(`stopped at ${wantStep} in namespace one-quota`);
 });
