@@ -57,7 +57,7 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
   await writeEvents(context, [...onMigrations, ...onVmmrqs]);
 }
 
-/** "ResourceQuota quota was raised for 1 s (requests.cpu 1405m → 2605m) and restored"; undefined: it was only fenced. `now`: milliseconds. */
+/** "ResourceQuota quota was raised for less than 1 s (requests.cpu 1405m → 2605m) and restored"; undefined: it was only fenced. `now`: milliseconds. */
 function describeRaise(quota: ResourceQuota, now: number): string | undefined {
   const state = grantOf(quota);
   if (state.kind === 'none') return undefined;

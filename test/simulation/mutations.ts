@@ -94,8 +94,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/decide.ts',
-        find: '  if (isFencedBy(quota, token)) return',
-        replace: "  if (isFencedBy(quota, token) && token === '') return",
+        find: '  if (isFencedBy(quota, token))',
+        replace: "  if (isFencedBy(quota, token) && token === '')",
       },
       {
         file: 'functions/raise/write.ts',
@@ -126,8 +126,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'functions/raise/decide.ts',
-        find: '  if (isFencedBy(quota, token)) return',
-        replace: "  if (isFencedBy(quota, token) && token === '') return",
+        find: '  if (isFencedBy(quota, token))',
+        replace: "  if (isFencedBy(quota, token) && token === '')",
       },
     ],
   },
