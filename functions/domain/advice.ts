@@ -10,7 +10,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.noSourcePod]: NO_ACTION,
   [REASON.parallelLimit]: "Wait, or increase KubeVirt's parallel migration limits.",
   [REASON.backOff]: 'Wait, or change a quota or VMMRQ to retry at once.',
-  [REASON.lockBudgetSpent]: `Fix what the annotation ${ANNOTATION.lastAttempt} names, and wait.`,
+  [REASON.lockBudgetSpent]: `Fix the reason in the annotation ${ANNOTATION.lastAttempt}; the next attempt is ten minutes after it.`,
   [REASON.alreadyLocked]: NO_ACTION,
   [REASON.afterOthers]: NO_ACTION,
   [REASON.statusUnknown]: 'If this lasts, check kube-controller-manager.',
@@ -37,7 +37,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.notOurLock]: NO_ACTION,
   [REASON.lockExpired]: 'Check that the functions and the Broker run.',
   [REASON.noProof]:
-    'Check that the guard is ready and no other policy refuses new ResourceQuotas by mtq-raise.',
+    'Check the guard, the named API server, and other policies that refuse ResourceQuotas by mtq-raise.',
   [REASON.fenced]: NO_ACTION,
   [REASON.raised]: NO_ACTION,
   [REASON.stillWaiting]: NO_ACTION,

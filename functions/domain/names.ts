@@ -231,9 +231,9 @@ export const REASON = {
   notOurLock: 'NotOurLock',
   /** The lock has expired. */
   lockExpired: 'LockExpired',
-  /** The guard did not refuse the proof. */
+  /** Not every API server confirmed the lock, so nothing was raised. */
   noProof: 'NoProof',
-  /** The lock is fenced: this write comes too late. */
+  /** This lock has ended on the quota already, so nothing was written. */
   fenced: 'Fenced',
   /** The quotas are raised. */
   raised: 'Raised',

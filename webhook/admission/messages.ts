@@ -47,13 +47,12 @@ export const REFUSAL = {
   lockedFor: {
     by: ['guard'],
     text: ({ migrations, until, ...request }: Request & Parts<'migrations' | 'until'>) =>
-      `${mustWait(request)}its quotas are raised for the live migration of ${migrations} for a few seconds, ` +
+      `${mustWait(request)}it is locked for the live migration of ${migrations} for a few seconds, ` +
       `until ${until} at the latest; try again then`,
   },
   locked: {
     by: [POLICY.locked],
-    text: (request: Request) =>
-      `${mustWait(request)}its quotas are raised for a live migration ${FEW_SECONDS}`,
+    text: (request: Request) => `${mustWait(request)}it is locked for a live migration ${FEW_SECONDS}`,
   },
   unreadableLock: {
     by: ['guard', POLICY.locked],
@@ -96,7 +95,7 @@ export const REFUSAL = {
   noNamespace: {
     by: ['guard'],
     text: ({ namespace }: Parts<'namespace'>) =>
-      `namespace ${namespace} does not exist any more; create it first`,
+      `namespace ${namespace} was not found: it may have just been deleted; create it and try again`,
   },
 } as const satisfies Record<string, Refusal>;
 

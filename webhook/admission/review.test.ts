@@ -296,7 +296,7 @@ describe('a refusal says', () => {
 
   test('that the namespace is gone', () => {
     expect(denial(decided(aRequest(), undefined)).message).toBe(
-      'namespace tenant does not exist any more; create it first',
+      'namespace tenant was not found: it may have just been deleted; create it and try again',
     );
   });
 });

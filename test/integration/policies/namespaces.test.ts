@@ -178,7 +178,7 @@ describe(POLICY.lockKeys, () => {
 const { locked } = POLICY;
 
 const MUST_WAIT =
-  'must wait: its quotas are raised for a live migration for a few seconds, at most a minute; try again then';
+  'must wait: it is locked for a live migration for a few seconds, at most a minute; try again then';
 describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) => {
   beforeAll(async () => {
     await world.installPolicies(await renderAdmissionMode(admissionMode), locked);
