@@ -84,6 +84,16 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
         world.attempt(world.admin.replace(RESOURCE_QUOTAS, { ...one, spec: { ...one.spec, hard } })),
       );
     }),
+  replaceQuota: (world, random) =>
+    withOne(quotas(world), random, ({ metadata, spec, ...one }) => {
+      const { labels: _labels, annotations: _annotations, ...bare } = metadata;
+      const hard = random.chance(0.5) ? { ...spec.hard, ...changed(random, { ...one, metadata, spec }) } : {};
+      return world.admin.replace(RESOURCE_QUOTAS, {
+        ...one,
+        metadata: bare,
+        spec: { ...spec, hard: { ...spec.hard, ...hard } },
+      });
+    }),
   bypassQuota: (world, random) =>
     withOne(quotas(world), random, (one) => {
       const hard = { ...one.spec.hard, ...changed(random, one) };

@@ -17,6 +17,7 @@ export const FAULTS = {
   failMigration: 'a migration fails on its way',
   editQuota: 'an admin changes a quota',
   putQuota: 'an admin puts a quota as it was read a while ago, with a change',
+  replaceQuota: 'an admin replaces a quota by its manifest, without labels and annotations',
   bypassQuota: 'an admin changes a quota past the guard, as while its webhooks are removed for a moment',
   deleteQuota: 'an admin deletes a quota',
   remakeQuota: 'an admin deletes a quota and creates it again at once',

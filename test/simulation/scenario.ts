@@ -70,6 +70,7 @@ const WORLD: Rates = {
   failMigration: 0.003,
   editQuota: 0.006,
   putQuota: 0.006,
+  replaceQuota: 0.006,
   bypassQuota: 0.003,
   deleteQuota: 0.002,
   remakeQuota: 0.006,
