@@ -8,7 +8,7 @@ export const referenceOf = ({ metadata }: Migration): Reference => ({
 });
 
 /** Failed or Succeeded (facts/kubevirt.md §1.1). */
-export const isFinal = ({ status }: Pick<BlockedStatus, 'status'>): boolean =>
+export const isFinal = ({ status }: Migration): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
 /** KubeVirt's own IsRunning (types.go): past Pending, not yet final. */

@@ -1,20 +1,17 @@
 import type { StepRequest } from '../eventing/step-request.ts';
 import { grantIn, type Grant } from '../domain/quota/grant.ts';
 import { isCharged, isUndone } from '../domain/quota/raise.ts';
-import { isFinal } from '../domain/migration.ts';
 import { ANNOTATION, EVENT, KIND, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import type { EventObjectOf } from '../eventing/event-object.ts';
 import { isForAttachment } from './decide-seen.ts';
 
 /**
- * Whether the event alone shows that there is nothing to lower: `raise` has just raised, the quota shows a raise that is in
- * effect and not fully charged, or a deleted migration had ended before. A later event shows more, or the guard has reported
- * the migration's end; if that is lost, the guard repeats it.
+ * Whether the event alone shows that there is nothing to lower: `raise` has just raised, or the quota shows a raise that is in
+ * effect and not fully charged. A later event of the quota shows more. If that is lost, the guard repeats it.
  */
 export function canSkip({ type, source, eventObject }: StepRequest): boolean {
   if (type === EVENT.quotaRaised) return source === BY_RAISE;
-  if (eventObject?.kind === KIND.migration.kind) return isFinal(eventObject);
   if (type === SOURCE_EVENT.delete || eventObject?.kind !== KIND.quota.kind) return false;
   const grant = grantOfEvent(eventObject);
   const status = statusOfEvent(eventObject);

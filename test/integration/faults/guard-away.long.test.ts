@@ -277,7 +277,7 @@ describe("the cluster's own namespaces (F19)", () => {
         .catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(ApiError);
       expect(refused).toMatchObject({ code: 403, reason: 'Forbidden' });
-      expect((refused as ApiError).status.message).toContain('move the VirtualMachines');
+      expect((refused as ApiError).status.message).toContain('move the VMs');
     },
   );
 

@@ -229,9 +229,11 @@ describe('one cycle', () => {
       const seen = byUs(cycleRequests)
         .filter((one) => accountOf(one) === `mtq-${step}`)
         .map((one) => `${whatOf(one)}${isDryRun(one) ? ' (dry run)' : ''}`);
-      expect([...new Set(seen)].filter((kind) => !ON_A_SLOW_MACHINE.includes(kind)).toSorted()).toEqual(
-        kinds,
-      );
+      expect(
+        [...new Set(seen)]
+          .filter((kind) => kinds.includes(kind) || !ON_A_SLOW_MACHINE.includes(kind))
+          .toSorted(),
+      ).toEqual(kinds);
     },
   );
 });
