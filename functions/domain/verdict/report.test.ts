@@ -170,9 +170,7 @@ describe('statusReport', () => {
       /\. Fix what /,
     );
     const hindered = aNamespace(afterAttempt(anAttempt({ reason: 'NoProof' })));
-    expect(messageOf(reportOf({ namespace: hindered }), CONDITION.conflict)).toMatch(
-      /\. Check that the guard /,
-    );
+    expect(messageOf(reportOf({ namespace: hindered }), CONDITION.conflict)).toMatch(/\. Check the guard, /);
   });
 
   test('the message names the resource and the shortfall', () => {

@@ -22,7 +22,8 @@ const TENANT_ADMIN = { name: 'tenant-admin', groups: ['tenant-admins'] };
 const CLUSTER_ADMIN = { name: 'cluster-admin', groups: ['cluster-admins'] };
 const MERGE = 'application/merge-patch+json';
 /** The message for everything that must wait, mostly from the policies, which the API server evaluates first. */
-const MUST_WAIT = /must wait: .* raised for .*live migration.* for a few seconds, .* try again then/;
+const MUST_WAIT =
+  /must wait: .* (?:raised|locked) for .*live migration.* for a few seconds, .* try again then/;
 
 let environment: TestEnvironment;
 /** Deleted while locked: the namespace controller needs 5 s for it, while the other tests run. */
