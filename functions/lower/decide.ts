@@ -22,8 +22,8 @@ export interface LowerSnapshot {
   readonly quotas: readonly ResourceQuota[];
   /** The lock's migrations that still exist; undefined: not read, so the lock ends at its time. */
   readonly migrations: readonly Migration[] | undefined;
-  /** The target launchers of the lock's migrations, and their attachment pods. */
-  readonly targets: readonly Pod[];
+  /** The target launchers of the lock's migrations, and their attachment pods; undefined: the list failed. */
+  readonly targets: readonly Pod[] | undefined;
   /** virt-controller's Events about refused pods; undefined: unknown. */
   readonly rejections: readonly KubernetesEvent[] | undefined;
   readonly stallSeconds: number;
@@ -65,7 +65,7 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
     return wait(`a lock of version ${String(lock.v)} is lowered only when it expires`);
   }
   const { migrations } = snapshot;
-  if (allAdmitted(lock.migrations, snapshot.targets)) return lower(lock, admitted(lock));
+  if (allAdmitted(lock.migrations, snapshot.targets ?? [])) return lower(lock, admitted(lock));
   if (migrations === undefined) return wait('the lock has not expired');
   const still = stillWaiting(migrations, snapshot, lock);
   if (still.length === 0) return lower(lock, allEnded(snapshot, lock));
@@ -115,20 +115,24 @@ const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
 };
 
 function over(snapshot: LowerSnapshot, lock: Lock): LowerResult {
-  const isThrough = lock.migrations.length > 0 && allAdmitted(lock.migrations, snapshot.targets);
+  const isThrough = lock.migrations.length > 0 && allAdmitted(lock.migrations, snapshot.targets ?? []);
   if (isThrough) return admitted(lock);
   const raised = raisedFor(snapshot, lock);
   const { reason, message } = lock.ended ?? PAST_ITS_TIME;
-  const outcome = isAllCharged(raised, lock) ? LOCK_OUTCOME.charged : outcomeOf(lock, raised);
+  const outcome = isAllCharged(raised, lock) ? LOCK_OUTCOME.charged : outcomeOf(lock, raised, snapshot);
   return { outcome, reason: reason as Reason, message };
 }
 
 const PAST_ITS_TIME = { reason: REASON.lockExpired, message: 'the lock has expired' };
 
-function outcomeOf({ ended }: Lock, raised: readonly ResourceQuota[]): LockOutcome {
+function outcomeOf(
+  { ended }: Lock,
+  raised: readonly ResourceQuota[],
+  { targets }: LowerSnapshot,
+): LockOutcome {
   if (ended !== undefined) return OUTCOME_OF[ended.reason as Reason] ?? LOCK_OUTCOME.failed;
-  // The lock expired before anything was raised: not a failure of its migrations.
-  return raised.length === 0 ? LOCK_OUTCOME.ourFault : LOCK_OUTCOME.failed;
+  // Nothing was raised before the lock expired, or the pods may be there: not a failure of its migrations.
+  return raised.length === 0 || targets === undefined ? LOCK_OUTCOME.ourFault : LOCK_OUTCOME.failed;
 }
 
 const raisedFor = ({ quotas }: LowerSnapshot, { token }: Lock): ResourceQuota[] =>
@@ -146,7 +150,7 @@ const admitted = ({ migrations }: Lock): LowerResult => ({
 /** The lock's migrations that still wait: without their pod, not at their end, and not gone. */
 const stillWaiting = (
   migrations: readonly Migration[],
-  { targets }: LowerSnapshot,
+  { targets = [] }: LowerSnapshot,
   lock: Lock,
 ): Migration[] =>
   migrations.filter((migration) => {
@@ -162,7 +166,7 @@ function isStillBlocked(locked: LockedMigration, migration: Migration, targets: 
 }
 
 /** No migration waits any more. Those without their pod have ended, are gone, or go on without it: no failure. */
-function allEnded({ targets }: LowerSnapshot, lock: Lock): LowerResult {
+function allEnded({ targets = [] }: LowerSnapshot, lock: Lock): LowerResult {
   const through = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
   const names = through.map(({ name }) => name).join(', ');
   const message = 'every migration of the lock has ended, is gone, or goes on without the pod';

@@ -16,7 +16,8 @@ import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts'
 /** The quotas and pods of a lock, as read. */
 export interface LockObjects {
   readonly quotas: readonly ResourceQuota[];
-  readonly targets: readonly Pod[];
+  /** undefined: the list failed. */
+  readonly targets: readonly Pod[] | undefined;
   /** The API server's clock, milliseconds. */
   readonly now: number;
 }
@@ -125,10 +126,10 @@ async function readLockObjects(
   const pods = readTargets(context.cluster, name, lock.migrations).then(({ items }) => items);
   const [quotas, targets] = await Promise.all([
     lock.v === LOCK_VERSION ? readQuotas(name, lock.quotas, context) : readAllQuotas(name, context),
-    isDue ? orFallback(pods, [], context) : pods,
+    isDue ? orFallback(pods, undefined, context) : pods,
   ]);
   // Once every pod is admitted, or the lock is over, the migrations' state does not matter.
-  if (isDue || allAdmitted(lock.migrations, targets)) {
+  if (isDue || allAdmitted(lock.migrations, targets ?? [])) {
     return { quotas, targets, migrations: [], rejections: undefined };
   }
   // lock.expired only reports that a lock is past its time. The guard also handles it, and may not read these.

@@ -74,7 +74,7 @@ function describeRaise(quota: ResourceQuota, now: number): string | undefined {
 const durationText = (ms: number): string =>
   ms < 1_000 ? 'less than 1 s' : `${String(Math.round(ms / 1_000))} s`;
 
-const podOf = ({ uid }: Reference, { targets, quotas }: Lowering): string | undefined => {
+const podOf = ({ uid }: Reference, { targets = [], quotas }: Lowering): string | undefined => {
   const identities = new Set(
     quotas.flatMap(identitiesOf).filter((identity) => identity.startsWith(`${uid}/`)),
   );

@@ -417,7 +417,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lower/read.ts',
-        find: '    isDue ? orFallback(pods, [], context) : pods,',
+        find: '    isDue ? orFallback(pods, undefined, context) : pods,',
         replace: '    pods,',
       },
     ],

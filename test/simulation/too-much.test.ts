@@ -94,7 +94,7 @@ describe('with more stored objects than fit into memory', () => {
       reply: { type: EVENT.quotaLowered, token: 'token-1' },
     });
     expect(quotaIn(model)).toMatchObject({
-      metadata: { annotations: { [ANNOTATION.lastRelease]: 'token-1 failed' } },
+      metadata: { annotations: { [ANNOTATION.lastRelease]: 'token-1 ourFault' } },
       spec: { hard: FULL },
       status: { hard: FULL },
     });
@@ -120,7 +120,7 @@ describe('with more stored objects than fit into memory', () => {
 
   test.each([
     ['counts a migration by the labels of its target pod', podsOutsideLock, undefined],
-    ['counts the attempt as failed where even that list is too large', everything, { failures: 1 }],
+    ['counts no failure where even that list is too large', everything, { failures: 0, outcome: 'ourFault' }],
   ])('unlock unlocks the namespace and %s', async (_what, isOversized, attempt) => {
     const model = raised(anExpiredLock());
     admitted(model);
