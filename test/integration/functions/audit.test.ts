@@ -42,8 +42,10 @@ const REQUESTS: Readonly<Record<string, readonly string[]>> = {
   lower: ['create events', 'get resourcequotas', 'list pods', 'update resourcequotas/status'],
   unlock: ['get namespaces', 'get resourcequotas', 'update namespaces'],
 };
-/** `lower` before the pod is charged, or once its migration stalls. */
+/** `lower` runs before the pod is charged, or once its migration stalls; `raise` after its lock has ended. */
 const ON_A_SLOW_MACHINE = [
+  'get namespaces',
+  'list events',
   'get virtualmachineinstancemigrations',
   'list virtualmachinemigrationresourcequotas',
   'patch virtualmachineinstancemigrations',
