@@ -206,17 +206,6 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'the guard lets a replace remove our keys from a quota',
-    breaks: ['I1', 'I2', 'I3'],
-    edits: [
-      {
-        file: 'webhook/admission/review.ts',
-        find: 'isOurs || changedKeys(request, OUR_KEYS.quota).length === 0',
-        replace: 'isOurs || changedKeys(request, OUR_KEYS.quota).length >= 0',
-      },
-    ],
-  },
-  {
     name: 'raise does not check the UID of a quota',
     breaks: ['I1'],
     edits: [

@@ -5,11 +5,14 @@ import {
   ANNOTATION,
   LABEL,
   OTHER_LOCK_MESSAGE,
+  OUR_KEYS,
+  OUR_USERS,
   POLICY,
   SERVICE_ACCOUNT,
   userOf,
 } from '../../../functions/domain/names.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission/admission.ts';
+import { changedKeys } from '../../../webhook/admission/changed-keys.ts';
 import { toReview, type Attributes } from './attributes.ts';
 import type { Cache } from './cache.ts';
 import type { QuotaAdmission } from './quota-admission.ts';
@@ -56,6 +59,7 @@ export class Admission {
   async admit(attributes: Attributes): Promise<void> {
     this.#lifecycle(attributes);
     this.#policyOnProofs(attributes);
+    this.#policyOnRaisedQuotas(attributes);
     await this.#webhooks(attributes);
     await this.#parts.quota.evaluate(attributes);
   }
@@ -91,6 +95,15 @@ export class Admission {
     if (!isProof(attributes) || known?.metadata.labels?.[LABEL.locked] !== 'true') return;
     if (isOfLock(attributes, known)) return;
     const refusal = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${OTHER_LOCK_MESSAGE}`;
+    throw this.#parts.apiErrors.forbidden({ type, name }, refusal, [{ message: refusal }]);
+  }
+
+  /** The part of policy `raised-quotas` about our keys that another user removes from a raised quota; it needs no cache. */
+  #policyOnRaisedQuotas({ type, operation, user, name, object, oldObject }: Attributes): void {
+    const isEdit = type.kind === RESOURCE_QUOTAS.kind && operation === 'UPDATE' && !OUR_USERS.includes(user);
+    if (!isEdit || oldObject.metadata.labels?.[LABEL.raised] === undefined) return;
+    if (changedKeys({ object, oldObject }, OUR_KEYS.quota).length === 0) return;
+    const refusal = `ValidatingAdmissionPolicy '${POLICY.raisedQuotas}' denied request: must wait`;
     throw this.#parts.apiErrors.forbidden({ type, name }, refusal, [{ message: refusal }]);
   }
 
