@@ -1,5 +1,5 @@
 import type { StepRequest } from '../../functions/eventing/step-request.ts';
-import { KIND, SOURCE_EVENT } from '../../functions/domain/names.ts';
+import { KIND, SOURCE_EVENT, userOf } from '../../functions/domain/names.ts';
 import { parseEventObject } from '../../functions/eventing/event-object.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { newExclusively } from '../../functions/host/exclusive.ts';
@@ -48,7 +48,7 @@ export interface Reached {
 
 /** The step's answer; by default to the source's event for the refused migration. */
 export const runStep = (step: Step, model: Reached, request: StepRequest = refusedNow()): Promise<Outcome> =>
-  step.handle(request, contextOn(model));
+  step.handle(request, contextOn(step, model));
 
 function refusedNow(): StepRequest {
   const eventObject = parseEventObject(BLOCKED, { kind: KIND.migration.kind, namespace: TENANT });
@@ -58,8 +58,8 @@ function refusedNow(): StepRequest {
 
 const DEADLINE_MS = 5_000;
 
-const contextOn = ({ server, clock, settings = {}, context = {} }: Reached): StepContext => ({
-  cluster: server.as('system:serviceaccount:mtq-system:mtq'),
+const contextOn = (step: Step, { server, clock, settings = {}, context = {} }: Reached): StepContext => ({
+  cluster: server.as(userOf(`mtq-${step.name}`)),
   clock: {
     elapsed: () => clock.now,
     now: () => new Date(clock.now),
