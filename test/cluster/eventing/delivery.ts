@@ -47,7 +47,7 @@ export const isRetried = (status: number): boolean => status >= 500 || RETRIED_4
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Anything a status can be judged by. */
+/** Anything a status can be checked by. */
 interface Classified {
   readonly status: number;
 }

@@ -114,7 +114,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     await removeLock(tenant);
     await tenant.history.until('the guard has put it back', () => isPutBack(tenant));
     const seconds = (performance.now() - since) / 1_000;
-    process.stdout.write(`${admissionMode}: put back ${seconds.toFixed(1)} s after the lock was taken off\n`);
+    process.stdout.write(`${admissionMode}: restored ${seconds.toFixed(1)} s after the lock was taken off\n`);
     expect(seconds).toBeLessThan(REPAIR_SECONDS);
     resume();
   });

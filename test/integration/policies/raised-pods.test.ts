@@ -140,7 +140,7 @@ describe(POLICY.raisedPods, () => {
     ['a target pod of the migration, by a tenant', { user: 'editor', pod: 'target-of-one' }, raisedPods],
     ['that of another migration, by KubeVirt', { user: 'kubevirt', pod: 'target-of-longer' }, raisedPods],
     ['a pod of no migration, by KubeVirt', { user: 'kubevirt' }, raisedPods],
-  ])('also judges an in-place resize: %s', async (_what, { user, pod, namespace = RAISED }, by) => {
+  ])('also checks an in-place resize: %s', async (_what, { user, pod, namespace = RAISED }, by) => {
     expect(await world.ask(user, changePod(namespace, '/resize', pod))).toMatchObject({ by });
   });
 
@@ -149,7 +149,7 @@ describe(POLICY.raisedPods, () => {
     ['a device that is claimed', createClaim],
     ['a claim that is its pod’s no more', (namespace): ApiRequest => changeClaim(namespace, OF_ITS_POD)],
     ['a claim that becomes another’s', (namespace): ApiRequest => changeClaim(namespace, OWNED)],
-  ])('judges %s, because a quota counts that too', async (_what, request) => {
+  ])('checks %s, because a quota counts that too', async (_what, request) => {
     expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('editor', request(FREE))).toEqual({ by: 'none' });
@@ -165,7 +165,7 @@ describe(POLICY.raisedPods, () => {
       `${pod} of another owner`,
       (namespace): ApiRequest => ownPod(namespace, pod),
     ]),
-  ])('judges %s, because an existing pod cannot become a target', async (_what, request) => {
+  ])('checks %s, because an existing pod cannot become a target', async (_what, request) => {
     expect(await world.ask('editor', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('kubevirt', request(RAISED))).toMatchObject({ by: raisedPods, code: 403 });
     expect(await world.ask('editor', request(FREE))).toEqual({ by: 'none' });
@@ -197,7 +197,7 @@ describe(POLICY.raisedPods, () => {
   });
 });
 
-test('a deleted policy judges nothing, and a recreated one judges again, also with new quotas', async () => {
+test('a deleted policy checks nothing, and a recreated one checks again, also with new quotas', async () => {
   await world.removePolicy(POLICY.raisedPods);
   expect(await world.ask('editor', podOf(RAISED))).toEqual({ by: 'none' });
   expect((await world.ask('editor', replaceQuota(RAISED))).by).toBe(POLICY.raisedQuotas);
