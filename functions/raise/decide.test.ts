@@ -137,6 +137,11 @@ describe('the lock ends, never silently (F6)', () => {
       REASON.fenced,
     ],
     ['held by another grant', { quotas: [aQuota(holding(aGrant({ token: 'token-0' })))] }, REASON.fenced],
+    [
+      'held by a grant that cannot be read, and opted out',
+      { quotas: [annotated(ANNOTATION.skip, 'true')(aQuota(holdingUnreadably()))] },
+      REASON.fenced,
+    ],
     ['held by a grant that cannot be read', { quotas: [aQuota(holdingUnreadably())] }, REASON.fenced],
     ['a namespace of the cluster', { namespace: 'kube-tenant' }, REASON.reservedNamespace],
     ['KubeVirt’s own namespace', { namespace: 'kubevirt' }, REASON.reservedNamespace],

@@ -112,13 +112,14 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
 function closedTo(quota: ResourceQuota, grant: Grant | undefined): End | undefined {
   const { name, annotations } = quota.metadata;
   const what = `ResourceQuota ${name}`;
+  if (grant === undefined && grantOf(quota).kind !== 'none')
+    return end(REASON.fenced, `${what} holds the grant of another lock`);
   if (annotations?.[ANNOTATION.skip] === 'true')
     return end(REASON.skipped, `${what} opted out by ${ANNOTATION.skip} while it was locked`);
   if (grant !== undefined) {
     const message = `a quota controller recounted ${what} ${String(MAX_RAISES)} times while it was raised`;
     return grant.raises >= MAX_RAISES ? end(REASON.undone, message) : undefined;
   }
-  if (grantOf(quota).kind !== 'none') return end(REASON.fenced, `${what} holds the grant of another lock`);
   return isStatusKnown(quota)
     ? undefined
     : end(REASON.statusUnknown, `the quota controller has not counted ${what} yet`);
