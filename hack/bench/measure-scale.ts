@@ -38,9 +38,10 @@ export async function measureScale(
       onProgress(`${size} namespaces`);
       await setUpTenants(environment, tenants.slice(created, size));
       created = size;
-      const measured = await measureSize(environment, tenants.slice(0, size), { cycles, details });
+      const measured = await measureSize(environment, tenants.slice(0, size), cycles);
       const group = `${size} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;
-      figures.push(...measured.map((figure) => ({ group, ...figure })));
+      figures.push(...measured.figures.map((figure) => ({ group, ...figure })));
+      details.push(...measured.details);
     }
     return { figures, details };
   } finally {
@@ -48,52 +49,56 @@ export async function measureScale(
   }
 }
 
-type Measured = Omit<Figure, 'group'>;
+/** Of one size, which is the figures' group. */
+interface Measured {
+  readonly figures: readonly Omit<Figure, 'group'>[];
+  readonly details: readonly Detail[];
+}
+
+const NOT_MEASURED: Measured = { figures: [], details: [] };
 
 async function measureSize(
   environment: Environment,
   tenants: readonly Tenant[],
-  { cycles, details }: { readonly cycles: number; readonly details: Detail[] },
-): Promise<Measured[]> {
+  cycles: number,
+): Promise<Measured> {
   const alone: Cycle[] = [];
   for (let index = 0; index < cycles; index += 1) {
     alone.push(await runCycle(environment, tenants[0]?.namespace ?? ''));
   }
   const counts = alone.map(({ requests }) => requests.length);
-  const inEach = tenants.length > MAX_AT_ONCE ? [] : await measureOneInEach(environment, tenants, details);
+  const inEach = tenants.length > MAX_AT_ONCE ? NOT_MEASURED : await measureOneInEach(environment, tenants);
   const memory = await idleGuardMiB(environment);
   const watches = openWatches(environment.cluster.controlPlane.auditLog);
-  return [
+  const figures = [
     { name: 'one alone: blocked → target pod', unit: 'ms', samples: alone.map(blockedToPod) },
     { name: 'one alone: requests', unit: 'requests', samples: counts },
-    ...inEach,
+    ...inEach.figures,
     { name: 'resident memory of the guard, idle again', unit: 'MiB', samples: [memory] },
     { name: 'watches that are open (guard and source)', unit: 'times', samples: [watches] },
-  ];
+  ] as const;
+  return { figures, details: inEach.details };
 }
 
-async function measureOneInEach(
-  environment: Environment,
-  tenants: readonly Tenant[],
-  details: Detail[],
-): Promise<Measured[]> {
+async function measureOneInEach(environment: Environment, tenants: readonly Tenant[]): Promise<Measured> {
   const { requests } = environment.requestLog;
   const [from, began, firstRun] = [requests.length, now(), environment.traces.runs.length];
   const unlockedMs = await migrateAll(environment, tenants, (burst) => burst.unlockedMs);
   const ours = requests.slice(from).filter(({ at }) => at >= began);
   const events = ours.filter(({ isEvent }) => isEvent).length;
   const each = (total: number): number[] => [total / tenants.length];
-  details.push(
+  const details = [
     countsDetail(`requests of ${tenants.length} namespaces, one migration in each`, countsOf(ours)),
     countsDetail(
       `runs of functions for ${tenants.length} namespaces`,
       runCountsOf(environment.traces.runs.slice(firstRun)),
     ),
-  );
+  ];
   const others = each(ours.length - events);
-  return [
+  const figures = [
     { name: 'one in each: until the last lock is gone', unit: 'ms', samples: [unlockedMs] },
     { name: 'one in each: requests of each, without Events', unit: 'requests', samples: others },
     { name: 'one in each: Events of each', unit: 'requests', samples: each(events) },
-  ];
+  ] as const;
+  return { figures, details };
 }

@@ -86,7 +86,7 @@ describe('needsRenewal', () => {
     ],
     ['a third of the validity is left', served(days(-60, 30)), { renew: 'serving', problem: 'Expiring' }],
     [
-      'a certificate from a clock ahead of ours',
+      "a certificate from a clock ahead of the guard's",
       served(days(0.1, 90)),
       { renew: 'serving', problem: 'NotYetValid' },
     ],

@@ -25,7 +25,7 @@ const hasReportedAll = ({ status }: Vmmrq): boolean => {
   return holds.length > 0 && holds.every(({ type }) => type === CONDITION.ready);
 };
 
-const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
+export const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
 
 /** The guard's in-memory view of the cluster; each watch updates its own part. */
 export class ClusterView {

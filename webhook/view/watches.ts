@@ -7,7 +7,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow, type Follower } from '../../functions/kubernetes/follow.ts';
 import { KUBEVIRTS, MTQS, WEBHOOK_CONFIGURATIONS } from '../../functions/kubernetes/resources.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import type { ClusterView } from './cluster-view.ts';
+import { uidOf, type ClusterView } from './cluster-view.ts';
 
 export interface WatchesOptions {
   readonly cluster: Cluster;
@@ -148,7 +148,6 @@ type Changes<T> = Pick<Follower<T>, 'onList' | 'onChange' | 'onGone'>;
 
 const isCancelled = ({ metadata }: Migration): boolean => metadata.deletionTimestamp !== undefined;
 
-const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
 const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;
 
 /** Keeps the current objects in a map, by a key. */

@@ -90,20 +90,23 @@ export class Admission {
 
   /** The part of policy `locked` about proofs: this server's cache must have exactly this lock (config/policies/locked.yaml). */
   #policyOnProofs(attributes: Attributes): void {
-    const { type, namespace = '', name } = attributes;
-    const known = this.#parts.namespaces.get(namespace);
+    const known = this.#parts.namespaces.get(attributes.namespace ?? '');
     if (!isProof(attributes) || known?.metadata.labels?.[LABEL.locked] !== 'true') return;
     if (isOfLock(attributes, known)) return;
-    const refusal = `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ${OTHER_LOCK_MESSAGE}`;
-    throw this.#parts.apiErrors.forbidden({ type, name }, refusal, [{ message: refusal }]);
+    this.#refuseBy(POLICY.locked, attributes, OTHER_LOCK_MESSAGE);
   }
 
   /** The part of policy `raised-quotas` about our keys that another user removes from a raised quota; it needs no cache. */
-  #policyOnRaisedQuotas({ type, operation, user, name, object, oldObject }: Attributes): void {
+  #policyOnRaisedQuotas(attributes: Attributes): void {
+    const { type, operation, user, object, oldObject } = attributes;
     const isEdit = type.kind === RESOURCE_QUOTAS.kind && operation === 'UPDATE' && !OUR_USERS.includes(user);
     if (!isEdit || oldObject.metadata.labels?.[LABEL.raised] === undefined) return;
     if (changedKeys({ object, oldObject }, OUR_KEYS.quota).length === 0) return;
-    const refusal = `ValidatingAdmissionPolicy '${POLICY.raisedQuotas}' denied request: must wait`;
+    this.#refuseBy(POLICY.raisedQuotas, attributes, 'must wait');
+  }
+
+  #refuseBy(policy: string, { type, name }: Attributes, why: string): never {
+    const refusal = `ValidatingAdmissionPolicy '${policy}' with binding '${policy}' denied request: ${why}`;
     throw this.#parts.apiErrors.forbidden({ type, name }, refusal, [{ message: refusal }]);
   }
 
