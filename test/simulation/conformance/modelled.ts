@@ -28,6 +28,7 @@ export async function modelled(namespace: string): Promise<{ side: Side; untilSt
     store,
     now,
     pace: () => Promise.resolve(),
+    hasPolicies: false,
     admission: (request, webhook) => {
       asked.push({ webhook, request });
       if (mode === 'unreachable') return Promise.reject(new Error('connection refused'));

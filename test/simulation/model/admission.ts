@@ -28,6 +28,8 @@ export interface AdmissionParts {
   readonly ask: Webhook;
   readonly mayOverride: (user: string) => boolean;
   readonly apiErrors: ApiErrors;
+  /** Whether our policies are installed; the webhooks always are. */
+  readonly hasPolicies: boolean;
 }
 
 /** How long a server distrusts its cache's "Active" for a namespace that it was asked to delete. */
@@ -58,8 +60,10 @@ export class Admission {
   /** Rejects with an ApiError when the write is refused. */
   async admit(attributes: Attributes): Promise<void> {
     this.#lifecycle(attributes);
-    this.#policyOnProofs(attributes);
-    this.#policyOnRaisedQuotas(attributes);
+    if (this.#parts.hasPolicies) {
+      this.#policyOnProofs(attributes);
+      this.#policyOnRaisedQuotas(attributes);
+    }
     await this.#webhooks(attributes);
     await this.#parts.quota.evaluate(attributes);
   }

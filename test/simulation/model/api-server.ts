@@ -22,6 +22,8 @@ export interface ApiServerParts {
   readonly behind?: () => number;
   /** Users with verb 'override' on 'locks.mtq.kubevirt.io' (break-glass); left out: none. */
   readonly mayOverride?: (user: string) => boolean;
+  /** Without our policies, as on the API server that the model is compared with. */
+  readonly hasPolicies?: false;
 }
 
 /**
@@ -38,7 +40,7 @@ export class ApiServer {
   readonly #watches: Watches;
 
   constructor(parts: ApiServerParts) {
-    const { name, store, now, admission, mayOverride = () => false } = parts;
+    const { name, store, now, admission, mayOverride = () => false, hasPolicies = true } = parts;
     this.name = name;
     this.#parts = parts;
     this.caches = {
@@ -49,7 +51,10 @@ export class ApiServer {
     const quota = new QuotaAdmission({ store, cache: this.caches.resourceQuotas, apiErrors });
     const { namespaces } = this.caches;
     this.#refusals = apiErrors;
-    this.#admission = new Admission({ store, namespaces, quota, ask: admission, mayOverride, apiErrors });
+    this.#admission = new Admission({
+      ...{ store, namespaces, quota, ask: admission },
+      ...{ mayOverride, apiErrors, hasPolicies },
+    });
     this.#watches = new Watches(store);
   }
 
