@@ -1,8 +1,10 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, jest, test } from '@jest/globals';
 import type { Summary } from './pool.ts';
 import { expectBusy, expectUnbroken, runRandomly } from './random-runs.ts';
 
 const RUNS = 2_000;
+// They only compute: beside load 17 they took more than the usual 240 s.
+jest.setTimeout(30 * 60_000);
 
 let summary: Summary;
 beforeAll(async () => {
