@@ -17,6 +17,7 @@ import type {
 import type { ListedType, ResourceType } from '../kubernetes/cluster.ts';
 import {
   CLAIMS,
+  CLUSTER_VMMRQS,
   EVENTS,
   LIMIT_RANGES,
   MIGRATIONS,
@@ -150,7 +151,11 @@ const CONDITION = {
 
 export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, {
   ...OBJECT,
-  metadata: metadata(false, { [ANNOTATION.nudged]: true }),
+  metadata: metadata(false, {
+    [ANNOTATION.nudged]: true,
+    [KUBEVIRT.evacuation]: true,
+    [KUBEVIRT.workloadUpdate]: true,
+  }),
   status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: true, migrationState: false },
   spec: { vmiName: true, priority: true, sendTo: true, receive: true },
 });
@@ -183,6 +188,7 @@ export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
     activePods: false,
     currentCPUTopology: CPU,
     memory: { guestRequested: true },
+    conditions: [{ ...CONDITION, lastProbeTime: false }],
   },
   spec: {
     domain: {
@@ -231,6 +237,14 @@ export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {
 export const LISTED_VMMRQS = listed<Vmmrq>(VMMRQS, {
   ...OBJECT,
   metadata: NAMED,
+  spec: false,
+  status: false,
+});
+
+/** Cluster-wide VMMRQs: that they exist, and that their specs change. */
+export const LISTED_CLUSTER_VMMRQS = listed<Vmmrq>(CLUSTER_VMMRQS, {
+  ...OBJECT,
+  metadata: { ...NAMED, generation: true },
   spec: false,
   status: false,
 });

@@ -51,7 +51,8 @@ async function createEvent(cluster: Cluster, report: EventReport, at: Date): Pro
   const name = `${on.name.slice(0, 200)}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
   try {
     await cluster.create(EVENTS, {
-      metadata: { name, namespace: on.namespace },
+      // As Kubernetes does for what belongs to no namespace, such as a Node.
+      metadata: { name, namespace: on.namespace ?? 'default' },
       involvedObject: on,
       reason,
       message: messageOf(report),

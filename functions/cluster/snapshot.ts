@@ -2,7 +2,7 @@ import { keepsState } from '../domain/sizing/claims.ts';
 import { needsVolumeClaims, needsLimitRanges } from '../domain/sizing/optional-reads.ts';
 import { amountOf } from '../domain/sizing/growth.ts';
 import type { Reference } from '../domain/lock.ts';
-import { candidatesAmong, isPending } from '../domain/migration.ts';
+import { candidatesAmong, isPending, launchersOf } from '../domain/migration.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type {
   KubernetesEvent,
@@ -10,7 +10,10 @@ import type {
   Namespace,
   Pod,
   VirtualMachineInstance,
+  Vmmrq,
 } from '../domain/objects.ts';
+import { dependOnPurpose, inForce } from '../domain/policy/policy.ts';
+import { isDraining } from '../domain/policy/purpose.ts';
 import { parseQuantity } from '../domain/quantity.ts';
 import { parsePodRejection } from '../domain/quota/pod-rejection.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
@@ -27,7 +30,7 @@ import {
   LISTED_STATES_OF_PODS,
   LISTED_VMIS,
 } from './listed.ts';
-import { NAMESPACES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../kubernetes/resources.ts';
+import { CLUSTER_VMMRQS, NAMESPACES, NODES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../kubernetes/resources.ts';
 
 const ONE = parseQuantity('1');
 
@@ -68,7 +71,7 @@ export async function readSnapshot(
     ...viewed(view),
     migrations,
     quotas: quotas.items,
-    vmmrqs: vmmrqs.items,
+    vmmrqs: [...vmmrqs.items, ...(await readClusterWide(cluster, namespace.object, view))],
     pods: pods.items,
   };
   const isNamespaceBlocked = namespaceBlocker(outer, rules) !== undefined;
@@ -77,6 +80,17 @@ export async function readSnapshot(
     : candidatesAmong(migrations, pods.items).map(({ migration }) => migration);
   if (blocked.length === 0) return { ...outer, ...NO_OPTIONAL_READS };
   return { ...outer, ...(await readOptional(cluster, blocked, outer)) };
+}
+
+/** The cluster-wide VMMRQs that select the namespace. Where the guard knows that there are none, they cost no request. */
+async function readClusterWide(
+  cluster: Reader,
+  { metadata }: Namespace,
+  view: View | undefined,
+): Promise<Vmmrq[]> {
+  if (view?.clusterWide === false) return [];
+  const list = await ignoreNotFound(cluster.list(CLUSTER_VMMRQS, {}));
+  return inForce(list?.items ?? [], metadata.labels);
 }
 
 /** No migration can be blocked while none is Pending. */
@@ -95,18 +109,24 @@ const viewed = (
   autoLimits: view?.kubevirt.autoLimits ?? true,
 });
 
-type OptionalReads = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims'>;
+type OptionalReads = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims' | 'draining'>;
 
 /** Reads what the sizes of the target pods depend on, and what else may refuse them. */
 async function readOptional(
   cluster: Reader,
   blocked: readonly Migration[],
-  { namespace: { metadata }, quotas, pods }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods'>,
+  {
+    namespace: { metadata },
+    quotas,
+    pods,
+    vmmrqs,
+  }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods' | 'vmmrqs'>,
 ): Promise<OptionalReads> {
   const namespace = metadata.name;
-  const [vmis, events] = await Promise.all([
+  const [vmis, events, draining] = await Promise.all([
     readBlockedVmis(cluster, blocked, namespace),
     readPodRejections(cluster, namespace),
+    dependOnPurpose(vmmrqs) ? readDraining(cluster, blocked, pods) : undefined,
   ]);
   const rejections = events.flatMap(
     ({ message = '' }) => parsePodRejection(message) ?? parsePodRejection(message, 'attachment') ?? [],
@@ -117,7 +137,7 @@ async function readOptional(
       ? cluster.list(LISTED_CLAIMS, { namespace })
       : NOT_READ,
   ]);
-  return { vmis, events, limitRanges: limitRanges.items, claims: claims.items };
+  return { vmis, events, draining, limitRanges: limitRanges.items, claims: claims.items };
 }
 
 /** Reads why pods of VMIs were refused: one request for the namespace, however many migrations wait. */
@@ -174,7 +194,32 @@ async function readVmis(
 }
 
 /** No size is to be evaluated. */
-const NO_OPTIONAL_READS: OptionalReads = { vmis: new Map(), limitRanges: [], events: [], claims: [] };
+const NO_OPTIONAL_READS: OptionalReads = {
+  vmis: new Map(),
+  draining: undefined,
+  limitRanges: [],
+  events: [],
+  claims: [],
+};
+
+/** Which of the nodes that evacuations leave are being drained. */
+async function readDraining(
+  cluster: Reader,
+  blocked: readonly Migration[],
+  pods: readonly Pod[],
+): Promise<Set<string>> {
+  const evacuations = blocked.filter(
+    ({ metadata }) => metadata.annotations?.[KUBEVIRT.evacuation] !== undefined,
+  );
+  const nodes = evacuations.flatMap((migration) =>
+    launchersOf(migration, pods).flatMap(({ spec }) => spec.nodeName ?? []),
+  );
+  const reads = [...new Set(nodes)].map(async (name) => {
+    const read = await ignoreNotFound(cluster.get(NODES, { name }));
+    return read !== undefined && isDraining(read.object) ? [name] : [];
+  });
+  return new Set((await Promise.all(reads)).flat());
+}
 
 /** The target launchers of these migrations, and their attachment pods. */
 export async function readTargets(

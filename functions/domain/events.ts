@@ -8,6 +8,8 @@ const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 /** RFC 1123 label: what a namespace's name may be. */
 const namespaceName = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 const objectName = z.string().min(1).max(253);
+/** With the prefix of a cluster-wide one (vmmrq-name.ts). */
+const vmmrqName = z.string().min(1).max(260);
 
 /** Maximum text lengths in an event's data, characters; longer texts are cut. */
 export const MAX_TEXT = { reason: 200, message: 4_000 } as const;
@@ -18,7 +20,7 @@ const base = z.object({
   migrations: shortList(reference).optional(),
   /** Names of the ResourceQuotas and VMMRQs of a lock, to be read again. */
   quotas: shortList(objectName).optional(),
-  vmmrqs: shortList(objectName).optional(),
+  vmmrqs: shortList(vmmrqName).optional(),
   reason: z.string().max(MAX_TEXT.reason).optional(),
   message: z.string().max(MAX_TEXT.message).optional(),
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
 import { shortList, textRecord } from './bounded.ts';
-import { ANNOTATION, KUBEVIRT, LABEL, REASON } from './names.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, PURPOSES, REASON } from './names.ts';
 import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
 
@@ -20,8 +20,10 @@ export type BlockedMigration = z.infer<typeof blockedMigration>;
  */
 const lockedMigration = blockedMigration.extend({
   vmi: z.string().min(1),
-  /** It receives a VM from another cluster: `raise` requires that every VMMRQ allows that. */
+  /** It receives a VM from another cluster: only VMMRQs that allow it give to it. */
   receives: z.literal(true).optional().catch(undefined),
+  /** What it is for, where a VMMRQ gives to some purposes only. */
+  purpose: z.enum(PURPOSES).optional().catch(undefined),
 });
 export type LockedMigration = z.infer<typeof lockedMigration>;
 
@@ -65,7 +67,7 @@ const lockSchema = z.looseObject({
   expiresAt: time,
   migrations: shortList(lockedMigration),
   quotas: shortList(quotaToRaise),
-  /** Names of the VMMRQs that gave an allowance when the lock was decided on. */
+  /** Names of the VMMRQs that give to each of the migrations (vmmrq-name.ts). */
   vmmrqs: shortList(z.string()).catch([]),
   /** Other migrations wait for a migration slot: a raise without effect may have yielded to them. */
   others: z.literal(true).optional().catch(undefined),

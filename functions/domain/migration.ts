@@ -206,14 +206,18 @@ const isOfVmi = ({ spec }: Migration, { metadata }: Pod): boolean =>
 
 /** The VM's current launcher: the target's spec is like its admitted spec (facts/kubevirt.md §2.2). */
 export function sourcePodOf(migration: Migration, pods: readonly Pod[], node?: string): Pod | undefined {
-  const candidates = pods.filter(
+  const candidates = launchersOf(migration, pods);
+  return candidates.find(({ spec }) => spec.nodeName === node) ?? candidates[0];
+}
+
+/** Every living launcher of the VM but the migration's own target. */
+export const launchersOf = (migration: Migration, pods: readonly Pod[]): Pod[] =>
+  pods.filter(
     (pod) =>
       !isDone(pod) &&
       pod.metadata.labels?.[KUBEVIRT.migrationJobUID] !== migration.metadata.uid &&
       isOfVmi(migration, pod),
   );
-  return candidates.find(({ spec }) => spec.nodeName === node) ?? candidates[0];
-}
 
 const vmOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[KUBEVIRT.createdBy];
 

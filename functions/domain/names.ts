@@ -83,6 +83,12 @@ export const KUBEVIRT = {
   /** PVC label: which VMI's TPM and EFI it keeps; and of which migration it will be the target's. */
   stateOf: 'persistent-state-for',
   migrationName: 'kubevirt.io/migrationName',
+  /** VMIM annotation of the evacuation controller: a node is drained, or a launcher was evicted (facts/kubevirt.md §3.2). */
+  evacuation: 'kubevirt.io/evacuationMigration',
+  /** VMIM annotation of the workload updater: an upgrade, or a live update of the VM (facts/kubevirt.md §3.1). */
+  workloadUpdate: 'kubevirt.io/workloadUpdateMigration',
+  /** Taint of a node that is drained, the deprecated way (facts/kubevirt.md §3.2). */
+  drainTaint: 'kubevirt.io/drain',
   /** Reason of virt-controller's Event on a VMI: a pod was refused (facts/kubevirt.md §1.3). */
   failedCreate: 'FailedCreate',
 } as const;
@@ -94,11 +100,30 @@ export const POD_IDENTITY_LABELS = [
   KUBEVIRT.migrationJobUID,
 ] as const;
 
+/** What a migration is for. A VMMRQ may give to some of them only (spec.purposes; policy/purpose.ts). */
+export const PURPOSES = [
+  /** KubeVirt moves the VM off a node that is being drained. */
+  'Evacuation',
+  /** KubeVirt moves the VM to a launcher of the current version, after an upgrade. */
+  'WorkloadUpdate',
+  /** KubeVirt applies a change of the VM: hotplugged CPUs, memory or volumes. */
+  'LiveUpdate',
+  /** The descheduler moves the VM. */
+  'Rebalance',
+  /** Everything else: a user created the migration, or evicted the VM's launcher. */
+  'UserRequested',
+] as const;
+export type Purpose = (typeof PURPOSES)[number];
+
 /** The kinds of object that we watch and report on. */
 export const KIND = {
   migration: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstanceMigration' },
   vmi: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance' },
   vmmrq: { apiVersion: 'mtq.kubevirt.io/v1alpha1', kind: 'VirtualMachineMigrationResourceQuota' },
+  clusterVmmrq: {
+    apiVersion: 'mtq.kubevirt.io/v1alpha1',
+    kind: 'ClusterVirtualMachineMigrationResourceQuota',
+  },
   quota: { apiVersion: 'v1', kind: 'ResourceQuota' },
 } as const;
 
@@ -191,8 +216,10 @@ export const REASON = {
   noVmmrq: 'NoVirtualMachineMigrationResourceQuota',
   /** The VMMRQs give less than is missing. */
   notEnough: 'NotEnough',
-  /** It receives a VM from another cluster, and not every VMMRQ allows that. */
+  /** It receives a VM from another cluster, and no VMMRQ allows that. */
   receiveNotAllowed: 'ReceiveNotAllowed',
+  /** No VMMRQ gives to migrations of its purpose. */
+  purposeNotServed: 'PurposeNotServed',
   /** A quota refuses the volume claim that the target needs first. */
   volumeQuota: 'VolumeQuotaExceeded',
   /** A ClusterResourceQuota refuses the pod. */
@@ -319,6 +346,8 @@ export const POLICY = {
   lockKeys: 'lock-keys.mtq.kubevirt.io',
   /** Our own accounts write nothing but what the steps write; a failure to evaluate admits the write. */
   ownWrites: 'own-writes.mtq.kubevirt.io',
+  /** Only KubeVirt marks a migration as an evacuation or an update, and a VMI as outdated. */
+  purposes: 'purposes.mtq.kubevirt.io',
   /** While a Namespace is locked, only its migrations' pods get in; where there is no webhook its refusal is the proof. */
   locked: 'locked.mtq.kubevirt.io',
 } as const;

@@ -155,6 +155,7 @@ export interface VirtualMachineInstance extends KubernetesObject {
     activePods?: Record<string, string>;
     currentCPUTopology?: CpuTopology;
     memory?: { guestRequested?: string | number };
+    conditions?: Condition[];
   };
 }
 
@@ -188,8 +189,26 @@ export interface Vmmrq extends KubernetesObject {
     raisePolicy?: RaisePolicy;
     /** Migrations that receive a VM from another cluster count too, whose pods stay for good. */
     allowReceive?: boolean;
+    /** The purposes of the migrations that it gives to (policy/purpose.ts); unknown ones match none. */
+    purposes?: string[];
   };
   status?: VmmrqStatus;
+}
+
+/** ClusterVirtualMachineMigrationResourceQuota: a VMMRQ for every namespace that it selects. */
+export interface ClusterVmmrq extends Vmmrq {
+  spec: Vmmrq['spec'] & { namespaceSelector: LabelSelector };
+}
+
+/** metav1.LabelSelector; an empty one selects all. */
+export interface LabelSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: ScopeSelectorTerm['operator']; values?: string[] }[];
+}
+
+/** core/v1 Node, as far as a drain shows. */
+export interface Node extends KubernetesObject {
+  spec?: { unschedulable?: boolean; taints?: { key: string; effect?: string }[] };
 }
 
 /** Fixed: raise by the full allowance. Exact: raise by the shortfall, only where there is one. */

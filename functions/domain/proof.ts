@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { shortList, textRecord } from './bounded.ts';
 import { isLockExpired, LOCK_VERSION, parseJson, type Lock } from './lock.ts';
-import { ANNOTATION } from './names.ts';
+import { ANNOTATION, PURPOSES } from './names.ts';
 import type { Namespace } from './objects.ts';
+import { clusterWideName } from './vmmrq-name.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
@@ -16,12 +17,15 @@ const proofSchema = z.object({
       vmi: z.string().min(1),
       lacks: z.literal('attachment').optional(),
       receives: z.literal(true).optional(),
+      purpose: z.enum(PURPOSES).optional(),
     }),
   ),
   /** What the migrations will be charged in each, by canonical key. */
   quotas: shortList(reference.extend({ need: textRecord().optional() })),
   /** Names of the VMMRQs that the lock was taken by. */
   vmmrqs: shortList(z.string()),
+  /** The namespace's labels, where cluster-wide VMMRQs are among them: these must still select it. */
+  labels: textRecord().optional(),
   /** The namespace opts out. */
   skip: z.literal(true).optional(),
   /** The incumbent is installed: how it was detected. */
@@ -55,9 +59,10 @@ export function proofOf({ lock, namespace, now, incumbent }: ProofInput): Proven
   return {
     ...(proves ? tokenOr(incumbent, lock) : {}),
     expiresAt: lock.expiresAt,
-    migrations: lock.migrations.map(({ name, uid, vmi, lacks, receives }) => ({
+    migrations: lock.migrations.map(({ name, uid, vmi, lacks, receives, purpose }) => ({
       ...{ name, uid, vmi },
       ...(receives === undefined ? {} : { receives }),
+      ...(purpose === undefined ? {} : { purpose }),
       ...(lacks === undefined ? {} : { lacks }),
     })),
     quotas: lock.quotas.map(({ name, uid, need }) => ({
@@ -65,6 +70,9 @@ export function proofOf({ lock, namespace, now, incumbent }: ProofInput): Proven
       ...(need === undefined ? {} : { need }),
     })),
     vmmrqs: [...lock.vmmrqs],
+    ...(lock.vmmrqs.some((name) => clusterWideName(name) !== undefined)
+      ? { labels: namespace.metadata.labels ?? {} }
+      : {}),
     ...(namespace.metadata.annotations?.[ANNOTATION.skip] === 'true' ? { skip: true as const } : {}),
     ...(incumbent.kind === 'present' ? { incumbent: incumbent.message } : {}),
   };

@@ -19,6 +19,7 @@ export interface NamespaceSnapshot {
   readonly namespace: Namespace;
   readonly migrations: readonly Migration[];
   readonly quotas: readonly ResourceQuota[];
+  /** Also the cluster-wide ones that select the namespace. */
   readonly vmmrqs: readonly Vmmrq[];
   /** Every virt-launcher pod, and every attachment pod (of hotplugged volumes). */
   readonly pods: readonly Pod[];
@@ -27,6 +28,8 @@ export interface NamespaceSnapshot {
   readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;
   /** The guard's view of the cluster; undefined: it did not answer. */
   readonly view: View | undefined;
+  /** The nodes of the blocked migrations that are being drained; undefined: no VMMRQ depends on the purpose of a migration. */
+  readonly draining: ReadonlySet<string> | undefined;
   /** Empty too where they can make no difference (optional-reads.ts). */
   readonly limitRanges: readonly LimitRange[];
   /** Why pods of VMIs were refused: virt-controller's own Events. */

@@ -14,8 +14,10 @@ export const viewSchema = z.object({
   limits: z.object({ cluster: count, node: count }),
   /** Other migrations wait too. */
   others: z.boolean(),
-  /** The namespace has a VMMRQ. */
+  /** The namespace has a VMMRQ, or a cluster-wide one may select it. */
   served: z.boolean(),
+  /** Cluster-wide VMMRQs exist. */
+  clusterWide: z.boolean(),
   /** What is unsettled in this namespace. */
   open: z.object({
     /** UIDs of its Pending migrations: no condition reports an attachment pod that a quota refuses. */

@@ -5,6 +5,7 @@ import { grantOf } from '../domain/quota/grant.ts';
 import { liveLock, lockOf } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
+import { ownVmmrqs } from '../domain/policy/policy.ts';
 import {
   involvedMigration,
   involvedVmi,
@@ -125,7 +126,7 @@ function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] 
   const vmis = notEnough ? vmisOf(snapshot, verdict).map(involvedVmi) : [];
   return [
     { ...report, on, message: `${verdict.verdict}: ${message}` },
-    ...[...snapshot.vmmrqs.map(involvedVmmrq), ...vmis].map((other) => ({
+    ...[...ownVmmrqs(snapshot).map(involvedVmmrq), ...vmis].map((other) => ({
       ...report,
       on: other,
       message: `${verdict.verdict}: ${migration.name}: ${message}`,

@@ -1,6 +1,7 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT } from '../domain/names.ts';
+import { ownVmmrqs } from '../domain/policy/policy.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { writeEvents, writeVmmrqStatus } from '../cluster/report.ts';
 import type { StepContext } from '../host/step.ts';
@@ -31,7 +32,7 @@ export async function report(
   { events, statusOf, reply }: Reported,
   context: StepContext,
 ): Promise<void> {
-  const vmmrqs = reply?.type === EVENT.migrationFeasible ? [] : snapshot.vmmrqs;
+  const vmmrqs = reply?.type === EVENT.migrationFeasible ? [] : ownVmmrqs(snapshot);
   await Promise.all([
     writeEvents(context, events),
     ...vmmrqs.map((vmmrq) => writeVmmrqStatus(context, vmmrq, statusOf)),

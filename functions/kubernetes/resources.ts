@@ -1,5 +1,6 @@
 import { KIND } from '../domain/names.ts';
 import type {
+  ClusterVmmrq,
   EndpointSlice,
   KubernetesEvent,
   KubeVirt,
@@ -7,6 +8,7 @@ import type {
   LimitRange,
   Migration,
   Namespace,
+  Node,
   PersistentVolumeClaim,
   Pod,
   ResourceQuota,
@@ -22,6 +24,12 @@ export const NAMESPACES: ResourceType<Namespace> = {
   apiVersion: 'v1',
   kind: 'Namespace',
   plural: 'namespaces',
+  namespaced: false,
+};
+export const NODES: ResourceType<Node> = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
   namespaced: false,
 };
 export const RESOURCE_QUOTAS: ResourceType<ResourceQuota> = {
@@ -76,4 +84,9 @@ export const VMMRQS: ResourceType<Vmmrq> = {
   ...KIND.vmmrq,
   namespaced: true,
   plural: 'virtualmachinemigrationresourcequotas',
+};
+export const CLUSTER_VMMRQS: ResourceType<ClusterVmmrq> = {
+  ...KIND.clusterVmmrq,
+  namespaced: false,
+  plural: 'clustervirtualmachinemigrationresourcequotas',
 };

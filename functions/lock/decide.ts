@@ -3,6 +3,7 @@ import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/l
 import { grantOf } from '../domain/quota/grant.ts';
 import { REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
+import { vmmrqName } from '../domain/vmmrq-name.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
 export type LockDecision =
@@ -31,7 +32,7 @@ export function decide(
 ): LockDecision {
   const held = heldAlready(snapshot);
   if (held !== undefined) return held;
-  const { migrations, quotas, verdicts, fingerprint } = assessment;
+  const { migrations, quotas, vmmrqs, verdicts, fingerprint } = assessment;
   if (migrations.length === 0) {
     const [first] = verdicts;
     if (first === undefined) return leave(REASON.nothingBlocked, 'no quota refuses a migration any more');
@@ -44,7 +45,7 @@ export function decide(
     expiresAt: new Date(snapshot.now + lockSeconds * 1_000).toISOString(),
     migrations: [...migrations],
     quotas: [...quotas],
-    vmmrqs: snapshot.vmmrqs.map(({ metadata }) => metadata.name),
+    vmmrqs: vmmrqs.map(vmmrqName),
     of: fingerprint,
     ...(snapshot.view?.others === true ? { others: true } : {}),
   };

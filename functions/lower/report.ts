@@ -2,6 +2,7 @@ import { grantOf } from '../domain/quota/grant.ts';
 import { podIdentityOf, type Reference } from '../domain/lock.ts';
 import { EVENT_REASON, KIND, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
+import { clusterWideName } from '../domain/vmmrq-name.ts';
 import {
   involvedMigration,
   involvedVmmrq,
@@ -50,7 +51,7 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
     on,
     type: isWarning ? 'Warning' : 'Normal',
     reason: raised.length === 0 ? EVENT_REASON.migrationBlocked : EVENT_REASON.quotaLowered,
-    message: `for ${names === '' ? 'unknown migrations' : names}: ${message}; ${quotas}`,
+    message: `for ${names === '' ? 'unknown migrations' : names}${placeOf(on, namespace)}: ${message}; ${quotas}`,
     because: reason,
     key,
   }));
@@ -98,7 +99,19 @@ async function vmmrqsOf(
   { cluster }: StepContext,
 ): Promise<InvolvedObject[]> {
   const named = unique(quotas.flatMap((quota) => grantShownBy(quota)?.vmmrqs ?? []));
-  if (named.length > 0) return named.map(({ name, uid }) => ({ ...KIND.vmmrq, namespace, name, uid }));
+  if (named.length > 0) return named.map((reference) => involvedIn(namespace, reference));
   const { items } = await cluster.list(LISTED_VMMRQS, { namespace }, { resourceVersion: '0' });
   return items.map(involvedVmmrq);
 }
+
+/** A VMMRQ as a grant names it. */
+const involvedIn = (namespace: string, { name, uid }: Reference): InvolvedObject => {
+  const clusterWide = clusterWideName(name);
+  return clusterWide === undefined
+    ? { ...KIND.vmmrq, namespace, name, uid }
+    : { ...KIND.clusterVmmrq, name: clusterWide, uid };
+};
+
+/** A cluster-wide VMMRQ gives to many namespaces. */
+const placeOf = (on: InvolvedObject, namespace: string): string =>
+  on.namespace === undefined ? ` in namespace ${namespace}` : '';

@@ -6,7 +6,7 @@ import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
-import { mayReceive } from '../domain/sizing/receiving.ts';
+import { givingToAll, inForce } from '../domain/policy/policy.ts';
 
 /** Read by the writers' rule: the quotas and VMMRQs first, then the proof. */
 export interface RaiseSnapshot {
@@ -14,6 +14,7 @@ export interface RaiseSnapshot {
   readonly token: string;
   /** The lock's quotas that still are what the lock says (name and uid). */
   readonly quotas: readonly ResourceQuota[];
+  /** The VMMRQs that the lock names, as read. */
   readonly vmmrqs: readonly Vmmrq[];
   /** The live lock of this token, as the proof carries it. */
   readonly lock: ProvenLock;
@@ -70,7 +71,8 @@ export function decide(snapshot: RaiseSnapshot): RaiseDecision {
 }
 
 /** A blocker of the whole lock, whatever its quotas are. */
-function blockerOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot): End | undefined {
+function blockerOf(snapshot: RaiseSnapshot): End | undefined {
+  const { namespace, lock, kubevirtNamespace } = snapshot;
   // Only another writer can have locked a reserved namespace; the API server does not ask the guard there.
   if (isReserved({ namespace, kubevirtNamespace })) {
     return end(REASON.reservedNamespace, `namespace ${namespace} belongs to the cluster`);
@@ -79,11 +81,16 @@ function blockerOf({ namespace, lock, vmmrqs, kubevirtNamespace }: RaiseSnapshot
     return end(REASON.skipped, `the namespace opted out by ${ANNOTATION.skip} while it was locked`);
   }
   if (lock.incumbent !== undefined) return end(REASON.incumbentPresent, lock.incumbent);
-  if (lock.migrations.some(({ receives }) => receives === true) && !mayReceive(vmmrqs)) {
-    return end(REASON.receiveNotAllowed, 'not every VMMRQ of the namespace sets allowReceive: true any more');
-  }
-  return undefined;
+  if (snapshot.vmmrqs.length === 0 || giversOf(snapshot).length > 0) return undefined;
+  const isReceiving = lock.migrations.some(({ receives }) => receives === true);
+  return isReceiving
+    ? end(REASON.receiveNotAllowed, 'no VMMRQ that gives to the migration sets allowReceive: true any more')
+    : end(REASON.purposeNotServed, 'no VMMRQ gives to migrations of this purpose any more');
 }
+
+/** Of the VMMRQs that the lock names, those that still select the namespace and give to each of its migrations (I5). */
+const giversOf = ({ vmmrqs, lock }: Pick<RaiseSnapshot, 'vmmrqs' | 'lock'>): readonly Vmmrq[] =>
+  givingToAll(inForce(vmmrqs, lock.labels), lock.migrations);
 
 interface QuotaRaise {
   readonly write?: ResourceQuota;
@@ -94,9 +101,9 @@ interface QuotaRaise {
 
 /** Decides for one quota; an empty result: it has the headroom by now. */
 export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRaise {
-  const { token, lock, vmmrqs, now } = snapshot;
+  const { token, lock, now } = snapshot;
   const { name } = quota.metadata;
-  const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs, now };
+  const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs: giversOf(snapshot), now };
   if (isFencedBy(quota, token))
     return { ended: end(REASON.fenced, `ResourceQuota ${name} is fenced already`) };
   const grant = grantBy(quota, token);

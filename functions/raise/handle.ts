@@ -8,7 +8,8 @@ import type { ProvenLock } from '../domain/proof.ts';
 import { readApiServers } from '../cluster/api-servers.ts';
 import { proveAtEach, type ProofResult } from '../cluster/proof.ts';
 import type { Read } from '../kubernetes/cluster.ts';
-import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import { clusterWideName } from '../domain/vmmrq-name.ts';
+import { CLUSTER_VMMRQS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
@@ -204,9 +205,14 @@ async function lockOfProof(
   ]);
   const lock = heldBy(token, read);
   if (lock === undefined) return undefined;
-  const isSkipped = read?.object.metadata.annotations?.[ANNOTATION.skip] === 'true';
+  const { labels = {}, annotations } = read?.object.metadata ?? {};
+  const isSkipped = annotations?.[ANNOTATION.skip] === 'true';
   const incumbent = view?.incumbent;
-  return { ...lock, ...(isSkipped ? { skip: true } : {}), ...(incumbent === undefined ? {} : { incumbent }) };
+  const stated = {
+    ...(isSkipped ? { skip: true as const } : {}),
+    ...(incumbent === undefined ? {} : { incumbent }),
+  };
+  return { ...lock, labels, ...stated };
 }
 
 /** Up to this many are read one by one, in parallel: a list waits for the API server's cache, a GET never does. */
@@ -218,8 +224,16 @@ async function readVmmrqs(
   names: readonly string[],
   { cluster }: StepContext,
 ): Promise<readonly Vmmrq[]> {
-  if (names.length === 0 || names.length > FEW) return (await cluster.list(VMMRQS, { namespace })).items;
-  return readEach(names, (name) => cluster.get(VMMRQS, { namespace, name }));
+  const ofCluster = names.flatMap((name) => clusterWideName(name) ?? []);
+  const own = names.filter((name) => clusterWideName(name) === undefined);
+  const isListed = names.length === 0 || own.length > FEW;
+  const [wide, ofNamespace] = await Promise.all([
+    readEach(ofCluster, (name) => cluster.get(CLUSTER_VMMRQS, { name })),
+    isListed
+      ? cluster.list(VMMRQS, { namespace }).then(({ items }) => items)
+      : readEach(own, (name) => cluster.get(VMMRQS, { namespace, name })),
+  ]);
+  return [...wide, ...ofNamespace];
 }
 
 async function readEach<T>(

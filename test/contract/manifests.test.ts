@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { API_SERVERS, CONDITION, GROUP, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { API_SERVERS, CONDITION, GROUP, PURPOSES, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { CLUSTER_VMMRQS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { STEP_NAMES } from '../../functions/runtime/settings.ts';
-import { objects, ofKind } from './rendered.ts';
+import { found, objects, ofKind } from './rendered.ts';
 
 describe('every object', () => {
   const CLUSTER_SCOPED = [
@@ -43,13 +43,48 @@ describe('every object', () => {
   });
 });
 
-test('the CRD matches the code’s types, and documents every condition', () => {
-  const [crd] = ofKind('CustomResourceDefinition');
-  expect(crd?.metadata.name).toBe(`${VMMRQS.plural}.${GROUP}`);
-  expect(crd?.spec).toMatchObject({
-    group: GROUP,
-    names: { kind: VMMRQS.kind, plural: VMMRQS.plural },
-    versions: [{ name: VMMRQS.apiVersion.split('/')[1] }],
+interface Crd {
+  spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: Properties } } } } }[] };
+}
+type Properties = Readonly<Record<string, object>>;
+
+const crdOf = (plural: string): Crd => {
+  const crd = ofKind('CustomResourceDefinition').find(
+    ({ metadata }) => metadata.name === `${plural}.${GROUP}`,
+  );
+  return found(crd, `CRD ${plural}`) as unknown as Crd;
+};
+
+/** The properties of `spec`. */
+const specOf = (plural: string): Properties =>
+  crdOf(plural).spec.versions[0]?.schema.openAPIV3Schema.properties.spec.properties ?? {};
+
+const withoutDescriptions = (schema: object): unknown =>
+  JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === 'description' ? undefined : value)));
+
+describe.each([VMMRQS, CLUSTER_VMMRQS])('the CRD of $kind', ({ apiVersion, kind, plural, namespaced }) => {
+  test('matches the code’s types', () => {
+    expect(crdOf(plural).spec).toMatchObject({
+      group: GROUP,
+      scope: namespaced ? 'Namespaced' : 'Cluster',
+      names: { kind, plural },
+      versions: [{ name: apiVersion.split('/')[1] }],
+    });
   });
-  expect(JSON.stringify(crd)).toContain(`"description":"${Object.values(CONDITION).join(', ')}."`);
+
+  test('knows every purpose', () => {
+    expect(specOf(plural)['purposes']).toMatchObject({ items: { enum: PURPOSES } });
+  });
+});
+
+test('the CRD of VMMRQs documents every condition', () => {
+  expect(JSON.stringify(crdOf(VMMRQS.plural))).toContain(
+    `"description":"${Object.values(CONDITION).join(', ')}."`,
+  );
+});
+
+test('both kinds of VMMRQ have the same fields and rules, but for the selector and its namespaces', () => {
+  const { namespaceSelector, ...others } = specOf(CLUSTER_VMMRQS.plural);
+  expect(namespaceSelector).toBeDefined();
+  expect(withoutDescriptions(others)).toEqual(withoutDescriptions(specOf(VMMRQS.plural)));
 });

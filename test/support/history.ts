@@ -2,7 +2,14 @@ import type { KubernetesObject, Namespace } from '../../functions/domain/objects
 import { lockOf, type Lock } from '../../functions/domain/lock.ts';
 import type { Cluster, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
-import { EVENTS, NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import {
+  CLUSTER_VMMRQS,
+  EVENTS,
+  NAMESPACES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../cluster/kubevirt/objects.ts';
 import { Recorded } from './eventually.ts';
 
@@ -40,6 +47,7 @@ export class History {
     const history = new History();
     const streams: [ResourceType, Selection][] = [
       [NAMESPACES, { fieldSelector: `metadata.name=${namespace}` }],
+      [CLUSTER_VMMRQS, {}],
       ...IN_NAMESPACE.map((type): [ResourceType, Selection] => [type, { namespace }]),
     ];
     const started = streams.map(([type, where]) => history.#follow(cluster, type, where));

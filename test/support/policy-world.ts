@@ -67,7 +67,11 @@ const EVERYTHING = [
     verbs: ['*'],
   },
   { apiGroups: ['resource.k8s.io'], resources: ['resourceclaims'], verbs: ['*'] },
-  { apiGroups: ['kubevirt.io'], resources: ['virtualmachineinstancemigrations'], verbs: ['*'] },
+  {
+    apiGroups: ['kubevirt.io'],
+    resources: ['virtualmachineinstancemigrations', 'virtualmachineinstances'],
+    verbs: ['*'],
+  },
 ];
 
 export async function startPolicyWorld(): Promise<PolicyWorld> {

@@ -4,8 +4,8 @@ import { lockOf, type Lock } from '../../functions/domain/lock.ts';
 import { ANNOTATION } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Amount } from '../../functions/domain/quantity.ts';
-import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { AllowanceHistory } from './allowance-history.ts';
+import { CLUSTER_VMMRQS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { AllowanceHistory, holding } from './allowance-history.ts';
 import { heldBy, type Version } from './history.ts';
 
 /** The state of one quota at a revision. */
@@ -33,6 +33,7 @@ export class ReplayState {
   readonly ended = new Set<string>();
   /** The token that replaced another one in the namespace's last change. */
   replaced: string | undefined;
+  readonly #versions: Namespace[] = [];
   readonly #vmmrqs = new Map<string, Vmmrq>();
   /** The VMMRQs' allowances since the lock was set: a raise may have read any of them. */
   #given = new AllowanceHistory();
@@ -48,7 +49,8 @@ export class ReplayState {
 
   /** The largest allowance of this key since the lock was set, for a quota with this amount. */
   givenOf(key: string, original: Amount): { readonly max: Amount; readonly fixed: Amount } {
-    return this.#given.of(canonicalKey(key), original);
+    const migrations = this.lock?.migrations ?? [];
+    return this.#given.of({ key: canonicalKey(key), hard: original, migrations });
   }
 
   /** `isForeign`: another user wrote the version. */
@@ -56,7 +58,7 @@ export class ReplayState {
     this.revision = revision;
     this.replaced = undefined;
     if (kind === NAMESPACES.kind) this.#setNamespace(gone ? undefined : object);
-    else if (kind === VMMRQS.kind) this.#setVmmrq(object as Vmmrq, gone);
+    else if (kind === VMMRQS.kind || kind === CLUSTER_VMMRQS.kind) this.#setVmmrq(object as Vmmrq, gone);
     else if (kind === RESOURCE_QUOTAS.kind && gone) this.quotas.delete(object.metadata.uid);
     else if (kind === RESOURCE_QUOTAS.kind) this.#setQuota(object as ResourceQuota, isForeign);
   }
@@ -64,18 +66,23 @@ export class ReplayState {
   #setNamespace(namespace: Namespace | undefined): void {
     const before = this.lock?.token;
     this.namespace = namespace;
+    if (namespace !== undefined) this.#versions.push(namespace);
     const now = this.lock?.token;
     if (before === now) return;
     if (before !== undefined) this.ended.add(before);
     if (before !== undefined && now !== undefined) this.replaced = before;
     this.#given = new AllowanceHistory();
-    this.#given.see([...this.#vmmrqs.values()]);
+    this.#seeGiven();
   }
 
   #setVmmrq(vmmrq: Vmmrq, gone: boolean): void {
     if (gone) this.#vmmrqs.delete(vmmrq.metadata.uid);
     else this.#vmmrqs.set(vmmrq.metadata.uid, vmmrq);
-    this.#given.see([...this.#vmmrqs.values()]);
+    this.#seeGiven();
+  }
+
+  #seeGiven(): void {
+    this.#given.see(holding([...this.#vmmrqs.values()], this.#versions));
   }
 
   #setQuota(quota: ResourceQuota, isForeign: boolean): void {

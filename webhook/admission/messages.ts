@@ -80,6 +80,12 @@ export const REFUSAL = {
       `${keys} may only be changed by managed-tenant-quota: a lock ends by itself within a minute. Break-glass: a user who ` +
       `may 'override' 'locks.mtq.kubevirt.io' may run: ${breakGlassCommand({ namespace, token })} (see docs/operations.md)`,
   },
+  purposeMark: {
+    by: [POLICY.purposes],
+    text: ({ keys }: Parts<'keys'>) =>
+      `${keys} may only be written by KubeVirt and by users who may patch nodes, because VMMRQs may give to evacuations and ` +
+      'updates only; to migrate a VM yourself, leave it out',
+  },
   reservedNamespace: {
     by: [`${CLUSTER_PREFIX}reserved-namespaces`],
     text: ({ namespace }: Parts<'namespace'>) =>

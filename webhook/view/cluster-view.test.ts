@@ -3,12 +3,13 @@ import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, aVmi, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
 import { annotated, beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
-import { aVmmrq } from '../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
 import { viewSchema } from '../../functions/domain/view.ts';
 import { ApiError, describeError } from '../../functions/kubernetes/errors.ts';
 import {
+  CLUSTER_VMMRQS,
   KUBEVIRTS,
   MIGRATIONS,
   MTQS,
@@ -25,6 +26,8 @@ let watches: Watches;
 let ended: string[];
 let logged: string[];
 let readies: number;
+/** How often a cluster-wide VMMRQ was new or changed. */
+let changed: number;
 let stop: AbortController;
 let running: Promise<void>;
 
@@ -37,6 +40,7 @@ beforeEach(() => {
   ended = [];
   logged = [];
   readies = 0;
+  changed = 0;
   stop = new AbortController();
   watches = new Watches(view, {
     cluster: cluster.asCluster(),
@@ -44,6 +48,7 @@ beforeEach(() => {
     log: (_level, message) => void logged.push(message),
     kubevirtNamespace: 'kubevirt',
     onEnded: (uid) => ended.push(uid),
+    onClusterVmmrq: () => void (changed += 1),
     onReady: () => void (readies += 1),
   });
 });
@@ -95,6 +100,7 @@ describe('the view', () => {
       limits: { cluster: 5, node: 2 },
       others: false,
       served: false,
+      clusterWide: false,
       open: { waiting: [], queued: [], status: false },
       kubevirt: { overheadRatio: '1', autoLimits: expect.any(Boolean) },
     });
@@ -220,6 +226,20 @@ describe('the view', () => {
     cluster.remove(VMMRQS, aVmmrq());
     await advance();
     expect(view.state().served).toEqual(new Set());
+  });
+
+  test('serves every namespace while a cluster-wide VMMRQ exists', async () => {
+    cluster.put(CLUSTER_VMMRQS, aClusterVmmrq());
+    start();
+    await advance();
+    expect(view.viewOf('any')).toMatchObject({ served: true, clusterWide: true });
+    expect(changed).toBe(0);
+    cluster.put(CLUSTER_VMMRQS, aClusterVmmrq());
+    await advance();
+    expect(changed).toBe(1);
+    cluster.remove(CLUSTER_VMMRQS, aClusterVmmrq());
+    await advance();
+    expect(view.viewOf('any')).toMatchObject({ served: false, clusterWide: false });
   });
 
   test('names no other namespace', async () => {

@@ -14,7 +14,14 @@ import type { View } from '../../functions/domain/view.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
-import { hasOtherWaiters, isQueued, slotsLeft, type ClusterState, type HeldNamespace } from './slots.ts';
+import {
+  hasOtherWaiters,
+  isQueued,
+  isServed,
+  slotsLeft,
+  type ClusterState,
+  type HeldNamespace,
+} from './slots.ts';
 
 /** KubeVirt's defaults (MigrationConfiguration). */
 const DEFAULT_LIMITS = { cluster: 5, node: 2 } as const;
@@ -32,6 +39,7 @@ export class ClusterView {
   readonly migrations = new Map<string, Migration>();
   readonly held = new Map<string, HeldNamespace>();
   readonly vmmrqs = new Map<string, Vmmrq>();
+  readonly clusterVmmrqs = new Map<string, Vmmrq>();
   readonly incumbents = new Map<string, KubernetesObject>();
   /** Names of ValidatingWebhookConfigurations. */
   readonly configurations = new Map<string, KubernetesObject>();
@@ -49,7 +57,10 @@ export class ClusterView {
     return {
       migrations: [...this.migrations.values()],
       held: [...this.held.values()],
-      served: new Set([...this.vmmrqs.values()].map(({ metadata }) => metadata.namespace ?? '')),
+      served:
+        this.clusterVmmrqs.size > 0
+          ? 'all'
+          : new Set([...this.vmmrqs.values()].map(({ metadata }) => metadata.namespace ?? '')),
       limits: {
         cluster: migrations?.parallelMigrationsPerCluster ?? DEFAULT_LIMITS.cluster,
         node: migrations?.parallelOutboundMigrationsPerNode ?? DEFAULT_LIMITS.node,
@@ -68,7 +79,8 @@ export class ClusterView {
       left,
       limits: state.limits,
       others: hasOtherWaiters(state, namespace),
-      served: state.served.has(namespace),
+      served: isServed(state, namespace),
+      clusterWide: this.clusterVmmrqs.size > 0,
       open: this.#openIn(namespace, state, left),
       kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(this.kubevirt) },
       ...(incumbent === undefined ? {} : { incumbent }),

@@ -20,8 +20,8 @@ export interface ClusterState {
   /** Every migration that has not ended. */
   readonly migrations: readonly Migration[];
   readonly held: readonly HeldNamespace[];
-  /** Namespaces with a VMMRQ. */
-  readonly served: ReadonlySet<string>;
+  /** Namespaces with a VMMRQ; 'all' where a cluster-wide one may select any of them. */
+  readonly served: ReadonlySet<string> | 'all';
   /** KubeVirt's limits (facts/kubevirt.md §1.5). */
   readonly limits: View['limits'];
   /** The node that a migration's VM leaves, by the migration's UID; '' or missing: not known yet. */
@@ -59,6 +59,10 @@ export function isQueued({ nodes }: ClusterState, left: View['left'], { metadata
   return left.cluster === 0 || onNode === 0;
 }
 
+/** Whether the namespace has a VMMRQ, or a cluster-wide one may select it. */
+export const isServed = ({ served }: ClusterState, namespace: string): boolean =>
+  served === 'all' || served.has(namespace);
+
 /** Whether another namespace has a blocked migration or is locked. */
 export const hasOtherWaiters = ({ migrations, held }: ClusterState, namespace: string): boolean =>
   migrations.some((each) => each.metadata.namespace !== namespace && isRejectedByQuota(each)) ||
@@ -74,7 +78,7 @@ export function migrationsToNotify(
 ): MigrationInNamespace[] {
   const isHeld = new Set(state.held.map(({ namespace }) => namespace));
   const mayGo = (namespace: string): boolean =>
-    state.served.has(namespace) && !isHeld.has(namespace) && !isTried(namespace);
+    isServed(state, namespace) && !isHeld.has(namespace) && !isTried(namespace);
   const left = slotsLeft(state, '');
   const perNode = new Map(Object.entries(left.nodes));
   const chosen = new Map<string, MigrationInNamespace>();

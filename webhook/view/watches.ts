@@ -1,7 +1,12 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
-import type { KubernetesObject, Migration } from '../../functions/domain/objects.ts';
+import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
 import type { IncumbentState } from '../../functions/domain/proof.ts';
-import { LISTED_MIGRATIONS_TO_COME, LISTED_STATES_OF_VMMRQS, named } from '../../functions/cluster/listed.ts';
+import {
+  LISTED_CLUSTER_VMMRQS,
+  LISTED_MIGRATIONS_TO_COME,
+  LISTED_STATES_OF_VMMRQS,
+  named,
+} from '../../functions/cluster/listed.ts';
 import type { Cluster, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow, type Follower } from '../../functions/kubernetes/follow.ts';
@@ -16,6 +21,8 @@ export interface WatchesOptions {
   readonly kubevirtNamespace: string;
   /** Called once when a migration is cancelled, and once when it has ended or is gone. */
   readonly onEnded: (uid: string) => void;
+  /** Called when a cluster-wide VMMRQ is new or has changed. */
+  readonly onClusterVmmrq: () => void;
   /** Called once, when every kind has been listed. */
   readonly onReady: () => void;
 }
@@ -61,6 +68,7 @@ export class Watches {
     await Promise.all([
       this.#followMigrations(signal),
       this.#follow(LISTED_STATES_OF_VMMRQS, inMap(view.vmmrqs), { signal }),
+      this.#follow(LISTED_CLUSTER_VMMRQS, this.#ofClusterVmmrqs(), { signal, isOptional: true }),
       this.#follow(KUBEVIRTS, this.#ofKubeVirt(), { signal, isOptional: true }),
       this.#follow(named(MTQS), inMap(view.incumbents), { signal, isOptional: true }),
       this.#follow(named(WEBHOOK_CONFIGURATIONS), inMap(view.configurations, nameOf), { signal }),
@@ -104,6 +112,19 @@ export class Watches {
     if (before < KINDS && this.#listed.size === KINDS) this.#options.onReady();
   }
 
+  #ofClusterVmmrqs(): Changes<Vmmrq> {
+    const { onList, onChange, onGone } = inMap(this.#view.clusterVmmrqs);
+    const { onClusterVmmrq } = this.#options;
+    return {
+      onList,
+      onChange: (vmmrq) => {
+        onChange(vmmrq);
+        onClusterVmmrq();
+      },
+      onGone,
+    };
+  }
+
   #ofKubeVirt(): Changes<NonNullable<ClusterView['kubevirt']>> {
     const view = this.#view;
     const isOurs = ({ metadata }: KubernetesObject): boolean =>
@@ -141,7 +162,7 @@ export class Watches {
   }
 }
 
-const KINDS = 5;
+const KINDS = 6;
 const INCUMBENT_KINDS = [MTQS, WEBHOOK_CONFIGURATIONS] as const;
 
 type Changes<T> = Pick<Follower<T>, 'onList' | 'onChange' | 'onGone'>;

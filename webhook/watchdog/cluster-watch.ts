@@ -8,7 +8,7 @@ import { Watches } from '../view/watches.ts';
 import { resync, type SeenObjects, type ResyncOptions } from './resync.ts';
 import { Watchdog, type WatchdogSettings } from './watchdog.ts';
 
-export interface ClusterWatchOptions extends Omit<ResyncOptions, 'seen'> {
+export interface ClusterWatchOptions extends Omit<ResyncOptions, 'seen' | 'hurry'> {
   readonly settings: WatchdogSettings & {
     readonly SWEEP_SECONDS: number;
     readonly KUBEVIRT_NAMESPACE: string;
@@ -23,6 +23,7 @@ export class ClusterWatch implements ViewSource {
   readonly #watchdog: Watchdog;
   readonly #slotNotifier: SlotNotifier;
   #areLocksListed = false;
+  #hurry = new AbortController();
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
@@ -56,6 +57,10 @@ export class ClusterWatch implements ViewSource {
         watchdog.migrationEnded(uid);
         slotNotifier.freed();
       },
+      onClusterVmmrq: () => {
+        this.#hurry.abort();
+        this.#hurry = new AbortController();
+      },
       // Slots may have become free while no guard ran.
       onReady: () => slotNotifier.freed(),
     });
@@ -67,7 +72,11 @@ export class ClusterWatch implements ViewSource {
     await Promise.all([
       this.#watchdog.run(signal),
       this.#watches.run(signal),
-      resync(settings.SWEEP_SECONDS, { ...options, seen: () => this.#seen() }, signal),
+      resync(
+        settings.SWEEP_SECONDS,
+        { ...options, seen: () => this.#seen(), hurry: () => this.#hurry.signal },
+        signal,
+      ),
     ]);
     this.#slotNotifier.stop();
   }
@@ -90,7 +99,12 @@ export class ClusterWatch implements ViewSource {
   }
 
   #seen(): SeenObjects | undefined {
-    const { vmmrqs, migrations } = this.#view;
-    return this.#isReady ? { vmmrqs: [...vmmrqs.values()], migrations: [...migrations.values()] } : undefined;
+    if (!this.#isReady) return undefined;
+    const { vmmrqs, clusterVmmrqs, migrations } = this.#view;
+    return {
+      vmmrqs: [...vmmrqs.values()],
+      clusterVmmrqs: [...clusterVmmrqs.values()],
+      migrations: [...migrations.values()],
+    };
   }
 }

@@ -9,7 +9,7 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { isFinal } from '../../functions/domain/migration.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import { ANNOTATION, CONDITION, EVENT } from '../../functions/domain/names.ts';
-import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { CLUSTER_VMMRQS, MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { resync } from './resync.ts';
 
 /** The requested wait between each two resyncs; the test does not wait. */
@@ -27,9 +27,12 @@ const clock: Clock = {
 
 const HOUR_MS = 3_600_000;
 let cluster: WatchedCluster;
+/** Aborted: the next resync does not wait. */
+let hurry: AbortController;
 
 beforeEach(() => {
   cluster = new WatchedCluster();
+  hurry = new AbortController();
   elapsed = 5_000;
 });
 
@@ -68,7 +71,12 @@ async function resyncs(count: number, { before, post, repair, random }: Script =
         resynced.repaired.at(-1)?.push(`${namespace} ${String(token)}`);
         return repair?.(namespace) ?? Promise.resolve();
       },
-      seen: () => ({ vmmrqs: cluster.all(VMMRQS), migrations: cluster.all(MIGRATIONS).filter(isOpen) }),
+      seen: () => ({
+        vmmrqs: cluster.all(VMMRQS),
+        clusterVmmrqs: cluster.all(CLUSTER_VMMRQS),
+        migrations: cluster.all(MIGRATIONS).filter(isOpen),
+      }),
+      hurry: () => hurry.signal,
       // The resync calls `random` once after each round, for the wait.
       random: () => {
         if (resynced.posted.length === count) stop.abort();

@@ -17,6 +17,8 @@ export interface ResyncOptions {
   readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
   /** The objects in the watches; undefined: the watches have not listed every kind yet. */
   readonly seen: () => SeenObjects | undefined;
+  /** Aborts when the next resync must not wait. */
+  readonly hurry: () => AbortSignal;
   /** From 0 to 1; spreads the resyncs of several replicas. */
   readonly random: () => number;
 }
@@ -24,6 +26,8 @@ export interface ResyncOptions {
 /** The objects of the whole cluster. */
 export interface SeenObjects {
   readonly vmmrqs: readonly Vmmrq[];
+  /** They may select any namespace. */
+  readonly clusterVmmrqs: readonly Vmmrq[];
   /** Migrations that have not ended. */
   readonly migrations: readonly Migration[];
 }
@@ -56,7 +60,8 @@ export async function resync(seconds: number, options: ResyncOptions, signal: Ab
       await resyncGrants(options).then(() => (grantsAt = next), failed);
     }
     const betweenMs = seconds * 1_000 * (0.8 + 0.4 * options.random());
-    await pause(options.clock, options.seen() === undefined ? LISTING_MS : betweenMs, signal);
+    const until = AbortSignal.any([signal, options.hurry()]);
+    await pause(options.clock, options.seen() === undefined ? LISTING_MS : betweenMs, until);
   }
 }
 
@@ -67,7 +72,7 @@ async function resyncMigrations(
   const seen = options.seen();
   if (seen === undefined) return known;
   const next = new Map<string, NamespaceState>();
-  for (const [namespace, found] of namespacesToResync(seen.vmmrqs, seen.migrations)) {
+  for (const [namespace, found] of namespacesToResync(seen)) {
     const of = fingerprint(found.toSorted().join());
     const before = known.get(namespace);
     const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
@@ -77,14 +82,11 @@ async function resyncMigrations(
 }
 
 /**
- * Namespaces with a VMMRQ and a Pending migration, or with a VMMRQ that still reports one. Each has the texts that change with its
+ * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one. Each has the texts that change with its
  * state: the migrations' UIDs, and the transition times of the VMMRQs' conditions. KubeVirt's condition is not enough: it does not
  * report a refused attachment pod (facts/kubevirt.md §1.3).
  */
-function namespacesToResync(
-  vmmrqs: readonly Vmmrq[],
-  migrations: readonly Migration[],
-): Map<string, string[]> {
+function namespacesToResync({ vmmrqs, clusterVmmrqs, migrations }: SeenObjects): Map<string, string[]> {
   const pending = migrations.filter(isPending);
   const isConcerned = new Set([...pending, ...vmmrqs.filter(isMarkedBusy)].map(namespaceOf));
   const found = new Map<string, string[]>();
@@ -93,8 +95,10 @@ function namespacesToResync(
     found.set(namespace, [...(found.get(namespace) ?? []), ...news]);
   };
   for (const vmmrq of vmmrqs) if (isConcerned.has(namespaceOf(vmmrq))) note(vmmrq, ...changesOf(vmmrq));
+  const everywhere = clusterVmmrqs.map(({ metadata }) => `${metadata.uid} ${String(metadata.generation)}`);
   for (const migration of pending)
-    if (found.has(namespaceOf(migration))) note(migration, migration.metadata.uid);
+    if (clusterVmmrqs.length > 0 || found.has(namespaceOf(migration)))
+      note(migration, migration.metadata.uid, ...everywhere);
   return found;
 }
 

@@ -4,6 +4,7 @@ import { GRANT_VERSION, orderFor, withGrant, type Grant } from './grant.ts';
 import { missingOf } from './headroom.ts';
 import type { Lock } from '../lock.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from '../objects.ts';
+import { vmmrqName } from '../vmmrq-name.ts';
 import { formatQuantity, isMore, parseQuantity } from '../quantity.ts';
 
 export interface RaiseOrder {
@@ -41,7 +42,7 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
     raises: 1,
     quotas: lock.quotas.map(({ name, uid }) => ({ name, uid })),
     migrations: lock.migrations.map(({ name, uid }) => ({ name, uid })),
-    vmmrqs: vmmrqs.map(({ metadata }) => ({ name: metadata.name, uid: metadata.uid })),
+    vmmrqs: vmmrqs.map((vmmrq) => ({ name: vmmrqName(vmmrq), uid: vmmrq.metadata.uid })),
   };
   return withGrant(quota, grant, lock.migrations);
 }

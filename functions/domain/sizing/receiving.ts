@@ -1,6 +1,6 @@
 import { amountOf } from './growth.ts';
 import { KUBEVIRT } from '../names.ts';
-import type { AmountList, Pod, ResourceList, VirtualMachineInstance, Vmmrq } from '../objects.ts';
+import type { AmountList, Pod, ResourceList, VirtualMachineInstance } from '../objects.ts';
 import { formatQuantity } from '../quantity.ts';
 
 /**
@@ -30,7 +30,3 @@ const usable = (list: AmountList = {}): ResourceList =>
       return amount === undefined ? [] : [[key, formatQuantity(amount)]];
     }),
   );
-
-/** The pod stays for good, so every VMMRQ that gives here must allow it. */
-export const mayReceive = (vmmrqs: readonly Vmmrq[]): boolean =>
-  vmmrqs.length > 0 && vmmrqs.every(({ spec }) => spec.allowReceive === true);

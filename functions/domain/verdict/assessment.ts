@@ -1,5 +1,4 @@
 import { fingerprintOf, backoffOf, lastAttemptOf, sizesOf, type Backoff } from './attempt.ts';
-import { allowanceFrom } from '../quota/allowance.ts';
 import { canonicalKey } from '../quota/charged.ts';
 import type { LockedMigration, QuotaToRaise, Reference } from '../lock.ts';
 import {
@@ -11,12 +10,13 @@ import {
   overlaps,
   type Candidate,
 } from '../migration.ts';
-import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
+import { missingPodOf, sizeOf, unsized } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
-import type { VirtualMachineInstance } from '../objects.ts';
+import type { VirtualMachineInstance, Vmmrq } from '../objects.ts';
 import { blockerOf } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
-import { evaluateRaise, lacked, type Allocation } from './raise-verdict.ts';
+import { purposeOf } from '../policy/purpose.ts';
+import { evaluateRaise, giversTo, lacked, type Allocation, type MissingPodOfLock } from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
@@ -30,6 +30,8 @@ export interface Assessment {
   /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
   readonly migrations: readonly LockedMigration[];
   readonly quotas: readonly QuotaToRaise[];
+  /** The VMMRQs that give to each of these migrations. */
+  readonly vmmrqs: readonly Vmmrq[];
   readonly fingerprint: string;
 }
 
@@ -44,7 +46,7 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
   const blocker = namespaceBlocker(snapshot, rules);
   if (blocker !== undefined) {
     const verdicts = candidates.map((each) => verdictOf(each, blocker));
-    return { verdicts, migrations: [], quotas: [], fingerprint };
+    return { verdicts, migrations: [], quotas: [], vmmrqs: [], fingerprint };
   }
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
   const free = evaluateAll(snapshot, candidates, undefined);
@@ -75,7 +77,6 @@ function evaluateAll(
   const allocation: Allocation = {
     snapshot,
     backoff,
-    allowance: allowanceFrom(snapshot.vmmrqs),
     headroomReturns: overlaps(snapshot.pods, candidates),
     reserved: new Map(),
     raisedFor: new Map(),
@@ -93,7 +94,8 @@ function evaluateAll(
       .flatMap(({ blocking }) => blocking)
       .map(({ quota }) => [quota.uid, { ...quota, need: needOf(quota, allocation) }] as const),
   );
-  return { verdicts, migrations, quotas: [...quotas.values()] };
+  const [first] = allocation.raising;
+  return { verdicts, migrations, quotas: [...quotas.values()], vmmrqs: first?.vmmrqs ?? [] };
 }
 
 const isRaised = (verdict: Verdict | undefined): boolean => verdict?.verdict === 'FitsWithRaise';
@@ -104,16 +106,18 @@ const vmiOf = ({ migration }: Candidate, { vmis }: NamespaceSnapshot): VirtualMa
 /** A migration without its VMI gets no raise. */
 function lockedMigrationsOf(candidate: Candidate, snapshot: NamespaceSnapshot): LockedMigration[] {
   const vmi = vmiOf(candidate, snapshot);
-  return vmi === undefined ? [] : [lockedMigrationOf(candidate, vmi)];
+  return vmi === undefined ? [] : [lockedMigrationOf(candidate, vmi, snapshot)];
 }
 
 const lockedMigrationOf = (
   { migration, blocked }: Candidate,
-  { metadata }: VirtualMachineInstance,
+  vmi: VirtualMachineInstance,
+  { pods, draining }: NamespaceSnapshot,
 ): LockedMigration => ({
   ...blocked,
-  vmi: metadata.uid,
+  vmi: vmi.metadata.uid,
   ...(isReceiving(migration) ? { receives: true } : {}),
+  ...(draining === undefined ? {} : { purpose: purposeOf({ migration, vmi, pods, draining }) }),
 });
 
 /** Only for keys that the quota has. `raise` computes the raise from it again. */
@@ -131,7 +135,8 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   if (vmi === undefined) {
     return verdictResult('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
   }
-  const pod = admittedPodOf(lockedMigrationOf(candidate, vmi), snapshot.pods);
+  const locked = lockedMigrationOf(candidate, vmi, snapshot);
+  const pod = admittedPodOf(locked, snapshot.pods);
   if (pod !== undefined) {
     const { name } = pod.metadata;
     return verdictResult(
@@ -145,7 +150,7 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   const shortage = hasTarget(candidate)
     ? undefined
     : slotShortage(candidate, vmi.status?.nodeName, allocation);
-  return shortage ?? evaluateHeadroom(missing, allocation);
+  return shortage ?? evaluateHeadroom({ ...missing, locked }, allocation);
 }
 
 /**
@@ -180,7 +185,7 @@ function slotShortage(
 const nodeOf = (candidate: Candidate, snapshot: NamespaceSnapshot): string | undefined =>
   vmiOf(candidate, snapshot)?.status?.nodeName;
 
-function evaluateHeadroom(missing: MissingPod, allocation: Allocation): VerdictResult {
+function evaluateHeadroom(missing: MissingPodOfLock, allocation: Allocation): VerdictResult {
   const { snapshot, reserved } = allocation;
   const { candidate } = missing;
   const size = sizeOf(missing, snapshot);
@@ -197,7 +202,8 @@ function evaluateHeadroom(missing: MissingPod, allocation: Allocation): VerdictR
   const result =
     blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
   if (canGoNow(result)) allocation.accepted.push(candidate.blocked);
-  if (result.verdict === 'FitsWithRaise') allocation.raising.push(candidate.blocked);
+  if (result.verdict === 'FitsWithRaise')
+    allocation.raising.push({ ...candidate.blocked, vmmrqs: giversTo(missing, allocation) });
   for (const quota of covering) {
     if (canGoNow(result) || isPostponed(result, allocation)) reserve(reserved, quota, need);
     if (result.verdict === 'FitsWithRaise') reserve(allocation.raisedFor, quota, need);

@@ -180,8 +180,13 @@ export const sizesOf = (quotas: readonly QuotaToRaise[]): string =>
   );
 
 /** '' for a VMMRQ without these fields, so that older fingerprints stay the same. */
-const policyText = ({ additionalMigrationPercentage, raisePolicy, allowReceive }: Vmmrq['spec']): string =>
-  [additionalMigrationPercentage, raisePolicy, allowReceive === true ? 'receive' : undefined]
+const policyText = (spec: Vmmrq['spec']): string =>
+  [
+    spec.additionalMigrationPercentage,
+    spec.raisePolicy,
+    spec.allowReceive === true ? 'receive' : undefined,
+    spec.purposes?.join(),
+  ]
     .flatMap((each) => (each === undefined ? [] : [` ${each}`]))
     .join('');
 

@@ -1,4 +1,4 @@
-import type { AllowanceOf } from '../quota/allowance.ts';
+import { allowanceFrom } from '../quota/allowance.ts';
 import type { Backoff } from './attempt.ts';
 import {
   canonicalKey,
@@ -9,12 +9,13 @@ import {
   type Shortfall,
 } from '../quota/charged.ts';
 import type { Estimate } from '../sizing/estimate.ts';
-import type { Reference, BlockedMigration } from '../lock.ts';
+import type { Reference, BlockedMigration, LockedMigration } from '../lock.ts';
 import { isReceiving, hasTarget, type Candidate } from '../migration.ts';
 import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.ts';
 import { ANNOTATION, REASON } from '../names.ts';
 import type { Amount } from '../quantity.ts';
-import { mayReceive } from '../sizing/receiving.ts';
+import type { Vmmrq } from '../objects.ts';
+import { givingTo } from '../policy/policy.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
@@ -24,7 +25,6 @@ import { verdictResult, type VerdictResult } from './verdict.ts';
 export interface Allocation {
   readonly snapshot: NamespaceSnapshot;
   readonly backoff: Backoff | undefined;
-  readonly allowance: AllowanceOf;
   /** Other migrations are under way: their second pod is charged until they are through. */
   readonly headroomReturns: boolean;
   /** What the earlier migrations need of each quota, by quota uid and canonical key. */
@@ -33,10 +33,17 @@ export interface Allocation {
   readonly raisedFor: Map<string, Map<string, Amount>>;
   /** The earlier migrations that get through now, and of them those that need a raise. */
   readonly accepted: BlockedMigration[];
-  readonly raising: BlockedMigration[];
+  readonly raising: (BlockedMigration & { readonly vmmrqs: readonly Vmmrq[] })[];
   /** Migrations that have their targets and wait for more: KubeVirt counts them among its parallel ones. */
   readonly withTarget: readonly Candidate[];
 }
+
+/** A missing pod, and how the lock would name its migration. */
+export type MissingPodOfLock = MissingPod & { readonly locked: LockedMigration };
+
+/** The VMMRQs that give to the migration. */
+export const giversTo = ({ locked }: MissingPodOfLock, { snapshot }: Allocation): readonly Vmmrq[] =>
+  givingTo(snapshot.vmmrqs, locked);
 
 /** What these pods together lack of the quotas that count them, after the reserved amounts. */
 export const lacked = (
@@ -57,7 +64,7 @@ export interface Lack {
 
 /** Whether we may raise the quotas that block a migration, and do so now. */
 export function evaluateRaise(
-  missing: MissingPod,
+  missing: MissingPodOfLock,
   { size, blocking }: Lack,
   allocation: Allocation,
 ): VerdictResult {
@@ -66,13 +73,10 @@ export function evaluateRaise(
   // A migration that could never get the following pod is not admitted to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const what = describeBlocking(blocking, 'lacks');
-  const unwanted = skippedBecause(missing.candidate, all, snapshot);
+  const givers = giversTo(missing, allocation);
+  const unwanted = skippedBecause(all, snapshot) ?? notGivenTo(missing.locked, givers, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
-  if (snapshot.vmmrqs.length === 0) {
-    const message = `${what}, and the namespace has no VirtualMachineMigrationResourceQuota`;
-    return verdictResult('NoFit', REASON.noVmmrq, message);
-  }
-  const beyond = describeShortfalls(beyondGiven(all, allocation));
+  const beyond = describeShortfalls(beyondGiven(all, givers, snapshot));
   if (beyond !== '') {
     const both = `${describeBlocking(all, 'lacks')} for it and the pod that attaches its hotplugged volumes`;
     return tooLittle(allocation, next === undefined ? what : both, beyond);
@@ -88,6 +92,11 @@ export function evaluateRaise(
       `other migrations of the namespace have their target pods already and go first; ${what}`,
     );
   }
+  // One lock raises by what one set of VMMRQs gives: those that give to each of its migrations.
+  if (raising.some(({ vmmrqs }) => !isSameSet(vmmrqs, givers))) {
+    const message = `migrations that other VMMRQs give to go first; ${what}`;
+    return verdictResult('Waiting', REASON.afterOthers, message);
+  }
   return verdictResult(
     'FitsWithRaise',
     REASON.fitsWithRaise,
@@ -95,24 +104,44 @@ export function evaluateRaise(
   );
 }
 
-/** An opt-out, or a VMMRQ that does not allow to receive, prevents the raise. */
+const isSameSet = (one: readonly Vmmrq[], other: readonly Vmmrq[]): boolean =>
+  one.length === other.length && one.every((vmmrq) => other.includes(vmmrq));
+
+/** An opt-out prevents the raise. */
 function skippedBecause(
-  { migration }: Candidate,
   blocking: readonly Blocking[],
-  { quotas, vmmrqs }: NamespaceSnapshot,
+  { quotas }: NamespaceSnapshot,
 ): VerdictResult | undefined {
   const isSkipped = ({ uid }: Reference): boolean =>
     quotas.some(({ metadata }) => metadata.uid === uid && metadata.annotations?.[ANNOTATION.skip] === 'true');
   const skipped = blocking.find(({ quota }) => isSkipped(quota));
-  if (skipped !== undefined) {
-    const message = `ResourceQuota ${skipped.quota.name} opts out by the annotation ${ANNOTATION.skip}`;
-    return verdictResult('Unsupported', REASON.skipped, message);
+  if (skipped === undefined) return undefined;
+  const message = `ResourceQuota ${skipped.quota.name} opts out by the annotation ${ANNOTATION.skip}`;
+  return verdictResult('Unsupported', REASON.skipped, message);
+}
+
+/** Why no VMMRQ gives to the migration; undefined: one does. */
+function notGivenTo(
+  { receives, purpose }: LockedMigration,
+  givers: readonly Vmmrq[],
+  { vmmrqs }: NamespaceSnapshot,
+): VerdictResult | undefined {
+  if (givers.length > 0) return undefined;
+  if (vmmrqs.length === 0) {
+    const message =
+      'the namespace has no VirtualMachineMigrationResourceQuota, and no cluster-wide one selects it';
+    return verdictResult('NoFit', REASON.noVmmrq, message);
   }
-  if (!isReceiving(migration) || mayReceive(vmmrqs)) return undefined;
-  const message =
-    'it receives a VM from another cluster, so its pod stays for good, ' +
-    'and not every VMMRQ of the namespace sets allowReceive: true';
-  return verdictResult('Unsupported', REASON.receiveNotAllowed, message);
+  if (receives === true && givingTo(vmmrqs, { purpose }).length > 0) {
+    const message =
+      'it receives a VM from another cluster, so its pod stays for good, and no VMMRQ that gives to it sets allowReceive: true';
+    return verdictResult('Unsupported', REASON.receiveNotAllowed, message);
+  }
+  return verdictResult(
+    'NoFit',
+    REASON.purposeNotServed,
+    `no VMMRQ of the namespace gives to migrations of purpose ${purpose ?? 'unknown'}`,
+  );
 }
 
 const describeBlocking = (blocking: readonly Blocking[], verb: string): string =>
@@ -129,10 +158,15 @@ function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyo
 }
 
 /** The shortfall beyond the allowance, the largest of any quota for each key. */
-function beyondGiven(blocking: readonly Blocking[], { snapshot, allowance }: Allocation): Shortfall[] {
+function beyondGiven(
+  blocking: readonly Blocking[],
+  givers: readonly Vmmrq[],
+  { quotas }: NamespaceSnapshot,
+): Shortfall[] {
+  const allowance = allowanceFrom(givers);
   const largest = new Map<string, Shortfall>();
   for (const { quota: of, shortfalls } of blocking) {
-    const quota = snapshot.quotas.find(({ metadata }) => metadata.uid === of.uid);
+    const quota = quotas.find(({ metadata }) => metadata.uid === of.uid);
     for (const { key, missing } of shortfalls) {
       const beyond = missing - (quota === undefined ? 0n : allowance(quota, key).max);
       const known = largest.get(key)?.missing ?? 0n;

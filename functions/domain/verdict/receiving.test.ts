@@ -3,7 +3,7 @@ import { aMigration, aVmi, receiving } from '../../../test/support/builders/kube
 import { named, type Change } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped } from '../../../test/support/builders/quota.ts';
 import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
-import { aSnapshot, aVmmrq, RULES } from '../../../test/support/builders/snapshot.ts';
+import { aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess } from './assessment.ts';
 import { REASON, type Reason } from '../names.ts';
 import type { AmountList, VirtualMachineInstance, Vmmrq } from '../objects.ts';
@@ -35,11 +35,15 @@ const CASES: Record<string, Case> = {
   },
   'no VMMRQ gives anything': {
     with: { vmmrqs: [] },
-    want: ['Unsupported', REASON.receiveNotAllowed, 'allowReceive: true'],
+    want: ['NoFit', REASON.noVmmrq],
   },
-  'one of two VMMRQs allows it': {
+  'one of two VMMRQs allows it: only that one gives': {
     with: { vmmrqs: [aVmmrq(), aVmmrq(named('more'), allowing)] },
-    want: ['Unsupported', REASON.receiveNotAllowed],
+    want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m'],
+  },
+  'and the one that allows it gives too little': {
+    with: { vmmrqs: [aVmmrq(), aVmmrq(named('more'), giving({ 'requests.cpu': '600m' }), allowing)] },
+    want: ['NoFit', REASON.notEnough, 'requests.cpu=5m more'],
   },
   'the VMMRQ allows it: sized by the API server’s refusal': {
     with: { vmmrqs: ALLOWED },

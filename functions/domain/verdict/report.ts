@@ -1,3 +1,4 @@
+import { ownVmmrqs } from '../policy/policy.ts';
 import { withAdvice } from '../advice.ts';
 import { percentOf } from '../quota/allowance.ts';
 import { lastAttemptOf } from './attempt.ts';
@@ -15,7 +16,8 @@ import type { Verdict } from './verdict.ts';
 export interface InvolvedObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly namespace: string;
+  /** Left out: the object belongs to no namespace. */
+  readonly namespace?: string;
   readonly name: string;
   readonly uid: string;
 }
@@ -98,7 +100,7 @@ export function statusReport(
     conditions: withConditions(
       vmmrq.status?.conditions ?? [],
       [
-        readyCondition(vmmrq, snapshot.vmmrqs.length),
+        readyCondition(vmmrq, ownVmmrqs(snapshot).length),
         blockingCondition(blockedVerdicts),
         ...(isQuiet(snapshot) ? IDLE_CONDITIONS : []),
         ...attemptConditions(vmmrq, snapshot),

@@ -3,6 +3,7 @@ import { locked } from './locked.ts';
 import { lockKeys } from './lock-keys.ts';
 import { policyObjects, type Policy } from './manifest.ts';
 import { ownWrites } from './own-writes.ts';
+import { purposes } from './purposes.ts';
 import { raisedPods } from './raised-pods.ts';
 import { raisedQuotas } from './raised-quotas.ts';
 import { reservedNamespaces } from './reserved-namespaces.ts';
@@ -43,6 +44,7 @@ const FILES: readonly File[] = [
     ownWrites,
     "managed-tenant-quota's own accounts write nothing but what the steps write.",
   ),
+  policy('purposes', purposes, 'Only KubeVirt marks a migration as an evacuation or an update.'),
   policy('reserved-namespaces', reservedNamespaces, "No VMMRQ in the cluster's own namespaces."),
   {
     path: 'config/webhook/validatingwebhookconfiguration.yaml',

@@ -17,12 +17,14 @@ const ENTRIES = [
   'glossary.md',
   'incumbent.md',
   'installing.md',
+  'maintenance.md',
   'operations.md',
   'reference.md',
   'scale.md',
   'security.md',
 ];
-const MAX_WORDS = 14_000;
+/** 14,000 for the cycle, 1,500 for cluster-wide VMMRQs, drains and upgrades. */
+const MAX_WORDS = 15_500;
 const MAX_TABLE_LINE = 140;
 
 /** Phrases that hide the subject, and words that docs/glossary.md replaces. Names that users see are in backticks. */
@@ -81,7 +83,7 @@ test('docs/ has these files, and no others', () => {
   expect(readdirSync(join(ROOT, 'docs')).sort()).toEqual(ENTRIES);
 });
 
-test('the pages of docs/ have at most 14,000 words in total', () => {
+test('the pages of docs/ have at most 15,500 words in total', () => {
   const words = PAGES.map((file) => [file, read(file).match(/\S+/g)?.length ?? 0] as const);
   expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(MAX_WORDS);
 });

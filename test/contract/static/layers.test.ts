@@ -16,6 +16,7 @@ const LAYERS = {
     ['functions/domain/verdict'],
     ['functions/domain/sizing'],
     ['functions/domain/quota'],
+    ['functions/domain/policy'],
     ['functions/domain'],
     ['functions/runtime'],
   ],

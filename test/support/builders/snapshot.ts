@@ -1,4 +1,5 @@
-import type { AmountList, RaisePolicy, Vmmrq } from '../../../functions/domain/objects.ts';
+import type { AmountList, ClusterVmmrq, RaisePolicy, Vmmrq } from '../../../functions/domain/objects.ts';
+import type { Purpose } from '../../../functions/domain/names.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { NamespaceSnapshot, Rules } from '../../../functions/domain/snapshot.ts';
 import type { View } from '../../../functions/domain/view.ts';
@@ -19,6 +20,23 @@ export function aVmmrq(...changes: Change<Vmmrq>[]): Vmmrq {
   };
   return build(base, changes);
 }
+
+/** Cluster-wide VMMRQ `drains` for every namespace, with the same allowance. */
+export function aClusterVmmrq(...changes: Change<ClusterVmmrq>[]): ClusterVmmrq {
+  const { namespace: _, ...own } = metadata('drains');
+  const base: ClusterVmmrq = {
+    apiVersion: 'mtq.kubevirt.io/v1alpha1',
+    kind: 'ClusterVirtualMachineMigrationResourceQuota',
+    metadata: own,
+    spec: { namespaceSelector: {}, additionalMigrationResources: DEFAULT_AMOUNTS },
+  };
+  return build(base, changes);
+}
+
+/** Only for migrations of these purposes. */
+export const forPurposes =
+  (...purposes: Purpose[]): (<T extends Vmmrq>(vmmrq: T) => T) =>
+  (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, purposes } });
 
 export const giving =
   (additionalMigrationResources: AmountList): Change<Vmmrq> =>
@@ -44,6 +62,7 @@ export const aView = (different: Partial<View> = {}): View => ({
   limits: { cluster: 5, node: 2 },
   others: false,
   served: true,
+  clusterWide: false,
   open: { waiting: [], queued: [], status: false },
   kubevirt: { overheadRatio: '1', autoLimits: true },
   ...different,
@@ -59,6 +78,7 @@ export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): Namespace
     vmmrqs: [aVmmrq()],
     pods: [aLauncher()],
     vmis: new Map([['vm0', aVmi()]]),
+    draining: undefined,
     limitRanges: [],
     events: [],
     claims: [],

@@ -222,6 +222,7 @@ export class FuzzNamespace {
       limits: { cluster: 5, node: 2 },
       others: false,
       served: true,
+      clusterWide: false,
       open: { waiting: [], queued: [], status: false },
       kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(kubevirt) },
     };

@@ -1,0 +1,46 @@
+import { launchersOf } from '../migration.ts';
+import { KUBEVIRT, type Purpose } from '../names.ts';
+import type { Migration, Node, Pod, VirtualMachineInstance } from '../objects.ts';
+
+/** What the purpose of a migration is derived from. */
+export interface PurposeInput {
+  readonly migration: Migration;
+  readonly vmi: VirtualMachineInstance;
+  readonly pods: readonly Pod[];
+  /** Names of the nodes that are being drained (isDraining). */
+  readonly draining: ReadonlySet<string>;
+}
+
+/**
+ * The purpose of a migration. Only KubeVirt can write the two annotations and the VMI's label (POLICY.purposes), and only an
+ * admin can drain a node. So a tenant's own migration is UserRequested, also after an eviction of its own launcher
+ * (docs/adr/0029).
+ */
+export function purposeOf(input: PurposeInput): Purpose {
+  const { annotations } = input.migration.metadata;
+  if (annotations?.[KUBEVIRT.evacuation] !== undefined) return purposeOfEvacuation(input);
+  if (annotations?.[KUBEVIRT.workloadUpdate] === undefined) return 'UserRequested';
+  const isOutdated = input.vmi.metadata.labels?.[KUBEVIRT.outdatedLauncher] !== undefined;
+  return isOutdated && !hasPendingChange(input.vmi) ? 'WorkloadUpdate' : 'LiveUpdate';
+}
+
+/** The evacuation controller marks the descheduler's evictions by their priority (facts/kubevirt.md §3.2). */
+function purposeOfEvacuation({ migration, pods, draining }: PurposeInput): Purpose {
+  if (migration.spec.priority === 'system-maintenance') return 'Rebalance';
+  const launchers = launchersOf(migration, pods);
+  // Each of them: a tenant may create a pod that looks like a launcher, on any node.
+  const isLeaving = launchers.every(({ spec }) => draining.has(spec.nodeName ?? ''));
+  return launchers.length > 0 && isLeaving ? 'Evacuation' : 'UserRequested';
+}
+
+/** A change of the VM that its next migration applies (facts/kubevirt.md §3.1). */
+const CHANGES: readonly string[] = ['HotVCPUChange', 'HotMemoryChange', 'VolumesChange', 'MigrationRequired'];
+
+const hasPendingChange = ({ status }: VirtualMachineInstance): boolean =>
+  (status?.conditions ?? []).some(
+    (condition) => condition.status === 'True' && CHANGES.includes(condition.type),
+  );
+
+/** Whether an admin drains the node: it is cordoned, or has KubeVirt's drain taint (facts/kubevirt.md §3.2). */
+export const isDraining = ({ spec }: Node): boolean =>
+  spec?.unschedulable === true || (spec?.taints ?? []).some(({ key }) => key === KUBEVIRT.drainTaint);

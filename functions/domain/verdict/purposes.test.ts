@@ -1,0 +1,101 @@
+import { describe, expect, test } from '@jest/globals';
+import { aLauncher, aMigration, aVmi, ofVm } from '../../../test/support/builders/kubevirt.ts';
+import { annotated, named } from '../../../test/support/builders/object.ts';
+import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
+import {
+  aClusterVmmrq,
+  aSnapshot,
+  aVmmrq,
+  forPurposes,
+  giving,
+  RULES,
+} from '../../../test/support/builders/snapshot.ts';
+import { KUBEVIRT, REASON } from '../names.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+import { vmmrqName } from '../vmmrq-name.ts';
+import { assess, type Assessment } from './assessment.ts';
+
+const ENOUGH = giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' });
+
+/** node1 is drained: vm0 is evacuated, and a user migrates vm1. Every quota is full. */
+const assessed = (different: Partial<NamespaceSnapshot> = {}): Assessment =>
+  assess(
+    aSnapshot({
+      migrations: [
+        aMigration(annotated(KUBEVIRT.evacuation, 'node1')),
+        aMigration(named('mig1'), ofVm('vm1')),
+      ],
+      pods: [aLauncher('vm0'), aLauncher('vm1')],
+      vmis: new Map([
+        ['vm0', aVmi('vm0')],
+        ['vm1', aVmi('vm1')],
+      ]),
+      quotas: [aQuota(hard({ 'requests.cpu': '2010m' }), used({ 'requests.cpu': '2010m' }))],
+      draining: new Set(['node1']),
+      ...different,
+    }),
+    RULES,
+  );
+
+const verdictsOf = ({ verdicts }: Assessment): string[] =>
+  verdicts.map(({ migration, verdict, reason }) => `${migration.name} ${verdict} ${reason}`);
+const namesOf = ({ migrations, vmmrqs }: Assessment): object => ({
+  migrations: migrations.map(({ name, purpose }) => `${name} ${purpose ?? '-'}`),
+  vmmrqs: vmmrqs.map(vmmrqName),
+});
+
+describe('a cluster-wide VMMRQ without purposes', () => {
+  const only = { vmmrqs: [ENOUGH(aClusterVmmrq())] };
+
+  test('lets an evacuation through, and not a user’s migration', () => {
+    const result = assessed(only);
+    expect(verdictsOf(result)).toEqual([
+      `mig0 FitsWithRaise ${REASON.fitsWithRaise}`,
+      `mig1 NoFit ${REASON.purposeNotServed}`,
+    ]);
+    expect(namesOf(result)).toEqual({ migrations: ['mig0 Evacuation'], vmmrqs: ['cvmmrq/drains'] });
+  });
+
+  test('gives nothing to an evacuation from a node that is not drained', () => {
+    expect(verdictsOf(assessed({ ...only, draining: new Set() }))).toEqual([
+      `mig0 NoFit ${REASON.purposeNotServed}`,
+      `mig1 NoFit ${REASON.purposeNotServed}`,
+    ]);
+  });
+});
+
+describe('migrations that different VMMRQs give to', () => {
+  const both = [ENOUGH(aVmmrq()), ENOUGH(aClusterVmmrq())];
+
+  test('go one set after the other, each by what is given to all of it', () => {
+    const result = assessed({ vmmrqs: both });
+    expect(verdictsOf(result)).toEqual([
+      `mig0 FitsWithRaise ${REASON.fitsWithRaise}`,
+      `mig1 Waiting ${REASON.afterOthers}`,
+    ]);
+    expect(namesOf(result)).toEqual({ migrations: ['mig0 Evacuation'], vmmrqs: ['vmmrq', 'cvmmrq/drains'] });
+  });
+
+  test('go together where the same VMMRQs give to them', () => {
+    const result = assessed({ vmmrqs: [ENOUGH(aVmmrq(forPurposes('Evacuation', 'UserRequested')))] });
+    expect(namesOf(result)).toEqual({
+      migrations: ['mig0 Evacuation', 'mig1 UserRequested'],
+      vmmrqs: ['vmmrq'],
+    });
+  });
+
+  test('and have no purpose where no VMMRQ depends on it', () => {
+    const result = assessed({ vmmrqs: [ENOUGH(aVmmrq())], draining: undefined });
+    expect(namesOf(result)).toEqual({ migrations: ['mig0 -', 'mig1 -'], vmmrqs: ['vmmrq'] });
+  });
+});
+
+test('what a VMMRQ for another purpose gives does not count', () => {
+  const vmmrqs = [
+    aVmmrq(giving({ 'requests.cpu': '1000m' })),
+    aVmmrq(named('updates'), giving({ 'requests.cpu': '5m' }), forPurposes('WorkloadUpdate')),
+  ];
+  const [first] = assessed({ vmmrqs }).verdicts;
+  expect(first).toMatchObject({ verdict: 'NoFit', reason: REASON.notEnough });
+  expect(first?.message).toMatch(/that is requests\.cpu=5m more than the VMMRQs give/);
+});

@@ -1,0 +1,14 @@
+import type { KubernetesObject, Vmmrq } from './objects.ts';
+
+/** Before the name of a cluster-wide VMMRQ. A VMMRQ's own name has no slash. */
+const CLUSTER_WIDE = 'cvmmrq/';
+
+/** A VMMRQ's name among those of its namespace: "migrations", or "cvmmrq/drains" for a cluster-wide one. */
+export const vmmrqName = (vmmrq: Vmmrq): string =>
+  isClusterWide(vmmrq) ? `${CLUSTER_WIDE}${vmmrq.metadata.name}` : vmmrq.metadata.name;
+
+export const isClusterWide = ({ metadata }: KubernetesObject): boolean => metadata.namespace === undefined;
+
+/** The name of the cluster-wide VMMRQ that such a name means; undefined: it means one of the namespace. */
+export const clusterWideName = (name: string): string | undefined =>
+  name.startsWith(CLUSTER_WIDE) ? name.slice(CLUSTER_WIDE.length) : undefined;

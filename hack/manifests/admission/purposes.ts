@@ -1,0 +1,48 @@
+import { KUBEVIRT, POLICY } from '../../../functions/domain/names.ts';
+import { MIGRATIONS, VMIS } from '../../../functions/kubernetes/resources.ts';
+import { REFUSAL } from '../../../webhook/admission/messages.ts';
+import { annotation, hole, label, list, oldAnnotation, orNone, withHoles } from './cel.ts';
+import type { Policy, Rule } from './manifest.ts';
+
+/** What only KubeVirt's controller and admins write: what functions/domain/policy/purpose.ts derives the purpose of a migration from. */
+
+const rule = (resource: string, operations: Rule['operations']): Rule => ({
+  apiGroups: ['kubevirt.io'],
+  apiVersions: ['*'],
+  resources: [resource],
+  operations,
+  scope: 'Namespaced',
+});
+
+const LABEL = KUBEVIRT.outdatedLauncher;
+const isChanged = (annotations: readonly string[]): string =>
+  annotations
+    .map((key) => `(${annotation('object', key)} != ${oldAnnotation(key)} ? ${list([key])} : [])`)
+    .join(' + ');
+const labelChange = `(${label('object', LABEL)} != ${orNone(label('oldObject', LABEL))} ? ${list([LABEL])} : [])`;
+
+/** The names of the marks that the request would change. */
+const CHANGED = `request.resource.resource == '${VMIS.plural}' ? ${labelChange}
+  : ${isChanged([KUBEVIRT.evacuation, KUBEVIRT.workloadUpdate])}`;
+
+/**
+ * Whoever may drain a node: admins, and virt-controller, whose node controller patches nodes. So the policy needs no name of
+ * KubeVirt's namespace, and a wrong name cannot stop a cluster's evacuations.
+ */
+const MAY_DRAIN = "authorizer.group('').resource('nodes').check('patch').allowed()";
+
+/**
+ * A VMMRQ may give to evacuations and updates only. No tenant can mark a migration as one, or copy the mark. A VMI may be created with the label, by a backup that is restored: virt-controller corrects it.
+ */
+export const purposes: Policy = {
+  name: POLICY.purposes,
+  rules: [rule(MIGRATIONS.plural, ['CREATE', 'UPDATE']), rule(VMIS.plural, ['UPDATE'])],
+  variables: [{ name: 'changed', expression: CHANGED }],
+  validations: [
+    {
+      expression: `variables.changed.size() == 0 || ${MAY_DRAIN}`,
+      message: 'only KubeVirt and users who may patch nodes mark a migration as an evacuation or an update',
+      messageExpression: withHoles(REFUSAL.purposeMark.text({ keys: hole("variables.changed.join(', ')") })),
+    },
+  ],
+};

@@ -1,0 +1,164 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { KUBEVIRT, REASON } from '../../../functions/domain/names.ts';
+import type { ClusterVmmrq } from '../../../functions/domain/objects.ts';
+import {
+  CLUSTER_VMMRQS,
+  EVENTS,
+  NAMESPACES,
+  NODES,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../../functions/kubernetes/resources.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, newMigration } from '../../cluster/kubevirt/objects.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { expectAsBefore } from '../../support/as-before.ts';
+import { grantIn } from '../../support/replay-state.ts';
+import { headroomFor, newTenant, type Tenant } from '../../support/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+
+let environment: TestEnvironment;
+
+beforeAll(async () => {
+  environment = await startTestEnvironment();
+});
+
+const drained = new Set<string>();
+
+/** Cluster-wide VMMRQs and nodes are of all tests that share the cluster. */
+afterEach(async () => {
+  const { admin } = environment;
+  await admin.delete(CLUSTER_VMMRQS, { name: 'drains' }).catch(() => undefined);
+  for (const name of drained) await admin.delete(NODES, { name });
+  drained.clear();
+});
+
+afterAll(async () => {
+  await environment.stop();
+});
+
+/** The node of vm0 is cordoned. */
+async function drain({ history }: Tenant): Promise<string> {
+  const { admin } = environment;
+  const name = history.latest(FULL_VMIS, 'vm0')?.status?.nodeName ?? '';
+  await admin.create(NODES, { metadata: { name }, spec: { unschedulable: true } });
+  drained.add(name);
+  return name;
+}
+
+/** What KubeVirt's evacuation controller creates. */
+async function evacuate({ name: namespace }: Tenant): Promise<void> {
+  const annotations = { [KUBEVIRT.evacuation]: 'node' };
+  const migration = newMigration({ namespace, name: 'mig0', vmi: 'vm0', annotations });
+  await environment.admin.create(FULL_MIGRATIONS, migration);
+}
+
+/** Cluster-wide VMMRQ `drains` for these namespaces. */
+const giveClusterWide = async (
+  { name }: Tenant,
+  spec: Partial<ClusterVmmrq['spec']> = {},
+): Promise<unknown> =>
+  environment.admin.create(CLUSTER_VMMRQS, {
+    metadata: { name: 'drains' },
+    spec: {
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+      additionalMigrationResources: headroomFor(1),
+      ...spec,
+    },
+  });
+
+const reasonOf = ({ history }: Tenant): string | undefined =>
+  history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.reason;
+
+describe('a cluster-wide VMMRQ for drains', () => {
+  test('lets an evacuation through in a namespace without a VMMRQ', async () => {
+    const tenant = await newTenant(environment, { name: 'purpose-evacuation', gives: null });
+    await giveClusterWide(tenant);
+    await drain(tenant);
+    await evacuate(tenant);
+    await tenant.untilThrough();
+    const grants = tenant.history.of(RESOURCE_QUOTAS).flatMap((quota) => grantIn(quota) ?? []);
+    const { name: namespace } = tenant;
+    await askUntil(
+      'an Event on the cluster-wide VMMRQ says who got what',
+      () => environment.admin.list(EVENTS, { namespace: 'default' }),
+      ({ items }) =>
+        items.some(
+          ({ involvedObject, message = '' }) =>
+            involvedObject.kind === CLUSTER_VMMRQS.kind &&
+            involvedObject.name === 'drains' &&
+            message.startsWith(`for mig0 in namespace ${namespace}: `) &&
+            /ResourceQuota quota was raised for .*requests\.cpu 1405m → \d+m/.test(message),
+        ),
+    );
+    expect(new Set(grants.flatMap(({ vmmrqs }) => vmmrqs.map(({ name }) => name)))).toEqual(
+      new Set(['cvmmrq/drains']),
+    );
+    await expectAsBefore(environment.admin, tenant);
+  });
+
+  test('lets an evacuation through that waited before it was created', async () => {
+    const tenant = await newTenant(environment, { name: 'purpose-late', gives: null });
+    await drain(tenant);
+    await evacuate(tenant);
+    await tenant.untilBlocked();
+    await giveClusterWide(tenant);
+    await tenant.untilThrough();
+    await expectAsBefore(environment.admin, tenant);
+  });
+
+  test('adds to what the namespace’s own VMMRQ gives', async () => {
+    const half = { 'requests.cpu': '505m', 'requests.memory': String(1_412_828_864 / 2) };
+    const tenant = await newTenant(environment, { name: 'purpose-sum', gives: half });
+    await giveClusterWide(tenant, { additionalMigrationResources: half });
+    await drain(tenant);
+    await evacuate(tenant);
+    await tenant.untilThrough();
+    await expectAsBefore(environment.admin, tenant);
+  });
+
+  const USELESS = { 'requests.cpu': '1m' };
+
+  test('gives nothing to a tenant’s migration, and the VMMRQ says so', async () => {
+    const tenant = await newTenant(environment, {
+      name: 'purpose-user',
+      gives: USELESS,
+      by: { purposes: ['LiveUpdate'] },
+    });
+    await giveClusterWide(tenant);
+    await drain(tenant);
+    await tenant.migrate();
+    await tenant.history.until('it says why', () => reasonOf(tenant) === REASON.purposeNotServed);
+    expect(tenant.history.locks()).toEqual([]);
+  });
+
+  test('gives nothing to a launcher that a tenant evicts from a node that is not drained', async () => {
+    const tenant = await newTenant(environment, {
+      name: 'purpose-eviction',
+      gives: USELESS,
+      by: { purposes: ['LiveUpdate'] },
+    });
+    await giveClusterWide(tenant);
+    await evacuate(tenant);
+    await tenant.history.until('it says why', () => reasonOf(tenant) === REASON.purposeNotServed);
+    expect(tenant.history.locks()).toEqual([]);
+  });
+
+  test('gives nothing that is taken back between the lock and the raise', async () => {
+    const tenant = await newTenant(environment, { name: 'purpose-taken-back', gives: null });
+    await giveClusterWide(tenant);
+    await drain(tenant);
+    const go = environment.hold(tenant.name, 'mtq-raise');
+    await evacuate(tenant);
+    await tenant.history.until('it is locked', () => tenant.history.isLocked());
+    await environment.admin.patch(
+      CLUSTER_VMMRQS,
+      { name: 'drains' },
+      { merge: { spec: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'other' } } } } },
+    );
+    go();
+    await tenant.untilUnlocked();
+    const { object } = await environment.admin.get(NAMESPACES, { name: tenant.name });
+    expect(JSON.stringify(object.metadata.annotations)).toContain(REASON.purposeNotServed);
+    await expectAsBefore(environment.admin, tenant, { failed: true });
+  });
+});
