@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { aLock } from '../../test/support/builders/namespace.ts';
-import { annotated, named, NOW, seconds, withUid } from '../../test/support/builders/object.ts';
+import { NOW, annotated, named, seconds, withUid } from '../../test/support/builders/object.ts';
 import {
   aGrant,
   aQuota,
@@ -13,7 +13,7 @@ import {
   uncounted,
   used,
 } from '../../test/support/builders/quota.ts';
-import { aVmmrq, giving } from '../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, aVmmrq, forPurposes, giving } from '../../test/support/builders/snapshot.ts';
 import { grantOf, type Grant } from '../domain/quota/grant.ts';
 import { ANNOTATION, LABEL, MAX_RAISES, REASON } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
@@ -168,6 +168,45 @@ describe('the lock ends, never silently (F6)', () => {
 
   test('a migration that may receive gets its raise', () => {
     expect(decided({ lock: other, vmmrqs: [allowing] }).kind).toBe('raise');
+  });
+
+  describe('cluster-wide VMMRQs, for an evacuation', () => {
+    const evacuation = {
+      name: 'mig0',
+      uid: 'uid-of-mig0',
+      vmi: 'uid-of-vm0',
+      purpose: 'Evacuation' as const,
+    };
+    const lock: RaiseSnapshot['lock'] = {
+      ...aLock({ migrations: [evacuation], vmmrqs: ['cvmmrq/drains'] }),
+      labels: { tier: 'gold' },
+    };
+    const gold = aClusterVmmrq((vmmrq) => ({
+      ...vmmrq,
+      spec: { ...vmmrq.spec, namespaceSelector: { matchLabels: { tier: 'gold' } } },
+    }));
+
+    test('are named in the grant', () => {
+      const [quota] = written({ lock, vmmrqs: [gold] });
+      expect(grantIn(quota).vmmrqs).toEqual([{ name: 'cvmmrq/drains', uid: 'uid-of-drains' }]);
+    });
+
+    test.each<[string, Partial<RaiseSnapshot>]>([
+      ['do not select the namespace any more', { lock: { ...lock, labels: {} }, vmmrqs: [gold] }],
+      ['are for another purpose by now', { lock, vmmrqs: [forPurposes('WorkloadUpdate')(gold)] }],
+      [
+        'give nothing to a migration of unknown purpose',
+        { lock: { ...aLock(), labels: {} }, vmmrqs: [aClusterVmmrq()] },
+      ],
+    ])('that %s end the lock', (_, different) => {
+      expect(decided(different)).toMatchObject({ kind: 'end', reason: REASON.purposeNotServed });
+    });
+
+    test('only those that still give count', () => {
+      const vmmrqs = [gold, forPurposes('WorkloadUpdate')(aClusterVmmrq(named('updates')))];
+      const [quota] = written({ lock, vmmrqs });
+      expect(quota?.status?.hard?.['requests.cpu']).toBe('2605m');
+    });
   });
 
   test('a quota fenced by another token is raised', () => {

@@ -3,7 +3,7 @@ import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { annotated, beingDeleted, inNamespace, named, NOW } from '../../test/support/builders/object.ts';
 import { aGrant, aQuota, holding } from '../../test/support/builders/quota.ts';
-import { aVmmrq } from '../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { isFinal } from '../../functions/domain/migration.ts';
@@ -136,6 +136,25 @@ describe('blocked migrations', () => {
       before: (resync) => cluster.put(VMMRQS, since(resync < 6 ? 1 : 2)),
     });
     expect(posted.map(({ length }) => length)).toEqual([1, 1, 0, 1, 0, 1, 1, 0]);
+  });
+
+  test('in any namespace get one while a cluster-wide VMMRQ exists, and at once when it has changed', async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    const { posted } = await resyncs(8, {
+      before: (resync) => {
+        const generation = resync < 6 ? 1 : 2;
+        const { metadata, ...vmmrq } = aClusterVmmrq();
+        if (resync > 1) cluster.put(CLUSTER_VMMRQS, { ...vmmrq, metadata: { ...metadata, generation } });
+      },
+    });
+    expect(posted.map(({ length }) => length)).toEqual([0, 1, 1, 0, 1, 1, 1, 0]);
+  });
+
+  test('do not wait for the next resync when there is hurry', async () => {
+    waits.length = 0;
+    const { posted } = await resyncs(3, { before: (resync) => resync === 3 && hurry.abort() });
+    expect(posted).toHaveLength(3);
+    expect(waits).toEqual([30_000]);
   });
 
   test('get a request without a condition too, because their attachment pod may be refused', async () => {
