@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import { metadata } from '../../test/support/builders/object.ts';
-import { newServingCertificate } from '../../test/support/serving-certificate.ts';
+import { newServingCertificate } from '../../test/cluster/serving-certificate.ts';
 import type { KubernetesObject, Pod } from '../domain/objects.ts';
 import { Client } from './api-client.ts';
 import type { ListedType } from './cluster.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newServingCertificate } from '../../test/support/serving-certificate.ts';
+import { newServingCertificate } from '../../test/cluster/serving-certificate.ts';
 import { Unreachable } from './errors.ts';
 import { readAll, Transport } from './transport.ts';
 

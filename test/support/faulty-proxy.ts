@@ -2,7 +2,7 @@ import { Agent, createServer, request as send } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { newServingCertificate } from './serving-certificate.ts';
+import { newServingCertificate } from '../cluster/serving-certificate.ts';
 
 /** A write request of one of the project's processes. */
 export interface Write {

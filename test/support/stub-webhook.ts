@@ -1,69 +1,23 @@
-import { createServer } from 'node:https';
-import type { IncomingMessage } from 'node:http';
-import { parseReview, type AdmissionRequest } from '../../webhook/admission/admission.ts';
-import { newServingCertificate } from './serving-certificate.ts';
-
-/** A webhook's answer: an AdmissionResponse without its uid, or only an HTTP status. */
-export type StubAnswer =
-  | {
-      readonly allowed: boolean;
-      readonly status?: { code: number; reason?: string; message: string; details?: object };
-      /** A JSON Patch in base64. */
-      readonly patchType?: 'JSONPatch';
-      readonly patch?: string;
-    }
-  | number;
+import {
+  startWebhookServer,
+  type Respond,
+  type WebhookAnswer,
+  type WebhookServer,
+} from '../cluster/webhook-server.ts';
 
 /** A foreign webhook with scripted answers. */
-export interface StubWebhook {
-  /** For clientConfig: its URL and CA (base64 of PEM). */
-  readonly clientConfig: { readonly url: string; readonly caBundle: string };
+export interface StubWebhook extends WebhookServer {
   /** Sets the answer to each later review. */
-  respondWith(answer: StubAnswer | Respond): void;
-  stop(): Promise<void>;
+  respondWith(answer: WebhookAnswer | Respond): void;
 }
 
-/** `path`: of the called URL. */
-export type Respond = (request: AdmissionRequest, path: string) => StubAnswer | Promise<StubAnswer>;
-
 export async function startStubWebhook(): Promise<StubWebhook> {
-  const { serving, ca } = newServingCertificate();
   let next: Respond = () => 500;
-  const server = createServer(serving, (request, response) => {
-    void answer(request, next).then(({ status, body }) => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
-    });
-  });
-  const { promise: listening, resolve } = Promise.withResolvers<undefined>();
-  server.listen(0, () => resolve(undefined));
-  await listening;
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const server = await startWebhookServer((request, path) => next(request, path));
   return {
-    clientConfig: {
-      url: `https://localhost:${port}/review`,
-      caBundle: Buffer.from(ca).toString('base64'),
-    },
+    ...server,
     respondWith: (answer) => {
       next = typeof answer === 'function' ? answer : () => answer;
     },
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
-  };
-}
-
-async function answer(request: IncomingMessage, respond: Respond): Promise<{ status: number; body: string }> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  const review = parseReview(JSON.parse(Buffer.concat(chunks).toString('utf8')));
-  if (typeof review === 'string') return { status: 400, body: review };
-  const answer = await respond(review, request.url ?? '');
-  if (typeof answer === 'number') return { status: answer, body: '' };
-  const response = { uid: review.uid, ...answer };
-  return {
-    status: 200,
-    body: JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }),
   };
 }
