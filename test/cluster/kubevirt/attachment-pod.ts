@@ -1,6 +1,7 @@
 import type { New } from '../../../functions/kubernetes/cluster.ts';
-import { ANNOTATIONS, HOTPLUG_DISK, LABELS, LAUNCHER_IMAGE } from './names.ts';
+import { ANNOTATIONS, HOTPLUG_DISK, LABELS } from './names.ts';
 import { controllerOf } from './pods.ts';
+import { RELEASE, type Release } from './release.ts';
 import type { LauncherPod, Vmi, Vmim, Volume } from './types.ts';
 
 export interface AttachmentOf {
@@ -8,11 +9,15 @@ export interface AttachmentOf {
   /** The launcher it attaches to: its owner, and on its node. */
   readonly launcher: LauncherPod;
   readonly migration?: Vmim;
+  /** Of virt-controller; the first one when left out. */
+  readonly release?: Release;
 }
 
 /** The pod that brings all hotplugged volumes of a VMI to the node of one launcher (facts/kubevirt.md §1.2, §2.1). */
-export function renderAttachmentPod({ vmi, launcher, migration }: AttachmentOf): New<LauncherPod> {
+export function renderAttachmentPod(of: AttachmentOf): New<LauncherPod> {
+  const { vmi, launcher, migration, release = RELEASE } = of;
   const volumes = hotplugVolumes(vmi);
+  const container = { ...CONTAINER, image: release.launcherImage };
   return {
     metadata: {
       generateName: 'hp-volume-',
@@ -33,7 +38,7 @@ export function renderAttachmentPod({ vmi, launcher, migration }: AttachmentOf):
         name,
         persistentVolumeClaim: { claimName: persistentVolumeClaim?.claimName ?? dataVolume?.name },
       })),
-      containers: [CONTAINER],
+      containers: [container],
       affinity: onTheNodeOf(launcher),
       terminationGracePeriodSeconds: 0,
     },
@@ -42,7 +47,6 @@ export function renderAttachmentPod({ vmi, launcher, migration }: AttachmentOf):
 
 const CONTAINER = {
   name: HOTPLUG_DISK,
-  image: LAUNCHER_IMAGE,
   resources: { requests: { cpu: '10m', memory: '2M' }, limits: { cpu: '100m', memory: '80M' } },
 };
 

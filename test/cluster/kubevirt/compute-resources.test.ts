@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { computeResources, overheadInBytes } from './compute-resources.ts';
 import { newVirtualMachineInstance, type Configuration, type VmiOptions } from './objects.ts';
+import { RELEASE, releaseOf, type Release } from './release.ts';
 import type { Vmi } from './types.ts';
 
 const vmi = (options: Partial<VmiOptions> = {}): Vmi =>
@@ -14,6 +15,7 @@ interface Case {
   options?: Partial<VmiOptions>;
   configuration?: Configuration;
   quotas?: ResourceQuota[];
+  release?: Release;
   want: { requests?: Record<string, string>; limits?: Record<string, string> };
 }
 
@@ -40,14 +42,22 @@ const CASES: Record<string, Case> = {
     configuration: { additionalGuestMemoryOverheadRatio: '1.5' },
     want: { requests: { memory: '1459Mi' } },
   },
+  'a later release, whose launcher needs more': {
+    quotas: [quota('limits.memory')],
+    release: releaseOf('v1.9.1', { moreOverhead: '20Mi' }),
+    want: { requests: { memory: '1334Mi' }, limits: { memory: '2668Mi' } },
+  },
 };
 
 describe('computeResources', () => {
-  test.each(Object.entries(CASES))('%s', (_, { options = {}, configuration = {}, quotas = [], want }) => {
-    expect(computeResources(vmi(options), configuration, quotas)).toMatchObject(want);
-  });
+  test.each(Object.entries(CASES))(
+    '%s',
+    (_, { options, configuration = {}, quotas = [], release = RELEASE, want }) => {
+      expect(computeResources({ vmi: vmi(options), configuration, quotas, release })).toMatchObject(want);
+    },
+  );
 
   test('the overhead in bytes, as the launcher says it', () => {
-    expect(overheadInBytes(vmi(), {})).toBe('304087040');
+    expect(overheadInBytes({ vmi: vmi(), configuration: {} })).toBe('304087040');
   });
 });

@@ -1,7 +1,15 @@
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { describeQuantity, formatQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { Configuration } from './objects.ts';
+import { RELEASE, type Release } from './release.ts';
 import type { Vmi } from './types.ts';
+
+/** What decides on a launcher's resources; `release`: of virt-controller, the first one when left out. */
+export interface ResourcesOf {
+  readonly vmi: Vmi;
+  readonly configuration: Configuration;
+  readonly release?: Release;
+}
 
 export interface ComputeResources {
   readonly requests: ResourceList;
@@ -18,12 +26,11 @@ const CPU_ALLOCATION_RATIO = 10;
  * (facts/kubevirt.md §2.1; no dedicated CPUs, hugepages, devices but tun, or memory overcommit).
  */
 export function computeResources(
-  vmi: Vmi,
-  configuration: Configuration,
-  quotas: readonly ResourceQuota[],
+  of: ResourcesOf & { readonly quotas: readonly ResourceQuota[] },
 ): ComputeResources {
+  const { vmi, configuration, quotas } = of;
   const { requests = {}, limits = {} } = vmi.spec.domain.resources;
-  const overhead = memoryOverhead(vmi, configuration);
+  const overhead = memoryOverhead(of);
   const memory = guestMemory(vmi) + overhead;
   const limitsMemory = limits['memory'];
   return {
@@ -44,22 +51,20 @@ export function computeResources(
 }
 
 /** What the processes beside the guest need, as KubeVirt after v1.9.0 estimates it for kvm; whole bytes, in nano. */
-function memoryOverhead(vmi: Vmi, configuration: Configuration): bigint {
+function memoryOverhead({ vmi, configuration, release = RELEASE }: ResourcesOf): bigint {
   const pageTables = guestMemory(vmi) / 512n;
   const processes = (25n + 100n + 25n + 40n + 50n + 8n * vcpus(vmi) + 8n) * MI;
   const graphics = vmi.spec.domain.devices.autoattachGraphicsDevice === false ? 0n : 32n * MI;
-  const sum = pageTables + processes + graphics;
+  const sum = pageTables + processes + graphics + parseQuantity(release.moreOverhead);
   const ratio = configuration.additionalGuestMemoryOverheadRatio;
   return wholeBytes(ratio === undefined ? sum : (sum * parseQuantity(ratio)) / BYTE);
 }
 
 /** In whole bytes: the launcher's annotation. */
-export const overheadInBytes = (vmi: Vmi, configuration: Configuration): string =>
-  formatQuantity(memoryOverhead(vmi, configuration));
+export const overheadInBytes = (of: ResourcesOf): string => formatQuantity(memoryOverhead(of));
 
 /** With a binary suffix: the VMI's status. */
-export const overheadAsQuantity = (vmi: Vmi, configuration: Configuration): string =>
-  describeQuantity('memory', memoryOverhead(vmi, configuration));
+export const overheadAsQuantity = (of: ResourcesOf): string => describeQuantity('memory', memoryOverhead(of));
 
 function guestMemory({ spec: { domain } }: Vmi): bigint {
   const { requests, limits } = domain.resources;

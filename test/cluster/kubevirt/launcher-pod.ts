@@ -2,9 +2,10 @@ import { randomInt } from 'node:crypto';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { computeResources, overheadInBytes } from './compute-resources.ts';
-import { ANNOTATIONS, LABELS, LAUNCHER, LAUNCHER_IMAGE, OBSERVED_API_VERSIONS, UNPAUSED } from './names.ts';
+import { ANNOTATIONS, LABELS, LAUNCHER, OBSERVED_API_VERSIONS, UNPAUSED } from './names.ts';
 import type { Configuration } from './objects.ts';
 import { controllerOf } from './pods.ts';
+import { RELEASE, type Release } from './release.ts';
 import type { LauncherPod, Vmi, Vmim } from './types.ts';
 
 export interface LauncherOf {
@@ -14,6 +15,8 @@ export interface LauncherOf {
   readonly configuration: Configuration;
   /** All of the namespace: their limits.* keys give the launcher limits of its own. */
   readonly quotas: readonly ResourceQuota[];
+  /** Of virt-controller; the first one when left out. */
+  readonly release?: Release;
 }
 
 /** A virt-launcher pod as virt-controller renders it (facts/kubevirt.md §1.2, §2.1; fields from test/recorded). */
@@ -29,7 +32,7 @@ export function renderLauncherPod(of: LauncherOf): New<LauncherPod> {
     },
     spec: {
       volumes: VOLUMES.map((name) => ({ name, emptyDir: {} })),
-      initContainers: [consoleLog(vmi)],
+      initContainers: [consoleLog(of)],
       containers: [compute(of)],
       ...PLACEMENT,
       ...(migration === undefined ? {} : { affinity: notBesideTheSource(vmi) }),
@@ -75,7 +78,8 @@ const labels = ({ metadata }: Vmi, migration: Vmim | undefined): Record<string, 
   ...(migration === undefined ? {} : { [LABELS.migrationJobUid]: migration.metadata.uid }),
 });
 
-function annotations({ vmi, migration, configuration }: LauncherOf): Record<string, string> {
+function annotations(of: LauncherOf): Record<string, string> {
+  const { vmi, migration } = of;
   const { name, annotations: own = {} } = vmi.metadata;
   const kept = Object.entries(own).filter(([key]) => !(key in OBSERVED_API_VERSIONS));
   const freezer = (what: string): string =>
@@ -83,7 +87,7 @@ function annotations({ vmi, migration, configuration }: LauncherOf): Record<stri
   return {
     ...Object.fromEntries(kept),
     [ANNOTATIONS.domain]: name,
-    [ANNOTATIONS.memoryOverhead]: overheadInBytes(vmi, configuration),
+    [ANNOTATIONS.memoryOverhead]: overheadInBytes(of),
     [ANNOTATIONS.migrationTransportUnix]: 'true',
     ...(migration === undefined ? {} : { [ANNOTATIONS.migrationJobName]: migration.metadata.name }),
     'descheduler.alpha.kubernetes.io/request-evict-only': '',
@@ -124,10 +128,11 @@ const notBesideTheSource = ({ metadata }: Vmi): unknown => ({
 const PRIVATE = '/var/run/kubevirt-private';
 
 /** The guest's serial console as the pod's log: a sidecar since KubeVirt 1.6. */
-const consoleLog = ({ metadata }: Vmi): LauncherPod['spec']['containers'][number] => {
+const consoleLog = ({ vmi, release = RELEASE }: LauncherOf): LauncherPod['spec']['containers'][number] => {
+  const { metadata } = vmi;
   const container = {
     name: 'guest-console-log',
-    image: LAUNCHER_IMAGE,
+    image: release.launcherImage,
     imagePullPolicy: 'IfNotPresent',
     restartPolicy: 'Always',
     command: ['/usr/bin/virt-tail'],
@@ -145,11 +150,12 @@ const consoleLog = ({ metadata }: Vmi): LauncherPod['spec']['containers'][number
   return container;
 };
 
-function compute({ vmi, configuration, quotas }: LauncherOf): LauncherPod['spec']['containers'][number] {
+function compute(of: LauncherOf): LauncherPod['spec']['containers'][number] {
+  const { vmi, release = RELEASE } = of;
   const nonRoot = isNonRoot(vmi);
   const container = {
     name: 'compute',
-    image: LAUNCHER_IMAGE,
+    image: release.launcherImage,
     imagePullPolicy: 'IfNotPresent',
     command: ['/usr/bin/virt-launcher-monitor'],
     args: monitorArguments(vmi, nonRoot),
@@ -157,7 +163,7 @@ function compute({ vmi, configuration, quotas }: LauncherOf): LauncherPod['spec'
       ...(nonRoot ? HOME_OF_107 : []),
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     ],
-    resources: computeResources(vmi, configuration, quotas),
+    resources: computeResources(of),
     volumeMounts: MOUNTS,
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: nonRoot

@@ -2,9 +2,13 @@ import { overheadAsQuantity } from './compute-resources.ts';
 import type { MigrationView } from './migration-phases.ts';
 import type { Configuration } from './objects.ts';
 import { migrationLimits } from './parallel-limits.ts';
+import type { Release } from './release.ts';
 
 /** The VMI's migration state at the hand-over, as a merge patch: what an earlier migration left is taken out. */
-export function renderedState(view: MigrationView, configuration: Configuration): Record<string, unknown> {
+export function renderedState(
+  view: MigrationView,
+  { configuration, release }: { readonly configuration: Configuration; readonly release: Release },
+): Record<string, unknown> {
   const { migration, vmi, source, target } = view;
   const before = Object.keys(vmi?.status?.migrationState ?? {}).map((field) => [field, null] as const);
   return {
@@ -14,7 +18,9 @@ export function renderedState(view: MigrationView, configuration: Configuration)
     sourcePod: source?.metadata.name,
     targetNode: target?.spec.nodeName,
     targetPod: target?.metadata.name,
-    ...(vmi === undefined ? {} : { targetMemoryOverhead: overheadAsQuantity(vmi, configuration) }),
+    ...(vmi === undefined
+      ? {}
+      : { targetMemoryOverhead: overheadAsQuantity({ vmi, configuration, release }) }),
     migrationConfiguration: { ...DEFAULTS, ...migrationLimits(configuration) },
   };
 }

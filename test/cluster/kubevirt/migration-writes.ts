@@ -123,7 +123,12 @@ export class MigrationWrites {
     const targetNode = target.spec.nodeName ?? '';
     await this.patchVmi(vmi, {
       metadata: { labels: { [LABELS.targetNodeName]: targetNode } },
-      status: { migrationState: renderedState(view, configurationOf(this.#world)) },
+      status: {
+        migrationState: renderedState(view, {
+          configuration: configurationOf(this.#world),
+          release: this.#world.release,
+        }),
+      },
     });
     this.#world.recorder.record(migration, {
       type: 'Normal',

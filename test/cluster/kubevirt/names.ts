@@ -8,8 +8,14 @@ export const LABELS = {
   /** The VMIM's UID; a former target keeps it for life. */
   migrationJobUid: 'kubevirt.io/migrationJobUID',
   nodeName: 'kubevirt.io/nodeName',
+  /** VMI and launcher: the launcher's image is not that of the running virt-controller. */
+  outdated: 'kubevirt.io/outdatedLauncherImage',
+  /** Node: virt-handler there is alive. */
+  schedulable: 'kubevirt.io/schedulable',
   targetNodeName: 'kubevirt.io/migrationTargetNodeName',
   vmiName: 'kubevirt.io/vmi-name',
+  /** VMIM of a changed volume: the VMI's name, or its UID where the name is too long for a label. */
+  volumeUpdate: 'kubevirt.io/volume-update-migration',
   vmName: 'vm.kubevirt.io/name',
   vmiId: 'vmi.kubevirt.io/id',
 } as const;
@@ -18,6 +24,14 @@ export const ANNOTATIONS = {
   /** VMI: it runs in another cluster still, and is received here. */
   createMigrationTarget: 'kubevirt.io/create-migration-target',
   domain: 'kubevirt.io/domain',
+  /** VMIM of a drain: the node's name. */
+  evacuation: 'kubevirt.io/evacuationMigration',
+  /** Launcher: its VMI is marked for eviction. */
+  evictionInProgress: 'descheduler.alpha.kubernetes.io/eviction-in-progress',
+  /** VMI: "descheduler" where that asked for the eviction. */
+  evictionSource: 'kubevirt.io/eviction-source',
+  /** Node: when virt-handler last said that it is alive. */
+  heartbeat: 'kubevirt.io/heartbeat',
   latestObserved: 'kubevirt.io/latest-observed-api-version',
   storageObserved: 'kubevirt.io/storage-observed-api-version',
   memoryOverhead: 'kubevirt.io/memory-overhead-bytes',
@@ -27,6 +41,8 @@ export const ANNOTATIONS = {
   ownerVmiName: 'kubevirt.io/owner-vmi-name',
   ownerVmiUid: 'kubevirt.io/owner-vmi-uid',
   targetReady: 'kubevirt.io/migration-target-ready-timestamp',
+  /** VMIM of an upgrade, a hotplug or a changed volume; empty. */
+  workloadUpdate: 'kubevirt.io/workloadUpdateMigration',
 } as const;
 
 /** What the controllers add to every VMI and VMIM that lacks it. */
@@ -48,9 +64,14 @@ export const ABORT_REQUESTED = 'migrationAbortRequested';
 /** What virt-controller looks for in a refusal before it sets the condition (facts/kubevirt.md §1.3). */
 export const QUOTA_TEXT = 'exceeded quota';
 
+/** VMI condition and its reason. */
+export const EVICTION_REQUESTED = 'EvictionRequested';
+
 export const UNPAUSED = 'kubevirt.io/virtual-machine-unpaused';
 
-export const LAUNCHER_IMAGE = 'registry.example/kubevirt/virt-launcher:v1.9.0';
-
-/** The source component of virt-controller's events, about VMIs and VMIMs alike. */
-export const COMPONENT = 'virtualmachine-controller';
+/** The source components of virt-controller's events: `virtualMachine` about VMIs and VMIMs alike. */
+export const COMPONENT = {
+  virtualMachine: 'virtualmachine-controller',
+  evacuation: 'evacuation-controller',
+  workloadUpdate: 'workload-update-controller',
+} as const;

@@ -1,5 +1,6 @@
 /** The next step of scheduler, kubelet and virt-handler (fields from test/recorded). Pure: values in, a step out. */
 import type { Condition } from '../../../functions/domain/objects.ts';
+import { LABELS } from './names.ts';
 import { isOver } from './pods.ts';
 import type { LauncherPod, MigrationState, Vmi } from './types.ts';
 
@@ -164,12 +165,18 @@ const startedGuest = ({ spec }: Vmi, now: string): Record<string, unknown> => ({
   selinuxContext: 'none',
 });
 
-function finished({ status }: Vmi, now: string): HandlerChange {
-  const nodeName = status?.migrationState?.targetNode ?? '';
+function finished({ metadata, status = {} }: Vmi, now: string): HandlerChange {
+  const nodeName = status.migrationState?.targetNode ?? '';
+  const wasOutdated = metadata.labels?.[LABELS.outdated] !== undefined;
   return {
-    metadata: { labels: { 'kubevirt.io/nodeName': nodeName } },
+    metadata: {
+      labels: { [LABELS.nodeName]: nodeName, ...(wasOutdated ? { [LABELS.outdated]: null } : {}) },
+    },
     status: {
       nodeName,
+      ...(status.evacuationNodeName === undefined ? {} : { evacuationNodeName: null }),
+      // virt-handler clears it after every migration; the recorded script never did.
+      ...(wasOutdated ? { launcherContainerImageVersion: null } : {}),
       migrationState: {
         completed: true,
         endTimestamp: now,

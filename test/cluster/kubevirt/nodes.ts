@@ -15,6 +15,7 @@ import {
   type Timings,
   type VmiStep,
 } from './node-steps.ts';
+import { isSchedulable, type NodeObject } from './node-objects.ts';
 import { FULL_VMIS, LAUNCHER_PODS } from './objects.ts';
 import { isOver, launchersOf } from './pods.ts';
 import { Queue, type Again } from './queue.ts';
@@ -27,8 +28,9 @@ export interface NodesOptions {
   readonly clock: Clock;
   readonly pods: Cache<LauncherPod>;
   readonly vmis: Cache<Vmi>;
-  /** Names; there are no Node objects. */
   readonly names: readonly string[];
+  /** Of the cluster; where it has none, every node takes launchers. */
+  readonly nodes: Cache<NodeObject>;
   readonly timings: Timings;
   /** Whether the migration of this UID fails when it is through; none does when left out. */
   readonly isFailing?: (uid: string) => boolean;
@@ -54,6 +56,9 @@ export class Nodes {
     });
     options.vmis.onChange(({ type, object }) => {
       if (type !== 'deleted') this.#planVmi(object);
+    });
+    options.nodes.onChange(() => {
+      for (const pod of options.pods.all()) if (pod.spec.nodeName === undefined) this.#planPod(pod);
     });
   }
 
@@ -154,12 +159,19 @@ export class Nodes {
     if (owner?.spec.nodeName !== undefined) return owner.spec.nodeName;
     const guest = metadata.labels?.[LABELS.createdBy];
     const busy = living.filter((pod) => pod.metadata.labels?.[LABELS.createdBy] === guest);
-    const isFree = (name: string | undefined): boolean => !busy.some(({ spec }) => spec.nodeName === name);
-    const rotated = names.map((_, index) => names[(this.#nextNode + index) % names.length]);
+    const isFree = (name: string): boolean =>
+      !busy.some(({ spec }) => spec.nodeName === name) && this.#takesLaunchers(name);
+    const rotated = names.map((_, index) => names[(this.#nextNode + index) % names.length] ?? '');
     const name = rotated.find(isFree);
     this.#nextNode += 1;
     if (name === undefined) throw new Error(`no node is free for ${metadata.name}`);
     return name;
+  }
+
+  #takesLaunchers(name: string): boolean {
+    const { nodes } = this.#options;
+    const node = nodes.get(`/${name}`);
+    return node === undefined ? nodes.all().length === 0 : isSchedulable(node);
   }
 
   async #patchPod(pod: LauncherPod, status: Record<string, unknown>): Promise<void> {

@@ -63,13 +63,15 @@ export interface VmiOptions {
   readonly labels?: Record<string, string>;
   /** Names of PVCs attached as hotplugged volumes: each migration then needs an attachment pod too. */
   readonly hotplug?: readonly string[];
+  /** 'LiveMigrate' when left out; null: none of its own. */
+  readonly evictionStrategy?: string | null;
   /** It runs in another cluster still: here only the target pod of its migration will be made. */
   readonly isReceived?: boolean;
 }
 
 /** A VMI as virt-api's mutating webhook leaves it: defaults filled in, with its finalizer. */
 export function newVirtualMachineInstance(options: VmiOptions): New<Vmi> {
-  const { namespace, name, labels, cpu = 1, memory = '1Gi' } = options;
+  const { namespace, name, labels, cpu = 1, memory = '1Gi', evictionStrategy = 'LiveMigrate' } = options;
   return {
     metadata: {
       namespace,
@@ -97,7 +99,7 @@ export function newVirtualMachineInstance(options: VmiOptions): New<Vmi> {
         memory: { guest: memory },
         resources: options.resources ?? { requests: { cpu: String(cpu), memory } },
       },
-      evictionStrategy: 'LiveMigrate',
+      ...(evictionStrategy === null ? {} : { evictionStrategy }),
       networks: [{ name: 'default', pod: {} }],
       terminationGracePeriodSeconds: 0,
       volumes: [
@@ -115,6 +117,12 @@ const hotplugged = (claimName: string): Volume => ({
 
 export interface KubeVirtSettings {
   readonly namespace?: string;
+  readonly workloadUpdateMethods?: readonly WorkloadUpdateMethod[];
+  readonly batchEvictionSize?: number;
+  /** A duration as Go writes it: "1m0s". */
+  readonly batchEvictionInterval?: string;
+  readonly evictionStrategy?: string;
+  readonly nodeDrainTaintKey?: string;
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
   readonly additionalGuestMemoryOverheadRatio?: string;
@@ -122,27 +130,69 @@ export interface KubeVirtSettings {
 
 /** The KubeVirt custom resource with this configuration only. */
 export function newKubeVirt(options: KubeVirtSettings = {}): New<FullKubeVirt> {
-  const { namespace = 'kubevirt', additionalGuestMemoryOverheadRatio, ...migrations } = options;
+  const {
+    namespace = 'kubevirt',
+    additionalGuestMemoryOverheadRatio,
+    evictionStrategy,
+    workloadUpdateMethods,
+    batchEvictionSize,
+    batchEvictionInterval,
+    ...migrations
+  } = options;
+  const workloadUpdateStrategy = defined({ workloadUpdateMethods, batchEvictionSize, batchEvictionInterval });
   return {
     metadata: { namespace, name: 'kubevirt' },
     spec: {
       configuration: {
         migrations,
-        ...(additionalGuestMemoryOverheadRatio === undefined ? {} : { additionalGuestMemoryOverheadRatio }),
+        ...defined({ additionalGuestMemoryOverheadRatio, evictionStrategy }),
       },
+      ...(Object.keys(workloadUpdateStrategy).length === 0 ? {} : { workloadUpdateStrategy }),
     },
   };
 }
 
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+const defined = <T extends object>(fields: T): Defined<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+
+export type WorkloadUpdateMethod = 'LiveMigrate' | 'Evict';
+
 export interface FullKubeVirt extends KubeVirt {
-  spec?: { configuration?: Configuration };
+  spec?: {
+    configuration?: Configuration;
+    workloadUpdateStrategy?: {
+      workloadUpdateMethods?: readonly WorkloadUpdateMethod[];
+      batchEvictionSize?: number;
+      batchEvictionInterval?: string;
+    };
+  };
+  status?: KubeVirtStatus;
+}
+
+export interface KubeVirtStatus {
+  phase?: string;
+  observedDeploymentID?: string;
+  targetDeploymentID?: string;
+  observedKubeVirtVersion?: string;
+  targetKubeVirtVersion?: string;
+  operatorVersion?: string;
+  /** VMIs that the workload updater wants to move or end, as of its last look. */
+  outdatedVirtualMachineInstanceWorkloads?: number;
 }
 
 /** The used fields of the KubeVirt CR's spec.configuration. */
 export interface Configuration {
-  migrations?: { parallelMigrationsPerCluster?: number; parallelOutboundMigrationsPerNode?: number };
+  migrations?: {
+    parallelMigrationsPerCluster?: number;
+    parallelOutboundMigrationsPerNode?: number;
+    nodeDrainTaintKey?: string;
+  };
   /** Multiplies the memory overhead of every launcher ("1.5"). */
   additionalGuestMemoryOverheadRatio?: string;
+  /** Of the VMIs without one of their own. */
+  evictionStrategy?: string;
   developerConfiguration?: { cpuAllocationRatio?: number; featureGates?: string[] };
 }
 

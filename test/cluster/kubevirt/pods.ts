@@ -51,3 +51,7 @@ export const attachmentsOf = (launcher: LauncherPod, pods: readonly LauncherPod[
       pod.metadata.deletionTimestamp === undefined &&
       isOwnedBy(pod, launcher.metadata.uid),
   );
+
+/** The launcher's image, by which KubeVirt knows its release; '' where it is not said. */
+export const imageOf = ({ spec }: LauncherPod): string =>
+  (spec.containers as { name: string; image?: string }[]).find(({ name }) => name === 'compute')?.image ?? '';

@@ -13,6 +13,8 @@ export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** The controller that records it; left out: that of VMIs and VMIMs. */
+  readonly component?: string;
 }
 
 export interface RecorderParts {
@@ -81,7 +83,7 @@ export class Recorder {
 
 function newEvent(
   { apiVersion, kind, metadata }: KubernetesObject,
-  recordedEvent: RecordedEvent,
+  { component = COMPONENT.virtualMachine, ...recordedEvent }: RecordedEvent,
   { name: eventName, now }: { name: string; now: Date },
 ): NewEvent {
   const at = toTime(now);
@@ -97,8 +99,8 @@ function newEvent(
       resourceVersion,
     },
     ...recordedEvent,
-    source: { component: COMPONENT },
-    reportingComponent: COMPONENT,
+    source: { component },
+    reportingComponent: component,
     firstTimestamp: at,
     lastTimestamp: at,
     count: 1,

@@ -1,9 +1,11 @@
 import { systemClock } from '../../../functions/runtime/clock.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import type { Following, Log } from './cache.ts';
+import { EvacuationController } from './evacuation-controller.ts';
 import { MigrationController } from './migration-controller.ts';
 import { Nodes } from './nodes.ts';
 import { DEFAULT_TIMINGS, type Timings } from './node-steps.ts';
+import type { Release } from './release.ts';
 import { VmiController } from './vmi-controller.ts';
 import { newWorld } from './world.ts';
 
@@ -12,8 +14,12 @@ export interface KubeVirtOptions {
   readonly cluster: Cluster;
   /** Where the KubeVirt CR is; 'kubevirt' when left out. */
   readonly namespace?: string;
-  /** Names of the nodes; four when left out. */
+  /** Names of the nodes; four when left out. Where the cluster has Node objects, launchers go to these only (node-objects.ts). */
   readonly nodes?: readonly string[];
+  /** Of virt-controller and of the launchers it creates; that of the recorded histories when left out. */
+  readonly release?: Release;
+  /** How long an evacuation or an update waits after one that failed, milliseconds; KubeVirt's own when left out. */
+  readonly backoffMs?: number;
   /** Called with errors that are retried. */
   readonly log?: Log;
   /** How long a refused migration sleeps at first, milliseconds; 5, as KubeVirt's, when left out. */
@@ -35,12 +41,21 @@ const NODES = ['node1', 'node2', 'node3', 'node4'];
  */
 export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtStandIn> {
   const { cluster, namespace, nodes = NODES, log = () => undefined } = options;
-  const world = newWorld({ cluster, clock: systemClock, log, namespace });
+  const { release, backoffMs } = options;
+  const world = newWorld({
+    cluster,
+    clock: systemClock,
+    log,
+    namespace,
+    ...(release === undefined ? {} : { release }),
+    ...(backoffMs === undefined ? {} : { backoffMs }),
+  });
   const { pods, vmis, migrations, quotas, kubevirts } = world;
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
   const actors = [
     new VmiController(world),
     new MigrationController(world, options.retryMs),
+    new EvacuationController(world),
     new Nodes({ ...world, names: nodes, timings }),
   ];
   const watches = new AbortController();
@@ -51,7 +66,7 @@ export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtS
   try {
     const following: Following[] = [];
     // In this order: a VMI is decided on with its pods known, a migration with its VMI known.
-    for (const cache of [kubevirts, quotas, pods, vmis, migrations]) {
+    for (const cache of [kubevirts, quotas, world.nodes, pods, vmis, migrations]) {
       following.push(await cache.start(watches.signal));
     }
     return {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { renderAttachmentPod } from './attachment-pod.ts';
+import { backoffMsOf } from './automated-backoff.ts';
 import { isNonRoot } from './launcher-pod.ts';
 import { conditionOf, isFinal, isRunning, newCondition, type MigrationView } from './migration-phases.ts';
 import type { MigrationWrites } from './migration-writes.ts';
@@ -42,7 +43,7 @@ export class TargetPods {
   /** The target's attachment pod. A refusal sets no condition (facts/kubevirt.md §1.3). */
   async attach({ migration, vmi, target }: MigrationView): Promise<void> {
     if (vmi === undefined || target === undefined) return;
-    const pod = renderAttachmentPod({ vmi, launcher: target, migration });
+    const pod = renderAttachmentPod({ vmi, launcher: target, migration, release: this.#world.release });
     const { metadata } = await this.#post(vmi, pod, 'Error creating attachment pod');
     this.#world.recorder.record(migration, {
       type: 'Normal',
@@ -54,8 +55,8 @@ export class TargetPods {
   async #create(view: MigrationView): Promise<Again> {
     const { migration, vmi } = view;
     if (vmi === undefined) return undefined;
-    if (this.#isLimitReached(migration, vmi)) return { afterMs: waitForLimitMs(migration.spec.priority) };
-    if (this.#mustWaitItsTurn(vmi)) return { afterMs: ONE_AT_A_TIME_MS };
+    const afterMs = this.#waitMs(migration, vmi);
+    if (afterMs > 0) return { afterMs };
     const prepared = await this.#toNonRoot(vmi);
     try {
       await this.#createTarget(migration, prepared);
@@ -75,7 +76,8 @@ export class TargetPods {
   async #createTarget(migration: Vmim, vmi: Vmi): Promise<void> {
     const configuration = configurationOf(this.#world);
     const quotas = this.#world.quotas.inNamespace(vmi.metadata.namespace);
-    const pod = this.#world.renderLauncher({ vmi, migration, configuration, quotas });
+    const { release } = this.#world;
+    const pod = this.#world.renderLauncher({ vmi, migration, configuration, quotas, release });
     const { metadata } = await this.#post(vmi, pod, 'Error creating pod');
     this.#world.recorder.record(migration, {
       type: 'Normal',
@@ -96,6 +98,27 @@ export class TargetPods {
       recorder.record(vmi, { type: 'Warning', reason: 'FailedCreate', message });
       throw error;
     }
+  }
+
+  /** Until it is looked at again; 0: its target pod may be created. */
+  #waitMs(migration: Vmim, vmi: Vmi): number {
+    const backoffMs = this.#backoffMs(migration, vmi);
+    if (backoffMs > 0) return backoffMs;
+    if (this.#isLimitReached(migration, vmi)) return waitForLimitMs(migration.spec.priority);
+    return this.#mustWaitItsTurn(vmi) ? ONE_AT_A_TIME_MS : 0;
+  }
+
+  /** Records the event of a back-off too. */
+  #backoffMs(migration: Vmim, vmi: Vmi): number {
+    const { migrations, clock, recorder, backoffMs: firstMs } = this.#world;
+    const ofNamespace = migrations.inNamespace(migration.metadata.namespace);
+    const backoffMs = backoffMsOf({ migration, migrations: ofNamespace, firstMs, now: clock.now() });
+    if (backoffMs > 0) {
+      const { namespace = '', name } = vmi.metadata;
+      const message = `backoff migrating vmi ${namespace}/${name}`;
+      recorder.record(vmi, { type: 'Warning', reason: 'MigrationBackoff', message });
+    }
+    return backoffMs;
   }
 
   #isLimitReached(migration: Vmim, vmi: Vmi): boolean {

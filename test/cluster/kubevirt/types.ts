@@ -40,6 +40,7 @@ export interface MigrationState {
   failed?: boolean;
   abortRequested?: boolean;
   abortStatus?: 'Succeeded' | 'Failed' | 'Aborting';
+  targetNodeDomainReadyTimestamp?: string;
   [field: string]: unknown;
 }
 
@@ -95,6 +96,10 @@ export interface VmiSpec {
 export interface VmiStatus {
   phase?: string;
   nodeName?: string;
+  /** The node that the guest is to leave; its own node until it has left. */
+  evacuationNodeName?: string;
+  /** Image of the launcher that the guest runs in. */
+  launcherContainerImageVersion?: string;
   activePods?: Record<string, string>;
   conditions?: Condition[];
   interfaces?: Interface[];

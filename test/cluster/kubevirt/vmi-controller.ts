@@ -53,6 +53,7 @@ export class VmiController {
       leftovers: launchers.filter(isOver).flatMap((launcher) => attachmentsOf(launcher, pods)),
       quotas: this.#world.quotas.inNamespace(namespace),
       configuration: configurationOf(this.#world),
+      release: this.#world.release,
       now: toTime(this.#world.clock.now()),
     };
   }
@@ -78,7 +79,11 @@ export class VmiController {
         await this.#createLauncher(vmi);
         return;
       case 'create-attachment':
-        await this.#create(vmi, renderAttachmentPod({ vmi, launcher: decision.launcher }), 'attachment pod');
+        await this.#create(
+          vmi,
+          renderAttachmentPod({ vmi, launcher: decision.launcher, release: this.#world.release }),
+          'attachment pod',
+        );
     }
   }
 
@@ -86,7 +91,8 @@ export class VmiController {
     const configuration = configurationOf(this.#world);
     const quotas = this.#world.quotas.inNamespace(vmi.metadata.namespace);
     try {
-      await this.#create(vmi, this.#world.renderLauncher({ vmi, configuration, quotas }), 'pod');
+      const { release, renderLauncher } = this.#world;
+      await this.#create(vmi, renderLauncher({ vmi, configuration, quotas, release }), 'pod');
     } catch (error) {
       const merge = whenRefused(vmi, textOf(error), toTime(this.#world.clock.now()));
       if (merge !== undefined) await this.#patch(vmi, merge);

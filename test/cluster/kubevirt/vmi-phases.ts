@@ -2,10 +2,12 @@
 import type { Condition, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { hotplugVolumes } from './attachment-pod.ts';
 import { overheadAsQuantity } from './compute-resources.ts';
-import { ANNOTATIONS, LABELS, LAUNCHER_IMAGE, UNPAUSED, VMI_FINALIZER, VMI_FINALIZER_OLD } from './names.ts';
+import { ANNOTATIONS, LABELS, UNPAUSED, VMI_FINALIZER, VMI_FINALIZER_OLD } from './names.ts';
 import type { Configuration } from './objects.ts';
-import { isReady, isOver } from './pods.ts';
+import { imageOf, isReady, isOver } from './pods.ts';
+import type { Release } from './release.ts';
 import type { LauncherPod, Vmi, VmiStatus } from './types.ts';
+import { reportsOf } from './vmi-reports.ts';
 
 export interface VmiView {
   readonly vmi: Vmi;
@@ -19,6 +21,8 @@ export interface VmiView {
   readonly leftovers: readonly LauncherPod[];
   readonly quotas: readonly ResourceQuota[];
   readonly configuration: Configuration;
+  /** Of this virt-controller. */
+  readonly release: Release;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -60,6 +64,7 @@ const RULES: readonly Rule[] = [
   labelLauncher,
   unpauseLauncher,
   nameInterfaces,
+  reportsOf,
   attachVolumes,
   detachLeftovers,
 ];
@@ -105,7 +110,7 @@ export function whenRefused(vmi: Vmi, message: string, now: string): Merge | und
   return { status: { ...enter(vmi, 'Pending', now), conditions: [synchronized] } };
 }
 
-function toScheduling({ vmi, current, configuration, now }: VmiView): VmiDecision | undefined {
+function toScheduling({ vmi, current, configuration, release, now }: VmiView): VmiDecision | undefined {
   if (!['', 'Pending'].includes(phaseOf(vmi)) || current === undefined) return undefined;
   const ready: Condition = {
     type: 'Ready',
@@ -123,8 +128,8 @@ function toScheduling({ vmi, current, configuration, now }: VmiView): VmiDecisio
     activePods: { [current.metadata.uid]: '' },
     conditions: [ready],
     guestOSInfo: {},
-    launcherContainerImageVersion: LAUNCHER_IMAGE,
-    memory: { memoryOverhead: overheadAsQuantity(vmi, configuration) },
+    launcherContainerImageVersion: imageOf(current),
+    memory: { memoryOverhead: overheadAsQuantity({ vmi, configuration, release }) },
     runtimeUser: 0,
   };
   return { do: 'patch', merge: { metadata: { finalizers }, status } };

@@ -6,6 +6,7 @@ import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { Cache, type Log } from './cache.ts';
 import { renderLauncherPod, type LauncherOf } from './launcher-pod.ts';
 import { HOTPLUG_DISK, LABELS, LAUNCHER } from './names.ts';
+import { NODES, type NodeObject } from './node-objects.ts';
 import {
   FULL_KUBEVIRTS,
   FULL_MIGRATIONS,
@@ -15,6 +16,7 @@ import {
   type FullKubeVirt,
 } from './objects.ts';
 import { Recorder } from './recorder.ts';
+import { RELEASE, type Release } from './release.ts';
 import type { LauncherPod, Vmi, Vmim } from './types.ts';
 
 /** The shared state of controllers and nodes: the API server's client and the caches. */
@@ -24,30 +26,44 @@ export interface World {
   readonly recorder: Pick<Recorder, 'record' | 'flush'>;
   readonly log: Log;
   readonly renderLauncher: (of: LauncherOf) => New<LauncherPod>;
+  /** Of this virt-controller. */
+  readonly release: Release;
+  /** How long an evacuation or an update waits after one that failed, milliseconds; it doubles with each. */
+  readonly backoffMs: number;
   /** KubeVirt's own pods only. */
   readonly pods: Cache<LauncherPod>;
   readonly vmis: Cache<Vmi>;
   readonly migrations: Cache<Vmim>;
   readonly quotas: Cache<ResourceQuota>;
   readonly kubevirts: Cache<FullKubeVirt>;
+  /** Empty where the cluster has no Node objects: then every node takes launchers, and none is drained by a taint. */
+  readonly nodes: Cache<NodeObject>;
 }
+
+/** KubeVirt's own (facts/kubevirt.md §1.5). */
+const BACKOFF_MS = 20_000;
 
 /** The caches are empty until they are started. `namespace`: that of the KubeVirt CR; default 'kubevirt'. */
 export function newWorld({
   namespace = 'kubevirt',
   ...parts
 }: Pick<World, 'cluster' | 'clock' | 'log'> &
-  Partial<Pick<World, 'recorder' | 'renderLauncher'>> & { readonly namespace?: string | undefined }): World {
+  Partial<Pick<World, 'recorder' | 'renderLauncher' | 'release' | 'backoffMs'>> & {
+    readonly namespace?: string | undefined;
+  }): World {
   const own = { labelSelector: `${LABELS.app} in (${LAUNCHER},${HOTPLUG_DISK})` };
   return {
     recorder: new Recorder(parts),
     renderLauncher: renderLauncherPod,
+    release: RELEASE,
+    backoffMs: BACKOFF_MS,
     ...parts,
     pods: new Cache({ ...parts, type: LAUNCHER_PODS, where: own }),
     vmis: new Cache({ ...parts, type: FULL_VMIS }),
     migrations: new Cache({ ...parts, type: FULL_MIGRATIONS }),
     quotas: new Cache({ ...parts, type: RESOURCE_QUOTAS }),
     kubevirts: new Cache({ ...parts, type: FULL_KUBEVIRTS, where: { namespace } }),
+    nodes: new Cache({ ...parts, type: NODES }),
   };
 }
 

@@ -1,0 +1,55 @@
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { LABELS } from './names.ts';
+
+export interface Taint {
+  key: string;
+  effect: string;
+  value?: string;
+}
+
+/** core/v1 Node, as far as schedulers and drains go. */
+export interface NodeObject extends KubernetesObject {
+  spec?: { unschedulable?: boolean; taints?: Taint[] };
+  status?: { conditions?: unknown[] };
+}
+
+export const NODES: ResourceType<NodeObject> = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+};
+
+/**
+ * Registers nodes, as kubelets and the node controller leave them: ready, and without the taint that the API server gives every new
+ * node. There is no node controller here, so they stay ready.
+ */
+export async function createNodes(admin: Cluster, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    await admin.create(NODES, {
+      metadata: {
+        name,
+        labels: {
+          'kubernetes.io/hostname': name,
+          'kubernetes.io/arch': 'amd64',
+          [LABELS.schedulable]: 'true',
+        },
+      },
+    });
+    await admin.patch(NODES, { name }, { merge: { spec: { taints: null } } });
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }];
+    await admin.patch(NODES, { name }, { merge: { status: { conditions } }, subresource: 'status' });
+  }
+}
+
+/** `kubectl cordon` and `kubectl uncordon`. */
+export async function cordon(admin: Cluster, name: string, unschedulable = true): Promise<void> {
+  await admin.patch(NODES, { name }, { merge: { spec: { unschedulable: unschedulable ? true : null } } });
+}
+
+/** Whether the scheduler places launchers there: they tolerate no taint. */
+export const isSchedulable = ({ spec, metadata }: NodeObject): boolean =>
+  spec?.unschedulable !== true &&
+  metadata.deletionTimestamp === undefined &&
+  !(spec?.taints ?? []).some(({ effect }) => effect !== 'PreferNoSchedule');
