@@ -17,5 +17,5 @@ export const PURE = [
   'hack/demo/timeline-events/{migration,namespace,of-change,quota,reports}.ts',
   'test/cluster/kubevirt/{attachment-pod,compute-resources,names,pods,release}.ts',
   'test/cluster/kubevirt/{automated-backoff,automated-migrations,evacuation,eviction-review,migration-review,vmi-reports}.ts',
-  'test/cluster/kubevirt/{migration-phases,node-steps,parallel-limits,vmi-phases}.ts',
+  'test/cluster/kubevirt/{migration-phases,node-steps,parallel-limits,vmi-phases,workload-update}.ts',
 ];

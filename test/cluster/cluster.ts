@@ -13,7 +13,8 @@ import { startEventing, type Eventing } from './eventing/eventing.ts';
 import { guardAccount, guardAddress, guardDeployment, startGuard } from './guard.ts';
 import { install } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
-import { startKubeVirt, type KubeVirtOptions } from './kubevirt/start.ts';
+import type { Release } from './kubevirt/release.ts';
+import { playKubeVirt, type PlayedOptions } from './played-kubevirt.ts';
 import type { Component } from './overlay.ts';
 import { policiesInForce } from './policies-in-force.ts';
 import { renderAdmissionMode, type AdmissionMode } from './admission-modes.ts';
@@ -37,7 +38,9 @@ export interface LocalClusterOptions {
   readonly controlPlane?: StartOptions | ControlPlane;
   /** Replaces the kubeconfig of a function or the guard: from one path to another. */
   readonly reroute?: (account: string, kubeconfig: string, controlPlane: ControlPlane) => string;
-  readonly timings?: KubeVirtOptions['timings'];
+  readonly timings?: PlayedOptions['timings'];
+  /** More of the KubeVirt stand-in. */
+  readonly kubevirt?: Omit<PlayedOptions, 'timings'>;
   /** Reports progress as text. */
   readonly onProgress?: (line: string) => void;
   readonly onHop?: (hop: Hop) => void;
@@ -62,13 +65,14 @@ export interface LocalCluster {
   stopKubeVirt(): Promise<void>;
   /** After stopKubeVirt: starts them with the same options. Resolves when they have read all objects. */
   startKubeVirt(): Promise<void>;
+  /** Where a KubeVirt CR exists: an upgrade or a rollback to this release. Resolves when the CR says that it is observed. */
+  upgradeKubeVirt(release: Release): Promise<void>;
   /** Installs the manifests again after their removal. */
   installAgain(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const KUBEVIRT = { namespace: 'kubevirt', name: 'kubevirt-controller' };
 
 /** The rendered default overlay. */
 export const renderDefault = (): Promise<KubernetesObject[]> => renderAdmissionMode('both');
@@ -116,9 +120,8 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     );
     await guard.start();
     ending.push(() => guard.stop());
-    const cluster = connect(await controlPlane.kubeconfigFor(KUBEVIRT));
     const { timings = {} } = options;
-    let kubevirt = await startKubeVirt({ cluster, timings });
+    const kubevirt = await playKubeVirt(admin, controlPlane, { timings, ...options.kubevirt });
     ending.push(() => kubevirt.stop());
     await untilPoliciesStand();
     report('ready');
@@ -130,10 +133,9 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
       guard: () => guard.child(),
       killGuard: () => guard.stop(0),
       startGuard: () => guard.start(),
-      stopKubeVirt: () => kubevirt.stop(),
-      startKubeVirt: async () => {
-        kubevirt = await startKubeVirt({ cluster, timings });
-      },
+      stopKubeVirt: () => kubevirt.stopController(),
+      startKubeVirt: () => kubevirt.startController(),
+      upgradeKubeVirt: (release) => kubevirt.upgrade(release),
       installAgain: () => install(admin, objects, tlsPort),
       stop,
     };

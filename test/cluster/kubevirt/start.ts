@@ -2,11 +2,13 @@ import { systemClock } from '../../../functions/runtime/clock.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import type { Following, Log } from './cache.ts';
 import { EvacuationController } from './evacuation-controller.ts';
+import { Heartbeats } from './heartbeats.ts';
 import { MigrationController } from './migration-controller.ts';
 import { Nodes } from './nodes.ts';
 import { DEFAULT_TIMINGS, type Timings } from './node-steps.ts';
 import type { Release } from './release.ts';
 import { VmiController } from './vmi-controller.ts';
+import { WorkloadUpdater } from './workload-updater.ts';
 import { newWorld } from './world.ts';
 
 export interface KubeVirtOptions {
@@ -20,6 +22,10 @@ export interface KubeVirtOptions {
   readonly release?: Release;
   /** How long an evacuation or an update waits after one that failed, milliseconds; KubeVirt's own when left out. */
   readonly backoffMs?: number;
+  /** How long after a change the workload updater looks, milliseconds; KubeVirt's own when left out. */
+  readonly updateThrottleMs?: number;
+  /** How often virt-handler patches every Node, milliseconds; never when left out. */
+  readonly heartbeatMs?: number;
   /** Called with errors that are retried. */
   readonly log?: Log;
   /** How long a refused migration sleeps at first, milliseconds; 5, as KubeVirt's, when left out. */
@@ -33,14 +39,14 @@ export interface KubeVirtStandIn {
   stop(): Promise<void>;
 }
 
-const NODES = ['node1', 'node2', 'node3', 'node4'];
+export const NODE_NAMES: readonly string[] = ['node1', 'node2', 'node3', 'node4'];
 
 /**
  * virt-controller, virt-handler, scheduler and kubelet, in this process: driven by watches, faithful to
  * facts/kubevirt.md §1–§2 in what a quota manager can see. Resolves when it has read what exists.
  */
 export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtStandIn> {
-  const { cluster, namespace, nodes = NODES, log = () => undefined } = options;
+  const { cluster, namespace, nodes = NODE_NAMES, log = () => undefined } = options;
   const { release, backoffMs } = options;
   const world = newWorld({
     cluster,
@@ -56,6 +62,8 @@ export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtS
     new VmiController(world),
     new MigrationController(world, options.retryMs),
     new EvacuationController(world),
+    new WorkloadUpdater(world, options.updateThrottleMs),
+    ...(options.heartbeatMs === undefined ? [] : [new Heartbeats(world, options.heartbeatMs)]),
     new Nodes({ ...world, names: nodes, timings }),
   ];
   const watches = new AbortController();
