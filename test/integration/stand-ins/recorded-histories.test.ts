@@ -103,7 +103,7 @@ describe.each(Object.entries(SCENARIOS))('%s', (name, scenario) => {
   let got: Normalised[];
 
   beforeAll(async () => {
-    recorded = await readHistory(name);
+    recorded = await readHistory(`history-${name}`);
     reproduced = await scenario();
     want = normalise(recorded);
     got = normalise(reproduced);

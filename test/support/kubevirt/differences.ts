@@ -12,9 +12,19 @@ export const REPLACED: readonly { what: RegExp; by: string; reason: string }[] =
     reason: 'when it was, as Go prints it',
   },
   {
-    what: /(vm0|mig0)\.[0-9a-f]{14,}/g,
+    what: /(vm0|mig0|kubevirt-[a-z-]+-[a-z0-9]{5})\.[0-9a-f]{14,}/g,
     by: '$1.<nanoseconds>',
     reason: 'events are named by the nanosecond',
+  },
+  {
+    what: /(kubevirt-(?:evacuation|workload-update))-[a-z0-9]{5}/g,
+    by: '$1-<random>',
+    reason: 'automated migrations are named by generateName',
+  },
+  {
+    what: /registry\.(?:invalid|example)/g,
+    by: '<registry>',
+    reason: 'of the launcher images: it exists nowhere',
   },
   {
     what: /virt-launcher-vm0-[a-z0-9]{5}/g,
@@ -62,3 +72,39 @@ export const isUnboundActivePod = (path: string, value: unknown): boolean =>
  * writes became one version.
  */
 export const WRITTEN_BY_SEVERAL = ['Pod', 'VirtualMachineInstance'] as const;
+
+/**
+ * Left out too where a drain and an upgrade are compared: fields that differ because of the recorder, not of virt-controller.
+ */
+export const LEFT_OUT_OF_MAINTENANCE: readonly { kind: string; path: string; reason: string }[] = [
+  {
+    kind: 'VirtualMachineInstanceMigration',
+    path: 'metadata.labels.kubevirt.io/vmi-name',
+    reason: "virt-api's, which the recorder's script added in a later version",
+  },
+  {
+    kind: 'VirtualMachineInstanceMigration',
+    path: 'metadata.finalizers',
+    reason: "virt-api's, which the recorder's script added in a later version",
+  },
+  ...[
+    ['status.evacuationNodeName', "virt-handler clears it; the recorder's script did not"],
+    ['status.launcherContainerImageVersion', 'see activePods'],
+    ['status.conditions', 'see activePods: EvictionRequested'],
+    ['metadata.labels.kubevirt.io/outdatedLauncherImage', 'see activePods'],
+    [
+      'status.activePods',
+      "the recorder's virt-controller wrote no running VMI but at a migration: neither this, which it does in history-*, nor the rest",
+    ],
+  ].map(([path = '', reason = '']) => ({ kind: 'VirtualMachineInstance', path, reason })),
+  ...[
+    ['metadata.labels.kubevirt.io/outdatedLauncherImage', "a copy of the VM's label: see activePods"],
+    ['spec.containers.0.args.27', 'useEmulation was not set in this recording (--allow-emulation)'],
+    ...['limits', 'requests'].flatMap((list) =>
+      ['kvm', 'vhost-net'].map((device) => [
+        `spec.containers.0.resources.${list}.devices.kubevirt.io/${device}`,
+        'useEmulation was not set in this recording',
+      ]),
+    ),
+  ].map(([path = '', reason = '']) => ({ kind: 'Pod', path, reason })),
+];

@@ -16,13 +16,19 @@ export interface Version {
   readonly object: KubernetesObject;
 }
 
-/** A history of the real virt-controller, in the order of its watches. */
-export async function readHistory(name: string): Promise<Version[]> {
-  const text = await readFile(new URL(`../../recorded/history-${name}.jsonl`, import.meta.url), 'utf8');
+/** A history of the real virt-controller, in the order of its watches: test/recorded/<file>.jsonl. */
+export async function readHistory(file: string): Promise<Version[]> {
+  const text = await readFile(new URL(`../../recorded/${file}.jsonl`, import.meta.url), 'utf8');
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Version);
+    .map((line) => JSON.parse(line) as Version | Mark)
+    .filter((line) => 'object' in line);
+}
+
+/** A line that says what the recorder's script began to do. */
+interface Mark {
+  readonly mark: string;
 }
 
 export interface Recording {
@@ -43,7 +49,11 @@ const KINDS: readonly ResourceType[] = [
 const WITHIN_MS = 30_000;
 
 /** Records every object version of one (still empty) namespace. */
-export async function recordHistory(cluster: Cluster, namespace: string): Promise<Recording> {
+export async function recordHistory(
+  cluster: Cluster,
+  namespace: string,
+  kinds: readonly ResourceType[] = KINDS,
+): Promise<Recording> {
   const versions: Version[] = [];
   const waiting = new Set<() => void>();
   const stopped = new AbortController();
@@ -55,7 +65,7 @@ export async function recordHistory(cluster: Cluster, namespace: string): Promis
     }
   };
   const watches: Promise<void>[] = [];
-  for (const type of KINDS) {
+  for (const type of kinds) {
     const { resourceVersion } = await cluster.list(type, { namespace });
     watches.push(
       follow(type, resourceVersion).catch((error: unknown) => {

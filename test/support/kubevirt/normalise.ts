@@ -35,10 +35,11 @@ export function normalise(history: readonly Version[]): Normalised[] {
 
 /** Pairs of a text and its name, the VMI's, the migration's, the pods' and the nodes'. */
 function namesIn(history: readonly Version[]): [string, string][] {
-  const added = history.filter(({ watch }) => watch === 'ADDED');
-  const pods = added.filter(({ kind }) => kind === 'Pod').map(({ object }) => object.metadata);
+  const first = new Map(history.toReversed().map((version) => [version.object.metadata.uid, version]));
+  const inOrder = history.filter((version) => first.get(version.object.metadata.uid) === version);
+  const pods = inOrder.filter(({ kind }) => kind === 'Pod').map(({ object }) => object.metadata);
   const of = (kind: string): string =>
-    added.find((version) => version.kind === kind)?.object.metadata.uid ?? '';
+    inOrder.find((version) => version.kind === kind)?.object.metadata.uid ?? '';
   return [
     [of('VirtualMachineInstance'), '<vmi>'],
     [of('VirtualMachineInstanceMigration'), '<vmim>'],
