@@ -1,21 +1,25 @@
 import { ANNOTATION, EVENT, LABEL } from '../../functions/domain/names.ts';
 import type {
+  ClusterVmmrq,
   Migration,
   Namespace,
+  Node,
   ResourceQuota,
   VirtualMachineInstance,
   Vmmrq,
 } from '../../functions/domain/objects.ts';
 import {
+  CLUSTER_VMMRQS,
   MIGRATIONS,
   NAMESPACES,
+  NODES,
   RESOURCE_QUOTAS,
   VMIS,
   VMMRQS,
 } from '../../functions/kubernetes/resources.ts';
 import { breakGlassToken } from '../../webhook/admission/messages.ts';
 import type { Fault } from './faults.ts';
-import { migration, quota, TENANT, vmmrq } from './objects.ts';
+import { quota, TENANT, vmmrq } from './objects.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -24,6 +28,8 @@ type Disturb = (world: World, random: Random) => unknown;
 
 const quotas = ({ store }: World): readonly ResourceQuota[] =>
   store.list<ResourceQuota>(RESOURCE_QUOTAS.kind, TENANT);
+const clusterVmmrqs = ({ store }: World): readonly ClusterVmmrq[] =>
+  store.list<ClusterVmmrq>(CLUSTER_VMMRQS.kind);
 const vmmrqs = ({ store }: World): readonly Vmmrq[] => store.list<Vmmrq>(VMMRQS.kind, TENANT);
 const migrations = ({ store }: World): readonly Migration[] => store.list<Migration>(MIGRATIONS.kind, TENANT);
 
@@ -63,7 +69,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
   newMigration: (world, random) => {
     const vmis = world.store.list<VirtualMachineInstance>(VMIS.kind, TENANT);
     return withOne(vmis, random, ({ metadata }) =>
-      world.admin.create(MIGRATIONS, migration(world.newName('mig'), metadata.name)),
+      world.admin.create(MIGRATIONS, world.newMigration(metadata.name)),
     );
   },
   failMigration: (world, random) =>
@@ -153,11 +159,32 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
       metadata: { name: world.newName('more'), namespace: TENANT },
     });
   },
+  editClusterVmmrq: (world, random) =>
+    withOne(clusterVmmrqs(world), random, ({ metadata: { name } }) => {
+      const purposes = random.pick([null, ['Evacuation'], ['UserRequested'], ['Rebalance', 'UserRequested']]);
+      const namespaceSelector = { matchLabels: random.chance(0.7) ? null : { touched: '1' } };
+      const merge = {
+        spec: { additionalMigrationResources: newAllowance(random), purposes, namespaceSelector },
+      };
+      return world.admin.patch(CLUSTER_VMMRQS, { name }, { merge });
+    }),
+  deleteClusterVmmrq: (world, random) =>
+    withOne(clusterVmmrqs(world), random, ({ metadata: { name } }) =>
+      world.admin.delete(CLUSTER_VMMRQS, { name }),
+    ),
+  cordon: (world, random) =>
+    withOne(world.store.list<Node>(NODES.kind), random, ({ metadata: { name }, spec }) =>
+      world.admin.patch(
+        NODES,
+        { name },
+        { merge: { spec: { unschedulable: spec?.unschedulable !== true } } },
+      ),
+    ),
   touchNamespace: (world, random) =>
     world.admin.patch(
       NAMESPACES,
       { name: TENANT },
-      { merge: { metadata: { labels: { touched: String(random.below(1_000)) } } } },
+      { merge: { metadata: { labels: { touched: String(random.below(random.pick([2, 1_000]))) } } } },
     ),
   breakLock: (world) => {
     const namespace = world.store.get<Namespace>({ kind: NAMESPACES.kind, name: TENANT });

@@ -18,6 +18,55 @@ export interface Edit {
 
 export const MUTATIONS: readonly Mutation[] = [
   {
+    name: 'a VMMRQ gives to every purpose',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/policy.ts',
+        find: 'const isForPurpose = purposes === undefined || (purpose !== undefined && purposes.includes(purpose));',
+        replace: 'const isForPurpose = purposes === undefined || purpose !== undefined;',
+      },
+    ],
+  },
+  {
+    name: 'raise does not ask again whom the VMMRQs give to',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/raise/decide.ts',
+        find: '  givingToAll(inForce(vmmrqs, lock.labels), lock.migrations);',
+        replace: '  inForce(vmmrqs, lock.labels);',
+      },
+    ],
+  },
+  {
+    name: 'migrations that different VMMRQs give to share a lock',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/verdict/raise-verdict.ts',
+        find: 'if (raising.some(({ vmmrqs }) => !isSameSet(vmmrqs, givers))) {',
+        replace: 'if (raising.length > 99 && !isSameSet([], givers)) {',
+      },
+      {
+        file: 'functions/raise/decide.ts',
+        find: '  givingToAll(inForce(vmmrqs, lock.labels), lock.migrations);',
+        replace: '  givingToAll(inForce(vmmrqs, lock.labels), lock.migrations.slice(0, 1));',
+      },
+    ],
+  },
+  {
+    name: 'an evicted launcher counts as an evacuation, though its node is not drained',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/purpose.ts',
+        find: "return launchers.length > 0 && isLeaving ? 'Evacuation' : 'UserRequested';",
+        replace: "return launchers.length > 0 || isLeaving ? 'Evacuation' : 'UserRequested';",
+      },
+    ],
+  },
+  {
     name: 'the label and the grant come in a second PUT',
     breaks: ['I2', 'I1'],
     edits: [

@@ -1,10 +1,12 @@
 import { API_SERVERS, KIND, KUBEVIRT as NAMES } from '../../functions/domain/names.ts';
 import type {
+  ClusterVmmrq,
   EndpointSlice,
   KubernetesObject,
   Lease,
   Migration,
   Namespace,
+  Node,
   ObjectMeta,
   Pod,
   ResourceList,
@@ -98,6 +100,26 @@ export const vmmrq = (name: string, uid: string, spec: Vmmrq['spec']): Vmmrq => 
   metadata: meta(name, uid),
   spec,
 });
+
+/** The cluster-wide VMMRQ of a run. */
+export const clusterVmmrq = (uid: string, spec: ClusterVmmrq['spec']): ClusterVmmrq => {
+  const { namespace: _, ...metadata } = meta('everywhere', uid);
+  return { ...KIND.clusterVmmrq, metadata, spec };
+};
+
+/** The node that every VM runs on at the beginning. */
+export const node = (uid: string, unschedulable: boolean): Node => {
+  const { namespace: _, ...metadata } = meta('node1', uid);
+  return { apiVersion: 'v1', kind: 'Node', metadata, spec: { unschedulable } };
+};
+
+/** The migration as KubeVirt's evacuation controller makes it. */
+export const evacuating = ({ metadata, ...rest }: NewMigration): NewMigration => ({
+  ...rest,
+  metadata: { ...metadata, annotations: { ...metadata.annotations, [NAMES.evacuation]: 'node1' } },
+});
+
+type NewMigration = ReturnType<typeof migration>;
 
 /** A new migration after virt-api and virt-controller have handled it (facts/kubevirt.md §1.7). */
 export const migration = (

@@ -1,4 +1,4 @@
-import type { ResourceList, Vmmrq } from '../../functions/domain/objects.ts';
+import type { ClusterVmmrq, ResourceList, Vmmrq } from '../../functions/domain/objects.ts';
 import {
   EVENTS as KUBERNETES_EVENTS,
   MIGRATIONS,
@@ -35,6 +35,12 @@ export interface Scenario {
   readonly quotas: Readonly<Record<string, ResourceList>>;
   /** Allowance and policy of each VMMRQ. */
   readonly gives: readonly Vmmrq['spec'][];
+  /** The cluster-wide VMMRQ; undefined: there is none. */
+  readonly givesEverywhere: ClusterVmmrq['spec'] | undefined;
+  /** The chance of each migration to be an evacuation. */
+  readonly evacuations: number;
+  /** The VMs' node is cordoned at the beginning. */
+  readonly isDrained: boolean;
   /** The requests of a target pod; undefined: those of its source. */
   readonly targetRequests: ResourceList | undefined;
   /** False: virt-controller's Events are lost. */
@@ -79,6 +85,9 @@ const WORLD: Rates = {
   deleteVmmrq: 0.002,
   remakeVmmrq: 0.003,
   createVmmrq: 0.003,
+  editClusterVmmrq: 0.006,
+  deleteClusterVmmrq: 0.002,
+  cordon: 0.006,
   touchNamespace: 0.006,
   breakLock: 0.002,
   stealLabel: 0.004,
@@ -121,6 +130,7 @@ export function scenarioOf(seed: number): Scenario {
     migrations: random.between(1, vms),
     quotas: quotasOf(random, vms),
     gives,
+    ...purposesOf(random),
     targetRequests: random.chance(0.15) ? { cpu: '1300m', memory: '1200Mi' } : undefined,
     writesEvents: random.chance(0.5),
     tenants: random.pick([0, 1, 1, 1, 2]),
@@ -186,6 +196,22 @@ function quotasOf(random: Random, vms: number): Record<string, ResourceList> {
     default:
       return { quota: { ...both, ...pods } };
   }
+}
+
+/** In a third of the runs it matters what a migration is for. */
+function purposesOf(random: Random): Pick<Scenario, 'givesEverywhere' | 'evacuations' | 'isDrained'> {
+  const purposes = random.pick<string[]>([[], [], ['Evacuation'], ['UserRequested']]);
+  const spec: ClusterVmmrq['spec'] = {
+    namespaceSelector: random.chance(0.8) ? {} : { matchLabels: { touched: '1' } },
+    additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' },
+    raisePolicy: random.pick(['Exact', 'Fixed']),
+    ...(purposes.length === 0 ? {} : { purposes }),
+  };
+  return {
+    givesEverywhere: random.chance(0.35) ? spec : undefined,
+    evacuations: random.pick([0, 0.5, 1]),
+    isDrained: random.chance(0.5),
+  };
 }
 
 /** The amounts. Most runs use only policy Fixed; in the others each VMMRQ has its own policy, or a part of the quotas' amounts. */

@@ -1,6 +1,6 @@
 import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
 import { proofIn } from '../../functions/domain/proof.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { podUsage } from '../../functions/domain/sizing/pod-usage.ts';
@@ -25,9 +25,12 @@ import type { Point } from './model/request.ts';
 import { Store, type Change } from './model/store.ts';
 import {
   addressOf,
+  clusterVmmrq,
+  evacuating,
   LAUNCHER,
   launcherPod,
   migration,
+  node,
   published,
   quota,
   refused,
@@ -195,7 +198,7 @@ export class World {
     for (const tenant of this.tenants) void tenant.run();
     this.quotas.start();
     for (let index = 0; index < this.scenario.migrations; index += 1) {
-      const created = migration(this.newName('mig'), `vm${String(index)}`);
+      const created = this.newMigration(`vm${String(index)}`);
       if (this.scenario.isBlockedAtStart)
         this.write('kubevirt-controller', refused(created, this.store.newUid()));
       else {
@@ -244,6 +247,12 @@ export class World {
     return this.store.list(MIGRATIONS.kind).length >= this.scenario.migrations;
   }
 
+  /** By chance an evacuation. */
+  newMigration(vm: string): ReturnType<typeof migration> {
+    const made = migration(this.newName('mig'), vm);
+    return this.random.chance(this.scenario.evacuations) ? evacuating(made) : made;
+  }
+
   newName(prefix: string): string {
     this.#names += 1;
     return `${prefix}${String(this.#names)}`;
@@ -282,7 +291,7 @@ export class World {
   }
 
   #setUp(): void {
-    const { vms, quotas, gives, servers, areListed } = this.scenario;
+    const { vms, quotas, gives, givesEverywhere, isDrained, servers, areListed } = this.scenario;
     const { store } = this;
     const names = Array.from({ length: servers }, (_, index) => serverName(index));
     for (const object of published(areListed ? names : ['balancer'], servers)) store.put(object);
@@ -293,6 +302,8 @@ export class World {
       store.put(vm);
       store.put(running(launcherPod(vm, { requests: LAUNCHER })));
     }
+    this.#putSeen(node(store.newUid(), isDrained));
+    if (givesEverywhere !== undefined) store.put(clusterVmmrq(store.newUid(), givesEverywhere));
     gives.forEach((spec, index) => store.put(vmmrq(`give${String(index)}`, store.newUid(), spec)));
     for (const [name, list] of Object.entries(quotas)) {
       const hard = canonicalList(list) ?? {};
@@ -302,13 +313,17 @@ export class World {
           key.endsWith('cpu') ? String(vms) : key === 'pods' ? String(vms) : `${String(vms)}Gi`,
         ]),
       );
-      const made = store.put({ ...quota(name, store.newUid(), hard), status: { hard, used } });
-      if (made !== undefined)
-        this.checker.see(
-          { revision: 0, type: 'ADDED', kind: RESOURCE_QUOTAS.kind, object: made },
-          { ...NO_ACTOR, user: 'admin' },
-        );
+      const counted: ResourceQuota = { ...quota(name, store.newUid(), hard), status: { hard, used } };
+      this.#putSeen(counted);
     }
+  }
+
+  /** Puts an object of the beginning that the checker must know. */
+  #putSeen(object: KubernetesObject): void {
+    const made = this.store.put(object);
+    if (made === undefined) return;
+    const change = { revision: 0, type: 'ADDED', kind: object.kind ?? '', object: made } as const;
+    this.checker.see(change, { ...NO_ACTOR, user: 'admin' });
   }
 
   #startServers(): ApiServer[] {

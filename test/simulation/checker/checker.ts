@@ -1,14 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Amounts } from '../../../functions/domain/quota/charged.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
-import type { Namespace, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
+import type { Migration, Namespace, Node, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import {
+  CLUSTER_VMMRQS,
   MIGRATIONS,
   NAMESPACES,
+  NODES,
   PODS,
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
+import { holding } from '../../support/allowance-history.ts';
 import { isOurs } from '../guard.ts';
 import type { Point } from '../model/request.ts';
 import type { Change, Store } from '../model/store.ts';
@@ -37,6 +41,10 @@ export class Checker {
   readonly blocked = new Blocked();
   readonly #raises: Raises;
   readonly #store: Store;
+  /** The namespace with each of its sets of labels. */
+  readonly #versions: Namespace[] = [];
+  /** Nodes that were ever cordoned: a step may have read them at any time. */
+  readonly #drained = new Set<string>();
   /** Counts what happens. */
   #timestamp = 0;
 
@@ -68,7 +76,11 @@ export class Checker {
         this.blocked.see(change, (uid) => this.admissions.isThrough(uid));
         return;
       case VMMRQS.kind:
+      case CLUSTER_VMMRQS.kind:
         this.#raises.seeGiven(this.#vmmrqs());
+        return;
+      case NODES.kind:
+        if (isDraining(change.object)) this.#drained.add(change.object.metadata.name);
         return;
       default:
         return;
@@ -100,7 +112,8 @@ export class Checker {
   }
 
   #vmmrqs(): readonly Vmmrq[] {
-    return this.#store.list<Vmmrq>(VMMRQS.kind);
+    const all = [...this.#store.list<Vmmrq>(VMMRQS.kind), ...this.#store.list<Vmmrq>(CLUSTER_VMMRQS.kind)];
+    return holding(all, this.#versions);
   }
 
   #seePod(change: Change): void {
@@ -111,6 +124,10 @@ export class Checker {
 
   #seeNamespace({ object }: Change, by: Writing): void {
     const namespace = object as Namespace;
+    if (!this.#versions.some((known) => hasSameLabels(known, namespace))) {
+      this.#versions.push(namespace);
+      this.#raises.seeGiven(this.#vmmrqs());
+    }
     const isLockHeld = this.locks.see(namespace, by, (uid) => this.admissions.isThrough(uid));
     if (!isLockHeld) return;
     this.#raises.begin(this.#vmmrqs());
@@ -122,12 +139,21 @@ export class Checker {
     }
   }
 
-  /** The lock admits only migrations that a quota blocked. */
+  /** The lock admits only migrations that a quota blocked, and takes one for an evacuation only from a node that was drained. */
   #checkLockedFor(): void {
-    for (const { name, uid } of this.locks.lock?.migrations ?? []) {
+    for (const { name, uid, purpose } of this.locks.lock?.migrations ?? []) {
       if (!this.blocked.wasRefused(uid))
         this.violation ??= `I1: locked for ${name} (${uid}), which no quota kept out`;
+      if (purpose === 'Evacuation' && !this.#isEvacuation(uid))
+        this.violation ??= `I5: ${name} counts as an evacuation, and is none`;
     }
+  }
+
+  #isEvacuation(uid: string): boolean {
+    const migrations = this.#store.list<Migration>(MIGRATIONS.kind);
+    const found = migrations.find(({ metadata }) => metadata.uid === uid);
+    // One that is deleted meanwhile cannot be checked.
+    return found === undefined || (isMarked(found) && this.#drained.size > 0);
   }
 
   #seeQuota({ type, before, object }: Change, { user }: Writing): void {
@@ -158,3 +184,14 @@ export class Checker {
     }
   }
 }
+
+const isDraining = ({ spec }: Node): boolean => spec?.unschedulable === true;
+
+/** Apart from the lock's own label, which selects nothing. */
+const hasSameLabels = (one: Namespace, other: Namespace): boolean => {
+  const own = ({ metadata }: Namespace): object => ({ ...metadata.labels, [LABEL.locked]: '' });
+  return isDeepStrictEqual(own(one), own(other));
+};
+
+const isMarked = ({ metadata }: Migration): boolean =>
+  metadata.annotations?.[KUBEVIRT.evacuation] !== undefined;

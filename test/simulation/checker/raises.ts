@@ -73,7 +73,7 @@ export class Raises {
 
   /** A raise exceeds neither the earlier raise nor the current allowance. */
   #checkRaisedAgain({ name }: QuotaLedger, had: Grant, { quota, key }: Raised): void {
-    const { max, more } = this.#amounts(quota, key);
+    const { max, more } = this.#amounts(quota, had.token, key);
     if (more > max) this.#report(`I5: ${key} of ${name} was raised again by more than the VMMRQs give`);
     if (amountOf(quota.status?.hard?.[key]) > amountOf(had.raised[key])) {
       this.#report(`I5: ${key} of ${name} was raised again, higher than before`);
@@ -82,16 +82,17 @@ export class Raises {
 
   /** Compares status.hard with spec.hard, whatever the grant says. */
   #checkRaised({ name }: QuotaLedger, token: string, { before, quota, key }: Raised): void {
-    const { max, fixed, more, original } = this.#amounts(quota, key);
+    const { max, fixed, more, original } = this.#amounts(quota, token, key);
     if (more > max) this.#report(`I5: ${key} of ${name} was raised by more than the VMMRQs give`);
     if (more > fixed && more > this.#needed(token, key) + amountOf(before.status?.used?.[key]) - original) {
       this.#report(`I5: ${key} of ${name} was raised by more than is missing, and the VMMRQs say Exact`);
     }
   }
 
-  #amounts(quota: ResourceQuota, key: string): Amounts4 {
+  #amounts(quota: ResourceQuota, token: string, key: string): Amounts4 {
     const original = amountOf(quota.spec.hard?.[key]);
-    const { max, fixed } = this.#given.of(canonicalKey(key), original);
+    const migrations = this.#locks.of(token)?.migrations ?? [];
+    const { max, fixed } = this.#given.of({ key: canonicalKey(key), hard: original, migrations });
     return { max, fixed, original, more: amountOf(quota.status?.hard?.[key]) - original };
   }
 
