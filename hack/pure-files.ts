@@ -12,6 +12,7 @@ export const PURE = [
   'functions/runtime/limits.ts',
   'webhook/admission/{changed-keys,messages,review}.ts',
   'webhook/observability/compatibility.ts',
+  'webhook/maintenance/{observe,subjects}.ts',
   'webhook/view/slots.ts',
   'webhook/watchdog/missing-event.ts',
   'hack/demo/timeline-events/{migration,namespace,of-change,quota,reports}.ts',

@@ -4,6 +4,7 @@ import type { ApiServer } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
 import { newLog } from '../functions/runtime/log.ts';
 import { readGuardSettings, type GuardSettings } from '../functions/runtime/settings.ts';
+import { systemClock } from '../functions/runtime/clock.ts';
 import { newStepContext } from '../functions/host/step-context.ts';
 import { newDeadLetters, type DeadLetters } from './observability/dead-letter.ts';
 import { healthApp } from './observability/health-app.ts';
@@ -16,6 +17,8 @@ import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
 import { PreflightCheck } from './observability/preflight.ts';
+import { MaintenanceTracker } from './maintenance/maintenance-tracker.ts';
+import { postEvent } from '../functions/eventing/post.ts';
 import { ClusterWatch } from './watchdog/cluster-watch.ts';
 
 /** Runs the guard: admission while a namespace is locked, and the watchdog. It always runs. */
@@ -26,7 +29,8 @@ async function main(): Promise<void> {
   const deadLetters = newDeadLetters(log);
   const metrics = new Metrics(() => deadLetters.counts());
   const { watch, drain } = newClusterWatch({ cluster, settings, log, metrics });
-  const guard: Process = { cluster, settings, log, deadLetters, metrics, watch };
+  const maintenance = newMaintenance({ cluster, settings, log, metrics, watch });
+  const guard: Process = { cluster, settings, log, deadLetters, metrics, watch, maintenance };
   const stopping = new AbortController();
   const { signal } = stopping;
   let leaving = false;
@@ -38,7 +42,10 @@ async function main(): Promise<void> {
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
   // They run side by side: the watchdog must repair locks also while the guard cannot take reviews.
-  const running = Promise.all([preflight.run(signal), rotate?.(signal), watch.run(signal)]);
+  const running = Promise.all([
+    ...[preflight.run(signal), rotate?.(signal), watch.run(signal)],
+    maintenance.run(signal),
+  ]);
   const stop = async (): Promise<void> => {
     leaving = true;
     await server.close(settings.SHUTDOWN_DELAY_MS);
@@ -57,10 +64,16 @@ interface Process {
   readonly deadLetters: DeadLetters;
   readonly metrics: Metrics;
   readonly watch: ClusterWatch;
+  readonly maintenance: MaintenanceTracker;
 }
 
 /** `drain` resolves when its reports are written. */
-function newClusterWatch({ cluster, settings, log, metrics }: Omit<Process, 'deadLetters' | 'watch'>): {
+function newClusterWatch({
+  cluster,
+  settings,
+  log,
+  metrics,
+}: Omit<Process, 'deadLetters' | 'watch' | 'maintenance'>): {
   readonly watch: ClusterWatch;
   readonly drain: () => Promise<void>;
 } {
@@ -76,6 +89,24 @@ function newClusterWatch({ cluster, settings, log, metrics }: Omit<Process, 'dea
   });
   metrics.watching(() => watch.watched());
   return { watch, drain };
+}
+
+/** Drains and upgrades: what `progress` reads, and when it runs. */
+function newMaintenance({
+  cluster,
+  settings,
+  log,
+  metrics,
+  watch,
+}: Omit<Process, 'deadLetters' | 'maintenance'>): MaintenanceTracker {
+  const { KUBEVIRT_NAMESPACE: kubevirtNamespace, K_SINK: url = '', K_SINK_TOKEN: tokenFile } = settings;
+  const tracker = new MaintenanceTracker({
+    ...{ cluster, log, kubevirtNamespace, clock: systemClock },
+    view: () => watch.cluster(),
+    post: (event) => postEvent({ url, tokenFile }, event),
+  });
+  metrics.maintaining(() => tracker.blocked());
+  return tracker;
 }
 
 interface Serving {
@@ -118,13 +149,14 @@ async function serveHealth(guard: Process, problem: NotReadyReason): Promise<Ser
 }
 
 const newHealth = (
-  { cluster, deadLetters, metrics, watch }: Process,
+  { cluster, deadLetters, metrics, watch, maintenance }: Process,
   problem: NotReadyReason,
 ): RequestListener =>
   healthApp({
     ready: metrics.probing(newReadiness({ cluster, problem })),
     deadLetters,
     view: watch,
+    maintenance,
     metrics: metrics.registry,
   });
 

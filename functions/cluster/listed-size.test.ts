@@ -23,8 +23,8 @@ import {
   LISTED_MIGRATIONS_TO_COME,
   LISTED_PODS,
   LISTED_STATES_OF_PODS,
-  LISTED_STATES_OF_VMMRQS,
 } from './listed.ts';
+import { LISTED_STATES_OF_VMMRQS } from './listed-vmmrqs.ts';
 
 const bytes = (value: unknown): number => JSON.stringify(value).length;
 

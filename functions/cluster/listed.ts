@@ -17,7 +17,6 @@ import type {
 import type { ListedType, ResourceType } from '../kubernetes/cluster.ts';
 import {
   CLAIMS,
-  CLUSTER_VMMRQS,
   EVENTS,
   LIMIT_RANGES,
   MIGRATIONS,
@@ -36,7 +35,7 @@ import { trimmed, type Keep } from '../kubernetes/trim.ts';
 type Names = Readonly<Record<string, true>>;
 
 /** Fields that lists leave out, or that no code reads. */
-const OBJECT = { apiVersion: false, kind: false } as const;
+export const OBJECT = { apiVersion: false, kind: false } as const;
 
 const metadata = (
   labels: Names | false = false,
@@ -58,7 +57,8 @@ const metadata = (
   managedFields: false,
 });
 
-function listed<T extends KubernetesObject>(
+/** A kind of which lists keep these fields. */
+export function listed<T extends KubernetesObject>(
   type: ResourceType<T>,
   keep: Keep<T>,
   { maxBytes, skipIf }: { readonly maxBytes?: number; readonly skipIf?: (whole: T) => boolean } = {},
@@ -72,7 +72,7 @@ function listed<T extends KubernetesObject>(
 const OWNER = [{ uid: true, controller: true, kind: true, name: true, apiVersion: false }] as const;
 const POD_LABELS: Names = Object.fromEntries(POD_IDENTITY_LABELS.map((label) => [label, true]));
 /** For lists of the whole cluster: little more than the identity of an object. */
-const NAMED = {
+export const NAMED = {
   name: true,
   generateName: false,
   namespace: true,
@@ -139,7 +139,7 @@ export const LISTED_STATES_OF_PODS = listed<Pod>(
   { maxBytes: 4 * 1024 },
 );
 
-const CONDITION = {
+export const CONDITION = {
   type: true,
   status: true,
   reason: false,
@@ -165,14 +165,18 @@ export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
   MIGRATIONS,
   {
     ...OBJECT,
-    metadata: { ...NAMED, creationTimestamp: true },
+    metadata: {
+      ...NAMED,
+      creationTimestamp: true,
+      annotations: { [KUBEVIRT.evacuation]: true, [KUBEVIRT.workloadUpdate]: true },
+    },
     status: {
       phase: true,
       conditions: [CONDITION],
-      phaseTransitionTimestamps: false,
+      phaseTransitionTimestamps: [{ phase: true, phaseTransitionTimestamp: true }],
       migrationState: { sourceNode: true },
     },
-    spec: { vmiName: true, priority: true, sendTo: false, receive: false },
+    spec: { vmiName: true, priority: true, sendTo: true, receive: true },
   },
   { maxBytes: 2 * 1024, skipIf: isFinal },
 );
@@ -188,9 +192,12 @@ export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
     activePods: false,
     currentCPUTopology: CPU,
     memory: { guestRequested: true },
+    evacuationNodeName: false,
     conditions: [{ ...CONDITION, lastProbeTime: false }],
+    migrationState: false,
   },
   spec: {
+    evictionStrategy: false,
     domain: {
       cpu: { ...CPU, dedicatedCpuPlacement: true },
       memory: { guest: true, hugepages: { pageSize: true } },
@@ -240,32 +247,6 @@ export const LISTED_VMMRQS = listed<Vmmrq>(VMMRQS, {
   spec: false,
   status: false,
 });
-
-/** Cluster-wide VMMRQs: that they exist, and that their specs change. */
-export const LISTED_CLUSTER_VMMRQS = listed<Vmmrq>(CLUSTER_VMMRQS, {
-  ...OBJECT,
-  metadata: { ...NAMED, generation: true },
-  spec: false,
-  status: false,
-});
-
-/** VMMRQs of the whole cluster and their conditions. */
-export const LISTED_STATES_OF_VMMRQS = listed<Vmmrq>(
-  VMMRQS,
-  {
-    ...OBJECT,
-    metadata: NAMED,
-    spec: false,
-    status: {
-      creationTime: false,
-      additionalMigrationResources: false,
-      migrationsToBlockingResourceQuotas: false,
-      originalBlockingResourceQuotas: false,
-      conditions: [{ ...CONDITION, reason: true, lastTransitionTime: true }],
-    },
-  },
-  { maxBytes: 4 * 1024 },
-);
 
 /** For objects of which only the name counts. */
 export const named = <T extends KubernetesObject>(type: ResourceType<T>): ListedType<KubernetesObject> =>

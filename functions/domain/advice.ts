@@ -53,6 +53,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.lowered]: NO_ACTION,
   [REASON.notRestored]: NO_ACTION,
   [REASON.unlocked]: NO_ACTION,
+  [REASON.reported]: NO_ACTION,
 };
 
 /**

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { shortList } from './bounded.ts';
 import { EVENT, type EventType, type Reason } from './names.ts';
+import { type MAINTENANCE_CHANGED } from './progress/names.ts';
 import type { Reference } from './lock.ts';
+import type { OutboxEntry, Subject } from './progress/progress-object.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
@@ -26,7 +28,7 @@ const base = z.object({
 });
 const withToken = base.extend({ token: z.string().min(1).max(64) });
 
-/** The data of each of our events: where to look, never what to do. */
+/** The data of each of our events about a namespace: where to look, never what to do. */
 export const EVENT_DATA: Readonly<Record<EventType, z.ZodType<z.infer<typeof base>>>> = {
   [EVENT.migrationFeasible]: base,
   [EVENT.migrationInfeasible]: base,
@@ -42,7 +44,28 @@ export const EVENT_DATA: Readonly<Record<EventType, z.ZodType<z.infer<typeof bas
   [EVENT.sweepRequested]: base,
 };
 
-/** One of our events, before it is a CloudEvent. */
+/** A node's name is a DNS subdomain. */
+const nodeName = z.string().regex(/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/);
+
+/** The data of `maintenance.changed`: which drain, or the upgrade. */
+export const maintenanceChangedData = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('Drain'), node: nodeName }),
+  z.object({ kind: z.literal('Upgrade') }),
+]);
+
+/** The guard's event about a drain or the upgrade, before it is a CloudEvent. */
+export interface MaintenanceChanged {
+  readonly type: typeof MAINTENANCE_CHANGED;
+  readonly from: string;
+  readonly maintenance: Subject;
+  /** Part of the id, so that two guards that saw the same post the same event. */
+  readonly cause: string;
+}
+
+/** What our processes post. An OutboxEntry is for subscribers, and has its id and its number already. */
+export type PostedEvent = OurEvent | MaintenanceChanged | OutboxEntry;
+
+/** One of our events about a namespace, before it is a CloudEvent. */
 export interface OurEvent {
   readonly type: EventType;
   /** The sender: a step or the guard. */

@@ -87,10 +87,14 @@ export const KUBEVIRT = {
   evacuation: 'kubevirt.io/evacuationMigration',
   /** VMIM annotation of the workload updater: an upgrade, or a live update of the VM (facts/kubevirt.md §3.1). */
   workloadUpdate: 'kubevirt.io/workloadUpdateMigration',
-  /** Taint of a node that is drained, the deprecated way (facts/kubevirt.md §3.2). */
-  drainTaint: 'kubevirt.io/drain',
   /** Reason of virt-controller's Event on a VMI: a pod was refused (facts/kubevirt.md §1.3). */
   failedCreate: 'FailedCreate',
+  /** VMI label: the node it runs on. */
+  nodeName: 'kubevirt.io/nodeName',
+  /** Default key of the taint that drains a node, as `nodeDrainTaintKey` (facts/kubevirt.md §3.2). */
+  drainTaint: 'kubevirt.io/drain',
+  /** The Lease of virt-controller's leader, in KubeVirt's namespace. */
+  controllerLease: 'virt-controller',
 } as const;
 
 /** The labels that say whose pod it is: which of its pods, of which VMI, of which migration (lock.ts). */
@@ -115,7 +119,7 @@ export const PURPOSES = [
 ] as const;
 export type Purpose = (typeof PURPOSES)[number];
 
-/** The kinds of object that we watch and report on. */
+/** The kinds of object that we watch, write or report on. */
 export const KIND = {
   migration: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstanceMigration' },
   vmi: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance' },
@@ -125,6 +129,9 @@ export const KIND = {
     kind: 'ClusterVirtualMachineMigrationResourceQuota',
   },
   quota: { apiVersion: 'v1', kind: 'ResourceQuota' },
+  progress: { apiVersion: 'mtq.kubevirt.io/v1alpha1', kind: 'MaintenanceProgress' },
+  node: { apiVersion: 'v1', kind: 'Node' },
+  kubevirt: { apiVersion: 'kubevirt.io/v1', kind: 'KubeVirt' },
 } as const;
 
 /** Types of our CloudEvents. They carry what to look at, never what to do. */
@@ -171,6 +178,10 @@ export const EVENT_REASON = {
   quotaLowered: 'QuotaLowered',
   /** The VMMRQs do not give enough: which resource, how much is missing. */
   quotaNotEnough: 'QuotaNotEnough',
+  /** On the Node: its drain is blocked. */
+  drainBlocked: 'DrainBlocked',
+  /** On the KubeVirt object: its upgrade is blocked. */
+  upgradeBlocked: 'UpgradeBlocked',
 } as const;
 export type EventReason = (typeof EVENT_REASON)[keyof typeof EVENT_REASON];
 
@@ -288,6 +299,8 @@ export const REASON = {
   notRestored: 'NotRestored',
   /** The namespace is unlocked. */
   unlocked: 'Unlocked',
+  /** A MaintenanceProgress is up to date. */
+  reported: 'Reported',
 } as const;
 export type Reason = (typeof REASON)[keyof typeof REASON];
 
@@ -316,6 +329,7 @@ export const SERVICE_ACCOUNT = {
   raise: 'mtq-raise',
   lower: 'mtq-lower',
   unlock: 'mtq-unlock',
+  progress: 'mtq-progress',
   guard: 'mtq-guard',
   source: 'mtq-source',
 } as const;
@@ -324,9 +338,11 @@ export const SERVICE_ACCOUNT = {
 export const userOf = (account: string, namespace: string = SYSTEM_NAMESPACE): string =>
   `system:serviceaccount:${namespace}:${account}`;
 
-/** The users that write to namespaces and quotas; the source only reads. */
+const BYSTANDERS: readonly string[] = [SERVICE_ACCOUNT.source, SERVICE_ACCOUNT.progress];
+
+/** The users that write to namespaces and quotas. The source only reads, and `progress` writes its own kind. */
 export const OUR_USERS: readonly string[] = Object.values(SERVICE_ACCOUNT)
-  .filter((account) => account !== SERVICE_ACCOUNT.source)
+  .filter((account) => !BYSTANDERS.includes(account))
   .map((account) => userOf(account));
 
 /** The guard's webhooks in its ValidatingWebhookConfiguration. */

@@ -141,6 +141,8 @@ export interface Migration extends KubernetesObject {
 /** VirtualMachineInstance (facts/kubevirt.md §4). What it asks for, and what it runs with until the next migration. */
 export interface VirtualMachineInstance extends KubernetesObject {
   spec?: {
+    /** Left out: KubeVirt's own (configuration.evictionStrategy). */
+    evictionStrategy?: string;
     domain?: {
       cpu?: CpuTopology & { dedicatedCpuPlacement?: boolean };
       memory?: { guest?: string | number; hugepages?: { pageSize?: string } };
@@ -155,7 +157,11 @@ export interface VirtualMachineInstance extends KubernetesObject {
     activePods?: Record<string, string>;
     currentCPUTopology?: CpuTopology;
     memory?: { guestRequested?: string | number };
+    /** The node that a drain moves it away from. */
+    evacuationNodeName?: string;
     conditions?: Condition[];
+    /** Of its last migration. */
+    migrationState?: { failed?: boolean; endTimestamp?: string | null };
   };
 }
 
@@ -206,11 +212,6 @@ export interface LabelSelector {
   matchExpressions?: { key: string; operator: ScopeSelectorTerm['operator']; values?: string[] }[];
 }
 
-/** core/v1 Node, as far as a drain shows. */
-export interface Node extends KubernetesObject {
-  spec?: { unschedulable?: boolean; taints?: { key: string; effect?: string }[] };
-}
-
 /** Fixed: raise by the full allowance. Exact: raise by the shortfall, only where there is one. */
 export type RaisePolicy = 'Fixed' | 'Exact';
 
@@ -226,8 +227,14 @@ export interface VmmrqStatus {
 /** The KubeVirt custom resource, as far as its migration limits and its version go. */
 export interface KubeVirt extends KubernetesObject {
   spec?: {
+    workloadUpdateStrategy?: { workloadUpdateMethods?: readonly string[] };
     configuration?: {
-      migrations?: { parallelMigrationsPerCluster?: number; parallelOutboundMigrationsPerNode?: number };
+      migrations?: {
+        parallelMigrationsPerCluster?: number;
+        parallelOutboundMigrationsPerNode?: number;
+        nodeDrainTaintKey?: string;
+      };
+      evictionStrategy?: string;
       additionalGuestMemoryOverheadRatio?: string;
       developerConfiguration?: { featureGates?: string[] };
     };
@@ -235,7 +242,18 @@ export interface KubeVirt extends KubernetesObject {
   status?: {
     /** "v1.6.0", once it is deployed. */
     observedKubeVirtVersion?: string;
+    phase?: string;
+    /** The deployment in place, and the one that the operator brings about; they differ during an upgrade. */
+    observedDeploymentID?: string;
+    targetDeploymentID?: string;
+    /** KubeVirt's own count; for some seconds after an upgrade it is the old one (test/recorded/README.md). */
+    outdatedVirtualMachineInstanceWorkloads?: number;
   };
+}
+
+/** core/v1 Node, as far as drains go. */
+export interface Node extends KubernetesObject {
+  spec?: { unschedulable?: boolean; taints?: { key: string }[] };
 }
 
 /** discovery.k8s.io/v1 EndpointSlice, as far as addresses go. */

@@ -1,10 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { CloudEvent, HTTP } from 'cloudevents';
 import * as z from 'zod';
-import { EVENT_DATA, MAX_TEXT, type OurEvent } from '../domain/events.ts';
+import {
+  EVENT_DATA,
+  maintenanceChangedData,
+  MAX_TEXT,
+  type MaintenanceChanged,
+  type OurEvent,
+  type PostedEvent,
+} from '../domain/events.ts';
+import type { OutboxEntry } from '../domain/progress/progress-object.ts';
 import type { StepRequest } from './step-request.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, sourceOf, type EventType } from '../domain/names.ts';
+import { MAINTENANCE_CHANGED } from '../domain/progress/names.ts';
 import { parseEventObject } from './event-object.ts';
 
 /** An event that no step can use. The sender must not retry it. */
@@ -12,8 +21,40 @@ export class BadEvent extends Error {
   override readonly name = 'BadEvent';
 }
 
+/** Makes a CloudEvent of any event that we post. */
+export function cloudEventOf(event: PostedEvent): CloudEvent<Record<string, unknown>> {
+  if ('sequence' in event) return ofOutbox(event);
+  return 'maintenance' in event ? ofMaintenance(event) : toCloudEvent(event);
+}
+
+/** Digits of the extension `sequence`, whose texts sort as its numbers do (CloudEvents, sequence extension). */
+const SEQUENCE_DIGITS = 10;
+
+const ofOutbox = ({ id, type, time, sequence, data }: OutboxEntry): CloudEvent<Record<string, unknown>> =>
+  new CloudEvent({
+    ...{ id, type, time, source: sourceOf('progress'), subject: data.name },
+    datacontenttype: 'application/json',
+    data: { ...data },
+    sequence: String(sequence).padStart(SEQUENCE_DIGITS, '0'),
+  });
+
+function ofMaintenance({
+  type,
+  from,
+  maintenance,
+  cause,
+}: MaintenanceChanged): CloudEvent<Record<string, unknown>> {
+  const subject = maintenance.kind === 'Drain' ? `/nodes/${maintenance.node}` : '/kubevirt';
+  return new CloudEvent({
+    ...{ type, source: sourceOf(from), subject },
+    id: `${from}/maintenance.changed${subject}/${cause}`,
+    datacontenttype: 'application/json',
+    data: { ...maintenance },
+  });
+}
+
 /**
- * Makes a CloudEvent of one of our events: source `/mtq/<step>`, subject the namespace, extension mtqtoken. Its id is made of
+ * Makes a CloudEvent of one of our events about a namespace: source `/mtq/<step>`, subject the namespace, extension mtqtoken. Its id is made of
  * its cause, so that a repeated reply is the same event.
  */
 export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown>> {
@@ -54,12 +95,19 @@ const isOurs = (type: string): type is EventType => Object.hasOwn(EVENT_DATA, ty
  */
 export function toStepRequest(event: CloudEvent<unknown>): StepRequest {
   if (isOurs(event.type)) return ownStepRequest(event, event.type);
+  if (event.type === MAINTENANCE_CHANGED) return maintenanceRequest(event);
   const parsed = sourceEvent.safeParse(event);
   if (!parsed.success) throw new BadEvent(`event ${event.type}: ${z.prettifyError(parsed.error)}`);
   const { id, type, namespace, kind } = parsed.data;
   if (kind === undefined) return { type, id, namespace };
   const eventObject = parseEventObject(event.data, { kind, namespace });
   return { type, id, namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) };
+}
+
+function maintenanceRequest({ id, type, source, data }: CloudEvent<unknown>): StepRequest {
+  const parsed = maintenanceChangedData.safeParse(data);
+  if (!parsed.success) throw new BadEvent(`data of ${type}: ${z.prettifyError(parsed.error)}`);
+  return { type, id, source, namespace: '', maintenance: parsed.data };
 }
 
 function ownStepRequest(event: CloudEvent<unknown>, type: EventType): StepRequest {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
-import type { OurEvent } from '../domain/events.ts';
-import { messageOf, toCloudEvent } from './cloud-events.ts';
+import type { PostedEvent } from '../domain/events.ts';
+import { cloudEventOf, messageOf } from './cloud-events.ts';
 
 const TIMEOUT_MS = 3_000;
 
@@ -14,8 +14,8 @@ export interface Sink {
 }
 
 /** Posts one event to the Broker; rejects unless it was accepted. */
-export async function postEvent({ url, tokenFile }: Sink, event: OurEvent): Promise<void> {
-  const { headers, body } = messageOf(toCloudEvent(event));
+export async function postEvent({ url, tokenFile }: Sink, event: PostedEvent): Promise<void> {
+  const { headers, body } = messageOf(cloudEventOf(event));
   const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, 'utf8')).trim();
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const options = { method: 'POST', headers: { ...headers, ...authorization } };

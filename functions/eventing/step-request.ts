@@ -1,10 +1,14 @@
+import type { Subject } from '../domain/progress/progress-object.ts';
 import type { EventObject } from './event-object.ts';
 
 /** An event that runs a step: only a hint where to look. */
 export interface StepRequest {
   readonly type: string;
   readonly id: string;
+  /** '' for an event about a drain or the upgrade. */
   readonly namespace: string;
+  /** The drain or the upgrade that `progress` reports on. */
+  readonly maintenance?: Subject;
   /** For our own events: the event's `source`. */
   readonly source?: string;
   readonly token?: string;

@@ -70,7 +70,10 @@ async function runSerialized(
   const work = (): Promise<Outcome> => withDeadline(step, request, context);
   if (step.isSerialized !== true) return work();
   const { result, isShared } = await serializer.serialize(
-    { key: `${step.name} ${request.namespace}`, dedupeKey: dedupeKeyOf(request) },
+    {
+      key: `${step.name} ${request.maintenance?.node ?? request.namespace}`,
+      dedupeKey: dedupeKeyOf(request),
+    },
     work,
   );
   const { reply: _reply, ...silent } = result;
@@ -80,8 +83,11 @@ async function runSerialized(
 }
 
 /** Key of the requests that share one run: each field that a step may base its decision on, except the event's id. */
-const dedupeKeyOf = ({ type, kind, token, eventObject, quotas, vmmrqs }: StepRequest): string =>
-  JSON.stringify([type, kind, token, eventObject?.metadata.name, eventObject?.metadata.uid, quotas, vmmrqs]);
+const dedupeKeyOf = ({ type, kind, token, eventObject, quotas, vmmrqs, maintenance }: StepRequest): string =>
+  JSON.stringify([
+    ...[type, kind, token, eventObject?.metadata.name, eventObject?.metadata.uid],
+    ...[quotas, vmmrqs, maintenance],
+  ]);
 
 /** Without an event, faas-js-runtime passes the body as it is (facts/knative.md §3.2). */
 export const isEvent = (value: unknown): value is CloudEvent<unknown> =>
@@ -127,6 +133,7 @@ const QUIET: readonly Reason[] = [
   REASON.freshRefusal,
   REASON.notOurLock,
   REASON.stillWaiting,
+  REASON.reported,
 ];
 
 function logOutcome(log: Log, { step, request, outcome }: Done): void {
@@ -136,6 +143,7 @@ function logOutcome(log: Log, { step, request, outcome }: Done): void {
     event: request.type,
     eventId: request.id,
     namespace: request.namespace,
+    maintenance: request.maintenance,
     token: outcome.token ?? request.token,
     reason: outcome.reason,
     migrations: outcome.migrations ?? outcome.reply?.migrations?.map(({ name }) => name),

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../runtime/clock.ts';
 import { newExclusively } from './exclusive.ts';
 import { firstTimes } from './first-times.ts';
+import type { PostedEvent } from '../domain/events.ts';
 import { postEvent, prewarmAll } from '../eventing/post.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Settings } from '../runtime/settings.ts';
-import { readView } from '../cluster/view.ts';
+import { readMaintenance, readView } from '../cluster/view.ts';
 import type { StepContext } from './step.ts';
 
 /** Long enough for a cold start, short enough for feasibility to answer in time. */
@@ -36,6 +37,10 @@ export function newStepContext({ cluster, settings, log }: StepContextOptions): 
       .finally(() => underWay.delete(done));
     underWay.add(done);
   };
+  const post = async (event: PostedEvent): Promise<void> => {
+    if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
+    await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
+  };
   const context: StepContext = {
     cluster,
     clock: systemClock,
@@ -43,13 +48,13 @@ export function newStepContext({ cluster, settings, log }: StepContextOptions): 
     log,
     newToken: randomUUID,
     inBackground,
-    post: async (event) => {
-      if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
-      await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
-    },
+    post,
+    announce: post,
     prewarmNextSteps: () => prewarmAll(settings.WAKE_URLS, PREWARM_MS),
     view: async (namespace) =>
       settings.VIEW_URL === undefined ? undefined : readView(settings.VIEW_URL, namespace),
+    maintenance: async (subject) =>
+      settings.VIEW_URL === undefined ? undefined : readMaintenance(settings.VIEW_URL, subject),
     sinceFirst: firstTimes(systemClock),
     exclusively: newExclusively(),
   };

@@ -15,21 +15,15 @@ import type {
   VirtualMachineInstance,
   Vmmrq,
 } from '../domain/objects.ts';
+import type { MaintenanceProgress } from '../domain/progress/progress-object.ts';
 import type { ResourceType } from './cluster.ts';
 
 const core = { apiVersion: 'v1', namespaced: true };
-const kubevirt = { apiVersion: 'kubevirt.io/v1', namespaced: true };
 
 export const NAMESPACES: ResourceType<Namespace> = {
   apiVersion: 'v1',
   kind: 'Namespace',
   plural: 'namespaces',
-  namespaced: false,
-};
-export const NODES: ResourceType<Node> = {
-  apiVersion: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
   namespaced: false,
 };
 export const RESOURCE_QUOTAS: ResourceType<ResourceQuota> = {
@@ -79,7 +73,17 @@ export const LEASES: ResourceType<Lease> = {
   plural: 'leases',
   namespaced: true,
 };
-export const KUBEVIRTS: ResourceType<KubeVirt> = { ...kubevirt, kind: 'KubeVirt', plural: 'kubevirts' };
+export const KUBEVIRTS: ResourceType<KubeVirt> = {
+  ...KIND.kubevirt,
+  namespaced: true,
+  plural: 'kubevirts',
+};
+export const NODES: ResourceType<Node> = { ...KIND.node, namespaced: false, plural: 'nodes' };
+export const PROGRESSES: ResourceType<MaintenanceProgress> = {
+  ...KIND.progress,
+  namespaced: false,
+  plural: 'maintenanceprogresses',
+};
 export const VMMRQS: ResourceType<Vmmrq> = {
   ...KIND.vmmrq,
   namespaced: true,

@@ -1,7 +1,10 @@
 import * as z from 'zod';
 import { MAX_LOCK_SECONDS } from './limits.ts';
 
-export const STEP_NAMES = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] as const;
+/** The steps of a cycle, in their order. */
+export const CYCLE_STEPS = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] as const;
+export type CycleStepName = (typeof CYCLE_STEPS)[number];
+export const STEP_NAMES = [...CYCLE_STEPS, 'progress'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
 const whole = (
@@ -96,13 +99,16 @@ export class BadSettings extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Steps that post events besides their replies. */
+const POSTING: readonly StepName[] = ['unlock', 'progress'];
+
 /** Settings of the functions' process. Throws BadSettings. */
 export function readSettings(environment: Environment): Settings {
   const settings = parse(functionsSchema, environment);
-  const needsSink = settings.STEP === undefined || settings.STEP === 'unlock';
+  const needsSink = settings.STEP === undefined || POSTING.includes(settings.STEP);
   if (needsSink && settings.K_SINK === undefined) {
     throw new BadSettings(
-      'K_SINK: is missing; step unlock posts namespace.unlocked to the Broker at this URL',
+      'K_SINK: is missing; unlock and progress post their events to the Broker at this URL',
     );
   }
   return settings;

@@ -1,5 +1,5 @@
 import { EVENT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import type { StepName } from '../../functions/runtime/settings.ts';
+import type { CycleStepName } from '../../functions/runtime/settings.ts';
 import { STEPS } from '../../functions/steps.ts';
 import type { StepTrigger } from '../../functions/host/step.ts';
 import type { Hop } from '../../test/cluster/eventing/broker.ts';
@@ -7,7 +7,7 @@ import type { TimelineEvent, What } from './timeline-events/timeline-event.ts';
 import type { Traces } from './traces.ts';
 
 /** A station of a migration: one of our five steps, or KubeVirt's work between them. */
-export type Milestone = StepName | 'refusal' | 'admission' | 'migration';
+export type Milestone = CycleStepName | 'refusal' | 'admission' | 'migration';
 
 /** The timeline event of each station, in the order of a successful migration. */
 const EVENT_OF: Readonly<Record<Milestone, What>> = {

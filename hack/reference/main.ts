@@ -1,5 +1,10 @@
-/** npm run reference: writes the generated sections of docs/reference.md from the registries of names, advice and refusals. */
-import { readFile, writeFile } from 'node:fs/promises';
+/**
+ * npm run reference: writes the generated sections of docs/reference.md from the registries of names, advice and refusals, and the
+ * schemas of docs/events.
+ */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { format, resolveConfig } from 'prettier';
+import { eventSchemas } from './event-schemas.ts';
 import { renderReference } from './render.ts';
 
 const fileOf = (path: string): URL => new URL(`../../${path}`, import.meta.url);
@@ -7,3 +12,13 @@ const fileOf = (path: string): URL => new URL(`../../${path}`, import.meta.url);
 const names = await readFile(fileOf('functions/domain/names.ts'), 'utf8');
 const reference = fileOf('docs/reference.md');
 await writeFile(reference, renderReference(await readFile(reference, 'utf8'), names));
+
+const events = fileOf('docs/events/');
+await rm(events, { recursive: true, force: true });
+await mkdir(events);
+const style = await resolveConfig(events);
+for (const [name, schema] of eventSchemas(
+  await readFile(fileOf('functions/domain/progress/names.ts'), 'utf8'),
+)) {
+  await writeFile(new URL(name, events), await format(schema, { ...style, parser: 'json' }));
+}

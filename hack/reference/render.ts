@@ -19,7 +19,7 @@ export type Registry = keyof typeof REGISTRIES;
 export type Entry = readonly [value: string, sentence: string];
 
 /** The entries of `export const <registry> = {…}` in this source: the doc comment of each name is its sentence. */
-export function entriesOf(source: string, registry: Registry): Entry[] {
+export function entriesOf(source: string, registry: string): Entry[] {
   const block =
     new RegExp(String.raw`^export const ${registry} = \{\n(.*?)^\} as const;`, 'ms').exec(source)?.[1] ?? '';
   return [...block.matchAll(/\/\*\* (.*?) \*\/\n {2}\w+: '(.*?)',/g)].map(

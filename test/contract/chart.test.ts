@@ -60,7 +60,7 @@ describe('the chart', () => {
         'end',
       ]),
     );
-    expect(actions.filter((action) => action.startsWith('required'))).toHaveLength(6);
+    expect(actions.filter((action) => action.startsWith('required'))).toHaveLength(7);
   });
 
   test('has name, versions and image', () => {

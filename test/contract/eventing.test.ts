@@ -12,9 +12,10 @@ describe('the Broker', () => {
     ]);
   });
 
-  test('has the address to which unlock and the guard post', () => {
+  test('has the address to which unlock, progress and the guard post', () => {
     const ingress = `http://broker-ingress.knative-eventing.svc.cluster.local/${SYSTEM_NAMESPACE}/mtq`;
     expect(environmentOf('unlock')['K_SINK']).toBe(ingress);
+    expect(environmentOf('progress')['K_SINK']).toBe(ingress);
     expect(readGuardSettings(guardEnvironment()).K_SINK).toBe(ingress);
   });
 });

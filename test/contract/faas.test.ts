@@ -13,7 +13,7 @@ import { kubeconfigOf, startServingIn } from '../support/serving-process.ts';
 /** Knative's runtime for Node functions, as `func` starts it. In its own process, because its import sets signal handlers. */
 const RUNTIME = createRequire(import.meta.url).resolve('faas-js-runtime/bin/cli.js');
 
-const isOurs = ({ type }: StepTrigger): boolean => Object.values<string>(EVENT).includes(type);
+const isOurs = ({ type }: StepTrigger): boolean => type.startsWith('io.kubevirt.mtq.');
 
 const headersOf = ({ type, kind, source = '/test' }: StepTrigger): Record<string, string> => ({
   'ce-specversion': '1.0',
@@ -24,8 +24,11 @@ const headersOf = ({ type, kind, source = '/test' }: StepTrigger): Record<string
   ...(kind === undefined ? {} : { 'ce-kind': kind }),
 });
 
+/** Data that every step can read. */
+const OWN_DATA = { namespace: 'tenant', token: 'token-1', kind: 'Upgrade' };
+
 const dataOf = ({ kind }: StepTrigger): unknown =>
-  kind === undefined ? { namespace: 'tenant', token: 'token-1' } : { kind, metadata: { name: 'x' } };
+  kind === undefined ? OWN_DATA : { kind, metadata: { name: 'x' } };
 
 let folder: string;
 let kubeconfig: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { readSettings, STEP_NAMES } from '../../functions/runtime/settings.ts';
+import { CYCLE_STEPS, readSettings, STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { knative, found, serviceOf, triggerOf, environmentOf } from './rendered.ts';
 
 describe('the functions', () => {
@@ -38,8 +38,8 @@ describe('the functions', () => {
     });
   });
 
-  test('feasibility prewarms the other four at their readiness path', () => {
-    const others = STEP_NAMES.filter((step) => step !== 'feasibility');
+  test('feasibility prewarms the other steps of a cycle at their readiness path', () => {
+    const others = CYCLE_STEPS.filter((step) => step !== 'feasibility');
     const urls = others.map(
       (step) => `http://${step}.${SYSTEM_NAMESPACE}.svc.cluster.local${readiness(step)}`,
     );

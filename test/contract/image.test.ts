@@ -101,7 +101,7 @@ describe('hack/image/Dockerfile', () => {
   test('has a numeric user other than root, and no manifest sets another', () => {
     expect(valueOf(last, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     const uid = Number(valueOf(last, 'USER').split(':')[0]);
-    expect(pods).toHaveLength(6);
+    expect(pods).toHaveLength(7);
     for (const { name, securityContext, container } of pods) {
       const { runAsNonRoot, runAsUser = uid } = {
         ...securityContext,

@@ -206,7 +206,7 @@ describe('openshift', () => {
 
 /** The workloads that post events: by default, and with one function for all steps. */
 const POSTING: readonly (readonly [readonly Component[], readonly string[]])[] = [
-  [[], ['mtq-guard', 'unlock']],
+  [[], ['mtq-guard', 'progress', 'unlock']],
   [['minimal'], ['mtq-guard', 'steps']],
 ];
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { API_SERVERS, CONDITION, GROUP, PURPOSES, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { CLUSTER_VMMRQS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { BLOCKED_BY } from '../../functions/domain/progress/names.ts';
+import { BUCKETS } from '../../functions/domain/progress/progress-object.ts';
+import { CLUSTER_VMMRQS, PROGRESSES, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { STEP_NAMES } from '../../functions/runtime/settings.ts';
 import { found, objects, ofKind } from './rendered.ts';
 
@@ -62,19 +64,30 @@ const specOf = (plural: string): Properties =>
 const withoutDescriptions = (schema: object): unknown =>
   JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === 'description' ? undefined : value)));
 
-describe.each([VMMRQS, CLUSTER_VMMRQS])('the CRD of $kind', ({ apiVersion, kind, plural, namespaced }) => {
-  test('matches the code’s types', () => {
-    expect(crdOf(plural).spec).toMatchObject({
-      group: GROUP,
-      scope: namespaced ? 'Namespaced' : 'Cluster',
-      names: { kind, plural },
-      versions: [{ name: apiVersion.split('/')[1] }],
+describe.each([VMMRQS, CLUSTER_VMMRQS, PROGRESSES])(
+  'the CRD of $kind',
+  ({ apiVersion, kind, plural, namespaced }) => {
+    test('matches the code’s types', () => {
+      expect(crdOf(plural).spec).toMatchObject({
+        group: GROUP,
+        scope: namespaced ? 'Namespaced' : 'Cluster',
+        names: { kind, plural },
+        versions: [{ name: apiVersion.split('/')[1] }],
+      });
     });
-  });
+  },
+);
 
+describe.each([VMMRQS, CLUSTER_VMMRQS])('the CRD of $kind', ({ plural }) => {
   test('knows every purpose', () => {
     expect(specOf(plural)['purposes']).toMatchObject({ items: { enum: PURPOSES } });
   });
+});
+
+test('the CRD of drains and upgrades documents what blocks one', () => {
+  const text = JSON.stringify(crdOf(PROGRESSES.plural));
+  expect(text).toContain(`(${Object.values(BLOCKED_BY).join(', ')})`);
+  expect(text).toContain(`"enum":${JSON.stringify(BUCKETS)}`);
 });
 
 test('the CRD of VMMRQs documents every condition', () => {

@@ -106,7 +106,7 @@ describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', ()
   });
 
   test('the manifests set only variables that exist', () => {
-    expect(environments.length).toBe(6);
+    expect(environments.length).toBe(7);
     const unknown = environments.flatMap(({ of, set }) =>
       set.filter((name) => !variables.includes(name)).map((name) => `${of}: ${name}`),
     );

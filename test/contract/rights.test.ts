@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { GROUP, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { PROGRESSES, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { objects, ofKind, nameOf, bindings, grantedTo } from './rendered.ts';
 
 describe('rights', () => {
@@ -38,7 +38,10 @@ describe('rights', () => {
       'create resourcequotas': ['raise'],
       'patch virtualmachineinstancemigrations.kubevirt.io': ['feasibility', 'lower'],
       [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility'],
-      'create events': ['feasibility', 'lower', 'guard'],
+      'create events': ['feasibility', 'lower', 'progress', 'guard'],
+      [`create ${PROGRESSES.plural}.${GROUP}`]: ['progress'],
+      [`delete ${PROGRESSES.plural}.${GROUP}`]: ['progress'],
+      [`update ${PROGRESSES.plural}/status.${GROUP}`]: ['progress'],
       'update validatingwebhookconfigurations.admissionregistration.k8s.io (mtq-guard)': ['guard'],
       'create secrets': ['guard'],
       'update secrets (mtq-guard-certs)': ['guard'],
@@ -67,6 +70,18 @@ describe('rights', () => {
         .map((label) => [metadata.name, label.slice(prefix.length), rules.map(({ verbs }) => verbs)]),
     );
     expect(aggregated).toEqual([['managed-tenant-quota-vmmrq-view', 'view', [['get', 'list', 'watch']]]]);
+  });
+
+  test('the role to read drains and upgrades of the whole cluster exists, and no binding grants it', () => {
+    const role = 'managed-tenant-quota-mprog-view';
+    expect(ofKind('ClusterRole').find(({ metadata }) => metadata.name === role)?.rules).toEqual([
+      {
+        apiGroups: [GROUP],
+        resources: [PROGRESSES.plural, `${PROGRESSES.plural}/status`],
+        verbs: ['get', 'list', 'watch'],
+      },
+    ]);
+    expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain(role);
   });
 
   test('the role to write VMMRQs exists, and no binding grants it: the administrator decides', () => {

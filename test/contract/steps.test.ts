@@ -1,10 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { MAINTENANCE_CHANGED, MAINTENANCE_EVENT } from '../../functions/domain/progress/names.ts';
+import { eventSchemas } from '../../hack/reference/event-schemas.ts';
 import { EVENT_DATA } from '../../functions/domain/events.ts';
 import { EVENT, KIND, SOURCE_EVENT, type EventType } from '../../functions/domain/names.ts';
-import { STEP_NAMES } from '../../functions/runtime/settings.ts';
+import { CYCLE_STEPS, STEP_NAMES } from '../../functions/runtime/settings.ts';
 import type { Step, StepTrigger } from '../../functions/host/step.ts';
-import { STEPS } from '../../functions/steps.ts';
+import { CYCLE, STEPS } from '../../functions/steps.ts';
 import { render } from '../cluster/controlplane/kustomize.ts';
 import type { CloudEvent } from '../cluster/eventing/cloudevent.ts';
 import { compileFilter } from '../cluster/eventing/filter.ts';
@@ -15,7 +17,9 @@ const root = new URL('../../', import.meta.url);
 /** Every event that the Broker can have: ours, the source's of each known kind, and one of an unknown kind. */
 const KINDS = [...Object.values(KIND).map(({ kind }) => kind), 'Pod'];
 const ALL: readonly StepTrigger[] = [
-  ...Object.values(EVENT).map((type) => ({ type })),
+  ...[...Object.values(EVENT), ...Object.values(MAINTENANCE_EVENT), MAINTENANCE_CHANGED].map((type) => ({
+    type,
+  })),
   ...Object.values(SOURCE_EVENT).flatMap((type) => [{ type }, ...KINDS.map((kind) => ({ type, kind }))]),
   { type: EVENT.migrationInfeasible, source: '/mtq/lock' },
   { type: 'io.kubevirt.mtq.migration' },
@@ -32,8 +36,9 @@ beforeAll(async () => {
 const POSTED: Readonly<Record<string, readonly EventType[]>> = { unlock: [EVENT.namespaceUnlocked] };
 
 describe('steps ⇄ Triggers', () => {
-  test('the table has each step once, in the order of a cycle', () => {
+  test('the table has each step once, those of a cycle in its order', () => {
     expect(STEPS.map(({ name }) => name)).toEqual(STEP_NAMES);
+    expect(CYCLE.map(({ name }) => name)).toEqual(CYCLE_STEPS);
   });
 
   test.each(STEPS)(
@@ -95,6 +100,25 @@ describe('steps ⇄ Triggers', () => {
     ],
   ])('%s: its code makes the events that it says, and no others', (folder, wanted) => {
     expect(eventsMadeIn(folder)).toEqual([...wanted].sort());
+  });
+});
+
+describe('events about drains and upgrades', () => {
+  test('only `progress` runs on them, and only on the guard’s', () => {
+    expect(consumersOf(MAINTENANCE_CHANGED)).toEqual(['progress']);
+    expect(Object.values(MAINTENANCE_EVENT).flatMap(consumersOf)).toEqual([]);
+  });
+
+  test.each(Object.values(MAINTENANCE_EVENT))('%s: docs/events has its schema', (type) => {
+    const file = `docs/events/${type}.json`;
+    const schema = eventSchemas(source('functions/domain/progress/names.ts')).get(`${type}.json`) ?? '';
+    expect(JSON.parse(source(file))).toEqual(JSON.parse(schema));
+    expect(JSON.parse(schema)).toHaveProperty('description');
+  });
+
+  test('docs/events has no other files', () => {
+    const types = Object.values(MAINTENANCE_EVENT).map((type) => `${type}.json`);
+    expect(readdirSync(new URL('docs/events', root)).sort()).toEqual(types.sort());
   });
 });
 

@@ -55,6 +55,8 @@ export function contextOf(
       new Promise((resolve) => {
         schedule.suspend(actor, () => resolve(life.isAlive ? view(namespace) : undefined));
       }),
+    maintenance: () => Promise.resolve(undefined),
+    announce: () => Promise.resolve(),
     sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
     exclusively: newExclusively(),
     inBackground: (work) => {

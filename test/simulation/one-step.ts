@@ -85,6 +85,8 @@ const contextOn = (step: Step, { server, clock, settings = {}, context = {} }: R
   post: () => Promise.resolve(),
   prewarmNextSteps: () => Promise.resolve(),
   view: () => Promise.resolve(aView()),
+  maintenance: () => Promise.resolve(undefined),
+  announce: () => Promise.resolve(),
   sinceFirst: () => Infinity,
   exclusively: newExclusively(),
   inBackground: () => undefined,

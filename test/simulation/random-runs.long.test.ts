@@ -1,5 +1,5 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
-import { STEP_NAMES } from '../../functions/runtime/settings.ts';
+import { CYCLE_STEPS } from '../../functions/runtime/settings.ts';
 import { READ_FAULTS } from './client.ts';
 import { DISTURBING } from './disturbances.ts';
 import { CALL_FAULTS, EVENT_FAULTS } from './faults.ts';
@@ -21,7 +21,7 @@ test('no run violates an invariant', async () => {
 });
 
 const SITES = [
-  ...STEP_NAMES.flatMap((step) => [
+  ...CYCLE_STEPS.flatMap((step) => [
     { site: step, faults: CALL_FAULTS },
     { site: `${step} reads`, faults: READ_FAULTS },
     { site: `event to ${step}`, faults: EVENT_FAULTS },

@@ -6,7 +6,7 @@ import {
   VMIS,
   VMMRQS,
 } from '../../functions/kubernetes/resources.ts';
-import { STEP_NAMES } from '../../functions/runtime/settings.ts';
+import { CYCLE_STEPS } from '../../functions/runtime/settings.ts';
 import { CALL_FAULTS, EVENT_FAULTS, type Fault, type Focus, type Rates } from './faults.ts';
 import { Random } from './random.ts';
 import type { Pacing } from './schedule.ts';
@@ -257,7 +257,7 @@ function ratesOf(random: Random): Rates {
 function focusOf(random: Random): Focus | undefined {
   if (random.chance(0.6)) return undefined;
   // Steps late in the cycle, and rare steps, already get few faults.
-  const step = random.pick([...STEP_NAMES, 'raise', 'unlock', 'unlock', 'unlock', 'guard', 'guard']);
+  const step = random.pick([...CYCLE_STEPS, 'raise', 'unlock', 'unlock', 'unlock', 'guard', 'guard']);
   const fault = random.chance(0.4) ? 'freeze' : random.pick([...CALL_FAULTS, ...EVENT_FAULTS]);
   return { step, fault, rate: random.pick([0.1, 0.3]) };
 }

@@ -2,6 +2,7 @@ import express, { type Express, type Request } from 'express';
 import type { Registry } from 'prom-client';
 import { MAX_BODY_BYTES } from './body-limit.ts';
 import type { DeadLetters } from './dead-letter.ts';
+import { maintenanceRoute, type MaintenanceSource } from '../maintenance/maintenance-route.ts';
 import { viewRoute, type ViewSource } from '../view/view-route.ts';
 
 export interface HealthOptions {
@@ -10,6 +11,8 @@ export interface HealthOptions {
   readonly deadLetters: DeadLetters;
   /** Without it, there is no /view. */
   readonly view?: ViewSource;
+  /** Without it, there is no /maintenance. */
+  readonly maintenance?: MaintenanceSource;
   /** Without it, there is no /metrics. */
   readonly metrics?: Registry;
 }
@@ -17,11 +20,12 @@ export interface HealthOptions {
 /**
  * GET /health/liveness: 200 as long as the process serves. GET /health/readiness: 200, or 503 and the reason.
  * GET /view: the cluster as seen from one namespace (view-route.ts).
+ * GET /maintenance: one drain, or the upgrade (maintenance-route.ts).
  * GET /metrics: the guard's counters, without any request to the API server.
  * POST /dead-letter: always 204, because no component can handle a failing dead letter sink.
  * No body is read: one that is longer than MAX_BODY_BYTES ends its connection, after the answer.
  */
-export function healthApp({ ready, deadLetters, metrics, view }: HealthOptions): Express {
+export function healthApp({ ready, deadLetters, metrics, view, maintenance }: HealthOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -38,6 +42,7 @@ export function healthApp({ ready, deadLetters, metrics, view }: HealthOptions):
     response.type('text/plain').send(`${reason ?? 'ok'}\n`);
   });
   if (view !== undefined) app.get('/view', viewRoute(view));
+  if (maintenance !== undefined) app.get('/maintenance', maintenanceRoute(maintenance));
   if (metrics !== undefined) {
     app.get('/metrics', async (_, response) => {
       response.set('content-type', metrics.contentType).end(await metrics.metrics());

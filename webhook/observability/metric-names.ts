@@ -44,6 +44,11 @@ export const METRIC = {
     type: 'gauge',
     help: 'ResourceQuotas that may be enforced above their original now.',
   },
+  maintenanceBlocked: {
+    name: 'mtq_maintenance_blocked',
+    type: 'gauge',
+    help: 'VMs that block an open drain or upgrade, by kind (Drain, Upgrade).',
+  },
   ready: {
     name: 'mtq_ready',
     type: 'gauge',

@@ -2,6 +2,7 @@ import Counter from 'prom-client/lib/counter.js';
 import Gauge from 'prom-client/lib/gauge.js';
 import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
+import type { MaintenanceKind } from '../../functions/domain/progress/progress-object.ts';
 import { METRIC, type Metric } from './metric-names.ts';
 
 /** The watchdog's state, from memory. */
@@ -25,6 +26,7 @@ export type ReviewOutcome = 'allowed' | 'refused' | 'failed';
 const RESOURCES = ['namespaces', 'pods', 'resourcequotas'];
 const OTHER = 'other';
 const REVIEW_OUTCOMES: readonly ReviewOutcome[] = ['allowed', 'refused', 'failed'];
+const MAINTENANCE_KINDS: readonly MaintenanceKind[] = ['Drain', 'Upgrade'];
 const REPAIR_OUTCOMES = ['done', 'none', 'failed'] as const;
 /** Upper bounds, seconds; the review's own deadline is 2.5. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -45,6 +47,7 @@ export class Metrics {
   });
   readonly #repairs = new Counter({ ...METRIC.repairs, labelNames: ['outcome'], registers: [this.registry] });
   #isReady = false;
+  #blocked: () => ReadonlyMap<string, number> = () => new Map();
   #watched: () => Watched = () => ({ lockedNamespaces: 0, raisedQuotas: 0, longestLockSeconds: 0 });
 
   /** `deadLetters` returns the number of dead letters since the start, by event type. */
@@ -65,6 +68,15 @@ export class Metrics {
     this.#gauge(METRIC.lockedNamespaces, () => this.#watched().lockedNamespaces);
     this.#gauge(METRIC.longestLock, () => this.#watched().longestLockSeconds);
     this.#gauge(METRIC.raisedQuotas, () => this.#watched().raisedQuotas);
+    const blocked = (): ReadonlyMap<string, number> => this.#blocked();
+    new Gauge({
+      ...METRIC.maintenanceBlocked,
+      labelNames: ['kind'],
+      registers: [this.registry],
+      collect() {
+        for (const kind of MAINTENANCE_KINDS) this.set({ kind }, blocked().get(kind) ?? 0);
+      },
+    });
     this.#gauge(METRIC.ready, () => (this.#isReady ? 1 : 0));
     this.#gauge(METRIC.startTime, () => performance.timeOrigin / 1_000);
     this.#gauge(METRIC.memory, () => process.memoryUsage.rss());
@@ -99,6 +111,11 @@ export class Metrics {
       this.#isReady = reason === undefined;
       return reason;
     };
+  }
+
+  /** `blocked`: VMs that do not get on, by kind of maintenance. */
+  maintaining(blocked: () => ReadonlyMap<string, number>): void {
+    this.#blocked = blocked;
   }
 
   watching(watched: () => Watched): void {

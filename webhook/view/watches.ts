@@ -1,12 +1,8 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
 import type { IncumbentState } from '../../functions/domain/proof.ts';
-import {
-  LISTED_CLUSTER_VMMRQS,
-  LISTED_MIGRATIONS_TO_COME,
-  LISTED_STATES_OF_VMMRQS,
-  named,
-} from '../../functions/cluster/listed.ts';
+import { LISTED_MIGRATIONS_TO_COME, named } from '../../functions/cluster/listed.ts';
+import { LISTED_CLUSTER_VMMRQS, LISTED_STATES_OF_VMMRQS } from '../../functions/cluster/listed-vmmrqs.ts';
 import type { Cluster, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow, type Follower } from '../../functions/kubernetes/follow.ts';

@@ -85,6 +85,11 @@ export class ClusterWatch implements ViewSource {
     return this.#isReady ? this.#view.viewOf(namespace) : undefined;
   }
 
+  /** The whole view; undefined: the watches have not listed every kind yet. */
+  cluster(): ClusterView | undefined {
+    return this.#isReady ? this.#view : undefined;
+  }
+
   incumbentFor(namespace: string): IncumbentState {
     return this.#watches.incumbentFor(namespace);
   }

@@ -41,6 +41,9 @@ const hasPendingChange = ({ status }: VirtualMachineInstance): boolean =>
     (condition) => condition.status === 'True' && CHANGES.includes(condition.type),
   );
 
-/** Whether an admin drains the node: it is cordoned, or has KubeVirt's drain taint (facts/kubevirt.md §3.2). */
-export const isDraining = ({ spec }: Node): boolean =>
-  spec?.unschedulable === true || (spec?.taints ?? []).some(({ key }) => key === KUBEVIRT.drainTaint);
+/**
+ * Whether an admin drains the node: it is cordoned, or has KubeVirt's drain taint (facts/kubevirt.md §3.2). `taint`: KubeVirt's
+ * nodeDrainTaintKey, where it is known.
+ */
+export const isDraining = ({ spec }: Node, taint: string = KUBEVIRT.drainTaint): boolean =>
+  spec?.unschedulable === true || (spec?.taints ?? []).some(({ key }) => key === taint);

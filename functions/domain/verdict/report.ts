@@ -16,7 +16,7 @@ import type { Verdict } from './verdict.ts';
 export interface InvolvedObject {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Left out: the object belongs to no namespace. */
+  /** Left out for a cluster-scoped object: its Events are in namespace `default`. */
   readonly namespace?: string;
   readonly name: string;
   readonly uid: string;

@@ -13,6 +13,7 @@ const ENTRIES = [
   'cycle-dark.svg',
   'cycle-light.svg',
   'development.md',
+  'events',
   'facts',
   'glossary.md',
   'incumbent.md',

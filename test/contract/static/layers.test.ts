@@ -8,7 +8,16 @@ const LAYERS = {
   functions: [
     ['functions/main.ts', 'functions/index.ts'],
     ['functions/steps.ts'],
-    ['functions/feasibility', 'functions/lock', 'functions/raise', 'functions/lower', 'functions/unlock'],
+    [
+      ...[
+        'functions/feasibility',
+        'functions/lock',
+        'functions/raise',
+        'functions/lower',
+        'functions/unlock',
+      ],
+      'functions/progress',
+    ],
     ['functions/host'],
     ['functions/eventing'],
     ['functions/cluster'],
@@ -17,7 +26,7 @@ const LAYERS = {
     ['functions/domain/sizing'],
     ['functions/domain/quota'],
     ['functions/domain/policy'],
-    ['functions/domain'],
+    ['functions/domain', 'functions/domain/progress'],
     ['functions/runtime'],
   ],
   webhook: [
@@ -26,6 +35,7 @@ const LAYERS = {
     ['webhook/admission'],
     ['webhook/observability'],
     ['webhook/tls'],
+    ['webhook/maintenance'],
     ['webhook/view'],
   ],
 } as const;

@@ -3,7 +3,7 @@ import { EVENT, SOURCE_EVENT } from '../../../functions/domain/names.ts';
 import { isConflict } from '../../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import type { StepTrigger } from '../../../functions/host/step.ts';
-import { STEPS } from '../../../functions/steps.ts';
+import { CYCLE } from '../../../functions/steps.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';
@@ -111,9 +111,9 @@ const CASES: Readonly<Record<string, FaultCase>> = {
   [nameOf({ type: EVENT.sweepRequested })]: nothingComesOfIt,
 };
 
-/** All triggers of all steps. */
+/** All triggers of the steps of a cycle. */
 const KINDS = [
-  ...new Map(STEPS.flatMap(({ triggers }) => triggers).map((kind) => [nameOf(kind), kind] as const)),
+  ...new Map(CYCLE.flatMap(({ triggers }) => triggers).map((kind) => [nameOf(kind), kind] as const)),
 ];
 
 async function run(index: number, what: string, { type, kind }: StepTrigger): Promise<void> {

@@ -103,7 +103,7 @@ describe('which steps a process serves', () => {
     ['without STEP: all of them', { K_SINK: SINK }, STEPS.map(({ name }) => name)],
     ...STEPS.map(({ name }): [string, Readonly<Record<string, string>>, readonly string[]] => [
       `STEP=${name}`,
-      name === 'unlock' ? { STEP: name, K_SINK: SINK } : { STEP: name },
+      ['unlock', 'progress'].includes(name) ? { STEP: name, K_SINK: SINK } : { STEP: name },
       [name],
     ]),
   ])('%s', async (_, env, served) => {
@@ -112,7 +112,7 @@ describe('which steps a process serves', () => {
       const types = STEPS.map(({ name, triggers }) => [name, triggers.findLast(isOurs)?.type ?? ''] as const);
       const answers = await Promise.all(
         types.map(async ([name, type]) => {
-          const data = { namespace: 'tenant', token: 'token-1' };
+          const data = { namespace: 'tenant', token: 'token-1', kind: 'Upgrade' };
           return [name, (await send(port, anEvent({ 'ce-type': type }, data))).status] as const;
         }),
       );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { STEPS } from '../../../functions/steps.ts';
+import { CYCLE } from '../../../functions/steps.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
@@ -27,5 +27,5 @@ test('one function runs every step of a whole cycle', async () => {
     ({ namespace, step }) => namespace === tenant.name && step !== undefined,
   );
   expect(new Set(ofTenant.map(({ service }) => service))).toEqual(new Set(['steps']));
-  expect(new Set(ofTenant.map(({ step }) => step))).toEqual(new Set(STEPS.map(({ name }) => name)));
+  expect(new Set(ofTenant.map(({ step }) => step))).toEqual(new Set(CYCLE.map(({ name }) => name)));
 });

@@ -1,0 +1,63 @@
+import { BLOCKED_BY, type BlockedReason } from './names.ts';
+import { BUCKETS, type Bucket, type BucketEntry, type BucketName } from './progress-object.ts';
+import { vmStateOf, type MaintenanceRules, type VmLeft, type VmState } from './vm-state.ts';
+
+/** VMs that a bucket names; the others are counted. */
+const MAX_NAMED = 50;
+
+export interface Sorted {
+  readonly buckets: Bucket[];
+  /** How many VMs do not get on by themselves, by what blocks them. */
+  readonly blockedBy: Partial<Record<BlockedReason, number>>;
+}
+
+interface Placed extends VmState {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Sorts the VMs that are left into buckets: each VM into one, the oldest first. */
+export function bucketsOf(vms: readonly VmLeft[], rules: MaintenanceRules): Sorted {
+  const placed = vms.map((vm): Placed => ({
+    ...vmStateOf(vm, rules),
+    namespace: vm.namespace,
+    name: vm.name,
+  }));
+  const byBucket = Map.groupBy(placed, ({ bucket }) => bucket);
+  const buckets = BUCKETS.flatMap((name) => {
+    const all = byBucket.get(name);
+    return all === undefined ? [] : [bucketOf(name, all)];
+  });
+  return { buckets, blockedBy: blockersAmong(placed) };
+}
+
+function bucketOf(name: BucketName, placed: readonly Placed[]): Bucket {
+  const oldest = placed.toSorted(byAge).slice(0, MAX_NAMED);
+  return { name, count: placed.length, vms: oldest.map(entryOf) };
+}
+
+/** Without a time, a VM comes last; the name makes the order the same in each replica of the guard. */
+function byAge(one: Placed, other: Placed): number {
+  const key = ({ since = '9', namespace, name }: Placed): string => `${since} ${namespace}/${name}`;
+  return key(one) < key(other) ? -1 : 1;
+}
+
+const entryOf = ({ namespace, name, since, reason, message, quotas }: Placed): BucketEntry => ({
+  namespace,
+  name,
+  reason,
+  ...(since === undefined ? {} : { since }),
+  ...(message === undefined ? {} : { message }),
+  ...(quotas === undefined ? {} : { quotas: [...quotas] }),
+});
+
+/** While a migration of this maintenance runs, the limits let others follow. */
+function blockersAmong(placed: readonly Placed[]): Sorted['blockedBy'] {
+  const isMoving = placed.some(({ bucket }) => bucket === 'running');
+  const counts: Partial<Record<BlockedReason, number>> = {};
+  for (const { blockedBy } of placed) {
+    if (blockedBy === undefined || (isMoving && blockedBy === BLOCKED_BY.limit)) continue;
+    counts[blockedBy] = (counts[blockedBy] ?? 0) + 1;
+  }
+  return counts;
+}

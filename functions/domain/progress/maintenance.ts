@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { BLOCKED_BY } from './names.ts';
+import { BUCKETS, type Bucket, type MaintenanceProgress } from './progress-object.ts';
+
+const whole = z.number().int().nonnegative();
+const text = z.string();
+
+const buckets = z.array(
+  z.object({
+    name: z.enum(BUCKETS),
+    count: whole,
+    vms: z.array(
+      z.object({
+        namespace: text,
+        name: text,
+        since: text.optional(),
+        reason: text.optional(),
+        message: text.optional(),
+        quotas: z.array(text).optional(),
+      }),
+    ),
+  }),
+) as unknown as z.ZodType<Bucket[]>;
+
+/** A stored object, to be written again with its resourceVersion: the API server validates it. */
+const progress = z.custom<MaintenanceProgress>(
+  (value) =>
+    z.object({ metadata: z.object({ name: text, uid: text, resourceVersion: text }) }).safeParse(value)
+      .success,
+  'must be a MaintenanceProgress as stored',
+);
+
+/** The guard's answer to `GET /maintenance` for one drain or for the upgrade: all that `progress` needs. */
+export const maintenanceSchema = z.object({
+  kind: z.enum(['Drain', 'Upgrade']),
+  /** Label and name prefix of a new object: `drain-<8 of sha256(node)>`, `upgrade-<8 of the deployment id>`. */
+  label: text,
+  /** The highest number of an object with that label; 0: there is none. */
+  highest: whole,
+  /** The node; `uid` left out: there is none of this name. */
+  node: z.object({ name: text, uid: text.optional(), isDraining: z.boolean() }).optional(),
+  /** KubeVirt's deployment ids; left out: there is no KubeVirt, or it is being deleted. */
+  kubevirt: z
+    .object({ uid: text, name: text, namespace: text, observed: text.optional(), target: text.optional() })
+    .optional(),
+  /** The keys of the VMs that are left (counts.ts). */
+  left: z.array(text),
+  buckets,
+  /** How many VMs do not get on by themselves, by what blocks them. */
+  blockedBy: z.partialRecord(z.enum(Object.values(BLOCKED_BY)), whole),
+  /** A VM is marked for eviction, or has a migration for this: cordoned alone is no drain. */
+  isMarked: z.boolean(),
+  /** Upgrade: nothing has been outdated or in flight for a minute, and virt-controller is alive. */
+  isSettled: z.boolean(),
+  /** The newest object about this drain, or about any upgrade. */
+  current: progress.optional(),
+  /** Older ones with events to post. */
+  owing: z.array(progress),
+  /** Those to delete (retention.ts). */
+  expired: z.array(z.object({ name: text, uid: text, resourceVersion: text })),
+});
+
+/** How one drain or the upgrade is now, by the guard's watches. */
+export type Maintenance = z.infer<typeof maintenanceSchema>;

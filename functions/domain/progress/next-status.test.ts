@@ -1,0 +1,281 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aDrain,
+  anUpgrade,
+  aProgress,
+  aStatus,
+  bucket,
+  but,
+  keysOf,
+  NODE,
+} from '../../../test/support/builders/maintenance.ts';
+import { NOW, seconds } from '../../../test/support/builders/object.ts';
+import type { Maintenance } from './maintenance.ts';
+import { nextStatus } from './next-status.ts';
+import type { ProgressStatus } from './progress-object.ts';
+import { isSame } from './same.ts';
+
+const KUBEVIRT = anUpgrade([]).kubevirt;
+const target = (id: string | undefined): Partial<Maintenance> =>
+  KUBEVIRT === undefined ? {} : { kubevirt: { ...KUBEVIRT, target: id } };
+
+/** The types of the events that the change adds, without their prefix. */
+const happened = (status: ProgressStatus): string[] =>
+  status.outbox.map(({ type }) => type.replace('io.kubevirt.mtq.', ''));
+
+/** `before`: undefined, where the object was created a moment ago. */
+const after = (seen: Maintenance, before?: ProgressStatus, atSeconds = 1): ProgressStatus =>
+  nextStatus(aProgress(seen.kind, before), seen, NOW + atSeconds * 1_000);
+
+interface Want {
+  readonly state: string;
+  readonly reason: string;
+  readonly progress: string;
+  readonly events: readonly string[];
+  /** Seconds after the drain began; 1 where left out. */
+  readonly at?: number;
+}
+type Case = [name: string, seen: Maintenance, before: ProgressStatus | undefined, want: Want];
+
+const QUOTA = but({ blockedBy: { Quota: 2 }, buckets: [bucket('blocked', 2)] });
+const BLOCKED = aStatus([1, 2], [1, 2], { state: 'Blocked', reason: 'Quota', blocked: 2 });
+const TEN = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+const HUNDRED = Array.from({ length: 100 }, (_, vm) => vm);
+
+describe('a drain', () => {
+  test.each<Case>([
+    [
+      'begins with what is left',
+      aDrain([1, 2]),
+      undefined,
+      { state: 'Running', reason: 'UnderWay', progress: '0/2', events: ['drain.started'] },
+    ],
+    [
+      'begins, and is blocked from the start',
+      aDrain([1, 2], QUOTA),
+      undefined,
+      { state: 'Blocked', reason: 'Quota', progress: '0/2', events: ['drain.started', 'drain.blocked'] },
+    ],
+    [
+      'is over before it was written',
+      aDrain([], but({ node: { name: 'node1', isDraining: false } })),
+      undefined,
+      { state: 'Failed', reason: 'NodeGone', progress: '0/0', events: ['drain.started', 'drain.failed'] },
+    ],
+    [
+      'goes on as before',
+      aDrain([1, 2]),
+      aStatus([1, 2], [1, 2]),
+      { state: 'Running', reason: 'UnderWay', progress: '0/2', events: [] },
+    ],
+    [
+      'becomes blocked',
+      aDrain([1, 2], QUOTA),
+      aStatus([1, 2], [1, 2]),
+      { state: 'Blocked', reason: 'Quota', progress: '0/2', events: ['drain.blocked'] },
+    ],
+    [
+      'stays blocked',
+      aDrain([1, 2], QUOTA),
+      BLOCKED,
+      { state: 'Blocked', reason: 'Quota', progress: '0/2', events: [] },
+    ],
+    [
+      'is blocked for another reason',
+      aDrain([1, 2], but({ blockedBy: { NotMigratable: 1 } })),
+      BLOCKED,
+      { state: 'Blocked', reason: 'NotMigratable', progress: '0/2', events: ['drain.blocked'] },
+    ],
+    [
+      'with two reasons names the first one',
+      aDrain([1, 2], but({ blockedBy: { NotMigratable: 1, Quota: 1 } })),
+      BLOCKED,
+      { state: 'Blocked', reason: 'Quota', progress: '0/2', events: [] },
+    ],
+    [
+      'is no longer blocked',
+      aDrain([1, 2]),
+      BLOCKED,
+      { state: 'Running', reason: 'UnderWay', progress: '0/2', events: ['drain.unblocked'] },
+    ],
+    [
+      'progresses by a tenth',
+      aDrain(TEN.slice(1)),
+      aStatus(TEN, TEN),
+      { state: 'Running', reason: 'UnderWay', progress: '1/10', events: ['drain.progressed'] },
+    ],
+    [
+      'progresses by less than a tenth: no event yet',
+      aDrain(HUNDRED.slice(9)),
+      aStatus(HUNDRED, HUNDRED),
+      { state: 'Running', reason: 'UnderWay', progress: '9/100', events: [], at: 59 },
+    ],
+    [
+      'progresses by less than a tenth within a minute',
+      aDrain(HUNDRED.slice(9)),
+      aStatus(HUNDRED, HUNDRED),
+      { state: 'Running', reason: 'UnderWay', progress: '9/100', events: ['drain.progressed'], at: 60 },
+    ],
+    [
+      'gets a newcomer, which is counted in the total',
+      aDrain([2, 3]),
+      aStatus([1, 2], [2]),
+      { state: 'Running', reason: 'UnderWay', progress: '1/3', events: [] },
+    ],
+    [
+      'is completed when no VM is left',
+      aDrain([]),
+      aStatus([1, 2], [2]),
+      { state: 'Completed', reason: 'Drained', progress: '2/2', events: ['drain.completed'] },
+    ],
+    [
+      'is completed also where the node takes pods again',
+      aDrain([], but({ node: { ...NODE, isDraining: false } })),
+      aStatus([1, 2], [2]),
+      { state: 'Completed', reason: 'Drained', progress: '2/2', events: ['drain.completed'] },
+    ],
+    [
+      'is canceled when the node takes pods again',
+      aDrain([2], but({ node: { ...NODE, isDraining: false } })),
+      BLOCKED,
+      { state: 'Canceled', reason: 'Uncordoned', progress: '1/2', events: ['drain.canceled'] },
+    ],
+    [
+      'fails when the node is gone',
+      aDrain([2], but({ node: { name: 'node1', isDraining: false } })),
+      aStatus([1, 2], [2]),
+      { state: 'Failed', reason: 'NodeGone', progress: '1/2', events: ['drain.failed'] },
+    ],
+    [
+      'fails when another node has its name',
+      aDrain([2], but({ node: { name: 'node1', uid: 'another', isDraining: true } })),
+      aStatus([1, 2], [2]),
+      { state: 'Failed', reason: 'NodeGone', progress: '1/2', events: ['drain.failed'] },
+    ],
+  ])('%s', (...[, seen, before, { at, ...want }]) => {
+    const status = after(seen, before, at);
+    expect({ ...status, events: happened(status) }).toMatchObject(want);
+  });
+
+  test('a canceled one lists what still migrates until that ends, and has no more events', () => {
+    const uncordoned = but({ node: { ...NODE, isDraining: false } });
+    const running = but({ buckets: [bucket('running', 1), bucket('blocked', 1)] });
+    const canceled = after(aDrain([1, 2], uncordoned, running), aStatus([1, 2], [1, 2]));
+    expect(canceled.buckets).toEqual([bucket('running', 1)]);
+    const ended = after(aDrain([1, 2], uncordoned), canceled);
+    expect(ended).toEqual({ ...canceled, buckets: [] });
+    expect(after(aDrain([1], running), ended)).toEqual(ended);
+  });
+});
+
+describe('an upgrade', () => {
+  test.each<Case>([
+    [
+      'begins before any VM is outdated',
+      anUpgrade([]),
+      undefined,
+      { state: 'Running', reason: 'UnderWay', progress: '0/0', events: ['upgrade.started'] },
+    ],
+    [
+      'is not completed while it has not settled: KubeVirt’s own number is still the old one',
+      anUpgrade([]),
+      aStatus([], []),
+      { state: 'Running', reason: 'UnderWay', progress: '0/0', events: [] },
+    ],
+    [
+      'is not completed while VMs are outdated, however long',
+      anUpgrade([1], but({ isSettled: true })),
+      aStatus([1], [1]),
+      { state: 'Running', reason: 'UnderWay', progress: '0/1', events: [] },
+    ],
+    [
+      'is completed',
+      anUpgrade([], but({ isSettled: true })),
+      aStatus([1, 2], []),
+      { state: 'Completed', reason: 'Updated', progress: '2/2', events: ['upgrade.completed'] },
+    ],
+    [
+      'is completed without any VM',
+      anUpgrade([], but({ isSettled: true })),
+      aStatus([], []),
+      { state: 'Completed', reason: 'NoWorkloads', progress: '0/0', events: ['upgrade.completed'] },
+    ],
+    [
+      'is superseded by another target',
+      anUpgrade([1], but(target('newer'))),
+      aStatus([1], [1]),
+      { state: 'Superseded', reason: 'TargetChanged', progress: '0/1', events: ['upgrade.superseded'] },
+    ],
+    [
+      'is superseded when KubeVirt is rolled back',
+      anUpgrade([1], but(target('old'))),
+      aStatus([1], [1]),
+      { state: 'Superseded', reason: 'TargetChanged', progress: '0/1', events: ['upgrade.superseded'] },
+    ],
+    [
+      'fails when KubeVirt is gone',
+      anUpgrade([1], but({ kubevirt: undefined })),
+      aStatus([1], [1]),
+      { state: 'Failed', reason: 'KubeVirtGone', progress: '0/1', events: ['upgrade.failed'] },
+    ],
+    [
+      'is blocked where nothing is automated',
+      anUpgrade([1], but({ blockedBy: { NotAutomated: 1 }, buckets: [bucket('notAutomated', 1)] })),
+      aStatus([1], [1]),
+      { state: 'Blocked', reason: 'NotAutomated', progress: '0/1', events: ['upgrade.blocked'] },
+    ],
+  ])('%s', (...[, seen, before, want]) => {
+    const status = after(seen, before);
+    expect({ ...status, events: happened(status) }).toMatchObject(want);
+  });
+});
+
+describe('counts', () => {
+  test('a repeated run changes nothing, and neither does one that is late', () => {
+    const first = after(aDrain([2, 3], QUOTA), aStatus([1, 2, 3], [1, 2, 3]));
+    expect(isSame(after(aDrain([2, 3], QUOTA), first, 30), first)).toBe(true);
+  });
+
+  test('a VM that comes back is left again, and is not counted twice', () => {
+    const gone = after(aDrain([2]), aStatus([1, 2], [1, 2]));
+    expect(after(aDrain([1, 2]), gone)).toMatchObject({ progress: '0/2' });
+  });
+
+  test('what was counted is dropped at the end', () => {
+    expect(after(aDrain([1]), aStatus([1], [1])).counted).toBe(keysOf(1).join(''));
+    expect(after(aDrain([]), aStatus([1], [1])).counted).toBe('');
+  });
+});
+
+describe('events', () => {
+  test('have ids of uid and number, and numbers without gaps', () => {
+    const begun = after(aDrain([1, 2], QUOTA));
+    const ended = after(aDrain([]), { ...begun, outbox: begun.outbox.slice(1) });
+    expect(ended.outbox.map(({ id, sequence }) => [id, sequence])).toEqual([
+      ['uid-of-drain-12345678-1-2', 2],
+      ['uid-of-drain-12345678-1-3', 3],
+    ]);
+    expect(ended.sequence).toBe(3);
+  });
+
+  test('carry the counts of their moment', () => {
+    const [{ data, time }] = after(
+      aDrain([2], QUOTA),
+      aStatus([1, 2], [1, 2], { reported: { done: 1, at: seconds(0) } }),
+    ).outbox as [ProgressStatus['outbox'][number]];
+    expect(time).toBe(seconds(1));
+    expect(data).toMatchObject({
+      ...{ name: 'drain-12345678-1', kind: 'Drain', subject: 'node1', reason: 'Quota' },
+      ...{ total: 2, done: 1, left: 1, blocked: 2, buckets: { blocked: 2 } },
+      message: expect.stringContaining('tenant/vm0 (Some)'),
+    });
+  });
+
+  test('`progressed` waits where fifty are not posted: it takes no number', () => {
+    const [entry] = after(aDrain([1, 2])).outbox as [ProgressStatus['outbox'][number]];
+    const outbox = Array.from({ length: 50 }, (_, index) => ({ ...entry, id: String(index) }));
+    const status = after(aDrain([2]), aStatus([1, 2], [1, 2], { outbox }));
+    expect([status.sequence, status.outbox.length, status.reported.done]).toEqual([1, 50, 0]);
+    expect(after(aDrain([]), status).outbox).toHaveLength(51);
+  });
+});

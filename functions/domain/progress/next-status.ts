@@ -1,0 +1,73 @@
+import { count, type Counts } from './counts.ts';
+import { endingOf, type Ending } from './ending.ts';
+import type { Maintenance } from './maintenance.ts';
+import { hasRoomFor, withEvents, type Happened } from './outbox.ts';
+import { isOpen, type MaintenanceProgress, type ProgressStatus } from './progress-object.ts';
+import { standingOf } from './standing.ts';
+
+/** `progressed` is posted after so many parts of ten, or after so long (milliseconds). */
+const EVERY = { tenths: 1, ms: 60_000 } as const;
+
+/**
+ * The status that an object must have by what the guard sees now, with an event for each transition in its outbox. The same
+ * observation gives the same status again. `now`: milliseconds.
+ */
+export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: number): ProgressStatus {
+  const { status: before } = object;
+  if (before !== undefined && !isOpen(object)) return { ...before, buckets: stillRunning(before, seen) };
+  const time = new Date(now).toISOString();
+  const known = before ?? { ...NEW, startedAt: time, reported: { done: 0, at: time } };
+  const counts = count(known.counted, seen.left);
+  const open = openStatus(known, seen, counts);
+  const ending = endingOf(object.spec, seen, counts);
+  const started: readonly Happened[] = before === undefined ? ['started'] : [];
+  if (ending !== undefined) {
+    const happened = [...started, ending.state.toLowerCase() as Lowercase<Ending['state']>];
+    return withEvents(object, endedStatus(open, ending, time), { happened, time });
+  }
+  const isDue = hasProgressed(known.reported, counts, now) && hasRoomFor(open);
+  const happened = [...started, ...blockedOrNot(before, open), ...(isDue ? (['progressed'] as const) : [])];
+  const next = isDue ? { ...open, reported: { done: counts.done, at: time } } : open;
+  return withEvents(object, next, { happened, time });
+}
+
+/** What a status remembers, in an object that has none. */
+const NEW = { counted: '', sequence: 0, outbox: [] };
+type Known = Pick<ProgressStatus, 'counted' | 'sequence' | 'outbox' | 'startedAt' | 'reported'>;
+
+const openStatus = (
+  { startedAt, reported, sequence, outbox }: Known,
+  seen: Maintenance,
+  counts: Counts,
+): ProgressStatus => ({
+  ...standingOf(seen, counts),
+  progress: `${String(counts.done)}/${String(counts.total)}`,
+  ...counts,
+  buckets: seen.buckets,
+  ...{ startedAt, reported, sequence, outbox },
+});
+
+const endedStatus = (open: ProgressStatus, ending: Ending, endedAt: string): ProgressStatus => ({
+  ...{ ...open, ...ending, endedAt },
+  blocked: 0,
+  counted: '',
+  buckets: ending.state === 'Canceled' ? open.buckets.filter(isRunning) : [],
+});
+
+const isRunning = ({ name }: { readonly name: string }): boolean => name === 'running';
+
+/** A canceled drain lists what still migrates, until that ends. Nothing else of a final object changes. */
+const stillRunning = ({ state, buckets }: ProgressStatus, seen: Maintenance): ProgressStatus['buckets'] =>
+  state === 'Canceled' && buckets.length > 0 ? seen.buckets.filter(isRunning) : buckets;
+
+/** Also `blocked` again where another reason is the first one. */
+function blockedOrNot(before: ProgressStatus | undefined, next: ProgressStatus): readonly Happened[] {
+  if (next.state !== 'Blocked') return before?.state === 'Blocked' ? ['unblocked'] : [];
+  return before?.state === 'Blocked' && before.reason === next.reason ? [] : ['blocked'];
+}
+
+function hasProgressed(reported: ProgressStatus['reported'], { done, total }: Counts, now: number): boolean {
+  if (done <= reported.done) return false;
+  const isMuch = (done - reported.done) * 10 >= total * EVERY.tenths;
+  return isMuch || now - Date.parse(reported.at) >= EVERY.ms;
+}

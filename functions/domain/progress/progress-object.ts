@@ -1,0 +1,137 @@
+import type { BlockedReason, MaintenanceEventType, MaintenanceReason } from './names.ts';
+import type { KubernetesObject } from '../objects.ts';
+
+/** What an admin does to many VMs at once. */
+export type MaintenanceKind = 'Drain' | 'Upgrade';
+
+/** One drain, by its node, or the upgrade of the cluster's KubeVirt. */
+export type Subject =
+  { readonly kind: 'Drain'; readonly node: string } | { readonly kind: 'Upgrade'; readonly node?: undefined };
+
+/** MaintenanceProgress: how far one drain or one upgrade has come. A report: no decision about a quota reads it. */
+export interface MaintenanceProgress extends KubernetesObject {
+  spec: ProgressSpec;
+  /** Left out: created a moment ago, and not written yet. */
+  status?: ProgressStatus;
+}
+
+/** What it is about; immutable. */
+export interface ProgressSpec {
+  kind: MaintenanceKind;
+  /** The node's name, or the deployment id that KubeVirt changes to: for people. */
+  subject: string;
+  /** Drain: the node. A node of the same name with another uid is another node. */
+  node?: { name: string; uid: string };
+  /** Upgrade: KubeVirt's deployment ids. `from` is left out where the new one was in place already. */
+  deployment?: { from?: string; to: string };
+}
+
+/** Running and Blocked are open, the others are final. */
+export type ProgressState = 'Running' | 'Blocked' | 'Completed' | 'Canceled' | 'Superseded' | 'Failed';
+
+export interface ProgressStatus {
+  state: ProgressState;
+  /** Why it is in this state. */
+  reason: BlockedReason | MaintenanceReason;
+  message: string;
+  /** `done` of `total` as text: "118/300". */
+  progress: string;
+  /** Every VM that was ever counted: those at the start, and newcomers. */
+  total: number;
+  done: number;
+  left: number;
+  /** VMs that do not get on by themselves. */
+  blocked: number;
+  /** RFC 3339. */
+  startedAt: string;
+  endedAt?: string;
+  /** What the VMs that are left wait for; a bucket without any is left out. */
+  buckets: Bucket[];
+  /** The keys of every VM that was ever counted, one after another (counts.ts); empty once it is final. */
+  counted: string;
+  /** The last `progressed` event. */
+  reported: { done: number; at: string };
+  /** The number of the last event. */
+  sequence: number;
+  /** Events that are not posted yet. */
+  outbox: OutboxEntry[];
+}
+
+/** What a VM that is left waits for. Each VM is in one bucket. */
+export const BUCKETS = [
+  /** Its migration runs. */
+  'running',
+  /** Its migration waits for a slot, for our back-off, or for a node. */
+  'waiting',
+  /** A quota refuses its migration. */
+  'blocked',
+  /** It cannot be migrated live, so a drain evicts it never, and an upgrade leaves it as it is. */
+  'notMigratable',
+  /** KubeVirt's workloadUpdateMethods are empty, so nobody updates it. */
+  'notAutomated',
+  /** It has no migration for this, or another one is in flight. */
+  'noMigrationYet',
+  /** It is stopped and started instead of migrated. */
+  'restarted',
+  /** Its last migration failed, and no other one has been created. */
+  'failed',
+] as const;
+export type BucketName = (typeof BUCKETS)[number];
+
+export interface Bucket {
+  name: BucketName;
+  count: number;
+  /** The oldest ones, at most MAX_NAMED of them. */
+  vms: BucketEntry[];
+}
+
+export interface BucketEntry {
+  namespace: string;
+  name: string;
+  /** RFC 3339; since when it waits for that. */
+  since?: string;
+  /** Why: a verdict of feasibility, `Unexamined` where none is known, or a word of KubeVirt's. */
+  reason?: string;
+  message?: string;
+  /** The ResourceQuotas that refuse it. */
+  quotas?: string[];
+}
+
+/** One event that must be posted at least once, always with this id. */
+export interface OutboxEntry {
+  id: string;
+  type: MaintenanceEventType;
+  /** Counts the events of one object, without gaps. */
+  sequence: number;
+  /** RFC 3339. */
+  time: string;
+  data: ProgressEventData;
+}
+
+/** What a subscriber reads (event-data.ts has its schema). */
+export interface ProgressEventData {
+  name: string;
+  uid: string;
+  kind: MaintenanceKind;
+  subject: string;
+  reason: string;
+  message: string;
+  total: number;
+  done: number;
+  left: number;
+  blocked: number;
+  /** How many VMs each bucket has. */
+  buckets: Record<string, number>;
+}
+
+const OPEN: readonly (ProgressState | undefined)[] = [undefined, 'Running', 'Blocked'];
+
+/** Not final; also an object whose status was never written. */
+export const isOpen = ({ status }: MaintenanceProgress): boolean => OPEN.includes(status?.state);
+
+/** Whether it has events to post. */
+export const owesEvents = ({ status }: MaintenanceProgress): boolean => (status?.outbox ?? []).length > 0;
+
+/** Of a bucket by name; 0 where there is none. */
+export const countOf = (buckets: readonly Bucket[], wanted: BucketName): number =>
+  buckets.find(({ name }) => name === wanted)?.count ?? 0;

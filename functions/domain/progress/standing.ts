@@ -1,0 +1,52 @@
+import { BLOCKED_BY, MAINTENANCE_REASON, type BlockedReason } from './names.ts';
+import type { Counts } from './counts.ts';
+import type { Maintenance } from './maintenance.ts';
+import type { BucketName, ProgressStatus } from './progress-object.ts';
+
+/** Which bucket has the VMs that a reason is about. */
+const BUCKET_OF: Readonly<Record<BlockedReason, BucketName>> = {
+  [BLOCKED_BY.quota]: 'blocked',
+  [BLOCKED_BY.notMigratable]: 'notMigratable',
+  [BLOCKED_BY.notAutomated]: 'notAutomated',
+  [BLOCKED_BY.capacity]: 'waiting',
+  [BLOCKED_BY.limit]: 'waiting',
+};
+
+/** What to do about each; the message ends with it. */
+const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
+  [BLOCKED_BY.quota]: 'See the VMMRQs of the named namespaces.',
+  [BLOCKED_BY.notMigratable]: 'Stop these VMs, or change what keeps them from being migrated.',
+  [BLOCKED_BY.notAutomated]: "Set workloadUpdateMethods in KubeVirt's spec, or restart the VMs.",
+  [BLOCKED_BY.capacity]: 'Add nodes, or free resources on them.',
+  [BLOCKED_BY.limit]: "Wait for other migrations, or increase KubeVirt's parallel migration limits.",
+};
+
+/** How an open drain or upgrade is: state, reason and message. */
+export function standingOf(
+  { blockedBy, buckets, kind }: Maintenance,
+  { total, done, left }: Counts,
+): Pick<ProgressStatus, 'state' | 'reason' | 'message' | 'blocked'> {
+  const counts = Object.values(BLOCKED_BY).flatMap((reason) => {
+    const count = blockedBy[reason] ?? 0;
+    return count === 0 ? [] : [{ reason, count }];
+  });
+  const [first] = counts;
+  const how = kind === 'Drain' ? 'have left the node' : 'are up to date';
+  if (first === undefined) {
+    const message = `${String(done)} of ${String(total)} VMs ${how}`;
+    return { state: 'Running', reason: MAINTENANCE_REASON.underWay, message, blocked: 0 };
+  }
+  const oldest = buckets.find(({ name }) => name === BUCKET_OF[first.reason])?.vms[0];
+  const named =
+    oldest === undefined
+      ? ''
+      : `, such as ${oldest.namespace}/${oldest.name} (${[oldest.reason, oldest.message].filter(Boolean).join(': ')})`;
+  const blocked = counts.reduce((sum, { count }) => sum + count, 0);
+  const why = counts.map(({ reason, count }) => `${String(count)} ${reason}`).join(', ');
+  return {
+    state: 'Blocked',
+    reason: first.reason,
+    blocked,
+    message: `of ${String(left)} VMs left, ${String(blocked)} do not get on: ${why}${named}. ${ADVICE_OF[first.reason]}`,
+  };
+}

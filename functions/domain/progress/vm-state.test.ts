@@ -1,0 +1,216 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aMigration,
+  aVmi,
+  inPhase,
+  refusedAt,
+  withCondition,
+} from '../../../test/support/builders/kubevirt.ts';
+import { annotated, createdAt, NOW } from '../../../test/support/builders/object.ts';
+import type { Migration, VirtualMachineInstance } from '../objects.ts';
+import { bucketsOf } from './buckets.ts';
+import { vmStateOf, type MaintenanceRules, type VmLeft } from './vm-state.ts';
+
+const DRAIN: MaintenanceRules = { kind: 'Drain', methods: [], evictionStrategy: undefined, now: NOW };
+const UPGRADE: MaintenanceRules = { ...DRAIN, kind: 'Upgrade', methods: ['LiveMigrate'] };
+const EVACUATES = annotated('kubevirt.io/evacuationMigration', 'node1');
+const UPDATES = annotated('kubevirt.io/workloadUpdateMigration', '');
+
+const withStrategy = (evictionStrategy: string, status: VirtualMachineInstance['status'] = {}): VmLeft => {
+  const vmi = aVmi();
+  return left({ vmi: { ...vmi, spec: { evictionStrategy }, status: { ...vmi.status, ...status } } });
+};
+const left = (different: Partial<VmLeft> = {}): VmLeft => ({
+  ...{ namespace: 'tenant', name: 'vm0', isQueued: false, isLocked: false, vmi: aVmi() },
+  ...different,
+});
+const migrates = (migration: Migration, different: Partial<VmLeft> = {}): VmLeft =>
+  left({ migration, ...different });
+const FIXED = {
+  conditions: [{ type: 'LiveMigratable', status: 'False' as const, reason: 'DisksNotLiveMigratable' }],
+};
+const FAILED = { migrationState: { failed: true, endTimestamp: '2026-11-21T04:59:00Z' } };
+const NO_FIT = { reason: 'NotEnough', message: 'requests.cpu is short', quotas: ['quota'] };
+
+type Case = [name: string, vm: VmLeft, rules: MaintenanceRules, want: readonly [string, string, string?]];
+
+/** Wants the bucket, the reason and what blocks. */
+const CASES: readonly Case[] = [
+  ['no migration yet', withStrategy('LiveMigrate'), DRAIN, ['noMigrationYet', 'NoMigration']],
+  [
+    'an external controller evicts it',
+    withStrategy('External'),
+    DRAIN,
+    ['noMigrationYet', 'ExternalEviction'],
+  ],
+  [
+    'it cannot be migrated',
+    withStrategy('LiveMigrate', FIXED),
+    DRAIN,
+    ['notMigratable', 'DisksNotLiveMigratable', 'NotMigratable'],
+  ],
+  [
+    'it cannot be migrated, and may be restarted',
+    withStrategy('LiveMigrateIfPossible', FIXED),
+    DRAIN,
+    ['restarted', 'DisksNotLiveMigratable'],
+  ],
+  [
+    'the cluster’s strategy counts where it has none',
+    left({ vmi: { ...aVmi(), status: FIXED } }),
+    { ...DRAIN, evictionStrategy: 'LiveMigrateIfPossible' },
+    ['restarted', 'DisksNotLiveMigratable'],
+  ],
+  ['its last migration failed', withStrategy('LiveMigrate', FAILED), DRAIN, ['failed', 'MigrationFailed']],
+  [
+    'a user migrates it',
+    migrates(aMigration(inPhase('Running'))),
+    DRAIN,
+    ['noMigrationYet', 'OtherMigration'],
+  ],
+  [
+    'it goes to another cluster',
+    migrates({ ...aMigration(EVACUATES), spec: { vmiName: 'vm0', sendTo: { migrationID: 'x' } } }),
+    DRAIN,
+    ['noMigrationYet', 'CrossClusterMigration'],
+  ],
+  ['an upgrade migrates it', migrates(aMigration(UPDATES)), DRAIN, ['noMigrationYet', 'OtherMigration']],
+  ['its migration runs', migrates(aMigration(EVACUATES, inPhase('Running'))), DRAIN, ['running', 'Running']],
+  [
+    'its target pod finds no node',
+    migrates(aMigration(EVACUATES, inPhase('Scheduling'), createdAt(-60))),
+    DRAIN,
+    ['waiting', 'TargetPodNotScheduled', 'Capacity'],
+  ],
+  [
+    'its target pod finds no node yet',
+    migrates(aMigration(EVACUATES, inPhase('Scheduling'), createdAt(-59))),
+    DRAIN,
+    ['running', 'Running'],
+  ],
+  [
+    'KubeVirt has not tried its pod',
+    migrates(aMigration(EVACUATES, withCondition())),
+    DRAIN,
+    ['waiting', 'Pending'],
+  ],
+  [
+    'no slot is left',
+    migrates(aMigration(EVACUATES, withCondition(), createdAt(-59)), { isQueued: true }),
+    DRAIN,
+    ['waiting', 'ParallelLimitReached'],
+  ],
+  [
+    'no slot has been left for a minute',
+    migrates(aMigration(EVACUATES, withCondition(), createdAt(-60)), { isQueued: true }),
+    DRAIN,
+    ['waiting', 'ParallelLimitReached', 'Limit'],
+  ],
+  [
+    'a quota refused it a moment ago',
+    migrates(aMigration(EVACUATES, refusedAt(-9))),
+    DRAIN,
+    ['blocked', 'Unexamined'],
+  ],
+  [
+    'no function has looked at a refusal for ten seconds',
+    migrates(aMigration(EVACUATES, refusedAt(-10))),
+    DRAIN,
+    ['blocked', 'Unexamined', 'Quota'],
+  ],
+  [
+    'feasibility has said no',
+    migrates(aMigration(EVACUATES, refusedAt(0)), { verdict: NO_FIT }),
+    DRAIN,
+    ['blocked', 'NotEnough', 'Quota'],
+  ],
+  [
+    'feasibility has said later',
+    migrates(aMigration(EVACUATES, refusedAt(-99)), { verdict: { reason: 'BackOff' } }),
+    DRAIN,
+    ['waiting', 'BackOff'],
+  ],
+  [
+    'its namespace is locked for it',
+    migrates(aMigration(EVACUATES, refusedAt(-99)), { isLocked: true, verdict: NO_FIT }),
+    DRAIN,
+    ['waiting', 'Locked'],
+  ],
+  [
+    'nothing is automated',
+    left(),
+    { ...UPGRADE, methods: [] },
+    ['notAutomated', 'NotAutomated', 'NotAutomated'],
+  ],
+  ['upgrades only restart', left(), { ...UPGRADE, methods: ['Evict'] }, ['restarted', 'Evict']],
+  [
+    'an upgrade leaves it as it is',
+    withStrategy('LiveMigrate', FIXED),
+    UPGRADE,
+    ['notMigratable', 'DisksNotLiveMigratable', 'NotMigratable'],
+  ],
+  [
+    'an upgrade restarts what it cannot migrate',
+    withStrategy('LiveMigrate', FIXED),
+    { ...UPGRADE, methods: ['LiveMigrate', 'Evict'] },
+    ['restarted', 'DisksNotLiveMigratable'],
+  ],
+  ['its update runs', migrates(aMigration(UPDATES, inPhase('Running'))), UPGRADE, ['running', 'Running']],
+  [
+    'its update runs though nothing is automated any more',
+    migrates(aMigration(UPDATES, inPhase('Running'))),
+    { ...UPGRADE, methods: [] },
+    ['running', 'Running'],
+  ],
+];
+
+describe('what a VM that is left waits for', () => {
+  test.each(CASES)('%s', (...[, vm, rules, [bucket, reason, blockedBy]]) => {
+    const state = vmStateOf(vm, rules);
+    expect([state.bucket, state.reason, state.blockedBy]).toEqual([bucket, reason, blockedBy]);
+  });
+
+  test('a refusal has its quotas, its message and its time', () => {
+    expect(
+      vmStateOf(migrates(aMigration(EVACUATES, refusedAt(-5)), { verdict: NO_FIT }), DRAIN),
+    ).toMatchObject({
+      ...NO_FIT,
+      since: new Date(NOW - 5_000).toISOString(),
+    });
+  });
+});
+
+describe('buckets', () => {
+  const refused = (vm: number): VmLeft =>
+    migrates(aMigration(EVACUATES, refusedAt(-vm)), { name: `vm${String(vm)}`, verdict: NO_FIT });
+  const queued = migrates(aMigration(EVACUATES, withCondition(), createdAt(-60)), {
+    name: 'q',
+    isQueued: true,
+  });
+  const running = migrates(aMigration(EVACUATES, inPhase('Running')), { name: 'r' });
+
+  test('name the fifty oldest, and count the others', () => {
+    const { buckets, blockedBy } = bucketsOf(
+      Array.from({ length: 60 }, (_, vm) => refused(vm)),
+      DRAIN,
+    );
+    expect(buckets.map(({ name, count, vms }) => [name, count, vms.length])).toEqual([['blocked', 60, 50]]);
+    expect(buckets[0]?.vms[0]?.name).toBe('vm59');
+    expect(blockedBy).toEqual({ Quota: 60 });
+  });
+
+  test('are in their order, and add up to what is left', () => {
+    const { buckets } = bucketsOf([refused(1), left({ name: 'n' }), queued, running, refused(2)], DRAIN);
+    expect(buckets.map(({ name, count }) => [name, count])).toEqual([
+      ['running', 1],
+      ['waiting', 1],
+      ['blocked', 2],
+      ['noMigrationYet', 1],
+    ]);
+  });
+
+  test('the limits block nothing while a migration of this maintenance runs', () => {
+    expect(bucketsOf([queued], DRAIN).blockedBy).toEqual({ Limit: 1 });
+    expect(bucketsOf([queued, running], DRAIN).blockedBy).toEqual({});
+  });
+});

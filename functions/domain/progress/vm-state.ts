@@ -1,0 +1,180 @@
+import { isFinal, isRejectedByQuota, isRunning } from '../migration.ts';
+import { KUBEVIRT, REASON } from '../names.ts';
+import { BLOCKED_BY, type BlockedReason } from './names.ts';
+import type { Condition, Migration, VirtualMachineInstance } from '../objects.ts';
+import type { KnownVerdict } from './known-verdict.ts';
+import type { BucketName, MaintenanceKind } from './progress-object.ts';
+
+/** A VM that a drain still has to move, or an upgrade to update. */
+export interface VmLeft {
+  readonly namespace: string;
+  readonly name: string;
+  /** Left out: known by its migration only. */
+  readonly vmi?: VirtualMachineInstance;
+  /** Its migration that has not ended. */
+  readonly migration?: Migration;
+  /** No migration slot is left for it, by KubeVirt's parallel limits. */
+  readonly isQueued: boolean;
+  /** Its namespace is locked for it. */
+  readonly isLocked: boolean;
+  readonly verdict?: KnownVerdict | undefined;
+}
+
+export interface MaintenanceRules {
+  readonly kind: MaintenanceKind;
+  /** KubeVirt's workloadUpdateMethods. */
+  readonly methods: readonly string[];
+  /** The cluster's evictionStrategy, for VMIs that have none. */
+  readonly evictionStrategy: string | undefined;
+  /** Milliseconds. */
+  readonly now: number;
+}
+
+export interface VmState {
+  readonly bucket: BucketName;
+  readonly reason: string;
+  readonly message?: string;
+  readonly since?: string;
+  readonly quotas?: readonly string[];
+  /** It does not get on by itself. */
+  readonly blockedBy?: BlockedReason;
+}
+
+/** Reasons that are no verdicts of feasibility. */
+export const WAITS_FOR = {
+  unexamined: 'Unexamined',
+  running: 'Running',
+  pending: 'Pending',
+  noNode: 'TargetPodNotScheduled',
+  noMigration: 'NoMigration',
+  otherMigration: 'OtherMigration',
+  crossCluster: 'CrossClusterMigration',
+  external: 'ExternalEviction',
+  migrationFailed: 'MigrationFailed',
+} as const;
+
+/** Verdicts after which the functions go on by themselves. */
+const TEMPORARY: readonly string[] = [
+  REASON.parallelLimit,
+  REASON.backOff,
+  REASON.afterOthers,
+  REASON.alreadyLocked,
+  REASON.statusUnknown,
+  REASON.viewUnavailable,
+];
+
+/** A refusal that no function has looked at for so long is reported; the functions take one at once (milliseconds). */
+const UNEXAMINED_MS = 10_000;
+/** A target pod that finds no node for so long, or a slot that is not free for so long, is reported. */
+const WAITED_MS = 60_000;
+
+/** What a VM waits for, in the words of facts/kubevirt.md §3. */
+export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
+  const { migration } = vm;
+  if (migration === undefined || isFinal(migration)) return withoutMigration(vm, rules);
+  const since = migration.metadata.creationTimestamp;
+  const { sendTo, receive } = migration.spec;
+  if (sendTo !== undefined || receive !== undefined)
+    return { bucket: 'noMigrationYet', reason: WAITS_FOR.crossCluster, since };
+  if (!isFor(migration, rules.kind))
+    return { bucket: 'noMigrationYet', reason: WAITS_FOR.otherMigration, since };
+  return isRunning(migration) ? whileRunning(migration, rules) : whilePending(vm, migration, rules);
+}
+
+/** Whether KubeVirt created the migration for this kind of maintenance. A user's own migration is for none. */
+export const isFor = ({ metadata: { annotations } }: Migration, kind: MaintenanceKind): boolean =>
+  annotations?.[kind === 'Drain' ? KUBEVIRT.evacuation : KUBEVIRT.workloadUpdate] !== undefined;
+
+function withoutMigration({ vmi }: VmLeft, rules: MaintenanceRules): VmState {
+  const strategy = strategyOf(vmi, rules.evictionStrategy);
+  if (rules.kind === 'Upgrade' && rules.methods.length === 0) return NOT_AUTOMATED;
+  const notLive = vmi?.status?.conditions?.find(isNotLive);
+  if (notLive !== undefined) return notMigratable(notLive, isRestarted(strategy, rules));
+  return notAttempted(strategy, rules) ?? afterMigration(vmi?.status?.migrationState);
+}
+
+/** A VMI without a strategy has the cluster's; undefined: none. */
+export const strategyOf = (
+  vmi: VirtualMachineInstance | undefined,
+  ofCluster: string | undefined,
+): string | undefined => vmi?.spec?.evictionStrategy ?? ofCluster;
+
+const isNotLive = ({ type, status }: Condition): boolean => type === 'LiveMigratable' && status === 'False';
+
+const NOT_AUTOMATED: VmState = {
+  bucket: 'notAutomated',
+  reason: BLOCKED_BY.notAutomated,
+  blockedBy: BLOCKED_BY.notAutomated,
+};
+
+const isRestarted = (strategy: string | undefined, { kind, methods }: MaintenanceRules): boolean =>
+  kind === 'Drain' ? strategy === 'LiveMigrateIfPossible' : methods.includes('Evict');
+
+/** undefined: KubeVirt creates a migration for it. */
+function notAttempted(
+  strategy: string | undefined,
+  { kind, methods }: MaintenanceRules,
+): VmState | undefined {
+  if (kind === 'Upgrade')
+    return methods.includes('LiveMigrate') ? undefined : { bucket: 'restarted', reason: 'Evict' };
+  return strategy === 'External' ? { bucket: 'noMigrationYet', reason: WAITS_FOR.external } : undefined;
+}
+
+function afterMigration(
+  last: { readonly failed?: boolean; readonly endTimestamp?: string | null } | undefined,
+): VmState {
+  if (last?.failed !== true) return { bucket: 'noMigrationYet', reason: WAITS_FOR.noMigration };
+  const since = typeof last.endTimestamp === 'string' ? { since: last.endTimestamp } : {};
+  return { bucket: 'failed', reason: WAITS_FOR.migrationFailed, ...since };
+}
+
+/** A drain's eviction of such a VM is refused without any migration, unless it may be restarted (facts/kubevirt.md §3.3). */
+function notMigratable(
+  { reason = '', message }: { readonly reason?: string; readonly message?: string },
+  restarts: boolean,
+): VmState {
+  const why = message === undefined ? { reason } : { reason, message };
+  if (restarts) return { bucket: 'restarted', ...why };
+  return { bucket: 'notMigratable', ...why, blockedBy: BLOCKED_BY.notMigratable };
+}
+
+function whileRunning(migration: Migration, { now }: MaintenanceRules): VmState {
+  const phase = migration.status?.phase ?? '';
+  const since =
+    migration.status?.phaseTransitionTimestamps?.findLast((each) => each.phase === phase)
+      ?.phaseTransitionTimestamp ?? migration.metadata.creationTimestamp;
+  // Without its phase: each one would be a write.
+  if (phase !== 'Scheduling' || now - Date.parse(since) < WAITED_MS)
+    return { bucket: 'running', reason: WAITS_FOR.running, since: migration.metadata.creationTimestamp };
+  return { bucket: 'waiting', reason: WAITS_FOR.noNode, since, blockedBy: BLOCKED_BY.capacity };
+}
+
+function whilePending(vm: VmLeft, migration: Migration, { now }: MaintenanceRules): VmState {
+  const since = migration.metadata.creationTimestamp;
+  const isLate = now - Date.parse(since) >= WAITED_MS;
+  const queued: VmState = {
+    bucket: 'waiting',
+    reason: REASON.parallelLimit,
+    since,
+    ...(isLate ? { blockedBy: BLOCKED_BY.limit } : {}),
+  };
+  if (!isRejectedByQuota(migration))
+    return vm.isQueued ? queued : { bucket: 'waiting', reason: WAITS_FOR.pending, since };
+  if (vm.isLocked) return { bucket: 'waiting', reason: REASON.locked, since };
+  if (vm.verdict === undefined) return vm.isQueued ? queued : unexamined(migration, now);
+  const { verdict } = vm;
+  if (TEMPORARY.includes(verdict.reason)) return { bucket: 'waiting', ...verdict, since };
+  return { bucket: 'blocked', ...verdict, since: refusedAt(migration), blockedBy: BLOCKED_BY.quota };
+}
+
+function unexamined(migration: Migration, now: number): VmState {
+  const since = refusedAt(migration);
+  const isLate = now - Date.parse(since) >= UNEXAMINED_MS;
+  const by = isLate ? { blockedBy: BLOCKED_BY.quota } : {};
+  return { bucket: 'blocked', reason: WAITS_FOR.unexamined, since, ...by };
+}
+
+/** KubeVirt writes the time once, at the first refusal (facts/kubevirt.md §1.3). */
+const refusedAt = ({ metadata, status }: Migration): string =>
+  status?.conditions?.find(({ type }) => type === KUBEVIRT.rejectedByQuota)?.lastProbeTime ??
+  metadata.creationTimestamp;

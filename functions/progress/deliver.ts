@@ -1,0 +1,68 @@
+import { EVENT_REASON, KIND, REASON } from '../domain/names.ts';
+import { MAINTENANCE_EVENT } from '../domain/progress/names.ts';
+import type { Maintenance } from '../domain/progress/maintenance.ts';
+import { withoutEvents } from '../domain/progress/outbox.ts';
+import type { MaintenanceProgress, OutboxEntry } from '../domain/progress/progress-object.ts';
+import type { InvolvedObject } from '../domain/verdict/report.ts';
+import { writeEvents } from '../cluster/report.ts';
+import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
+import { PROGRESSES } from '../kubernetes/resources.ts';
+import type { StepContext } from '../host/step.ts';
+
+const BLOCKED: readonly string[] = [MAINTENANCE_EVENT.drainBlocked, MAINTENANCE_EVENT.upgradeBlocked];
+
+/**
+ * Posts what an object's outbox has, in order, and then takes it out. What is posted and not taken out is posted again with the
+ * same id, by the run that follows.
+ */
+export async function deliver(
+  object: MaintenanceProgress,
+  seen: Maintenance,
+  context: StepContext,
+): Promise<void> {
+  const { status } = object;
+  if (status === undefined || status.outbox.length === 0) return;
+  const posted = new Set<string>();
+  for (const entry of status.outbox) {
+    try {
+      await context.announce(entry);
+    } catch (error) {
+      context.log('warn', `not posted: ${describeError(error)}`, { event: entry.type, eventId: entry.id });
+      break;
+    }
+    posted.add(entry.id);
+    if (BLOCKED.includes(entry.type)) await reportBlocked(entry, object, { seen, context });
+  }
+  if (posted.size === 0) return;
+  try {
+    const next = { ...object, status: withoutEvents(status, posted) };
+    await context.cluster.replace(PROGRESSES, next, { subresource: 'status' });
+  } catch (error) {
+    // Another run has written meanwhile. The guard asks again while the outbox is not empty.
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+  }
+}
+
+/** A Kubernetes Event on the Node or on KubeVirt, where an admin looks first. */
+async function reportBlocked(
+  { id, data }: OutboxEntry,
+  { metadata, spec }: MaintenanceProgress,
+  { seen, context }: { readonly seen: Maintenance; readonly context: StepContext },
+): Promise<void> {
+  const on = involved(spec, seen);
+  if (on === undefined) return;
+  const reason = spec.kind === 'Drain' ? EVENT_REASON.drainBlocked : EVENT_REASON.upgradeBlocked;
+  const count = `${String(data.done)}/${String(data.total)}`;
+  const message = `${count}: ${data.message} Run: kubectl get mprog ${metadata.name} -o yaml`;
+  await writeEvents(context, [{ on, type: 'Warning', reason, message, because: REASON.reported, key: id }]);
+}
+
+function involved(
+  { node }: MaintenanceProgress['spec'],
+  { kubevirt }: Maintenance,
+): InvolvedObject | undefined {
+  if (node !== undefined) return { ...KIND.node, name: node.name, uid: node.uid };
+  return kubevirt === undefined
+    ? undefined
+    : { ...KIND.kubevirt, namespace: kubevirt.namespace, name: kubevirt.name, uid: kubevirt.uid };
+}

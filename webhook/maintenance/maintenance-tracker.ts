@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto';
+import type { MaintenanceChanged } from '../../functions/domain/events.ts';
+import { fingerprint } from '../../functions/domain/fingerprint.ts';
+import { knownVerdict } from '../../functions/domain/progress/known-verdict.ts';
+import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
+import { MAINTENANCE_CHANGED } from '../../functions/domain/progress/names.ts';
+import {
+  isOpen,
+  owesEvents,
+  type MaintenanceKind,
+  type Subject,
+} from '../../functions/domain/progress/progress-object.ts';
+import { isFor } from '../../functions/domain/progress/vm-state.ts';
+import type { Migration } from '../../functions/domain/objects.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { decide } from '../../functions/progress/decide.ts';
+import { pause } from '../../functions/runtime/clock.ts';
+import type { ClusterView } from '../view/cluster-view.ts';
+import { isQueued, slotsLeft } from '../view/slots.ts';
+import type { MaintenanceSource } from './maintenance-route.ts';
+import { MaintenanceWatches, type MaintenanceWatchesOptions } from './maintenance-watches.ts';
+import { observe, outdated, vmOf, type MaintenanceFacts } from './observe.ts';
+import { Settling } from './settling.ts';
+import { nodesToWatch } from './subjects.ts';
+
+export interface MaintenanceTrackerOptions extends MaintenanceWatchesOptions {
+  readonly kubevirtNamespace: string;
+  /** undefined: its watches have not listed every kind yet. */
+  readonly view: () => ClusterView | undefined;
+  readonly post: (event: MaintenanceChanged) => Promise<void>;
+}
+
+/** How often it looks; so it posts at most once in this time about one drain. */
+const LOOK_MS = 2_000;
+/** A change that is still to be written, or an event that is still to be posted, is said again after this time. */
+const AGAIN_MS = 5_000;
+
+/** Decides from memory whether a drain or an upgrade needs a write by `progress`, and triggers it. It writes nothing itself. */
+export class MaintenanceTracker implements MaintenanceSource {
+  readonly #options: MaintenanceTrackerOptions;
+  readonly #watches: MaintenanceWatches;
+  readonly #settling: Settling;
+  /** What is to be done about each subject, since when it is known, and when it was last posted; milliseconds of the clock. */
+  readonly #due = new Map<string, { readonly what: string; readonly since: number; posted: number }>();
+  #blocked = new Map<MaintenanceKind, number>();
+
+  constructor(options: MaintenanceTrackerOptions) {
+    this.#options = options;
+    this.#watches = new MaintenanceWatches(options);
+    this.#settling = new Settling(options);
+  }
+
+  /** VMs that do not get on, of open drains and upgrades. */
+  blocked(): ReadonlyMap<MaintenanceKind, number> {
+    return this.#blocked;
+  }
+
+  /** Runs until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const watching = this.#watches.run(signal);
+    while (!signal.aborted) {
+      this.#look();
+      await pause(clock, LOOK_MS, signal);
+    }
+    await watching;
+  }
+
+  maintenanceOf(subject: Subject): Maintenance | undefined {
+    const view = this.#options.view();
+    return view === undefined || !this.#watches.isReady
+      ? undefined
+      : this.#observed(subject, { view, migrations: migrationsByVm(view, subject.kind) });
+  }
+
+  #look(): void {
+    const view = this.#options.view();
+    if (view === undefined || !this.#watches.isReady) return;
+    const { cordoned, progresses } = this.#watches;
+    const nodes = nodesToWatch({ cordoned, progresses, migrations: [...view.migrations.values()] });
+    this.#watches.watchNodes(nodes);
+    this.#noteUpgrade(view);
+    const subjects: Subject[] = [
+      { kind: 'Upgrade' },
+      ...nodes.map((node): Subject => ({ kind: 'Drain', node })),
+    ];
+    const blocked = new Map<MaintenanceKind, number>();
+    const migrations = new Map(
+      (['Drain', 'Upgrade'] as const).map((kind) => [kind, migrationsByVm(view, kind)]),
+    );
+    for (const subject of subjects) {
+      const seen = this.#observed(subject, { view, migrations: migrations.get(subject.kind) ?? new Map() });
+      if (seen === undefined) continue;
+      this.#postIfDue(subject, seen);
+      if (seen.current === undefined || !isOpen(seen.current)) continue;
+      const stuck = Object.values(seen.blockedBy).reduce((sum, count) => sum + count, 0);
+      blocked.set(subject.kind, (blocked.get(subject.kind) ?? 0) + stuck);
+    }
+    this.#blocked = blocked;
+  }
+
+  /** Only for an upgrade that is reported: otherwise nothing is read. */
+  #noteUpgrade(view: ClusterView): void {
+    const {
+      observedDeploymentID: observed,
+      targetDeploymentID: target,
+      ...status
+    } = view.kubevirt?.status ?? {};
+    const isReported = this.#watches.progresses.some((each) => each.spec.kind === 'Upgrade' && isOpen(each));
+    const isQuiet =
+      isReported &&
+      observed === target &&
+      (status.outdatedVirtualMachineInstanceWorkloads ?? 0) === 0 &&
+      outdated({
+        vmis: this.#watches.outdated,
+        migrations: migrationsByVm(view, 'Upgrade'),
+        more: NOTHING_MORE,
+      }).length === 0;
+    this.#settling.note(isQuiet ? target : undefined);
+  }
+
+  #observed(
+    subject: Subject,
+    { view, migrations }: Pick<MaintenanceFacts, 'migrations'> & { view: ClusterView },
+  ): Maintenance | undefined {
+    const on =
+      subject.kind === 'Drain'
+        ? this.#watches.onNode(subject.node)
+        : { node: undefined, vmis: this.#watches.outdated };
+    if (on === undefined) return undefined;
+    const target = view.kubevirt?.status?.targetDeploymentID ?? '';
+    return observe(subject, {
+      kubevirt: view.kubevirt,
+      ...on,
+      migrations,
+      progresses: this.#watches.progresses,
+      more: newMore(view),
+      isSettled: this.#settling.isSettled(target),
+      label: labelOf(subject, target),
+      now: this.#options.clock.now().getTime(),
+    });
+  }
+
+  #postIfDue(subject: Subject, seen: Maintenance): void {
+    const { clock } = this.#options;
+    const key = subject.node ?? '';
+    const what = whatIsDue(seen, clock.now().getTime());
+    if (what === undefined) {
+      this.#due.delete(key);
+      return;
+    }
+    const known = this.#due.get(key);
+    const now = clock.elapsed();
+    const due = known?.what === what ? known : { what, since: now, posted: -Infinity };
+    this.#due.set(key, due);
+    // `progress` empties an outbox by itself, unless it was stopped.
+    const isLeft = !what.startsWith(OUTBOX) || now - due.since >= AGAIN_MS;
+    if (!isLeft || now - due.posted < AGAIN_MS) return;
+    due.posted = now;
+    void this.#post(subject, fingerprint(what));
+  }
+
+  async #post(maintenance: Subject, cause: string): Promise<void> {
+    const { post, log } = this.#options;
+    try {
+      await post({ type: MAINTENANCE_CHANGED, from: 'guard', maintenance, cause });
+    } catch (error) {
+      log('warn', `not posted: ${describeError(error)}`, { event: MAINTENANCE_CHANGED, maintenance });
+    }
+  }
+}
+
+const OUTBOX = 'outbox ';
+
+/** What `progress` has to do, as a text that changes with it; undefined: nothing. */
+function whatIsDue(seen: Maintenance, now: number): string | undefined {
+  const decision = decide(seen, now);
+  if (decision.kind === 'open') return `open ${decision.opening.name}`;
+  if (decision.kind === 'write') {
+    // Without its times, which differ.
+    const { state, reason, progress, buckets } = decision.object.status ?? {};
+    return `write ${decision.object.metadata.uid} ${JSON.stringify([state, reason, progress, buckets])}`;
+  }
+  const owing = [...(seen.current === undefined ? [] : [seen.current]), ...seen.owing].filter(owesEvents);
+  const ids = owing.flatMap(({ status }) => status?.outbox.map(({ id }) => id) ?? []);
+  return ids.length === 0 ? undefined : `${OUTBOX}${ids.join(' ')}`;
+}
+
+/** `drain-<8 of sha256(node)>`, `upgrade-<8 of the deployment id>`. */
+const labelOf = ({ node }: Subject, target: string): string =>
+  node === undefined
+    ? `upgrade-${
+        target
+          .toLowerCase()
+          .replaceAll(/[^a-z0-9]/g, '')
+          .slice(0, 8) || 'unknown'
+      }`
+    : `drain-${createHash('sha256').update(node).digest('hex').slice(0, 8)}`;
+
+/** The migration of each VM that has not ended; of several, the one that KubeVirt created for this kind. */
+function migrationsByVm(view: ClusterView, kind: MaintenanceKind): ReadonlyMap<string, Migration> {
+  const byVm = new Map<string, Migration>();
+  for (const migration of view.migrations.values()) {
+    const vm = vmOf(migration.metadata.namespace ?? '', migration.spec.vmiName ?? '');
+    if (!byVm.has(vm) || isFor(migration, kind)) byVm.set(vm, migration);
+  }
+  return byVm;
+}
+
+const NOTHING_MORE = (): ReturnType<MaintenanceFacts['more']> => ({ isQueued: false, isLocked: false });
+
+/** What the cluster view knows about a migration; it counts the slots once. */
+function newMore(view: ClusterView): MaintenanceFacts['more'] {
+  const state = view.state();
+  const left = slotsLeft(state, '');
+  const locked = new Set(state.held.flatMap(({ launchers }) => launchers));
+  const byNamespace = Map.groupBy(view.vmmrqs.values(), ({ metadata }) => metadata.namespace ?? '');
+  return (migration) => ({
+    isQueued: isQueued(state, left, migration),
+    isLocked: locked.has(migration.metadata.uid),
+    verdict: knownVerdict(migration.metadata.name, byNamespace.get(migration.metadata.namespace ?? '') ?? []),
+  });
+}

@@ -1,0 +1,147 @@
+import { KUBEVIRT } from '../../functions/domain/names.ts';
+import type { KubernetesObject, Node, VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
+import { LISTED_NODES, LISTED_VMIS_TO_MOVE } from '../../functions/cluster/listed-maintenance.ts';
+import type { Cluster, ListedType, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
+import { describeError } from '../../functions/kubernetes/errors.ts';
+import { follow } from '../../functions/kubernetes/follow.ts';
+import { PROGRESSES } from '../../functions/kubernetes/resources.ts';
+import type { Clock } from '../../functions/runtime/clock.ts';
+import type { Log } from '../../functions/runtime/log.ts';
+
+export interface MaintenanceWatchesOptions {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The objects of one selection, kept up to date by a watch. */
+interface Followed<T> {
+  readonly objects: Map<string, T>;
+  isListed: boolean;
+}
+
+/** The watches of one node: its VMIs, and itself where no other watch has it. */
+interface FollowedNode {
+  readonly stop: AbortController;
+  readonly vmis: Followed<VirtualMachineInstance>;
+  node: Followed<Node> | undefined;
+}
+
+/**
+ * Watches cordoned nodes (`spec.unschedulable` is a field selector, so no other node's heartbeat arrives), outdated VMIs by label,
+ * and our own objects. The VMIs of a node are watched while it may be drained.
+ */
+export class MaintenanceWatches {
+  readonly #options: MaintenanceWatchesOptions;
+  readonly #cordoned: Followed<Node> = { objects: new Map(), isListed: false };
+  readonly #outdated: Followed<VirtualMachineInstance> = { objects: new Map(), isListed: false };
+  readonly #progresses: Followed<MaintenanceProgress> = { objects: new Map(), isListed: false };
+  readonly #nodes = new Map<string, FollowedNode>();
+
+  constructor(options: MaintenanceWatchesOptions) {
+    this.#options = options;
+  }
+
+  get isReady(): boolean {
+    return [this.#cordoned, this.#outdated, this.#progresses].every(({ isListed }) => isListed);
+  }
+
+  get cordoned(): string[] {
+    return [...this.#cordoned.objects.values()].map(({ metadata }) => metadata.name);
+  }
+
+  get outdated(): VirtualMachineInstance[] {
+    return [...this.#outdated.objects.values()];
+  }
+
+  get progresses(): MaintenanceProgress[] {
+    return [...this.#progresses.objects.values()];
+  }
+
+  /** A node and its VMIs; undefined: they have not been listed yet. */
+  onNode(
+    name: string,
+  ): { readonly node: Node | undefined; readonly vmis: VirtualMachineInstance[] } | undefined {
+    const followed = this.#nodes.get(name);
+    if (followed?.vmis.isListed !== true) return undefined;
+    const vmis = [...followed.vmis.objects.values()];
+    const cordoned = this.#cordonedNode(name);
+    if (cordoned !== undefined) return { node: cordoned, vmis };
+    return followed.node?.isListed === true
+      ? { node: [...followed.node.objects.values()][0], vmis }
+      : undefined;
+  }
+
+  /** Runs until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#follow(this.#cordoned, LISTED_NODES, {
+        where: { fieldSelector: 'spec.unschedulable=true' },
+        signal,
+      }),
+      this.#follow(this.#outdated, LISTED_VMIS_TO_MOVE, {
+        where: { labelSelector: KUBEVIRT.outdatedLauncher },
+        signal,
+      }),
+      this.#follow(this.#progresses, PROGRESSES, { where: {}, signal }),
+    ]);
+    for (const { stop } of this.#nodes.values()) stop.abort();
+  }
+
+  /** Starts and stops the watches of nodes, so that exactly these are watched. */
+  watchNodes(names: readonly string[]): void {
+    for (const [name, { stop }] of this.#nodes) {
+      if (names.includes(name)) continue;
+      stop.abort();
+      this.#nodes.delete(name);
+    }
+    for (const name of names) {
+      const followed = this.#nodes.get(name) ?? this.#watchVmis(name);
+      if (followed.node === undefined && this.#cordonedNode(name) === undefined)
+        this.#watchNode(name, followed);
+    }
+  }
+
+  #cordonedNode(name: string): Node | undefined {
+    return [...this.#cordoned.objects.values()].find(({ metadata }) => metadata.name === name);
+  }
+
+  #watchVmis(name: string): FollowedNode {
+    const vmis: Followed<VirtualMachineInstance> = { objects: new Map(), isListed: false };
+    const followed: FollowedNode = { stop: new AbortController(), vmis, node: undefined };
+    this.#nodes.set(name, followed);
+    const where = { labelSelector: `${KUBEVIRT.nodeName}=${name}` };
+    void this.#follow(vmis, LISTED_VMIS_TO_MOVE, { where, signal: followed.stop.signal });
+    return followed;
+  }
+
+  #watchNode(name: string, followed: FollowedNode): void {
+    followed.node = { objects: new Map(), isListed: false };
+    const where = { fieldSelector: `metadata.name=${name}` };
+    void this.#follow(followed.node, LISTED_NODES, { where, signal: followed.stop.signal });
+  }
+
+  async #follow<T extends KubernetesObject>(
+    followed: Followed<T>,
+    type: ResourceType<T> | ListedType<T>,
+    { where, signal }: { readonly where: Selection; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { cluster, clock, log } = this.#options;
+    const { objects } = followed;
+    await follow<T>(
+      cluster,
+      { type, where, clock, signal, isOptional: true },
+      {
+        onList: (listed) => {
+          objects.clear();
+          for (const object of listed) objects.set(object.metadata.uid, object);
+          followed.isListed = true;
+        },
+        onChange: (object) => void objects.set(object.metadata.uid, object),
+        onGone: (object) => void objects.delete(object.metadata.uid),
+        onError: (error) => log('warn', `watching ${type.plural} again: ${describeError(error)}`),
+      },
+    );
+  }
+}

@@ -1,0 +1,132 @@
+import { KUBEVIRT } from '../../functions/domain/names.ts';
+import type { KubeVirt, Migration, Node, VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import { isDraining } from '../../functions/domain/policy/purpose.ts';
+import { bucketsOf } from '../../functions/domain/progress/buckets.ts';
+import { keyOf } from '../../functions/domain/progress/counts.ts';
+import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
+import {
+  owesEvents,
+  type MaintenanceProgress,
+  type Subject,
+} from '../../functions/domain/progress/progress-object.ts';
+import { expiredAmong } from '../../functions/domain/progress/retention.ts';
+import {
+  isFor,
+  strategyOf,
+  type MaintenanceRules,
+  type VmLeft,
+} from '../../functions/domain/progress/vm-state.ts';
+import { currentOf, highestOf, progressesOf } from './subjects.ts';
+
+/** Everything that the guard's watches know, as plain values. */
+export interface MaintenanceFacts {
+  readonly kubevirt: KubeVirt | undefined;
+  /** The node of a drain; undefined: there is none. */
+  readonly node: Node | undefined;
+  /** VMIs on that node, or outdated ones. */
+  readonly vmis: readonly VirtualMachineInstance[];
+  /** Those that have not ended, by `vmOf`. */
+  readonly migrations: ReadonlyMap<string, Migration>;
+  readonly progresses: readonly MaintenanceProgress[];
+  /** What else is known about a migration. */
+  readonly more: (migration: Migration) => Pick<VmLeft, 'isQueued' | 'isLocked' | 'verdict'>;
+  readonly isSettled: boolean;
+  /** Label and name prefix of the subject's objects. */
+  readonly label: string;
+  /** Milliseconds. */
+  readonly now: number;
+}
+
+/** A drain waits for VMs with such a strategy; it stops others (facts/kubevirt.md §3.3). */
+const PROTECTING = ['LiveMigrate', 'LiveMigrateIfPossible', 'External'];
+const FINAL = ['Succeeded', 'Failed'];
+
+/** One drain or the upgrade as the guard's answer; pure. */
+export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance {
+  const { kubevirt, progresses, isSettled, label, now } = facts;
+  const left = subject.kind === 'Drain' ? leftOnNode(subject.node, facts) : outdated(facts);
+  const own = progressesOf(subject, progresses);
+  const current = currentOf(own);
+  return {
+    kind: subject.kind,
+    label,
+    highest: highestOf(label, progresses),
+    ...(subject.kind === 'Drain' ? { node: nodeOf(subject.node, facts) } : kubevirtOf(kubevirt)),
+    left: left.map(({ namespace, name }) => keyOf(namespace, name)),
+    ...bucketsOf(left, { kind: subject.kind, now, ...rulesOf(kubevirt) }),
+    isMarked: subject.kind === 'Drain' && left.some((vm) => isMarked(vm, subject.node)),
+    isSettled,
+    ...(current === undefined ? {} : { current }),
+    owing: own.filter((each) => each !== current && owesEvents(each)),
+    expired: expiredAmong(progresses, now).map(({ metadata: { name, uid, resourceVersion } }) => ({
+      ...{ name, uid, resourceVersion },
+    })),
+  };
+}
+
+const rulesOf = (kubevirt: KubeVirt | undefined): Pick<MaintenanceRules, 'methods' | 'evictionStrategy'> => ({
+  methods: kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [],
+  evictionStrategy: kubevirt?.spec?.configuration?.evictionStrategy,
+});
+
+function nodeOf(name: string, { node, kubevirt }: MaintenanceFacts): NonNullable<Maintenance['node']> {
+  if (node === undefined) return { name, isDraining: false };
+  const taint = kubevirt?.spec?.configuration?.migrations?.nodeDrainTaintKey;
+  return { name, uid: node.metadata.uid, isDraining: isDraining(node, taint) };
+}
+
+function kubevirtOf(kubevirt: KubeVirt | undefined): Pick<Maintenance, 'kubevirt'> {
+  if (kubevirt === undefined || kubevirt.metadata.deletionTimestamp !== undefined) return {};
+  const { name, uid, namespace = '' } = kubevirt.metadata;
+  const { observedDeploymentID: observed, targetDeploymentID: target } = kubevirt.status ?? {};
+  return {
+    kubevirt: {
+      ...{ name, uid, namespace },
+      ...(observed === undefined ? {} : { observed }),
+      ...(target === undefined ? {} : { target }),
+    },
+  };
+}
+
+const leftOnNode = (node: string, facts: MaintenanceFacts): VmLeft[] =>
+  facts.vmis
+    .filter((vmi) => isAlive(vmi) && vmi.status?.nodeName === node)
+    .filter((vmi) => PROTECTING.includes(strategyOf(vmi, rulesOf(facts.kubevirt).evictionStrategy) ?? ''))
+    .map((vmi) => leftOf(vmi, facts));
+
+/**
+ * VMIs with KubeVirt's label, and those that an upgrade migrates now: the label may be missing (test/recorded/README.md). A change
+ * of a VM, which has another priority, is no upgrade.
+ */
+export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | 'migrations' | 'more'>): VmLeft[] {
+  const labelled = facts.vmis.filter(isAlive).map((vmi) => leftOf(vmi, facts));
+  const known = new Set(labelled.map(({ namespace, name }) => vmOf(namespace, name)));
+  const migrated = [...facts.migrations]
+    .filter(([vm, migration]) => !known.has(vm) && isFor(migration, 'Upgrade'))
+    .filter(([, { spec }]) => spec.priority === 'system-critical')
+    .map(([, migration]) => ({
+      ...{ namespace: migration.metadata.namespace ?? '', name: migration.spec.vmiName ?? '' },
+      migration,
+      ...facts.more(migration),
+    }));
+  return [...labelled, ...migrated];
+}
+
+const isAlive = ({ status }: VirtualMachineInstance): boolean => !FINAL.includes(status?.phase ?? '');
+
+function leftOf(
+  vmi: VirtualMachineInstance,
+  { migrations, more }: Pick<MaintenanceFacts, 'migrations' | 'more'>,
+): VmLeft {
+  const { namespace = '', name } = vmi.metadata;
+  const migration = migrations.get(vmOf(namespace, name));
+  if (migration === undefined) return { namespace, name, vmi, isQueued: false, isLocked: false };
+  return { namespace, name, vmi, migration, ...more(migration) };
+}
+
+/** Marked by KubeVirt's eviction webhook, or moved by its evacuation controller. */
+const isMarked = ({ vmi, migration }: VmLeft, node: string): boolean =>
+  vmi?.status?.evacuationNodeName === node || migration?.metadata.annotations?.[KUBEVIRT.evacuation] === node;
+
+/** The key of a VM among migrations. */
+export const vmOf = (namespace: string, name: string): string => `${namespace}/${name}`;

@@ -1,0 +1,74 @@
+import { KUBEVIRT } from '../../functions/domain/names.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { LEASES } from '../../functions/kubernetes/resources.ts';
+import type { Clock } from '../../functions/runtime/clock.ts';
+
+export interface SettlingOptions {
+  readonly cluster: Pick<Cluster, 'get'>;
+  readonly clock: Clock;
+  readonly kubevirtNamespace: string;
+}
+
+interface Quiet {
+  readonly deployment: string;
+  /** Milliseconds of the process's clock. */
+  readonly since: number;
+  /** The Lease's renewTime at that moment. */
+  readonly renewed: Promise<string | undefined>;
+}
+
+/** KubeVirt counts outdated VMs some seconds after an upgrade only (test/recorded/README.md); milliseconds. */
+const SETTLED_MS = 60_000;
+
+/**
+ * Whether an upgrade has been quiet for a minute by this process's own clock, while virt-controller, which labels outdated VMs,
+ * was alive: its Lease was renewed. It reads that once at the begin and once at the end.
+ */
+export class Settling {
+  readonly #options: SettlingOptions;
+  #quiet: Quiet | undefined;
+  #settled: string | undefined;
+  #isReading = false;
+
+  constructor(options: SettlingOptions) {
+    this.#options = options;
+  }
+
+  /** Whether `deployment` has settled. */
+  isSettled(deployment: string): boolean {
+    return this.#settled === deployment;
+  }
+
+  /** Call it regularly; `deployment`: the one in place, while nothing is outdated or in flight; undefined: something is. */
+  note(deployment: string | undefined): void {
+    if (deployment === undefined || this.#quiet?.deployment !== deployment) {
+      this.#settled = undefined;
+      this.#quiet =
+        deployment === undefined
+          ? undefined
+          : { deployment, since: this.#options.clock.elapsed(), renewed: this.#renewTime() };
+      return;
+    }
+    const isQuiet = this.#options.clock.elapsed() - this.#quiet.since >= SETTLED_MS;
+    if (isQuiet && this.#settled === undefined && !this.#isReading) void this.#settle(this.#quiet);
+  }
+
+  async #settle(quiet: Quiet): Promise<void> {
+    this.#isReading = true;
+    const [before, after] = await Promise.all([quiet.renewed, this.#renewTime()]);
+    this.#isReading = false;
+    if (this.#quiet === quiet && after !== undefined && before !== after) this.#settled = quiet.deployment;
+  }
+
+  /** undefined: there is none, or it could not be read. */
+  async #renewTime(): Promise<string | undefined> {
+    const { cluster, kubevirtNamespace: namespace } = this.#options;
+    try {
+      const read = await ignoreNotFound(cluster.get(LEASES, { namespace, name: KUBEVIRT.controllerLease }));
+      return read?.object.spec?.renewTime;
+    } catch {
+      return undefined;
+    }
+  }
+}
