@@ -1,0 +1,171 @@
+import { describe, expect, test } from '@jest/globals';
+import { aDrain, bucket, but, NODE } from '../../test/support/builders/maintenance.ts';
+import { NOW } from '../../test/support/builders/object.ts';
+import type { Maintenance } from '../domain/progress/maintenance.ts';
+import { isOpen, owesEvents, type MaintenanceProgress } from '../domain/progress/progress-object.ts';
+import { EVENT_REASON } from '../domain/names.ts';
+import { MAINTENANCE_CHANGED } from '../domain/progress/names.ts';
+import type { StepContext } from '../host/step.ts';
+import type { KubernetesEvent } from '../domain/objects.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import { progress } from './handle.ts';
+
+/** The stored objects, the posted events, and a process that is killed before its n-th effect. */
+class World {
+  readonly stored = new Map<string, MaintenanceProgress>();
+  readonly posted: { id: string; type: string; sequence: number }[] = [];
+  readonly kubernetesEvents: KubernetesEvent[] = [];
+  readonly requests: string[] = [];
+  killBefore = Infinity;
+  isBrokerDown = false;
+  #version = 0;
+  #effects = 0;
+
+  async run(seen: Maintenance): Promise<void> {
+    const current = [...this.stored.values()].find(isOpen) ?? [...this.stored.values()].at(-1);
+    const view = { ...seen, ...(current === undefined ? {} : { current }), highest: this.stored.size };
+    const request = {
+      type: MAINTENANCE_CHANGED,
+      id: 'id',
+      namespace: '',
+      maintenance: { kind: 'Drain', node: NODE.name },
+    } as const;
+    await progress.handle(request, this.#context(view));
+  }
+
+  #context(view: Maintenance): StepContext {
+    const cluster = {
+      create: (type: { kind: string }, object: MaintenanceProgress) =>
+        this.#effect(`create ${type.kind}`, () => {
+          if (type.kind === 'Event') {
+            this.kubernetesEvents.push(object as unknown as KubernetesEvent);
+            return { object };
+          }
+          const { name } = object.metadata;
+          if (this.stored.has(name)) throw refused('AlreadyExists');
+          const metadata = { ...object.metadata, uid: `uid-of-${name}`, creationTimestamp: '' };
+          return { object: this.#store({ ...object, metadata }) };
+        }),
+      get: (_: unknown, { name }: { name: string }) =>
+        this.#effect('get', () => ({ object: this.stored.get(name) })),
+      replace: (_: unknown, object: MaintenanceProgress) =>
+        this.#effect('PUT', () => {
+          const before = this.stored.get(object.metadata.name);
+          if (before?.metadata.resourceVersion !== object.metadata.resourceVersion) throw refused('Conflict');
+          return { object: this.#store(object) };
+        }),
+    };
+    return {
+      cluster,
+      clock: { now: () => new Date(NOW) },
+      log: () => undefined,
+      maintenance: () => Promise.resolve(view),
+      announce: (entry: { id: string; type: string; sequence: number }) =>
+        this.#effect('POST', () => {
+          if (this.isBrokerDown) throw new Error('the Broker is down');
+          this.posted.push(entry);
+        }),
+    } as unknown as StepContext;
+  }
+
+  #store(object: MaintenanceProgress): MaintenanceProgress {
+    this.#version += 1;
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+    const stored = structuredClone({ ...object, metadata });
+    this.stored.set(metadata.name, stored);
+    return structuredClone(stored);
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- it rejects as a request does
+  async #effect<T>(name: string, effect: () => T): Promise<T> {
+    this.#effects += 1;
+    if (this.#effects >= this.killBefore) throw new Killed();
+    this.requests.push(name);
+    return effect();
+  }
+}
+
+const refused = (reason: string): ApiError => new ApiError('a write', { code: 409, reason }, new Date(NOW));
+
+class Killed extends Error {}
+
+const STUCK = but({ blockedBy: { Quota: 1 }, buckets: [bucket('blocked', 1)] });
+/** From the begin to the end of a drain. */
+const CHANGES = [aDrain([1, 2]), aDrain([1, 2], STUCK), aDrain([1]), aDrain([])];
+
+const lastOf = (world: World): MaintenanceProgress | undefined => [...world.stored.values()].at(-1);
+
+describe('`progress` killed before its n-th effect', () => {
+  test.each(Array.from({ length: 20 }, (_, n) => n + 1))(
+    '%d: every event is posted, with one id and without a gap',
+    async (n) => {
+      const world = new World();
+      world.killBefore = n;
+      for (const seen of CHANGES) {
+        await world.run(seen).catch((error: unknown) => {
+          if (!(error instanceof Killed)) throw error;
+          world.killBefore = Infinity;
+          return world.run(seen);
+        });
+      }
+      // The guard triggers it again while an outbox is not empty.
+    world.killBefore = Infinity;
+      await world.run(aDrain([]));
+      expect(world.stored.size).toBe(1);
+      expect(lastOf(world)?.status).toMatchObject({ state: 'Completed', progress: '2/2', outbox: [] });
+      const distinct = new Map(
+        world.posted.map(({ id, type, sequence }) => [id, [sequence, type.split('.').at(-1)]]),
+      );
+      expect([...distinct.values()]).toEqual([
+        [1, 'started'],
+        [2, 'blocked'],
+        [3, 'unblocked'],
+        [4, 'progressed'],
+        [5, 'completed'],
+      ]);
+      for (const { id, type } of world.posted)
+        expect(world.posted.filter((other) => other.id === id && other.type !== type)).toEqual([]);
+    },
+  );
+});
+
+describe('what a change costs', () => {
+  test('one PUT without a transition; a second one takes posted events out', async () => {
+    const world = new World();
+    await world.run(aDrain([1, 2]));
+    world.requests.length = 0;
+    await world.run(aDrain([1, 2], but({ buckets: [bucket('running', 2)] })));
+    expect(world.requests).toEqual(['PUT']);
+    world.requests.length = 0;
+    await world.run(aDrain([1, 2], STUCK));
+    expect(world.requests).toEqual(['PUT', 'POST', 'create Event', 'PUT']);
+    world.requests.length = 0;
+    await world.run(aDrain([1, 2], STUCK));
+    expect(world.requests).toEqual([]);
+  });
+});
+
+test('while the Broker is down, events wait in their order; the next run posts them', async () => {
+  const world = new World();
+  world.isBrokerDown = true;
+  for (const seen of CHANGES) await world.run(seen);
+  expect(world.posted).toEqual([]);
+  world.isBrokerDown = false;
+  await world.run(aDrain([]));
+  expect(world.posted.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5]);
+  expect([...world.stored.values()].filter(owesEvents)).toEqual([]);
+});
+
+test('a blocked drain is reported on its Node', async () => {
+  const world = new World();
+  await world.run(aDrain([1, 2], STUCK));
+  expect(world.kubernetesEvents).toMatchObject([
+    {
+      metadata: { namespace: 'default' },
+      involvedObject: { kind: 'Node', name: NODE.name, uid: NODE.uid },
+      reason: EVENT_REASON.drainBlocked,
+      type: 'Warning',
+      message: expect.stringMatching(/^0\/2: .*1 Quota.*Run: kubectl get mprog drain-12345678-1 -o yaml$/),
+    },
+  ]);
+});
