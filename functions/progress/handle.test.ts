@@ -46,8 +46,6 @@ class World {
           const metadata = { ...object.metadata, uid: `uid-of-${name}`, creationTimestamp: '' };
           return { object: this.#store({ ...object, metadata }) };
         }),
-      get: (_: unknown, { name }: { name: string }) =>
-        this.#effect('get', () => ({ object: this.stored.get(name) })),
       replace: (_: unknown, object: MaintenanceProgress) =>
         this.#effect('PUT', () => {
           const before = this.stored.get(object.metadata.name);
@@ -109,7 +107,7 @@ describe('`progress` killed before its n-th effect', () => {
         });
       }
       // The guard triggers it again while an outbox is not empty.
-    world.killBefore = Infinity;
+      world.killBefore = Infinity;
       await world.run(aDrain([]));
       expect(world.stored.size).toBe(1);
       expect(lastOf(world)?.status).toMatchObject({ state: 'Completed', progress: '2/2', outbox: [] });

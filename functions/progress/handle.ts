@@ -1,4 +1,4 @@
-import { isOpen, type MaintenanceProgress } from '../domain/progress/progress-object.ts';
+import type { MaintenanceProgress } from '../domain/progress/progress-object.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import type { Opening } from '../domain/progress/opening.ts';
 import { REASON } from '../domain/names.ts';
@@ -46,23 +46,22 @@ async function write(seen: Maintenance, now: number, context: StepContext): Prom
   const { message } = decision;
   if (decision.kind === 'write') return { message, written: await put(decision.object, context) };
   const created = await create(decision.opening, context);
-  // The one that is there may have ended: the guard's next view has it.
-  if (!isOpen(created)) return { message, written: undefined };
+  if (created === undefined) return { message, written: undefined };
   const begun = decideFor(created, seen, now);
   return { message, written: begun.kind === 'none' ? created : await put(begun.object, context) };
 }
 
-/** Another run may have created it: then that one counts. */
+/** undefined: another run created it first. The guard's next view has that one. */
 async function create(
   { name, label, spec }: Opening,
   { cluster }: StepContext,
-): Promise<MaintenanceProgress> {
+): Promise<MaintenanceProgress | undefined> {
   try {
     const metadata = { name, labels: { [MAINTENANCE_LABEL]: label } };
     return (await cluster.create(PROGRESSES, { metadata, spec })).object;
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    return (await cluster.get(PROGRESSES, { name })).object;
+    return undefined;
   }
 }
 

@@ -33,10 +33,10 @@ export class MaintenanceReplay {
     if (object === undefined) return;
     const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
     if (kind === 'KubeVirt') this.kubevirt = object as KubeVirt;
-    if (kind === 'VirtualMachineInstance') put(this.#vmis, key, watch, object as VirtualMachineInstance);
+    if (kind === 'VirtualMachineInstance') put(this.#vmis, { key, watch }, object as VirtualMachineInstance);
     if (kind === 'VirtualMachineInstanceMigration') {
       const migration = object as Migration;
-      put(this.#migrations, key, isFinal(migration) ? 'DELETED' : watch, migration);
+      put(this.#migrations, { key, watch: isFinal(migration) ? 'DELETED' : watch }, migration);
     }
   }
 
@@ -98,7 +98,11 @@ export class MaintenanceReplay {
   }
 }
 
-function put<T>(map: Map<string, T>, key: string, watch: RecordedLine['watch'], object: T): void {
+function put<T>(
+  map: Map<string, T>,
+  { key, watch }: { readonly key: string; readonly watch: RecordedLine['watch'] },
+  object: T,
+): void {
   if (watch === 'DELETED') map.delete(key);
   else map.set(key, object);
 }

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { KUBEVIRT } from '../../../functions/domain/names.ts';
+import { MAINTENANCE_EVENT } from '../../../functions/domain/progress/names.ts';
+import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
+import { EVENTS, NODES, PROGRESSES } from '../../../functions/kubernetes/resources.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+
+let scene: MaintenanceScene;
+
+beforeAll(async () => {
+  scene = await startMaintenanceScene();
+});
+
+afterAll(async () => {
+  await scene.stop();
+});
+
+const is =
+  (state: string) =>
+  (found: MaintenanceProgress | undefined): boolean =>
+    found?.status?.state === state;
+const isDelivered = (found: MaintenanceProgress | undefined): boolean =>
+  found !== undefined && !owesEvents(found);
+const mark = (node: string): object => ({ status: { evacuationNodeName: node } });
+const REFUSED = {
+  phase: 'Pending',
+  conditions: [{ type: KUBEVIRT.rejectedByQuota, status: 'True', lastProbeTime: '2026-11-21T05:00:00Z' }],
+};
+
+/** Resolves when the subscriber has every event of the object, whose numbers have no gap. */
+async function eventsOf(name: string, last: string): Promise<string[]> {
+  await scene.received.until(`${name}: ${last}`, () => scene.eventsOf(name).at(-1)?.type === last);
+  const events = scene.eventsOf(name);
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
+  return events.map(({ type }) => type);
+}
+
+test('a drain: cordoned alone is none; then started, blocked, unblocked, progressed and completed', async () => {
+  await scene.node('whole', { unschedulable: true });
+  await scene.vm('whole', 'vm0');
+  await scene.vm('whole', 'vm1');
+  // The marked VM is the first thing that anyone posts about.
+  await scene.evacuate('whole', 'vm0');
+  await scene.patchVm('whole', 'vm1', mark('whole'));
+  const begun = await scene.untilDrain('whole', is('Running'));
+  expect(begun).toMatchObject({
+    metadata: { name: expect.stringMatching(/^drain-[0-9a-f]{8}-1$/) },
+    status: { progress: '0/2' },
+  });
+  const { name } = begun.metadata;
+
+  await scene.setMigration('whole', 'evacuates-vm0', REFUSED);
+  await scene.untilDrain('whole', is('Blocked'));
+  await scene.untilDrain('whole', isDelivered);
+  const { items: events } = await scene.admin.list(EVENTS, { namespace: 'default' });
+  expect(events.filter(({ reason }) => reason === 'DrainBlocked')).toMatchObject([
+    {
+      involvedObject: { kind: 'Node', name: 'whole' },
+      message: expect.stringContaining(`kubectl get mprog ${name}`),
+    },
+  ]);
+
+  await scene.setMigration('whole', 'evacuates-vm0', { phase: 'Running', conditions: null });
+  await scene.untilDrain('whole', is('Running'));
+  await scene.setMigration('whole', 'evacuates-vm0', { phase: 'Succeeded' });
+  await scene.patchVm('whole', 'vm0', {
+    metadata: { labels: { [KUBEVIRT.nodeName]: 'elsewhere' } },
+    status: { nodeName: 'elsewhere' },
+  });
+  await scene.untilDrain('whole', (found) => found?.status?.progress === '1/2');
+  await scene.patchVm('whole', 'vm1', { status: { phase: 'Succeeded' } });
+  await scene.untilDrain('whole', is('Completed'));
+  expect(await eventsOf(name, 'completed')).toEqual([
+    ...['started', 'blocked', 'unblocked', 'progressed', 'completed'],
+  ]);
+  await scene.untilDrain('whole', isDelivered);
+});
+
+test('a drain is canceled when its node takes pods again, and lists what still migrates', async () => {
+  await scene.node('canceled', { unschedulable: true });
+  await scene.vm('canceled', 'vm0');
+  await scene.evacuate('canceled', 'vm0');
+  await scene.setMigration('canceled', 'evacuates-vm0', { phase: 'Running' });
+  await scene.untilDrain('canceled', is('Running'));
+  await scene.setNode('canceled', { unschedulable: null } as never);
+  const canceled = await scene.untilDrain('canceled', is('Canceled'));
+  expect(canceled.status?.buckets).toMatchObject([{ name: 'running', count: 1 }]);
+  await scene.setMigration('canceled', 'evacuates-vm0', { phase: 'Succeeded' });
+  await scene.untilDrain('canceled', (found) => found?.status?.buckets.length === 0);
+  expect(await eventsOf(canceled.metadata.name, 'canceled')).toEqual(['started', 'canceled']);
+});
+
+test('a drain fails when its node is gone; a node with the drain taint is drained too', async () => {
+  await scene.node('gone', { taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }] } as never);
+  await scene.vm('gone', 'vm0');
+  await scene.evacuate('gone', 'vm0');
+  await scene.untilDrain('gone', is('Running'));
+  await scene.admin.delete(NODES, { name: 'gone' });
+  const failed = await scene.untilDrain('gone', is('Failed'));
+  expect(failed.status?.reason).toBe('NodeGone');
+  expect(await eventsOf(failed.metadata.name, 'failed')).toEqual(['started', 'failed']);
+});
+
+test('heartbeats, and a VM that a tenant evicts from a node that takes pods, trigger nothing', async () => {
+  await scene.node('beating');
+  await scene.node('cordoned', { unschedulable: true });
+  await scene.vm('beating', 'vm0');
+  await scene.vm('cordoned', 'vm0');
+  await scene.evacuate('beating', 'vm0');
+  for (let beat = 0; beat < 20; beat += 1) {
+    const merge = { metadata: { annotations: { beat: String(beat) } } };
+    for (const name of ['beating', 'cordoned']) await scene.admin.patch(NODES, { name }, { merge });
+  }
+  // The guard has looked at both when it posts about a node that came after them.
+  await scene.node('after', { unschedulable: true });
+  await scene.vm('after', 'vm0');
+  await scene.evacuate('after', 'vm0');
+  await scene.untilDrain('after', is('Running'));
+  expect(scene.posts().filter((subject) => /beating|cordoned/.test(subject))).toEqual([]);
+});
+
+test('what a stopped `progress` left in an outbox is posted with its id', async () => {
+  const node = { name: 'left', uid: 'uid-of-left' };
+  const metadata = { name: 'drain-00000000-1' };
+  const { object } = await scene.admin.create(PROGRESSES, {
+    metadata,
+    spec: { kind: 'Drain', subject: node.name, node },
+  });
+  const at = '2026-11-21T05:00:00Z';
+  const { uid, name } = object.metadata;
+  const counts = { total: 1, done: 1, left: 0, blocked: 0 };
+  const data = {
+    name,
+    uid,
+    kind: 'Drain' as const,
+    subject: 'left',
+    reason: 'Drained',
+    message: 'm',
+    ...counts,
+  };
+  const outbox = [
+    {
+      id: `${uid}-1`,
+      type: MAINTENANCE_EVENT.drainCompleted,
+      sequence: 1,
+      time: at,
+      data: { ...data, buckets: {} },
+    },
+  ];
+  const status = { state: 'Completed', reason: 'Drained', message: 'm', progress: '1/1', ...counts } as const;
+  const times = { startedAt: at, endedAt: at, reported: { done: 1, at } };
+  const left = { ...object, status: { ...status, ...times, buckets: [], counted: '', sequence: 1, outbox } };
+  await scene.admin.replace(PROGRESSES, left, { subresource: 'status' });
+  expect(await eventsOf(name, 'completed')).toEqual(['completed']);
+  expect(scene.eventsOf(name)[0]?.id).toBe(`${uid}-1`);
+  await scene.untilDrain('left', isDelivered);
+});
+
+test('of final objects ten stay; an older one is deleted with the next drain', async () => {
+  const at = (hour: number): string => `2026-11-20T${String(hour).padStart(2, '0')}:00:00Z`;
+  const spec = { kind: 'Drain' as const, subject: 'old', node: { name: 'old', uid: 'uid-of-old' } };
+  const counts = { total: 1, done: 1, left: 0, blocked: 0 };
+  for (let hour = 0; hour < 11; hour += 1) {
+    const metadata = { name: `drain-11111111-${String(hour + 1)}` };
+    const { object } = await scene.admin.create(PROGRESSES, { metadata, spec });
+    const ended = {
+      state: 'Completed',
+      reason: 'Drained',
+      message: 'm',
+      progress: '1/1',
+      ...counts,
+    } as const;
+    const times = { startedAt: at(hour), endedAt: at(hour), reported: { done: 1, at: at(hour) } };
+    const status = { ...ended, ...times, buckets: [], counted: '', sequence: 1, outbox: [] };
+    await scene.admin.replace(PROGRESSES, { ...object, status }, { subresource: 'status' });
+  }
+  await scene.node('next', { unschedulable: true });
+  await scene.vm('next', 'vm0');
+  await scene.evacuate('next', 'vm0');
+  const namesOf = async (): Promise<string[]> =>
+    (await scene.admin.list(PROGRESSES, {})).items.map(({ metadata }) => metadata.name);
+  const left = await askUntil(
+    'the oldest is deleted',
+    namesOf,
+    (names) => !names.includes('drain-11111111-1'),
+  );
+  // Of this hour, and beyond ten: they stay.
+  expect(left.filter((name) => !name.startsWith('drain-11111111')).length).toBeGreaterThan(4);
+});
+
+test('the spec of an object is immutable', async () => {
+  const [object] = (await scene.admin.list(PROGRESSES, {})).items as [MaintenanceProgress];
+  const changed = { ...object, spec: { ...object.spec, subject: 'other' } };
+  await expect(scene.admin.replace(PROGRESSES, changed)).rejects.toThrow('is immutable');
+});

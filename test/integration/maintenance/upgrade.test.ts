@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { KUBEVIRT } from '../../../functions/domain/names.ts';
+import type { MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
+import { KUBEVIRTS, LEASES } from '../../../functions/kubernetes/resources.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+
+const AT = { namespace: 'kubevirt', name: 'kubevirt' };
+const LEASE = { namespace: 'kubevirt', name: KUBEVIRT.controllerLease };
+
+let scene: MaintenanceScene;
+
+beforeAll(async () => {
+  scene = await startMaintenanceScene();
+  await scene.admin.create(FULL_KUBEVIRTS, newKubeVirt());
+  await patchKubeVirt({ spec: { workloadUpdateStrategy: { workloadUpdateMethods: ['LiveMigrate'] } } });
+  await deployed('one', 'one');
+});
+
+afterAll(async () => {
+  await scene.stop();
+});
+
+const patchKubeVirt = async (merge: Record<string, unknown>): Promise<void> => {
+  await scene.admin.patch(KUBEVIRTS, AT, { merge });
+};
+
+/** As the operator writes it. */
+const deployed = async (observed: string, target: string): Promise<void> => {
+  const status = { phase: 'Deployed', observedDeploymentID: observed, targetDeploymentID: target };
+  await scene.admin.patch(KUBEVIRTS, AT, { merge: { status }, subresource: 'status' });
+};
+
+/** As virt-controller's leader does every few seconds. */
+const renew = async (): Promise<void> => {
+  const merge = { spec: { renewTime: new Date().toISOString().replace('Z', '000Z') } };
+  await scene.admin.patch(LEASES, LEASE, { merge });
+};
+
+const untilUpgrade = async (
+  [subject, state, progress]: readonly [string, string, string],
+  ask?: () => Promise<void>,
+): Promise<MaintenanceProgress> => {
+  const found = await askUntil(
+    `the upgrade to ${subject} is ${state} at ${progress}`,
+    async () => {
+      await ask?.();
+      return (await scene.upgrades()).find(({ spec }) => spec.subject === subject);
+    },
+    (upgrade) => upgrade?.status?.state === state && upgrade.status.progress === progress,
+  );
+  if (found === undefined) throw new Error('there is none');
+  return found;
+};
+
+const label = (key: string, value: string | null): object => ({ metadata: { labels: { [key]: value } } });
+
+test('an upgrade: started, superseded by the next one, and that completed a minute after the last VM', async () => {
+  expect(await scene.upgrades()).toEqual([]);
+  await deployed('one', 'two');
+  const first = await untilUpgrade(['two', 'Running', '0/0']);
+  expect(first.spec.deployment).toEqual({ from: 'one', to: 'two' });
+
+  await scene.vm('tenant', 'vm0');
+  await scene.patchVm('tenant', 'vm0', label(KUBEVIRT.outdatedLauncher, ''));
+  await untilUpgrade(['two', 'Running', '0/1']);
+
+  await deployed('one', 'three');
+  const superseded = await untilUpgrade(['two', 'Superseded', '0/1']);
+  const second = await untilUpgrade(['three', 'Running', '0/1']);
+
+  await patchKubeVirt({ spec: { workloadUpdateStrategy: { workloadUpdateMethods: [] } } });
+  expect((await untilUpgrade(['three', 'Blocked', '0/1'])).status?.reason).toBe('NotAutomated');
+  await patchKubeVirt({ spec: { workloadUpdateStrategy: { workloadUpdateMethods: ['LiveMigrate'] } } });
+  await untilUpgrade(['three', 'Running', '0/1']);
+
+  await scene.admin.create(LEASES, { metadata: LEASE, spec: {} });
+  await deployed('three', 'three');
+  await scene.patchVm('tenant', 'vm0', label(KUBEVIRT.outdatedLauncher, null));
+  await untilUpgrade(['three', 'Running', '1/1'], renew);
+  const before = performance.now();
+  const completed = await untilUpgrade(['three', 'Completed', '1/1'], renew);
+  expect(performance.now() - before).toBeGreaterThan(50_000);
+  expect(completed.status?.reason).toBe('Updated');
+
+  for (const [{ metadata }, want] of [
+    [superseded, ['started', 'superseded']],
+    [second, ['started', 'blocked', 'unblocked', 'progressed', 'completed']],
+  ] as const) {
+    const { name } = metadata;
+    await scene.received.until(`${name} has ended`, () => scene.eventsOf(name).length >= want.length);
+    expect(scene.eventsOf(name).map(({ type }) => type)).toEqual(want);
+  }
+});

@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { MaintenanceChanged } from '../../functions/domain/events.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
+import type { Cluster, Selection, WatchEvent } from '../../functions/kubernetes/cluster.ts';
+import { decideFor } from '../../functions/progress/decide.ts';
+import { aProgress } from '../../test/support/builders/maintenance.ts';
+import { aVmi } from '../../test/support/builders/kubevirt.ts';
+import { NOW } from '../../test/support/builders/object.ts';
+import { ClusterView } from '../view/cluster-view.ts';
+import { MaintenanceTracker } from './maintenance-tracker.ts';
+
+/** A clock that the test turns. */
+class Hand {
+  ms = 0;
+  readonly #timers = new Map<number, { at: number; work: () => void }>();
+  #next = 0;
+  elapsed = (): number => this.ms;
+  now = (): Date => new Date(NOW + this.ms);
+  after = (ms: number, work: () => void): (() => void) => {
+    const id = (this.#next += 1);
+    this.#timers.set(id, { at: this.ms + ms, work });
+    return () => void this.#timers.delete(id);
+  };
+
+  async turn(ms: number): Promise<void> {
+    const until = this.ms + ms;
+    for (; this.ms < until; this.ms += 500) {
+      await settled();
+      for (const [id, { at, work }] of this.#timers) {
+        if (at > this.ms) continue;
+        this.#timers.delete(id);
+        work();
+      }
+    }
+    await settled();
+  }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Lists and watches of objects that the test pushes, by the selection's text. */
+class Pushed {
+  readonly listed = new Map<string, KubernetesObject[]>();
+  readonly #watches = new Map<string, (event: WatchEvent<KubernetesObject>) => void>();
+  readonly requests: string[] = [];
+  #version = 1;
+
+  readonly cluster = {
+    list: (type: { plural: string }, where: Selection) => {
+      const key = keyOf(type, where);
+      this.requests.push(`list ${key}`);
+      const items = (this.listed.get(key) ?? []).map(
+        (item) => (type as Trimming).trim?.(item)?.object ?? item,
+      );
+      return Promise.resolve({ items, resourceVersion: '1', date: new Date(NOW) });
+    },
+    watch: (type: { plural: string }, where: Selection, signal: AbortSignal) =>
+      this.#watch(keyOf(type, where), signal),
+  } as unknown as Cluster;
+
+  push(key: string, type: 'MODIFIED' | 'DELETED', object: KubernetesObject): void {
+    this.#version += 1;
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+    this.#watches.get(key)?.({ type, object: { ...object, metadata } });
+  }
+
+  async *#watch(key: string, signal: AbortSignal): AsyncGenerator<WatchEvent<KubernetesObject>> {
+    const queue: WatchEvent<KubernetesObject>[] = [];
+    let more = Promise.withResolvers<undefined>();
+    const wake = (): void => more.resolve(undefined);
+    this.#watches.set(key, (event) => {
+      queue.push(event);
+      wake();
+    });
+    signal.addEventListener('abort', wake);
+    while (!signal.aborted) {
+      yield* queue.splice(0);
+      more = Promise.withResolvers<undefined>();
+      if (queue.length === 0) await more.promise;
+    }
+  }
+}
+
+interface Trimming {
+  readonly trim?: (item: KubernetesObject) => { readonly object: KubernetesObject } | undefined;
+}
+
+const keyOf = (
+  { plural }: { plural: string },
+  { labelSelector = '', fieldSelector = '' }: Selection,
+): string => `${plural} ${labelSelector}${fieldSelector}`;
+
+const CORDONED = 'nodes spec.unschedulable=true';
+const ON_NODE = 'virtualmachineinstances kubevirt.io/nodeName=node1';
+const PROGRESSES = 'maintenanceprogresses ';
+
+const node = (beat = '0'): KubernetesObject =>
+  ({
+    metadata: {
+      name: 'node1',
+      uid: 'uid-of-node1',
+      resourceVersion: '1',
+      creationTimestamp: '',
+      annotations: { beat },
+    },
+    spec: { unschedulable: true },
+    status: { conditions: [{ type: 'Ready', lastHeartbeatTime: beat }] },
+  }) as unknown as KubernetesObject;
+const vmi = (evacuationNodeName?: string): KubernetesObject =>
+  ({
+    ...aVmi(),
+    spec: { evictionStrategy: 'LiveMigrate' },
+    status: { ...aVmi().status, ...(evacuationNodeName === undefined ? {} : { evacuationNodeName }) },
+  }) as KubernetesObject;
+
+let clock: Hand;
+let pushed: Pushed;
+let posts: MaintenanceChanged[];
+let tracker: MaintenanceTracker;
+let stopping: AbortController;
+
+beforeEach(() => {
+  clock = new Hand();
+  pushed = new Pushed();
+  posts = [];
+  stopping = new AbortController();
+  const { cluster } = pushed;
+  tracker = new MaintenanceTracker({
+    ...{ cluster, clock, kubevirtNamespace: 'kubevirt', log: () => undefined },
+    view: () => new ClusterView(cluster),
+    post: (event) => Promise.resolve(void posts.push(event)),
+  });
+});
+
+afterEach(() => {
+  stopping.abort();
+});
+
+const start = async (): Promise<void> => {
+  void tracker.run(stopping.signal);
+  await clock.turn(5_000);
+};
+
+const draining = (): void => {
+  pushed.listed.set(CORDONED, [node()]);
+  pushed.listed.set(ON_NODE, [vmi('node1')]);
+};
+
+/** As `progress` writes it. */
+function write(before: MaintenanceProgress): MaintenanceProgress {
+  const seen = tracker.maintenanceOf({ kind: 'Drain', node: 'node1' });
+  if (seen === undefined) throw new Error('nothing is seen');
+  const decision = decideFor(before, seen, clock.now().getTime());
+  return decision.kind === 'write' ? decision.object : before;
+}
+
+describe('the guard posts maintenance.changed', () => {
+  test('never while nothing is cordoned and KubeVirt changes nothing, and sends no request then', async () => {
+    await start();
+    const before = pushed.requests.length;
+    await clock.turn(60_000);
+    expect([posts, pushed.requests.length]).toEqual([[], before]);
+  });
+
+  test('not for a node that is only cordoned, whatever its heartbeats', async () => {
+    pushed.listed.set(CORDONED, [node()]);
+    pushed.listed.set(ON_NODE, [vmi()]);
+    await start();
+    for (let beat = 1; beat <= 20; beat += 1) {
+      pushed.push(CORDONED, 'MODIFIED', node(String(beat)));
+      await clock.turn(1_000);
+    }
+    expect(posts).toEqual([]);
+  });
+
+  test('for a drain once, and again after five seconds while its object is missing', async () => {
+    draining();
+    await start();
+    expect(posts).toMatchObject([{ maintenance: { kind: 'Drain', node: 'node1' } }]);
+    await clock.turn(12_000);
+    expect(posts).toHaveLength(3);
+    expect(new Set(posts.map(({ cause }) => cause)).size).toBe(1);
+  });
+
+  test('no more when the object is as it must be and its events are posted', async () => {
+    draining();
+    await start();
+    const written = write(aProgress('Drain'));
+    const { status } = written;
+    if (status === undefined) throw new Error('nothing to write');
+    pushed.push(PROGRESSES, 'MODIFIED', { ...written, status: { ...status, outbox: [] } } as never);
+    await clock.turn(60_000);
+    expect(posts).toHaveLength(1);
+  });
+
+  test('after five seconds while an outbox is not empty', async () => {
+    draining();
+    await start();
+    pushed.push(PROGRESSES, 'MODIFIED', write(aProgress('Drain')));
+    await clock.turn(4_000);
+    expect(posts).toHaveLength(1);
+    await clock.turn(4_000);
+    expect(posts).toHaveLength(2);
+  });
+
+  test('at most once in two seconds, however often its VMs change', async () => {
+    draining();
+    await start();
+    const before = posts.length;
+    for (let change = 0; change < 20; change += 1) {
+      const own = {
+        ...vmi('node1'),
+        metadata: { ...vmi().metadata, name: `vm${String(change)}`, uid: String(change) },
+      };
+      pushed.push(ON_NODE, 'MODIFIED', own);
+      pushed.push(PROGRESSES, 'MODIFIED', { ...aProgress('Drain'), status: undefined } as never);
+      await clock.turn(500);
+    }
+    expect(posts.length - before).toBeLessThanOrEqual(5);
+  });
+});
+
+test('an incomplete view is no answer', () => {
+  expect(tracker.maintenanceOf({ kind: 'Upgrade' })).toBeUndefined();
+});
