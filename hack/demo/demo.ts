@@ -7,7 +7,7 @@ import type { CheckResult } from './checks/check-result.ts';
 import { RUNNERS, missingReportsOf } from './runners.ts';
 import { stoppedAt, type StoppedAt } from './step-table.ts';
 import { coloursFor, type Out } from './colours.ts';
-import { SCENARIOS, type Scenario, type Tenant } from './scenarios.ts';
+import { needsOwnCluster, SCENARIOS, type Scenario, type Tenant } from './scenarios.ts';
 import { timelineEventsIn, untilIdle, type DemoEnvironment } from './environment.ts';
 import { scenarioTimelineOf } from './scenario-timeline.ts';
 import { headline, table, renderTimeline, renderStop, type RenderOptions } from './renderer.ts';
@@ -18,8 +18,10 @@ import { now, Watching } from './watching.ts';
 
 export interface DemoOptions {
   readonly out: Out;
-  /** Default: all of them. */
+  /** One that needs a cluster of its own must be alone. Default: all others. */
   readonly scenarios?: readonly Scenario[];
+  /** The number of the first one in the headlines. Default: 1. */
+  readonly firstNumber?: number;
   /** Changes a copy of the manifests before they are installed. */
   readonly change?: (objects: KubernetesObject[]) => void;
   /** The timeout of one scenario, in milliseconds; then the demo reports where it stopped. Default: 20 s. */
@@ -83,15 +85,18 @@ class Demo {
   }
 
   async run(): Promise<DemoResult> {
-    const scenarios = this.#options.scenarios ?? SCENARIOS;
-    const environment = await this.#setUp();
-    await this.#setUpTenants(
-      scenarios.flatMap(({ tenants }) => tenants),
-      environment,
-    );
+    const scenarios = this.#options.scenarios ?? SCENARIOS.filter((one) => !needsOwnCluster(one));
+    const environment = await this.#setUp(scenarios.some(needsOwnCluster));
+    const setUp = (): Promise<void> =>
+      this.#setUpTenants(
+        scenarios.flatMap(({ tenants }) => tenants),
+        environment,
+      );
+    const [around] = scenarios.flatMap(({ kind }) => RUNNERS[kind].aroundSetUp ?? []);
+    await (around === undefined ? setUp() : around(environment.cluster.admin, setUp));
     const results: ScenarioResult[] = [];
     for (const [index, scenario] of scenarios.entries()) {
-      this.#print(headline(index + 1, scenario, this.#renderOptions));
+      this.#print(headline(index + (this.#options.firstNumber ?? 1), scenario, this.#renderOptions));
       const result = await this.#run(scenario, environment);
       results.push(result);
       if (result.stop !== undefined) return { ok: false, scenarios: results, checkResults: [], running: [] };
@@ -107,7 +112,7 @@ class Demo {
     for (const end of this.#ending.splice(0).toReversed()) await end();
   }
 
-  async #setUp(): Promise<DemoEnvironment> {
+  async #setUp(drains: boolean): Promise<DemoEnvironment> {
     const { change, env } = this.#options;
     const { onHop, onActivity, onLog } = this.#traces;
     const cluster = await startLocalCluster({
@@ -115,6 +120,7 @@ class Demo {
       onActivity,
       onLog,
       idleMs: this.#idleMs,
+      kubevirt: { drains },
       onProgress: (line) => this.#note(line),
       ...(change === undefined ? {} : { change }),
       ...(env === undefined ? {} : { env }),
@@ -126,7 +132,7 @@ class Demo {
     const audit = new AuditLog(cluster.controlPlane.auditLog);
     this.#ending.push(() => watching.stop());
     await watching.start(cluster.admin);
-    return { cluster, watching, traces: this.#traces, audit };
+    return { cluster, watching, traces: this.#traces, audit, notes: [] };
   }
 
   async #setUpTenants(tenants: readonly Tenant[], environment: DemoEnvironment): Promise<void> {
@@ -145,7 +151,7 @@ class Demo {
     const { tenants, kind, name } = scenario;
     const runner = RUNNERS[kind];
     const { traces, audit } = environment;
-    const signal = AbortSignal.timeout(this.#options.deadlineMs ?? DEADLINE_MS);
+    const signal = AbortSignal.timeout(this.#options.deadlineMs ?? runner.deadlineMs ?? DEADLINE_MS);
     const namespaces = tenants.map(({ namespace }) => namespace);
     const since = now();
     const isOver = await runner.run(tenants, environment, signal);
@@ -155,7 +161,15 @@ class Demo {
     audit.read();
     const events = timelineEventsIn(environment, namespaces, since);
     const verbose = this.#options.verbose === true;
-    const timeline = scenarioTimelineOf({ namespaces, since, events, traces, audit, verbose });
+    const timeline = scenarioTimelineOf({
+      namespaces,
+      since,
+      events,
+      notes: environment.notes,
+      traces,
+      audit,
+      verbose,
+    });
     this.#print(renderTimeline(timeline, this.#renderOptions));
     if (isOver) {
       this.#options.onTimeline?.(timeline.lines);

@@ -12,9 +12,20 @@ export interface DemoEnvironment {
   readonly watching: Watching;
   readonly traces: Traces;
   readonly audit: AuditLog;
+  /** What people and programs beside the cluster said, in order. */
+  readonly notes: Note[];
 }
 
-/** The timeline events in these namespaces from `since` on (milliseconds since 1970). */
+/** A line of the timeline that no object of the cluster shows. */
+export interface Note {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly actor: string;
+  readonly text: string;
+  readonly isDetail: boolean;
+}
+
+/** The timeline events in these namespaces, and those of the whole cluster, from `since` on (milliseconds since 1970). */
 export const timelineEventsIn = (
   { watching }: DemoEnvironment,
   namespaces: readonly string[],
@@ -23,7 +34,7 @@ export const timelineEventsIn = (
   watching.changes
     .filter(({ at }) => at >= since)
     .flatMap(timelineEventsOf)
-    .filter(({ namespace }) => namespaces.includes(namespace));
+    .filter(({ namespace }) => namespace === '' || namespaces.includes(namespace));
 
 /** Resolves to true once the Broker has no event to deliver and no function has a process; to false when `signal` aborts. */
 export async function untilIdle({ cluster }: DemoEnvironment, signal: AbortSignal): Promise<boolean> {

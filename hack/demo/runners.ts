@@ -3,13 +3,19 @@ import { grantOf } from '../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { isRejectedByQuota } from '../../functions/domain/migration.ts';
 import type { KubernetesEvent, Vmmrq } from '../../functions/domain/objects.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { cordon } from '../../test/cluster/kubevirt/node-objects.ts';
 import { FULL_MIGRATIONS } from '../../test/cluster/kubevirt/objects.ts';
+import { deploy } from '../../test/cluster/kubevirt/operator.ts';
+import { RELEASE, releaseOf } from '../../test/cluster/kubevirt/release.ts';
+import { NODE_NAMES } from '../../test/cluster/kubevirt/start.ts';
 import type { Vmim } from '../../test/cluster/kubevirt/types.ts';
+import { drain } from './drain.ts';
 import { ALL_MILESTONES, type Milestone } from './step-table.ts';
-import type { ScenarioKind, Tenant } from './scenarios.ts';
+import type { ScenarioKind, Tenant, Vm } from './scenarios.ts';
 import type { DemoEnvironment } from './environment.ts';
 import type { Watching } from './watching.ts';
-import { hasCondition, migrateAll, migrationOf, VMMRQ_NAME } from './tenant.ts';
+import { hasCondition, migrateAll, migrationFor, migrationOf, VMMRQ_NAME } from './tenant.ts';
 
 /** How a kind of scenario runs, and its expected result. */
 export interface ScenarioRunner {
@@ -26,6 +32,10 @@ export interface ScenarioRunner {
   readonly vmmrqEvents: readonly string[];
   /** The VMMRQ's conditions at the end; a missing one counts as False. */
   readonly conditions: Readonly<Record<string, 'True' | 'False'>>;
+  /** Runs the tenants' set-up, and what belongs before and after it; left out: only that. */
+  readonly aroundSetUp?: (admin: Cluster, setUp: () => Promise<void>) => Promise<void>;
+  /** Its own timeout, in milliseconds. */
+  readonly deadlineMs?: number;
 }
 
 const { migrationAdmitted, quotaLowered, quotaNotEnough } = EVENT_REASON;
@@ -37,12 +47,7 @@ const THROUGH: ScenarioRunner = {
   conditions: { ...idleConditions(), [CONDITION.raisedButNotAdmitted]: 'False' },
   async run(tenants, environment, signal) {
     await Promise.all(tenants.map((tenant) => migrateAll(tenant, environment.cluster.admin)));
-    return environment.watching.until(
-      () =>
-        everyMigration(tenants, environment, (migration) => migration?.status?.phase === 'Succeeded') &&
-        tenants.every((tenant) => isFree(tenant, environment) && isReported(tenant, environment, THROUGH)),
-      signal,
-    );
+    return untilThrough(tenants, environment, signal);
   },
 };
 
@@ -96,10 +101,58 @@ const CANCELLED: ScenarioRunner = {
   },
 };
 
+const DRAINED_NODE = 'node1';
+const OTHER_NODES = NODE_NAMES.filter((name) => name !== DRAINED_NODE);
+
+const DRAIN: ScenarioRunner = {
+  ...THROUGH,
+  deadlineMs: 90_000,
+  async aroundSetUp(admin, setUp) {
+    for (const name of OTHER_NODES) await cordon(admin, name);
+    await setUp();
+    for (const name of OTHER_NODES) await cordon(admin, name, false);
+  },
+  async run(tenants, environment, signal) {
+    const kubectl = drain(DRAINED_NODE, environment, signal);
+    const isThrough = await untilThrough(tenants, environment, signal);
+    return (await kubectl) && isThrough;
+  },
+};
+
+const NEXT = releaseOf('v1.9.1', { moreOverhead: '20Mi' });
+
+const UPGRADE: ScenarioRunner = {
+  ...THROUGH,
+  deadlineMs: 90_000,
+  async aroundSetUp(admin, setUp) {
+    await deploy(admin, { workloadUpdateMethods: ['LiveMigrate'] }, RELEASE);
+    await setUp();
+  },
+  async run(tenants, environment, signal) {
+    await environment.cluster.upgradeKubeVirt(NEXT);
+    return untilThrough(tenants, environment, signal);
+  },
+};
+
+/** Every VM's migration has succeeded, and every namespace is free and reported. */
+const untilThrough = (
+  tenants: readonly Tenant[],
+  environment: DemoEnvironment,
+  signal: AbortSignal,
+): Promise<boolean> =>
+  environment.watching.until(
+    () =>
+      everyMigration(tenants, environment, (migration) => migration?.status?.phase === 'Succeeded') &&
+      tenants.every((tenant) => isFree(tenant, environment) && isReported(tenant, environment, THROUGH)),
+    signal,
+  );
+
 export const RUNNERS: Readonly<Record<ScenarioKind, ScenarioRunner>> = {
   through: THROUGH,
   notEnough: NOT_ENOUGH,
   cancelled: CANCELLED,
+  drain: DRAIN,
+  upgrade: UPGRADE,
 };
 
 /** The conditions without blocked migrations and without a lock. */
@@ -114,7 +167,7 @@ function everyMigration(
   holds: (migration: Vmim | undefined) => boolean,
 ): boolean {
   return tenants.every(({ namespace, vms }) =>
-    vms.every((vm) => holds(watching.find('VirtualMachineInstanceMigration', migrationOf(vm), namespace))),
+    vms.every((vm) => holds(migrationFor(vm, watching.all('VirtualMachineInstanceMigration', namespace)))),
   );
 }
 
@@ -147,7 +200,10 @@ export function missingReportsOf(tenant: Tenant, watching: Watching, runner: Sce
   const vmmrq = watching.find('VirtualMachineMigrationResourceQuota', VMMRQ_NAME, namespace);
   return [
     ...missingConditions(vmmrq, runner).map((one) => `condition ${one.join('=')} of ${VMMRQ_NAME}`),
-    ...missingEvents(tenant, watching.all('Event', namespace), runner),
+    ...missingEvents(tenant, runner, {
+      events: watching.all('Event', namespace),
+      migrations: watching.all('VirtualMachineInstanceMigration', namespace),
+    }),
   ];
 }
 
@@ -157,17 +213,18 @@ export const missingConditions = (vmmrq: Vmmrq | undefined, { conditions }: Scen
 
 export function missingEvents(
   { vms }: Tenant,
-  events: readonly KubernetesEvent[],
   { vmmrqEvents, migrationEvents }: ScenarioRunner,
+  {
+    events,
+    migrations,
+  }: { readonly events: readonly KubernetesEvent[]; readonly migrations: readonly Vmim[] },
 ): string[] {
   const missing = (name: string, reasons: readonly string[]): string[] =>
     reasons
       .filter((reason) => !events.some((one) => one.involvedObject.name === name && one.reason === reason))
       .map((reason) => `Event ${reason} on ${name}`);
-  return [
-    ...missing(VMMRQ_NAME, vmmrqEvents),
-    ...vms.flatMap((vm) => missing(migrationOf(vm), migrationEvents)),
-  ];
+  const nameOf = (vm: Vm): string => migrationFor(vm, migrations)?.metadata.name ?? migrationOf(vm);
+  return [...missing(VMMRQ_NAME, vmmrqEvents), ...vms.flatMap((vm) => missing(nameOf(vm), migrationEvents))];
 }
 
 async function cancelAll(tenants: readonly Tenant[], { cluster }: DemoEnvironment): Promise<void> {

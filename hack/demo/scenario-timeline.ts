@@ -1,4 +1,5 @@
 import { actorOf, type AuditLog } from './audit.ts';
+import type { Note } from './environment.ts';
 import type { TimelineEvent } from './timeline-events/timeline-event.ts';
 import type { ScenarioTimeline } from './renderer.ts';
 import { quietRuns, timelineOf, windowsOf } from './timeline.ts';
@@ -10,6 +11,7 @@ export interface TimelineSources {
   /** The start, milliseconds since 1970. */
   readonly since: number;
   readonly events: readonly TimelineEvent[];
+  readonly notes: readonly Note[];
   readonly traces: Traces;
   /** Must already be read up to the last event. */
   readonly audit: AuditLog;
@@ -22,18 +24,23 @@ export function scenarioTimelineOf({
   namespaces,
   since,
   events,
+  notes,
   traces,
   audit,
   verbose,
 }: TimelineSources): ScenarioTimeline {
   const isOurs = (namespace = ''): boolean => namespaces.includes(namespace);
-  const lines = timelineOf({
+  const own = timelineOf({
     events,
     traces,
     decisions: traces.decisions.filter(({ at, namespace }) => at >= since && isOurs(namespace)),
     starts: traces.starts.filter(({ at }) => at >= since),
     writerOf: (event) => writerOf(event, audit),
   });
+  const noted = notes
+    .filter(({ at }) => at >= since)
+    .map((note) => ({ ...note, namespace: '', what: 'note' }) as const);
+  const lines = [...own, ...noted].toSorted((one, other) => one.at - other.at);
   const ids = new Set(traces.hops.filter(({ namespace }) => isOurs(namespace)).map(({ id }) => id));
   const runs = traces.runs.filter(({ at, eventId = '' }) => at >= since && ids.has(eventId));
   const endedAt = lines.at(-1)?.at ?? since;

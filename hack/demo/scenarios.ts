@@ -25,7 +25,7 @@ export interface Tenant {
 }
 
 /** The kind of scenario; runners.ts runs it. */
-export type ScenarioKind = 'through' | 'notEnough' | 'cancelled';
+export type ScenarioKind = 'through' | 'notEnough' | 'cancelled' | 'drain' | 'upgrade';
 
 export interface Scenario {
   readonly name: string;
@@ -36,6 +36,9 @@ export interface Scenario {
   readonly kind: ScenarioKind;
 }
 
+/** A drain is about all VMs of a node, an upgrade about all VMs of a cluster: each has a cluster of its own. */
+export const needsOwnCluster = ({ kind }: Scenario): boolean => kind === 'drain' || kind === 'upgrade';
+
 // The launcher of a VM with 1 core and 1Gi asks for 1005m and 1380 MB (facts/kubevirt.md §2.1).
 const small = { name: 'vm' } as const;
 
@@ -44,6 +47,11 @@ const oneByOne = (namespace: string, hard: ResourceList, gives: ResourceList): T
   quotas: [{ name: 'compute', hard }],
   vms: [small],
   gives,
+});
+
+const several = (vms: number, tenant: Tenant): Tenant => ({
+  ...tenant,
+  vms: ['vm-a', 'vm-b', 'vm-c', 'vm-d'].slice(0, vms).map((name) => ({ name })),
 });
 
 /** The tenants of `npm run demo`. */
@@ -139,5 +147,29 @@ export const SCENARIOS: readonly Scenario[] = [
       ),
     ],
     kind: 'cancelled',
+  },
+  {
+    name: 'drain',
+    title: 'kubectl drain of a node with six VMs of three full tenants',
+    about:
+      'KubeVirt refuses every eviction and migrates instead, two VMs of the node at a time; kubectl retries every five seconds until the launchers are gone.',
+    tenants: [
+      several(2, oneByOne('amber', { 'requests.memory': '2800Mi' }, { 'requests.memory': '1400Mi' })),
+      several(2, oneByOne('coral', { pods: '2' }, { pods: '2' })),
+      several(2, oneByOne('olive', { 'requests.cpu': '2100m' }, { 'requests.cpu': '1' })),
+    ],
+    kind: 'drain',
+  },
+  {
+    name: 'upgrade',
+    title: 'an upgrade of KubeVirt with twelve VMs of three full tenants',
+    about:
+      'virt-controller moves every VM to a launcher of the new release, five at a time; the new launchers need 20Mi more.',
+    tenants: [
+      several(4, oneByOne('amber', { 'requests.memory': '5500Mi' }, { 'requests.memory': '2900Mi' })),
+      several(4, oneByOne('coral', { pods: '4' }, { pods: '2' })),
+      several(4, oneByOne('olive', { 'requests.cpu': '4100m' }, { 'requests.cpu': '2010m' })),
+    ],
+    kind: 'upgrade',
   },
 ];

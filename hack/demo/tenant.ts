@@ -8,6 +8,7 @@ import {
   newMigration,
   newVirtualMachineInstance,
 } from '../../test/cluster/kubevirt/objects.ts';
+import type { Vmim } from '../../test/cluster/kubevirt/types.ts';
 import type { Tenant } from './scenarios.ts';
 import type { Watching } from './watching.ts';
 
@@ -17,6 +18,10 @@ const OWN = { labels: { team: 'payments' }, annotations: { 'example.com/ticket':
 export const VMMRQ_NAME = 'migrations';
 
 export const migrationOf = (vm: { readonly name: string }): string => `migrate-${vm.name}`;
+
+/** The migration of a VM, made by the tenant's users or by KubeVirt. */
+export const migrationFor = (vm: { readonly name: string }, migrations: readonly Vmim[]): Vmim | undefined =>
+  migrations.find(({ spec }) => spec.vmiName === vm.name);
 
 /** The tenant's objects before the scenario. */
 export interface Before {

@@ -11,7 +11,7 @@ export interface Line {
   readonly actor: string;
   /** The run of the function that caused it. */
   readonly run?: Run;
-  readonly what: What | 'verdict' | 'start';
+  readonly what: What | 'verdict' | 'start' | 'note';
   readonly text: string;
   readonly isDetail: boolean;
 }

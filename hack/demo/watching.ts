@@ -8,7 +8,13 @@ import type {
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
 import { EVENTS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, LAUNCHER_PODS } from '../../test/cluster/kubevirt/objects.ts';
+import {
+  FULL_KUBEVIRTS,
+  FULL_MIGRATIONS,
+  FULL_VMIS,
+  LAUNCHER_PODS,
+  type FullKubeVirt,
+} from '../../test/cluster/kubevirt/objects.ts';
 import type { LauncherPod, Vmi, Vmim } from '../../test/cluster/kubevirt/types.ts';
 
 /** The watched kinds. */
@@ -20,6 +26,7 @@ interface Kinds {
   readonly VirtualMachineInstanceMigration: Vmim;
   readonly Pod: LauncherPod;
   readonly Event: KubernetesEvent;
+  readonly KubeVirt: FullKubeVirt;
 }
 export type Kind = keyof Kinds;
 
@@ -31,6 +38,7 @@ const TYPES: { readonly [K in Kind]: ResourceType<Kinds[K]> } = {
   VirtualMachineInstanceMigration: FULL_MIGRATIONS,
   Pod: LAUNCHER_PODS,
   Event: EVENTS,
+  KubeVirt: FULL_KUBEVIRTS,
 };
 
 /** One version of an object and the previous one. Without `before` it is new, without `after` it is gone. */

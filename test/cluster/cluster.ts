@@ -98,7 +98,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
     report('installing the manifests and the KubeVirt stand-in');
-    await installKubeVirt(admin);
+    await installKubeVirt(admin, options.kubevirt?.release);
     await install(admin, objects, tlsPort);
     const untilPoliciesStand = await policiesInForce(admin);
 

@@ -1,6 +1,7 @@
 import { EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_MIGRATIONS } from '../../../test/cluster/kubevirt/objects.ts';
 import { RUNNERS, missingEvents } from '../runners.ts';
 import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';
@@ -9,8 +10,9 @@ import { shortfallOf } from './shortfall.ts';
 export async function eventsCheck(demoCase: Case): Promise<string[]> {
   const { tenant, kind, admin } = demoCase;
   const { items } = await admin.list(EVENTS, { namespace: tenant.namespace });
+  const { items: migrations } = await admin.list(FULL_MIGRATIONS, { namespace: tenant.namespace });
   return [
-    ...missingEvents(tenant, items, RUNNERS[kind]).map((event) => `no ${event}`),
+    ...missingEvents(tenant, RUNNERS[kind], { events: items, migrations }).map((event) => `no ${event}`),
     ...(kind === 'notEnough' ? sayWhatIsShort(items, shortfallOf(demoCase)) : []),
   ];
 }

@@ -1,7 +1,6 @@
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { FULL_MIGRATIONS, LAUNCHER_PODS } from '../../../test/cluster/kubevirt/objects.ts';
-import { migrationOf } from '../tenant.ts';
+import { migrationFor, migrationOf } from '../tenant.ts';
 import { unless, type Case } from './check-result.ts';
 
 /** Checks that each migration got its target pod and succeeded; or waits without one; or is gone, and never had one. */
@@ -11,19 +10,17 @@ export async function migrationsCheck({ tenant, kind, admin }: Case): Promise<st
     namespace,
     labelSelector: KUBEVIRT.migrationJobUID,
   });
-  const found = await Promise.all(
-    vms.map(async (vm) => {
-      const name = migrationOf(vm);
-      return { name, read: await ignoreNotFound(admin.get(FULL_MIGRATIONS, { namespace, name })) };
-    }),
-  );
-  return found.flatMap(({ name, read }) => {
-    const phase = read?.object.status?.phase ?? 'gone';
-    const uid = read?.object.metadata.uid;
+  const { items: migrations } = await admin.list(FULL_MIGRATIONS, { namespace });
+  return vms.flatMap((vm) => {
+    const migration = migrationFor(vm, migrations);
+    const name = migration?.metadata.name ?? migrationOf(vm);
+    const phase = migration?.status?.phase ?? 'gone';
+    const uid = migration?.metadata.uid;
     const own = pods.filter(({ metadata }) => metadata.labels?.[KUBEVIRT.migrationJobUID] === uid);
     const running = own.filter(({ status }) => status?.phase === 'Running');
     // The uid of a deleted migration is unknown, so no pod of the namespace may have a migration's uid.
-    const isRight = kind === 'through' ? own.length === 1 && running.length === 1 : pods.length === 0;
+    const isRight =
+      WANTED[kind] === 'Succeeded' ? own.length === 1 && running.length === 1 : pods.length === 0;
     const targets = pods
       .map(({ metadata, status }) => `${metadata.name} (${status?.phase ?? ''})`)
       .join(', ');
@@ -34,4 +31,10 @@ export async function migrationsCheck({ tenant, kind, admin }: Case): Promise<st
   });
 }
 
-const WANTED = { through: 'Succeeded', notEnough: 'Pending', cancelled: 'gone' } as const;
+const WANTED = {
+  through: 'Succeeded',
+  notEnough: 'Pending',
+  cancelled: 'gone',
+  drain: 'Succeeded',
+  upgrade: 'Succeeded',
+} as const;

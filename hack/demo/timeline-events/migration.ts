@@ -8,11 +8,22 @@ export function ofMigration({ before, after }: Versions<Vmim>): EventDetails[] {
   if (after === undefined) {
     return [{ what: 'gone', text: `${before?.metadata.name ?? ''} is gone`, by: 'KubeVirt', isDetail: true }];
   }
-  if (before === undefined) {
-    const text = `asks for a live migration of ${after.spec.vmiName ?? ''} (${after.metadata.name})`;
-    return [{ what: 'asked', text, by: 'tenant' }];
-  }
+  if (before === undefined) return [asked(after)];
   return RULES.flatMap((rule) => rule(before, after));
+}
+
+/** KubeVirt's annotations of the migrations that it creates (facts/kubevirt.md §3). */
+const EVACUATION = 'kubevirt.io/evacuationMigration';
+const WORKLOAD_UPDATE = 'kubevirt.io/workloadUpdateMigration';
+
+/** By a person, or by KubeVirt for a drain or an upgrade. */
+function asked({ metadata: { name, annotations = {} }, spec: { vmiName = '' } }: Vmim): EventDetails {
+  const node = annotations[EVACUATION];
+  if (node !== undefined)
+    return { what: 'asked', text: `evacuates ${vmiName} from ${node} (${name})`, by: 'KubeVirt' };
+  return annotations[WORKLOAD_UPDATE] === undefined
+    ? { what: 'asked', text: `asks for a live migration of ${vmiName} (${name})`, by: 'tenant' }
+    : { what: 'asked', text: `moves ${vmiName} to a new launcher (${name})`, by: 'KubeVirt' };
 }
 
 type Rule = (before: Vmim, after: Vmim) => EventDetails[];

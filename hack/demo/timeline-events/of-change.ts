@@ -1,5 +1,6 @@
 import type { Change } from '../watching.ts';
 import type { EventDetails, TimelineEvent } from './timeline-event.ts';
+import { ofKubeVirt } from './kubevirt.ts';
 import { ofMigration, ofPod } from './migration.ts';
 import { ofNamespace } from './namespace.ts';
 import { ofQuota } from './quota.ts';
@@ -13,6 +14,8 @@ export function timelineEventsOf(change: Change): TimelineEvent[] {
 
 function namespaceOf({ kind, before, after }: Change): string {
   const { name = '', namespace = '' } = (after ?? before)?.metadata ?? {};
+  // KubeVirt's own object is about the whole cluster.
+  if (kind === 'KubeVirt') return '';
   return kind === 'Namespace' ? name : namespace;
 }
 
@@ -30,6 +33,8 @@ function found(change: Change): EventDetails[] {
       return ofEvent(change);
     case 'VirtualMachineMigrationResourceQuota':
       return ofVmmrq(change);
+    case 'KubeVirt':
+      return ofKubeVirt(change);
     case 'VirtualMachineInstance':
       return [];
   }

@@ -5,6 +5,7 @@ import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluste
 import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { untilServed } from '../served.ts';
 import { FULL_KUBEVIRTS, FULL_MIGRATIONS, FULL_VMIS } from './objects.ts';
+import { RELEASE, type Release } from './release.ts';
 
 const CRDS = new URL('crds/', import.meta.url);
 const ROLES = new URL('rbac.yaml', import.meta.url);
@@ -28,14 +29,40 @@ const TYPES: readonly ResourceType[] = [
  * Installs the stand-in's CRDs, its namespace, service account and role, as an administrator. May be called again.
  * Resolves when the CRDs are served.
  */
-export async function installKubeVirt(cluster: Cluster): Promise<void> {
+export async function installKubeVirt(cluster: Cluster, release: Release = RELEASE): Promise<void> {
   const crds = (await readdir(CRDS)).map((file) => new URL(file, CRDS));
   for (const file of [...crds, ROLES]) {
     for (const document of parseAllDocuments(await readFile(file, 'utf8'))) {
-      await apply(cluster, document.toJS() as KubernetesObject);
+      const object = document.toJS() as KubernetesObject;
+      if (!release.hasPriority) removePriority(object);
+      await apply(cluster, object);
     }
   }
   for (const type of [FULL_VMIS, FULL_MIGRATIONS, FULL_KUBEVIRTS]) await untilServed(cluster, type);
+}
+
+interface Definition extends KubernetesObject {
+  spec?: {
+    versions?: { schema: { openAPIV3Schema: { properties: { spec: SpecSchema } } } }[];
+  };
+}
+
+interface SpecSchema {
+  'x-kubernetes-preserve-unknown-fields'?: boolean;
+  properties?: Record<string, unknown>;
+}
+
+/** Before 1.7 the API server drops a migration's spec.priority, which the CRD does not know. */
+function removePriority({ metadata, spec }: Definition): void {
+  if (metadata.name !== `${FULL_MIGRATIONS.plural}.kubevirt.io`) return;
+  for (const { schema } of spec?.versions ?? []) {
+    const { properties } = schema.openAPIV3Schema;
+    const between = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    properties.spec = {
+      ...{ type: 'object' },
+      properties: { vmiName: { type: 'string' }, sendTo: between, receive: between },
+    };
+  }
 }
 
 async function apply(cluster: Cluster, object: KubernetesObject): Promise<void> {

@@ -9,6 +9,7 @@ import {
   FULL_MIGRATIONS,
   FULL_VMIS,
   LAUNCHER_PODS,
+  newMigration,
   type FullKubeVirt,
   type KubeVirtSettings,
 } from '../../cluster/kubevirt/objects.ts';
@@ -16,6 +17,7 @@ import { announce, deploy, reportObserved } from '../../cluster/kubevirt/operato
 import { RELEASE, releaseOf, type Release } from '../../cluster/kubevirt/release.ts';
 import { NODE_NAMES, startKubeVirt, type KubeVirtStandIn } from '../../cluster/kubevirt/start.ts';
 import type { RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import { askUntil } from '../../support/eventually.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { recordHistory, type Recording, type Version } from '../../support/kubevirt/history.ts';
 import { createNamespace, createQuota, podsOf, runVmi, until } from '../../support/kubevirt/harness.ts';
@@ -239,6 +241,30 @@ describe('an upgrade', () => {
     const [migration] = await migrationsIn(namespace);
     expect(migration?.spec).toEqual({ vmiName: 'vm0' });
   });
+});
+
+test('the API of a KubeVirt before 1.7 drops spec.priority', async () => {
+  const { namespace } = await running(0);
+  const create = async (name: string): Promise<Vmim['spec']> => {
+    const migration = newMigration({
+      namespace,
+      name,
+      vmi: 'vm0',
+      priority: 'system-critical',
+      receives: 'one',
+    });
+    return (await admin.create(FULL_MIGRATIONS, migration, { dryRun: true })).object.spec;
+  };
+  const spec = { vmiName: 'vm0', receive: { migrationID: 'one' } };
+  expect(await create('new')).toEqual({ ...spec, priority: 'system-critical' });
+  await installKubeVirt(admin, releaseOf('v1.6.2'));
+  await askUntil(
+    'priority is dropped',
+    () => create('old'),
+    ({ priority }) => priority === undefined,
+  );
+  expect(await create('old')).toEqual(spec);
+  await installKubeVirt(admin);
 });
 
 describe('a change that needs a migration', () => {

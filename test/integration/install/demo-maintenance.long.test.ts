@@ -1,0 +1,17 @@
+import { expect, test } from '@jest/globals';
+import { runDemo } from '../../../hack/demo/demo.ts';
+import { needsOwnCluster, SCENARIOS } from '../../../hack/demo/scenarios.ts';
+
+const MAINTENANCE = SCENARIOS.filter(needsOwnCluster);
+
+test.each(MAINTENANCE)('$name: every VM moves, and every check passes', async (scenario) => {
+  const pieces: string[] = [];
+  const out = { write: (text: string) => void pieces.push(text) };
+
+  const result = await runDemo({ out, scenarios: [scenario], idleMs: 500 });
+
+  const output = pieces.join('');
+  const wrong = result.checkResults.flatMap((one) => one.wrong);
+  expect({ ...result, wrong, output }).toMatchObject({ ok: true, wrong: [], running: [] });
+  expect(output).toContain({ drain: 'node/node1 drained', upgrade: 'counts 0 VMs' }[scenario.name]);
+});
