@@ -129,8 +129,14 @@ const UPGRADE: ScenarioRunner = {
     await setUp();
   },
   async run(tenants, environment, signal) {
-    await environment.cluster.upgradeKubeVirt(NEXT);
-    return untilThrough(tenants, environment, signal);
+    const { cluster, watching } = environment;
+    await cluster.upgradeKubeVirt(NEXT);
+    if (!(await untilThrough(tenants, environment, signal))) return false;
+    // KubeVirt counts up to five seconds later.
+    const isCounted = (): boolean =>
+      watching.find('KubeVirt', 'kubevirt', 'kubevirt')?.status?.outdatedVirtualMachineInstanceWorkloads ===
+      0;
+    return watching.until(isCounted, signal);
   },
 };
 
