@@ -11,6 +11,8 @@ import {
 } from '../../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, newMigration } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
+import { cordon, createNodes } from '../../cluster/kubevirt/node-objects.ts';
+import { NODE_NAMES } from '../../cluster/kubevirt/start.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { grantIn } from '../../support/replay-state.ts';
 import { headroomFor, newTenant, type Tenant } from '../../support/tenant.ts';
@@ -22,27 +24,26 @@ beforeAll(async () => {
   environment = await startTestEnvironment();
 });
 
-const drained = new Set<string>();
+const created = new Set<string>();
 
 /** Cluster-wide VMMRQs and nodes are of all tests that share the cluster. */
 afterEach(async () => {
   const { admin } = environment;
   await admin.delete(CLUSTER_VMMRQS, { name: 'drains' }).catch(() => undefined);
-  for (const name of drained) await admin.delete(NODES, { name });
-  drained.clear();
+  for (const name of created) await admin.delete(NODES, { name });
+  created.clear();
 });
 
 afterAll(async () => {
   await environment.stop();
 });
 
-/** The node of vm0 is cordoned. */
-async function drain({ history }: Tenant): Promise<string> {
+/** The node of vm0 is cordoned; the stand-in's other nodes take its target. */
+async function drain({ history }: Tenant): Promise<void> {
   const { admin } = environment;
-  const name = history.latest(FULL_VMIS, 'vm0')?.status?.nodeName ?? '';
-  await admin.create(NODES, { metadata: { name }, spec: { unschedulable: true } });
-  drained.add(name);
-  return name;
+  await createNodes(admin, NODE_NAMES);
+  for (const name of NODE_NAMES) created.add(name);
+  await cordon(admin, history.latest(FULL_VMIS, 'vm0')?.status?.nodeName ?? '');
 }
 
 /** What KubeVirt's evacuation controller creates. */
