@@ -43,7 +43,10 @@ beforeAll(async () => {
   controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   request = apiRequests(controlPlane.adminKubeconfig);
-  const [ours] = (await render('config/crd')) as [Crd];
+  const ours = ((await render('config/crd')) as Crd[]).find(
+    ({ metadata }) => metadata.name === `${VMMRQS.plural}.mtq.kubevirt.io`,
+  );
+  if (ours === undefined) throw new Error('config/crd has no CRD of VMMRQs');
 
   await admin.create(CRDS, incumbents(ours));
   await admin.create(NAMESPACES, { metadata: { name: TENANT } });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { STEPS } from '../../../functions/steps.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
@@ -66,7 +67,7 @@ const tryPod = async (spec: PodSpec): Promise<KubernetesObject> => {
   return (await admin.create(SPEC_OF_ANYTHING, { metadata, spec }, { dryRun: true })).object;
 };
 
-const NAMES = ['feasibility', 'lock', 'raise', 'lower', 'unlock', SERVICE_ACCOUNT.guard];
+const NAMES = [...STEPS.map(({ name }) => name), SERVICE_ACCOUNT.guard];
 const specOf = (name: string): PodSpec => {
   const spec = workloads.get(name);
   if (spec === undefined) throw new Error(`nothing is installed that is called ${name}`);

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ANNOTATION, LABEL, POLICY, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
+import {
+  ANNOTATION,
+  LABEL,
+  OUR_USERS,
+  POLICY,
+  SERVICE_ACCOUNT,
+  userOf,
+} from '../../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
@@ -24,7 +31,8 @@ const RAISED = { 'requests.cpu': '2', 'limits.memory': '2Gi' };
 const RECORD = { labels: { team: 'a', [LABEL.raised]: 'true' }, annotations: { [ANNOTATION.grant]: GRANT } };
 
 /** Our accounts that write. */
-const OURS = Object.values<string>(SERVICE_ACCOUNT).filter((account) => account !== SERVICE_ACCOUNT.source);
+/** The accounts that have rights on quotas; RBAC gives `progress` and the source none (contract/rights). */
+const OURS = Object.values<string>(SERVICE_ACCOUNT).filter((account) => OUR_USERS.includes(userOf(account)));
 
 let world: PolicyWorld;
 
