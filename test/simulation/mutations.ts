@@ -45,7 +45,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/domain/verdict/raise-verdict.ts',
-        find: 'if (raising.some(({ vmmrqs }) => !isSameSet(vmmrqs, givers))) {',
+        find: 'if (raising.some((before) => !isSameSet(before.givers, givers))) {',
         replace: 'if (raising.length > 99 && !isSameSet([], givers)) {',
       },
       {

@@ -10,13 +10,14 @@ import {
   overlaps,
   type Candidate,
 } from '../migration.ts';
-import { missingPodOf, sizeOf, unsized } from '../sizing/missing-pod.ts';
+import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
 import type { VirtualMachineInstance, Vmmrq } from '../objects.ts';
 import { blockerOf } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
 import { purposeOf } from '../policy/purpose.ts';
-import { evaluateRaise, giversTo, lacked, type Allocation, type MissingPodOfLock } from './raise-verdict.ts';
+import { givingTo } from '../policy/policy.ts';
+import { evaluateRaise, lacked, type Allocation, type RaiseCandidate } from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
@@ -85,29 +86,23 @@ function evaluateAll(
     withTarget: candidates.filter(hasTarget),
   };
   const verdicts = candidates.map((each) => verdictOf(each, evaluateMigration(each, allocation)));
-  const raising = verdicts.filter(isRaised);
-  const migrations = candidates.flatMap((each, index) =>
-    isRaised(verdicts[index]) ? lockedMigrationsOf(each, snapshot) : [],
-  );
+  const { raising } = allocation;
   const quotas = new Map(
-    raising
+    verdicts
+      .filter(({ verdict }) => verdict === 'FitsWithRaise')
       .flatMap(({ blocking }) => blocking)
       .map(({ quota }) => [quota.uid, { ...quota, need: needOf(quota, allocation) }] as const),
   );
-  const [first] = allocation.raising;
-  return { verdicts, migrations, quotas: [...quotas.values()], vmmrqs: first?.vmmrqs ?? [] };
+  return {
+    verdicts,
+    migrations: raising.map(({ locked }) => locked),
+    quotas: [...quotas.values()],
+    vmmrqs: raising[0]?.givers ?? [],
+  };
 }
-
-const isRaised = (verdict: Verdict | undefined): boolean => verdict?.verdict === 'FitsWithRaise';
 
 const vmiOf = ({ migration }: Candidate, { vmis }: NamespaceSnapshot): VirtualMachineInstance | undefined =>
   vmis.get(migration.spec.vmiName ?? '');
-
-/** A migration without its VMI gets no raise. */
-function lockedMigrationsOf(candidate: Candidate, snapshot: NamespaceSnapshot): LockedMigration[] {
-  const vmi = vmiOf(candidate, snapshot);
-  return vmi === undefined ? [] : [lockedMigrationOf(candidate, vmi, snapshot)];
-}
 
 const lockedMigrationOf = (
   { migration, blocked }: Candidate,
@@ -150,7 +145,10 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   const shortage = hasTarget(candidate)
     ? undefined
     : slotShortage(candidate, vmi.status?.nodeName, allocation);
-  return shortage ?? evaluateHeadroom({ ...missing, locked }, allocation);
+  return (
+    shortage ??
+    evaluateHeadroom({ ...missing, locked, givers: givingTo(snapshot.vmmrqs, locked) }, allocation)
+  );
 }
 
 /**
@@ -185,9 +183,9 @@ function slotShortage(
 const nodeOf = (candidate: Candidate, snapshot: NamespaceSnapshot): string | undefined =>
   vmiOf(candidate, snapshot)?.status?.nodeName;
 
-function evaluateHeadroom(missing: MissingPodOfLock, allocation: Allocation): VerdictResult {
+function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allocation): VerdictResult {
   const { snapshot, reserved } = allocation;
-  const { candidate } = missing;
+  const { candidate, locked, givers } = missing;
   const size = sizeOf(missing, snapshot);
   const { pod, need } = size;
   const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
@@ -202,8 +200,7 @@ function evaluateHeadroom(missing: MissingPodOfLock, allocation: Allocation): Ve
   const result =
     blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
   if (canGoNow(result)) allocation.accepted.push(candidate.blocked);
-  if (result.verdict === 'FitsWithRaise')
-    allocation.raising.push({ ...candidate.blocked, vmmrqs: giversTo(missing, allocation) });
+  if (result.verdict === 'FitsWithRaise') allocation.raising.push({ locked, givers });
   for (const quota of covering) {
     if (canGoNow(result) || isPostponed(result, allocation)) reserve(reserved, quota, need);
     if (result.verdict === 'FitsWithRaise') reserve(allocation.raisedFor, quota, need);

@@ -33,17 +33,16 @@ export interface Allocation {
   readonly raisedFor: Map<string, Map<string, Amount>>;
   /** The earlier migrations that get through now, and of them those that need a raise. */
   readonly accepted: BlockedMigration[];
-  readonly raising: (BlockedMigration & { readonly vmmrqs: readonly Vmmrq[] })[];
+  readonly raising: RaiseCandidate[];
   /** Migrations that have their targets and wait for more: KubeVirt counts them among its parallel ones. */
   readonly withTarget: readonly Candidate[];
 }
 
-/** A missing pod, and how the lock would name its migration. */
-export type MissingPodOfLock = MissingPod & { readonly locked: LockedMigration };
-
-/** The VMMRQs that give to the migration. */
-export const giversTo = ({ locked }: MissingPodOfLock, { snapshot }: Allocation): readonly Vmmrq[] =>
-  givingTo(snapshot.vmmrqs, locked);
+/** A migration as a lock would name it, and the VMMRQs that give to it. */
+export interface RaiseCandidate {
+  readonly locked: LockedMigration;
+  readonly givers: readonly Vmmrq[];
+}
 
 /** What these pods together lack of the quotas that count them, after the reserved amounts. */
 export const lacked = (
@@ -64,17 +63,17 @@ export interface Lack {
 
 /** Whether we may raise the quotas that block a migration, and do so now. */
 export function evaluateRaise(
-  missing: MissingPodOfLock,
+  missing: MissingPod & RaiseCandidate,
   { size, blocking }: Lack,
   allocation: Allocation,
 ): VerdictResult {
   const { snapshot, backoff, raising } = allocation;
+  const { locked, givers } = missing;
   const next = sizeOfNext(missing, snapshot);
   // A migration that could never get the following pod is not admitted to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const what = describeBlocking(blocking, 'lacks');
-  const givers = giversTo(missing, allocation);
-  const unwanted = skippedBecause(all, snapshot) ?? notGivenTo(missing.locked, givers, snapshot);
+  const unwanted = skippedBecause(all, snapshot) ?? notGivenTo({ locked, givers }, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
   const beyond = describeShortfalls(beyondGiven(all, givers, snapshot));
   if (beyond !== '') {
@@ -85,7 +84,7 @@ export function evaluateRaise(
     const until = new Date(backoff.until).toISOString();
     return verdictResult('Waiting', backoff.reason, `${backoff.message} until ${until}; ${what}`);
   }
-  if (!hasTarget(missing.candidate) && raising.some(({ lacks }) => lacks !== undefined)) {
+  if (!hasTarget(missing.candidate) && raising.some((before) => before.locked.lacks !== undefined)) {
     return verdictResult(
       'Waiting',
       REASON.afterOthers,
@@ -93,7 +92,7 @@ export function evaluateRaise(
     );
   }
   // One lock raises by what one set of VMMRQs gives: those that give to each of its migrations.
-  if (raising.some(({ vmmrqs }) => !isSameSet(vmmrqs, givers))) {
+  if (raising.some((before) => !isSameSet(before.givers, givers))) {
     const message = `migrations that other VMMRQs give to go first; ${what}`;
     return verdictResult('Waiting', REASON.afterOthers, message);
   }
@@ -122,8 +121,7 @@ function skippedBecause(
 
 /** Why no VMMRQ gives to the migration; undefined: one does. */
 function notGivenTo(
-  { receives, purpose }: LockedMigration,
-  givers: readonly Vmmrq[],
+  { locked: { receives, purpose }, givers }: RaiseCandidate,
   { vmmrqs }: NamespaceSnapshot,
 ): VerdictResult | undefined {
   if (givers.length > 0) return undefined;
