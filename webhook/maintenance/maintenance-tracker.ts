@@ -32,7 +32,7 @@ export interface MaintenanceTrackerOptions extends MaintenanceWatchesOptions {
 
 /** How often it looks; so it posts at most once in this time about one drain. */
 const LOOK_MS = 2_000;
-/** A change that is still to be written, or an event that is still to be posted, is said again after this time. */
+/** A change that is still to be written, or an event that is still to be posted, is posted again after this time. */
 const AGAIN_MS = 5_000;
 
 /** Decides from memory whether a drain or an upgrade needs a write by `progress`, and triggers it. It writes nothing itself. */
@@ -68,9 +68,7 @@ export class MaintenanceTracker implements MaintenanceSource {
 
   maintenanceOf(subject: Subject): Maintenance | undefined {
     const view = this.#options.view();
-    return view === undefined || !this.#watches.isReady
-      ? undefined
-      : this.#observed(subject, { view, migrations: migrationsByVm(view, subject.kind) });
+    return view === undefined || !this.#watches.isReady ? undefined : this.#observed(subject, lookAt(view));
   }
 
   #look(): void {
@@ -79,17 +77,15 @@ export class MaintenanceTracker implements MaintenanceSource {
     const { cordoned, progresses } = this.#watches;
     const nodes = nodesToWatch({ cordoned, progresses, migrations: [...view.migrations.values()] });
     this.#watches.watchNodes(nodes);
-    this.#noteUpgrade(view);
+    const look = lookAt(view);
+    this.#noteUpgrade(look);
     const subjects: Subject[] = [
       { kind: 'Upgrade' },
       ...nodes.map((node): Subject => ({ kind: 'Drain', node })),
     ];
     const blocked = new Map<MaintenanceKind, number>();
-    const migrations = new Map(
-      (['Drain', 'Upgrade'] as const).map((kind) => [kind, migrationsByVm(view, kind)]),
-    );
     for (const subject of subjects) {
-      const seen = this.#observed(subject, { view, migrations: migrations.get(subject.kind) ?? new Map() });
+      const seen = this.#observed(subject, look);
       if (seen === undefined) continue;
       this.#postIfDue(subject, seen);
       if (seen.current === undefined || !isOpen(seen.current)) continue;
@@ -100,7 +96,7 @@ export class MaintenanceTracker implements MaintenanceSource {
   }
 
   /** Only for an upgrade that is reported: otherwise nothing is read. */
-  #noteUpgrade(view: ClusterView): void {
+  #noteUpgrade({ view, migrations, more }: Look): void {
     const {
       observedDeploymentID: observed,
       targetDeploymentID: target,
@@ -111,18 +107,11 @@ export class MaintenanceTracker implements MaintenanceSource {
       isReported &&
       observed === target &&
       (status.outdatedVirtualMachineInstanceWorkloads ?? 0) === 0 &&
-      outdated({
-        vmis: this.#watches.outdated,
-        migrations: migrationsByVm(view, 'Upgrade'),
-        more: NOTHING_MORE,
-      }).length === 0;
+      outdated({ vmis: this.#watches.outdated, migrations: migrations.Upgrade, more }).length === 0;
     this.#settling.note(isQuiet ? target : undefined);
   }
 
-  #observed(
-    subject: Subject,
-    { view, migrations }: Pick<MaintenanceFacts, 'migrations'> & { view: ClusterView },
-  ): Maintenance | undefined {
+  #observed(subject: Subject, { view, migrations, more }: Look): Maintenance | undefined {
     const on =
       subject.kind === 'Drain'
         ? this.#watches.onNode(subject.node)
@@ -132,9 +121,9 @@ export class MaintenanceTracker implements MaintenanceSource {
     return observe(subject, {
       kubevirt: view.kubevirt,
       ...on,
-      migrations,
+      migrations: migrations[subject.kind],
       progresses: this.#watches.progresses,
-      more: newMore(view),
+      more,
       isSettled: this.#settling.isSettled(target),
       label: labelOf(subject, target),
       now: this.#options.clock.now().getTime(),
@@ -207,7 +196,17 @@ function migrationsByVm(view: ClusterView, kind: MaintenanceKind): ReadonlyMap<s
   return byVm;
 }
 
-const NOTHING_MORE = (): ReturnType<MaintenanceFacts['more']> => ({ isQueued: false, isLocked: false });
+/** What one look at the cluster view gives to every drain and to the upgrade. */
+interface Look extends Pick<MaintenanceFacts, 'more'> {
+  readonly view: ClusterView;
+  readonly migrations: Readonly<Record<MaintenanceKind, MaintenanceFacts['migrations']>>;
+}
+
+const lookAt = (view: ClusterView): Look => ({
+  view,
+  migrations: { Drain: migrationsByVm(view, 'Drain'), Upgrade: migrationsByVm(view, 'Upgrade') },
+  more: newMore(view),
+});
 
 /** What the cluster view knows about a migration; it counts the slots once. */
 function newMore(view: ClusterView): MaintenanceFacts['more'] {

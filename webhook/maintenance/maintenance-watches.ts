@@ -8,6 +8,7 @@ import { follow } from '../../functions/kubernetes/follow.ts';
 import { PROGRESSES } from '../../functions/kubernetes/resources.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { Log } from '../../functions/runtime/log.ts';
+import { inMap } from '../view/watches.ts';
 
 export interface MaintenanceWatchesOptions {
   readonly cluster: Cluster;
@@ -128,18 +129,16 @@ export class MaintenanceWatches {
     { where, signal }: { readonly where: Selection; readonly signal: AbortSignal },
   ): Promise<void> {
     const { cluster, clock, log } = this.#options;
-    const { objects } = followed;
+    const { onList, ...changes } = inMap(followed.objects);
     await follow<T>(
       cluster,
       { type, where, clock, signal, isOptional: true },
       {
+        ...changes,
         onList: (listed) => {
-          objects.clear();
-          for (const object of listed) objects.set(object.metadata.uid, object);
+          onList(listed);
           followed.isListed = true;
         },
-        onChange: (object) => void objects.set(object.metadata.uid, object),
-        onGone: (object) => void objects.delete(object.metadata.uid),
         onError: (error) => log('warn', `watching ${type.plural} again: ${describeError(error)}`),
       },
     );

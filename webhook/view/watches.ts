@@ -168,7 +168,7 @@ const isCancelled = ({ metadata }: Migration): boolean => metadata.deletionTimes
 const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;
 
 /** Keeps the current objects in a map, by a key. */
-function inMap<T extends KubernetesObject>(
+export function inMap<T extends KubernetesObject>(
   map: Map<string, T>,
   keyOf: (object: T) => string = uidOf,
 ): Changes<T> {
