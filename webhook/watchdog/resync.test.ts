@@ -157,6 +157,22 @@ describe('blocked migrations', () => {
     expect(waits).toEqual([30_000]);
   });
 
+  test('do not wait for the next resync when the hurry begins during one', async () => {
+    waits.length = 0;
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, aMigration());
+    let isFirst = true;
+    const post = (): Promise<void> => {
+      // As the guard does: the next resync has a signal of its own.
+      if (isFirst) hurry.abort();
+      if (isFirst) hurry = new AbortController();
+      isFirst = false;
+      return Promise.resolve();
+    };
+    expect((await resyncs(3, { post })).posted).toHaveLength(3);
+    expect(waits).toEqual([30_000]);
+  });
+
   test('get a request without a condition too, because their attachment pod may be refused', async () => {
     cluster.put(VMMRQS, aVmmrq());
     cluster.put(MIGRATIONS, aMigration(withCondition()));

@@ -53,6 +53,8 @@ export async function resync(seconds: number, options: ResyncOptions, signal: Ab
   let grantsAt = 0;
   const failed = (error: unknown): void => options.log('warn', `a resync failed: ${describeError(error)}`);
   while (!signal.aborted) {
+    // From before the resync: what changes during it must not wait either.
+    const until = AbortSignal.any([signal, options.hurry()]);
     // They run independently: a Broker that is down must not prevent a repair.
     await resyncMigrations(options, known).then((next) => (known = next), failed);
     if (options.clock.elapsed() >= grantsAt) {
@@ -60,7 +62,6 @@ export async function resync(seconds: number, options: ResyncOptions, signal: Ab
       await resyncGrants(options).then(() => (grantsAt = next), failed);
     }
     const betweenMs = seconds * 1_000 * (0.8 + 0.4 * options.random());
-    const until = AbortSignal.any([signal, options.hurry()]);
     await pause(options.clock, options.seen() === undefined ? LISTING_MS : betweenMs, until);
   }
 }
@@ -82,9 +83,9 @@ async function resyncMigrations(
 }
 
 /**
- * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one. Each has the texts that change with its
- * state: the migrations' UIDs, and the transition times of the VMMRQs' conditions. KubeVirt's condition is not enough: it does not
- * report a refused attachment pod (facts/kubevirt.md §1.3).
+ * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one.
+ * Each has the texts that change with its state: the migrations' UIDs, and the transition times of the VMMRQs' conditions.
+ * KubeVirt's condition is not enough: it does not report a refused attachment pod (facts/kubevirt.md §1.3).
  */
 function namespacesToResync({ vmmrqs, clusterVmmrqs, migrations }: SeenObjects): Map<string, string[]> {
   const pending = migrations.filter(isPending);
