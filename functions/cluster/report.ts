@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../runtime/clock.ts';
 import { withAdvice } from '../domain/advice.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
 import { FIELD_MANAGER } from '../domain/names.ts';
+import { isSame } from '../domain/same.ts';
 import type { EventReport } from '../domain/verdict/report.ts';
 import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import type { Log } from '../runtime/log.ts';
@@ -96,8 +96,7 @@ export async function writeVmmrqStatus(
 
 /** undefined: written, or nothing to write; else the newest object, to try again with. */
 async function tryStatus(cluster: Cluster, vmmrq: Vmmrq, status: VmmrqStatus): Promise<Vmmrq | undefined> {
-  // The API server reorders the keys and omits undefined ones.
-  if (isDeepStrictEqual(JSON.parse(JSON.stringify(status)), vmmrq.status)) return undefined;
+  if (isSame(status, vmmrq.status)) return undefined;
   try {
     await cluster.replace(VMMRQS, { ...vmmrq, status }, { subresource: 'status' });
     return undefined;

@@ -2,7 +2,7 @@ import { nextStatus } from '../domain/progress/next-status.ts';
 import { openingOf, type Opening } from '../domain/progress/opening.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import type { MaintenanceProgress } from '../domain/progress/progress-object.ts';
-import { isSame } from '../domain/progress/same.ts';
+import { isSame } from '../domain/same.ts';
 
 /** The one write that a change needs. */
 export type ProgressDecision =

@@ -2,7 +2,7 @@ import Counter from 'prom-client/lib/counter.js';
 import Gauge from 'prom-client/lib/gauge.js';
 import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
-import type { MaintenanceKind } from '../../functions/domain/progress/progress-object.ts';
+import { MAINTENANCE_KINDS } from '../../functions/domain/progress/progress-object.ts';
 import { METRIC, type Metric } from './metric-names.ts';
 
 /** The watchdog's state, from memory. */
@@ -26,7 +26,6 @@ export type ReviewOutcome = 'allowed' | 'refused' | 'failed';
 const RESOURCES = ['namespaces', 'pods', 'resourcequotas'];
 const OTHER = 'other';
 const REVIEW_OUTCOMES: readonly ReviewOutcome[] = ['allowed', 'refused', 'failed'];
-const MAINTENANCE_KINDS: readonly MaintenanceKind[] = ['Drain', 'Upgrade'];
 const REPAIR_OUTCOMES = ['done', 'none', 'failed'] as const;
 /** Upper bounds, seconds; the review's own deadline is 2.5. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];

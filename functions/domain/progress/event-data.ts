@@ -1,6 +1,11 @@
 import * as z from 'zod';
 import { MAINTENANCE_EVENT, type MaintenanceEventType } from './names.ts';
-import { BUCKETS, type MaintenanceKind, type ProgressEventData } from './progress-object.ts';
+import {
+  BUCKETS,
+  MAINTENANCE_KINDS,
+  type MaintenanceKind,
+  type ProgressEventData,
+} from './progress-object.ts';
 
 const whole = z.number().int().nonnegative();
 
@@ -8,7 +13,7 @@ const whole = z.number().int().nonnegative();
 const progressEventData = z.object({
   name: z.string().min(1).describe('The MaintenanceProgress.'),
   uid: z.string().min(1).describe('Its uid.'),
-  kind: z.enum(['Drain', 'Upgrade']),
+  kind: z.enum(MAINTENANCE_KINDS),
   subject: z.string().min(1).describe("The node's name, or the deployment id that KubeVirt changes to."),
   reason: z.string().min(1).describe('Why it is in its state, or what blocks it.'),
   message: z.string().max(2_000).describe('For people.'),

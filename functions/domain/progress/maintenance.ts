@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { BLOCKED_BY } from './names.ts';
-import { BUCKETS, type Bucket, type MaintenanceProgress } from './progress-object.ts';
+import { BUCKETS, MAINTENANCE_KINDS, type Bucket, type MaintenanceProgress } from './progress-object.ts';
 
 const whole = z.number().int().nonnegative();
 const text = z.string();
@@ -32,7 +32,7 @@ const progress = z.custom<MaintenanceProgress>(
 
 /** The guard's answer to `GET /maintenance` for one drain or for the upgrade: all that `progress` needs. */
 export const maintenanceSchema = z.object({
-  kind: z.enum(['Drain', 'Upgrade']),
+  kind: z.enum(MAINTENANCE_KINDS),
   /** Label and name prefix of a new object: `drain-<8 of sha256(node)>`, `upgrade-<8 of the deployment id>`. */
   label: text,
   /** The highest number of an object with that label; 0: there is none. */

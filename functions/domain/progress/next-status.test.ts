@@ -13,7 +13,7 @@ import { NOW, seconds } from '../../../test/support/builders/object.ts';
 import type { Maintenance } from './maintenance.ts';
 import { nextStatus } from './next-status.ts';
 import type { ProgressStatus } from './progress-object.ts';
-import { isSame } from './same.ts';
+import { isSame } from '../same.ts';
 
 const KUBEVIRT = anUpgrade([]).kubevirt;
 const target = (id: string | undefined): Partial<Maintenance> =>

@@ -2,7 +2,8 @@ import type { BlockedReason, MaintenanceEventType, MaintenanceReason } from './n
 import type { KubernetesObject } from '../objects.ts';
 
 /** What an admin does to many VMs at once. */
-export type MaintenanceKind = 'Drain' | 'Upgrade';
+export const MAINTENANCE_KINDS = ['Drain', 'Upgrade'] as const;
+export type MaintenanceKind = (typeof MAINTENANCE_KINDS)[number];
 
 /** One drain, by its node, or the upgrade of the cluster's KubeVirt. */
 export type Subject =

@@ -12,16 +12,12 @@ export function ofMigration({ before, after }: Versions<Vmim>): EventDetails[] {
   return RULES.flatMap((rule) => rule(before, after));
 }
 
-/** KubeVirt's annotations of the migrations that it creates (facts/kubevirt.md §3). */
-const EVACUATION = 'kubevirt.io/evacuationMigration';
-const WORKLOAD_UPDATE = 'kubevirt.io/workloadUpdateMigration';
-
 /** By a person, or by KubeVirt for a drain or an upgrade. */
 function asked({ metadata: { name, annotations = {} }, spec: { vmiName = '' } }: Vmim): EventDetails {
-  const node = annotations[EVACUATION];
+  const node = annotations[KUBEVIRT.evacuation];
   if (node !== undefined)
     return { what: 'asked', text: `evacuates ${vmiName} from ${node} (${name})`, by: 'KubeVirt' };
-  return annotations[WORKLOAD_UPDATE] === undefined
+  return annotations[KUBEVIRT.workloadUpdate] === undefined
     ? { what: 'asked', text: `asks for a live migration of ${vmiName} (${name})`, by: 'tenant' }
     : { what: 'asked', text: `moves ${vmiName} to a new launcher (${name})`, by: 'KubeVirt' };
 }

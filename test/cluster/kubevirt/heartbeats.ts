@@ -1,6 +1,6 @@
 import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { ANNOTATIONS, LABELS } from './names.ts';
-import { NODES } from './node-objects.ts';
+import { FULL_NODES } from './node-objects.ts';
 import { toTime } from './times.ts';
 import type { World } from './world.ts';
 
@@ -40,7 +40,7 @@ export class Heartbeats {
   async #patch(name: string, metadata: Record<string, unknown>): Promise<void> {
     const { cluster, log } = this.#world;
     try {
-      await cluster.patch(NODES, { name }, { merge: { metadata } });
+      await cluster.patch(FULL_NODES, { name }, { merge: { metadata } });
     } catch (error) {
       log(`heartbeat of ${name}: ${describeError(error)}`);
     }

@@ -1,5 +1,6 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { NODES } from '../../../functions/kubernetes/resources.ts';
 import { LABELS } from './names.ts';
 
 export interface Taint {
@@ -14,12 +15,7 @@ export interface NodeObject extends KubernetesObject {
   status?: { conditions?: unknown[] };
 }
 
-export const NODES: ResourceType<NodeObject> = {
-  apiVersion: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  namespaced: false,
-};
+export const FULL_NODES = NODES as ResourceType<NodeObject>;
 
 /**
  * Registers nodes, as kubelets and the node controller leave them: ready, and without the taint that the API server gives every new
@@ -27,7 +23,7 @@ export const NODES: ResourceType<NodeObject> = {
  */
 export async function createNodes(admin: Cluster, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    await admin.create(NODES, {
+    await admin.create(FULL_NODES, {
       metadata: {
         name,
         labels: {
@@ -37,15 +33,19 @@ export async function createNodes(admin: Cluster, names: readonly string[]): Pro
         },
       },
     });
-    await admin.patch(NODES, { name }, { merge: { spec: { taints: null } } });
+    await admin.patch(FULL_NODES, { name }, { merge: { spec: { taints: null } } });
     const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }];
-    await admin.patch(NODES, { name }, { merge: { status: { conditions } }, subresource: 'status' });
+    await admin.patch(FULL_NODES, { name }, { merge: { status: { conditions } }, subresource: 'status' });
   }
 }
 
 /** `kubectl cordon` and `kubectl uncordon`. */
 export async function cordon(admin: Cluster, name: string, unschedulable = true): Promise<void> {
-  await admin.patch(NODES, { name }, { merge: { spec: { unschedulable: unschedulable ? true : null } } });
+  await admin.patch(
+    FULL_NODES,
+    { name },
+    { merge: { spec: { unschedulable: unschedulable ? true : null } } },
+  );
 }
 
 /** Whether the scheduler places launchers there: they tolerate no taint. */

@@ -1,9 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts';
 import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
+import {
+  VALIDATING_WEBHOOK_CONFIGURATIONS,
+  type ValidatingWebhook,
+  type ValidatingWebhookConfiguration,
+} from '../../../webhook/tls/resources.ts';
 import { startWebhookServer, type WebhookAnswer, type WebhookServer } from '../webhook-server.ts';
 import type { Log } from './cache.ts';
 import { reviewEviction, type EvictionAnswer, type EvictionView } from './eviction-review.ts';
@@ -29,16 +34,6 @@ export interface VirtApi {
   stop(): Promise<void>;
 }
 
-interface Webhooks extends KubernetesObject {
-  webhooks: readonly unknown[];
-}
-
-const CONFIGURATIONS: ResourceType<Webhooks> = {
-  apiVersion: 'admissionregistration.k8s.io/v1',
-  kind: 'ValidatingWebhookConfiguration',
-  plural: 'validatingwebhookconfigurations',
-  namespaced: false,
-};
 const NAME = 'virt-api-validator';
 const WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
@@ -60,7 +55,7 @@ export async function startVirtApi(options: VirtApiOptions): Promise<VirtApi> {
     }
   });
   try {
-    await admin.create(CONFIGURATIONS, configurationFor(server));
+    await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, configurationFor(server));
     const until = performance.now() + WITHIN_MS;
     do {
       if (performance.now() > until) throw new Error("the API server does not call virt-api's webhooks");
@@ -72,7 +67,8 @@ export async function startVirtApi(options: VirtApiOptions): Promise<VirtApi> {
   }
   return {
     async stop() {
-      await admin.delete(CONFIGURATIONS, { name: NAME }).catch((error: unknown) => log(describeError(error)));
+      const configuration = admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: NAME });
+      await configuration.catch((error: unknown) => log(describeError(error)));
       await server.stop();
     },
   };
@@ -145,7 +141,7 @@ async function mark(cluster: Cluster, { metadata }: Vmi, node: string): Promise<
   await cluster.patch(FULL_VMIS, { name, namespace }, { merge });
 }
 
-function configurationFor({ clientConfig }: WebhookServer): Webhooks & { metadata: { name: string } } {
+function configurationFor({ clientConfig }: WebhookServer): New<ValidatingWebhookConfiguration> {
   const webhook = { clientConfig, admissionReviewVersions: ['v1'], timeoutSeconds: 10 };
   const evictions = {
     ...webhook,
@@ -154,11 +150,25 @@ function configurationFor({ clientConfig }: WebhookServer): Webhooks & { metadat
     sideEffects: 'NoneOnDryRun',
     rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods/eviction'], operations: ['*'] }],
   };
-  const startsWith = (prefix: string): unknown[] => [
+  const startsWith = (prefix: string): Required<ValidatingWebhook>['matchConditions'] => [
     { name: `${prefix}-pods`, expression: `object.metadata.name.startsWith("${prefix}")` },
   ];
+  const migrations = {
+    ...webhook,
+    name: 'migration-validator.kubevirt.io',
+    failurePolicy: 'Fail',
+    sideEffects: 'None',
+    rules: [
+      {
+        apiGroups: ['kubevirt.io'],
+        apiVersions: ['v1'],
+        resources: ['virtualmachineinstancemigrations'],
+        operations: ['CREATE', 'UPDATE'],
+      },
+    ],
+  };
   return {
-    metadata: { name: NAME } as Webhooks['metadata'],
+    metadata: { name: NAME },
     webhooks: [
       {
         ...evictions,
@@ -170,20 +180,7 @@ function configurationFor({ clientConfig }: WebhookServer): Webhooks & { metadat
         name: 'hotplug-pod-eviction-interceptor.kubevirt.io',
         matchConditions: startsWith('hp-volume'),
       },
-      {
-        ...webhook,
-        name: 'migration-validator.kubevirt.io',
-        failurePolicy: 'Fail',
-        sideEffects: 'None',
-        rules: [
-          {
-            apiGroups: ['kubevirt.io'],
-            apiVersions: ['v1'],
-            resources: ['virtualmachineinstancemigrations'],
-            operations: ['CREATE', 'UPDATE'],
-          },
-        ],
-      },
+      migrations,
     ],
   };
 }

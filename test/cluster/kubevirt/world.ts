@@ -6,7 +6,7 @@ import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { Cache, type Log } from './cache.ts';
 import { renderLauncherPod, type LauncherOf } from './launcher-pod.ts';
 import { HOTPLUG_DISK, LABELS, LAUNCHER } from './names.ts';
-import { NODES, type NodeObject } from './node-objects.ts';
+import { FULL_NODES, type NodeObject } from './node-objects.ts';
 import {
   FULL_KUBEVIRTS,
   FULL_MIGRATIONS,
@@ -63,7 +63,7 @@ export function newWorld({
     migrations: new Cache({ ...parts, type: FULL_MIGRATIONS }),
     quotas: new Cache({ ...parts, type: RESOURCE_QUOTAS }),
     kubevirts: new Cache({ ...parts, type: FULL_KUBEVIRTS, where: { namespace } }),
-    nodes: new Cache({ ...parts, type: NODES }),
+    nodes: new Cache({ ...parts, type: FULL_NODES }),
   };
 }
 

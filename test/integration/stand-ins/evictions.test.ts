@@ -4,7 +4,7 @@ import type { Address, Cluster } from '../../../functions/kubernetes/cluster.ts'
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { evict } from '../../cluster/kubevirt/evict.ts';
-import { cordon, createNodes, NODES } from '../../cluster/kubevirt/node-objects.ts';
+import { cordon, createNodes, FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
 import {
   FULL_MIGRATIONS,
   FULL_VMIS,
@@ -249,7 +249,7 @@ describe('the evacuation of a node', () => {
     await createQuota(admin, namespace, { pods: '8' });
     const recording = await recordHistory(admin, namespace);
     const taints = [{ key: 'kubevirt.io/drain', effect: 'NoSchedule' }];
-    await admin.patch(NODES, { name: 'node1' }, { merge: { spec: { taints } } });
+    await admin.patch(FULL_NODES, { name: 'node1' }, { merge: { spec: { taints } } });
     for (const vm of vms) {
       await recording.until(
         ({ kind, object }) =>
@@ -272,7 +272,7 @@ describe('the evacuation of a node', () => {
     const { items } = await admin.list(FULL_VMIS, { namespace });
     const left = items.filter(({ status }) => status?.nodeName === 'node1');
     expect(left.map(({ metadata }) => metadata.name)).toEqual(['fixed']);
-    await admin.patch(NODES, { name: 'node1' }, { merge: { spec: { taints: null } } });
+    await admin.patch(FULL_NODES, { name: 'node1' }, { merge: { spec: { taints: null } } });
     await recording.stop();
   });
 

@@ -3,7 +3,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
-import { createNodes, NODES } from '../../cluster/kubevirt/node-objects.ts';
+import { createNodes, FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
 import {
   FULL_KUBEVIRTS,
   FULL_MIGRATIONS,
@@ -305,7 +305,7 @@ test('virt-handler shows that it is alive on every Node', async () => {
   for (const name of NODE_NAMES) {
     const node = await until(
       admin,
-      { type: NODES, name },
+      { type: FULL_NODES, name },
       (one) => one?.metadata.annotations?.['kubevirt.io/heartbeat'] !== undefined,
     );
     beats.add(node.metadata.annotations?.['kubevirt.io/heartbeat'] ?? '');
@@ -313,7 +313,7 @@ test('virt-handler shows that it is alive on every Node', async () => {
   }
   await until(
     admin,
-    { type: NODES, name: 'node1' },
+    { type: FULL_NODES, name: 'node1' },
     (one) => !beats.has(one?.metadata.annotations?.['kubevirt.io/heartbeat'] ?? ''),
   );
 });
