@@ -6,6 +6,7 @@ import { newLog } from '../functions/runtime/log.ts';
 import { readGuardSettings, type GuardSettings } from '../functions/runtime/settings.ts';
 import { systemClock } from '../functions/runtime/clock.ts';
 import { newStepContext } from '../functions/host/step-context.ts';
+import type { StepContext } from '../functions/host/step.ts';
 import { newDeadLetters, type DeadLetters } from './observability/dead-letter.ts';
 import { healthApp } from './observability/health-app.ts';
 import { warnOfOtherNamespace } from './observability/installed.ts';
@@ -18,7 +19,6 @@ import { Rotation } from './tls/rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
 import { PreflightCheck } from './observability/preflight.ts';
 import { MaintenanceTracker } from './maintenance/maintenance-tracker.ts';
-import { postEvent } from '../functions/eventing/post.ts';
 import { ClusterWatch } from './watchdog/cluster-watch.ts';
 
 /** Runs the guard: admission while a namespace is locked, and the watchdog. It always runs. */
@@ -28,8 +28,8 @@ async function main(): Promise<void> {
   const cluster = await reachApiServer(settings);
   const deadLetters = newDeadLetters(log);
   const metrics = new Metrics(() => deadLetters.counts());
-  const { watch, drain } = newClusterWatch({ cluster, settings, log, metrics });
-  const maintenance = newMaintenance({ cluster, settings, log, metrics, watch });
+  const { watch, drain, post } = newClusterWatch({ cluster, settings, log, metrics });
+  const maintenance = newMaintenance({ cluster, settings, log, metrics, watch }, post);
   const guard: Process = { cluster, settings, log, deadLetters, metrics, watch, maintenance };
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -76,6 +76,7 @@ function newClusterWatch({
 }: Omit<Process, 'deadLetters' | 'watch' | 'maintenance'>): {
   readonly watch: ClusterWatch;
   readonly drain: () => Promise<void>;
+  readonly post: StepContext['post'];
 } {
   // The guard never locks, raises or prewarms steps, so it switches off their settings.
   const off = { SETTLE_MS: 0, WAKE_URLS: [] };
@@ -88,22 +89,17 @@ function newClusterWatch({
     ...{ cluster, clock, log, post, repair: countedRepair, settings, random: Math.random },
   });
   metrics.watching(() => watch.watched());
-  return { watch, drain };
+  return { watch, drain, post };
 }
 
 /** Drains and upgrades: what `progress` reads, and when it runs. */
-function newMaintenance({
-  cluster,
-  settings,
-  log,
-  metrics,
-  watch,
-}: Omit<Process, 'deadLetters' | 'maintenance'>): MaintenanceTracker {
-  const { KUBEVIRT_NAMESPACE: kubevirtNamespace, K_SINK: url = '', K_SINK_TOKEN: tokenFile } = settings;
+function newMaintenance(
+  { cluster, settings, log, metrics, watch }: Omit<Process, 'deadLetters' | 'maintenance'>,
+  post: StepContext['post'],
+): MaintenanceTracker {
   const tracker = new MaintenanceTracker({
-    ...{ cluster, log, kubevirtNamespace, clock: systemClock },
+    ...{ cluster, log, post, clock: systemClock, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE },
     view: () => watch.cluster(),
-    post: (event) => postEvent({ url, tokenFile }, event),
   });
   metrics.maintaining(() => tracker.blocked());
   return tracker;

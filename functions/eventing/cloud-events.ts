@@ -54,8 +54,8 @@ function ofMaintenance({
 }
 
 /**
- * Makes a CloudEvent of one of our events about a namespace: source `/mtq/<step>`, subject the namespace, extension mtqtoken. Its id is made of
- * its cause, so that a repeated reply is the same event.
+ * Makes a CloudEvent of one of our events about a namespace: source `/mtq/<step>`, subject the namespace, extension mtqtoken. Its
+ * id is made of its cause, so that a repeated reply is the same event.
  */
 export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown>> {
   const { namespace, token, migrations, quotas, vmmrqs, reason, message, cause } = event;

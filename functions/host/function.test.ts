@@ -2,7 +2,7 @@ import { CloudEvent } from 'cloudevents';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { aStep, newLines, NOTHING, onlyLog } from '../../test/support/function-host.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
-import type { OurEvent } from '../domain/events.ts';
+import type { OurEvent, PostedEvent } from '../domain/events.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { Outcome, Step } from './step.ts';
 import { systemClock } from '../runtime/clock.ts';
@@ -56,8 +56,8 @@ describe('one process for all steps: an event that runs two', () => {
     });
 
   test('runs both, and posts what each replies: an answer holds only one event', async () => {
-    const posted: OurEvent[] = [];
-    const post = (event: OurEvent): Promise<void> => {
+    const posted: PostedEvent[] = [];
+    const post = (event: PostedEvent): Promise<void> => {
       posted.push(event);
       return Promise.resolve();
     };

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../runtime/clock.ts';
 import { newExclusively } from './exclusive.ts';
 import { firstTimes } from './first-times.ts';
-import type { PostedEvent } from '../domain/events.ts';
 import { postEvent, prewarmAll } from '../eventing/post.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
@@ -37,10 +36,6 @@ export function newStepContext({ cluster, settings, log }: StepContextOptions): 
       .finally(() => underWay.delete(done));
     underWay.add(done);
   };
-  const post = async (event: PostedEvent): Promise<void> => {
-    if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
-    await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
-  };
   const context: StepContext = {
     cluster,
     clock: systemClock,
@@ -48,8 +43,10 @@ export function newStepContext({ cluster, settings, log }: StepContextOptions): 
     log,
     newToken: randomUUID,
     inBackground,
-    post,
-    announce: post,
+    post: async (event) => {
+      if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
+      await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
+    },
     prewarmNextSteps: () => prewarmAll(settings.WAKE_URLS, PREWARM_MS),
     view: async (namespace) =>
       settings.VIEW_URL === undefined ? undefined : readView(settings.VIEW_URL, namespace),

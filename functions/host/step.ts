@@ -1,10 +1,10 @@
 import type { Clock } from '../runtime/clock.ts';
 import { MAX_ACQUIRED_SECONDS } from '../domain/verdict/attempt.ts';
-import type { OurEvent } from '../domain/events.ts';
+import type { OurEvent, PostedEvent } from '../domain/events.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { EventType, Reason } from '../domain/names.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
-import type { OutboxEntry, Subject } from '../domain/progress/progress-object.ts';
+import type { Subject } from '../domain/progress/progress-object.ts';
 import type { Rules } from '../domain/snapshot.ts';
 import type { View } from '../domain/view.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
@@ -23,15 +23,13 @@ export interface StepContext {
   readonly log: Log;
   readonly newToken: () => string;
   /** Posts a new event to the Broker. A reply would keep the TTL of the event that it answers. */
-  readonly post: (event: OurEvent) => Promise<void>;
+  readonly post: (event: PostedEvent) => Promise<void>;
   /** Resolves when the later steps answer, or after a timeout. */
   readonly prewarmNextSteps: () => Promise<void>;
   /** The guard's view of the cluster for a namespace; undefined: no answer within half a second. Never rejects. */
   readonly view: (namespace: string) => Promise<View | undefined>;
   /** The guard's view of a drain or the upgrade; undefined: no answer in time. Never rejects. */
   readonly maintenance: (subject: Subject) => Promise<Maintenance | undefined>;
-  /** Posts an event for subscribers, of a MaintenanceProgress's outbox. */
-  readonly announce: (event: OutboxEntry) => Promise<void>;
   /** Milliseconds since this process was first asked about the key, as far as it remembers; 0: now. A courtesy, never a state. */
   readonly sinceFirst: (what: string) => number;
   /** Runs `work`, or returns `otherwise` at once while this process runs other work under the same key. */

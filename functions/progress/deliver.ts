@@ -25,7 +25,7 @@ export async function deliver(
   const posted = new Set<string>();
   for (const entry of status.outbox) {
     try {
-      await context.announce(entry);
+      await context.post(entry);
     } catch (error) {
       context.log('warn', `not posted: ${describeError(error)}`, { event: entry.type, eventId: entry.id });
       break;

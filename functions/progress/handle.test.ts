@@ -58,7 +58,7 @@ class World {
       clock: { now: () => new Date(NOW) },
       log: () => undefined,
       maintenance: () => Promise.resolve(view),
-      announce: (entry: { id: string; type: string; sequence: number }) =>
+      post: (entry: { id: string; type: string; sequence: number }) =>
         this.#effect('POST', () => {
           if (this.isBrokerDown) throw new Error('the Broker is down');
           this.posted.push(entry);

@@ -1,8 +1,7 @@
 import { newExclusively } from '../../functions/host/exclusive.ts';
 import { firstTimes } from '../../functions/host/first-times.ts';
-import { toCloudEvent } from '../../functions/eventing/cloud-events.ts';
+import { cloudEventOf } from '../../functions/eventing/cloud-events.ts';
 import { newFunction } from '../../functions/host/function.ts';
-import type { OurEvent } from '../../functions/domain/events.ts';
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -36,14 +35,14 @@ export function contextOf(
     log: (level, message) => {
       if (level !== 'debug') trace.log(actor, () => `says: ${message}`);
     },
-    post: (event: OurEvent) =>
+    post: (event) =>
       new Promise((resolve, reject) => {
         if (!life.isAlive) return;
         schedule.suspend(actor, () => {
           if (!life.isAlive) return;
           try {
             trace.log(actor, () => `posts ${event.type}`);
-            publish(toCloudEvent(event));
+            publish(cloudEventOf(event));
             resolve();
           } catch (error) {
             reject(error instanceof Error ? error : new Error('unknown'));
@@ -56,7 +55,6 @@ export function contextOf(
         schedule.suspend(actor, () => resolve(life.isAlive ? view(namespace) : undefined));
       }),
     maintenance: () => Promise.resolve(undefined),
-    announce: () => Promise.resolve(),
     sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
     exclusively: newExclusively(),
     inBackground: (work) => {

@@ -86,7 +86,6 @@ const contextOn = (step: Step, { server, clock, settings = {}, context = {} }: R
   prewarmNextSteps: () => Promise.resolve(),
   view: () => Promise.resolve(aView()),
   maintenance: () => Promise.resolve(undefined),
-  announce: () => Promise.resolve(),
   sinceFirst: () => Infinity,
   exclusively: newExclusively(),
   inBackground: () => undefined,

@@ -4,7 +4,7 @@ import { REFUSAL } from '../../../webhook/admission/messages.ts';
 import { annotation, hole, label, list, oldAnnotation, orNone, withHoles } from './cel.ts';
 import type { Policy, Rule } from './manifest.ts';
 
-/** What only KubeVirt's controller and admins write: what functions/domain/policy/purpose.ts derives the purpose of a migration from. */
+/** What only KubeVirt and admins write: functions/domain/policy/purpose.ts derives the purpose of a migration from it. */
 
 const rule = (resource: string, operations: Rule['operations']): Rule => ({
   apiGroups: ['kubevirt.io'],
@@ -26,13 +26,14 @@ const CHANGED = `request.resource.resource == '${VMIS.plural}' ? ${labelChange}
   : ${isChanged([KUBEVIRT.evacuation, KUBEVIRT.workloadUpdate])}`;
 
 /**
- * Whoever may drain a node: admins, and virt-controller, whose node controller patches nodes. So the policy needs no name of
+ * Users who may drain a node: admins, and virt-controller, whose node controller patches nodes. So the policy needs no name of
  * KubeVirt's namespace, and a wrong name cannot stop a cluster's evacuations.
  */
 const MAY_DRAIN = "authorizer.group('').resource('nodes').check('patch').allowed()";
 
 /**
- * A VMMRQ may give to evacuations and updates only. No tenant can mark a migration as one, or copy the mark. A VMI may be created with the label, by a backup that is restored: virt-controller corrects it.
+ * A VMMRQ may give to evacuations and updates only. No tenant can mark a migration as one, or copy the mark. A VMI may be created
+ * with the label, by a backup that is restored: virt-controller corrects it.
  */
 export const purposes: Policy = {
   name: POLICY.purposes,
