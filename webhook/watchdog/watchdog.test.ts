@@ -54,6 +54,7 @@ class WatchdogFixture {
   readonly logged: [Level, string][] = [];
   postFails: Error | undefined;
   repairFails: Error | undefined;
+  replaceFails: Error | undefined;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly watchdog: Watchdog;
@@ -65,6 +66,7 @@ class WatchdogFixture {
         cluster: {
           ...this.cluster.asCluster(),
           replace: (type, object) => {
+            if (this.replaceFails !== undefined) return Promise.reject(this.replaceFails);
             this.cluster.put(type, object);
             return Promise.resolve({ object, date: new Date() });
           },
@@ -448,6 +450,21 @@ describe('the quota of a removed lock without a raise', () => {
     fixture.cluster.put(NAMESPACES, aNamespace());
     await fixture.during(0);
     expect(fenced()).toBe(want);
+  });
+
+  test('the write fails: the guard fences it again and again until it succeeds, also under the next lock', async () => {
+    fixture.cluster.put(RESOURCE_QUOTAS, aQuota());
+    fixture.cluster.put(NAMESPACES, HELD);
+    await fixture.during(0);
+    fixture.replaceFails = new Unreachable('connection refused');
+    fixture.cluster.put(NAMESPACES, aNamespace());
+    await fixture.during(0);
+    fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ token: 'token-2' }))));
+    await fixture.during(1_000);
+    expect(fenced()).toBeUndefined();
+    fixture.replaceFails = undefined;
+    await fixture.during(2_000);
+    expect(fenced()).toBe('removed-token-1 failed');
   });
 
   test('the lock is present again: the guard leaves it unchanged', async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { grantBy, grantOf } from '../../functions/domain/quota/grant.ts';
-import { lockOf } from '../../functions/domain/lock.ts';
+import { lockOf, type Lock } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
 import { isUndone } from '../../functions/domain/quota/raise.ts';
@@ -16,6 +16,7 @@ import { fenceRemovedLock } from './removed-lock.ts';
 import {
   dueInMs,
   expiredEvent,
+  fenceKey,
   identityOf,
   lockKey,
   quotaKey,
@@ -160,11 +161,22 @@ export class Watchdog {
     this.#forget(name);
     this.#options.onUnlocked?.(name);
     if (known?.lock === undefined || isAllRaised(known.lock, known.wasRaised)) return;
-    const { cluster, log } = this.#options;
     const { lock } = known;
-    fenceRemovedLock(cluster, name, lock).catch((error: unknown) => {
-      log('warn', `a removed lock was not fenced: ${describeError(error)}`, { namespace: name });
+    this.#timers.start(fenceKey(name, lock.token), () => this.#fence(name, lock), {
+      firstMs: 0,
+      nextMs: doubling(MAX_WAIT_MS),
     });
+  }
+
+  /** Until it succeeds: the raise may be delayed for as long as the API server is away. */
+  async #fence(name: string, lock: Lock): Promise<void> {
+    const { cluster, log } = this.#options;
+    try {
+      await fenceRemovedLock(cluster, name, lock);
+      this.#timers.clear(fenceKey(name, lock.token));
+    } catch (error) {
+      log('warn', `a removed lock is not fenced yet: ${describeError(error)}`, { namespace: name });
+    }
   }
 
   /** The quota was lowered or deleted. */
