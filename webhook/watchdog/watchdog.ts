@@ -79,20 +79,9 @@ export class Watchdog {
   async run(signal: AbortSignal): Promise<void> {
     const { cluster, clock, log } = this.#options;
     const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
-    const locked = {
-      type: NAMESPACES,
-      where: { labelSelector: `${LABEL.locked}=true` },
-      signal,
-      clock,
-      listEveryMs: LIST_EVERY_MS,
-    };
-    const raised = {
-      type: RESOURCE_QUOTAS,
-      where: { labelSelector: `${LABEL.raised}=true` },
-      signal,
-      clock,
-      listEveryMs: LIST_EVERY_MS,
-    };
+    const how = { signal, clock, listEveryMs: LIST_EVERY_MS };
+    const locked = { type: NAMESPACES, where: { labelSelector: `${LABEL.locked}=true` }, ...how };
+    const raised = { type: RESOURCE_QUOTAS, where: { labelSelector: `${LABEL.raised}=true` }, ...how };
     await Promise.all([
       follow(cluster, locked, {
         onList: (namespaces) => this.#relist(namespaces),
