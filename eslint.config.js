@@ -14,6 +14,7 @@ const onlyIn = (folder, name) => ({
 const CLIENT_NODE = onlyIn('functions/kubernetes', '@kubernetes/client-node');
 const CLOUDEVENTS = onlyIn('functions/eventing', 'cloudevents');
 const EXPRESS = onlyIn('webhook', 'express');
+const COMMANDER = onlyIn('kubectl', 'commander');
 const PROM_CLIENT = {
   name: 'prom-client',
   allowTypeImports: true,
@@ -45,12 +46,25 @@ export default defineConfig(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       // Typed API clients use a type parameter only for the shape of an answer.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
-      'no-restricted-imports': ['error', { paths: [CLIENT_NODE, CLOUDEVENTS, EXPRESS, PROM_CLIENT] }],
+      'no-restricted-imports': [
+        'error',
+        { paths: [CLIENT_NODE, CLOUDEVENTS, COMMANDER, EXPRESS, PROM_CLIENT] },
+      ],
     },
   },
   {
     files: ['functions/kubernetes/**/*.ts'],
-    rules: { 'no-restricted-imports': ['error', { paths: [CLOUDEVENTS, EXPRESS, PROM_CLIENT] }] },
+    rules: { 'no-restricted-imports': ['error', { paths: [CLOUDEVENTS, COMMANDER, EXPRESS, PROM_CLIENT] }] },
+  },
+  {
+    files: ['kubectl/**/*.ts'],
+    rules: {
+      'no-restricted-imports': ['error', { paths: [CLIENT_NODE, CLOUDEVENTS, EXPRESS, PROM_CLIENT] }],
+    },
+  },
+  {
+    files: ['kubectl/cluster/session.ts'],
+    rules: { 'no-restricted-imports': ['error', { paths: [CLOUDEVENTS, COMMANDER, EXPRESS, PROM_CLIENT] }] },
   },
   {
     files: ['functions/host/**/*.ts'],
@@ -90,7 +104,7 @@ export default defineConfig(
       'no-restricted-imports': [
         'error',
         {
-          paths: [CLIENT_NODE, CLOUDEVENTS, EXPRESS, PROM_CLIENT],
+          paths: [CLIENT_NODE, CLOUDEVENTS, COMMANDER, EXPRESS, PROM_CLIENT],
           patterns: [
             { group: ['node:*'], message: 'A decision is pure: no Node built-ins.' },
             {

@@ -24,7 +24,11 @@ export default {
   maxWorkers: 4,
   reporters: ['default', '<rootDir>/test/support/closing-lines.js'],
   projects: [
-    project('unit', '{functions,webhook,hack}/**/*.test.ts', 'test/{cluster,e2e,support}/**/*.test.ts'),
+    project(
+      'unit',
+      '{functions,webhook,kubectl,hack}/**/*.test.ts',
+      'test/{cluster,e2e,support}/**/*.test.ts',
+    ),
     project('static', 'test/contract/static/*.test.ts'),
     project('contract', 'test/contract/*.test.ts'),
     project('simulation', 'test/simulation/**/*.test.ts'),

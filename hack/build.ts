@@ -1,5 +1,5 @@
-import { build } from 'esbuild';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { build, type BuildOptions } from 'esbuild';
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,6 +13,9 @@ const PROCESSES = {
   guard: 'webhook/main.ts',
 };
 
+/** The kubectl plugin: two files for a folder of the PATH, which kubectl finds by these names. */
+const PLUGIN = { entry: 'kubectl/main.ts', completion: 'kubectl/kubectl_complete-vmmrq' };
+
 /**
  * Bundles each entry point to <outdir>/<its name>.mjs, with THIRD-PARTY-LICENSES beside them, and resolves to the folder, which
  * contains nothing else. The output is the same for every folder, because esbuild's names and maps refer to dist. The bundle keeps
@@ -22,21 +25,37 @@ export async function bundle(
   entryPoints: Readonly<Record<string, string>> = PROCESSES,
   outdir: string = DIST,
 ): Promise<string> {
+  await bundleInto(outdir, {
+    entryPoints,
+    outdir: DIST,
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    keepNames: true,
+    sourcemap: 'linked',
+  });
+  return outdir;
+}
+
+/** Bundles the kubectl plugin to a folder of its own, as `kubectl-vmmrq` and `kubectl_complete-vmmrq`, with THIRD-PARTY-LICENSES. */
+export async function bundlePlugin(outdir: string = join(DIST, 'kubectl')): Promise<string> {
+  const file = 'kubectl-vmmrq';
+  await bundleInto(outdir, { entryPoints: [PLUGIN.entry], outfile: join(outdir, file), minifySyntax: true });
+  await chmod(join(outdir, file), 0o755);
+  await copyFile(join(root, PLUGIN.completion), join(outdir, basename(PLUGIN.completion)));
+  return outdir;
+}
+
+async function bundleInto(outdir: string, options: BuildOptions): Promise<void> {
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
   const { metafile, outputFiles } = await build({
+    ...options,
     absWorkingDir: root,
-    entryPoints,
-    outdir: DIST,
     write: false,
-    outExtension: { '.js': '.mjs' },
     bundle: true,
-    splitting: true,
     platform: 'node',
     format: 'esm',
     target: 'node24',
-    keepNames: true,
-    sourcemap: 'linked',
     legalComments: 'none',
     metafile: true,
     // debug (a dependency of express) tries to load it, but only development tools install it.
@@ -56,7 +75,6 @@ export async function bundle(
   const packages = new Set(inputs.flatMap((path) => PACKAGE.exec(path)?.[0] ?? []));
   const licenses = await Promise.all([...packages].toSorted().map(licenseOf));
   await writeFile(join(outdir, 'THIRD-PARTY-LICENSES'), licenses.join('\n'));
-  return outdir;
 }
 
 /** The folder of the innermost package that a file belongs to, with its scope. */
@@ -73,4 +91,7 @@ async function licenseOf(path: string): Promise<string> {
   return [`==== ${name} ${version} (${license})`, ...texts.map((text) => text.trim()), ''].join('\n\n');
 }
 
-if (import.meta.main) await bundle();
+if (import.meta.main) {
+  await bundle();
+  await bundlePlugin();
+}

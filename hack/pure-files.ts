@@ -15,6 +15,7 @@ export const PURE = [
   'webhook/maintenance/{observe,subjects}.ts',
   'webhook/view/slots.ts',
   'webhook/watchdog/missing-event.ts',
+  'kubectl/terminal/table.ts',
   'hack/demo/timeline-events/{kubevirt,migration,namespace,of-change,quota,reports}.ts',
   'test/cluster/kubevirt/{attachment-pod,compute-resources,names,pods,release}.ts',
   'test/cluster/kubevirt/{automated-backoff,automated-migrations,evacuation,eviction-review,migration-review,vmi-reports}.ts',

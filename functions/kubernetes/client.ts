@@ -10,24 +10,29 @@ import { Transport } from './transport.ts';
  * no other; our own processes leave it out. `maxKeptBytes`: see Client. Throws NoApiServer.
  */
 export function connect(kubeconfig: string, fieldManager = FIELD_MANAGER, maxKeptBytes?: number): ApiServer {
-  return new Client(new Transport(accessBy(kubeconfig), fieldManager), fieldManager, maxKeptBytes);
-}
-
-function accessBy(kubeconfig: string): Access {
   const config = new KubeConfig();
   try {
     config.loadFromFile(kubeconfig);
-    const cluster = config.getCurrentCluster();
-    if (cluster === null) throw new Error('it has no current context with a cluster');
-    return {
-      server: new URL(cluster.server),
-      credentials: async () => {
-        const credentials = { headers: {} };
-        await config.applyToHTTPSOptions(credentials);
-        return credentials;
-      },
-    };
+    return connectBy(config, fieldManager, maxKeptBytes);
   } catch (cause) {
     throw new NoApiServer('KUBECONFIG', { cause });
   }
+}
+
+/** As `connect`, by a loaded kubeconfig. Throws where its current context has no cluster. */
+export function connectBy(config: KubeConfig, fieldManager: string, maxKeptBytes?: number): ApiServer {
+  return new Client(new Transport(accessBy(config), fieldManager), fieldManager, maxKeptBytes);
+}
+
+function accessBy(config: KubeConfig): Access {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error('it has no current context with a cluster');
+  return {
+    server: new URL(cluster.server),
+    credentials: async () => {
+      const credentials = { headers: {} };
+      await config.applyToHTTPSOptions(credentials);
+      return credentials;
+    },
+  };
 }

@@ -60,7 +60,10 @@ describe('webhook/observability/metric-names.ts ⇄ docs', () => {
 });
 
 describe('no name is dead', () => {
-  const code = ['functions', 'webhook', 'hack', 'test/cluster'].flatMap(sourcesIn).map(read).join('\n');
+  const code = ['functions', 'webhook', 'kubectl', 'hack', 'test/cluster']
+    .flatMap(sourcesIn)
+    .map(read)
+    .join('\n');
 
   test.each([
     // The API server uses the policies' names, not the code: test/contract/policies.test.ts.
@@ -120,7 +123,7 @@ describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', ()
   });
 
   test('only the files that start a process read the environment', () => {
-    const reading = ['functions', 'webhook']
+    const reading = ['functions', 'webhook', 'kubectl']
       .flatMap(sourcesIn)
       .filter((file) => read(file).includes('process.env'));
     expect(reading.sort()).toEqual([

@@ -38,6 +38,14 @@ const LAYERS = {
     ['webhook/maintenance'],
     ['webhook/view'],
   ],
+  kubectl: [
+    ['kubectl/main.ts'],
+    ['kubectl/program.ts'],
+    ['kubectl/explain', 'kubectl/preflight', 'kubectl/progress', 'kubectl/status', 'kubectl/unlock'],
+    ['kubectl/flags.ts', 'kubectl/subcommand.ts'],
+    ['kubectl/cluster'],
+    ['kubectl/terminal'],
+  ],
 } as const;
 const IMPORT = /^(?:import|export) [^;']*\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
 const VALUE_IMPORT = /^(?:import|export) (?!type )[^;']*\bfrom '(\.[^']+)'/gm;
@@ -69,12 +77,13 @@ describe.each(Object.entries(LAYERS))('%s', (folder, layers) => {
 });
 
 /**
- * The folders from which a folder imports, beside itself: the guard imports the functions; the local cluster imports no tool. Only
+ * The folders from which a folder imports, beside itself: the guard and the plugin import the functions; the local cluster imports no tool. Only
  * test/contract and test/integration import from every folder.
  */
 const BELOW = {
   functions: [],
   webhook: ['functions'],
+  kubectl: ['functions', 'package.json'],
   hack: ['functions', 'webhook', 'test/cluster'],
   'test/cluster': ['functions', 'webhook'],
   'test/support': ['functions', 'webhook', 'test/cluster'],
@@ -90,14 +99,14 @@ test.each(Object.entries(BELOW))('%s imports only what lies below it', (folder, 
   const upwards = sources(folder).flatMap((file) => {
     const allowed = [folder, ...below, ...(isTest(file) ? FOR_TESTS : [])];
     return importsOf(file)
-      .filter((other) => !allowed.some((one) => other.startsWith(`${one}/`)))
+      .filter((other) => !allowed.some((one) => other === one || other.startsWith(`${one}/`)))
       .map((other) => `${file} → ${other}`);
   });
   expect(upwards).toEqual([]);
 });
 
 test('every file that calls itself pure is linted as such (hack/pure-files.ts)', () => {
-  const claiming = globSync('{functions,webhook,hack,test}/**/*.ts').filter(
+  const claiming = globSync('{functions,webhook,kubectl,hack,test}/**/*.ts').filter(
     (file) => !isTest(file) && /^\s*(\/\*)?\*.*\bpure\b/im.test(readFileSync(file, 'utf8')),
   );
   expect(claiming.length).toBeGreaterThan(0);

@@ -1,0 +1,57 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { PluginError } from './plugin-error.ts';
+
+/** authorization.k8s.io/v1 SelfSubjectAccessReview. */
+interface AccessReview extends KubernetesObject {
+  spec: { resourceAttributes: Readonly<Record<string, string>> };
+  status?: { allowed: boolean };
+}
+
+const REVIEWS: ResourceType<AccessReview> = {
+  apiVersion: 'authorization.k8s.io/v1',
+  kind: 'SelfSubjectAccessReview',
+  plural: 'selfsubjectaccessreviews',
+  namespaced: false,
+};
+
+/** One verb on one kind. */
+export interface Right {
+  readonly verb: 'get' | 'list' | 'watch' | 'patch' | 'override';
+  readonly type: Pick<ResourceType, 'apiVersion' | 'plural'>;
+  /** Left out: in all namespaces, or cluster-scoped. */
+  readonly namespace?: string;
+}
+
+/** Rejects with a PluginError that lists every right that the user lacks; one review for each, at once. */
+export async function requireRights(cluster: ApiServer, rights: readonly Right[]): Promise<void> {
+  const isAllowed = await Promise.all(rights.map((right) => review(cluster, right)));
+  const missing = rights.filter((_, index) => isAllowed[index] !== true);
+  if (missing.length === 0) return;
+  throw new PluginError(['you lack these rights:', ...missing.map(describe)].join('\n  '));
+}
+
+async function review(cluster: ApiServer, { verb, type, namespace }: Right): Promise<boolean> {
+  const { object } = await cluster.create(REVIEWS, {
+    metadata: { generateName: 'vmmrq-' },
+    spec: {
+      resourceAttributes: {
+        verb,
+        group: groupOf(type),
+        resource: type.plural,
+        ...(namespace === undefined ? {} : { namespace }),
+      },
+    },
+  });
+  return object.status?.allowed === true;
+}
+
+const groupOf = ({ apiVersion }: Right['type']): string =>
+  apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
+
+/** As in `kubectl auth can-i`. */
+function describe({ verb, type, namespace }: Right): string {
+  const group = groupOf(type);
+  const resource = group === '' ? type.plural : `${type.plural}.${group}`;
+  return `${verb} ${resource}${namespace === undefined ? '' : ` in namespace ${namespace}`}`;
+}

@@ -1,0 +1,30 @@
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { connectBy } from '../../functions/kubernetes/client.ts';
+import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
+
+/** User agent, and field manager of every write of the plugin. */
+const AGENT = 'kubectl-vmmrq';
+
+/** kubectl's own flags. */
+export interface ConnectionFlags {
+  /** Left out: the files of KUBECONFIG, else ~/.kube/config, else the cluster around the pod. */
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace?: string;
+}
+
+export interface Session {
+  readonly cluster: ApiServer;
+  /** Of the flag, else of the context, else `default`. */
+  readonly namespace: string;
+}
+
+/** The API server by kubectl's flags. Throws where the kubeconfig names none; nothing is sent yet. */
+export function connect({ kubeconfig, context, namespace }: ConnectionFlags): Session {
+  const config = new KubeConfig();
+  if (kubeconfig === undefined) config.loadFromDefault();
+  else config.loadFromFile(kubeconfig);
+  if (context !== undefined) config.setCurrentContext(context);
+  const { namespace: ofContext = 'default' } = config.getContextObject(config.getCurrentContext()) ?? {};
+  return { cluster: connectBy(config, AGENT), namespace: namespace ?? ofContext };
+}

@@ -1,0 +1,69 @@
+import { Command, CommanderError } from 'commander';
+import { describeError, ApiError, TooMuch, Unreachable } from '../functions/kubernetes/errors.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { PluginError } from './cluster/plugin-error.ts';
+import { connect, type ConnectionFlags, type Session } from './cluster/session.ts';
+import { EXIT, type ExitCode, type Subcommand } from './subcommand.ts';
+import type { Terminal } from './terminal/terminal.ts';
+
+/** In the order of the help. */
+export const SUBCOMMANDS: readonly Subcommand[] = [];
+
+const HELP = `
+Flags follow the name: kubectl vmmrq -n NS explain MIGRATION.
+Exit codes: 0 nothing is in the way, 1 something is, 2 no answer (flags, rights, API server).`;
+
+/** The program with its flags and subcommands. `run` gets the subcommand, and its declaration with the parsed flags. */
+export function newProgram(run: (subcommand: Subcommand, declared: Command) => Promise<void>): Command {
+  const program = new Command('kubectl vmmrq')
+    .description('Quotas and live migrations: what blocks, what is raised, what would free it.')
+    .version(packageJson.version)
+    .option('--kubeconfig <file>', 'path to the kubeconfig')
+    .option('--context <name>', 'context of the kubeconfig')
+    .option('-n, --namespace <namespace>', 'namespace; by default that of the context')
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', HELP)
+    .exitOverride();
+  for (const subcommand of SUBCOMMANDS) {
+    const declared = subcommand.declare().copyInheritedSettings(program);
+    program.addCommand(declared.action(() => run(subcommand, declared)));
+  }
+  return program;
+}
+
+/** Runs the command line; never rejects. */
+export async function runProgram(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  let code: ExitCode = EXIT.ok;
+  const program = newProgram(async ({ run }, declared) => {
+    const flags = declared.optsWithGlobals<ConnectionFlags & Record<string, unknown>>();
+    code = await run({ session: connectAs(flags), terminal, args: declared.args, flags });
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.unknown;
+    terminal.warn(`error: ${messageOf(error)}`);
+    return EXIT.unknown;
+  }
+}
+
+function connectAs(flags: ConnectionFlags): Session {
+  try {
+    return connect(flags);
+  } catch (cause) {
+    throw new PluginError(
+      `no API server by the kubeconfig: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  }
+}
+
+const EXPECTED = [PluginError, ApiError, Unreachable, TooMuch];
+
+/** One line for what can happen; a stack for a defect of ours. */
+function messageOf(error: unknown): string {
+  if (error instanceof PluginError) return error.message;
+  const isExpected = EXPECTED.some((type) => error instanceof type);
+  return isExpected || !(error instanceof Error) ? describeError(error) : (error.stack ?? error.message);
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import type { Session } from './cluster/session.ts';
+import type { Terminal } from './terminal/terminal.ts';
+
+/** Exit codes of every subcommand. */
+export const EXIT = {
+  /** Nothing is in the way; done. */
+  ok: 0,
+  /** A blocked migration, a failed drain or upgrade, something in the way: see the subcommand's help. */
+  found: 1,
+  /** No answer: wrong flags, missing rights, the API server did not answer. */
+  unknown: 2,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** What a subcommand runs with. */
+export interface Invocation {
+  readonly session: Session;
+  readonly terminal: Terminal;
+  readonly args: readonly string[];
+  /** By commander's names: `--all-namespaces` is `allNamespaces`. */
+  readonly flags: Readonly<Record<string, unknown>>;
+}
+
+/** The values for an argument or a flag. Rejects as the verbs of Cluster do. */
+export type Completer = (invocation: Pick<Invocation, 'session' | 'args'>) => Promise<readonly string[]>;
+
+/** One subcommand: its folder exports it, program.ts lists it. */
+export interface Subcommand {
+  /** Name, description, arguments, flags and examples. A new one for each call. */
+  readonly declare: () => Command;
+  /** By the name of an argument ("namespace") or the long form of a flag ("--context"). */
+  readonly completers?: Readonly<Record<string, Completer>>;
+  /** Rejects with a PluginError, ApiError, Unreachable or TooMuch: the program prints it and exits with EXIT.unknown. */
+  readonly run: (invocation: Invocation) => Promise<ExitCode>;
+}

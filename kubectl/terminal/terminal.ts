@@ -1,0 +1,51 @@
+import { createInterface } from 'node:readline/promises';
+import { styleText } from 'node:util';
+import type { Paint } from './table.ts';
+
+/** The streams of the process: what a person or a pipe reads. */
+export class Terminal {
+  readonly #streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>;
+
+  constructor(streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>) {
+    this.#streams = streams;
+  }
+
+  /** Colours only on a terminal, and not with NO_COLOR (Node checks both). */
+  readonly paint: Paint = (style, text) => styleText(style, text, { stream: this.#streams.stdout });
+
+  /** Whether stdout is a terminal. */
+  get isTerminal(): boolean {
+    return this.#streams.stdout.isTTY;
+  }
+
+  /** Characters in a line. */
+  get columns(): number {
+    return this.isTerminal ? this.#streams.stdout.columns : 80;
+  }
+
+  /** A line, or several, to stdout. */
+  print(text: string): void {
+    this.#streams.stdout.write(`${text}\n`);
+  }
+
+  /** To stdout as it is: control characters for a terminal. */
+  write(text: string): void {
+    this.#streams.stdout.write(text);
+  }
+
+  warn(text: string): void {
+    this.#streams.stderr.write(`${text}\n`);
+  }
+
+  /** undefined: stdin is no terminal, so that nobody can answer. */
+  async confirm(question: string): Promise<boolean | undefined> {
+    const { stdin, stderr } = this.#streams;
+    if (!stdin.isTTY) return undefined;
+    const asking = createInterface({ input: stdin, output: stderr });
+    try {
+      return /^y(?:es)?$/i.test((await asking.question(`${question} [y/N] `)).trim());
+    } finally {
+      asking.close();
+    }
+  }
+}
