@@ -13,7 +13,6 @@ export const PURE = [
   'webhook/admission/{changed-keys,messages,review}.ts',
   'webhook/observability/compatibility.ts',
   'webhook/maintenance/{observe,subjects}.ts',
-  'webhook/view/slots.ts',
   'webhook/watchdog/missing-event.ts',
   'kubectl/terminal/table.ts',
   'hack/demo/timeline-events/{kubevirt,migration,namespace,of-change,quota,reports}.ts',

@@ -12,11 +12,11 @@ import {
 } from '../../functions/domain/progress/progress-object.ts';
 import { isFor } from '../../functions/domain/progress/vm-state.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
+import { isQueued, slotsLeft } from '../../functions/domain/view/slots.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { decide } from '../../functions/progress/decide.ts';
 import { pause } from '../../functions/runtime/clock.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
-import { isQueued, slotsLeft } from '../view/slots.ts';
 import type { MaintenanceSource } from './maintenance-route.ts';
 import { MaintenanceWatches, type MaintenanceWatchesOptions } from './maintenance-watches.ts';
 import { observe, outdated, vmOf, type MaintenanceFacts } from './observe.ts';

@@ -5,7 +5,7 @@ import { systemClock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
-import type { ClusterState } from './slots.ts';
+import type { ClusterState } from '../../functions/domain/view/slots.ts';
 import { SlotNotifier } from './slot-notifier.ts';
 
 /** One slot; `first` is older than `second`. */

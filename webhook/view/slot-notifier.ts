@@ -4,7 +4,11 @@ import { isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { migrationsToNotify, type ClusterState, type MigrationInNamespace } from './slots.ts';
+import {
+  migrationsToNotify,
+  type ClusterState,
+  type MigrationInNamespace,
+} from '../../functions/domain/view/slots.ts';
 
 export interface SlotNotifierOptions {
   readonly clock: Clock;

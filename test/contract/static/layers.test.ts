@@ -23,6 +23,7 @@ const LAYERS = {
     ['functions/cluster'],
     ['functions/kubernetes'],
     ['functions/domain/verdict'],
+    ['functions/domain/view'],
     ['functions/domain/sizing'],
     ['functions/domain/quota'],
     ['functions/domain/policy'],

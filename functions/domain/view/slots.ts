@@ -1,7 +1,7 @@
-import { byPriority, isPending, isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
-import type { Reference } from '../../functions/domain/lock.ts';
-import type { Migration } from '../../functions/domain/objects.ts';
-import type { View } from '../../functions/domain/view.ts';
+import { byPriority, isPending, isRejectedByQuota, isRunning } from '../migration.ts';
+import type { Reference } from '../lock.ts';
+import type { Migration } from '../objects.ts';
+import type { View } from '../view.ts';
 
 /** A locked namespace, with the migrations that will get a target launcher. */
 export interface HeldNamespace {

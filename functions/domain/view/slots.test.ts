@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration, inPhase, withCondition, withPriority } from '../../test/support/builders/kubevirt.ts';
-import { createdAt, inNamespace, named, type Change } from '../../test/support/builders/object.ts';
-import type { Migration } from '../../functions/domain/objects.ts';
+import { aMigration, inPhase, withCondition, withPriority } from '../../../test/support/builders/kubevirt.ts';
+import { createdAt, inNamespace, named, type Change } from '../../../test/support/builders/object.ts';
+import type { Migration } from '../objects.ts';
 import { hasOtherWaiters, isQueued, slotsLeft, migrationsToNotify, type ClusterState } from './slots.ts';
 
 const migrationIn = (namespace: string, name: string, ...changes: Change<Migration>[]): Migration =>

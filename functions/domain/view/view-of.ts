@@ -1,0 +1,119 @@
+import { MAX_ENTRIES } from '../bounded.ts';
+import { lockOf } from '../lock.ts';
+import { isPending, isRejectedByQuota } from '../migration.ts';
+import { CONDITION } from '../names.ts';
+import type { KubernetesObject, KubeVirt, Namespace, Vmmrq } from '../objects.ts';
+import { hasAutoLimits } from '../sizing/auto-limits.ts';
+import type { View } from '../view.ts';
+import {
+  hasOtherWaiters,
+  isQueued,
+  isServed,
+  slotsLeft,
+  type ClusterState,
+  type HeldNamespace,
+} from './slots.ts';
+
+/** What the view of the cluster is derived from, as read or as watched. */
+export interface ViewInput extends Pick<ClusterState, 'migrations' | 'held' | 'nodes'> {
+  readonly vmmrqs: readonly Vmmrq[];
+  readonly clusterVmmrqs: readonly Vmmrq[];
+  /** undefined: KubeVirt is not installed, or not where it should be. */
+  readonly kubevirt: KubeVirt | undefined;
+  /** MTQ objects, by any key. */
+  readonly incumbents: ReadonlyMap<string, KubernetesObject>;
+  /** ValidatingWebhookConfigurations, by name. */
+  readonly configurations: ReadonlyMap<string, KubernetesObject>;
+}
+
+/** KubeVirt's defaults (MigrationConfiguration). */
+const DEFAULT_LIMITS = { cluster: 5, node: 2 } as const;
+
+/** KubeVirt's limits (facts/kubevirt.md §1.5). */
+export function limitsOf(kubevirt: KubeVirt | undefined): View['limits'] {
+  const migrations = kubevirt?.spec?.configuration?.migrations;
+  return {
+    cluster: migrations?.parallelMigrationsPerCluster ?? DEFAULT_LIMITS.cluster,
+    node: migrations?.parallelOutboundMigrationsPerNode ?? DEFAULT_LIMITS.node,
+  };
+}
+
+export const stateOf = ({
+  migrations,
+  held,
+  nodes,
+  vmmrqs,
+  clusterVmmrqs,
+  kubevirt,
+}: ViewInput): ClusterState => ({
+  migrations,
+  held,
+  served: clusterVmmrqs.length > 0 ? 'all' : new Set(vmmrqs.map(({ metadata }) => metadata.namespace ?? '')),
+  limits: limitsOf(kubevirt),
+  nodes,
+});
+
+/** The view for one namespace; it names no other namespace. */
+export function viewOf(input: ViewInput, namespace: string): View {
+  const state = stateOf(input);
+  const incumbent = incumbentOf(input, namespace);
+  const left = slotsLeft(state, namespace);
+  const ratio = input.kubevirt?.spec?.configuration?.additionalGuestMemoryOverheadRatio;
+  return {
+    left,
+    limits: state.limits,
+    others: hasOtherWaiters(state, namespace),
+    served: isServed(state, namespace),
+    clusterWide: input.clusterVmmrqs.length > 0,
+    open: openIn(namespace, input, { state, left }),
+    kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(input.kubevirt) },
+    ...(incumbent === undefined ? {} : { incumbent }),
+  };
+}
+
+function openIn(
+  namespace: string,
+  { vmmrqs }: ViewInput,
+  { state, left }: { readonly state: ClusterState; readonly left: View['left'] },
+): View['open'] {
+  const own = ({ metadata }: KubernetesObject): boolean => metadata.namespace === namespace;
+  const waiting = state.migrations.filter((each) => own(each) && isPending(each));
+  const queued = waiting.filter((each) => isRejectedByQuota(each) && isQueued(state, left, each));
+  return {
+    waiting: waiting.slice(0, MAX_ENTRIES).map(uidOf),
+    queued: queued.slice(0, MAX_ENTRIES).map(uidOf),
+    status: vmmrqs.some((vmmrq) => own(vmmrq) && !hasReportedAll(vmmrq)),
+  };
+}
+
+const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
+
+/** Whether its status is written and reports no work in progress. */
+const hasReportedAll = ({ status }: Vmmrq): boolean => {
+  const holds = (status?.conditions ?? []).filter((condition) => condition.status === 'True');
+  return holds.length > 0 && holds.every(({ type }) => type === CONDITION.ready);
+};
+
+/** The lock that a namespace holds; undefined: none that can be read. */
+export function heldBy(namespace: Namespace): HeldNamespace | undefined {
+  const state = lockOf(namespace);
+  if (state.kind !== 'held') return undefined;
+  const { token, migrations } = state.lock;
+  const launchers = migrations.flatMap(({ uid, lacks }) => (lacks === undefined ? [uid] : []));
+  return { namespace: namespace.metadata.name, token, launchers };
+}
+
+/**
+ * What shows an installed incumbent (kubevirt/managed-tenant-quota); undefined: nothing that was read. The two projects would
+ * undo each other's writes.
+ */
+export function incumbentOf(
+  { incumbents, configurations }: Pick<ViewInput, 'incumbents' | 'configurations'>,
+  namespace: string,
+): string | undefined {
+  const [mtq] = incumbents.values();
+  if (mtq !== undefined) return `the incumbent is installed (MTQ object ${mtq.metadata.name})`;
+  const name = `lock.${namespace}.com`;
+  if (!configurations.has(name)) return undefined;
+  return `the incumbent locks this namespace (ValidatingWebhookConfiguration ${name})`;
+}
