@@ -22,6 +22,7 @@ const LAYERS = {
     ['functions/eventing'],
     ['functions/cluster'],
     ['functions/kubernetes'],
+    ['functions/domain/live'],
     ['functions/domain/verdict'],
     ['functions/domain/view'],
     ['functions/domain/sizing'],
