@@ -3,11 +3,12 @@ import { describeError, ApiError, TooMuch, Unreachable } from '../functions/kube
 import packageJson from '../package.json' with { type: 'json' };
 import { PluginError } from './cluster/plugin-error.ts';
 import { connect, type ConnectionFlags, type Session } from './cluster/session.ts';
+import { explainSubcommand } from './explain/explain.ts';
 import { EXIT, type ExitCode, type Subcommand } from './subcommand.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** In the order of the help. */
-export const SUBCOMMANDS: readonly Subcommand[] = [];
+export const SUBCOMMANDS: readonly Subcommand[] = [explainSubcommand];
 
 const HELP = `
 Flags follow the name: kubectl vmmrq -n NS explain MIGRATION.
@@ -59,11 +60,14 @@ function connectAs(flags: ConnectionFlags): Session {
   }
 }
 
-const EXPECTED = [PluginError, ApiError, Unreachable, TooMuch];
-
 /** One line for what can happen; a stack for a defect of ours. */
 function messageOf(error: unknown): string {
   if (error instanceof PluginError) return error.message;
-  const isExpected = EXPECTED.some((type) => error instanceof type);
-  return isExpected || !(error instanceof Error) ? describeError(error) : (error.stack ?? error.message);
+  if (error instanceof ApiError) {
+    return `from the API server (${error.reason}): ${error.status.message ?? error.message}`;
+  }
+  if (error instanceof Unreachable || error instanceof TooMuch || !(error instanceof Error)) {
+    return describeError(error);
+  }
+  return error.stack ?? error.message;
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MAX_LOCK_SECONDS } from './limits.ts';
+import { DEFAULT_LOCK_SECONDS, MAX_LOCK_SECONDS } from './limits.ts';
 
 /** The steps of a cycle, in their order. */
 export const CYCLE_STEPS = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] as const;
@@ -44,7 +44,7 @@ const shared = {
   SERVICE_ACCOUNT_FOLDER: filled('/var/run/secrets/kubernetes.io/serviceaccount'),
   KUBEVIRT_NAMESPACE: filled('kubevirt'),
   KUBEVIRT_CONTROLLER: filled('kubevirt-controller'),
-  LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, 15),
+  LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, DEFAULT_LOCK_SECONDS),
   STALL_SECONDS: whole(1, 30, 3),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 };

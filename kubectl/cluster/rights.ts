@@ -33,7 +33,8 @@ export async function requireRights(cluster: ApiServer, rights: readonly Right[]
 
 async function review(cluster: ApiServer, { verb, type, namespace }: Right): Promise<boolean> {
   const { object } = await cluster.create(REVIEWS, {
-    metadata: { generateName: 'vmmrq-' },
+    // A review is stored nowhere, and must not have a name.
+    metadata: { name: '' },
     spec: {
       resourceAttributes: {
         verb,

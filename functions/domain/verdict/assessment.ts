@@ -17,7 +17,13 @@ import { blockerOf } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
 import { purposeOf } from '../policy/purpose.ts';
 import { givingTo } from '../policy/policy.ts';
-import { evaluateRaise, lacked, type Allocation, type RaiseCandidate } from './raise-verdict.ts';
+import {
+  evaluateRaise,
+  lacked,
+  type Allocation,
+  type Evaluated,
+  type RaiseCandidate,
+} from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
@@ -36,8 +42,15 @@ export interface Assessment {
   readonly fingerprint: string;
 }
 
-/** Decides for the whole namespace at once; pure, and the same for feasibility and lock. */
-export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
+/**
+ * Decides for the whole namespace at once; pure, and the same for feasibility and lock. `onEvaluate`: called for each migration
+ * whose pod has a known size, before its verdict; again where the namespace backs off.
+ */
+export function assess(
+  snapshot: NamespaceSnapshot,
+  rules: Rules,
+  onEvaluate: (evaluated: Evaluated) => void = () => undefined,
+): Assessment {
   const candidates = candidatesAmong(snapshot.migrations, snapshot.pods);
   const fingerprint = fingerprintOf({
     migrations: candidates.map(({ blocked }) => blocked),
@@ -50,7 +63,8 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
     return { verdicts, migrations: [], quotas: [], vmmrqs: [], fingerprint };
   }
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
-  const free = evaluateAll(snapshot, candidates, undefined);
+  const evaluate = { snapshot, candidates, onEvaluate };
+  const free = evaluateAll(evaluate, undefined);
   const { lockSeconds } = rules;
   const backoff = backoffOf(last, {
     now: snapshot.now,
@@ -58,7 +72,7 @@ export function assess(snapshot: NamespaceSnapshot, rules: Rules): Assessment {
     fingerprint,
     sized: sizesOf(free.quotas),
   });
-  return { ...(backoff === undefined ? free : evaluateAll(snapshot, candidates, backoff)), fingerprint };
+  return { ...(backoff === undefined ? free : evaluateAll(evaluate, backoff)), fingerprint };
 }
 
 const verdictOf = ({ blocked }: Candidate, result: VerdictResult): Verdict => ({
@@ -70,13 +84,17 @@ const verdictOf = ({ blocked }: Candidate, result: VerdictResult): Verdict => ({
 
 const OF_ATTACHMENT = 'its target pod is ready, and waits for the pod that attaches its hotplugged volumes';
 
+interface EvaluateAll extends Pick<Allocation, 'snapshot' | 'onEvaluate'> {
+  readonly candidates: readonly Candidate[];
+}
+
 function evaluateAll(
-  snapshot: NamespaceSnapshot,
-  candidates: readonly Candidate[],
+  { candidates, ...by }: EvaluateAll,
   backoff: Backoff | undefined,
 ): Omit<Assessment, 'fingerprint'> {
+  const { snapshot } = by;
   const allocation: Allocation = {
-    snapshot,
+    ...by,
     backoff,
     headroomReturns: overlaps(snapshot.pods, candidates),
     reserved: new Map(),
@@ -142,13 +160,12 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   }
   const missing = missingPodOf(candidate, vmi, snapshot);
   if (missing === undefined) return verdictResult('Waiting', REASON.noSourcePod, unsized(migration));
+  const raise = { ...missing, locked, givers: givingTo(snapshot.vmmrqs, locked) };
+  allocation.onEvaluate({ ...raise, reserved: allocation.reserved });
   const shortage = hasTarget(candidate)
     ? undefined
     : slotShortage(candidate, vmi.status?.nodeName, allocation);
-  return (
-    shortage ??
-    evaluateHeadroom({ ...missing, locked, givers: givingTo(snapshot.vmmrqs, locked) }, allocation)
-  );
+  return shortage ?? evaluateHeadroom(raise, allocation);
 }
 
 /**

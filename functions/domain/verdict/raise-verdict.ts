@@ -34,6 +34,8 @@ export interface Allocation {
   /** The earlier migrations that get through now, and of them those that need a raise. */
   readonly accepted: BlockedMigration[];
   readonly raising: RaiseCandidate[];
+  /** See `assess`. */
+  readonly onEvaluate: (evaluated: Evaluated) => void;
   /** Migrations that have their targets and wait for more: KubeVirt counts them among its parallel ones. */
   readonly withTarget: readonly Candidate[];
 }
@@ -42,6 +44,12 @@ export interface Allocation {
 export interface RaiseCandidate {
   readonly locked: LockedMigration;
   readonly givers: readonly Vmmrq[];
+}
+
+/** A blocked migration as it is evaluated: the pod that it lacks, the VMMRQs that give to it, and what the earlier ones take. */
+export interface Evaluated extends MissingPod, RaiseCandidate {
+  /** It changes when the next migration is evaluated. */
+  readonly reserved: Reserved;
 }
 
 /** What these pods together lack of the quotas that count them, after the reserved amounts. */

@@ -1,0 +1,48 @@
+import { readSnapshot } from '../../functions/cluster/snapshot.ts';
+import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
+import { viewOf } from '../../functions/domain/view/view-of.ts';
+import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import {
+  CLAIMS,
+  EVENTS,
+  LIMIT_RANGES,
+  NAMESPACES,
+  NODES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMIS,
+} from '../../functions/kubernetes/resources.ts';
+import type { Right } from './rights.ts';
+import type { State } from './state.ts';
+
+/** What readNamespace needs besides STATE_RIGHTS; without a namespace, in all of them. */
+export const snapshotRights = (namespace?: string): readonly Right[] => [
+  { verb: 'get', type: NAMESPACES },
+  { verb: 'get', type: NODES },
+  ...NAMESPACED.map((type): Right => ({
+    verb: 'list',
+    type,
+    ...(namespace === undefined ? {} : { namespace }),
+  })),
+];
+
+const NAMESPACED: readonly Pick<ResourceType, 'apiVersion' | 'plural'>[] = [
+  RESOURCE_QUOTAS,
+  PODS,
+  VMIS,
+  EVENTS,
+  LIMIT_RANGES,
+  CLAIMS,
+];
+
+/** The namespace as feasibility and lock read it, with the view that the guard would give; undefined: it is gone. */
+export const readNamespace = (
+  cluster: ApiServer,
+  state: State,
+  name: string,
+): Promise<NamespaceSnapshot | undefined> =>
+  readSnapshot(cluster, {
+    name,
+    rules: state.rules,
+    view: (namespace) => Promise.resolve(viewOf(state, namespace)),
+  });

@@ -1,0 +1,58 @@
+import { Command } from 'commander';
+import { MIGRATIONS } from '../../functions/kubernetes/resources.ts';
+import { readNamespace, snapshotRights } from '../cluster/namespace.ts';
+import { PluginError } from '../cluster/plugin-error.ts';
+import { requireRights } from '../cluster/rights.ts';
+import { readState, STATE_RIGHTS } from '../cluster/state.ts';
+import { examples, outputFlag, type Output } from '../flags.ts';
+import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import { structured } from '../terminal/structured.ts';
+import { explain } from './explanation.ts';
+import { plainExplanation, renderExplanation } from './render.ts';
+
+const HELP = `
+Reads the namespace as the functions do, and gives their verdict: what each quota has, what the
+migration's target pod needs, what is missing, and which VMMRQs give it.
+
+Exit codes: 0 no quota is in its way, or it gets through by a raise; 1 it waits; 2 no answer.`;
+
+const EXAMPLES = examples(
+  'kubectl vmmrq explain kubevirt-evacuation-x7v2p -n tenant-a',
+  'kubectl vmmrq explain kubevirt-evacuation-x7v2p -n tenant-a -o yaml',
+);
+
+export const explainSubcommand: Subcommand = {
+  declare: () =>
+    new Command('explain')
+      .description('say why a migration waits for a quota, and what would free it')
+      .argument('<migration>', 'name of a VirtualMachineInstanceMigration')
+      .addOption(outputFlag('json', 'yaml'))
+      .addHelpText('after', HELP + EXAMPLES),
+  run,
+};
+
+async function run({ session, terminal, args, flags }: Invocation): Promise<ExitCode> {
+  const { cluster, namespace } = session;
+  const [name = ''] = args;
+  await requireRights(cluster, [
+    { verb: 'get', type: MIGRATIONS, namespace },
+    ...STATE_RIGHTS,
+    ...snapshotRights(namespace),
+  ]);
+  const [{ object: migration }, state] = await Promise.all([
+    cluster.get(MIGRATIONS, { namespace, name }),
+    readState(cluster),
+  ]);
+  const snapshot = await readNamespace(cluster, state, namespace);
+  if (snapshot === undefined) throw new PluginError(`namespace ${namespace} is gone`);
+  const explanation = explain(migration, snapshot, state.rules);
+  const { output } = flags as { readonly output?: Exclude<Output, 'wide'> };
+  terminal.print(
+    output === undefined
+      ? renderExplanation(explanation, terminal.paint)
+      : structured(output, plainExplanation(explanation)),
+  );
+  return THROUGH.includes(explanation.verdict) ? EXIT.ok : EXIT.found;
+}
+
+const THROUGH: readonly string[] = ['NotBlocked', 'Fits', 'FitsWithRaise'];

@@ -1,0 +1,68 @@
+import { ADVICE } from '../../functions/domain/advice.ts';
+import { isFinal } from '../../functions/domain/migration.ts';
+import { REASON, type Purpose, type Reason } from '../../functions/domain/names.ts';
+import type { Migration } from '../../functions/domain/objects.ts';
+import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
+import { assess } from '../../functions/domain/verdict/assessment.ts';
+import type { Evaluated } from '../../functions/domain/verdict/raise-verdict.ts';
+import type { VerdictName } from '../../functions/domain/verdict/verdict.ts';
+import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
+import { arithmeticOf, type KeyArithmetic } from './arithmetic.ts';
+
+/** Why a migration waits for a quota, or does not. */
+export interface Explanation {
+  readonly namespace: string;
+  readonly migration: string;
+  readonly vmi: string;
+  readonly phase: string;
+  /** Only where a VMMRQ depends on it. */
+  readonly purpose?: Purpose;
+  readonly verdict: VerdictName;
+  readonly reason: Reason;
+  readonly message: string;
+  /** What to do; '': nothing. */
+  readonly advice: string;
+  /** The VMMRQs in force, and whether they give to this migration. */
+  readonly vmmrqs: readonly { readonly name: string; readonly gives: boolean }[];
+  /** Empty: the size of the pod does not matter, or is not known. */
+  readonly keys: readonly KeyArithmetic[];
+}
+
+/** The verdict that `feasibility` and `lock` would give now, with the figures it is derived from. */
+export function explain(migration: Migration, snapshot: NamespaceSnapshot, rules: Rules): Explanation {
+  const { uid } = migration.metadata;
+  let evaluated: Evaluated | undefined;
+  const { verdicts } = assess(snapshot, rules, (each) => {
+    // A copy: the amounts of later migrations are added to it.
+    if (each.locked.uid === uid) evaluated = { ...each, reserved: copyOf(each.reserved) };
+  });
+  const verdict = verdicts.find((each) => each.migration.uid === uid) ?? notBlocked(migration);
+  const { purpose } = evaluated?.locked ?? {};
+  return {
+    namespace: migration.metadata.namespace ?? '',
+    migration: migration.metadata.name,
+    vmi: migration.spec.vmiName ?? '',
+    phase: migration.status?.phase ?? '',
+    ...(purpose === undefined ? {} : { purpose }),
+    verdict: verdict.verdict,
+    reason: verdict.reason,
+    message: verdict.message,
+    advice: ADVICE[verdict.reason],
+    vmmrqs: snapshot.vmmrqs.map((vmmrq) => ({
+      name: vmmrqName(vmmrq),
+      gives: evaluated?.givers.includes(vmmrq) ?? false,
+    })),
+    keys: evaluated === undefined ? [] : arithmeticOf(evaluated, snapshot),
+  };
+}
+
+const copyOf = (reserved: Evaluated['reserved']): Evaluated['reserved'] =>
+  new Map([...reserved].map(([quota, amounts]) => [quota, new Map(amounts)]));
+
+const notBlocked = (migration: Migration): Pick<Explanation, 'verdict' | 'reason' | 'message'> => ({
+  verdict: 'NotBlocked',
+  reason: REASON.nothingBlocked,
+  message: isFinal(migration)
+    ? `it has ended: ${migration.status?.phase ?? ''}`
+    : 'no quota refuses it, as far as KubeVirt shows',
+});
