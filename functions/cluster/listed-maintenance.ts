@@ -1,5 +1,6 @@
-import type { Node, VirtualMachineInstance } from '../domain/objects.ts';
-import { NODES, VMIS } from '../kubernetes/resources.ts';
+import { ANNOTATION, FIELD_MANAGER, KIND } from '../domain/names.ts';
+import type { KubernetesEvent, Node, VirtualMachineInstance } from '../domain/objects.ts';
+import { EVENTS, NODES, VMIS } from '../kubernetes/resources.ts';
 import { listed, NAMED, OBJECT } from './listed.ts';
 
 /** Whether a node is drained. Nothing that a heartbeat changes is kept. */
@@ -38,4 +39,37 @@ export const LISTED_VMIS_TO_MOVE = listed<VirtualMachineInstance>(
     },
   },
   { maxBytes: 2 * 1024 },
+);
+
+/** Feasibility's Events on migrations. */
+export const EVENTS_WITH_VERDICTS = {
+  fieldSelector: `source=${FIELD_MANAGER},involvedObject.kind=${KIND.migration.kind}`,
+} as const;
+
+/** Which migration each verdict is about; Events without a verdict are left out. */
+export const LISTED_VERDICTS = listed<KubernetesEvent>(
+  EVENTS,
+  {
+    ...OBJECT,
+    metadata: { ...NAMED, resourceVersion: true, annotations: { [ANNOTATION.verdict]: true } },
+    involvedObject: {
+      apiVersion: false,
+      kind: false,
+      namespace: false,
+      name: false,
+      uid: true,
+      resourceVersion: false,
+    },
+    reason: false,
+    type: false,
+    count: false,
+    firstTimestamp: false,
+    lastTimestamp: false,
+    source: false,
+    message: false,
+  },
+  {
+    maxBytes: 4 * 1024,
+    skipIf: ({ metadata }) => metadata.annotations?.[ANNOTATION.verdict] === undefined,
+  },
 );

@@ -1,10 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
 import { ADVICE } from '../domain/advice.ts';
-import { EVENT_REASON, KIND, REASON } from '../domain/names.ts';
+import { ANNOTATION, EVENT_REASON, KIND, REASON } from '../domain/names.ts';
 import type { EventReport } from '../domain/verdict/report.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
+import { ApiError } from '../kubernetes/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
+import type { Log } from '../runtime/log.ts';
 import { writeEvents } from './report.ts';
+
+const REPORT: EventReport = {
+  on: { ...KIND.migration, namespace: 'tenant', name: 'mig0', uid: 'uid-of-mig0' },
+  type: 'Warning',
+  reason: EVENT_REASON.quotaNotEnough,
+  message: 'NoFit: quota lacks pods=1',
+  because: REASON.notEnough,
+  key: '',
+};
+
+const fail: Log = (_, message) => {
+  throw new Error(message);
+};
 
 /** The message of the Event that this report becomes. */
 async function messageOf(different: Partial<EventReport>): Promise<string> {
@@ -13,19 +28,42 @@ async function messageOf(different: Partial<EventReport>): Promise<string> {
     messages.push(message);
     return Promise.resolve();
   };
-  const report: EventReport = {
-    on: { ...KIND.migration, namespace: 'tenant', name: 'mig0', uid: 'uid-of-mig0' },
-    type: 'Warning',
-    reason: EVENT_REASON.quotaNotEnough,
-    message: 'NoFit: quota lacks pods=1',
-    because: REASON.notEnough,
-    key: '',
-    ...different,
-  };
   const cluster = { create } as unknown as Cluster;
-  await writeEvents({ cluster, clock: systemClock, log: () => undefined }, [report]);
+  await writeEvents({ cluster, clock: systemClock, log: fail }, [{ ...REPORT, ...different }]);
   return messages.join();
 }
+
+describe('an Event that exists already', () => {
+  const at = { namespace: 'tenant', name: expect.stringMatching(/^mig0\./) };
+  const verdict = '{"reason":"NotEnough"}';
+
+  test.each<[string, Partial<EventReport>, unknown[]]>([
+    ['is left as it is', {}, []],
+    [
+      'has the last verdict',
+      { verdict },
+      [
+        at,
+        {
+          merge: {
+            metadata: { annotations: { [ANNOTATION.verdict]: verdict } },
+            message: expect.stringMatching(/^NoFit: /),
+            lastTimestamp: expect.any(String),
+          },
+        },
+      ],
+    ],
+  ])('%s', async (_, different, want) => {
+    const patches: unknown[] = [];
+    const cluster = {
+      create: () =>
+        Promise.reject(new ApiError('a create', { code: 409, reason: 'AlreadyExists' }, new Date())),
+      patch: (...[, ...patch]: unknown[]) => Promise.resolve(void patches.push(...patch)),
+    } as unknown as Cluster;
+    await writeEvents({ cluster, clock: systemClock, log: fail }, [{ ...REPORT, ...different }]);
+    expect(patches).toEqual(want);
+  });
+});
 
 describe('the message of an Event', () => {
   test('of type Warning ends with what to do', async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 import { withAdvice } from '../domain/advice.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
-import { FIELD_MANAGER } from '../domain/names.ts';
+import { ANNOTATION, FIELD_MANAGER } from '../domain/names.ts';
 import { isSame } from '../domain/same.ts';
 import type { EventReport } from '../domain/verdict/report.ts';
 import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
@@ -28,7 +28,7 @@ export interface Reporter {
   readonly log: Log;
 }
 
-/** Writes Kubernetes Events, in parallel; an existing one is not written again. */
+/** Writes Kubernetes Events, in parallel. An existing one is not written again, unless it carries a verdict. */
 export async function writeEvents(
   { cluster, clock, log }: Reporter,
   reports: readonly EventReport[],
@@ -45,26 +45,33 @@ export async function writeEvents(
 }
 
 async function createEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
-  const { on, type, reason, key } = report;
+  const { on, type, reason, key, verdict } = report;
   const now = at.toISOString();
   // The same cause gives the same name: a repeated report is refused as AlreadyExists.
   const name = `${on.name.slice(0, 200)}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
+  // As Kubernetes does for what belongs to no namespace, such as a Node.
+  const namespace = on.namespace ?? 'default';
+  const annotations = verdict === undefined ? undefined : { [ANNOTATION.verdict]: verdict };
+  const latest = { message: messageOf(report), lastTimestamp: now };
   try {
     await cluster.create(EVENTS, {
-      // As Kubernetes does for what belongs to no namespace, such as a Node.
-      metadata: { name, namespace: on.namespace ?? 'default' },
+      metadata: { name, namespace, ...(annotations === undefined ? {} : { annotations }) },
       involvedObject: on,
       reason,
-      message: messageOf(report),
       type,
       count: 1,
       firstTimestamp: now,
-      lastTimestamp: now,
+      ...latest,
       source: { component: FIELD_MANAGER },
     });
   } catch (error) {
+    if (isAlreadyExists(error)) {
+      if (annotations === undefined) return;
+      await cluster.patch(EVENTS, { name, namespace }, { merge: { metadata: { annotations }, ...latest } });
+      return;
+    }
     // The namespace may be terminating (403, NotFound of the namespace): no user is left to read the Event.
-    if (!isAlreadyExists(error) && !isNotFound(error) && !isTerminating(error)) throw error;
+    if (!isNotFound(error) && !isTerminating(error)) throw error;
   }
 }
 

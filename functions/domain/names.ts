@@ -31,6 +31,8 @@ export const ANNOTATION = {
   lastRelease: 'mtq.kubevirt.io/last-release',
   /** VirtualMachineInstanceMigration: touched so that virt-controller looks again; the value says for what. */
   nudged: 'mtq.kubevirt.io/nudged',
+  /** Event on a migration: feasibility's verdict, which quotas refuse it and what is missing (JSON, see known-verdict.ts). */
+  verdict: 'mtq.kubevirt.io/verdict',
   /** Namespace or ResourceQuota: "true" opts it out. */
   skip: 'mtq.kubevirt.io/skip',
 } as const;

@@ -173,6 +173,15 @@ describe('Events', () => {
     );
   });
 
+  test('that on the migration carries the verdict for the guard', () => {
+    const [onMigration, ...others] = decided({ vmmrqs: TOO_LITTLE }).events.map(({ verdict }) => verdict);
+    expect(JSON.parse(onMigration ?? '')).toMatchObject({
+      reason: REASON.notEnough,
+      quotas: [{ name: 'quota', missing: { 'requests.cpu': '605m' } }],
+    });
+    expect(new Set(others)).toEqual(new Set([undefined]));
+  });
+
   test('are written once for each migration and state: the key is the same', () => {
     const keys = (different: Partial<NamespaceSnapshot>): string[] => [
       ...new Set(decided(different).events.map(({ key }) => key)),

@@ -15,6 +15,7 @@ import {
 } from '../domain/verdict/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
+import { verdictText } from '../domain/verdict/verdict-text.ts';
 
 export interface Nudge {
   readonly migration: Migration;
@@ -125,7 +126,7 @@ function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] 
   const on = involvedMigration(snapshot.namespace.metadata.name, migration);
   const vmis = notEnough ? vmisOf(snapshot, verdict).map(involvedVmi) : [];
   return [
-    { ...report, on, message: `${verdict.verdict}: ${message}` },
+    { ...report, on, message: `${verdict.verdict}: ${message}`, verdict: verdictText(verdict) },
     ...[...ownVmmrqs(snapshot).map(involvedVmmrq), ...vmis].map((other) => ({
       ...report,
       on: other,

@@ -1,5 +1,6 @@
 import { pause, systemClock, type Clock } from '../runtime/clock.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
+import { isLater } from '../domain/resource-version.ts';
 import type { Cluster, ListedType, ResourceType, Selection, WatchEvent } from './cluster.ts';
 import { isGone, isTooLargeVersion, isNotFound } from './errors.ts';
 
@@ -177,7 +178,3 @@ class Following<T extends KubernetesObject> {
     return this.#signal.aborted;
   }
 }
-
-/** Compares two resource versions: whole numbers that count up (Kubernetes KEP-5504). */
-const isLater = (one: string, other: string): boolean =>
-  one.length === other.length ? one > other : one.length > other.length;

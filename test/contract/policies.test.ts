@@ -291,10 +291,10 @@ describe('our names in the policies', () => {
     expect(keysIn(condition(POLICY.raisedQuotas, 'our-keys-change'))).toEqual(onQuota);
     expect(new Set(keysIn(variable(POLICY.raisedQuotas, 'forged')))).toEqual(new Set(onQuota));
     expect(keysIn(variable(POLICY.raisedQuotas, 'removed'))).toEqual(onQuota);
-    const { skip, proof, ...written } = ANNOTATION;
+    const { skip, proof, verdict, ...written } = ANNOTATION;
     const all = [...Object.values(written), ...Object.values(LABEL)];
     expect(new Set(keysIn(variable(POLICY.ownWrites, 'ours')))).toEqual(new Set(all));
-    for (const key of [skip, proof]) expect(allOf(POLICY.ownWrites)).not.toContain(key);
+    for (const key of [skip, proof, verdict]) expect(allOf(POLICY.ownWrites)).not.toContain(key);
     expect(variable(POLICY.raisedPods, 'migrations')).toContain(ANNOTATION.migrations);
     for (const name of [POLICY.raisedPods, POLICY.locked]) {
       expect(variable(name, 'migration')).toContain(KUBEVIRT.migrationJobUID);

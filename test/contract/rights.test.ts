@@ -38,6 +38,7 @@ describe('rights', () => {
       'create resourcequotas': ['raise'],
       'patch virtualmachineinstancemigrations.kubevirt.io': ['feasibility', 'lower'],
       [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility'],
+      'patch events': ['feasibility'],
       'create events': ['feasibility', 'lower', 'progress', 'guard'],
       [`create ${PROGRESSES.plural}.${GROUP}`]: ['progress'],
       [`delete ${PROGRESSES.plural}.${GROUP}`]: ['progress'],

@@ -1,6 +1,6 @@
 import type { Migration, VirtualMachineInstance, KubeVirt } from '../../functions/domain/objects.ts';
 import { isFinal } from '../../functions/domain/migration.ts';
-import { knownVerdict } from '../../functions/domain/progress/known-verdict.ts';
+import { REASON } from '../../functions/domain/names.ts';
 import type { MaintenanceProgress, Subject } from '../../functions/domain/progress/progress-object.ts';
 import { decide, decideFor } from '../../functions/progress/decide.ts';
 import { observe, vmOf } from '../../webhook/maintenance/observe.ts';
@@ -61,11 +61,7 @@ export class MaintenanceReplay {
       vmis: subject.kind === 'Drain' ? [...this.#vmis.values()] : [],
       migrations,
       progresses: [...this.progresses.values()],
-      more: ({ metadata }) => ({
-        isQueued: false,
-        isLocked: false,
-        verdict: knownVerdict(metadata.name, []),
-      }),
+      more: () => ({ isQueued: false, isLocked: false, verdict: { reason: REASON.noVmmrq } }),
       isSettled: this.isSettled,
       label:
         subject.kind === 'Drain'

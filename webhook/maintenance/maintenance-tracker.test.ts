@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { MaintenanceChanged } from '../../functions/domain/events.ts';
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { ANNOTATION, KUBEVIRT } from '../../functions/domain/names.ts';
+import type { KubernetesEvent, KubernetesObject, Migration } from '../../functions/domain/objects.ts';
 import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import type { Cluster, Selection, WatchEvent } from '../../functions/kubernetes/cluster.ts';
 import { decideFor } from '../../functions/progress/decide.ts';
 import { aProgress } from '../../test/support/builders/maintenance.ts';
-import { aVmi } from '../../test/support/builders/kubevirt.ts';
-import { NOW } from '../../test/support/builders/object.ts';
+import { aMigration, aVmi, inPhase, refusedAt } from '../../test/support/builders/kubevirt.ts';
+import { annotated, NOW, type Change } from '../../test/support/builders/object.ts';
 import { ClusterView } from '../view/cluster-view.ts';
 import { MaintenanceTracker } from './maintenance-tracker.ts';
 
@@ -114,10 +115,23 @@ const vmi = (evacuationNodeName?: string): KubernetesObject =>
     status: { ...aVmi().status, ...(evacuationNodeName === undefined ? {} : { evacuationNodeName }) },
   }) as KubernetesObject;
 
+const VERDICTS = 'events source=managed-tenant-quota,involvedObject.kind=VirtualMachineInstanceMigration';
+/** As feasibility writes it about mig0. */
+const verdict = (reason: string, resourceVersion: string): KubernetesEvent => ({
+  metadata: {
+    ...{ name: reason, uid: reason, resourceVersion, creationTimestamp: '' },
+    annotations: { [ANNOTATION.verdict]: JSON.stringify({ reason }) },
+  },
+  involvedObject: { uid: 'uid-of-mig0' },
+});
+const evacuation = (...changes: Change<Migration>[]): Migration =>
+  aMigration(annotated(KUBEVIRT.evacuation, 'node1'), ...changes);
+
 let clock: Hand;
 let pushed: Pushed;
 let posts: MaintenanceChanged[];
 let tracker: MaintenanceTracker;
+let view: ClusterView;
 let stopping: AbortController;
 
 beforeEach(() => {
@@ -126,9 +140,10 @@ beforeEach(() => {
   posts = [];
   stopping = new AbortController();
   const { cluster } = pushed;
+  view = new ClusterView(cluster);
   tracker = new MaintenanceTracker({
     ...{ cluster, clock, kubevirtNamespace: 'kubevirt', log: () => undefined },
-    view: () => new ClusterView(cluster),
+    view: () => view,
     post: (event) => Promise.resolve(void posts.push(event)),
   });
 });
@@ -218,6 +233,46 @@ describe('the guard posts maintenance.changed', () => {
       await clock.turn(500);
     }
     expect(posts.length - before).toBeLessThanOrEqual(5);
+  });
+});
+
+describe('verdicts about refused migrations', () => {
+  const reasonNow = (): string | undefined =>
+    tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.buckets[0]?.vms[0]?.reason;
+  const isWatched = (): boolean => pushed.requests.includes(`list ${VERDICTS}`);
+
+  test('are listed and watched while a quota refuses a migration of a drain', async () => {
+    draining();
+    view.setMigration(evacuation(refusedAt(0)));
+    pushed.listed.set(VERDICTS, [verdict('NoVirtualMachineMigrationResourceQuota', '1')]);
+    await start();
+    expect(reasonNow()).toBe('NoVirtualMachineMigrationResourceQuota');
+    pushed.push(VERDICTS, 'MODIFIED', verdict('NotEnough', ''));
+    await clock.turn(2_000);
+    expect(reasonNow()).toBe('NotEnough');
+    view.setMigration(evacuation(inPhase('Running')));
+    await clock.turn(4_000);
+    pushed.requests.length = 0;
+    view.setMigration(evacuation(refusedAt(0)));
+    await clock.turn(4_000);
+    expect(isWatched()).toBe(true);
+  });
+
+  test.each<[string, Migration]>([
+    ['no quota refuses one', evacuation(inPhase('Running'))],
+    ['one of a user is refused', aMigration(refusedAt(0))],
+  ])('are not read while %s', async (_, migration) => {
+    draining();
+    view.setMigration(migration);
+    await start();
+    expect(isWatched()).toBe(false);
+  });
+
+  test('of a migration that feasibility has not looked at are unknown', async () => {
+    draining();
+    view.setMigration(evacuation(refusedAt(0)));
+    await start();
+    expect(reasonNow()).toBe('Unexamined');
   });
 });
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { MaintenanceChanged } from '../../functions/domain/events.ts';
 import { fingerprint } from '../../functions/domain/fingerprint.ts';
-import { knownVerdict } from '../../functions/domain/progress/known-verdict.ts';
+import { knownVerdicts, type KnownVerdict } from '../../functions/domain/progress/known-verdict.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
 import { MAINTENANCE_CHANGED } from '../../functions/domain/progress/names.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type MaintenanceKind,
   type Subject,
 } from '../../functions/domain/progress/progress-object.ts';
-import { isFor } from '../../functions/domain/progress/vm-state.ts';
+import { isFor, isRefusedForMaintenance } from '../../functions/domain/progress/vm-state.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import { isQueued, slotsLeft } from '../../functions/domain/view/slots.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -67,17 +67,28 @@ export class MaintenanceTracker implements MaintenanceSource {
   }
 
   maintenanceOf(subject: Subject): Maintenance | undefined {
+    const look = this.#lookAt();
+    return look === undefined ? undefined : this.#observed(subject, look);
+  }
+
+  /** undefined: something has not been listed yet. */
+  #lookAt(): Look | undefined {
     const view = this.#options.view();
-    return view === undefined || !this.#watches.isReady ? undefined : this.#observed(subject, lookAt(view));
+    const { isReady, verdicts } = this.#watches;
+    if (view === undefined || !isReady || verdicts === undefined) return undefined;
+    return lookAt(view, knownVerdicts(verdicts));
   }
 
   #look(): void {
     const view = this.#options.view();
     if (view === undefined || !this.#watches.isReady) return;
     const { cordoned, progresses } = this.#watches;
-    const nodes = nodesToWatch({ cordoned, progresses, migrations: [...view.migrations.values()] });
+    const migrations = [...view.migrations.values()];
+    const nodes = nodesToWatch({ cordoned, progresses, migrations });
     this.#watches.watchNodes(nodes);
-    const look = lookAt(view);
+    this.#watches.watchVerdicts(migrations.some(isRefusedForMaintenance));
+    const look = this.#lookAt();
+    if (look === undefined) return;
     this.#noteUpgrade(look);
     const subjects: Subject[] = [
       { kind: 'Upgrade' },
@@ -202,21 +213,20 @@ interface Look extends Pick<MaintenanceFacts, 'more'> {
   readonly migrations: Readonly<Record<MaintenanceKind, MaintenanceFacts['migrations']>>;
 }
 
-const lookAt = (view: ClusterView): Look => ({
+const lookAt = (view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>): Look => ({
   view,
   migrations: { Drain: migrationsByVm(view, 'Drain'), Upgrade: migrationsByVm(view, 'Upgrade') },
-  more: newMore(view),
+  more: newMore(view, verdicts),
 });
 
 /** What the cluster view knows about a migration; it counts the slots once. */
-function newMore(view: ClusterView): MaintenanceFacts['more'] {
+function newMore(view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>): MaintenanceFacts['more'] {
   const state = view.state();
   const left = slotsLeft(state, '');
   const locked = new Set(state.held.flatMap(({ launchers }) => launchers));
-  const byNamespace = Map.groupBy(view.vmmrqs.values(), ({ metadata }) => metadata.namespace ?? '');
   return (migration) => ({
     isQueued: isQueued(state, left, migration),
     isLocked: locked.has(migration.metadata.uid),
-    verdict: knownVerdict(migration.metadata.name, byNamespace.get(migration.metadata.namespace ?? '') ?? []),
+    verdict: verdicts.get(migration.metadata.uid),
   });
 }

@@ -1,7 +1,17 @@
 import { KUBEVIRT } from '../../functions/domain/names.ts';
-import type { KubernetesObject, Node, VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import type {
+  KubernetesEvent,
+  KubernetesObject,
+  Node,
+  VirtualMachineInstance,
+} from '../../functions/domain/objects.ts';
 import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
-import { LISTED_NODES, LISTED_VMIS_TO_MOVE } from '../../functions/cluster/listed-maintenance.ts';
+import {
+  EVENTS_WITH_VERDICTS,
+  LISTED_NODES,
+  LISTED_VERDICTS,
+  LISTED_VMIS_TO_MOVE,
+} from '../../functions/cluster/listed-maintenance.ts';
 import type { Cluster, ListedType, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
@@ -22,6 +32,12 @@ interface Followed<T> {
   isListed: boolean;
 }
 
+/** The watch of the Events with verdicts. */
+interface FollowedVerdicts {
+  readonly stop: AbortController;
+  readonly events: Followed<KubernetesEvent>;
+}
+
 /** The watches of one node: its VMIs, and itself where no other watch has it. */
 interface FollowedNode {
   readonly stop: AbortController;
@@ -31,7 +47,7 @@ interface FollowedNode {
 
 /**
  * Watches cordoned nodes (`spec.unschedulable` is a field selector, so no other node's heartbeat arrives), outdated VMIs by label,
- * and our own objects. The VMIs of a node are watched while it may be drained.
+ * and our own objects. The VMIs of a node are watched while it may be drained, and verdicts while a quota refuses such a migration.
  */
 export class MaintenanceWatches {
   readonly #options: MaintenanceWatchesOptions;
@@ -39,6 +55,7 @@ export class MaintenanceWatches {
   readonly #outdated: Followed<VirtualMachineInstance> = { objects: new Map(), isListed: false };
   readonly #progresses: Followed<MaintenanceProgress> = { objects: new Map(), isListed: false };
   readonly #nodes = new Map<string, FollowedNode>();
+  #verdicts: FollowedVerdicts | undefined;
 
   constructor(options: MaintenanceWatchesOptions) {
     this.#options = options;
@@ -58,6 +75,13 @@ export class MaintenanceWatches {
 
   get progresses(): MaintenanceProgress[] {
     return [...this.#progresses.objects.values()];
+  }
+
+  /** Events with feasibility's verdicts; undefined: they have not been listed yet. None while they are not watched. */
+  get verdicts(): KubernetesEvent[] | undefined {
+    if (this.#verdicts === undefined) return [];
+    const { isListed, objects } = this.#verdicts.events;
+    return isListed ? [...objects.values()] : undefined;
   }
 
   /** A node and its VMIs; undefined: they have not been listed yet. */
@@ -88,6 +112,14 @@ export class MaintenanceWatches {
       this.#follow(this.#progresses, PROGRESSES, { where: {}, signal }),
     ]);
     for (const { stop } of this.#nodes.values()) stop.abort();
+    this.#verdicts?.stop.abort();
+  }
+
+  /** Starts or stops the watch of verdicts. */
+  watchVerdicts(areNeeded: boolean): void {
+    if (areNeeded === (this.#verdicts !== undefined)) return;
+    this.#verdicts?.stop.abort();
+    this.#verdicts = areNeeded ? this.#watchVerdicts() : undefined;
   }
 
   /** Starts and stops the watches of nodes, so that exactly these are watched. */
@@ -115,6 +147,13 @@ export class MaintenanceWatches {
     const where = { labelSelector: `${KUBEVIRT.nodeName}=${name}` };
     void this.#follow(vmis, LISTED_VMIS_TO_MOVE, { where, signal: followed.stop.signal });
     return followed;
+  }
+
+  #watchVerdicts(): FollowedVerdicts {
+    const events: Followed<KubernetesEvent> = { objects: new Map(), isListed: false };
+    const stop = new AbortController();
+    void this.#follow(events, LISTED_VERDICTS, { where: EVENTS_WITH_VERDICTS, signal: stop.signal });
+    return { stop, events };
   }
 
   #watchNode(name: string, followed: FollowedNode): void {

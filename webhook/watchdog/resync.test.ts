@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
-import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
+import { aMigration, inPhase, refusedAt, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { annotated, beingDeleted, inNamespace, named, NOW } from '../../test/support/builders/object.ts';
 import { aGrant, aQuota, holding } from '../../test/support/builders/quota.ts';
 import { aClusterVmmrq, aVmmrq } from '../../test/support/builders/snapshot.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { isFinal } from '../../functions/domain/migration.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
-import { ANNOTATION, CONDITION, EVENT } from '../../functions/domain/names.ts';
+import { ANNOTATION, CONDITION, EVENT, KUBEVIRT } from '../../functions/domain/names.ts';
 import { CLUSTER_VMMRQS, MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { resync } from './resync.ts';
 
@@ -148,6 +148,17 @@ describe('blocked migrations', () => {
       },
     });
     expect(posted.map(({ length }) => length)).toEqual([0, 1, 1, 0, 1, 1, 1, 0]);
+  });
+
+  const EVACUATES = annotated(KUBEVIRT.evacuation, 'node1');
+
+  test.each<[string, Parameters<typeof aMigration>, string[]]>([
+    ['of a drain that a quota refused: gets one, for its verdict', [EVACUATES, refusedAt(-5)], ['tenant']],
+    ['of a drain that waits for a slot', [EVACUATES, withCondition()], []],
+    ['of a user', [refusedAt(-5)], []],
+  ])('without any VMMRQ, %s', async (_, changes, want) => {
+    cluster.put(MIGRATIONS, aMigration(...changes));
+    expect(namespacesOf(await resyncs(1))).toEqual(want);
   });
 
   test('do not wait for the next resync when there is hurry', async () => {

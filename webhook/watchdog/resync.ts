@@ -3,6 +3,7 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { fingerprint } from '../../functions/domain/fingerprint.ts';
 import { isPending } from '../../functions/domain/migration.ts';
 import { CONDITION, EVENT } from '../../functions/domain/names.ts';
+import { isRefusedForMaintenance } from '../../functions/domain/progress/vm-state.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -85,7 +86,8 @@ async function resyncMigrations(
 /**
  * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one.
  * Each has the texts that change with its state: the migrations' UIDs, and the transition times of the VMMRQs' conditions.
- * KubeVirt's condition is not enough: it does not report a refused attachment pod (facts/kubevirt.md §1.3).
+ * KubeVirt's condition is not enough: it does not report a refused attachment pod (facts/kubevirt.md §1.3). A refused migration of a
+ * drain or an upgrade counts without a VMMRQ too: its verdict is in the MaintenanceProgress.
  */
 function namespacesToResync({ vmmrqs, clusterVmmrqs, migrations }: SeenObjects): Map<string, string[]> {
   const pending = migrations.filter(isPending);
@@ -98,7 +100,7 @@ function namespacesToResync({ vmmrqs, clusterVmmrqs, migrations }: SeenObjects):
   for (const vmmrq of vmmrqs) if (isConcerned.has(namespaceOf(vmmrq))) note(vmmrq, ...changesOf(vmmrq));
   const everywhere = clusterVmmrqs.map(({ metadata }) => `${metadata.uid} ${String(metadata.generation)}`);
   for (const migration of pending)
-    if (clusterVmmrqs.length > 0 || found.has(namespaceOf(migration)))
+    if (clusterVmmrqs.length > 0 || found.has(namespaceOf(migration)) || isRefusedForMaintenance(migration))
       note(migration, migration.metadata.uid, ...everywhere);
   return found;
 }

@@ -1,42 +1,39 @@
 import { expect, test } from '@jest/globals';
-import { aVmmrq } from '../../../test/support/builders/snapshot.ts';
-import type { Condition, Vmmrq } from '../objects.ts';
-import { knownVerdict } from './known-verdict.ts';
+import { ANNOTATION } from '../names.ts';
+import type { KubernetesEvent } from '../objects.ts';
+import { knownVerdicts, type KnownVerdict } from './known-verdict.ts';
 
-const condition = (
-  ...[type, reason, message, status = 'True']: [string, string, string, Condition['status']?]
-): Condition => ({ type, status, reason, message });
-const reporting = (...conditions: Condition[]): Vmmrq => ({
-  ...aVmmrq(),
-  status: { conditions, migrationsToBlockingResourceQuotas: { mig0: ['quota'] } },
-});
-const LINES = 'mig0: requests.cpu is short\nmig1: the back-off runs\nFree quota.';
+const UID = 'uid-of-mig0';
+const SKIPPED: KnownVerdict = { reason: 'Skipped', message: 'the namespace opts out' };
+const LACKS: KnownVerdict = {
+  reason: 'NotEnough',
+  quotas: [{ name: 'quota', missing: { 'requests.cpu': '605m' } }],
+};
 
-test.each<[string, readonly Vmmrq[], ReturnType<typeof knownVerdict>]>([
-  ['without a VMMRQ', [], { reason: 'NoVirtualMachineMigrationResourceQuota' }],
-  ['with one that was never reported on', [aVmmrq()], undefined],
+/** As the API server stores it. */
+const anEvent = (verdict: KnownVerdict | string | undefined, resourceVersion: string): KubernetesEvent => {
+  const text = typeof verdict === 'string' ? verdict : JSON.stringify(verdict);
+  return {
+    metadata: {
+      ...{ name: `e${resourceVersion}`, uid: resourceVersion, resourceVersion, creationTimestamp: '' },
+      ...(verdict === undefined ? {} : { annotations: { [ANNOTATION.verdict]: text } }),
+    },
+    involvedObject: { uid: UID },
+  };
+};
+
+test.each<[string, KubernetesEvent[], KnownVerdict | undefined]>([
+  ['without an Event', [], undefined],
+  ['with one', [anEvent(LACKS, '7')], LACKS],
   [
-    'with one that reports nothing',
-    [reporting(condition('Blocking', 'NothingBlocked', 'none', 'False'))],
-    undefined,
+    'with two: that of the newest version, whatever their order',
+    [anEvent(LACKS, '10'), anEvent(SKIPPED, '9')],
+    LACKS,
   ],
-  ['with one that reports others', [reporting(condition('Blocking', 'NotEnough', 'mig1: x'))], undefined],
-  [
-    'with its own line',
-    [reporting(condition('Blocking', 'NotEnough', LINES))],
-    { reason: 'NotEnough', message: 'requests.cpu is short', quotas: ['quota'] },
-  ],
-  [
-    'that NotEnough is about, beside others',
-    [
-      aVmmrq(),
-      reporting(
-        condition('Blocking', 'BackOff', `mig9: y\n${LINES}`),
-        condition('NotEnough', 'NotEnough', 'mig0: z'),
-      ),
-    ],
-    { reason: 'NotEnough', message: 'requests.cpu is short', quotas: ['quota'] },
-  ],
-])('the last verdict about a migration in a namespace %s', (_, vmmrqs, want) => {
-  expect(knownVerdict('mig0', vmmrqs)).toEqual(want);
+  ['without a verdict in it', [anEvent(undefined, '7')], undefined],
+  ['that cannot be read', [anEvent('{"reason":7}', '7')], undefined],
+  ['that is no JSON', [anEvent('{', '7')], undefined],
+  ['that cannot be read, after one that can', [anEvent(LACKS, '7'), anEvent('{', '8')], LACKS],
+])('the last verdict about a migration %s', (_, events, want) => {
+  expect(knownVerdicts(events).get(UID)).toEqual(want);
 });

@@ -1,44 +1,37 @@
-import { CONDITION, REASON } from '../names.ts';
-import type { Condition, Vmmrq } from '../objects.ts';
+import * as z from 'zod';
+import { shortList, textRecord } from '../bounded.ts';
+import { parseJson } from '../lock.ts';
+import { ANNOTATION } from '../names.ts';
+import type { KubernetesEvent } from '../objects.ts';
+import { isLater } from '../resource-version.ts';
 
-/** What feasibility last reported about a migration. */
-export interface KnownVerdict {
-  readonly reason: string;
-  readonly message?: string;
-  /** The ResourceQuotas that refuse it. */
-  readonly quotas?: readonly string[];
-}
+/** Characters of a message: a MaintenanceProgress names up to 50 VMs in each bucket. */
+export const MAX_MESSAGE = 300;
 
-/** Characters of a message in a bucket. */
-const MAX_MESSAGE = 300;
+const knownVerdict = z.object({
+  /** Of the verdict, as in names.ts. */
+  reason: z.string().min(1).max(100),
+  /** Only where no quota is named. */
+  message: z.string().max(MAX_MESSAGE).optional(),
+  /** The ResourceQuotas that refuse it, and how much of each key is missing. */
+  quotas: shortList(z.object({ name: z.string().max(253), missing: textRecord() })).optional(),
+});
 
 /**
- * The verdict about a migration as the VMMRQs of its namespace have it in their status; undefined: none has. A condition has one
- * line for each migration, and the reason of the first.
+ * Feasibility's last verdict about a migration, as its Event on the migration carries it (ANNOTATION.verdict). A Kubernetes Event,
+ * because each replica of the guard sees the same ones, also after a restart. A CloudEvent would reach one replica.
  */
-export function knownVerdict(migration: string, vmmrqs: readonly Vmmrq[]): KnownVerdict | undefined {
-  if (vmmrqs.length === 0) return { reason: REASON.noVmmrq };
-  return vmmrqs.map((vmmrq) => reportedBy(vmmrq, migration)).find((verdict) => verdict !== undefined);
+export type KnownVerdict = z.infer<typeof knownVerdict>;
+
+/** The last verdict about each migration, by its uid. Events of an earlier verdict stay for an hour: the newest version counts. */
+export function knownVerdicts(events: readonly KubernetesEvent[]): ReadonlyMap<string, KnownVerdict> {
+  const newest = new Map<string, { readonly version: string; readonly verdict: KnownVerdict }>();
+  for (const { metadata, involvedObject } of events) {
+    const { uid = '' } = involvedObject;
+    const version = metadata.resourceVersion;
+    const parsed = knownVerdict.safeParse(parseJson(metadata.annotations?.[ANNOTATION.verdict] ?? ''));
+    if (parsed.success && isLater(version, newest.get(uid)?.version ?? ''))
+      newest.set(uid, { version, verdict: parsed.data });
+  }
+  return new Map([...newest].map(([uid, { verdict }]) => [uid, verdict]));
 }
-
-function reportedBy({ status = {} }: Vmmrq, migration: string): KnownVerdict | undefined {
-  const { conditions = [], migrationsToBlockingResourceQuotas: quotasOf = {} } = status;
-  const about = (type: string): Condition | undefined =>
-    conditions.find((each) => isTrue(each, type) && lineOf(each, migration) !== undefined);
-  const blocking = about(CONDITION.blocking);
-  if (blocking === undefined) return undefined;
-  const quotas = quotasOf[migration];
-  return {
-    reason: (about(CONDITION.notEnough) ?? blocking).reason ?? '',
-    message: lineOf(blocking, migration)?.slice(0, MAX_MESSAGE) ?? '',
-    ...(quotas === undefined ? {} : { quotas }),
-  };
-}
-
-const isTrue = ({ type, status }: Condition, wanted: string): boolean => type === wanted && status === 'True';
-
-const lineOf = ({ message }: Condition, migration: string): string | undefined =>
-  message
-    ?.split('\n')
-    .find((line) => line.startsWith(`${migration}: `))
-    ?.slice(migration.length + 2);

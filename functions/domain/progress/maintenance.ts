@@ -16,7 +16,7 @@ const buckets = z.array(
         since: text.optional(),
         reason: text.optional(),
         message: text.optional(),
-        quotas: z.array(text).optional(),
+        quotas: z.array(z.object({ name: text, missing: z.record(text, text) })).optional(),
       }),
     ),
   }),

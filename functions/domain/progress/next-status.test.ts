@@ -271,6 +271,16 @@ describe('events', () => {
     });
   });
 
+  test('of a quota name it, its keys and what is missing of each', () => {
+    const quotas = [{ name: 'quota', missing: { 'requests.cpu': '605m', pods: '1' } }];
+    const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'NotEnough', quotas }];
+    const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
+    expect(after(aDrain([1], refused)).message).toBe(
+      'of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (NotEnough: ResourceQuota quota lacks ' +
+        'requests.cpu=605m, pods=1). Free quota there, or give more by a VMMRQ or a cluster-wide one.',
+    );
+  });
+
   test('`progressed` waits where fifty are not posted: it takes no number', () => {
     const [entry] = after(aDrain([1, 2])).outbox as [ProgressStatus['outbox'][number]];
     const outbox = Array.from({ length: 50 }, (_, index) => ({ ...entry, id: String(index) }));

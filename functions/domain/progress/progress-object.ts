@@ -94,8 +94,13 @@ export interface BucketEntry {
   /** Why: a verdict of feasibility, `Unexamined` where none is known, or a word of KubeVirt's. */
   reason?: string;
   message?: string;
-  /** The ResourceQuotas that refuse it. */
-  quotas?: string[];
+  quotas?: BlockingQuota[];
+}
+
+/** A ResourceQuota that refuses a VM's migration, and how much of each key is missing. */
+export interface BlockingQuota {
+  name: string;
+  missing: Readonly<Record<string, string>>;
 }
 
 /** One event that must be posted at least once, always with this id. */

@@ -1,7 +1,7 @@
 import { BLOCKED_BY, MAINTENANCE_REASON, type BlockedReason } from './names.ts';
 import type { Counts } from './counts.ts';
 import type { Maintenance } from './maintenance.ts';
-import type { BucketName, ProgressStatus } from './progress-object.ts';
+import type { BucketEntry, BucketName, ProgressStatus } from './progress-object.ts';
 
 /** Which bucket has the VMs that a reason is about. */
 const BUCKET_OF: Readonly<Record<BlockedReason, BucketName>> = {
@@ -14,7 +14,7 @@ const BUCKET_OF: Readonly<Record<BlockedReason, BucketName>> = {
 
 /** What to do about each; the message ends with it. */
 const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
-  [BLOCKED_BY.quota]: 'See the VMMRQs of the named namespaces.',
+  [BLOCKED_BY.quota]: 'Free quota there, or give more by a VMMRQ or a cluster-wide one.',
   [BLOCKED_BY.notMigratable]: 'Stop these VMs, or change what keeps them from being migrated.',
   [BLOCKED_BY.notAutomated]: "Set workloadUpdateMethods in KubeVirt's spec, or restart the VMs.",
   [BLOCKED_BY.capacity]: 'Add nodes, or free resources on them.',
@@ -37,10 +37,7 @@ export function standingOf(
     return { state: 'Running', reason: MAINTENANCE_REASON.underWay, message, blocked: 0 };
   }
   const oldest = buckets.find(({ name }) => name === BUCKET_OF[first.reason])?.vms[0];
-  const named =
-    oldest === undefined
-      ? ''
-      : `, such as ${oldest.namespace}/${oldest.name} (${[oldest.reason, oldest.message].filter(Boolean).join(': ')})`;
+  const named = oldest === undefined ? '' : `, such as ${describe(oldest)}`;
   const blocked = counts.reduce((sum, { count }) => sum + count, 0);
   const why = counts.map(({ reason, count }) => `${String(count)} ${reason}`).join(', ');
   return {
@@ -49,4 +46,13 @@ export function standingOf(
     blocked,
     message: `of ${String(left)} VMs left, ${String(blocked)} do not get on: ${why}${named}. ${ADVICE_OF[first.reason]}`,
   };
+}
+
+function describe({ namespace, name, reason, message, quotas = [] }: BucketEntry): string {
+  const lacks = quotas.map(({ name: quota, missing }) => {
+    const amounts = Object.entries(missing).map(([key, amount]) => `${key}=${amount}`);
+    return `ResourceQuota ${quota} lacks ${amounts.join(', ')}`;
+  });
+  const why = lacks.length === 0 ? message : lacks.join('; ');
+  return `${namespace}/${name} (${[reason, why].filter(Boolean).join(': ')})`;
 }

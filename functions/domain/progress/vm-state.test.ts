@@ -30,7 +30,7 @@ const FIXED = {
   conditions: [{ type: 'LiveMigratable', status: 'False' as const, reason: 'DisksNotLiveMigratable' }],
 };
 const FAILED = { migrationState: { failed: true, endTimestamp: '2026-11-21T04:59:00Z' } };
-const NO_FIT = { reason: 'NotEnough', message: 'requests.cpu is short', quotas: ['quota'] };
+const NO_FIT = { reason: 'NotEnough', quotas: [{ name: 'quota', missing: { 'requests.cpu': '605m' } }] };
 
 type Case = [name: string, vm: VmLeft, rules: MaintenanceRules, want: readonly [string, string, string?]];
 
@@ -170,7 +170,7 @@ describe('what a VM that is left waits for', () => {
     expect([state.bucket, state.reason, state.blockedBy]).toEqual([bucket, reason, blockedBy]);
   });
 
-  test('a refusal has its quotas, its message and its time', () => {
+  test('a refusal has its quotas, what they lack, and its time', () => {
     expect(
       vmStateOf(migrates(aMigration(EVACUATES, refusedAt(-5)), { verdict: NO_FIT }), DRAIN),
     ).toMatchObject({

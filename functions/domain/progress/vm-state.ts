@@ -3,7 +3,12 @@ import { KUBEVIRT, REASON } from '../names.ts';
 import { BLOCKED_BY, type BlockedReason } from './names.ts';
 import type { Condition, Migration, VirtualMachineInstance } from '../objects.ts';
 import type { KnownVerdict } from './known-verdict.ts';
-import type { BucketName, MaintenanceKind } from './progress-object.ts';
+import {
+  MAINTENANCE_KINDS,
+  type BlockingQuota,
+  type BucketName,
+  type MaintenanceKind,
+} from './progress-object.ts';
 
 /** A VM that a drain still has to move, or an upgrade to update. */
 export interface VmLeft {
@@ -33,9 +38,9 @@ export interface MaintenanceRules {
 export interface VmState {
   readonly bucket: BucketName;
   readonly reason: string;
-  readonly message?: string;
+  readonly message?: string | undefined;
   readonly since?: string;
-  readonly quotas?: readonly string[];
+  readonly quotas?: readonly BlockingQuota[] | undefined;
   /** It does not get on by itself. */
   readonly blockedBy?: BlockedReason;
 }
@@ -84,6 +89,10 @@ export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
 /** Whether KubeVirt created the migration for this kind of maintenance. A user's own migration is for none. */
 export const isFor = ({ metadata: { annotations } }: Migration, kind: MaintenanceKind): boolean =>
   annotations?.[kind === 'Drain' ? KUBEVIRT.evacuation : KUBEVIRT.workloadUpdate] !== undefined;
+
+/** Whether a quota refuses a migration that KubeVirt created for a drain or an upgrade. */
+export const isRefusedForMaintenance = (migration: Migration): boolean =>
+  isRejectedByQuota(migration) && MAINTENANCE_KINDS.some((kind) => isFor(migration, kind));
 
 function withoutMigration({ vmi }: VmLeft, rules: MaintenanceRules): VmState {
   const strategy = strategyOf(vmi, rules.evictionStrategy);

@@ -55,6 +55,8 @@ export interface EventReport {
   readonly because: Reason;
   /** The cause (a token, a state): the same key is the same Event, written once. */
   readonly key: string;
+  /** Its annotation ANNOTATION.verdict. It is of the last verdict, so a report of the same key updates the Event. */
+  readonly verdict?: string;
 }
 
 export type ConditionChange = Pick<Condition, 'type' | 'status' | 'observedGeneration'> & {

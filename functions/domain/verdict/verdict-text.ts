@@ -1,0 +1,17 @@
+import { MAX_MESSAGE, type KnownVerdict } from '../progress/known-verdict.ts';
+import { describeQuantity } from '../quantity.ts';
+import type { Verdict } from './verdict.ts';
+
+/** ResourceQuotas that are named: more rarely refuse one pod. */
+const MAX_QUOTAS = 5;
+
+/** A verdict as the annotation of its Event, for the guard (ANNOTATION.verdict). */
+export function verdictText({ reason, message, blocking }: Verdict): string {
+  const quotas = blocking.slice(0, MAX_QUOTAS).map(({ quota, shortfalls }) => ({
+    name: quota.name,
+    missing: Object.fromEntries(shortfalls.map(({ key, missing }) => [key, describeQuantity(key, missing)])),
+  }));
+  const what = quotas.length === 0 ? { message: message.slice(0, MAX_MESSAGE) } : { quotas };
+  const known: KnownVerdict = { reason, ...what };
+  return JSON.stringify(known);
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
+import { CLUSTER_VMMRQS, EVENTS, PROGRESSES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { cordon } from '../../cluster/kubevirt/node-objects.ts';
+import { evict } from '../../cluster/kubevirt/evict.ts';
+import { FULL_VMIS, LAUNCHER_PODS } from '../../cluster/kubevirt/objects.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { give, headroomFor, newTenant, type Tenant } from '../../support/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+
+/** Drains of VMs whose quotas are full: what `progress` reports of the verdicts. */
+
+let environment: TestEnvironment;
+
+beforeAll(async () => {
+  environment = await startTestEnvironment({ kubevirt: { drains: true } });
+});
+
+afterAll(async () => {
+  await environment.stop();
+});
+
+const nodeOf = ({ history }: Tenant): string => history.latest(FULL_VMIS, 'vm0')?.status?.nodeName ?? '';
+
+/** Cordons the node of the tenant's VM and asks for the eviction of its launcher, as `kubectl drain` does. */
+async function drain(tenant: Tenant): Promise<string> {
+  const { admin } = environment;
+  const node = nodeOf(tenant);
+  await cordon(admin, node);
+  const { items } = await admin.list(LAUNCHER_PODS, { namespace: tenant.name });
+  for (const launcher of items) await expect(evict(admin, launcher)).rejects.toThrow('evacuation of VMI');
+  return node;
+}
+
+const untilDrain = async (
+  node: string,
+  holds: (found: MaintenanceProgress | undefined) => boolean,
+): Promise<MaintenanceProgress> => {
+  const found = await askUntil(
+    `the drain of ${node}`,
+    async () =>
+      (await environment.admin.list(PROGRESSES, {})).items.findLast(({ spec }) => spec.node?.name === node),
+    holds,
+  );
+  if (found === undefined) throw new Error('there is none');
+  return found;
+};
+
+/** The VM's entry in the drain's report. */
+const entryOf = ({ name }: Tenant, found: MaintenanceProgress | undefined): object | undefined =>
+  found?.status?.buckets
+    .find((bucket) => bucket.name === 'blocked')
+    ?.vms.find(({ namespace }) => namespace === name);
+
+const giveClusterWide = async (namespace: string, cpu: string): Promise<void> => {
+  await environment.admin.create(CLUSTER_VMMRQS, {
+    metadata: { name: namespace },
+    spec: {
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+      additionalMigrationResources: { ...headroomFor(1), 'requests.cpu': cpu },
+    },
+  });
+};
+
+/** With the reason of its verdict. */
+const CASES: Record<string, readonly [string, (namespace: string) => Promise<void>]> = {
+  'without any VMMRQ': ['NoVirtualMachineMigrationResourceQuota', () => Promise.resolve()],
+  'with a cluster-wide VMMRQ only, which gives too little': [
+    'NotEnough',
+    (namespace) => giveClusterWide(namespace, '1m'),
+  ],
+  'with a VMMRQ of its own, which gives too little': [
+    'NotEnough',
+    (namespace) => give(environment.admin, { namespace, name: 'more', by: {} }, { 'requests.cpu': '1m' }),
+  ],
+};
+
+test.each(Object.entries(CASES))(
+  'a VM %s is blocked: its entry has verdict, quota, keys and amounts; given more, it leaves',
+  async (_, [reason, prepare]) => {
+    const { admin } = environment;
+    const name = `blocked-${String(Object.values(CASES).findIndex(([, each]) => each === prepare))}`;
+    const tenant = await newTenant(environment, { name, gives: null });
+    await prepare(name);
+    const node = await drain(tenant);
+    const blocked = await untilDrain(
+      node,
+      (found) => found?.status?.state === 'Blocked' && entryOf(tenant, found) !== undefined,
+    );
+    const entry = { namespace: name, name: 'vm0', since: expect.any(String) };
+    const examined = await untilDrain(
+      node,
+      (found) => JSON.stringify(entryOf(tenant, found)).includes(reason) && !owesEvents(found ?? blocked),
+    );
+    expect(entryOf(tenant, examined)).toEqual({
+      ...entry,
+      reason,
+      quotas: [
+        {
+          name: 'quota',
+          missing: { 'requests.cpu': '605m', 'requests.memory': expect.stringMatching(/^\d+(Mi|Ki)?$/) },
+        },
+      ],
+    });
+    const { items: events } = await admin.list(EVENTS, { namespace: 'default' });
+    expect(
+      events.filter(
+        ({ reason: of, involvedObject }) => of === 'DrainBlocked' && involvedObject.name === node,
+      ),
+    ).not.toEqual([]);
+
+    await admin.delete(CLUSTER_VMMRQS, { name }).catch(() => undefined);
+    await admin.delete(VMMRQS, { namespace: name, name: 'more' }).catch(() => undefined);
+    await give(admin, { namespace: name, name: 'enough', by: {} }, headroomFor(1));
+    await untilDrain(node, (found) => found?.status?.state === 'Completed');
+    await cordon(admin, node, false);
+  },
+);
