@@ -120,13 +120,14 @@ async function readOptional(
     quotas,
     pods,
     vmmrqs,
-  }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods' | 'vmmrqs'>,
+    view,
+  }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods' | 'vmmrqs' | 'view'>,
 ): Promise<OptionalReads> {
   const namespace = metadata.name;
   const [vmis, events, draining] = await Promise.all([
     readBlockedVmis(cluster, blocked, namespace),
     readPodRejections(cluster, namespace),
-    dependOnPurpose(vmmrqs) ? readDraining(cluster, blocked, pods) : undefined,
+    dependOnPurpose(vmmrqs) ? readDraining(cluster, blocked, { pods, view }) : undefined,
   ]);
   const rejections = events.flatMap(
     ({ message = '' }) => parsePodRejection(message) ?? parsePodRejection(message, 'attachment') ?? [],
@@ -206,7 +207,7 @@ const NO_OPTIONAL_READS: OptionalReads = {
 async function readDraining(
   cluster: Reader,
   blocked: readonly Migration[],
-  pods: readonly Pod[],
+  { pods, view }: Pick<NamespaceSnapshot, 'pods' | 'view'>,
 ): Promise<Set<string>> {
   const evacuations = blocked.filter(
     ({ metadata }) => metadata.annotations?.[KUBEVIRT.evacuation] !== undefined,
@@ -216,7 +217,7 @@ async function readDraining(
   );
   const reads = [...new Set(nodes)].map(async (name) => {
     const read = await ignoreNotFound(cluster.get(NODES, { name }));
-    return read !== undefined && isDraining(read.object) ? [name] : [];
+    return read !== undefined && isDraining(read.object, view?.kubevirt.drainTaint) ? [name] : [];
   });
   return new Set((await Promise.all(reads)).flat());
 }

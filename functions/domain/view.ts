@@ -32,6 +32,8 @@ export const viewSchema = z.object({
     overheadRatio: z.string(),
     /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
     autoLimits: z.boolean(),
+    /** Key of the taint that drains a node. */
+    drainTaint: z.string(),
   }),
   /** What to do about the incumbent, where it is installed or holds the namespace. */
   incumbent: z.string().optional(),

@@ -1,6 +1,6 @@
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubeVirt, Migration, Node, VirtualMachineInstance } from '../../functions/domain/objects.ts';
-import { isDraining } from '../../functions/domain/policy/purpose.ts';
+import { drainTaintOf, isDraining } from '../../functions/domain/policy/purpose.ts';
 import { bucketsOf } from '../../functions/domain/progress/buckets.ts';
 import { keyOf } from '../../functions/domain/progress/counts.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
@@ -71,8 +71,7 @@ const rulesOf = (kubevirt: KubeVirt | undefined): Pick<MaintenanceRules, 'method
 
 function nodeOf(name: string, { node, kubevirt }: MaintenanceFacts): NonNullable<Maintenance['node']> {
   if (node === undefined) return { name, isDraining: false };
-  const taint = kubevirt?.spec?.configuration?.migrations?.nodeDrainTaintKey;
-  return { name, uid: node.metadata.uid, isDraining: isDraining(node, taint) };
+  return { name, uid: node.metadata.uid, isDraining: isDraining(node, drainTaintOf(kubevirt)) };
 }
 
 function kubevirtOf(kubevirt: KubeVirt | undefined): Pick<Maintenance, 'kubevirt'> {

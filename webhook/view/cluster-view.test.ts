@@ -102,7 +102,7 @@ describe('the view', () => {
       served: false,
       clusterWide: false,
       open: { waiting: [], queued: [], status: false },
-      kubevirt: { overheadRatio: '1', autoLimits: expect.any(Boolean) },
+      kubevirt: { overheadRatio: '1', autoLimits: expect.any(Boolean), drainTaint: 'kubevirt.io/drain' },
     });
   });
 
@@ -110,13 +110,17 @@ describe('the view', () => {
     cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 99 }, 'elsewhere'));
     cluster.put(
       KUBEVIRTS,
-      kubevirt({ parallelMigrationsPerCluster: 20, parallelOutboundMigrationsPerNode: 7 }),
+      kubevirt({
+        parallelMigrationsPerCluster: 20,
+        parallelOutboundMigrationsPerNode: 7,
+        nodeDrainTaintKey: 'example.com/drain',
+      }),
     );
     start();
     await advance();
     expect(view.viewOf('tenant')).toMatchObject({
       limits: { cluster: 20, node: 7 },
-      kubevirt: { overheadRatio: '1.5' },
+      kubevirt: { overheadRatio: '1.5', drainTaint: 'example.com/drain' },
     });
     cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 3 }));
     await advance();

@@ -76,15 +76,21 @@ test.each(Object.entries(CASES))('%s', (_, [different, want]) => {
   expect(purposeOf({ ...input, ...different })).toBe(want);
 });
 
-const NODES: Record<string, readonly [Node['spec'], boolean]> = {
+const NODES: Record<string, readonly [Node['spec'], boolean, string?]> = {
   cordoned: [{ unschedulable: true }, true],
   'with KubeVirt’s drain taint': [{ taints: [{ key: 'kubevirt.io/drain' }] }, true],
   'with another taint': [{ taints: [{ key: 'other' }] }, false],
+  'with KubeVirt’s nodeDrainTaintKey': [{ taints: [{ key: 'other' }] }, true, 'other'],
+  'with the default taint, where KubeVirt has another key': [
+    { taints: [{ key: 'kubevirt.io/drain' }] },
+    false,
+    'other',
+  ],
   uncordoned: [{ unschedulable: false }, false],
   'without a spec': [undefined, false],
 };
 
-test.each(Object.entries(NODES))('a node %s', (_, [spec, want]) => {
+test.each(Object.entries(NODES))('a node %s', (_, [spec, want, taint]) => {
   const node: Node = { metadata: { ...aVmi().metadata }, ...(spec === undefined ? {} : { spec }) };
-  expect(isDraining(node)).toBe(want);
+  expect(isDraining(node, taint)).toBe(want);
 });

@@ -1,6 +1,6 @@
 import { launchersOf } from '../migration.ts';
 import { KUBEVIRT, type Purpose } from '../names.ts';
-import type { Migration, Node, Pod, VirtualMachineInstance } from '../objects.ts';
+import type { KubeVirt, Migration, Node, Pod, VirtualMachineInstance } from '../objects.ts';
 
 /** What the purpose of a migration is derived from. */
 export interface PurposeInput {
@@ -42,8 +42,16 @@ const hasPendingChange = ({ status }: VirtualMachineInstance): boolean =>
   );
 
 /**
- * Whether an admin drains the node: it is cordoned, or has KubeVirt's drain taint (facts/kubevirt.md §3.2). `taint`: KubeVirt's
- * nodeDrainTaintKey, where it is known.
+ * Whether an admin drains the node: it is cordoned, or has KubeVirt's drain taint. `taint`: its key, drainTaintOf; left out:
+ * KubeVirt's default, where the guard did not answer.
  */
-export const isDraining = ({ spec }: Node, taint: string = KUBEVIRT.drainTaint): boolean =>
-  spec?.unschedulable === true || (spec?.taints ?? []).some(({ key }) => key === taint);
+export const isDraining = (node: Node, taint?: string): boolean =>
+  node.spec?.unschedulable === true || hasDrainTaint(node, taint);
+
+/** KubeVirt evacuates every VM of such a node that it can migrate (facts/kubevirt.md §3.2). */
+export const hasDrainTaint = ({ spec }: Node, taint: string = KUBEVIRT.drainTaint): boolean =>
+  (spec?.taints ?? []).some(({ key }) => key === taint);
+
+/** The key of the taint that drains a node. */
+export const drainTaintOf = (kubevirt: KubeVirt | undefined): string =>
+  kubevirt?.spec?.configuration?.migrations?.nodeDrainTaintKey ?? KUBEVIRT.drainTaint;

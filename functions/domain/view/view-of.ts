@@ -3,6 +3,7 @@ import { lockOf } from '../lock.ts';
 import { isPending, isRejectedByQuota } from '../migration.ts';
 import { CONDITION } from '../names.ts';
 import type { KubernetesObject, KubeVirt, Namespace, Vmmrq } from '../objects.ts';
+import { drainTaintOf } from '../policy/purpose.ts';
 import { hasAutoLimits } from '../sizing/auto-limits.ts';
 import type { View } from '../view.ts';
 import {
@@ -66,7 +67,11 @@ export function viewOf(input: ViewInput, namespace: string): View {
     served: isServed(state, namespace),
     clusterWide: input.clusterVmmrqs.length > 0,
     open: openIn(namespace, input, { state, left }),
-    kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(input.kubevirt) },
+    kubevirt: {
+      overheadRatio: ratio ?? '1',
+      autoLimits: hasAutoLimits(input.kubevirt),
+      drainTaint: drainTaintOf(input.kubevirt),
+    },
     ...(incumbent === undefined ? {} : { incumbent }),
   };
 }

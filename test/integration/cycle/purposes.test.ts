@@ -9,9 +9,15 @@ import {
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, newMigration } from '../../cluster/kubevirt/objects.ts';
+import {
+  FULL_KUBEVIRTS,
+  FULL_MIGRATIONS,
+  FULL_VMIS,
+  newKubeVirt,
+  newMigration,
+} from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { cordon, createNodes } from '../../cluster/kubevirt/node-objects.ts';
+import { cordon, createNodes, FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
 import { NODE_NAMES } from '../../cluster/kubevirt/start.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { grantIn } from '../../support/replay-state.ts';
@@ -30,6 +36,7 @@ const created = new Set<string>();
 afterEach(async () => {
   const { admin } = environment;
   await admin.delete(CLUSTER_VMMRQS, { name: 'drains' }).catch(() => undefined);
+  await admin.delete(FULL_KUBEVIRTS, { namespace: 'kubevirt', name: 'kubevirt' }).catch(() => undefined);
   for (const name of created) await admin.delete(NODES, { name });
   created.clear();
 });
@@ -95,6 +102,24 @@ describe('a cluster-wide VMMRQ for drains', () => {
       new Set(['cvmmrq/drains']),
     );
     await expectAsBefore(environment.admin, tenant);
+  });
+
+  test('lets an evacuation through from a node with KubeVirt’s own drain taint', async () => {
+    const { admin } = environment;
+    const key = 'example.com/drain';
+    await admin.create(FULL_KUBEVIRTS, newKubeVirt({ nodeDrainTaintKey: key }));
+    const tenant = await newTenant(environment, { name: 'purpose-taint', gives: null });
+    await giveClusterWide(tenant);
+    await createNodes(admin, NODE_NAMES);
+    for (const name of NODE_NAMES) created.add(name);
+    const name = tenant.history.latest(FULL_VMIS, 'vm0')?.status?.nodeName ?? '';
+    const taints = [{ key, effect: 'NoSchedule' }];
+    await admin.patch(FULL_NODES, { name }, { merge: { spec: { taints } } });
+    // KubeVirt's evacuation controller creates the migration.
+    await tenant.history.until('it is through', () =>
+      tenant.history.of(FULL_MIGRATIONS).some(({ status }) => status?.phase === 'Succeeded'),
+    );
+    await expectAsBefore(admin, tenant);
   });
 
   test('lets an evacuation through that waited before it was created', async () => {

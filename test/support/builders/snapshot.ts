@@ -64,7 +64,7 @@ export const aView = (different: Partial<View> = {}): View => ({
   served: true,
   clusterWide: false,
   open: { waiting: [], queued: [], status: false },
-  kubevirt: { overheadRatio: '1', autoLimits: true },
+  kubevirt: { overheadRatio: '1', autoLimits: true, drainTaint: 'kubevirt.io/drain' },
   ...different,
 });
 

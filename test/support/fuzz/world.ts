@@ -224,7 +224,11 @@ export class FuzzNamespace {
       served: true,
       clusterWide: false,
       open: { waiting: [], queued: [], status: false },
-      kubevirt: { overheadRatio: ratio ?? '1', autoLimits: hasAutoLimits(kubevirt) },
+      kubevirt: {
+        overheadRatio: ratio ?? '1',
+        autoLimits: hasAutoLimits(kubevirt),
+        drainTaint: 'kubevirt.io/drain',
+      },
     };
   }
 
