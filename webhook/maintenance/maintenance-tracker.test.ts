@@ -189,6 +189,21 @@ describe('the guard posts maintenance.changed', () => {
     expect(posts).toEqual([]);
   });
 
+  const FIXED = {
+    ...vmi(),
+    status: { ...aVmi().status, conditions: [{ type: 'LiveMigratable', status: 'False' }] },
+  };
+  test.each([
+    ['that is only cordoned', [], 0],
+    ['that also has the drain taint', [{ key: KUBEVIRT.drainTaint }], 1],
+  ])('for a node %s, with a VM that cannot be migrated', async (_, taints, want) => {
+    const spec = { unschedulable: true, taints };
+    pushed.listed.set(CORDONED, [{ ...node(), spec } as KubernetesObject]);
+    pushed.listed.set(ON_NODE, [FIXED]);
+    await start();
+    expect(posts).toHaveLength(want);
+  });
+
   test('for a drain once, and again after five seconds while its object is missing', async () => {
     draining();
     await start();

@@ -1,6 +1,6 @@
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubeVirt, Migration, Node, VirtualMachineInstance } from '../../functions/domain/objects.ts';
-import { drainTaintOf, isDraining } from '../../functions/domain/policy/purpose.ts';
+import { drainTaintOf, hasDrainTaint, isDraining } from '../../functions/domain/policy/purpose.ts';
 import { bucketsOf } from '../../functions/domain/progress/buckets.ts';
 import { keyOf } from '../../functions/domain/progress/counts.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
@@ -54,7 +54,7 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
     ...(subject.kind === 'Drain' ? { node: nodeOf(subject.node, facts) } : kubevirtOf(kubevirt)),
     left: left.map(({ namespace, name }) => keyOf(namespace, name)),
     ...bucketsOf(left, { kind: subject.kind, now, ...rulesOf(kubevirt) }),
-    isMarked: subject.kind === 'Drain' && left.some((vm) => isMarked(vm, subject.node)),
+    isMarked: subject.kind === 'Drain' && isWanted(subject.node, left, facts),
     isSettled,
     ...(current === undefined ? {} : { current }),
     owing: own.filter((each) => each !== current && owesEvents(each)),
@@ -122,6 +122,14 @@ function leftOf(
   if (migration === undefined) return { namespace, name, vmi, isQueued: false, isLocked: false };
   return { namespace, name, vmi, migration, ...more(migration) };
 }
+
+/**
+ * Whether an admin wants the VMs to leave: one is marked, or the node has the drain taint. An eviction of a VM that cannot be migrated
+ * leaves no mark (facts/kubevirt.md §3.3).
+ */
+const isWanted = (name: string, left: readonly VmLeft[], { node, kubevirt }: MaintenanceFacts): boolean =>
+  left.some((vm) => isMarked(vm, name)) ||
+  (node !== undefined && hasDrainTaint(node, drainTaintOf(kubevirt)));
 
 /** Marked by KubeVirt's eviction webhook, or moved by its evacuation controller. */
 const isMarked = ({ vmi, migration }: VmLeft, node: string): boolean =>

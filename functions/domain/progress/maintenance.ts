@@ -48,7 +48,7 @@ export const maintenanceSchema = z.object({
   buckets,
   /** How many VMs do not get on by themselves, by what blocks them. */
   blockedBy: z.partialRecord(z.enum(Object.values(BLOCKED_BY)), whole),
-  /** A VM is marked for eviction, or has a migration for this: cordoned alone is no drain. */
+  /** A VM is marked for eviction or has a migration for this, or the node has the drain taint: cordoned alone is no drain. */
   isMarked: z.boolean(),
   /** Upgrade: nothing has been outdated or in flight for a minute, and virt-controller is alive. */
   isSettled: z.boolean(),

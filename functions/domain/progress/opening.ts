@@ -16,7 +16,7 @@ export function openingOf(seen: Maintenance): Opening | undefined {
   return { name: `${seen.label}-${String(seen.highest + 1)}`, label: seen.label, spec };
 }
 
-/** Cordoned alone is no drain: a VM must be marked, or have its migration. */
+/** Cordoned alone is no drain. */
 function specOfDrain({ node, isMarked, left }: Maintenance): ProgressSpec | undefined {
   if (node?.uid === undefined || !node.isDraining || !isMarked || left.length === 0) return undefined;
   const { name, uid } = node;

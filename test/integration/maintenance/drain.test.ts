@@ -102,6 +102,21 @@ test('a drain fails when its node is gone; a node with the drain taint is draine
   expect(await eventsOf(failed.metadata.name, 'failed')).toEqual(['started', 'failed']);
 });
 
+test('a drain of VMs that cannot be migrated leaves no mark; the drain taint on the cordoned node shows it', async () => {
+  await scene.node('fixed', { unschedulable: true });
+  const conditions = [{ type: 'LiveMigratable', status: 'False', reason: 'HostDeviceNotLiveMigratable' }];
+  await scene.vm('fixed', 'vm0', { conditions });
+  await scene.setNode('fixed', {
+    taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }],
+  } as never);
+  const { metadata, status } = await scene.untilDrain('fixed', is('Blocked'));
+  expect(status).toMatchObject({
+    reason: 'NotMigratable',
+    buckets: [{ name: 'notMigratable', vms: [{ name: 'vm0', reason: 'HostDeviceNotLiveMigratable' }] }],
+  });
+  expect(await eventsOf(metadata.name, 'blocked')).toEqual(['started', 'blocked']);
+});
+
 test('heartbeats, and a VM that a tenant evicts from a node that takes pods, trigger nothing', async () => {
   await scene.node('beating');
   await scene.node('cordoned', { unschedulable: true });
