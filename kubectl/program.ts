@@ -5,10 +5,11 @@ import { PluginError } from './cluster/plugin-error.ts';
 import { connect, type ConnectionFlags, type Session } from './cluster/session.ts';
 import { explainSubcommand } from './explain/explain.ts';
 import { EXIT, type ExitCode, type Subcommand } from './subcommand.ts';
+import { statusSubcommand } from './status/status.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** In the order of the help. */
-export const SUBCOMMANDS: readonly Subcommand[] = [explainSubcommand];
+export const SUBCOMMANDS: readonly Subcommand[] = [statusSubcommand, explainSubcommand];
 
 const HELP = `
 Flags follow the name: kubectl vmmrq -n NS explain MIGRATION.

@@ -25,6 +25,8 @@ export interface State extends ViewInput {
   /** Namespaces that are locked. */
   readonly locked: readonly Namespace[];
   readonly rules: Rules;
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
 }
 
 /** What readState needs. */
@@ -64,6 +66,7 @@ export async function readState(cluster: ApiServer): Promise<State> {
     held,
     nodes: await readNodes(cluster, { migrations: migrations ?? [], held }),
     rules: rulesFor(kubevirt),
+    now: locked.date.getTime(),
   };
 }
 

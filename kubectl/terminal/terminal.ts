@@ -2,6 +2,9 @@ import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
 import type { Paint } from './table.ts';
 
+/** ANSI: cursor to the top left, then erase to the end of the screen. */
+const CLEAR = '\u001b[H\u001b[J';
+
 /** The streams of the process: what a person or a pipe reads. */
 export class Terminal {
   readonly #streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>;
@@ -28,9 +31,9 @@ export class Terminal {
     this.#streams.stdout.write(`${text}\n`);
   }
 
-  /** To stdout as it is: control characters for a terminal. */
-  write(text: string): void {
-    this.#streams.stdout.write(text);
+  /** On a terminal, the next text begins at the top of an empty screen; else after an empty line. */
+  clear(): void {
+    this.#streams.stdout.write(this.isTerminal ? CLEAR : '\n');
   }
 
   warn(text: string): void {

@@ -3,6 +3,7 @@ import { snapshotRights } from '../../kubectl/cluster/namespace.ts';
 import type { Right } from '../../kubectl/cluster/rights.ts';
 import { STATE_RIGHTS } from '../../kubectl/cluster/state.ts';
 import { MIGRATIONS } from '../../functions/kubernetes/resources.ts';
+import { WATCH_RIGHTS } from '../../kubectl/status/watch.ts';
 import { bindings, ofKind } from './rendered.ts';
 
 const ROLE = 'managed-tenant-quota-plugin-view';
@@ -23,9 +24,12 @@ test('the role of the plugin’s viewers grants what it asks for, and nothing el
       verbs.map((verb) => `${verb} ${resource} of ${group === '' ? 'core' : group}`),
     ),
   );
-  const wanted = [...STATE_RIGHTS, ...snapshotRights(), { verb: 'get', type: MIGRATIONS } as const].map(
-    textOf,
-  );
+  const wanted = [
+    ...STATE_RIGHTS,
+    ...snapshotRights(),
+    ...WATCH_RIGHTS,
+    { verb: 'get', type: MIGRATIONS } as const,
+  ].map(textOf);
   expect(granted.toSorted()).toEqual([...new Set(wanted)].toSorted());
   expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain(ROLE);
 });

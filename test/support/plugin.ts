@@ -1,5 +1,7 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { Recorded } from './eventually.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import { bindRole, untilAllowed } from './roles.ts';
 
@@ -17,11 +19,11 @@ export type RunPlugin = (...args: readonly string[]) => Promise<Ran>;
 const VIEWER = { name: 'tina', groups: ['viewers'] };
 const ROLE = 'managed-tenant-quota-plugin-view';
 
-/** Runs the plugin as a user with the installed role to read, and no other right. */
-export async function pluginOfViewer({ admin, cluster }: TestEnvironment): Promise<RunPlugin> {
+/** The kubeconfig of a user with the installed role to read, and no other right. */
+export async function kubeconfigOfViewer({ admin, cluster }: TestEnvironment): Promise<string> {
   await bindRole(admin, { role: ROLE, user: VIEWER.name });
   await untilAllowed(admin, VIEWER.name, { verb: 'list', resource: 'pods', allowed: true });
-  return runWith(await cluster.controlPlane.kubeconfigForUser(VIEWER));
+  return cluster.controlPlane.kubeconfigForUser(VIEWER);
 }
 
 /** Runs the plugin with a kubeconfig; without colours, because its output is no terminal. */
@@ -29,8 +31,45 @@ export const runWith =
   (kubeconfig: string): RunPlugin =>
   (...args) =>
     new Promise((resolve) => {
-      const env = { ...process.env, KUBECONFIG: kubeconfig };
-      execFile(process.execPath, [BUNDLE, ...args], { env }, (error, stdout, stderr) =>
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+      execFile(
+        process.execPath,
+        [BUNDLE, ...args],
+        { env: environmentOf(kubeconfig) },
+        (error, stdout, stderr) =>
+          resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
       );
     });
+
+const environmentOf = (kubeconfig: string): NodeJS.ProcessEnv => ({ ...process.env, KUBECONFIG: kubeconfig });
+
+/** The plugin while it runs. */
+export interface RunningPlugin {
+  /** Of both streams. */
+  readonly lines: Recorded<string>;
+  /** Its exit code; undefined: it was stopped. */
+  readonly ended: Promise<number | undefined>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the plugin with a kubeconfig, and records what it prints. */
+export function startPlugin(kubeconfig: string, ...args: readonly string[]): RunningPlugin {
+  const lines = new Recorded<string>((line) => line);
+  const child = spawn(process.execPath, [BUNDLE, ...args], {
+    env: environmentOf(kubeconfig),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on('line', (line) => lines.add(line));
+  }
+  const ended = new Promise<number | undefined>((resolve) => {
+    child.on('close', (code) => resolve(code ?? undefined));
+  });
+  return {
+    lines,
+    ended,
+    stop: async () => {
+      child.kill();
+      await ended;
+    },
+  };
+}

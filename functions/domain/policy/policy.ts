@@ -17,7 +17,7 @@ export const ownVmmrqs = ({ vmmrqs }: { readonly vmmrqs: readonly Vmmrq[] }): re
 const ADMINS_PURPOSES: readonly Purpose[] = ['Evacuation', 'WorkloadUpdate'];
 
 /** The purposes that it gives to; undefined: all. */
-const purposesOf = (vmmrq: Vmmrq): readonly string[] | undefined =>
+export const purposesOf = (vmmrq: Vmmrq): readonly string[] | undefined =>
   vmmrq.spec.purposes ?? (isClusterWide(vmmrq) ? ADMINS_PURPOSES : undefined);
 
 /** Whether it matters here what a migration is for. */

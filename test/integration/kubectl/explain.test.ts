@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { pluginOfViewer, runWith, type RunPlugin } from '../../support/plugin.ts';
+import { kubeconfigOfViewer, runWith, type RunPlugin } from '../../support/plugin.ts';
 import { newTenant, headroomFor, type Tenant, type TenantOptions } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
@@ -8,7 +8,7 @@ let plugin: RunPlugin;
 
 beforeAll(async () => {
   environment = await startTestEnvironment();
-  plugin = await pluginOfViewer(environment);
+  plugin = runWith(await kubeconfigOfViewer(environment));
 });
 
 afterAll(async () => {

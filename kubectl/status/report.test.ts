@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
+import {
+  aLock,
+  aNamespace,
+  anExpiredLock,
+  lockedBy,
+  lockedUnreadably,
+} from '../../test/support/builders/namespace.ts';
+import { inNamespace, labelled, named, NOW } from '../../test/support/builders/object.ts';
+import { aQuota, raisedBy } from '../../test/support/builders/quota.ts';
+import { aClusterVmmrq, aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
+import { CONDITION, LABEL, REASON } from '../../functions/domain/names.ts';
+import type { Vmmrq } from '../../functions/domain/objects.ts';
+import { assess } from '../../functions/domain/verdict/assessment.ts';
+import { renderStatus } from './render.ts';
+import { reportOf, waitingNamespaces, type StatusInput } from './report.ts';
+
+type Different = Partial<Omit<StatusInput, 'state'>> & { readonly state?: Partial<StatusInput['state']> };
+
+const input = ({ state, ...different }: Different = {}): StatusInput => ({
+  state: { vmmrqs: [], clusterVmmrqs: [], migrations: [], locked: [], now: NOW, ...state },
+  namespaces: [aNamespace()],
+  raised: [],
+  verdicts: new Map(),
+  ...different,
+});
+const textOf = (different: Different, isWide = false): string[] =>
+  renderStatus(reportOf(input(different)), { paint: (_, text) => text, isWide, now: NOW })
+    .split('\n')
+    .map((line) => line.replaceAll(/ {3,}/g, ' | '));
+
+const TOKEN = '0123456789abcdef';
+const locked = (lock = aLock({ token: TOKEN })): Different => ({
+  state: { locked: [lockedBy(lock)(aNamespace())], vmmrqs: [aVmmrq()] },
+});
+const tooLittle = [aVmmrq(giving({ 'requests.cpu': '1m' }))];
+const verdicts = new Map([['tenant', assess(aSnapshot({ vmmrqs: tooLittle }), RULES).verdicts]]);
+
+describe('a namespace', () => {
+  test('with nothing of ours is not shown', () => {
+    expect(textOf({})).toEqual(['']);
+  });
+
+  test('that only a cluster-wide VMMRQ selects is counted', () => {
+    const clusterVmmrqs = [aClusterVmmrq()];
+    expect(textOf({ state: { clusterVmmrqs } })).toEqual([
+      'CLUSTER-WIDE | PURPOSES | NAMESPACES',
+      'drains | Evacuation,WorkloadUpdate | 1',
+    ]);
+  });
+
+  test('names all VMMRQs in force', () => {
+    expect(textOf({ state: { vmmrqs: [aVmmrq()], clusterVmmrqs: [aClusterVmmrq()] } }).slice(3)).toEqual([
+      'NAMESPACE | VMMRQS | LOCK | RAISED | WAITING',
+      'tenant | vmmrq,cvmmrq/drains | <none> | <none> | 0',
+    ]);
+  });
+
+  test.each<[string, Different, string]>([
+    ['a live lock', locked(), '01234567 for 5s, 25s left'],
+    ['an expired lock', locked(anExpiredLock({ token: TOKEN })), '01234567 for 31s, expired'],
+    [
+      'an unreadable lock',
+      { state: { locked: [lockedUnreadably()(aNamespace())], vmmrqs: [aVmmrq()] } },
+      'unreadable',
+    ],
+  ])('shows %s', (_, different, text) => {
+    expect(textOf(different)[1]).toBe(`tenant | vmmrq | ${text} | <none> | 0`);
+    const wide = text.replace('01234567', TOKEN);
+    expect(textOf(different, true)[1]).toBe(`tenant | vmmrq | ${wide} | <none> | 0`);
+  });
+
+  test('shows raised quotas, also without a readable grant', () => {
+    const raised = [aQuota(raisedBy(aVmmrq())), aQuota(named('other'), labelled(LABEL.raised))];
+    expect(textOf({ raised })[1]).toBe('tenant | <none> | <none> | quota,other | 0');
+    expect(textOf({ raised }, true)[1]).toMatch(
+      / \| quota\(requests.cpu=\d+m,requests.memory=\d+\),other \| /,
+    );
+  });
+
+  test('shows what waits, for what, and why', () => {
+    const lines = textOf({ state: { vmmrqs: tooLittle }, verdicts });
+    expect(lines).toEqual([
+      'NAMESPACE | VMMRQS | LOCK | RAISED | WAITING',
+      'tenant | vmmrq | <none> | <none> | 1',
+      '',
+      'NAMESPACE | MIGRATION | VERDICT | REASON | LACKS',
+      `tenant | mig0 | NoFit | ${REASON.notEnough} | quota:requests.cpu=605m,quota:requests.memory=783683264`,
+    ]);
+    expect(textOf({ verdicts }, true).at(-1)).toMatch(/ \| ResourceQuota quota lacks .* Give more in /);
+  });
+});
+
+describe('a migration may wait in', () => {
+  const blocking: Vmmrq = {
+    ...aVmmrq(),
+    status: { conditions: [{ type: CONDITION.blocking, status: 'True' }] },
+  };
+
+  test.each<[string, Partial<StatusInput['state']>, string[]]>([
+    ['the namespace of a refused one', { migrations: [aMigration()] }, ['tenant']],
+    ['none where it is not refused', { migrations: [aMigration(withCondition())] }, []],
+    ['none where it runs', { migrations: [aMigration(inPhase('Running'))] }, []],
+    [
+      'one whose VMMRQ reports it: no condition shows a refused attachment pod',
+      { migrations: [aMigration(withCondition())], vmmrqs: [blocking] },
+      ['tenant'],
+    ],
+    [
+      'none of the others',
+      { migrations: [aMigration(withCondition(), inNamespace('b'))], vmmrqs: [blocking] },
+      [],
+    ],
+  ])('%s', (_, state, namespaces) => {
+    expect([...waitingNamespaces({ migrations: [], vmmrqs: [], ...state })]).toEqual(namespaces);
+  });
+});

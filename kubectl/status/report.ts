@@ -1,0 +1,155 @@
+import { ADVICE } from '../../functions/domain/advice.ts';
+import { isLockExpired, lockOf } from '../../functions/domain/lock.ts';
+import { isPending, isRejectedByQuota } from '../../functions/domain/migration.ts';
+import { CONDITION, type Reason } from '../../functions/domain/names.ts';
+import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
+import { inForce, purposesOf } from '../../functions/domain/policy/policy.ts';
+import { formatQuantity } from '../../functions/domain/quantity.ts';
+import { grantOf } from '../../functions/domain/quota/grant.ts';
+import type { Verdict, VerdictName } from '../../functions/domain/verdict/verdict.ts';
+import type { ViewInput } from '../../functions/domain/view/view-of.ts';
+import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
+
+/** What the cluster shows of this project; the shape of `-o json`. */
+export interface StatusReport {
+  readonly clusterWide: readonly ClusterWideStatus[];
+  /** Those with a VMMRQ, a lock, a raised quota or a waiting migration; by name. */
+  readonly namespaces: readonly NamespaceStatus[];
+}
+
+export interface ClusterWideStatus {
+  readonly name: string;
+  readonly purposes: readonly string[];
+  /** Number of namespaces that it selects. */
+  readonly namespaces: number;
+}
+
+export interface NamespaceStatus {
+  readonly namespace: string;
+  /** In force here: its own, and cluster-wide ones. */
+  readonly vmmrqs: readonly string[];
+  readonly lock?: LockStatus;
+  readonly raised: readonly RaisedStatus[];
+  readonly waiting: readonly WaitingStatus[];
+}
+
+export type LockStatus =
+  | {
+      readonly token: string;
+      readonly acquiredAt: string;
+      readonly expiresAt: string;
+      readonly isExpired: boolean;
+      readonly migrations: readonly string[];
+      readonly quotas: readonly string[];
+    }
+  | { readonly problem: string };
+
+export interface RaisedStatus {
+  readonly quota: string;
+  /** What each raised key has for the moment. */
+  readonly keys: Readonly<Record<string, string>>;
+}
+
+export interface WaitingStatus {
+  readonly migration: string;
+  readonly verdict: VerdictName;
+  readonly reason: Reason;
+  readonly message: string;
+  readonly advice: string;
+  readonly blocking: readonly { readonly quota: string; readonly key: string; readonly missing: string }[];
+}
+
+/** What was read. */
+export interface StatusInput {
+  readonly state: Pick<ViewInput, 'vmmrqs' | 'migrations'> & {
+    readonly locked: readonly Namespace[];
+    readonly clusterVmmrqs: readonly (Vmmrq | ClusterVmmrq)[];
+    readonly now: number;
+  };
+  /** Every namespace in scope, with its labels. */
+  readonly namespaces: readonly Namespace[];
+  /** Those that have the label of a raise. */
+  readonly raised: readonly ResourceQuota[];
+  /** By namespace. */
+  readonly verdicts: ReadonlyMap<string, readonly Verdict[]>;
+}
+
+/** Namespaces where a migration may wait: by KubeVirt's condition, or by the last report (for attachment pods). */
+export function waitingNamespaces({
+  migrations,
+  vmmrqs,
+}: Pick<ViewInput, 'migrations' | 'vmmrqs'>): Set<string> {
+  const reported = new Set(vmmrqs.filter(isBlocking).map(({ metadata }) => metadata.namespace));
+  const waiting = migrations.filter(
+    (each) => isRejectedByQuota(each) || (isPending(each) && reported.has(each.metadata.namespace)),
+  );
+  return new Set(waiting.map(({ metadata }) => metadata.namespace ?? ''));
+}
+
+const isBlocking = ({ status }: Vmmrq): boolean =>
+  (status?.conditions ?? []).some(({ type, status: is }) => type === CONDITION.blocking && is === 'True');
+
+export function reportOf(input: StatusInput): StatusReport {
+  const { state, namespaces } = input;
+  return {
+    clusterWide: state.clusterVmmrqs.map((vmmrq) => ({
+      name: vmmrq.metadata.name,
+      purposes: purposesOf(vmmrq) ?? [],
+      namespaces: namespaces.filter(({ metadata }) => inForce([vmmrq], metadata.labels).length > 0).length,
+    })),
+    namespaces: namespaces
+      .map((namespace) => statusOf(namespace, input))
+      .filter(isWorthShowing)
+      .toSorted((one, other) => (one.namespace < other.namespace ? -1 : 1)),
+  };
+}
+
+/** A namespace that only a cluster-wide VMMRQ selects is counted, not shown. */
+const isWorthShowing = ({ vmmrqs, lock, raised, waiting }: NamespaceStatus): boolean =>
+  vmmrqs.some((name) => !name.includes('/')) || lock !== undefined || raised.length > 0 || waiting.length > 0;
+
+function statusOf(namespace: Namespace, { state, raised, verdicts }: StatusInput): NamespaceStatus {
+  const { name, labels } = namespace.metadata;
+  const locked = state.locked.find(({ metadata }) => metadata.name === name);
+  const lock = locked === undefined ? undefined : lockStatus(locked, state.now);
+  const own = state.vmmrqs.filter(({ metadata }) => metadata.namespace === name);
+  return {
+    namespace: name,
+    vmmrqs: inForce([...own, ...state.clusterVmmrqs], labels).map(vmmrqName),
+    ...(lock === undefined ? {} : { lock }),
+    raised: raised.filter(({ metadata }) => metadata.namespace === name).map(raisedStatus),
+    waiting: (verdicts.get(name) ?? []).filter(({ verdict }) => verdict !== 'NotBlocked').map(waitingStatus),
+  };
+}
+
+function lockStatus(namespace: Namespace, now: number): LockStatus | undefined {
+  const state = lockOf(namespace);
+  if (state.kind === 'none') return undefined;
+  if (state.kind === 'malformed') return { problem: state.problem };
+  const { token, acquiredAt, expiresAt, migrations, quotas } = state.lock;
+  const namesOf = (of: readonly { readonly name: string }[]): string[] => of.map(({ name }) => name);
+  return {
+    token,
+    acquiredAt,
+    expiresAt,
+    isExpired: isLockExpired(state.lock, now),
+    migrations: namesOf(migrations),
+    quotas: namesOf(quotas),
+  };
+}
+
+function raisedStatus(quota: ResourceQuota): RaisedStatus {
+  const state = grantOf(quota);
+  return { quota: quota.metadata.name, keys: state.kind === 'held' ? state.grant.raised : {} };
+}
+
+const waitingStatus = ({ migration, verdict, reason, message, blocking }: Verdict): WaitingStatus => ({
+  migration: migration.name,
+  verdict,
+  reason,
+  message,
+  advice: ADVICE[reason],
+  blocking: blocking.flatMap(({ quota, shortfalls }) =>
+    shortfalls.map(({ key, missing }) => ({ quota: quota.name, key, missing: formatQuantity(missing) })),
+  ),
+});

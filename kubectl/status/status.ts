@@ -1,0 +1,76 @@
+import { Command, Option } from 'commander';
+import { snapshotRights } from '../cluster/namespace.ts';
+import { requireRights } from '../cluster/rights.ts';
+import { STATE_RIGHTS } from '../cluster/state.ts';
+import { allNamespacesFlag, examples, outputFlag, type Output } from '../flags.ts';
+import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import { structured } from '../terminal/structured.ts';
+import { readStatus } from './read.ts';
+import { renderStatus } from './render.ts';
+import { reportOf } from './report.ts';
+import { WATCH_RIGHTS, whileWatching } from './watch.ts';
+
+const HELP = `
+Shows the namespaces with VMMRQs, locks, raised quotas or migrations that wait for a quota, and for
+each of these the verdict that the functions give it now.
+
+Exit codes: 0 shown; 2 no answer.`;
+
+const EXAMPLES = examples(
+  'kubectl vmmrq status -A',
+  'kubectl vmmrq status -n tenant-a -o wide',
+  'kubectl vmmrq status -A --watch',
+);
+
+interface StatusFlags {
+  readonly allNamespaces?: true;
+  readonly watch?: true;
+  readonly output?: Output;
+}
+
+export const statusSubcommand: Subcommand = {
+  declare: () =>
+    new Command('status')
+      .description('show namespaces with VMMRQs, locks and raised quotas, and what waits for a quota')
+      .addOption(allNamespacesFlag())
+      .addOption(new Option('-w, --watch', 'show it again after each change, until interrupted'))
+      .addOption(outputFlag('json', 'yaml', 'wide'))
+      .addHelpText('after', HELP + EXAMPLES),
+  run,
+};
+
+async function run(invocation: Invocation): Promise<ExitCode> {
+  const { session, terminal } = invocation;
+  const { allNamespaces, watch, output } = invocation.flags as StatusFlags;
+  const namespace = allNamespaces === true ? undefined : session.namespace;
+  await requireRights(session.cluster, [
+    ...STATE_RIGHTS,
+    ...snapshotRights(namespace),
+    ...(watch === true ? WATCH_RIGHTS : []),
+  ]);
+  let shown: string | undefined;
+  const look = async (): Promise<void> => {
+    const text = await textOf(invocation, { namespace, output });
+    if (text === shown) return;
+    if (watch === true && (terminal.isTerminal || shown !== undefined)) terminal.clear();
+    if (text === '') terminal.warn(NOTHING);
+    else terminal.print(text);
+    shown = text;
+  };
+  if (watch === true) return whileWatching(session.cluster, look);
+  await look();
+  return EXIT.ok;
+}
+
+const NOTHING = 'No VMMRQs, locks, raised quotas or waiting migrations found.';
+
+async function textOf(
+  { session, terminal }: Invocation,
+  { namespace, output }: { readonly namespace: string | undefined; readonly output: Output | undefined },
+): Promise<string> {
+  const input = await readStatus(session.cluster, namespace);
+  const report = reportOf(input);
+  if (output === 'json' || output === 'yaml') return structured(output, report);
+  const { now } = input.state;
+  return renderStatus(report, { paint: terminal.paint, isWide: output === 'wide', now });
+}
