@@ -16,6 +16,7 @@ export const PURE = [
   'webhook/watchdog/missing-event.ts',
   'kubectl/explain/{arithmetic,explanation,render}.ts',
   'kubectl/status/{render,report}.ts',
+  'kubectl/unlock/plan.ts',
   'kubectl/terminal/{age,table,verdict-style}.ts',
   'hack/demo/timeline-events/{kubevirt,migration,namespace,of-change,quota,reports}.ts',
   'test/cluster/kubevirt/{attachment-pod,compute-resources,names,pods,release}.ts',

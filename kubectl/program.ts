@@ -7,9 +7,10 @@ import { explainSubcommand } from './explain/explain.ts';
 import { EXIT, type ExitCode, type Subcommand } from './subcommand.ts';
 import { statusSubcommand } from './status/status.ts';
 import type { Terminal } from './terminal/terminal.ts';
+import { unlockSubcommand } from './unlock/unlock.ts';
 
 /** In the order of the help. */
-export const SUBCOMMANDS: readonly Subcommand[] = [statusSubcommand, explainSubcommand];
+export const SUBCOMMANDS: readonly Subcommand[] = [statusSubcommand, explainSubcommand, unlockSubcommand];
 
 const HELP = `
 Flags follow the name: kubectl vmmrq -n NS explain MIGRATION.

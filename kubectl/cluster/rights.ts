@@ -21,6 +21,8 @@ export interface Right {
   readonly type: Pick<ResourceType, 'apiVersion' | 'plural'>;
   /** Left out: in all namespaces, or cluster-scoped. */
   readonly namespace?: string;
+  /** Left out: every object. */
+  readonly name?: string;
 }
 
 /** Rejects with a PluginError that lists every right that the user lacks; one review for each, at once. */
@@ -31,7 +33,7 @@ export async function requireRights(cluster: ApiServer, rights: readonly Right[]
   throw new PluginError(['you lack these rights:', ...missing.map(describe)].join('\n  '));
 }
 
-async function review(cluster: ApiServer, { verb, type, namespace }: Right): Promise<boolean> {
+async function review(cluster: ApiServer, { verb, type, namespace, name }: Right): Promise<boolean> {
   const { object } = await cluster.create(REVIEWS, {
     // A review is stored nowhere, and must not have a name.
     metadata: { name: '' },
@@ -41,6 +43,7 @@ async function review(cluster: ApiServer, { verb, type, namespace }: Right): Pro
         group: groupOf(type),
         resource: type.plural,
         ...(namespace === undefined ? {} : { namespace }),
+        ...(name === undefined ? {} : { name }),
       },
     },
   });
@@ -51,8 +54,9 @@ const groupOf = ({ apiVersion }: Right['type']): string =>
   apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
 
 /** As in `kubectl auth can-i`. */
-function describe({ verb, type, namespace }: Right): string {
+function describe({ verb, type, namespace, name }: Right): string {
   const group = groupOf(type);
   const resource = group === '' ? type.plural : `${type.plural}.${group}`;
-  return `${verb} ${resource}${namespace === undefined ? '' : ` in namespace ${namespace}`}`;
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  return `${verb} ${resource}${name === undefined ? '' : `/${name}`}${where}`;
 }

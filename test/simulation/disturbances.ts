@@ -17,7 +17,7 @@ import {
   VMIS,
   VMMRQS,
 } from '../../functions/kubernetes/resources.ts';
-import { breakGlassToken } from '../../webhook/admission/messages.ts';
+import { breakGlassToken } from '../../functions/domain/break-glass.ts';
 import type { Fault } from './faults.ts';
 import { quota, TENANT, vmmrq } from './objects.ts';
 import type { Random } from './random.ts';

@@ -3,7 +3,8 @@ import type { ObjectMeta, ResourceQuota } from '../../functions/domain/objects.t
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { breakGlassCommand, breakGlassToken } from '../../webhook/admission/messages.ts';
+import { breakGlassToken } from '../../functions/domain/break-glass.ts';
+import { breakGlassCommand } from '../../webhook/admission/messages.ts';
 import type { TestEnvironment } from './test-environment.ts';
 
 /** Writes of the project's keys on namespaces and quotas by a test. Admission refuses them to an administrator, too. */

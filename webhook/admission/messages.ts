@@ -1,10 +1,5 @@
-import {
-  ANNOTATION,
-  CLUSTER_PREFIX,
-  OUR_KEYS,
-  POLICY,
-  UNREADABLE_TOKEN,
-} from '../../functions/domain/names.ts';
+import { breakGlassPatch } from '../../functions/domain/break-glass.ts';
+import { CLUSTER_PREFIX, POLICY } from '../../functions/domain/names.ts';
 
 /**
  * Every refusal of the guard and the policies: what is refused, why, and what to do. hack/manifests/admission renders those of
@@ -121,23 +116,9 @@ export const OWN_REFUSAL = {
     `managed-tenant-quota may not leave ResourceQuota ${quota} raised without label and grant`,
 } as const;
 
-/**
- * The command that removes a lock in one write. Two writes would not work: admission compares ANNOTATION.breakGlass with the
- * token before the write, and accepts it only where the write sets it. last-attempt remains, because the back-off needs it.
- */
+/** The command that removes a lock (breakGlassPatch). */
 export function breakGlassCommand({ namespace, token }: Parts<'namespace' | 'token'>): string {
-  const kept: string = ANNOTATION.lastAttempt;
-  const removed = OUR_KEYS.namespace.annotations.filter((key) => key !== kept);
-  const nulls = (keys: readonly string[]): object => Object.fromEntries(keys.map((key) => [key, null]));
-  const metadata = {
-    annotations: { [ANNOTATION.breakGlass]: token, ...nulls(removed) },
-    labels: nulls(OUR_KEYS.namespace.labels),
-  };
   // Helm would parse two braces in a row as its own syntax.
-  const patch = JSON.stringify({ metadata }).replaceAll(/\}(?=\})/g, '} ');
+  const patch = JSON.stringify({ metadata: breakGlassPatch(token) }).replaceAll(/\}(?=\})/g, '} ');
   return `kubectl patch namespace ${namespace} --type=merge -p '${patch}'`;
 }
-
-/** The value of ANNOTATION.breakGlass that a namespace with these annotations accepts. */
-export const breakGlassToken = (annotations: Readonly<Record<string, string>> = {}): string =>
-  annotations[ANNOTATION.token] ?? UNREADABLE_TOKEN;

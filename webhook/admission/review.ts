@@ -4,7 +4,8 @@ import type { Namespace } from '../../functions/domain/objects.ts';
 import { proofOf, type IncumbentState } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import { changedKeys, changedNamespaceKeys } from './changed-keys.ts';
-import { breakGlassToken, REFUSAL } from './messages.ts';
+import { breakGlassToken } from '../../functions/domain/break-glass.ts';
+import { REFUSAL } from './messages.ts';
 
 export interface ReviewInput {
   readonly request: AdmissionRequest;

@@ -7,7 +7,7 @@ import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { isEnforced } from '../../support/enforced.ts';
-import { breakGlassToken } from '../../../webhook/admission/messages.ts';
+import { breakGlassToken } from '../../../functions/domain/break-glass.ts';
 import { ensureBinaries } from '../../cluster/controlplane/binaries/ensure.ts';
 import { bookkeepingOn } from '../../support/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';

@@ -14,7 +14,7 @@ import {
   changedNamespaceKeys,
   setsBreakGlass,
 } from '../../../webhook/admission/changed-keys.ts';
-import { breakGlassToken } from '../../../webhook/admission/messages.ts';
+import { breakGlassToken } from '../../../functions/domain/break-glass.ts';
 
 export interface MatchCondition {
   /** The exact text of the manifest, without white space. With another text the model does not start. */

@@ -1,0 +1,94 @@
+import { Command } from 'commander';
+import type { Namespace } from '../../functions/domain/objects.ts';
+import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
+import { isConflict } from '../../functions/kubernetes/errors.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { PluginError } from '../cluster/plugin-error.ts';
+import { requireRights, type Right } from '../cluster/rights.ts';
+import { examples } from '../flags.ts';
+import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import { changeOf, describeLock, unlockPatches } from './plan.ts';
+
+const HELP = `
+Removes a lock that neither the functions nor the guard can end: the break-glass write of
+docs/operations.md, for the lock that it shows and no other. It asks first. Who may do it is bound to
+the ClusterRole managed-tenant-quota-break-glass, or is a cluster-admin.
+
+Exit codes: 0 unlocked; 1 declined, or another lock took its place; 2 no answer.`;
+
+const EXAMPLES = examples('kubectl vmmrq unlock tenant-a', 'kubectl vmmrq unlock tenant-a --yes');
+
+/** The right that admission asks for (hack/manifests/admission/keys.ts). */
+const LOCKS = { apiVersion: 'mtq.kubevirt.io/v1alpha1', plural: 'locks' };
+
+export const unlockSubcommand: Subcommand = {
+  declare: () =>
+    new Command('unlock')
+      .description('remove a stuck lock, after showing it')
+      .argument('<namespace>', 'the locked namespace')
+      .option('-y, --yes', 'do not ask')
+      .addHelpText('after', HELP + EXAMPLES),
+  run,
+};
+
+const rightsFor = (name: string): readonly Right[] => [
+  { verb: 'get', type: NAMESPACES, name },
+  { verb: 'patch', type: NAMESPACES, name },
+  { verb: 'override', type: LOCKS, name },
+];
+
+async function run({ session: { cluster }, terminal, args, flags }: Invocation): Promise<ExitCode> {
+  const [name = ''] = args;
+  await requireRights(cluster, rightsFor(name));
+  const read = await cluster.get(NAMESPACES, { name });
+  const shown = describeLock(read.object, read.date.getTime());
+  if (shown === undefined) {
+    terminal.print(`namespace ${name} is not locked`);
+    return EXIT.ok;
+  }
+  terminal.print(shown);
+  if (flags['yes'] !== true && !(await isConfirmed(terminal))) {
+    terminal.print('nothing was done');
+    return EXIT.found;
+  }
+  const result = await remove(cluster, read.object);
+  terminal.print(`namespace ${name}: ${SAID[result]}`);
+  return result === 'replaced' ? EXIT.found : EXIT.ok;
+}
+
+async function isConfirmed(terminal: Invocation['terminal']): Promise<boolean> {
+  const answer = await terminal.confirm('Remove this lock?');
+  if (answer === undefined) throw new PluginError('there is no terminal to ask on: use --yes');
+  return answer;
+}
+
+const SAID = {
+  removed: 'unlocked',
+  ended: 'the lock ended meanwhile',
+  replaced: 'another lock took its place; nothing was done',
+} as const;
+
+/** Each write is on the version that was seen. After a conflict it goes on only while the lock that was shown is there. */
+async function remove(cluster: ApiServer, shown: Namespace): Promise<keyof typeof SAID> {
+  const { name } = shown.metadata;
+  for (let seen = shown; ;) {
+    try {
+      await patchInTurn(cluster, seen);
+      return 'removed';
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+    seen = (await cluster.get(NAMESPACES, { name })).object;
+    const change = changeOf(shown, seen);
+    if (change !== 'same') return change;
+  }
+}
+
+async function patchInTurn(cluster: ApiServer, seen: Namespace): Promise<void> {
+  const { name } = seen.metadata;
+  let { resourceVersion } = seen.metadata;
+  for (const patch of unlockPatches(seen)) {
+    const merge = { metadata: { ...patch, resourceVersion } };
+    ({ resourceVersion } = (await cluster.patch(NAMESPACES, { name }, { merge })).object.metadata);
+  }
+}
