@@ -105,7 +105,7 @@ function evaluated(snapshot: NamespaceSnapshot): unknown {
       listedPods.map((pod) => quotaCoversPod(aQuota(scoped({ scopes: [scope] })), pod)),
     ),
     isOverlapping: overlaps(listedPods),
-    growth: [...byName.values()].map((vmi) => growthOf(vmi, snapshot.overheadRatio)),
+    growth: [...byName.values()].map((vmi) => growthOf(vmi, snapshot)),
     claimed: listed.map((each) => claimShortfall(each, keepingState(), { claims, quotas: full })),
     nudged: listed.map(({ metadata: { annotations } }) => annotations?.[ANNOTATION.nudged]),
   };

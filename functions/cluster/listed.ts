@@ -231,7 +231,18 @@ export const LISTED_EVENTS = listed<KubernetesEvent>(EVENTS, {
 export const LISTED_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
   ...OBJECT,
   metadata: metadata(),
-  spec: { limits: [{ type: true, default: true, defaultRequest: true }] },
+  spec: {
+    limits: [
+      {
+        type: true,
+        default: true,
+        defaultRequest: true,
+        min: false,
+        max: false,
+        maxLimitRequestRatio: false,
+      },
+    ],
+  },
 });
 
 export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {

@@ -34,7 +34,8 @@ import { CLUSTER_VMMRQS, NAMESPACES, NODES, RESOURCE_QUOTAS, VMIS, VMMRQS } from
 
 const ONE = parseQuantity('1');
 
-const PODS_OF_VMS = `${KUBEVIRT.launcherLabel} in (${KUBEVIRT.launcher},${KUBEVIRT.attachment})`;
+/** Selects the launchers of VMs, and the attachment pods of launchers. */
+export const PODS_OF_VMS = `${KUBEVIRT.launcherLabel} in (${KUBEVIRT.launcher},${KUBEVIRT.attachment})`;
 
 export interface SnapshotRequest {
   readonly name: string;
@@ -141,10 +142,12 @@ async function readOptional(
   return { vmis, events, draining, limitRanges: limitRanges.items, claims: claims.items };
 }
 
-/** Reads why pods of VMIs were refused: one request for the namespace, however many migrations wait. */
-export async function readPodRejections(cluster: Reader, namespace: string): Promise<KubernetesEvent[]> {
-  const fieldSelector = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
-  return (await cluster.list(LISTED_EVENTS, { namespace, fieldSelector })).items;
+const REFUSALS = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
+
+/** Reads why pods of VMIs were refused: one request for the namespace (left out: for all), however many migrations wait. */
+export async function readPodRejections(cluster: Reader, namespace?: string): Promise<KubernetesEvent[]> {
+  const where = namespace === undefined ? {} : { namespace };
+  return (await cluster.list(LISTED_EVENTS, { ...where, fieldSelector: REFUSALS })).items;
 }
 
 /** undefined for an object that is not there. */

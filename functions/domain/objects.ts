@@ -182,7 +182,16 @@ export interface PersistentVolumeClaim extends KubernetesObject {
 
 /** core/v1 LimitRange. */
 export interface LimitRange extends KubernetesObject {
-  spec: { limits: { type: string; default?: ResourceList; defaultRequest?: ResourceList }[] };
+  spec: { limits: LimitRangeItem[] };
+}
+
+export interface LimitRangeItem {
+  type: string;
+  default?: ResourceList;
+  defaultRequest?: ResourceList;
+  min?: ResourceList;
+  max?: ResourceList;
+  maxLimitRequestRatio?: ResourceList;
 }
 
 /** VirtualMachineMigrationResourceQuota: "this much more, for migrations only". */

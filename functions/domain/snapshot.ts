@@ -38,6 +38,8 @@ export interface NamespaceSnapshot {
   readonly claims: readonly PersistentVolumeClaim[];
   /** KubeVirt's additionalGuestMemoryOverheadRatio; 1 when unset. */
   readonly overheadRatio: Amount;
+  /** How much more overhead a newer launcher has, where a user says so; left out: the default (growth.ts). */
+  readonly upgradeOverhead?: Amount;
   /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
   readonly autoLimits: boolean;
 }

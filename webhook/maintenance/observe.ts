@@ -12,7 +12,7 @@ import {
 import { expiredAmong } from '../../functions/domain/progress/retention.ts';
 import {
   isFor,
-  strategyOf,
+  isProtected,
   type MaintenanceRules,
   type VmLeft,
 } from '../../functions/domain/progress/vm-state.ts';
@@ -37,8 +37,6 @@ export interface MaintenanceFacts {
   readonly now: number;
 }
 
-/** A drain waits for VMs with such a strategy; it stops others (facts/kubevirt.md §3.3). */
-const PROTECTING = ['LiveMigrate', 'LiveMigrateIfPossible', 'External'];
 const FINAL = ['Succeeded', 'Failed'];
 
 /** One drain or the upgrade as the guard's answer; pure. */
@@ -90,7 +88,7 @@ function kubevirtOf(kubevirt: KubeVirt | undefined): Pick<Maintenance, 'kubevirt
 const leftOnNode = (node: string, facts: MaintenanceFacts): VmLeft[] =>
   facts.vmis
     .filter((vmi) => isAlive(vmi) && vmi.status?.nodeName === node)
-    .filter((vmi) => PROTECTING.includes(strategyOf(vmi, rulesOf(facts.kubevirt).evictionStrategy) ?? ''))
+    .filter((vmi) => isProtected(vmi, rulesOf(facts.kubevirt).evictionStrategy))
     .map((vmi) => leftOf(vmi, facts));
 
 /**

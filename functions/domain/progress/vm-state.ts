@@ -103,10 +103,17 @@ function withoutMigration({ vmi }: VmLeft, rules: MaintenanceRules): VmState {
 }
 
 /** A VMI without a strategy has the cluster's; undefined: none. */
-export const strategyOf = (
+const strategyOf = (
   vmi: VirtualMachineInstance | undefined,
   ofCluster: string | undefined,
 ): string | undefined => vmi?.spec?.evictionStrategy ?? ofCluster;
+
+/** A drain waits for VMs with such a strategy; it stops others (facts/kubevirt.md §3.3). */
+const PROTECTING: readonly (string | undefined)[] = ['LiveMigrate', 'LiveMigrateIfPossible', 'External'];
+
+/** Whether a drain waits for the VM. */
+export const isProtected = (vmi: VirtualMachineInstance, ofCluster: string | undefined): boolean =>
+  PROTECTING.includes(strategyOf(vmi, ofCluster));
 
 const isNotLive = ({ type, status }: Condition): boolean => type === 'LiveMigratable' && status === 'False';
 

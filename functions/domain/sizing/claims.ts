@@ -1,7 +1,7 @@
-import { describeShortfalls, type Shortfall } from '../quota/charged.ts';
+import { describeShortfalls, type Amounts, type Shortfall } from '../quota/charged.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration, PersistentVolumeClaim, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
-import { parseQuantity, type Amount } from '../quantity.ts';
+import { parseQuantity } from '../quantity.ts';
 
 /** The VMI keeps its TPM or EFI on a volume (backend storage): a migration may need a second one of these. */
 export function keepsState({ spec }: VirtualMachineInstance): boolean {
@@ -18,10 +18,10 @@ export function claimShortfall(
     quotas,
   }: { readonly claims: readonly PersistentVolumeClaim[]; readonly quotas: readonly ResourceQuota[] },
 ): string {
-  const source = keepsState(vmi) ? claimToCopy(migration, claims) : undefined;
+  const source = claimToCopy(migration, vmi, claims);
   if (source === undefined) return '';
   const need = claimUsage(source);
-  const lacking = quotas.filter(isUnscoped).flatMap((quota) => {
+  const lacking = quotas.filter(coversClaims).flatMap((quota) => {
     const missing = shortfallsOf(quota, need);
     return missing.length === 0
       ? []
@@ -34,10 +34,12 @@ export function claimShortfall(
  * The VM's own claim, where the target needs another: only one node may use it, and this migration has no claim yet (kubevirt
  * pkg/storage/backend-storage, PVCForVMI and PVCForMigrationTarget: identified by their labels).
  */
-function claimToCopy(
+export function claimToCopy(
   { metadata, spec }: Migration,
+  vmi: VirtualMachineInstance,
   claims: readonly PersistentVolumeClaim[],
 ): PersistentVolumeClaim | undefined {
+  if (!keepsState(vmi)) return undefined;
   if (claims.some(({ metadata: { labels } }) => labels?.[KUBEVIRT.migrationName] === metadata.name))
     return undefined;
   return claims.find(
@@ -54,7 +56,7 @@ export const isClaimed = (key: string): boolean =>
   );
 
 /** What a claim like this is charged (kubernetes pkg/quota/v1/evaluator/core/persistent_volume_claims.go). */
-function claimUsage({ spec }: PersistentVolumeClaim): ReadonlyMap<string, Amount> {
+export function claimUsage({ spec }: PersistentVolumeClaim): Amounts {
   const one = parseQuantity('1');
   const storage = parseQuantity(spec.resources?.requests?.['storage'] ?? '0');
   const usage = new Map([
@@ -67,7 +69,7 @@ function claimUsage({ spec }: PersistentVolumeClaim): ReadonlyMap<string, Amount
   return usage.set(`${ofClass}/persistentvolumeclaims`, one).set(`${ofClass}/requests.storage`, storage);
 }
 
-function shortfallsOf({ status }: ResourceQuota, need: ReadonlyMap<string, Amount>): Shortfall[] {
+function shortfallsOf({ status }: ResourceQuota, need: Amounts): Shortfall[] {
   return Object.entries(status?.hard ?? {}).flatMap(([key, hard]) => {
     const wanted = need.get(key) ?? 0n;
     const missing = wanted + parseQuantity(status?.used?.[key] ?? '0') - parseQuantity(hard);
@@ -76,5 +78,5 @@ function shortfallsOf({ status }: ResourceQuota, need: ReadonlyMap<string, Amoun
 }
 
 /** Scopes are about pods; VolumeAttributesClass, the one of claims, KubeVirt does not set. */
-const isUnscoped = ({ spec }: ResourceQuota): boolean =>
+export const coversClaims = ({ spec }: ResourceQuota): boolean =>
   (spec.scopes ?? []).length === 0 && (spec.scopeSelector?.matchExpressions ?? []).length === 0;

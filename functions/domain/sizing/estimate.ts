@@ -1,5 +1,5 @@
 import type { Amounts } from '../quota/charged.ts';
-import { amountOf, growthOf, isUnchanged, roundUp, type Growth } from './growth.ts';
+import { amountOf, growthOf, isUnchanged, roundUp, type Growth, type GrowthFactors } from './growth.ts';
 import { changed, inContainers, withDefaults, withoutDefaults } from './limit-ranges.ts';
 import { KUBEVIRT } from '../names.ts';
 import type {
@@ -15,14 +15,12 @@ import { podUsage } from './pod-usage.ts';
 import { formatQuantity, parseQuantity, roundToStored, type Amount } from '../quantity.ts';
 import { rejectedAmounts, type PodRejection } from '../quota/pod-rejection.ts';
 
-export interface EstimateInput {
+export interface EstimateInput extends GrowthFactors {
   readonly source: Pod;
   readonly vmi: VirtualMachineInstance;
   readonly namespace: Namespace;
   readonly quotas: readonly ResourceQuota[];
   readonly limitRanges: readonly LimitRange[];
-  /** KubeVirt's additionalGuestMemoryOverheadRatio; 1 when unset. */
-  readonly overheadRatio: Amount;
   /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
   readonly autoLimits: boolean;
   /** The API server's refusals of this very target pod, the newest first. */
@@ -51,7 +49,7 @@ export interface Estimate {
  * Where nothing changed since the source pod started this is exact; else it is never too little, as far as 3 to 5 know.
  */
 export function estimate(input: EstimateInput): Estimate {
-  const growth = growthOf(input.vmi, input.overheadRatio);
+  const growth = growthOf(input.vmi, input);
   const plain = withoutDefaults(input.source);
   const grown = inContainers(plain, (container) =>
     container === computeOf(plain) ? compute(container, growth, input) : container,

@@ -15,15 +15,24 @@ export interface Growth {
 const MI = parseQuantity('1Mi');
 const ONE = parseQuantity('1');
 /** More than the overhead grew from KubeVirt 1.0 to 1.10 (46 MiB; facts/kubevirt.md §2.1, version drift). */
-const UPGRADE = 64n * MI;
+export const UPGRADE_OVERHEAD = 64n * MI;
 const PER_VCPU = 8n * MI;
 const GUEST_PER_PAGE_TABLE = 512n;
 
-/** `overheadRatio`: KubeVirt's additionalGuestMemoryOverheadRatio, an Amount (1 when unset). What would shrink stays. */
-export function growthOf(vmi: VirtualMachineInstance, overheadRatio: Amount): Growth {
+/** What growth depends on besides the VMI. */
+export interface GrowthFactors {
+  /** KubeVirt's additionalGuestMemoryOverheadRatio; 1 when unset. */
+  readonly overheadRatio: Amount;
+  /** How much more overhead a newer launcher has, before that ratio; left out: UPGRADE_OVERHEAD. */
+  readonly upgradeOverhead?: Amount;
+}
+
+/** What would shrink stays. */
+export function growthOf(vmi: VirtualMachineInstance, factors: GrowthFactors): Growth {
+  const { overheadRatio, upgradeOverhead = UPGRADE_OVERHEAD } = factors;
   const vcpus = vcpusOf(vmi);
   const guest = guestGrowth(vmi);
-  const upgrade = vmi.metadata.labels?.[KUBEVIRT.outdatedLauncher] === undefined ? 0n : UPGRADE;
+  const upgrade = vmi.metadata.labels?.[KUBEVIRT.outdatedLauncher] === undefined ? 0n : upgradeOverhead;
   const more = upgrade + guest / GUEST_PER_PAGE_TABLE + (vcpus.now - vcpus.before) * PER_VCPU;
   return { vcpus, guest, overhead: roundUp((more * overheadRatio) / ONE) };
 }

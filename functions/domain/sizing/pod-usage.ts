@@ -2,7 +2,7 @@ import { canonicalKey, isChargedByPods, type Amounts } from '../quota/charged.ts
 import type { Container, Pod } from '../objects.ts';
 import { parseQuantity, type Amount } from '../quantity.ts';
 
-type ResourceKind = 'requests' | 'limits';
+export type ResourceKind = 'requests' | 'limits';
 
 /**
  * What quota admission charges for a new pod, by canonical key: Kubernetes' own rule (1.36: component-helpers
@@ -34,11 +34,17 @@ export function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
   return Object.keys({ ...resources?.requests, ...resources?.limits }).some(isPodLevel);
 }
 
-function podTotal(pod: Pod, kind: ResourceKind): Map<string, Amount> {
+/** Without the overhead of its RuntimeClass: a LimitRange of pods looks at this. */
+export function askedFor(pod: Pod, kind: ResourceKind): Map<string, Amount> {
   const total = containersTotal(pod, kind);
   for (const [resource, text] of Object.entries(pod.spec.resources?.[kind] ?? {})) {
     if (isPodLevel(resource)) total.set(resource, parseQuantity(text));
   }
+  return total;
+}
+
+function podTotal(pod: Pod, kind: ResourceKind): Map<string, Amount> {
+  const total = askedFor(pod, kind);
   for (const [resource, text] of Object.entries(pod.spec.overhead ?? {})) {
     // A pod without a limit (or one of zero: none) stays without one: overhead is added only where there is one.
     if (kind === 'requests' || (total.get(resource) ?? 0n) > 0n) add(total, resource, parseQuantity(text));

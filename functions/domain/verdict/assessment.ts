@@ -64,7 +64,7 @@ export function assess(
   }
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
   const evaluate = { snapshot, candidates, onEvaluate };
-  const free = evaluateAll(evaluate, undefined);
+  const free = evaluateAll(evaluate);
   const { lockSeconds } = rules;
   const backoff = backoffOf(last, {
     now: snapshot.now,
@@ -88,9 +88,10 @@ interface EvaluateAll extends Pick<Allocation, 'snapshot' | 'onEvaluate'> {
   readonly candidates: readonly Candidate[];
 }
 
-function evaluateAll(
+/** The verdicts by quotas and VMMRQs alone, whatever the namespace precondition is. */
+export function evaluateAll(
   { candidates, ...by }: EvaluateAll,
-  backoff: Backoff | undefined,
+  backoff?: Backoff,
 ): Omit<Assessment, 'fingerprint'> {
   const { snapshot } = by;
   const allocation: Allocation = {

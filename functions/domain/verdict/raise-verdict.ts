@@ -164,10 +164,10 @@ function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyo
 }
 
 /** The shortfall beyond the allowance, the largest of any quota for each key. */
-function beyondGiven(
+export function beyondGiven(
   blocking: readonly Blocking[],
   givers: readonly Vmmrq[],
-  { quotas }: NamespaceSnapshot,
+  { quotas }: Pick<NamespaceSnapshot, 'quotas'>,
 ): Shortfall[] {
   const allowance = allowanceFrom(givers);
   const largest = new Map<string, Shortfall>();

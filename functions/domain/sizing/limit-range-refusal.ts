@@ -1,0 +1,87 @@
+import type { LimitRange, LimitRangeItem, Pod, ResourceList } from '../objects.ts';
+import { describeQuantity, parseQuantity, type Amount } from '../quantity.ts';
+import { askedFor } from './pod-usage.ts';
+
+/** What the pod as a whole, or one of its containers, asks for of one resource. */
+interface Asked {
+  readonly request: Amount | undefined;
+  readonly limit: Amount | undefined;
+}
+type AskedOf = (resource: string) => Asked;
+
+/**
+ * Why a LimitRange would refuse the pod, defaults filled in (withDefaults), nearly in the API server's words; undefined: none
+ * does (kubernetes 1.36 plugin/pkg/admission/limitranger/admission.go, PodValidateLimitFunc).
+ */
+export function limitRangeRefusal(pod: Pod, ranges: readonly LimitRange[]): string | undefined {
+  for (const item of ranges.flatMap(({ spec }) => spec.limits)) {
+    for (const askedOf of askedPer(item.type, pod)) {
+      const refusal = refusalBy(item, askedOf);
+      if (refusal !== undefined) return refusal;
+    }
+  }
+  return undefined;
+}
+
+function askedPer(type: string, pod: Pod): AskedOf[] {
+  if (type === 'Pod') {
+    const [requests, limits] = [askedFor(pod, 'requests'), askedFor(pod, 'limits')];
+    return [(resource): Asked => ({ request: requests.get(resource), limit: limits.get(resource) })];
+  }
+  if (type !== 'Container') return [];
+  return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map(
+    ({ resources }): AskedOf =>
+      (resource) => ({
+        request: amountIn(resources?.requests, resource),
+        limit: amountIn(resources?.limits, resource),
+      }),
+  );
+}
+
+const amountIn = (list: ResourceList | undefined, resource: string): Amount | undefined =>
+  list?.[resource] === undefined ? undefined : parseQuantity(list[resource]);
+
+function refusalBy(
+  { type, min, max, maxLimitRequestRatio }: LimitRangeItem,
+  askedOf: AskedOf,
+): string | undefined {
+  const checks: readonly (readonly [ResourceList | undefined, string, Check])[] = [
+    [min, 'minimum % usage', belowMinimum],
+    [max, 'maximum % usage', aboveMaximum],
+    [maxLimitRequestRatio, '% max limit to request ratio', aboveRatio],
+  ];
+  for (const [list = {}, what, check] of checks) {
+    for (const [resource, text] of Object.entries(list)) {
+      const but = check(parseQuantity(text), askedOf(resource), resource);
+      if (but !== undefined) return `${what.replace('%', resource)} per ${type} is ${text}, but ${but}`;
+    }
+  }
+  return undefined;
+}
+
+/** What is wrong with what is asked for; undefined: nothing. */
+type Check = (enforced: Amount, asked: Asked, resource: string) => string | undefined;
+
+const belowMinimum: Check = (enforced, { request, limit }, resource) => {
+  if (request === undefined) return 'no request is specified';
+  if (request < enforced) return `request is ${describeQuantity(resource, request)}`;
+  return limit !== undefined && limit < enforced
+    ? `limit is ${describeQuantity(resource, limit)}`
+    : undefined;
+};
+
+const aboveMaximum: Check = (enforced, { request, limit }, resource) => {
+  if (limit === undefined) return 'no limit is specified';
+  if (limit > enforced) return `limit is ${describeQuantity(resource, limit)}`;
+  return request !== undefined && request > enforced
+    ? `request is ${describeQuantity(resource, request)}`
+    : undefined;
+};
+
+const ONE = parseQuantity('1');
+
+const aboveRatio: Check = (enforced, { request = 0n, limit = 0n }) => {
+  if (request === 0n) return 'no request is specified or request is 0';
+  if (limit === 0n) return 'no limit is specified or limit is 0';
+  return limit * ONE > enforced * request ? 'the provided ratio is greater' : undefined;
+};
