@@ -4,13 +4,19 @@ import packageJson from '../package.json' with { type: 'json' };
 import { PluginError } from './cluster/plugin-error.ts';
 import { connect, type ConnectionFlags, type Session } from './cluster/session.ts';
 import { explainSubcommand } from './explain/explain.ts';
+import { preflightSubcommand } from './preflight/command.ts';
 import { EXIT, type ExitCode, type Subcommand } from './subcommand.ts';
 import { statusSubcommand } from './status/status.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { unlockSubcommand } from './unlock/unlock.ts';
 
 /** In the order of the help. */
-export const SUBCOMMANDS: readonly Subcommand[] = [statusSubcommand, explainSubcommand, unlockSubcommand];
+export const SUBCOMMANDS: readonly Subcommand[] = [
+  statusSubcommand,
+  explainSubcommand,
+  preflightSubcommand,
+  unlockSubcommand,
+];
 
 const HELP = `
 Flags follow the name: kubectl vmmrq -n NS explain MIGRATION.

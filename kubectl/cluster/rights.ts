@@ -17,7 +17,7 @@ const REVIEWS: ResourceType<AccessReview> = {
 
 /** One verb on one kind. */
 export interface Right {
-  readonly verb: 'get' | 'list' | 'watch' | 'patch' | 'override';
+  readonly verb: 'create' | 'get' | 'list' | 'watch' | 'patch' | 'override';
   readonly type: Pick<ResourceType, 'apiVersion' | 'plural'>;
   /** Left out: in all namespaces, or cluster-scoped. */
   readonly namespace?: string;
@@ -27,13 +27,14 @@ export interface Right {
 
 /** Rejects with a PluginError that lists every right that the user lacks; one review for each, at once. */
 export async function requireRights(cluster: ApiServer, rights: readonly Right[]): Promise<void> {
-  const isAllowed = await Promise.all(rights.map((right) => review(cluster, right)));
+  const isAllowed = await Promise.all(rights.map((right) => hasRight(cluster, right)));
   const missing = rights.filter((_, index) => isAllowed[index] !== true);
   if (missing.length === 0) return;
   throw new PluginError(['you lack these rights:', ...missing.map(describe)].join('\n  '));
 }
 
-async function review(cluster: ApiServer, { verb, type, namespace, name }: Right): Promise<boolean> {
+/** By a SelfSubjectAccessReview. */
+export async function hasRight(cluster: ApiServer, { verb, type, namespace, name }: Right): Promise<boolean> {
   const { object } = await cluster.create(REVIEWS, {
     // A review is stored nowhere, and must not have a name.
     metadata: { name: '' },

@@ -88,7 +88,7 @@ const BELOW = {
   kubectl: ['functions', 'package.json'],
   hack: ['functions', 'webhook', 'test/cluster'],
   'test/cluster': ['functions', 'webhook'],
-  'test/support': ['functions', 'webhook', 'test/cluster'],
+  'test/support': ['functions', 'webhook', 'kubectl', 'test/cluster'],
   'test/rights': ['functions', 'test/cluster', 'test/support'],
   'test/simulation': ['functions', 'webhook', 'test/cluster', 'test/support'],
   'test/e2e': ['functions', 'test/cluster', 'test/support'],

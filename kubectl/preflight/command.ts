@@ -1,0 +1,112 @@
+import { Argument, Command } from 'commander';
+import { isHardQuantity, parseQuantity, type Amount } from '../../functions/domain/quantity.ts';
+import { named } from '../../functions/cluster/listed.ts';
+import { NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
+import { PluginError } from '../cluster/plugin-error.ts';
+import { requireRights } from '../cluster/rights.ts';
+import { examples, outputFlag, type Output } from '../flags.ts';
+import { EXIT, type Completer, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import { structured } from '../terminal/structured.ts';
+import { preflight, type Report } from './preflight.ts';
+import { readFacts, rightsFor } from './read.ts';
+import { table, structure } from './render.ts';
+import { printSuggestion } from './print-suggestion.ts';
+import type { Task } from './task.ts';
+
+interface Flags {
+  readonly all?: boolean;
+  readonly suggest?: boolean;
+  readonly overhead?: Amount;
+  readonly output?: Output;
+}
+
+const KINDS = ['node', 'upgrade', 'namespace'] as const satisfies readonly Task['kind'][];
+
+const declare = (): Command =>
+  new Command('preflight')
+    .summary('says which VMs a drain or an upgrade would get stuck on')
+    .description(
+      'Says for each VM whether it would be migrated, by the same decisions as the functions; changes nothing.\n' +
+        'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount, and no VMMRQ\n' +
+        'gives it. VMs are taken to go in the order shown. What other admission plugins would refuse is not known.',
+    )
+    .usage('[flags] (node NODE... | upgrade | namespace [NAMESPACE])')
+    .addArgument(
+      new Argument('<task>', 'drain nodes, upgrade KubeVirt, or migrate every VM of a namespace').choices(
+        KINDS,
+      ),
+    )
+    .argument('[names...]', 'the nodes or the namespace')
+    .option('--all', 'upgrade: all VMs, although some are outdated already')
+    .option(
+      '--overhead <memory>',
+      'upgrade: how much more memory a new launcher needs beside the guest',
+      quantity,
+    )
+    .option('--suggest', 'print the VMMRQ that lets the stuck VMs pass, and create nothing')
+    .addOption(outputFlag('json', 'yaml', 'wide'))
+    .addHelpText(
+      'after',
+      examples(
+        'kubectl vmmrq preflight node worker-1 worker-2',
+        'kubectl vmmrq preflight upgrade --overhead 32Mi -o wide',
+        'kubectl vmmrq preflight node worker-1 --suggest > drain.yaml',
+      ),
+    );
+
+function quantity(text: string): Amount {
+  if (!isHardQuantity(text))
+    throw new PluginError(`--overhead: '${text}' is no amount of memory, such as 64Mi`);
+  return parseQuantity(text);
+}
+
+async function run({ session, terminal, args, flags }: Invocation): Promise<ExitCode> {
+  const own: Flags = flags;
+  const { output, suggest } = own;
+  const task = taskOf(args, own, session.namespace);
+  await requireRights(session.cluster, rightsFor(task));
+  const facts = await readFacts(session.cluster, task);
+  const report = preflight(task, facts);
+  if (suggest === true) await printSuggestion({ task, facts, report }, { session, terminal, output });
+  else if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));
+  else terminal.print(table(report, { wide: output === 'wide', paint: terminal.paint }));
+  return exitCodeOf(report);
+}
+
+function taskOf([kind, ...names]: readonly string[], flags: Flags, namespace: string): Task {
+  if (kind === 'node') {
+    if (names.length === 0) throw new PluginError('which node? kubectl vmmrq preflight node NODE...');
+    return { kind, nodes: [...new Set(names)] };
+  }
+  if (kind === 'namespace') {
+    const [own = namespace, ...others] = names;
+    if (others.length > 0) throw new PluginError('one namespace only');
+    return { kind, namespace: own };
+  }
+  if (names.length > 0) throw new PluginError(`an upgrade takes no names: ${names.join(' ')}`);
+  const { overhead, all } = flags;
+  return {
+    kind: 'upgrade',
+    ...(overhead === undefined ? {} : { overhead }),
+    ...(all === undefined ? {} : { all }),
+  };
+}
+
+/** Something in the way is an answer, whatever else cannot be told. */
+function exitCodeOf({ vms }: Report): ExitCode {
+  if (vms.some(({ outcome }) => outcome === 'Stuck' || outcome === 'NotMigratable')) return EXIT.found;
+  return vms.some(({ outcome }) => outcome === 'CannotTell') ? EXIT.unknown : EXIT.ok;
+}
+
+const completeNames: Completer = async ({ session: { cluster }, args: [kind] }) => {
+  if (kind === 'upgrade') return [];
+  const { items } = await cluster.list(named(kind === 'node' ? NODES : NAMESPACES), {});
+  return items.map(({ metadata }) => metadata.name);
+};
+
+/** `kubectl vmmrq preflight node NODE… | upgrade | namespace NS`. */
+export const preflightSubcommand: Subcommand = {
+  declare,
+  completers: { task: () => Promise.resolve(KINDS), names: completeNames },
+  run,
+};

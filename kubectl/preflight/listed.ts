@@ -1,0 +1,81 @@
+import { listed, NAMED, OBJECT } from '../../functions/cluster/listed.ts';
+import { ANNOTATION, KUBEVIRT, LABEL } from '../../functions/domain/names.ts';
+import type {
+  KubernetesObject,
+  LimitRange,
+  ResourceQuota,
+  VirtualMachineInstance,
+} from '../../functions/domain/objects.ts';
+import type { ListedType } from '../../functions/kubernetes/cluster.ts';
+import { LIMIT_RANGES, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
+
+/* What preflight keeps of lists of the whole cluster, which may have 10,000 VMs. */
+
+const CPU = { cores: true, sockets: true, threads: true } as const;
+
+/** Whether a VM can be migrated, and what its target's size depends on. */
+export const LISTED_VMIS_TO_PLAN = listed<VirtualMachineInstance>(VMIS, {
+  ...OBJECT,
+  metadata: { ...NAMED, labels: { [KUBEVIRT.outdatedLauncher]: true } },
+  status: {
+    phase: true,
+    nodeName: true,
+    activePods: false,
+    currentCPUTopology: CPU,
+    memory: { guestRequested: true },
+    evacuationNodeName: false,
+    conditions: [
+      {
+        type: true,
+        status: true,
+        reason: true,
+        message: true,
+        observedGeneration: false,
+        lastProbeTime: false,
+        lastTransitionTime: false,
+      },
+    ],
+    migrationState: false,
+  },
+  spec: {
+    evictionStrategy: true,
+    domain: {
+      cpu: { ...CPU, dedicatedCpuPlacement: true },
+      memory: { guest: true, hugepages: { pageSize: true } },
+      resources: { requests: true, limits: true },
+      devices: { tpm: { persistent: true } },
+      firmware: { bootloader: { efi: { persistent: true } } },
+    },
+  },
+});
+
+export const LISTED_QUOTAS_TO_CHARGE = listed<ResourceQuota>(RESOURCE_QUOTAS, {
+  ...OBJECT,
+  metadata: {
+    ...NAMED,
+    labels: { [LABEL.raised]: true },
+    annotations: { [ANNOTATION.grant]: true, [ANNOTATION.skip]: true },
+  },
+  spec: { hard: true, scopes: true, scopeSelector: true },
+  status: { hard: true, used: true },
+});
+
+/** With what a LimitRange refuses, besides its defaults. */
+export const LISTED_WHOLE_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
+  ...OBJECT,
+  metadata: NAMED,
+  spec: {
+    limits: [
+      { type: true, default: true, defaultRequest: true, min: true, max: true, maxLimitRequestRatio: true },
+    ],
+  },
+});
+
+/** Only objects of these namespaces. */
+export const inNamespaces = <T extends KubernetesObject>(
+  type: ListedType<T>,
+  namespaces: ReadonlySet<string>,
+): ListedType<T> => ({
+  ...type,
+  trim: (whole) => (namespaces.has(whole.metadata.namespace ?? '') ? type.trim(whole) : undefined),
+});

@@ -1,0 +1,235 @@
+import { candidatesAmong, hasTarget, launchersOf, type Candidate } from '../../functions/domain/migration.ts';
+import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
+import type { Migration, PersistentVolumeClaim, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
+import { claimToCopy } from '../../functions/domain/sizing/claims.ts';
+import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
+import { limitRangeRefusal } from '../../functions/domain/sizing/limit-range-refusal.ts';
+import { missingPodOf, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
+import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
+import { evaluateAll } from '../../functions/domain/verdict/assessment.ts';
+import { namespaceBlocker } from '../../functions/domain/verdict/namespace-precondition.ts';
+import type { VerdictName, VerdictResult } from '../../functions/domain/verdict/verdict.ts';
+import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
+import { withClaim, withoutClaim, withoutLauncher, withoutPod, withPod } from './charges.ts';
+import type { NamespaceFacts } from './facts.ts';
+import { attachmentsOf, livingLaunchers, podsByVm, targetAttachment, targetLauncher } from './pods.ts';
+import type { Surroundings } from './surroundings.ts';
+import { MIGRATING, migrationsByVm, type Move } from './what-if.ts';
+
+/** A verdict about one of the pods that a migration needs. */
+interface PodVerdict extends Required<VerdictResult> {
+  /** The VMMRQs by which it goes; empty: it needs none. */
+  readonly by: readonly string[];
+}
+
+/** One attempt to migrate a VM, with the verdict about its target launcher, or about the pod that is refused. */
+export interface Attempt extends PodVerdict {
+  /** Every pod that it needs is charged now. */
+  readonly goes: boolean;
+  /** It has its target launcher, so that KubeVirt counts it among its parallel migrations. */
+  readonly holdsSlot: boolean;
+}
+
+interface SizedVerdict extends PodVerdict {
+  /** undefined: unknown. */
+  readonly size: Estimate | undefined;
+}
+
+/** A candidate, and the snapshot that it is evaluated in. */
+interface Step {
+  readonly move: Move;
+  readonly candidate: Candidate;
+  readonly snapshot: NamespaceSnapshot;
+}
+
+const GOING: readonly VerdictName[] = ['Fits', 'FitsWithRaise'];
+
+/**
+ * Migrates VMs of one namespace on paper. The verdicts are the functions' own, about a snapshot as it would be at that moment;
+ * what a migration takes and returns is charged to copies of the quotas.
+ */
+export class NamespaceRun {
+  readonly #facts: NamespaceFacts;
+  readonly #surroundings: Surroundings;
+  #quotas: readonly ResourceQuota[];
+  #claims: readonly PersistentVolumeClaim[];
+  readonly #pods: Map<string, readonly Pod[]>;
+  /** VMs whose migration has all its pods, with the migration; undefined: it is not known. Their headroom will return. */
+  readonly #underWay = new Map<string, Migration | undefined>();
+
+  constructor(facts: NamespaceFacts, surroundings: Surroundings) {
+    this.#facts = facts;
+    this.#surroundings = surroundings;
+    this.#quotas = facts.quotas;
+    this.#claims = facts.claims;
+    this.#pods = podsByVm(facts.pods);
+    const own = migrationsByVm(facts.migrations);
+    for (const [vm, pods] of this.#pods) {
+      if (livingLaunchers(pods).length > 1) this.#underWay.set(vm, own.get(vm));
+    }
+  }
+
+  /** As charged so far. */
+  get quotas(): readonly ResourceQuota[] {
+    return this.#quotas;
+  }
+
+  /**
+   * Evaluates the migration, and charges what it gets: its target launcher, then its attachment pod. One that gets its launcher
+   * only keeps that, and may be attempted again.
+   */
+  attempt(move: Move): Attempt {
+    const steps: SizedVerdict[] = [];
+    for (;;) {
+      const step = this.#nextStep(move);
+      if (step === undefined)
+        return { ...(steps[0] ?? ON_ITS_WAY), goes: true, holdsSlot: true, by: givers(steps) };
+      const evaluated = this.#evaluate(step);
+      const { verdict, size } = evaluated;
+      if (!GOING.includes(verdict) || size === undefined)
+        return { ...evaluated, goes: false, holdsSlot: hasTarget(step.candidate), by: [] };
+      steps.push(evaluated);
+      this.#start(step, size);
+    }
+  }
+
+  /** The pods that it needs, as they would be now: its target launcher, and its attachment pod; [] if that is unknown. */
+  needOf(move: Move): Estimate[] {
+    const step = this.#nextStep(move);
+    if (step === undefined) return [];
+    const missing = missingPodOf(step.candidate, move.vmi, step.snapshot);
+    if (missing === undefined) return [];
+    const next = sizeOfNext(missing, step.snapshot);
+    return [sizeOf(missing, step.snapshot), ...(next === undefined ? [] : [next])];
+  }
+
+  /** Migrates it whatever the quotas allow. */
+  force(move: Move): void {
+    for (;;) {
+      const step = this.#nextStep(move);
+      const missing = step && missingPodOf(step.candidate, move.vmi, step.snapshot);
+      if (step === undefined || missing === undefined) break;
+      this.#start(step, sizeOf(missing, step.snapshot));
+    }
+    this.finish();
+  }
+
+  /** All migrations under way end: their sources are gone. */
+  finish(): void {
+    for (const [vm, migration] of this.#underWay) if (migration !== undefined) this.#end(vm, migration);
+    this.#underWay.clear();
+  }
+
+  /** undefined: it has all its pods. */
+  #nextStep(move: Move): Step | undefined {
+    const { name } = move.vmi.metadata;
+    const own = this.#pods.get(name) ?? [];
+    const [candidate] = candidatesAmong([move.migration], own);
+    if (candidate === undefined) {
+      this.#underWay.set(name, move.migration);
+      return undefined;
+    }
+    this.#underWay.delete(name);
+    const others = [...this.#underWay.keys()].flatMap((vm) => this.#pods.get(vm) ?? []);
+    return { move, candidate, snapshot: this.#snapshot(move, [...own, ...others]) };
+  }
+
+  #snapshot({ vmi, migration }: Move, pods: readonly Pod[]): NamespaceSnapshot {
+    const { namespace, vmmrqs, limitRanges, events } = this.#facts;
+    const { rules: _, ...surroundings } = this.#surroundings;
+    return {
+      ...surroundings,
+      namespace,
+      vmmrqs,
+      limitRanges,
+      events,
+      migrations: [migration],
+      quotas: this.#quotas,
+      claims: this.#claims,
+      pods,
+      vmis: new Map([[vmi.metadata.name, vmi]]),
+    };
+  }
+
+  #evaluate({ move, candidate, snapshot }: Step): SizedVerdict {
+    const missing = missingPodOf(candidate, move.vmi, snapshot);
+    const size = missing === undefined ? undefined : sizeOf(missing, snapshot);
+    const refusal = size === undefined ? undefined : limitRangeRefusal(size.pod, snapshot.limitRanges);
+    const result =
+      refusal === undefined ? this.#decide(candidate, snapshot) : { ...REFUSED, message: refusal };
+    return { ...result, size };
+  }
+
+  /** What fits needs no raise, so that nothing in the namespace prevents it. */
+  #decide(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdict {
+    const { verdicts, vmmrqs } = evaluateAll({
+      snapshot,
+      candidates: [candidate],
+      onEvaluate: () => undefined,
+    });
+    const [result] = verdicts;
+    if (result === undefined) throw new Error('one candidate has one verdict');
+    const { verdict, reason, message, blocking } = result;
+    const blocker = namespaceBlocker(snapshot, this.#surroundings.rules);
+    if (verdict === 'Fits' || blocker === undefined)
+      return { verdict, reason, message, blocking, by: vmmrqs.map(vmmrqName) };
+    return { ...blocker, message: `${blocker.message}; ${message}`, blocking, by: [] };
+  }
+
+  /** Creates the missing pod. */
+  #start({ move, candidate }: Step, { pod, need }: Estimate): void {
+    const { name } = move.vmi.metadata;
+    const own = this.#pods.get(name) ?? [];
+    const made = hasTarget(candidate)
+      ? targetAttachment(pod, move.migration, own)
+      : targetLauncher(pod, move.migration);
+    if (!hasTarget(candidate)) this.#copyClaim(move);
+    this.#quotas = withPod(this.#quotas, made, need);
+    this.#pods.set(name, [...own, made]);
+  }
+
+  /** The target's volume claim for the VM's state; the source's goes with the source. */
+  #copyClaim({ vmi, migration }: Move): void {
+    const source = claimToCopy(migration, vmi, this.#claims);
+    if (source === undefined) return;
+    const { name } = migration.metadata;
+    const labels = { [KUBEVIRT.migrationName]: name };
+    const copy = { ...source, metadata: { ...source.metadata, name: `state-for-${name}`, labels } };
+    this.#quotas = withClaim(this.#quotas, copy);
+    this.#claims = [...this.#claims, copy];
+  }
+
+  #end(vm: string, migration: Migration): void {
+    const own = this.#pods.get(vm) ?? [];
+    const sources = launchersOf(migration, own);
+    const attachments = sources.flatMap((source) => attachmentsOf(source, own));
+    for (const source of sources) this.#quotas = withoutLauncher(this.#quotas, source);
+    for (const attachment of attachments) this.#quotas = withoutPod(this.#quotas, attachment);
+    this.#pods.set(
+      vm,
+      own.filter((pod) => !sources.includes(pod) && !attachments.includes(pod)),
+    );
+    this.#dropClaims(vm, migration);
+  }
+
+  #dropClaims(vm: string, { metadata }: Migration): void {
+    const isCopied = this.#claims.some(
+      (claim) => claim.metadata.labels?.[KUBEVIRT.migrationName] === metadata.name,
+    );
+    if (!isCopied) return;
+    const dropped = this.#claims.filter((claim) => claim.metadata.labels?.[KUBEVIRT.stateOf] === vm);
+    for (const claim of dropped) this.#quotas = withoutClaim(this.#quotas, claim);
+    this.#claims = this.#claims.filter((claim) => !dropped.includes(claim));
+  }
+}
+
+const givers = (steps: readonly PodVerdict[]): string[] => [...new Set(steps.flatMap(({ by }) => by))];
+
+const REFUSED = { verdict: 'Unsupported', reason: REASON.limitRange, blocking: [], by: [] } as const;
+
+const ON_ITS_WAY: Omit<PodVerdict, 'by'> = {
+  verdict: 'NotBlocked',
+  reason: REASON.admitted,
+  message: MIGRATING.message,
+  blocking: [],
+};

@@ -1,0 +1,44 @@
+import { REASON } from '../../functions/domain/names.ts';
+import type { Shortfall } from '../../functions/domain/quota/charged.ts';
+
+/** What happens to a VM, from best to worst. */
+export const OUTCOMES = [
+  /** It is migrated at once. */
+  'Passes',
+  /** It is migrated when those before it have finished. */
+  'PassesInTurn',
+  /** KubeVirt stops it instead of migrating it. */
+  'Restarted',
+  /** A quota, or what else refuses its pods, keeps it where it is. */
+  'Stuck',
+  /** KubeVirt cannot migrate it live, and waits. */
+  'NotMigratable',
+  /** What is known is not enough. */
+  'CannotTell',
+] as const;
+export type OutcomeName = (typeof OUTCOMES)[number];
+
+/** What one quota lacks for a VM that is stuck. */
+export interface MissingAmounts {
+  readonly quota: string;
+  readonly shortfalls: readonly Shortfall[];
+}
+
+export interface VmOutcome {
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  readonly outcome: OutcomeName;
+  /** A reason of a verdict (names.ts), of a report on maintenance, or of the VM's own condition. */
+  readonly reason: string;
+  readonly message: string;
+  /** The VMMRQs by which it passes. */
+  readonly by: readonly string[];
+  readonly missing: readonly MissingAmounts[];
+}
+
+/** Reasons why a VM is stuck that a VMMRQ changes. */
+const GIVEABLE: readonly string[] = [REASON.notEnough, REASON.noVmmrq, REASON.purposeNotServed];
+
+export const isGiveable = ({ outcome, reason }: VmOutcome): boolean =>
+  outcome === 'Stuck' && GIVEABLE.includes(reason);

@@ -1,0 +1,113 @@
+import type { VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import { REASON } from '../../functions/domain/names.ts';
+import type { View } from '../../functions/domain/view.ts';
+import type { ClusterFacts, NamespaceFacts } from './facts.ts';
+import { NamespaceRun, type Attempt } from './namespace-run.ts';
+import type { OutcomeName, VmOutcome } from './outcome.ts';
+import { nodeOf, Slots } from './slots.ts';
+import { surroundingsOf } from './surroundings.ts';
+import type { Task } from './task.ts';
+import { planOf, type Move } from './what-if.ts';
+
+export interface Report {
+  readonly task: Task;
+  /** KubeVirt's parallel limits. */
+  readonly limits: View['limits'];
+  /** How many of the VMs migrate at once by them. */
+  readonly atOnce: number;
+  /** By namespace and name: the order in which they are taken to go. */
+  readonly vms: readonly VmOutcome[];
+}
+
+/** What would happen to each VM: first as many as KubeVirt migrates at once, then each of the others alone; pure. */
+export function preflight(task: Task, facts: ClusterFacts): Report {
+  const slots = new Slots(facts);
+  const namespaces = facts.namespaces.map((each) => new NamespaceOutlook(each, task, facts));
+  for (const namespace of namespaces) namespace.goAtOnce(slots);
+  slots.release();
+  for (const namespace of namespaces) namespace.goInTurn(slots);
+  const { limits, atOnce } = slots;
+  return { task, limits, atOnce, vms: namespaces.flatMap((namespace) => namespace.outcomes()) };
+}
+
+/** A VM to move, and what happens to it, once that is known. */
+interface Entry {
+  readonly vmi: VirtualMachineInstance;
+  readonly move: Move;
+  outcome: Omit<VmOutcome, 'namespace' | 'name' | 'node'> | undefined;
+}
+
+class NamespaceOutlook {
+  readonly #run: NamespaceRun;
+  readonly #entries: readonly Entry[];
+
+  constructor(facts: NamespaceFacts, task: Task, cluster: ClusterFacts) {
+    const { now, state } = cluster;
+    this.#run = new NamespaceRun(facts, surroundingsOf(task, cluster, facts.namespace.metadata.name));
+    this.#entries = planOf(facts, { task, now, kubevirt: state.kubevirt }).map(({ move, exempt }) => ({
+      vmi: move.vmi,
+      move,
+      outcome: exempt === undefined ? undefined : { ...exempt, by: [], missing: [] },
+    }));
+  }
+
+  /** Those that KubeVirt has slots for, beside each other. */
+  goAtOnce(slots: Slots): void {
+    for (const entry of this.#open()) {
+      const node = nodeOf(entry.vmi);
+      if (!slots.hasOneFor(node)) continue;
+      const attempt = this.#run.attempt(entry.move);
+      if (attempt.holdsSlot) slots.take(node);
+      if (attempt.goes) entry.outcome = outcomeOf('Passes', attempt);
+    }
+    this.#run.finish();
+  }
+
+  /** The others, each when those before it have finished. One that is stuck with its target pod keeps its slot. */
+  goInTurn(slots: Slots): void {
+    for (const entry of this.#open()) {
+      const node = nodeOf(entry.vmi);
+      if (!slots.hasOneFor(node)) {
+        entry.outcome = { ...NO_SLOT, by: [], missing: [] };
+        continue;
+      }
+      const attempt = this.#run.attempt(entry.move);
+      entry.outcome = outcomeOf(attempt.goes ? 'PassesInTurn' : failed(attempt), attempt);
+      if (attempt.holdsSlot && !attempt.goes) slots.take(node);
+      this.#run.finish();
+    }
+  }
+
+  outcomes(): VmOutcome[] {
+    return this.#entries.flatMap(({ vmi, outcome }) => {
+      const { namespace = '', name } = vmi.metadata;
+      return outcome === undefined ? [] : [{ namespace, name, node: nodeOf(vmi), ...outcome }];
+    });
+  }
+
+  #open(): Entry[] {
+    return this.#entries.filter(({ outcome }) => outcome === undefined);
+  }
+}
+
+/** What only delays a migration is no answer here. */
+const failed = ({ verdict }: Attempt): OutcomeName =>
+  verdict === 'NoFit' || verdict === 'Unsupported' ? 'Stuck' : 'CannotTell';
+
+const NO_SLOT = {
+  outcome: 'Stuck',
+  reason: REASON.parallelLimit,
+  message: 'migrations that are stuck with their target pods hold every migration slot',
+} as const;
+
+const outcomeOf = (
+  outcome: OutcomeName,
+  { verdict, reason, message, by, blocking }: Attempt,
+): NonNullable<Entry['outcome']> => ({
+  outcome,
+  reason,
+  message: verdict === 'Fits' ? 'the quotas have headroom for it' : message,
+  by,
+  missing:
+    outcome === 'Stuck' ? blocking.map(({ quota, shortfalls }) => ({ quota: quota.name, shortfalls })) : [],
+});

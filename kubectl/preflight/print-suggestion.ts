@@ -1,0 +1,79 @@
+import { KIND } from '../../functions/domain/names.ts';
+import { CLUSTER_VMMRQS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { hasRight, type Right } from '../cluster/rights.ts';
+import type { Output } from '../flags.ts';
+import type { Invocation } from '../subcommand.ts';
+import { structured } from '../terminal/structured.ts';
+import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
+import type { ClusterFacts } from './facts.ts';
+import { isGiveable } from './outcome.ts';
+import type { Report } from './preflight.ts';
+import { summary } from './render.ts';
+import { suggest, type ManifestKind, type Suggestion } from './suggest.ts';
+import type { Task } from './task.ts';
+
+interface Answer {
+  readonly task: Task;
+  readonly facts: ClusterFacts;
+  /** Without the suggestion. */
+  readonly report: Report;
+}
+
+/** Prints manifests to stdout, for `kubectl create -f -`, and nothing else but comments; never creates them. */
+export async function printSuggestion(
+  { task, facts, report }: Answer,
+  {
+    session: { cluster },
+    terminal,
+    output,
+  }: Pick<Invocation, 'session' | 'terminal'> & { readonly output: Output | undefined },
+): Promise<void> {
+  const namespaces = [...new Set(report.vms.filter(isGiveable).map(({ namespace }) => namespace))];
+  const { kind, isAllowed } = await kindFor(cluster, namespaces);
+  const suggestion = suggest(task, facts, kind);
+  const { manifests } = suggestion;
+  if (manifests.length === 0) {
+    for (const line of summary(report)) terminal.warn(line);
+    terminal.warn('No VMMRQ would change that.');
+    return;
+  }
+  const comments = commentsOn(suggestion, { before: report, mayCreate: isAllowed });
+  if (output === 'json') {
+    for (const line of comments) terminal.warn(line);
+    const items =
+      manifests.length === 1 ? manifests[0] : { apiVersion: 'v1', kind: 'List', items: manifests };
+    terminal.print(structured('json', items ?? {}));
+    return;
+  }
+  terminal.print(comments.map((line) => `# ${line}`).join('\n'));
+  terminal.print(manifests.map((manifest) => structured('yaml', manifest)).join('\n---\n'));
+}
+
+/** A cluster-wide one, unless this user may only write VMMRQs in these namespaces. */
+async function kindFor(
+  cluster: ApiServer,
+  namespaces: readonly string[],
+): Promise<{ readonly kind: ManifestKind; readonly isAllowed: boolean }> {
+  const mayCreate = (right: Omit<Right, 'verb'>): Promise<boolean> =>
+    hasRight(cluster, { verb: 'create', ...right });
+  if (await mayCreate({ type: CLUSTER_VMMRQS })) return { kind: 'cvmmrq', isAllowed: true };
+  const own = await Promise.all(namespaces.map((namespace) => mayCreate({ type: VMMRQS, namespace })));
+  const isAllowed = own.length > 0 && !own.includes(false);
+  return { kind: isAllowed ? 'vmmrq' : 'cvmmrq', isAllowed };
+}
+
+/** What it is for, what it changes, and who may create it. */
+function commentsOn(
+  { manifests, report }: Suggestion,
+  { before, mayCreate }: { readonly before: Report; readonly mayCreate: boolean },
+): string[] {
+  const isClusterWide = manifests[0]?.kind === KIND.clusterVmmrq.kind;
+  const who = isClusterWide
+    ? 'cluster-admin, and who is bound to managed-tenant-quota-cvmmrq-edit'
+    : 'cluster-admin, and who may write VMMRQs in the namespace';
+  return [
+    ...summary(before),
+    `With this, ${summary(report)[0] ?? ''}`,
+    `Who may create it: ${who}; you ${mayCreate ? 'may' : 'may not'}. Delete it afterwards.`,
+  ];
+}

@@ -1,0 +1,59 @@
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { KUBEVIRT } from '../../functions/domain/names.ts';
+import type { VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import type { Reader, ReadList, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
+import { NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
+import { PluginError } from '../cluster/plugin-error.ts';
+import { LISTED_VMIS_TO_PLAN } from './listed.ts';
+import type { Task } from './task.ts';
+
+type ReadVmis = Pick<ReadList<VirtualMachineInstance>, 'items' | 'date'>;
+
+/** The running VMs that the task moves, by namespace and name. Rejects with a PluginError for an unknown node or namespace. */
+export async function readVmis(cluster: Reader, task: Task): Promise<ReadVmis> {
+  const { items, date } = await readAny(cluster, task);
+  const running = items.filter(({ status }) => status?.phase === 'Running');
+  return { items: running.toSorted(byNamespaceAndName), date };
+}
+
+const keyOf = ({ metadata }: VirtualMachineInstance): string =>
+  `${metadata.namespace ?? ''}/${metadata.name}`;
+
+const byNamespaceAndName = (one: VirtualMachineInstance, other: VirtualMachineInstance): number =>
+  keyOf(one) < keyOf(other) ? -1 : 1;
+
+async function readAny(cluster: Reader, task: Task): Promise<ReadVmis> {
+  switch (task.kind) {
+    case 'node':
+      return readOnNodes(cluster, task.nodes);
+    case 'namespace':
+      await mustExist(cluster, NAMESPACES, task.namespace);
+      return list(cluster, { namespace: task.namespace });
+    case 'upgrade':
+      return readOutdated(cluster, task.all === true);
+  }
+}
+
+/** More names make a URL too long. */
+const MAX_NODES = 50;
+
+async function readOnNodes(cluster: Reader, nodes: readonly string[]): Promise<ReadVmis> {
+  await Promise.all(nodes.map((node) => mustExist(cluster, NODES, node)));
+  const labelSelector = `${KUBEVIRT.nodeName} in (${nodes.join(',')})`;
+  const { items, date } = await list(cluster, nodes.length > MAX_NODES ? {} : { labelSelector });
+  return { items: items.filter(({ status }) => nodes.includes(status?.nodeName ?? '')), date };
+}
+
+/** During an upgrade, and after one that got stuck, the VMs that are left; before the next one, all. */
+async function readOutdated(cluster: Reader, all: boolean): Promise<ReadVmis> {
+  const outdated = all ? undefined : await list(cluster, { labelSelector: KUBEVIRT.outdatedLauncher });
+  return outdated !== undefined && outdated.items.length > 0 ? outdated : list(cluster, {});
+}
+
+const list = (cluster: Reader, where: Selection): Promise<ReadVmis> =>
+  cluster.list(LISTED_VMIS_TO_PLAN, where);
+
+async function mustExist(cluster: Reader, type: ResourceType, name: string): Promise<void> {
+  const read = await ignoreNotFound(cluster.get(type, { name }));
+  if (read === undefined) throw new PluginError(`there is no ${type.kind} ${name}`);
+}

@@ -1,0 +1,84 @@
+import { describeShortfalls } from '../../functions/domain/quota/charged.ts';
+import { describeQuantity } from '../../functions/domain/quantity.ts';
+import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
+import { renderTable, type Cell, type Paint, type Style } from '../terminal/table.ts';
+import { OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
+import type { Report } from './preflight.ts';
+import { describeTask } from './task.ts';
+
+const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style: Style }>> = {
+  Passes: { text: 'passes', style: 'green' },
+  PassesInTurn: { text: 'passes in turn', style: 'green' },
+  Restarted: { text: 'restarted', style: 'yellow' },
+  Stuck: { text: 'stuck', style: 'red' },
+  NotMigratable: { text: 'not migratable', style: 'red' },
+  CannotTell: { text: 'cannot tell', style: 'yellow' },
+};
+
+/** For people: a row for each VM, then what it comes to; pure. */
+export function table(
+  report: Report,
+  { wide, paint }: { readonly wide: boolean; readonly paint: Paint },
+): string {
+  const headers = ['NAMESPACE', 'VM', 'NODE', 'OUTCOME', ...(wide ? ['REASON'] : []), 'WHY'];
+  const rows = report.vms.map((vm): Cell[] => [
+    ...[vm.namespace, vm.name, vm.node, LOOK[vm.outcome]],
+    ...(wide ? [vm.reason, vm.message] : [whyOf(vm)]),
+  ]);
+  const lines = rows.length === 0 ? [] : [renderTable(headers, rows, paint), ''];
+  return [...lines, ...summary(report)].join('\n');
+}
+
+/** In few words: the VMMRQs by which it passes, what is missing, or the reason. */
+function whyOf({ outcome, by, missing, message }: VmOutcome): string {
+  if (outcome === 'Passes' || outcome === 'PassesInTurn') return by.length === 0 ? '' : `by ${by.join(', ')}`;
+  if (missing.length === 0) return message;
+  return missing
+    .map(({ quota, shortfalls }) => `${quota} lacks ${describeShortfalls(shortfalls)}`)
+    .join('; ');
+}
+
+/** What the rows come to, one sentence a line. */
+export function summary({ task, limits, atOnce, vms }: Report): string[] {
+  const counts = countsOf(vms);
+  const parts = OUTCOMES.filter((name) => counts[name] > 0).map(
+    (name) => `${String(counts[name])} ${LOOK[name].text}`,
+  );
+  const what = vms.length === 0 ? 'no running VM' : parts.join(', ');
+  return [
+    `${describeTask(task)}: ${what}.`,
+    ...(vms.length === 0
+      ? []
+      : [
+          `At most ${String(atOnce)} at once: KubeVirt migrates ${String(limits.cluster)}, and ${String(limits.node)} from one node.`,
+        ]),
+    ...(task.kind === 'upgrade' && vms.length > 0 ? [marginOf(task.overhead)] : []),
+  ];
+}
+
+const marginOf = (overhead = UPGRADE_OVERHEAD): string =>
+  `Each new launcher is taken to need ${describeQuantity('memory', overhead)} more beside the guest, ` +
+  "times KubeVirt's additionalGuestMemoryOverheadRatio (--overhead).";
+
+const countsOf = (vms: readonly VmOutcome[]): Record<OutcomeName, number> => {
+  const counts = { Passes: 0, PassesInTurn: 0, Restarted: 0, Stuck: 0, NotMigratable: 0, CannotTell: 0 };
+  for (const { outcome } of vms) counts[outcome] += 1;
+  return counts;
+};
+
+/** For programs: the report with amounts as texts. */
+export const structure = ({ task, limits, atOnce, vms }: Report): object => ({
+  task: { ...task, ...('overhead' in task ? { overhead: describeQuantity('memory', task.overhead) } : {}) },
+  limits,
+  atOnce,
+  counts: countsOf(vms),
+  vms: vms.map(({ missing, ...vm }) => ({
+    ...vm,
+    missing: missing.map(({ quota, shortfalls }) => ({
+      quota,
+      amounts: Object.fromEntries(
+        shortfalls.map((each) => [each.key, describeQuantity(each.key, each.missing)]),
+      ),
+    })),
+  })),
+});

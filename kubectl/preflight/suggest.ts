@@ -1,0 +1,170 @@
+import { KIND, type Purpose } from '../../functions/domain/names.ts';
+import type { AmountList, ClusterVmmrq, Vmmrq } from '../../functions/domain/objects.ts';
+import { inForce } from '../../functions/domain/policy/policy.ts';
+import { describeQuantity, type Amount } from '../../functions/domain/quantity.ts';
+import type { ClusterFacts, NamespaceFacts } from './facts.ts';
+import { isGiveable } from './outcome.ts';
+import { preflight, type Report } from './preflight.ts';
+import { PURPOSE_OF, type Task } from './task.ts';
+import { missingIn } from './worst-case.ts';
+
+/** A VMMRQ to create, as a manifest. */
+export type Manifest = Pick<Vmmrq | ClusterVmmrq, 'apiVersion' | 'kind' | 'spec'> & {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+};
+
+/** Which kind of VMMRQ. */
+export type ManifestKind = 'vmmrq' | 'cvmmrq';
+
+export interface Suggestion {
+  /** Empty: giving more helps nobody. */
+  readonly manifests: readonly Manifest[];
+  /** What would happen with them. */
+  readonly report: Report;
+}
+
+/** Amounts of one namespace, by canonical key. */
+type Amounts = ReadonlyMap<string, Amount>;
+
+/** Enough for each VM to go last; where something else is in the way too, another look may find more. */
+const LOOKS = 4;
+
+/**
+ * The least that lets every VM pass that only lacks what a VMMRQ may give, in whatever order they go, and the report with it:
+ * the suggestion is checked by the same decision; pure.
+ */
+export function suggest(task: Task, facts: ClusterFacts, kind: ManifestKind): Suggestion {
+  let amounts = new Map<string, Amounts>();
+  for (let look = 1; ; look += 1) {
+    const taken = facts.state.clusterVmmrqs.map(({ metadata }) => metadata.name);
+    const manifests = manifestsFor(task, amounts, { kind, taken });
+    const given = withManifests(facts, manifests);
+    const report = preflight(task, given);
+    const short = new Set(report.vms.filter(isGiveable).map(({ namespace }) => namespace));
+    if (short.size === 0 || look === LOOKS) return { manifests, report };
+    const more = new Map(
+      given.namespaces
+        .filter(({ namespace }) => short.has(namespace.metadata.name))
+        .map(
+          (each) =>
+            [each.namespace.metadata.name, missingIn(each, task, { cluster: given, report })] as const,
+        ),
+    );
+    amounts = summed(amounts, more);
+  }
+}
+
+function summed(
+  one: ReadonlyMap<string, Amounts>,
+  other: ReadonlyMap<string, Amounts>,
+): Map<string, Amounts> {
+  const sum = new Map(one);
+  for (const [namespace, amounts] of other) {
+    const before = one.get(namespace) ?? new Map<string, Amount>();
+    const keys = new Set([...before.keys(), ...amounts.keys()]);
+    sum.set(
+      namespace,
+      new Map([...keys].map((key) => [key, (before.get(key) ?? 0n) + (amounts.get(key) ?? 0n)])),
+    );
+  }
+  return sum;
+}
+
+/** A cluster-wide one for all namespaces, or one in each: who may not write the former may write the latter. */
+function manifestsFor(
+  task: Task,
+  amounts: ReadonlyMap<string, Amounts>,
+  { kind, taken }: { readonly kind: ManifestKind; readonly taken: readonly string[] },
+): Manifest[] {
+  const short = [...amounts].filter(([, each]) => each.size > 0);
+  const name = nameOf(task);
+  if (kind === 'vmmrq')
+    return short.map(([namespace, each]) => ({
+      ...KIND.vmmrq,
+      metadata: { name, namespace },
+      spec: giving(each, PURPOSE_OF[task.kind]),
+    }));
+  const chunks = chunksOf(short, MAX_VALUES);
+  const names = unusedNames(name, taken, chunks.length);
+  return chunks.map((chunk, index) => ({
+    ...KIND.clusterVmmrq,
+    metadata: {
+      name: names[index] ?? name,
+    },
+    spec: {
+      namespaceSelector: {
+        matchExpressions: [
+          {
+            key: 'kubernetes.io/metadata.name',
+            operator: 'In',
+            values: chunk.map(([namespace]) => namespace).toSorted(),
+          },
+        ],
+      },
+      ...giving(greatest(chunk.map(([, each]) => each)), PURPOSE_OF[task.kind]),
+    },
+  }));
+}
+
+/** As config/crd allows in a selector. */
+const MAX_VALUES = 100;
+
+function chunksOf<T>(list: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
+    list.slice(index * size, (index + 1) * size),
+  );
+}
+
+function nameOf(task: Task): string {
+  if (task.kind === 'upgrade') return 'upgrade';
+  if (task.kind === 'namespace') return `preflight-${task.namespace}`;
+  return task.nodes.length === 1 ? `drain-${task.nodes.join('')}` : 'drain';
+}
+
+/** Names that no VMMRQ has: one that is replaced may give less. */
+function unusedNames(name: string, taken: readonly string[], count: number): string[] {
+  const names: string[] = [];
+  for (let number = 1; names.length < count; number += 1) {
+    const next = number === 1 ? name : `${name}-${String(number)}`;
+    if (!taken.includes(next)) names.push(next);
+  }
+  return names;
+}
+
+const giving = (amounts: Amounts, purpose: Purpose): Vmmrq['spec'] => ({
+  purposes: [purpose],
+  raisePolicy: 'Exact',
+  additionalMigrationResources: listOf(amounts),
+});
+
+const listOf = (amounts: Amounts): AmountList =>
+  Object.fromEntries([...amounts].toSorted().map(([key, amount]) => [key, describeQuantity(key, amount)]));
+
+function greatest(lists: readonly Amounts[]): Amounts {
+  const max = new Map<string, Amount>();
+  for (const [key, amount] of lists.flatMap((list) => [...list])) {
+    if (amount > (max.get(key) ?? 0n)) max.set(key, amount);
+  }
+  return max;
+}
+
+/** The cluster as it would be once these are created. */
+function withManifests(facts: ClusterFacts, manifests: readonly Manifest[]): ClusterFacts {
+  const made = manifests.map(asStored);
+  const givenIn = ({ namespace, vmmrqs }: NamespaceFacts): Vmmrq[] => {
+    const { name, labels } = namespace.metadata;
+    const own = made.filter(({ metadata }) => (metadata.namespace ?? name) === name);
+    return [...vmmrqs, ...inForce(own, labels)];
+  };
+  return { ...facts, namespaces: facts.namespaces.map((each) => ({ ...each, vmmrqs: givenIn(each) })) };
+}
+
+const asStored = ({ metadata, ...manifest }: Manifest): Vmmrq | ClusterVmmrq => ({
+  ...manifest,
+  metadata: {
+    ...metadata,
+    uid: `suggested-${metadata.name}`,
+    resourceVersion: '0',
+    creationTimestamp: new Date(0).toISOString(),
+  },
+});

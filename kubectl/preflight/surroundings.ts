@@ -1,0 +1,38 @@
+import { amountOf } from '../../functions/domain/sizing/growth.ts';
+import { parseQuantity } from '../../functions/domain/quantity.ts';
+import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
+import type { View } from '../../functions/domain/view.ts';
+import { viewOf } from '../../functions/domain/view/view-of.ts';
+import type { ClusterFacts } from './facts.ts';
+import type { Task } from './task.ts';
+
+/** What does not change while VMs of a namespace migrate. */
+export interface Surroundings extends Pick<
+  NamespaceSnapshot,
+  'now' | 'overheadRatio' | 'autoLimits' | 'upgradeOverhead'
+> {
+  /** As the guard would see it with every slot free: a migration is only evaluated where it has one (slots.ts). */
+  readonly view: View;
+  /** The task's nodes are taken to be drained. */
+  readonly draining: ReadonlySet<string>;
+  readonly rules: Rules;
+}
+
+const ONE = parseQuantity('1');
+
+export function surroundingsOf(
+  task: Task,
+  { now, state, rules }: ClusterFacts,
+  namespace: string,
+): Surroundings {
+  const view = viewOf({ ...state, migrations: [], held: [], nodes: new Map() }, namespace);
+  return {
+    now,
+    rules,
+    view,
+    overheadRatio: amountOf(view.kubevirt.overheadRatio) ?? ONE,
+    autoLimits: view.kubevirt.autoLimits,
+    draining: new Set(task.kind === 'node' ? task.nodes : []),
+    ...(task.kind === 'upgrade' && task.overhead !== undefined ? { upgradeOverhead: task.overhead } : {}),
+  };
+}

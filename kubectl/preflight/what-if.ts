@@ -1,0 +1,182 @@
+import { isFinal, isRunning } from '../../functions/domain/migration.ts';
+import { KIND, KUBEVIRT } from '../../functions/domain/names.ts';
+import type { KubeVirt, Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import { isProtected, vmStateOf, WAITS_FOR, type VmState } from '../../functions/domain/progress/vm-state.ts';
+import type { NamespaceFacts } from './facts.ts';
+import type { Task } from './task.ts';
+
+/** A VM, and the migration that would move it. */
+export interface Move {
+  readonly vmi: VirtualMachineInstance;
+  readonly migration: Migration;
+}
+
+/** What happens to a VM without any look at a quota. */
+export interface Exempt {
+  readonly outcome: 'Passes' | 'NotMigratable' | 'Restarted' | 'CannotTell';
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface WhatIf {
+  readonly task: Task;
+  readonly kubevirt: KubeVirt | undefined;
+  /** Milliseconds. */
+  readonly now: number;
+}
+
+/** A VM, the migration that the task would give it, and what happens to it if that is none. */
+export interface Planned {
+  readonly move: Move;
+  /** undefined: it is migrated if the quotas allow it. */
+  readonly exempt: Exempt | undefined;
+}
+
+/** What the task means for the VMs of a namespace, in their order. */
+export function planOf(
+  { vmis, migrations }: Pick<NamespaceFacts, 'vmis' | 'migrations'>,
+  whatIf: WhatIf,
+): Planned[] {
+  const byVm = migrationsByVm(migrations);
+  return vmis.map((vmi) => {
+    const own = byVm.get(vmi.metadata.name);
+    return { move: moveOf(vmi, own, whatIf), exempt: exemptionOf(vmi, own, whatIf) };
+  });
+}
+
+/**
+ * The migration that the task would give this VM: its own unfinished one, beside which KubeVirt creates no other, or one as
+ * KubeVirt or a user would create it (facts/kubevirt.md §3), refused by a quota.
+ */
+function moveOf(
+  vmi: VirtualMachineInstance,
+  own: Migration | undefined,
+  { task, now }: Pick<WhatIf, 'task' | 'now'>,
+): Move {
+  const migration = own ?? migrationFor(vmi, task, now);
+  return { vmi: task.kind === 'upgrade' ? outdated(vmi) : vmi, migration: refused(migration) };
+}
+
+/** `own`: its unfinished migration. */
+function exemptionOf(
+  vmi: VirtualMachineInstance,
+  own: Migration | undefined,
+  whatIf: WhatIf,
+): Exempt | undefined {
+  if (own !== undefined) return exemptionByOwn(own);
+  const evictionStrategy = whatIf.kubevirt?.spec?.configuration?.evictionStrategy;
+  if (whatIf.task.kind === 'node' && !isProtected(vmi, evictionStrategy)) return STOPPED;
+  const { namespace = '', name } = vmi.metadata;
+  const state = vmStateOf({ namespace, name, vmi, isQueued: false, isLocked: false }, rulesOf(whatIf));
+  return exemptionBy(state);
+}
+
+function exemptionByOwn(own: Migration): Exempt | undefined {
+  if (own.spec.sendTo !== undefined || own.spec.receive !== undefined) return CROSS_CLUSTER;
+  return isRunning(own) ? MIGRATING : undefined;
+}
+
+const CROSS_CLUSTER: Exempt = {
+  outcome: 'CannotTell',
+  reason: WAITS_FOR.crossCluster,
+  message: 'it is being migrated to another cluster',
+};
+
+export const MIGRATING: Exempt = {
+  outcome: 'Passes',
+  reason: WAITS_FOR.running,
+  message: 'it is being migrated already',
+};
+
+const STOPPED: Exempt = {
+  outcome: 'Restarted',
+  reason: 'EvictionStrategyNone',
+  message: 'its evictionStrategy protects it from no eviction: the drain stops it',
+};
+
+/** As the reports on drains and upgrades see a VM; any VM of a namespace can be migrated by hand. */
+function rulesOf({ task, kubevirt, now }: WhatIf): Parameters<typeof vmStateOf>[1] {
+  const methods = kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [];
+  const evictionStrategy = kubevirt?.spec?.configuration?.evictionStrategy;
+  if (task.kind === 'node') return { kind: 'Drain', methods, evictionStrategy, now };
+  return {
+    kind: 'Upgrade',
+    methods: task.kind === 'namespace' ? ['LiveMigrate'] : methods,
+    evictionStrategy,
+    now,
+  };
+}
+
+function exemptionBy({ bucket, reason, message }: VmState): Exempt | undefined {
+  if (bucket === 'notMigratable')
+    return { outcome: 'NotMigratable', reason, message: message ?? 'KubeVirt cannot migrate it live' };
+  if (bucket === 'notAutomated') return { ...NOT_AUTOMATED, reason };
+  if (bucket === 'restarted')
+    return { outcome: 'Restarted', reason, message: message ?? 'KubeVirt stops it instead of migrating it' };
+  return reason === WAITS_FOR.external ? { ...EXTERNAL, reason } : undefined;
+}
+
+const NOT_AUTOMATED = {
+  outcome: 'NotMigratable',
+  message: 'KubeVirt has no workloadUpdateMethods, so it migrates no VM after an upgrade',
+} as const;
+
+const EXTERNAL = {
+  outcome: 'CannotTell',
+  message: 'its evictionStrategy is External: another controller decides',
+} as const;
+
+function migrationFor(vmi: VirtualMachineInstance, task: Task, now: number): Migration {
+  const { namespace = '', name, uid } = vmi.metadata;
+  const { annotations, priority } = marksOf(vmi, task);
+  return {
+    ...KIND.migration,
+    metadata: {
+      name: `preflight-${name}`,
+      namespace,
+      uid: `preflight-${uid}`,
+      resourceVersion: '0',
+      creationTimestamp: new Date(now).toISOString(),
+      annotations,
+    },
+    spec: { vmiName: name, ...(priority === undefined ? {} : { priority }) },
+  };
+}
+
+/** What KubeVirt writes on a migration of its own. */
+function marksOf(
+  { status }: VirtualMachineInstance,
+  { kind }: Task,
+): { annotations: Record<string, string>; priority?: string } {
+  switch (kind) {
+    case 'node':
+      return { annotations: { [KUBEVIRT.evacuation]: status?.nodeName ?? '' }, priority: 'system-critical' };
+    case 'upgrade':
+      return { annotations: { [KUBEVIRT.workloadUpdate]: '' }, priority: 'system-critical' };
+    case 'namespace':
+      return { annotations: {} };
+  }
+}
+
+/** A refused migration is one that the domain looks at; one that would fit has the verdict Fits. */
+const refused = (migration: Migration): Migration => ({
+  ...migration,
+  status: {
+    ...migration.status,
+    phase: 'Pending',
+    conditions: [{ type: KUBEVIRT.rejectedByQuota, status: 'True' }],
+  },
+});
+
+const outdated = (vmi: VirtualMachineInstance): VirtualMachineInstance => ({
+  ...vmi,
+  metadata: { ...vmi.metadata, labels: { ...vmi.metadata.labels, [KUBEVIRT.outdatedLauncher]: '' } },
+});
+
+/** The unfinished migration of each VM, by the VM's name. */
+export const migrationsByVm = (migrations: readonly Migration[]): Map<string, Migration> =>
+  new Map(
+    migrations
+      .filter((migration) => !isFinal(migration))
+      .map((migration) => [migration.spec.vmiName ?? '', migration]),
+  );

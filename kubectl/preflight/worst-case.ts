@@ -1,0 +1,101 @@
+import { canonicalKey } from '../../functions/domain/quota/charged.ts';
+import { givingTo } from '../../functions/domain/policy/policy.ts';
+import { purposeOf } from '../../functions/domain/policy/purpose.ts';
+import { roundToStored, type Amount } from '../../functions/domain/quantity.ts';
+import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
+import { beyondGiven, lacked } from '../../functions/domain/verdict/raise-verdict.ts';
+import { growthBetween, withGrowth, type Growth } from './charges.ts';
+import type { ClusterFacts, NamespaceFacts } from './facts.ts';
+import { NamespaceRun } from './namespace-run.ts';
+import { isGiveable } from './outcome.ts';
+import { podsByVm } from './pods.ts';
+import type { Report } from './preflight.ts';
+import { surroundingsOf } from './surroundings.ts';
+import { PURPOSE_OF, type Task } from './task.ts';
+import { planOf, type Move } from './what-if.ts';
+
+/** What a VM's pods need, and how much more its quotas count when it has moved. */
+interface Moving {
+  readonly move: Move;
+  readonly need: readonly Estimate[];
+  readonly growth: Growth;
+}
+
+/**
+ * What the VMMRQs of a namespace give too little of, by canonical key, for the VM that lacks most when it goes after all others.
+ * `report`: which VMs can go at all.
+ */
+export function missingIn(
+  facts: NamespaceFacts,
+  task: Task,
+  { cluster, report }: { readonly cluster: ClusterFacts; readonly report: Report },
+): Map<string, Amount> {
+  const surroundings = surroundingsOf(task, cluster, facts.namespace.metadata.name);
+  const run = new NamespaceRun(facts, surroundings);
+  const byVm = podsByVm(facts.pods);
+  run.finish();
+  const base = run.quotas;
+  const moving = mayGo(facts, task, { cluster, report }).map((move): Moving => {
+    const before = run.quotas;
+    const need = run.needOf(move);
+    run.force(move);
+    return { move, need, growth: growthBetween(before, run.quotas) };
+  });
+  const total = sumOfGrowth(moving);
+  const most = new Map<string, Amount>();
+  for (const { move, need, growth } of moving) {
+    const pods = byVm.get(move.vmi.metadata.name) ?? [];
+    const purpose = purposeOf({ ...move, pods, draining: surroundings.draining });
+    if (purpose !== PURPOSE_OF[task.kind]) continue;
+    const quotas = withGrowth(base, withoutOwn(total, growth));
+    const beyond = beyondGiven(lacked(need, { quotas }, new Map()), givingTo(facts.vmmrqs, { purpose }), {
+      quotas,
+    });
+    for (const { key, missing } of beyond) raiseTo(most, canonicalKey(key), roundToStored(missing));
+  }
+  return most;
+}
+
+/** The VMs that are not kept by something that no VMMRQ changes. */
+function mayGo(
+  facts: NamespaceFacts,
+  task: Task,
+  { cluster, report }: { readonly cluster: ClusterFacts; readonly report: Report },
+): Move[] {
+  const namespace = facts.namespace.metadata.name;
+  const kept = new Set(
+    report.vms
+      .filter((vm) => vm.namespace === namespace && vm.outcome === 'Stuck' && !isGiveable(vm))
+      .map(({ name }) => name),
+  );
+  return planOf(facts, { task, now: cluster.now, kubevirt: cluster.state.kubevirt }).flatMap(
+    ({ move, exempt }) => (exempt === undefined && !kept.has(move.vmi.metadata.name) ? [move] : []),
+  );
+}
+
+/** What has grown stays; what has shrunk may still be there when a VM goes first. */
+const atLeastNothing = (amount: Amount): Amount => (amount > 0n ? amount : 0n);
+
+function sumOfGrowth(moving: readonly Moving[]): Growth {
+  const sum = new Map<string, Map<string, Amount>>();
+  for (const [uid, amounts] of moving.flatMap(({ growth }) => [...growth])) {
+    const of = sum.get(uid) ?? new Map<string, Amount>();
+    for (const [key, amount] of amounts) of.set(key, (of.get(key) ?? 0n) + atLeastNothing(amount));
+    sum.set(uid, of);
+  }
+  return sum;
+}
+
+const withoutOwn = (total: Growth, own: Growth): Growth =>
+  new Map(
+    [...total].map(([uid, amounts]) => [
+      uid,
+      new Map(
+        [...amounts].map(([key, amount]) => [key, amount - atLeastNothing(own.get(uid)?.get(key) ?? 0n)]),
+      ),
+    ]),
+  );
+
+function raiseTo(most: Map<string, Amount>, key: string, amount: Amount): void {
+  if (amount > (most.get(key) ?? 0n)) most.set(key, amount);
+}
