@@ -6,6 +6,7 @@ import type { KubernetesObject, Node } from '../../functions/domain/objects.ts';
 import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, NODES, PROGRESSES } from '../../functions/kubernetes/resources.ts';
+import type { LocalClusterOptions } from '../cluster/cluster.ts';
 import {
   FULL_MIGRATIONS,
   FULL_VMIS,
@@ -55,7 +56,7 @@ export interface MaintenanceScene {
 
 const SUBSCRIBER = 'subscriber';
 
-export async function startMaintenanceScene(): Promise<MaintenanceScene> {
+export async function startMaintenanceScene(options: LocalClusterOptions = {}): Promise<MaintenanceScene> {
   const received = new Recorded<Received>((event) => JSON.stringify(event));
   const server = createServer((request, response) => {
     request.resume();
@@ -66,6 +67,7 @@ export async function startMaintenanceScene(): Promise<MaintenanceScene> {
   await once(server, 'listening');
   const uri = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`;
   const environment = await startTestEnvironment({
+    ...options,
     change: (objects) => void objects.push(subscription(uri)),
   });
   await environment.cluster.stopKubeVirt();

@@ -291,6 +291,33 @@ describe('verdicts about refused migrations', () => {
   });
 });
 
+describe('an answer about a node', () => {
+  const leftOn = (name: string): number | undefined =>
+    tracker.maintenanceOf({ kind: 'Drain', node: name })?.left.length;
+
+  test('that no drain is about: there is nothing to report', async () => {
+    await start();
+    expect(leftOn('forged')).toBe(0);
+  });
+
+  test('that was cordoned a moment ago: none until its VMs are listed', async () => {
+    await start();
+    pushed.push(CORDONED, 'MODIFIED', node());
+    pushed.listed.set(ON_NODE, [vmi('node1')]);
+    await settled();
+    expect(leftOn('node1')).toBeUndefined();
+    await clock.turn(4_000);
+    expect(leftOn('node1')).toBe(1);
+  });
+
+  test('whose object is open is none until its VMs are listed: it would be gone', async () => {
+    await start();
+    pushed.push(PROGRESSES, 'MODIFIED', aProgress('Drain'));
+    await settled();
+    expect(leftOn('node1')).toBeUndefined();
+  });
+});
+
 test('an incomplete view is no answer', () => {
   expect(tracker.maintenanceOf({ kind: 'Upgrade' })).toBeUndefined();
 });

@@ -79,14 +79,23 @@ export class MaintenanceTracker implements MaintenanceSource {
     return lookAt(view, knownVerdicts(verdicts));
   }
 
+  /** undefined: it has not been listed yet. A node that no drain is about is not watched, and has nothing to report. */
+  #onNode(name: string, view: ClusterView): ReturnType<MaintenanceWatches['onNode']> {
+    const isWatched = this.#nodes(view).includes(name);
+    return this.#watches.onNode(name) ?? (isWatched ? undefined : { node: undefined, vmis: [] });
+  }
+
+  #nodes({ migrations }: ClusterView): string[] {
+    const { cordoned, progresses } = this.#watches;
+    return nodesToWatch({ cordoned, progresses, migrations: [...migrations.values()] });
+  }
+
   #look(): void {
     const view = this.#options.view();
     if (view === undefined || !this.#watches.isReady) return;
-    const { cordoned, progresses } = this.#watches;
-    const migrations = [...view.migrations.values()];
-    const nodes = nodesToWatch({ cordoned, progresses, migrations });
+    const nodes = this.#nodes(view);
     this.#watches.watchNodes(nodes);
-    this.#watches.watchVerdicts(migrations.some(isRefusedForMaintenance));
+    this.#watches.watchVerdicts([...view.migrations.values()].some(isRefusedForMaintenance));
     const look = this.#lookAt();
     if (look === undefined) return;
     this.#noteUpgrade(look);
@@ -125,7 +134,7 @@ export class MaintenanceTracker implements MaintenanceSource {
   #observed(subject: Subject, { view, migrations, more }: Look): Maintenance | undefined {
     const on =
       subject.kind === 'Drain'
-        ? this.#watches.onNode(subject.node)
+        ? this.#onNode(subject.node, view)
         : { node: undefined, vmis: this.#watches.outdated };
     if (on === undefined) return undefined;
     const target = view.kubevirt?.status?.targetDeploymentID ?? '';
