@@ -102,6 +102,57 @@ test('a drain fails when its node is gone; a node with the drain taint is draine
   expect(await eventsOf(failed.metadata.name, 'failed')).toEqual(['started', 'failed']);
 });
 
+test('a node that reboots: its VMs are gone with it; one that registers again is another node', async () => {
+  await scene.node('reboots', { unschedulable: true });
+  await scene.vm('reboots', 'vm0');
+  await scene.vm('reboots', 'vm1');
+  await scene.evacuate('reboots', 'vm0');
+  await scene.setMigration('reboots', 'evacuates-vm0', REFUSED);
+  const { metadata: first } = await scene.untilDrain('reboots', is('Blocked'));
+  // virt-controller finds the node dead, and fails its VMIs.
+  for (const vm of ['vm0', 'vm1']) await scene.patchVm('reboots', vm, { status: { phase: 'Failed' } });
+  await scene.setMigration('reboots', 'evacuates-vm0', { phase: 'Failed' });
+  await scene.untilDrain('reboots', is('Completed'));
+  expect(await eventsOf(first.name, 'completed')).toEqual(['started', 'blocked', 'completed']);
+
+  await scene.vm('reboots', 'vm2', { evacuationNodeName: 'reboots' });
+  const { metadata: second } = await scene.untilDrain('reboots', is('Running'));
+  await scene.admin.delete(NODES, { name: 'reboots' });
+  await scene.node('reboots', { unschedulable: true });
+  // Its VM is still marked, and the node of that name is cordoned: a drain of another node.
+  const { metadata: third, spec } = await scene.untilDrain(
+    'reboots',
+    (found) => is('Running')(found) && found?.metadata.uid !== second.uid,
+  );
+  expect(await eventsOf(second.name, 'failed')).toEqual(['started', 'failed']);
+  expect([first, second, third].map(({ name }) => name.slice(-2))).toEqual(['-1', '-2', '-3']);
+  expect(spec.node?.uid).toBe((await scene.admin.get(NODES, { name: 'reboots' })).object.metadata.uid);
+});
+
+test('two nodes at once: a VM that moves from one to the other is left on that one', async () => {
+  for (const node of ['left', 'right']) {
+    await scene.node(node, { unschedulable: true });
+    await scene.vm(node, 'vm0');
+    await scene.evacuate(node, 'vm0');
+  }
+  await scene.untilDrain('left', is('Running'));
+  await scene.untilDrain('right', is('Running'));
+  await scene.setMigration('left', 'evacuates-vm0', { phase: 'Succeeded' });
+  await scene.patchVm('left', 'vm0', {
+    metadata: { labels: { [KUBEVIRT.nodeName]: 'right' } },
+    status: { nodeName: 'right' },
+  });
+  const left = await scene.untilDrain('left', is('Completed'));
+  await scene.untilDrain('right', (found) => found?.status?.progress === '0/2');
+  await scene.patchVm('right', 'vm0', { status: { phase: 'Succeeded' } });
+  await scene.untilDrain('right', (found) => found?.status?.progress === '1/2');
+  await scene.patchVm('left', 'vm0', { status: { phase: 'Succeeded' } });
+  const right = await scene.untilDrain('right', is('Completed'));
+  expect([left, right].map(({ status }) => status?.progress)).toEqual(['1/1', '2/2']);
+  expect(await eventsOf(left.metadata.name, 'completed')).toEqual(['started', 'completed']);
+  expect(await eventsOf(right.metadata.name, 'completed')).toEqual(['started', 'progressed', 'completed']);
+});
+
 test('a drain of VMs that cannot be migrated leaves no mark; the drain taint on the cordoned node shows it', async () => {
   await scene.node('fixed', { unschedulable: true });
   const conditions = [{ type: 'LiveMigratable', status: 'False', reason: 'HostDeviceNotLiveMigratable' }];
