@@ -11,3 +11,154 @@ export const FORKLIFT_KIND = {
   networkMap: { apiVersion: FORKLIFT, kind: 'NetworkMap' },
   hook: { apiVersion: FORKLIFT, kind: 'Hook' },
 } as const;
+
+/** Labels of what a run makes. Never Forklift's own keys, by which its clean-up deletes (facts/cross-cluster.md §B). */
+export const LIVE_LABEL = {
+  /** The uid of the Plan. */
+  plan: 'live.mtq.kubevirt.io/plan',
+  /** The uid of the Migration. */
+  migration: 'live.mtq.kubevirt.io/migration',
+  /** The uid of the VM on the source. */
+  vm: 'live.mtq.kubevirt.io/vm',
+} as const;
+
+/** Annotations, and what each one says. */
+export const LIVE_ANNOTATION = {
+  /** VirtualMachine on the source: which run moves it, and what that run must remember (JSON, see run-record.ts). */
+  run: 'live.mtq.kubevirt.io/run',
+  /** Secret and the like on the target: the run that copied it there, by the uids of Migration and VM. */
+  madeBy: 'live.mtq.kubevirt.io/made-by',
+} as const;
+
+/** KubeVirt's names that a migration between clusters reads or writes (facts/cross-cluster.md §C1). */
+export const LIVE_KUBEVIRT = {
+  /** VMI: it waits for its guest, or receives it. Gone once the guest has arrived. */
+  migrationTarget: 'kubevirt.io/create-migration-target',
+  /** VM that waits: the run strategy that KubeVirt gives it when the guest has arrived. */
+  restoreRunStrategy: 'kubevirt.io/restore-run-strategy',
+} as const;
+
+/** What shows that a VM may be past its cut-over. One of them, seen once on either side, is enough. */
+export const MARK = {
+  /** The guest was active on the target, though not necessarily for good. */
+  guestReady: 'GuestReady',
+  /** The guest runs on the target while its memory follows. */
+  postCopy: 'PostCopy',
+  /** The target's migration has succeeded. */
+  received: 'Received',
+  /** The VMI on the target no longer waits for its guest. */
+  notWaiting: 'NotWaiting',
+  /** The VM on the target is no receiver any more. */
+  strategyRestored: 'StrategyRestored',
+  /** The source's migration has completed, and not failed. */
+  sent: 'Sent',
+} as const;
+export type Mark = (typeof MARK)[keyof typeof MARK];
+
+/** Why a run waits, ends or warns. The messages say what to do. */
+export const LIVE_REASON = {
+  /** Another run moves the VM. */
+  vmInUse: 'VMInUse',
+  /** The VM on the source was deleted. */
+  sourceGone: 'SourceGone',
+  /** The VM on the source does not run. */
+  sourceStopped: 'SourceStopped',
+  /** The plan has a condition that keeps it from running. */
+  planNotReady: 'PlanNotReady',
+  /** A user canceled the VM. */
+  userRequested: 'UserRequested',
+  /** The Migration or the Plan is being deleted. */
+  deleted: 'Deleted',
+  /** The plan was archived. */
+  archived: 'Archived',
+  /** A provider or a map of the plan is another object now. */
+  modified: 'Modified',
+  /** The run's record on the VM was removed. */
+  recordLost: 'RecordLost',
+
+  /** A hook's Job has not ended. */
+  hookRuns: 'HookRuns',
+  /** A hook failed, is gone, or took too long. */
+  hookFailed: 'HookFailed',
+  /** Volumes on the target are not ready. */
+  volumesPending: 'VolumesPending',
+  /** A volume cannot be made on the target, or was not ready in time. */
+  volumeFailed: 'VolumeFailed',
+  /** A Secret, ConfigMap, instance type or preference cannot be copied, or differs on the target. */
+  resourceFailed: 'ResourceFailed',
+  /** A VM of that name, which this run did not make, is on the target. */
+  vmAlreadyExists: 'VMAlreadyExists',
+  /** The VM on the target is not ready to receive its guest. */
+  receiverPending: 'ReceiverPending',
+  /** The VM on the target did not become a receiver in time. */
+  receiverFailed: 'ReceiverFailed',
+  /** The VM on the target was deleted, or taken over. */
+  targetGone: 'TargetGone',
+  /** The target's synchronization controller has no address. */
+  noAddress: 'NoAddress',
+  /** The launcher does not fit in the target namespace's quotas. */
+  overQuota: 'OverQuota',
+  /** The source's node is being drained, so the VM moves within its cluster first. */
+  sourceEvacuating: 'SourceEvacuating',
+  /** Another migration of the VM is under way on the source. */
+  sourceMigrating: 'SourceMigrating',
+  /** The two clusters do not reach each other, or do not trust each other. */
+  synchronizing: 'Synchronizing',
+  /** The launcher on the target is not ready. */
+  targetPending: 'TargetPending',
+  /** The guest's memory and disks are being copied. */
+  transferring: 'Transferring',
+  /** The migration failed, was deleted, or took too long. */
+  transferFailed: 'TransferFailed',
+  /** The guest was seen on the target, and its migration did not succeed. */
+  cutOverUndecided: 'CutOverUndecided',
+  /** The guest has arrived, and the VM on the target does not run now. */
+  targetDown: 'TargetDown',
+  /** The VM on the source is being turned off for good. */
+  endingSource: 'EndingSource',
+  /** The VM on the source was started again after its guest had left. */
+  sourceStartedAgain: 'SourceStartedAgain',
+  /** The VM on the source is not proved off. */
+  sourceNotVerified: 'SourceNotVerified',
+  /** The VMIMs are being taken back. */
+  aborting: 'Aborting',
+  /** The VM on the source is starting again. */
+  restoringSource: 'RestoringSource',
+  /** The VM on the source is down, and nothing proves that its guest did not leave. */
+  sourceDownUndecided: 'SourceDownUndecided',
+  /** What the run made is being deleted. */
+  cleaningUp: 'CleaningUp',
+  /** The VM runs on the target, and on the source it is off. */
+  succeeded: 'Succeeded',
+} as const;
+export type LiveReason = (typeof LIVE_REASON)[keyof typeof LIVE_REASON];
+
+/** The kinds that a run makes or changes, beside those of KIND (functions/domain/names.ts). */
+export const LIVE_KIND = {
+  vm: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine' },
+  dataVolume: { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume' },
+  claim: { apiVersion: 'v1', kind: 'PersistentVolumeClaim' },
+  namespace: { apiVersion: 'v1', kind: 'Namespace' },
+  secret: { apiVersion: 'v1', kind: 'Secret' },
+  configMap: { apiVersion: 'v1', kind: 'ConfigMap' },
+  instancetype: { apiVersion: 'instancetype.kubevirt.io/v1beta1', kind: 'VirtualMachineInstancetype' },
+  preference: { apiVersion: 'instancetype.kubevirt.io/v1beta1', kind: 'VirtualMachinePreference' },
+  job: { apiVersion: 'batch/v1', kind: 'Job' },
+} as const;
+
+/** The whole object as kubectl applied it: a VM's has its passwords. */
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Annotations that are about one cluster: they are not copied to another one. */
+export const BOUND_ANNOTATIONS: readonly string[] = [
+  LAST_APPLIED,
+  'kubevirt.io/latest-observed-api-version',
+  'kubevirt.io/storage-observed-api-version',
+  LIVE_KUBEVIRT.restoreRunStrategy,
+];
+
+/** Types of Secrets that mean something in their own cluster only. */
+export const BOUND_SECRETS: readonly string[] = [
+  'kubernetes.io/service-account-token',
+  'bootstrap.kubernetes.io/token',
+];

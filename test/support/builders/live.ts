@@ -6,8 +6,12 @@ import type {
   Provider,
   StorageMap,
 } from '../../../functions/domain/live/forklift.ts';
-import { FORKLIFT_KIND } from '../../../functions/domain/live/names.ts';
-import { build, metadata, type Change } from './object.ts';
+import type { VirtualMachine, Vmi, VmTemplate } from '../../../functions/domain/live/kubevirt.ts';
+import { FORKLIFT_KIND, LIVE_KIND } from '../../../functions/domain/live/names.ts';
+import { KIND } from '../../../functions/domain/names.ts';
+import type { RunId } from '../../../functions/domain/live/run-names.ts';
+import type { RunRecord } from '../../../functions/domain/live/run-record.ts';
+import { build, metadata, seconds, type Change } from './object.ts';
 
 const named = (name: string): { namespace: string; name: string } => ({ namespace: 'tenant', name });
 const PROVIDERS = { source: named('source'), destination: named('destination') };
@@ -92,6 +96,73 @@ export const aHook = (...changes: Change<Hook>[]): Hook =>
       ...FORKLIFT_KIND.hook,
       metadata: metadata('hook'),
       spec: { image: 'quay.io/example/runner:1', playbook: 'LSBob3N0czogYWxsCg==', deadline: 300 },
+    },
+    changes,
+  );
+
+/** The uids of the run that moves `web`. */
+export const RUN: RunId = {
+  plan: 'uid-of-plan',
+  migration: '6f1f3fb2-9e4a-4f0c-a6d5-2f3c5c1a9b10',
+  vm: 'b2a5b1d6-9d2c-4b7c-8c39-7ab19bd0c3a1',
+};
+
+const DISK = { name: 'root', dataVolume: { name: 'web-root' } };
+const TEMPLATE: VmTemplate = {
+  metadata: { labels: { app: 'web' } },
+  spec: {
+    domain: {
+      memory: { guest: '4Gi' },
+      devices: {
+        disks: [{ name: 'root', disk: { bus: 'virtio' } }],
+        interfaces: [{ name: 'default', masquerade: {} }],
+      },
+    },
+    volumes: [DISK],
+    networks: [{ name: 'default', pod: {} }],
+  },
+};
+
+/** The VM `web` of namespace `vms`, which runs always. */
+export const aVm = (...changes: Change<VirtualMachine>[]): VirtualMachine =>
+  build<VirtualMachine>(
+    {
+      ...LIVE_KIND.vm,
+      metadata: { ...metadata('web'), namespace: 'vms', uid: RUN.vm },
+      spec: { runStrategy: 'Always', template: TEMPLATE },
+      status: { printableStatus: 'Running' },
+    },
+    changes,
+  );
+
+/** Its VMI, on `s-node`. */
+export const itsVmi = (...changes: Change<Vmi>[]): Vmi =>
+  build<Vmi>(
+    {
+      ...KIND.vmi,
+      metadata: { ...metadata('web'), namespace: 'vms', uid: 'uid-of-source-vmi' },
+      spec: TEMPLATE.spec,
+      status: { phase: 'Running', nodeName: 's-node' },
+    },
+    changes,
+  );
+
+/** What the run has recorded on `web`, before its first attempt. */
+export const aRecord = (...changes: Change<RunRecord>[]): RunRecord =>
+  build<RunRecord>(
+    {
+      v: 1,
+      migration: { namespace: 'tenant', name: 'migration', uid: RUN.migration },
+      hub: 'hub',
+      vm: RUN.vm,
+      vmi: 'uid-of-source-vmi',
+      runStrategy: 'Always',
+      target: { cluster: 'target', namespace: 'target', name: 'web' },
+      startedAt: seconds(-60),
+      transferSeconds: 3_600,
+      attempt: 0,
+      hooks: [],
+      marks: [],
     },
     changes,
   );

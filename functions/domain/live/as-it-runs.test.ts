@@ -1,0 +1,98 @@
+import { expect, test } from '@jest/globals';
+import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
+import { differencesOf } from './as-it-runs.ts';
+import type { VirtualMachine, VmiSpec } from './kubevirt.ts';
+
+const running = (change: (spec: VmiSpec) => VmiSpec): ReturnType<typeof itsVmi> =>
+  itsVmi((vmi) => ({ ...vmi, spec: change(structuredClone(vmi.spec)) }));
+const vm = (change: (spec: VmiSpec) => VmiSpec): VirtualMachine =>
+  aVm((one) => {
+    const { template } = one.spec;
+    return {
+      ...one,
+      spec: { ...one.spec, template: { ...template, spec: change(structuredClone(template.spec)) } },
+    };
+  });
+const same = (spec: VmiSpec): VmiSpec => spec;
+
+test.each<[string, VirtualMachine, ReturnType<typeof itsVmi>, string[]]>([
+  ['as it runs', aVm(), itsVmi(), []],
+  [
+    'a VMI that has KubeVirt’s defaults, and CPUs of an instance type, too',
+    aVm(),
+    running((spec) => ({
+      ...spec,
+      domain: { ...spec.domain, cpu: { cores: 2 }, machine: { type: 'q35' }, features: { acpi: {} } },
+      evictionStrategy: 'LiveMigrate',
+    })),
+    [],
+  ],
+  [
+    'a VMI whose disks are in another order',
+    vm((spec) => ({
+      ...spec,
+      volumes: [{ name: 'data', dataVolume: { name: 'd' } }, ...(spec.volumes ?? [])],
+    })),
+    running((spec) => ({
+      ...spec,
+      volumes: [...(spec.volumes ?? []), { name: 'data', dataVolume: { name: 'd' } }],
+    })),
+    [],
+  ],
+  [
+    'more memory after the start',
+    vm((spec) => ({ ...spec, domain: { ...spec.domain, memory: { guest: '8Gi' } } })),
+    itsVmi(),
+    ['VMRestartRequired domain.memory.guest is not as it runs: restart the VM'],
+  ],
+  [
+    'another disk after the start',
+    vm((spec) => ({
+      ...spec,
+      volumes: [...(spec.volumes ?? []), { name: 'new', dataVolume: { name: 'd' } }],
+    })),
+    itsVmi(),
+    ['VMRestartRequired volumes[new] is not as it runs: restart the VM'],
+  ],
+  [
+    'another network',
+    vm((spec) => ({ ...spec, networks: [{ name: 'default', multus: { networkName: 'blue' } }] })),
+    itsVmi(),
+    ['VMRestartRequired networks[default].multus.networkName is not as it runs: restart the VM'],
+  ],
+  [
+    'an interface that was unplugged',
+    vm((spec) => ({
+      ...spec,
+      domain: {
+        ...spec.domain,
+        devices: { ...spec.domain.devices, interfaces: [{ name: 'old', state: 'absent' }] },
+      },
+    })),
+    itsVmi(),
+    [],
+  ],
+  [
+    'a volume of the VMI only',
+    vm(same),
+    running((spec) => ({ ...spec, volumes: [...(spec.volumes ?? []), { name: 'hot' }] })),
+    [
+      'VolumeNotPersisted volume hot was hotplugged into the VMI only: add it to the VM (virtctl addvolume --persist), or remove it',
+    ],
+  ],
+  [
+    'KubeVirt says so',
+    aVm((one) => ({
+      ...one,
+      status: {
+        conditions: [
+          { type: 'RestartRequired', status: 'True', message: 'a non-live-updatable field was changed' },
+        ],
+      },
+    })),
+    itsVmi(),
+    ['VMRestartRequired a non-live-updatable field was changed'],
+  ],
+])('%s', (_what, ...[one, vmi, wanted]) => {
+  expect(differencesOf(one, vmi).map(({ kind, message }) => `${kind} ${message}`)).toEqual(wanted);
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from '@jest/globals';
+import { crossHistory, type Moment } from '../../../test/support/cross-history.ts';
+import { hasArrived, marksOf, runsOnTarget } from './cut-over.ts';
+
+const marks = ({ source, target }: Moment): string[] => marksOf({ source, target, before: undefined });
+
+/** What was seen at any moment. */
+const everSeen = (moments: readonly Moment[]): string[] => [...new Set(moments.flatMap(marks))].sort();
+const first = (moments: readonly Moment[], isSo: (moment: Moment) => boolean): number =>
+  moments.findIndex(isSo);
+
+describe('recorded migrations in which the guest never left the source', () => {
+  test.each([
+    'cancel-running',
+    'cancel-source-only',
+    'target-fails',
+    'source-fails',
+    'failed-then-source-crashes',
+    'unreachable',
+  ])('%s: no mark, at no moment', (name) => {
+    const moments = crossHistory(name);
+    expect(everSeen(moments)).toEqual([]);
+    expect(moments.filter(({ target }) => hasArrived(target) || runsOnTarget(target))).toEqual([]);
+  });
+});
+
+describe('recorded migrations in which the guest moved', () => {
+  test.each([
+    'success',
+    'quota',
+    'untrusted',
+    'rerun',
+    'rerunonfailure',
+    'source-running-true',
+    'cancel-blocked-recovered',
+    'leader-change-split',
+    'cancel-target-only',
+  ])('%s: marked before it arrives, and it arrives before the source VM ends', (name) => {
+    const moments = crossHistory(name);
+    const marked = first(moments, (moment) => marks(moment).length > 0);
+    const arrived = first(moments, ({ target }) => hasArrived(target));
+    const runs = first(moments, ({ target }) => runsOnTarget(target));
+    expect(marked).toBeGreaterThan(0);
+    expect(arrived).toBeGreaterThanOrEqual(marked);
+    expect(runs).toBeGreaterThanOrEqual(arrived);
+    // Once arrived, it stays so, whatever becomes of the VMIMs.
+    expect(moments.slice(arrived).every(({ target }) => hasArrived(target))).toBe(true);
+    expect(moments.slice(marked).every((moment) => marks(moment).length > 0)).toBe(true);
+  });
+
+  test('every mark but PostCopy is seen in them', () => {
+    expect(everSeen(crossHistory('success'))).toEqual([
+      'GuestReady',
+      'NotWaiting',
+      'Received',
+      'Sent',
+      'StrategyRestored',
+    ]);
+  });
+
+  test('the target VMIM deleted while it runs: the guest arrives all the same, without a mark on the source', () => {
+    const moments = crossHistory('cancel-target-only');
+    const last = moments.at(-1);
+    expect(last?.target.vmim).toBeUndefined();
+    expect(last?.source).toMatchObject({
+      vmi: { status: { phase: 'Running' } },
+      vmim: { status: { phase: 'Running' } },
+    });
+    expect(last === undefined ? [] : marks(last)).toContain('NotWaiting');
+  });
+});
+
+describe('marksOf', () => {
+  const success = crossHistory('success');
+  const sent = success.find(({ source }) => source.vmi?.status?.migrationState?.completed === true);
+
+  test('what a migration before the run left on the source is no mark', () => {
+    const vmi = sent?.source.vmi;
+    const before = vmi?.status?.migrationState?.sourceState?.migrationUID;
+    const target = { vm: undefined, vmi: undefined, vmim: undefined };
+    expect(marksOf({ source: { vmi }, target, before: undefined })).toEqual(['GuestReady', 'Sent']);
+    expect(marksOf({ source: { vmi }, target, before })).toEqual([]);
+  });
+
+  test('a local migration that succeeded is no mark', () => {
+    const { vmi } = sent?.source ?? {};
+    const state = { ...vmi?.status?.migrationState };
+    const migrationUID = state.sourceState?.migrationUID ?? '';
+    const local = { ...state, targetState: { ...state.targetState, migrationUID } };
+    const source = { vmi: vmi && { ...vmi, status: { ...vmi.status, migrationState: local } } };
+    const target = { vm: undefined, vmi: undefined, vmim: undefined };
+    expect(marksOf({ source, target, before: undefined })).toEqual([]);
+  });
+
+  test.each(['source', 'target'] as const)('post-copy on the %s is one, before anything else', (side) => {
+    const running = success.find(
+      ({ target }) => target.vmi?.status?.migrationState?.startTimestamp !== undefined,
+    );
+    const vmi = running?.[side].vmi;
+    if (running === undefined || vmi === undefined) throw new Error('the recording has no such moment');
+    const status = { ...vmi.status, migrationState: { ...vmi.status?.migrationState, mode: 'PostCopy' } };
+    const moment = { ...running, [side]: { ...running[side], vmi: { ...vmi, status } } };
+    expect(marks(running)).toEqual([]);
+    expect(marks(moment)).toEqual(['PostCopy']);
+  });
+});

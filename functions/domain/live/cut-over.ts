@@ -1,0 +1,80 @@
+import { LIVE_KUBEVIRT, MARK, type Mark } from './names.ts';
+import {
+  WAIT_AS_RECEIVER,
+  type MigrationState,
+  type VirtualMachine,
+  type Vmi,
+  type Vmim,
+} from './kubevirt.ts';
+
+/** What shows where a guest runs: the VM's objects on both clusters, undefined where there is none. */
+export interface Sides {
+  readonly source: { readonly vmi: Vmi | undefined };
+  /** Objects of this run only. */
+  readonly target: {
+    readonly vm: VirtualMachine | undefined;
+    readonly vmi: Vmi | undefined;
+    readonly vmim: Vmim | undefined;
+  };
+  /** The source's migration before the run: what it left on the VMI shows nothing about this run. */
+  readonly before: string | undefined;
+}
+
+/**
+ * The marks of a cut-over that can be seen now. Some go away by themselves (a source VMI is deleted), so each is stored when it is
+ * seen first. Without any, the guest never ran on the target (facts/cross-cluster.md §C2).
+ */
+export function marksOf({ source, target, before }: Sides): Mark[] {
+  const sent = ownStateOf(source.vmi, before);
+  const received = target.vmi?.status?.migrationState;
+  const marks: Record<Mark, boolean> = {
+    [MARK.guestReady]: isGuestReady(sent) || isGuestReady(received),
+    [MARK.postCopy]: sent?.mode === 'PostCopy' || received?.mode === 'PostCopy',
+    [MARK.received]: hasSucceeded(target.vmim),
+    [MARK.notWaiting]: target.vmi !== undefined && !isMigrationTarget(target.vmi),
+    [MARK.strategyRestored]: target.vm !== undefined && !isReceiver(target.vm),
+    [MARK.sent]: isCompleted(sent),
+  };
+  return Object.values(MARK).filter((mark) => marks[mark]);
+}
+
+/**
+ * Whether the target's KubeVirt says that the guest has arrived. From then on the source's disks are out of date for good. The
+ * VMIM may be gone already: one that was deleted while it ran vanishes when it succeeds (facts/cross-cluster.md §C6).
+ */
+export const hasArrived = ({ vmi, vmim }: Sides['target']): boolean =>
+  hasSucceeded(vmim) || (isCompleted(vmi?.status?.migrationState) && vmi?.status?.phase !== 'WaitingForSync');
+
+/** Whether the guest runs on the target now, and KubeVirt is done with its migration. */
+export const runsOnTarget = ({ vmi }: Sides['target']): boolean =>
+  vmi?.status?.phase === 'Running' &&
+  vmi.status.nodeName !== undefined &&
+  vmi.metadata.deletionTimestamp === undefined &&
+  !isMigrationTarget(vmi);
+
+/** Whether the VMI waits for its guest, or receives it. */
+export const isMigrationTarget = ({ metadata }: Vmi): boolean =>
+  metadata.annotations?.[LIVE_KUBEVIRT.migrationTarget] !== undefined;
+
+/** Whether the VM waits for its guest, so that KubeVirt never starts it. */
+export const isReceiver = ({ spec }: VirtualMachine): boolean => spec.runStrategy === WAIT_AS_RECEIVER;
+
+/**
+ * The source's state of a migration of this run: one between clusters, whose sides have different VMIMs, and which was not there
+ * before the run. A local migration has one VMIM, and proves nothing.
+ */
+export function ownStateOf(vmi: Vmi | undefined, before: string | undefined): MigrationState | undefined {
+  const state = vmi?.status?.migrationState;
+  const source = state?.sourceState?.migrationUID;
+  const isLocal = source === undefined || source === state?.targetState?.migrationUID;
+  return isLocal || source === before ? undefined : state;
+}
+
+const hasSucceeded = (vmim: Vmim | undefined): boolean => vmim?.status?.phase === 'Succeeded';
+
+/** A failed migration is completed too. */
+const isCompleted = (state: MigrationState | undefined): boolean =>
+  state?.completed === true && state.failed !== true;
+
+const isGuestReady = (state: MigrationState | undefined): boolean =>
+  typeof (state?.targetNodeDomainReadyTimestamp ?? state?.targetState?.domainReadyTimestamp) === 'string';

@@ -1,0 +1,87 @@
+import type { NewObject } from './decision.ts';
+import type { Hook, Plan } from './forklift.ts';
+import type { VirtualMachine, Volume } from './kubevirt.ts';
+import { FORKLIFT_KIND, LAST_APPLIED, LIVE_KIND } from './names.ts';
+import { hookName, runLabels, type RunId } from './run-names.ts';
+
+export interface HookInput {
+  readonly run: RunId;
+  readonly step: 'PreHook' | 'PostHook';
+  readonly hook: Hook;
+  readonly plan: Plan;
+  readonly vm: VirtualMachine;
+}
+
+/** Where the image finds the VM, the plan and the playbook, as in Forklift (facts/cross-cluster.md §B2). */
+const FOLDER = '/tmp/hook';
+
+/** The Job of a hook, and the ConfigMap that it mounts. Both go with the plan. Names are given, so a hook never runs twice. */
+export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject[] {
+  const name = hookName(run, step);
+  const { uid, name: planName, namespace = '' } = plan.metadata;
+  const metadata = {
+    name,
+    namespace,
+    labels: runLabels(run),
+    ownerReferences: [{ ...FORKLIFT_KIND.plan, name: planName, uid }],
+  };
+  const { image = '', playbook = '', deadline = 0, serviceAccount } = hook.spec;
+  const account = serviceAccount ?? plan.spec.serviceAccount;
+  const files = {
+    'workload.yml': JSON.stringify(withoutSecrets(vm)),
+    'plan.yml': JSON.stringify(plan.spec),
+  };
+  const pod = {
+    restartPolicy: 'Never',
+    ...(account ? { serviceAccountName: account } : {}),
+    ...(deadline > 0 ? { activeDeadlineSeconds: deadline } : {}),
+    containers: [
+      {
+        name: 'hook',
+        image,
+        ...(playbook === '' ? {} : { command: [...RUNNER, `${FOLDER}/playbook.yml`] }),
+        resources: { requests: { cpu: '100m', memory: '150Mi' }, limits: { cpu: '1', memory: '1Gi' } },
+        volumeMounts: [{ name: 'hook', mountPath: FOLDER }],
+      },
+    ],
+    volumes: [{ name: 'hook', configMap: { name } }],
+  };
+  return [
+    // The API server decodes base64 in binaryData, so the playbook is never decoded here.
+    { ...LIVE_KIND.configMap, metadata, data: files, binaryData: { 'playbook.yml': playbook } } as NewObject,
+    {
+      ...LIVE_KIND.job,
+      metadata,
+      spec: { backoffLimit: 1, template: { metadata: { labels: runLabels(run) }, spec: pod } },
+    } as NewObject,
+  ];
+}
+
+const RUNNER = ['/bin/entrypoint', 'ansible-runner', 'run', '/tmp/runner', '-p'];
+
+/** A VM's own files may hold passwords: hooks get the VM without them. */
+function withoutSecrets(vm: VirtualMachine): VirtualMachine {
+  const { template } = vm.spec;
+  const volumes = template.spec.volumes?.map(withoutContent);
+  const { managedFields: _fields, annotations, ...metadata } = vm.metadata;
+  const { [LAST_APPLIED]: _applied, ...others } = annotations ?? {};
+  return {
+    ...vm,
+    metadata: { ...metadata, annotations: others },
+    spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, ...(volumes && { volumes }) } } },
+  };
+}
+
+const SECRET_PARTS: readonly string[] = ['userData', 'userDataBase64', 'networkData', 'networkDataBase64'];
+
+const withoutContent = (volume: Volume): Volume =>
+  Object.fromEntries(
+    Object.entries(volume)
+      .filter(([source]) => source !== 'sysprep')
+      .map(([source, content]) => [
+        source,
+        typeof content === 'object' && content !== null
+          ? Object.fromEntries(Object.entries(content).filter(([part]) => !SECRET_PARTS.includes(part)))
+          : content,
+      ]),
+  ) as Volume;

@@ -1,0 +1,160 @@
+import type {
+  Condition,
+  KubernetesObject,
+  Migration,
+  PersistentVolumeClaim,
+  ResourceList,
+} from '../objects.ts';
+
+/** KubeVirt's kinds with the fields that a migration between clusters uses (facts/cross-cluster.md §C1). Types only. */
+
+export type RunStrategy =
+  'Always' | 'RerunOnFailure' | 'Manual' | 'Halted' | 'Once' | typeof WAIT_AS_RECEIVER;
+
+/** The run strategy of a VM that waits for its guest; it makes KubeVirt create a VMI that waits too. */
+export const WAIT_AS_RECEIVER = 'WaitAsReceiver';
+
+/** VirtualMachine. Only one of `running` and `runStrategy` is set. */
+export interface VirtualMachine extends KubernetesObject {
+  spec: {
+    running?: boolean;
+    runStrategy?: RunStrategy;
+    instancetype?: Matcher;
+    preference?: Matcher;
+    /** DataVolumes that the VM creates itself. */
+    dataVolumeTemplates?: object[];
+    template: VmTemplate;
+  };
+  status?: {
+    printableStatus?: string;
+    /** Starts and stops that a user has requested, and that are not done yet. */
+    stateChangeRequests?: { action: string; uid?: string }[];
+    conditions?: Condition[];
+  };
+}
+
+/** Which instance type or preference a VM has. */
+export interface Matcher {
+  name?: string;
+  kind?: string;
+  /** The ControllerRevision with its content; only this cluster has it. */
+  revisionName?: string;
+  [field: string]: unknown;
+}
+
+export interface VmTemplate {
+  metadata?: {
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    creationTimestamp?: string | null;
+  };
+  spec: VmiSpec;
+}
+
+/** What runs; the fields that are not here are copied as they are. */
+export interface VmiSpec {
+  domain: {
+    devices?: { disks?: Named[]; interfaces?: Interface[]; [field: string]: unknown };
+    firmware?: { uuid?: string; serial?: string; [field: string]: unknown };
+    [field: string]: unknown;
+  };
+  volumes?: Volume[];
+  networks?: Network[];
+  nodeSelector?: Record<string, string>;
+  affinity?: object;
+  accessCredentials?: object[];
+  [field: string]: unknown;
+}
+
+export interface Named {
+  name: string;
+  [field: string]: unknown;
+}
+
+export interface Interface extends Named {
+  macAddress?: string;
+}
+
+/** One of the sources is set. */
+export interface Volume extends Named {
+  dataVolume?: { name: string; hotpluggable?: boolean };
+  persistentVolumeClaim?: { claimName: string; hotpluggable?: boolean };
+  ephemeral?: { persistentVolumeClaim?: { claimName: string } };
+}
+
+export interface Network extends Named {
+  pod?: object;
+  multus?: { networkName: string; default?: boolean };
+}
+
+/** VirtualMachineInstance. */
+export interface Vmi extends KubernetesObject {
+  spec: VmiSpec;
+  status?: {
+    phase?: string;
+    nodeName?: string;
+    /** The node that a drain moves it away from. */
+    evacuationNodeName?: string;
+    /** Its launchers by uid, with their nodes. */
+    activePods?: Record<string, string>;
+    conditions?: Condition[];
+    interfaces?: { name?: string; mac?: string }[];
+    migrationState?: MigrationState;
+  };
+}
+
+/** The state of a VMI's last migration, as this cluster knows it. */
+export interface MigrationState {
+  sourceState?: SideState;
+  targetState?: SideState & { domainReadyTimestamp?: string };
+  /** The VMIM of this cluster. */
+  migrationUid?: string;
+  targetPod?: string;
+  /** The guest is active on the target. */
+  targetNodeDomainReadyTimestamp?: string;
+  mode?: string;
+  startTimestamp?: string | null;
+  endTimestamp?: string | null;
+  completed?: boolean;
+  failed?: boolean;
+  failureReason?: string;
+}
+
+export interface SideState {
+  /** The VMIM of that side. */
+  migrationUID?: string;
+  pod?: string;
+}
+
+/** VirtualMachineInstanceMigration: one side of a migration between clusters. */
+export interface Vmim extends Migration {
+  spec: {
+    vmiName?: string;
+    sendTo?: { migrationID: string; connectURL: string };
+    receive?: { migrationID: string };
+  };
+  status?: NonNullable<Migration['status']> & {
+    /** Where the own cluster's synchronization controller listens: host:port. */
+    synchronizationAddresses?: string[];
+  };
+}
+
+/** core/v1 PersistentVolumeClaim, with its mode and size. */
+export interface Claim extends PersistentVolumeClaim {
+  spec: PersistentVolumeClaim['spec'] & { volumeMode?: 'Filesystem' | 'Block' };
+  status?: { phase?: string; capacity?: ResourceList };
+}
+
+/** CDI's DataVolume (facts/cross-cluster.md §D1). */
+export interface DataVolume extends KubernetesObject {
+  spec: {
+    source: { blank: object };
+    storage: {
+      storageClassName: string;
+      accessModes?: string[];
+      volumeMode?: 'Filesystem' | 'Block';
+      resources: { requests: ResourceList };
+    };
+  };
+  status?: { phase?: string; progress?: string; conditions?: Condition[] };
+}

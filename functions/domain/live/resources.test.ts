@@ -1,0 +1,131 @@
+import { describe, expect, test } from '@jest/globals';
+import { aVm, RUN } from '../../../test/support/builders/live.ts';
+import { metadata } from '../../../test/support/builders/object.ts';
+import type { VirtualMachine, VmiSpec } from './kubevirt.ts';
+import { LIVE_KIND } from './names.ts';
+import { copyOf, differingParts, isMadeBy, notPortable, resourcesOf } from './resources.ts';
+
+const vmWith = (spec: Partial<VmiSpec>, more: Partial<VirtualMachine['spec']> = {}): VirtualMachine =>
+  aVm((vm) => {
+    const { template } = vm.spec;
+    const changed = { ...template, spec: { ...template.spec, ...spec } };
+    return { ...vm, spec: { ...vm.spec, template: changed, ...more } };
+  });
+const found = (vm: VirtualMachine): string[] => resourcesOf(vm).map(({ kind, name }) => `${kind} ${name}`);
+
+describe('resourcesOf', () => {
+  test.each<[string, VirtualMachine, string[]]>([
+    ['a VM without any', aVm(), []],
+    [
+      'volumes',
+      vmWith({
+        volumes: [
+          { name: 'a', secret: { secretName: 'keys' } },
+          { name: 'b', configMap: { name: 'files' } },
+          {
+            name: 'c',
+            cloudInitNoCloud: { secretRef: { name: 'user' }, networkDataSecretRef: { name: 'net' } },
+          },
+          { name: 'd', cloudInitConfigDrive: { secretRef: { name: 'user' } } },
+          { name: 'e', sysprep: { configMap: { name: 'answers' } } },
+          { name: 'f', sysprep: { secret: { name: 'unattend' } } },
+          { name: 'g', containerDisk: { image: 'i', imagePullSecret: 'registry' } },
+          { name: 'h', cloudInitNoCloud: { userData: 'inline' } },
+        ],
+      }),
+      [
+        'Secret keys',
+        'ConfigMap files',
+        'Secret user',
+        'Secret net',
+        'ConfigMap answers',
+        'Secret unattend',
+        'Secret registry',
+      ],
+    ],
+    [
+      'access credentials and a kernel from a registry',
+      vmWith({
+        accessCredentials: [
+          { sshPublicKey: { source: { secret: { secretName: 'ssh' } } } },
+          { userPassword: { source: { secret: { secretName: 'login' } } } },
+        ],
+        domain: { firmware: { kernelBoot: { container: { imagePullSecret: 'registry' } } } },
+      }),
+      ['Secret ssh', 'Secret login', 'Secret registry'],
+    ],
+    [
+      'instance types and preferences of the namespace, in any case',
+      vmWith(
+        {},
+        {
+          instancetype: { kind: 'virtualmachineinstancetype', name: 'large' },
+          preference: { kind: 'VirtualMachinePreference', name: 'linux' },
+        },
+      ),
+      ['VirtualMachineInstancetype large', 'VirtualMachinePreference linux'],
+    ],
+    [
+      'none of the cluster’s',
+      vmWith(
+        {},
+        {
+          instancetype: { kind: 'VirtualMachineClusterInstancetype', name: 'large' },
+          preference: { name: 'linux' },
+        },
+      ),
+      [],
+    ],
+  ])('%s', (_what, vm, wanted) => {
+    expect(found(vm)).toEqual(wanted);
+  });
+});
+
+const secret = (content: object = {}): Parameters<typeof copyOf>[0] =>
+  ({
+    ...LIVE_KIND.secret,
+    metadata: {
+      ...metadata('login'),
+      labels: { app: 'web' },
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'password' },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'u' }],
+      finalizers: ['example.com/f'],
+    },
+    type: 'kubernetes.io/basic-auth',
+    data: { password: 'c2VjcmV0' },
+    ...content,
+  }) as never;
+
+test('a copy keeps type and content, and leaves behind what belongs to its cluster', () => {
+  const copy = copyOf(secret({ immutable: true }), RUN, 'target');
+  expect(copy).toEqual({
+    ...LIVE_KIND.secret,
+    type: 'kubernetes.io/basic-auth',
+    data: { password: 'c2VjcmV0' },
+    immutable: true,
+    metadata: {
+      name: 'login',
+      namespace: 'target',
+      labels: { app: 'web', 'live.mtq.kubevirt.io/plan': RUN.plan },
+      annotations: { 'live.mtq.kubevirt.io/made-by': `${RUN.migration} ${RUN.vm}` },
+    },
+  });
+  expect(isMadeBy(copy as never, RUN)).toBe(true);
+  expect(isMadeBy(copy as never, { ...RUN, migration: 'another' })).toBe(false);
+  expect(isMadeBy(secret(), RUN)).toBe(false);
+});
+
+test.each<[string, object, string[]]>([
+  ['the same content under other labels', secret(), []],
+  ['another password', secret({ data: { password: 'b3RoZXI=' } }), ['data']],
+  ['another type and one more part', secret({ type: 'Opaque', immutable: true }), ['type', 'immutable']],
+])('%s on the target differs in', (_what, target, parts) => {
+  expect(differingParts(secret(), target as never)).toEqual(parts);
+});
+
+test('tokens of service accounts are not copied', () => {
+  expect(notPortable(secret({ type: 'kubernetes.io/service-account-token' }))).toBe(
+    'Secret login is of type kubernetes.io/service-account-token, which means nothing on another cluster: take it out of the VM',
+  );
+  expect(notPortable(secret())).toBeUndefined();
+});

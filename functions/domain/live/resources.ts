@@ -1,0 +1,115 @@
+import type { KubernetesObject } from '../objects.ts';
+import { isSame } from '../same.ts';
+import type { NewObject } from './decision.ts';
+import type { Matcher, VirtualMachine } from './kubevirt.ts';
+import { BOUND_SECRETS, LIVE_ANNOTATION, LIVE_KIND, LIVE_LABEL } from './names.ts';
+import type { RunId } from './run-names.ts';
+
+/** An object that a VM names, and that must be on the target too. */
+export interface Resource {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/**
+ * Secrets, ConfigMaps, and namespaced instance types and preferences that the VM names, each once (facts/kubevirt.md §6.2). Cluster-wide
+ * instance types are the admin's to install.
+ */
+export function resourcesOf({ spec }: VirtualMachine): Resource[] {
+  const { volumes, accessCredentials, domain } = spec.template.spec;
+  const found = [
+    ...namesIn(volumes, VOLUME_REFERENCES),
+    ...namesIn(accessCredentials, CREDENTIALS),
+    ...namesIn([domain['firmware']], KERNEL_BOOT),
+    ...matched(spec.instancetype, LIVE_KIND.instancetype),
+    ...matched(spec.preference, LIVE_KIND.preference),
+  ];
+  const byKey = new Map(found.map((each) => [keyOf(each.kind, each.name), each]));
+  return [...byKey.values()];
+}
+
+export const keyOf = (kind: string, name: string): string => `${kind} ${name}`;
+
+type Kind = { readonly apiVersion: string; readonly kind: string };
+/** Where a name is, by its path, and of what kind it is. */
+type References = readonly (readonly [path: string, kind: Kind])[];
+
+const { secret: SECRET, configMap: CONFIG_MAP } = LIVE_KIND;
+
+const VOLUME_REFERENCES: References = [
+  ['secret.secretName', SECRET],
+  ['configMap.name', CONFIG_MAP],
+  ['cloudInitNoCloud.secretRef.name', SECRET],
+  ['cloudInitNoCloud.networkDataSecretRef.name', SECRET],
+  ['cloudInitConfigDrive.secretRef.name', SECRET],
+  ['cloudInitConfigDrive.networkDataSecretRef.name', SECRET],
+  ['sysprep.secret.name', SECRET],
+  ['sysprep.configMap.name', CONFIG_MAP],
+  ['containerDisk.imagePullSecret', SECRET],
+];
+const CREDENTIALS: References = [
+  ['sshPublicKey.source.secret.secretName', SECRET],
+  ['userPassword.source.secret.secretName', SECRET],
+];
+const KERNEL_BOOT: References = [['kernelBoot.container.imagePullSecret', SECRET]];
+
+const namesIn = (objects: readonly unknown[] = [], references: References): Resource[] =>
+  objects.flatMap((object) =>
+    references.flatMap(([path, kind]) => {
+      const name = at(object, path.split('.'));
+      return typeof name === 'string' && name !== '' ? [{ ...kind, name }] : [];
+    }),
+  );
+
+const at = (object: unknown, [key, ...rest]: readonly string[]): unknown =>
+  key === undefined || typeof object !== 'object' || object === null
+    ? object
+    : at((object as Record<string, unknown>)[key], rest);
+
+/** Left out, its kind is the cluster-wide one; KubeVirt takes any case. */
+const matched = (matcher: Matcher | undefined, kind: Kind): Resource[] =>
+  matcher?.name !== undefined && matcher.kind?.toLowerCase() === kind.kind.toLowerCase()
+    ? [{ ...kind, name: matcher.name }]
+    : [];
+
+/** The parts of each kind that are its content. */
+const CONTENT: readonly string[] = ['type', 'data', 'stringData', 'binaryData', 'immutable', 'spec'];
+
+const contentOf = (object: KubernetesObject): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).filter(([part]) => CONTENT.includes(part)));
+
+/** Why the object must not leave its cluster, with what to do; undefined: it may. */
+export function notPortable({ kind, metadata, ...object }: KubernetesObject): string | undefined {
+  const { type = '' } = object as { type?: string };
+  if (kind !== SECRET.kind || !BOUND_SECRETS.includes(type)) return undefined;
+  return `Secret ${metadata.name} is of type ${type}, which means nothing on another cluster: take it out of the VM`;
+}
+
+/** Parts in which an object that is on the target already differs; none: it is used as it is. Values are never named. */
+export const differingParts = (source: KubernetesObject, target: KubernetesObject): string[] =>
+  [...new Set([...Object.keys(contentOf(source)), ...Object.keys(contentOf(target))])].filter(
+    (part) => !isSame(contentOf(source)[part], contentOf(target)[part]),
+  );
+
+/**
+ * The copy for the target. Other VMs may come to use it, so it has the label of the plan alone; the annotation says which run may
+ * delete it again.
+ */
+export function copyOf(object: KubernetesObject, run: RunId, namespace: string): NewObject {
+  const { apiVersion, kind, metadata } = object;
+  return {
+    ...{ apiVersion, kind },
+    ...contentOf(object),
+    metadata: {
+      name: metadata.name,
+      namespace,
+      labels: { ...metadata.labels, [LIVE_LABEL.plan]: run.plan },
+      annotations: { [LIVE_ANNOTATION.madeBy]: `${run.migration} ${run.vm}` },
+    },
+  } as NewObject;
+}
+
+/** Whether this run made the copy. */
+export const isMadeBy = ({ metadata }: KubernetesObject, run: RunId): boolean =>
+  metadata.annotations?.[LIVE_ANNOTATION.madeBy] === `${run.migration} ${run.vm}`;

@@ -1,0 +1,37 @@
+import type { KubernetesObject } from '../objects.ts';
+import { LIVE_LABEL } from './names.ts';
+
+/** Which VM a run moves, by uids: everything that the run makes has its name from them, so that no crash makes anything twice. */
+export interface RunId {
+  readonly plan: string;
+  readonly migration: string;
+  /** On the source. */
+  readonly vm: string;
+}
+
+/** The labels of everything that belongs to this VM alone. */
+export const runLabels = ({ plan, migration, vm }: RunId): Record<string, string> => ({
+  [LIVE_LABEL.plan]: plan,
+  [LIVE_LABEL.migration]: migration,
+  [LIVE_LABEL.vm]: vm,
+});
+
+/** Whether this run has made the object: another one of its name is somebody else's. */
+export function isOfRun({ metadata }: KubernetesObject, { migration, vm }: RunId): boolean {
+  const labels = metadata.labels ?? {};
+  return labels[LIVE_LABEL.migration] === migration && labels[LIVE_LABEL.vm] === vm;
+}
+
+/** At most 63 characters, as KubeVirt and Jobs make labels of names. A uid begins with eight random digits. */
+const nameOf = ({ migration, vm }: RunId, last: string): string =>
+  `live-${migration}-${vm.slice(0, 8)}-${last}`.slice(0, 63);
+
+/** Of the VMIM of an attempt, on either side. */
+export const vmimName = (run: RunId, attempt: number): string => nameOf(run, String(attempt));
+
+/** By which the two VMIMs of an attempt find each other: unique in both clusters. */
+export const migrationIdOf = ({ migration, vm }: RunId, attempt: number): string =>
+  `${migration}-${vm}-${String(attempt)}`;
+
+/** Of a hook's Job, and of the ConfigMap that it mounts. */
+export const hookName = (run: RunId, step: 'PreHook' | 'PostHook'): string => nameOf(run, step.toLowerCase());

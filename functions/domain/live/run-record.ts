@@ -1,0 +1,124 @@
+import * as z from 'zod';
+import { shortList } from '../bounded.ts';
+import { parseJson } from '../lock.ts';
+import { LIVE_ANNOTATION, MARK, type Mark } from './names.ts';
+import type { RunStrategy, VirtualMachine } from './kubevirt.ts';
+import type { RunId } from './run-names.ts';
+
+const VERSION = 1;
+const text = z.string().min(1);
+const time = z.iso.datetime({ offset: true });
+
+/** Run strategies of a VM that runs; `running` is `spec.running: true`, which stands for Always. */
+const STRATEGIES = ['Always', 'RerunOnFailure', 'Manual', 'Once', 'running'] as const;
+
+const recordSchema = z.object({
+  v: z.literal(VERSION),
+  migration: z.object({ namespace: text, name: text, uid: text }),
+  /** The cluster of the Migration, by the uid of its namespace kube-system. */
+  hub: text,
+  /** The VM, and the VMI that moves. A record that was copied to another VM is none. */
+  vm: text,
+  vmi: text,
+  /** The migration that the VMI had before the run (cut-over.ts). */
+  before: text.optional(),
+  runStrategy: z.enum(STRATEGIES),
+  target: z.object({ cluster: text, namespace: text, name: text }),
+  startedAt: time,
+  /** How long its transfer may take. */
+  transferSeconds: z.number().positive(),
+  /** Counts the pairs of VMIMs; 0: there was none yet, so nothing of KubeVirt's can have moved the guest. */
+  attempt: z.number().int().nonnegative(),
+  /** The attempt was withdrawn: its VMIMs go, and another one follows. */
+  withdrawn: z.literal(true).optional(),
+  /** Hooks that have succeeded. */
+  hooks: z.array(z.enum(['PreHook', 'PostHook'])).max(2),
+  /** What showed the cut-over, when it was seen first. Never taken back. */
+  marks: shortList(z.object({ mark: z.enum(Object.values(MARK)), at: time })),
+  /** The guest has arrived: the source's disks are out of date for good. */
+  arrivedAt: time.optional(),
+  /** The run has halted the source VM; if it is not Halted later, an owner of it has undone that. */
+  halted: z.literal(true).optional(),
+  /** How the run ends for this VM; it goes back from there unless the VM is past its cut-over. */
+  end: z
+    .object({ as: z.enum(['Failed', 'Canceled']), reason: text, message: z.string(), at: time })
+    .optional(),
+});
+
+/**
+ * What a run must remember of a VM, in an annotation of the VM on the source. It is written before anything else, and is the lock
+ * too: a VM with a record belongs to that run. Everything else is derived from the objects.
+ */
+export type RunRecord = z.infer<typeof recordSchema>;
+export type RunEnd = NonNullable<RunRecord['end']>;
+
+export type RecordState =
+  | { readonly kind: 'none' }
+  /** Of this run. */
+  | { readonly kind: 'ours'; readonly record: RunRecord }
+  /** Of another run, or unreadable: nothing of the VM may be touched. */
+  | { readonly kind: 'foreign'; readonly holder: string };
+
+/** The record on the VM, as seen by a run. */
+export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
+  const content = vm.metadata.annotations?.[LIVE_ANNOTATION.run];
+  if (content === undefined) return { kind: 'none' };
+  const parsed = recordSchema.safeParse(parseJson(content));
+  if (!parsed.success) return { kind: 'foreign', holder: 'a run that cannot be read' };
+  const { data: record } = parsed;
+  if (record.vm !== vm.metadata.uid) return { kind: 'none' };
+  if (record.migration.uid === run.migration) return { kind: 'ours', record };
+  return { kind: 'foreign', holder: `the Migration ${record.migration.namespace}/${record.migration.name}` };
+}
+
+/** The VM with the record. */
+export const withRecord = (vm: VirtualMachine, record: RunRecord): VirtualMachine => ({
+  ...vm,
+  metadata: {
+    ...vm.metadata,
+    annotations: { ...vm.metadata.annotations, [LIVE_ANNOTATION.run]: JSON.stringify(record) },
+  },
+});
+
+/** The VM without a record: free for another run. */
+export function withoutRecord(vm: VirtualMachine): VirtualMachine {
+  const { [LIVE_ANNOTATION.run]: _record, ...annotations } = vm.metadata.annotations ?? {};
+  return { ...vm, metadata: { ...vm.metadata, annotations } };
+}
+
+/** The record with marks that were not seen before; undefined: there is none. `at`: RFC 3339. */
+export function withMarks(
+  record: RunRecord,
+  { marks, hasArrived }: { readonly marks: readonly Mark[]; readonly hasArrived: boolean },
+  at: string,
+): RunRecord | undefined {
+  const known = record.marks.map(({ mark }) => mark);
+  const added = marks.filter((mark) => !known.includes(mark)).map((mark) => ({ mark, at }));
+  const isFirst = hasArrived && record.arrivedAt === undefined;
+  if (added.length === 0 && !isFirst) return undefined;
+  return { ...record, marks: [...record.marks, ...added], ...(isFirst ? { arrivedAt: at } : {}) };
+}
+
+/** Whether the guest may run on the target. From here on the VM there is never deleted. */
+export const isPastCutOver = ({ marks, arrivedAt }: RunRecord): boolean =>
+  marks.length > 0 || arrivedAt !== undefined;
+
+/** The run strategy as the record has it; undefined: a VM that is stopped, or waits for a guest itself. */
+export function strategyOf({ spec }: VirtualMachine): RunRecord['runStrategy'] | undefined {
+  if (spec.running === true) return 'running';
+  return STRATEGIES.find((strategy) => strategy === spec.runStrategy);
+}
+
+/** The VM with this strategy, in the field that it had it in. */
+export function withStrategy(
+  vm: VirtualMachine,
+  strategy: RunRecord['runStrategy'] | 'Halted',
+): VirtualMachine {
+  const { running: _running, runStrategy: _runStrategy, ...spec } = vm.spec;
+  const how = strategy === 'running' ? { running: true } : { runStrategy: strategy };
+  return { ...vm, spec: { ...spec, ...how } };
+}
+
+/** What KubeVirt gives the VM on the target when its guest has arrived. */
+export const restoredStrategyOf = ({ runStrategy }: Pick<RunRecord, 'runStrategy'>): RunStrategy =>
+  runStrategy === 'running' ? 'Always' : runStrategy;

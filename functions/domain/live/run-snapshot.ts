@@ -1,0 +1,134 @@
+import type { KubernetesObject, Namespace, Pod } from '../objects.ts';
+import type { Hook, NetworkMap, Plan, PlanMigration, PlanVm, StorageMap, VmStatus } from './forklift.ts';
+import type { Claim, VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
+import type { LiveReason } from './names.ts';
+import type { RunId } from './run-names.ts';
+import type { RunRecord } from './run-record.ts';
+
+/**
+ * One VM of a run, as read from all API servers. Every read was answered: `undefined` is an object that does not exist. Where an API
+ * server did not answer, or refused, there is no snapshot, and nothing is written.
+ */
+export interface RunSnapshot {
+  readonly run: RunId;
+  readonly hub: HubSide;
+  readonly source: SourceSide;
+  readonly target: TargetSide;
+}
+
+interface OneSide {
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+  /** Which cluster it is: the uid of its namespace kube-system. */
+  readonly cluster: string;
+}
+
+export interface HubSide extends OneSide {
+  readonly plan: Plan;
+  readonly migration: PlanMigration;
+  /** The VM's entry in the plan. */
+  readonly entry: PlanVm;
+  readonly storage: StorageMap;
+  readonly networks: NetworkMap;
+  readonly hooks: readonly HookView[];
+  readonly settings: RunSettings;
+  /** A user has canceled it; undefined: none has. */
+  readonly stop: Stop | undefined;
+  /** What the Migration shows of the VM. */
+  readonly status: VmStatus | undefined;
+  /** What keeps the plan from being Ready: no new VM starts. */
+  readonly blockers: readonly string[];
+}
+
+/** From the providers' settings (docs/reference.md). */
+export interface RunSettings {
+  /** Milliseconds; undefined: by the size of the VM. */
+  readonly transferMs: number | undefined;
+  /** How long after its arrival the source VM must be proved off, milliseconds. */
+  readonly sourceMs: number;
+  /** A VM moves although it fits in its quota only while it is let in. */
+  readonly allowOverQuota: boolean;
+}
+
+export interface Stop {
+  readonly reason: LiveReason;
+  readonly message: string;
+}
+
+export interface HookView {
+  readonly step: 'PreHook' | 'PostHook';
+  readonly hook: Hook | undefined;
+  readonly job: Job | undefined;
+}
+
+/** batch/v1 Job, as far as its end goes. */
+export interface Job extends KubernetesObject {
+  status?: { succeeded?: number; conditions?: { type: string; status: string; message?: string }[] };
+}
+
+export interface SourceSide extends OneSide {
+  readonly vm: VirtualMachine | undefined;
+  readonly vmi: Vmi | undefined;
+  /** Those of this run, of every attempt. */
+  readonly vmims: readonly Vmim[];
+  /** Unfinished ones of others for the same VMI. */
+  readonly others: readonly Vmim[];
+  /** The VMI's launchers. */
+  readonly pods: readonly Pod[];
+  /** Read until the standby VM is there. */
+  readonly setup: SourceSetup | undefined;
+}
+
+/** What the VM uses on the source. */
+export interface SourceSetup {
+  /** The claims of its volumes by name; one that does not exist is left out. */
+  readonly claims: ReadonlyMap<string, Claim>;
+  /** Secrets, ConfigMaps, instance types and preferences that it names (resources.ts). */
+  readonly resources: readonly KubernetesObject[];
+}
+
+export interface TargetSide extends OneSide {
+  readonly namespace: Namespace | undefined;
+  /** The VM of the target's name, whoever made it. */
+  readonly vm: VirtualMachine | undefined;
+  readonly vmi: Vmi | undefined;
+  /** Those of this run, of every attempt. */
+  readonly vmims: readonly Vmim[];
+  /** The VMI's launchers. */
+  readonly pods: readonly Pod[];
+  /** Read until the standby VM is there. */
+  readonly setup: TargetSetup | undefined;
+  /** Whether the VM's launcher fits in the quotas of its namespace. */
+  readonly fit: Fit;
+  /** What the run has made, read when it goes back. */
+  readonly made: MadeObjects | undefined;
+}
+
+export interface TargetSetup {
+  /** DataVolumes and PersistentVolumeClaims of the names that are needed. */
+  readonly volumes: readonly KubernetesObject[];
+  /** Secrets, ConfigMaps, instance types and preferences of the names that are needed. */
+  readonly resources: readonly KubernetesObject[];
+  /** Access modes of each storage class by its StorageProfile. */
+  readonly accessModes: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface Fit {
+  /** What is missing in words; undefined: it fits. */
+  readonly missing: string | undefined;
+  /** VMMRQs that allow it would let the launcher in. */
+  readonly isLetIn: boolean;
+}
+
+export interface MadeObjects {
+  /** Volumes of this VM alone. */
+  readonly volumes: readonly KubernetesObject[];
+  /** Secrets and the like that this run made, and that no VM of the namespace refers to but its own. */
+  readonly unused: readonly KubernetesObject[];
+}
+
+/** A snapshot of a VM that has this run's record: what every step after Started reads. */
+export interface RecordedRun extends RunSnapshot {
+  readonly record: RunRecord;
+  readonly source: SourceSide & { readonly vm: VirtualMachine };
+}

@@ -1,0 +1,156 @@
+import { describe, expect, test } from '@jest/globals';
+import { aStorageMap, aVm, RUN } from '../../../test/support/builders/live.ts';
+import { metadata } from '../../../test/support/builders/object.ts';
+import type { StorageEntry } from './forklift.ts';
+import type { Claim, Volume } from './kubevirt.ts';
+import { LIVE_KIND } from './names.ts';
+import { runLabels } from './run-names.ts';
+import { neededVolumes, pendingMessage, readiness, targetVolume, type VolumeInput } from './volumes.ts';
+
+const claim = (spec: Partial<Claim['spec']> = {}, capacity?: string): Claim => ({
+  metadata: metadata('web-root'),
+  spec: { storageClassName: 'fast', resources: { requests: { storage: '10Gi' } }, ...spec },
+  status: { phase: 'Bound', ...(capacity && { capacity: { storage: capacity } }) },
+});
+const input = (
+  destination: Partial<StorageEntry['destination']> = {},
+  more: Partial<VolumeInput> = {},
+): VolumeInput => ({
+  run: RUN,
+  namespace: 'target',
+  storage: aStorageMap((map) => ({
+    ...map,
+    spec: {
+      ...map.spec,
+      map: [{ source: { name: 'fast' }, destination: { storageClass: 'gold', ...destination } }],
+    },
+  })),
+  claims: new Map([['web-root', claim()]]),
+  accessModes: new Map(),
+  ...more,
+});
+const DATA_VOLUME = { volume: 'root', name: 'web-root', isDataVolume: true };
+const CLAIM = { ...DATA_VOLUME, isDataVolume: false };
+
+test('needed are DataVolumes, claims, and the claims below ephemeral disks', () => {
+  const volumes: Volume[] = [
+    { name: 'root', dataVolume: { name: 'web-root' } },
+    { name: 'data', persistentVolumeClaim: { claimName: 'web-data', hotpluggable: true } },
+    { name: 'scratch', ephemeral: { persistentVolumeClaim: { claimName: 'base' } } },
+    { name: 'init', cloudInitNoCloud: { userData: 'x' } },
+    { name: 'image', containerDisk: { image: 'i' } },
+  ];
+  const vm = aVm((one) => {
+    const { template } = one.spec;
+    return { ...one, spec: { ...one.spec, template: { ...template, spec: { ...template.spec, volumes } } } };
+  });
+  expect(neededVolumes(vm)).toEqual([
+    { volume: 'root', name: 'web-root', isDataVolume: true },
+    { volume: 'data', name: 'web-data', isDataVolume: false },
+    { volume: 'scratch', name: 'base', isDataVolume: false },
+  ]);
+});
+
+describe('targetVolume', () => {
+  const target = { name: 'web-root', namespace: 'target', labels: runLabels(RUN) };
+
+  test('a DataVolume is blank and as large, and leaves the modes to CDI', () => {
+    expect(targetVolume(DATA_VOLUME, input())).toEqual({
+      kind: 'volume',
+      object: {
+        ...LIVE_KIND.dataVolume,
+        metadata: target,
+        spec: {
+          source: { blank: {} },
+          storage: { storageClassName: 'gold', resources: { requests: { storage: '10Gi' } } },
+        },
+      },
+    });
+  });
+
+  test('a claim needs an access mode, of the map or else of the StorageProfile', () => {
+    const profile = new Map([['gold', ['ReadWriteOnce']]]);
+    const made = (given: VolumeInput): unknown => targetVolume(CLAIM, given);
+    expect(
+      made(input({ accessMode: 'ReadWriteMany', volumeMode: 'Block' }, { accessModes: profile })),
+    ).toEqual({
+      kind: 'volume',
+      object: {
+        ...LIVE_KIND.claim,
+        metadata: target,
+        spec: {
+          storageClassName: 'gold',
+          accessModes: ['ReadWriteMany'],
+          volumeMode: 'Block',
+          resources: { requests: { storage: '10Gi' } },
+        },
+      },
+    });
+    expect(made(input({}, { accessModes: profile }))).toMatchObject({
+      object: { spec: { accessModes: ['ReadWriteOnce'] } },
+    });
+    expect(made(input())).toEqual({
+      kind: 'problem',
+      problem:
+        'volume root: no access mode is known for storage class gold: set destination.accessMode in the StorageMap',
+    });
+  });
+
+  test.each<[string, Claim, string]>([
+    ['a block volume: what it really has', claim({ volumeMode: 'Block' }, '11Gi'), '11Gi'],
+    ['a file system: what was asked for', claim({ volumeMode: 'Filesystem' }, '11Gi'), '10Gi'],
+    ['a block volume that is not bound', claim({ volumeMode: 'Block' }), '10Gi'],
+  ])('the size of %s', (_what, source, storage) => {
+    const made = targetVolume(DATA_VOLUME, input({}, { claims: new Map([['web-root', source]]) }));
+    expect(made).toMatchObject({ object: { spec: { storage: { resources: { requests: { storage } } } } } });
+  });
+
+  test.each<[string, Claim | undefined, string]>([
+    ['a claim that is gone', undefined, 'volume root: its claim web-root is not on the source'],
+    [
+      'a storage class that is not mapped',
+      claim({ storageClassName: 'slow' }),
+      'is of storage class slow, which is not mapped: add it to the StorageMap, by source.name',
+    ],
+    ['a claim without a size', claim({ resources: {} }), 'its claim web-root has no size'],
+  ])('%s: a problem', (_what, source, problem) => {
+    const claims = new Map(source === undefined ? [] : [['web-root', source]]);
+    expect(targetVolume(DATA_VOLUME, input({}, { claims }))).toEqual({
+      kind: 'problem',
+      problem: expect.stringContaining(problem),
+    });
+  });
+
+  test('an entry by id matches nothing, as in Forklift', () => {
+    const storage = aStorageMap((map) => ({
+      ...map,
+      spec: { ...map.spec, map: [{ source: { id: 'fast' }, destination: { storageClass: 'gold' } }] },
+    }));
+    expect(targetVolume(DATA_VOLUME, input({}, { storage }))).toMatchObject({ kind: 'problem' });
+  });
+});
+
+test.each<[string, string | undefined, string]>([
+  ['Succeeded', 'DataVolume', 'ready'],
+  ['WaitForFirstConsumer', 'DataVolume', 'ready'],
+  ['PendingPopulation', 'DataVolume', 'ready'],
+  ['ImportInProgress', 'DataVolume', 'pending'],
+  ['', 'DataVolume', 'pending'],
+  ['Failed', 'DataVolume', 'failed'],
+  ['Pending', 'PersistentVolumeClaim', 'ready'],
+  ['Bound', 'PersistentVolumeClaim', 'ready'],
+  ['Lost', 'PersistentVolumeClaim', 'failed'],
+])('%s of a %s: %s', (phase, kind, wanted) => {
+  expect(readiness({ kind, metadata: metadata('v'), status: { phase } } as never)).toBe(wanted);
+});
+
+test('a volume that a quota refuses is reported with what CDI says', () => {
+  const conditions = [
+    { type: 'Running', status: 'False', message: '' },
+    { type: 'Bound', status: 'False', message: 'exceeded quota: storage' },
+  ];
+  const status = { phase: 'Pending', conditions };
+  expect(pendingMessage({ metadata: metadata('web-root'), status } as never)).toBe(
+    'web-root is Pending, exceeded quota: storage',
+  );
+});

@@ -1,0 +1,143 @@
+import type { KubernetesObject } from '../objects.ts';
+import type { NewObject } from './decision.ts';
+import type { StorageEntry, StorageMap } from './forklift.ts';
+import type { Claim, DataVolume, VirtualMachine, Volume } from './kubevirt.ts';
+import { LIVE_KIND } from './names.ts';
+import { runLabels, type RunId } from './run-names.ts';
+
+/** A volume of the VM that must be there, empty, before its guest arrives. */
+export interface NeededVolume {
+  /** Of the volume in the VM. */
+  readonly volume: string;
+  /** Of the DataVolume or claim, on both clusters. */
+  readonly name: string;
+  readonly isDataVolume: boolean;
+}
+
+/** The volumes of the VM that are copied. */
+export const neededVolumes = ({ spec }: VirtualMachine): NeededVolume[] =>
+  (spec.template.spec.volumes ?? []).flatMap((volume) => needed(volume) ?? []);
+
+function needed({ name: volume, ...source }: Volume): NeededVolume | undefined {
+  if (source.dataVolume !== undefined) return { volume, name: source.dataVolume.name, isDataVolume: true };
+  const claim = source.persistentVolumeClaim?.claimName ?? source.ephemeral?.persistentVolumeClaim?.claimName;
+  return claim === undefined ? undefined : { volume, name: claim, isDataVolume: false };
+}
+
+export interface VolumeInput {
+  readonly run: RunId;
+  readonly namespace: string;
+  readonly storage: StorageMap;
+  /** The source's claims by name. */
+  readonly claims: ReadonlyMap<string, Claim>;
+  /** Access modes of a storage class by its StorageProfile. */
+  readonly accessModes: ReadonlyMap<string, readonly string[]>;
+}
+
+export type TargetVolume =
+  | { readonly kind: 'volume'; readonly object: NewObject<DataVolume> | NewObject<Claim> }
+  /** It cannot be made; says what to do. */
+  | { readonly kind: 'problem'; readonly problem: string };
+
+/**
+ * The empty volume on the target, as large as the claim on the source (facts/cross-cluster.md §D). Nothing of the source's claim is
+ * copied but its name and size: annotations of its provisioner would keep it from being bound.
+ */
+export function targetVolume(
+  needed: NeededVolume,
+  { run, namespace, storage, claims, accessModes }: VolumeInput,
+): TargetVolume {
+  const claim = claims.get(needed.name);
+  if (claim === undefined)
+    return problem(`volume ${needed.volume}: its claim ${needed.name} is not on the source`);
+  const size = sizeOf(claim);
+  const storageClass = claim.spec.storageClassName ?? '';
+  const entry = storageEntryOf(storageClass, storage);
+  if (entry === undefined || size === undefined) {
+    const what =
+      size === undefined ? 'has no size' : `is of storage class ${storageClass}, which is not mapped`;
+    return problem(
+      `volume ${needed.volume}: its claim ${needed.name} ${what}: add it to the StorageMap, by source.name`,
+    );
+  }
+  const metadata = { name: needed.name, namespace, labels: runLabels(run) };
+  const modes = accessModesOf(entry, accessModes);
+  if (needed.isDataVolume) return { kind: 'volume', object: dataVolume(metadata, entry, size) };
+  if (modes === undefined)
+    return problem(
+      `volume ${needed.volume}: no access mode is known for storage class ${entry.destination.storageClass}: set ` +
+        'destination.accessMode in the StorageMap',
+    );
+  return { kind: 'volume', object: claimOf(metadata, entry, { size, modes }) };
+}
+
+const problem = (text: string): TargetVolume => ({ kind: 'problem', problem: text });
+
+/** The entry of a storage class; an entry by id matches none, as in Forklift. */
+export const storageEntryOf = (storageClass: string, { spec }: StorageMap): StorageEntry | undefined =>
+  spec.map.find(({ source }) => source.name === storageClass);
+
+/** A block volume is as large as it is; a file system as was asked for, because CDI adds its overhead again. */
+export const sizeOf = ({ spec, status }: Claim): string | undefined =>
+  (spec.volumeMode === 'Block' ? status?.capacity?.['storage'] : undefined) ??
+  spec.resources?.requests?.['storage'];
+
+const accessModesOf = (
+  { destination }: StorageEntry,
+  accessModes: ReadonlyMap<string, readonly string[]>,
+): readonly string[] | undefined =>
+  destination.accessMode === undefined ? accessModes.get(destination.storageClass) : [destination.accessMode];
+
+type Metadata = NewObject['metadata'];
+
+/** CDI fills what is left out from the StorageProfile. Not bound at once: the launcher is the first consumer. */
+const dataVolume = (
+  metadata: Metadata,
+  { destination: { storageClass, accessMode, volumeMode } }: StorageEntry,
+  size: string,
+): NewObject<DataVolume> => ({
+  ...LIVE_KIND.dataVolume,
+  metadata,
+  spec: {
+    source: { blank: {} },
+    storage: {
+      storageClassName: storageClass,
+      ...(accessMode && { accessModes: [accessMode] }),
+      ...(volumeMode && { volumeMode }),
+      resources: { requests: { storage: size } },
+    },
+  },
+});
+
+const claimOf = (
+  metadata: Metadata,
+  { destination: { storageClass, volumeMode } }: StorageEntry,
+  { size, modes }: { readonly size: string; readonly modes: readonly string[] },
+): NewObject<Claim> => ({
+  ...LIVE_KIND.claim,
+  metadata,
+  spec: {
+    storageClassName: storageClass,
+    accessModes: [...modes],
+    ...(volumeMode && { volumeMode }),
+    resources: { requests: { storage: size } },
+  },
+});
+
+/** How far a volume on the target is; a claim without a DataVolume waits for its consumer, so it is ready once it is there. */
+export function readiness(object: KubernetesObject): 'ready' | 'pending' | 'failed' {
+  const { phase } = (object as DataVolume).status ?? {};
+  if (phase === 'Failed' || phase === 'Lost') return 'failed';
+  if (object.kind !== LIVE_KIND.dataVolume.kind) return 'ready';
+  return READY.includes(phase) ? 'ready' : 'pending';
+}
+
+/** The last two wait for the launcher, which is the first consumer (facts/cross-cluster.md §D1). */
+const READY: readonly (string | undefined)[] = ['Succeeded', 'WaitForFirstConsumer', 'PendingPopulation'];
+
+/** Why a volume is not ready, as CDI says. */
+export function pendingMessage(object: KubernetesObject): string {
+  const { phase, progress, conditions = [] } = (object as DataVolume).status ?? {};
+  const why = conditions.find(({ status, message }) => status !== 'True' && (message ?? '') !== '')?.message;
+  return [`${object.metadata.name} is ${phase ?? 'new'}`, progress, why].filter(Boolean).join(', ');
+}
