@@ -5,6 +5,7 @@ import { PluginError } from './cluster/plugin-error.ts';
 import { connect, type ConnectionFlags, type Session } from './cluster/session.ts';
 import { explainSubcommand } from './explain/explain.ts';
 import { preflightSubcommand } from './preflight/command.ts';
+import { progressSubcommand } from './progress/progress.ts';
 import { EXIT, type ExitCode, type Subcommand } from './subcommand.ts';
 import { statusSubcommand } from './status/status.ts';
 import type { Terminal } from './terminal/terminal.ts';
@@ -15,6 +16,7 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
   statusSubcommand,
   explainSubcommand,
   preflightSubcommand,
+  progressSubcommand,
   unlockSubcommand,
 ];
 

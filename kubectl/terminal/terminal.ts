@@ -9,6 +9,9 @@ const CLEAR = '\u001b[H\u001b[J';
 export class Terminal {
   readonly #streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>;
 
+  /** Lines of the last redraw. */
+  #drawn = 0;
+
   constructor(streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>) {
     this.#streams = streams;
   }
@@ -34,6 +37,13 @@ export class Terminal {
   /** On a terminal, the next text begins at the top of an empty screen; else after an empty line. */
   clear(): void {
     this.#streams.stdout.write(this.isTerminal ? CLEAR : '\n');
+  }
+
+  /** On a terminal: these lines in the place of those that the last call wrote. */
+  redraw(lines: readonly string[]): void {
+    const back = this.#drawn === 0 ? '' : `\u001b[${String(this.#drawn)}F\u001b[J`;
+    this.#streams.stdout.write(back + lines.map((line) => `${line}\n`).join(''));
+    this.#drawn = lines.length;
   }
 
   warn(text: string): void {

@@ -3,6 +3,7 @@ import { snapshotRights } from '../../kubectl/cluster/namespace.ts';
 import type { Right } from '../../kubectl/cluster/rights.ts';
 import { STATE_RIGHTS } from '../../kubectl/cluster/state.ts';
 import { MIGRATIONS } from '../../functions/kubernetes/resources.ts';
+import { PROGRESS_RIGHTS } from '../../kubectl/progress/progress.ts';
 import { WATCH_RIGHTS } from '../../kubectl/status/watch.ts';
 import { bindings, ofKind } from './rendered.ts';
 
@@ -28,6 +29,7 @@ test('the role of the plugin’s viewers grants what it asks for, and nothing el
     ...STATE_RIGHTS,
     ...snapshotRights(),
     ...WATCH_RIGHTS,
+    ...PROGRESS_RIGHTS,
     { verb: 'get', type: MIGRATIONS } as const,
   ].map(textOf);
   expect(granted.toSorted()).toEqual([...new Set(wanted)].toSorted());

@@ -37,7 +37,7 @@ export function standingOf(
     return { state: 'Running', reason: MAINTENANCE_REASON.underWay, message, blocked: 0 };
   }
   const oldest = buckets.find(({ name }) => name === BUCKET_OF[first.reason])?.vms[0];
-  const named = oldest === undefined ? '' : `, such as ${describe(oldest)}`;
+  const named = oldest === undefined ? '' : `, such as ${describeEntry(oldest)}`;
   const blocked = counts.reduce((sum, { count }) => sum + count, 0);
   const why = counts.map(({ reason, count }) => `${String(count)} ${reason}`).join(', ');
   return {
@@ -48,7 +48,8 @@ export function standingOf(
   };
 }
 
-function describe({ namespace, name, reason, message, quotas = [] }: BucketEntry): string {
+/** For people: a VM and what it waits for. */
+export function describeEntry({ namespace, name, reason, message, quotas = [] }: BucketEntry): string {
   const lacks = quotas.map(({ name: quota, missing }) => {
     const amounts = Object.entries(missing).map(([key, amount]) => `${key}=${amount}`);
     return `ResourceQuota ${quota} lacks ${amounts.join(', ')}`;

@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import { aProgress, aStatus, bucket } from '../../test/support/builders/maintenance.ts';
+import type { BucketEntry, ProgressStatus } from '../../functions/domain/progress/progress-object.ts';
+import { barOf, plainLine, renderProgress } from './render.ts';
+
+const linesOf = (status: ProgressStatus | undefined, columns = 120): string[] =>
+  renderProgress(aProgress('Drain', status), { paint: (_, text) => text, columns });
+
+const BLOCKED: BucketEntry = {
+  namespace: 'tenant',
+  name: 'vm1',
+  reason: 'NotEnough',
+  quotas: [{ name: 'quota', missing: { 'requests.cpu': '605m' } }],
+};
+
+test.each([
+  [0, 4, 0],
+  [1, 4, 7],
+  [4, 4, 30],
+  [0, 0, 30],
+])('%d of %d fills %d of 30', (done, total, filled) => {
+  expect(barOf(done, total)).toBe(`[${'#'.repeat(filled)}${'.'.repeat(30 - filled)}]`);
+});
+
+describe('on a terminal', () => {
+  test('a drain has a bar, its buckets, and the VMs that do not get on', () => {
+    const buckets = [bucket('running', 1), { name: 'blocked' as const, count: 2, vms: [BLOCKED] }];
+    const status = aStatus([1, 2, 3, 4], [2, 3, 4], { state: 'Blocked', message: 'why', buckets });
+    expect(linesOf(status)).toEqual([
+      'Drain of node node1  [#######.......................] 1/4  Blocked',
+      '  why',
+      '  running 1, blocked 2',
+      '  - tenant/vm1 (NotEnough: ResourceQuota quota lacks requests.cpu=605m)',
+      '    and 1 more',
+    ]);
+  });
+
+  test('no line is longer than the screen', () => {
+    const status = aStatus([1], [1], { message: 'long '.repeat(40), buckets: [bucket('failed', 1)] });
+    expect(Math.max(...linesOf(status, 80).map(({ length }) => length))).toBe(80);
+  });
+
+  test('one without a status shows its name', () => {
+    expect(linesOf(undefined)).toEqual(['Drain of node node1  drain-12345678-1']);
+  });
+});
+
+test('in a pipe it is one line', () => {
+  expect(
+    plainLine(aProgress('Drain', aStatus([1, 2], [1], { message: '1 of 2 VMs have left the node' }))),
+  ).toBe('drain-12345678-1 Running 1/2: 1 of 2 VMs have left the node');
+  expect(plainLine(aProgress('Drain'))).toBe('drain-12345678-1 begins');
+});
