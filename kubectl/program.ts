@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { describeError, ApiError, TooMuch, Unreachable } from '../functions/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { PluginError } from './cluster/plugin-error.ts';
+import { complete } from './completion/complete.ts';
 import { connect, type ConnectionFlags, type Session } from './cluster/session.ts';
 import { explainSubcommand } from './explain/explain.ts';
 import { preflightSubcommand } from './preflight/command.ts';
@@ -42,8 +43,16 @@ export function newProgram(run: (subcommand: Subcommand, declared: Command) => P
   return program;
 }
 
+/** The first argument by which kubectl_complete-vmmrq calls the plugin. */
+const COMPLETE = '__complete';
+
 /** Runs the command line; never rejects. */
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  if (args[0] === COMPLETE) {
+    const program = newProgram(() => Promise.resolve());
+    terminal.print((await complete(program, SUBCOMMANDS, args.slice(1))).join('\n'));
+    return EXIT.ok;
+  }
   let code: ExitCode = EXIT.ok;
   const program = newProgram(async ({ run }, declared) => {
     const flags = declared.optsWithGlobals<ConnectionFlags & Record<string, unknown>>();

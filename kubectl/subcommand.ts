@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { KubernetesObject } from '../functions/domain/objects.ts';
 import type { Session } from './cluster/session.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
@@ -24,6 +25,10 @@ export interface Invocation {
 
 /** The values for an argument or a flag. Rejects as the verbs of Cluster do. */
 export type Completer = (invocation: Pick<Invocation, 'session' | 'args'>) => Promise<readonly string[]>;
+
+/** For completers. */
+export const namesOf = (objects: readonly KubernetesObject[]): string[] =>
+  objects.map(({ metadata }) => metadata.name);
 
 /** One subcommand: its folder exports it, program.ts lists it. */
 export interface Subcommand {

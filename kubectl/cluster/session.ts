@@ -19,11 +19,22 @@ export interface Session {
   readonly namespace: string;
 }
 
-/** The API server by kubectl's flags. Throws where the kubeconfig names none; nothing is sent yet. */
-export function connect({ kubeconfig, context, namespace }: ConnectionFlags): Session {
+/** The names of a kubeconfig's contexts. */
+export const contextsOf = (flags: Pick<ConnectionFlags, 'kubeconfig'>): string[] =>
+  load(flags)
+    .getContexts()
+    .map(({ name }) => name);
+
+function load({ kubeconfig }: Pick<ConnectionFlags, 'kubeconfig'>): KubeConfig {
   const config = new KubeConfig();
   if (kubeconfig === undefined) config.loadFromDefault();
   else config.loadFromFile(kubeconfig);
+  return config;
+}
+
+/** The API server by kubectl's flags. Throws where the kubeconfig names none; nothing is sent yet. */
+export function connect({ context, namespace, ...flags }: ConnectionFlags): Session {
+  const config = load(flags);
   if (context !== undefined) config.setCurrentContext(context);
   const { namespace: ofContext = 'default' } = config.getContextObject(config.getCurrentContext()) ?? {};
   return { cluster: connectBy(config, AGENT), namespace: namespace ?? ofContext };

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
+import { LISTED_MIGRATIONS_TO_COME } from '../../functions/cluster/listed.ts';
 import { MIGRATIONS } from '../../functions/kubernetes/resources.ts';
 import { readNamespace, snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights } from '../cluster/rights.ts';
 import { readState, STATE_RIGHTS } from '../cluster/state.ts';
 import { examples, outputFlag, type Output } from '../flags.ts';
-import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
 import { structured } from '../terminal/structured.ts';
 import { explain } from './explanation.ts';
 import { plainExplanation, renderExplanation } from './render.ts';
@@ -28,6 +29,10 @@ export const explainSubcommand: Subcommand = {
       .argument('<migration>', 'name of a VirtualMachineInstanceMigration')
       .addOption(outputFlag('json', 'yaml'))
       .addHelpText('after', HELP + EXAMPLES),
+  completers: {
+    migration: async ({ session: { cluster, namespace } }) =>
+      namesOf((await cluster.list(LISTED_MIGRATIONS_TO_COME, { namespace })).items),
+  },
   run,
 };
 

@@ -5,7 +5,14 @@ import { NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights } from '../cluster/rights.ts';
 import { examples, outputFlag, type Output } from '../flags.ts';
-import { EXIT, type Completer, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import {
+  EXIT,
+  namesOf,
+  type Completer,
+  type ExitCode,
+  type Invocation,
+  type Subcommand,
+} from '../subcommand.ts';
 import { structured } from '../terminal/structured.ts';
 import { preflight, type Report } from './preflight.ts';
 import { readFacts, rightsFor } from './read.ts';
@@ -101,7 +108,7 @@ function exitCodeOf({ vms }: Report): ExitCode {
 const completeNames: Completer = async ({ session: { cluster }, args: [kind] }) => {
   if (kind === 'upgrade') return [];
   const { items } = await cluster.list(named(kind === 'node' ? NODES : NAMESPACES), {});
-  return items.map(({ metadata }) => metadata.name);
+  return namesOf(items);
 };
 
 /** `kubectl vmmrq preflight node NODE… | upgrade | namespace NS`. */

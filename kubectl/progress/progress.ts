@@ -7,7 +7,7 @@ import { PROGRESSES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
 import { examples } from '../flags.ts';
-import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
 import { chosen, endOf } from './choose.ts';
 import { ProgressScreen } from './screen.ts';
 
@@ -33,6 +33,12 @@ export const progressSubcommand: Subcommand = {
       .description('follow a drain or an upgrade until it ends')
       .argument('[name]', 'a MaintenanceProgress, or the node that is drained')
       .addHelpText('after', HELP + EXAMPLES),
+  completers: {
+    name: async ({ session: { cluster } }) => {
+      const { items } = await cluster.list(PROGRESSES, {});
+      return [...namesOf(items), ...new Set(items.map(({ spec }) => spec.subject))];
+    },
+  },
   run,
 };
 

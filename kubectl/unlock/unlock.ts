@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { named } from '../../functions/cluster/listed.ts';
+import { LABEL } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { isConflict } from '../../functions/kubernetes/errors.ts';
@@ -6,7 +8,7 @@ import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
 import { examples } from '../flags.ts';
-import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
 import { changeOf, describeLock, unlockPatches } from './plan.ts';
 
 const HELP = `
@@ -28,6 +30,10 @@ export const unlockSubcommand: Subcommand = {
       .argument('<namespace>', 'the locked namespace')
       .option('-y, --yes', 'do not ask')
       .addHelpText('after', HELP + EXAMPLES),
+  completers: {
+    namespace: async ({ session: { cluster } }) =>
+      namesOf((await cluster.list(named(NAMESPACES), { labelSelector: LABEL.locked })).items),
+  },
   run,
 };
 

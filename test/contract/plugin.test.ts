@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { snapshotRights } from '../../kubectl/cluster/namespace.ts';
 import type { Right } from '../../kubectl/cluster/rights.ts';
 import { STATE_RIGHTS } from '../../kubectl/cluster/state.ts';
-import { MIGRATIONS } from '../../functions/kubernetes/resources.ts';
+import { rightsFor } from '../../kubectl/preflight/read.ts';
+import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
 import { PROGRESS_RIGHTS } from '../../kubectl/progress/progress.ts';
 import { WATCH_RIGHTS } from '../../kubectl/status/watch.ts';
 import { bindings, ofKind } from './rendered.ts';
@@ -30,7 +31,10 @@ test('the role of the plugin’s viewers grants what it asks for, and nothing el
     ...snapshotRights(),
     ...WATCH_RIGHTS,
     ...PROGRESS_RIGHTS,
+    ...rightsFor({ kind: 'node', nodes: [] }),
     { verb: 'get', type: MIGRATIONS } as const,
+    // For completion.
+    { verb: 'list', type: NODES } as const,
   ].map(textOf);
   expect(granted.toSorted()).toEqual([...new Set(wanted)].toSorted());
   expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain(ROLE);

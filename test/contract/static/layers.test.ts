@@ -43,6 +43,7 @@ const LAYERS = {
   kubectl: [
     ['kubectl/main.ts'],
     ['kubectl/program.ts'],
+    ['kubectl/completion'],
     ['kubectl/explain', 'kubectl/preflight', 'kubectl/progress', 'kubectl/status', 'kubectl/unlock'],
     ['kubectl/flags.ts', 'kubectl/subcommand.ts'],
     ['kubectl/cluster'],
