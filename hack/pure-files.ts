@@ -8,6 +8,8 @@ export const PURE = [
   'functions/feasibility/{headroom-wait,nothing-open}.ts',
   'functions/lower/decide-seen.ts',
   'functions/*/can-skip.ts',
+  'functions/live/*/decide.ts',
+  'functions/live/{lost-record,steps}.ts',
   'functions/domain/**/*.ts',
   'functions/runtime/limits.ts',
   'webhook/admission/{changed-keys,messages,review}.ts',

@@ -46,7 +46,7 @@ export const hasArrived = ({ vmi, vmim }: Sides['target']): boolean =>
   hasSucceeded(vmim) || (isCompleted(vmi?.status?.migrationState) && vmi?.status?.phase !== 'WaitingForSync');
 
 /** Whether the guest runs on the target now, and KubeVirt is done with its migration. */
-export const runsOnTarget = ({ vmi }: Sides['target']): boolean =>
+export const runsOnTarget = ({ vmi }: Pick<Sides['target'], 'vmi'>): boolean =>
   vmi?.status?.phase === 'Running' &&
   vmi.status.nodeName !== undefined &&
   vmi.metadata.deletionTimestamp === undefined &&

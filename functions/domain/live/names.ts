@@ -162,3 +162,6 @@ export const BOUND_SECRETS: readonly string[] = [
   'kubernetes.io/service-account-token',
   'bootstrap.kubernetes.io/token',
 ];
+
+/** Field manager of KubeVirt's own writes to a VM. */
+export const KUBEVIRT_MANAGER = 'virt-controller';

@@ -51,12 +51,13 @@ describe('recordOf', () => {
 describe('withMarks', () => {
   const [early, late] = [seconds(1), seconds(2)];
 
-  test('adds each mark once, with the time at which it was seen first', () => {
+  test('has the marks that are seen first, and the arrival, each with its time', () => {
     const once = withMarks(aRecord(), { marks: ['GuestReady'], hasArrived: false }, early) ?? aRecord();
     expect(once.marks).toEqual([{ mark: 'GuestReady', at: early }]);
-    expect(withMarks(once, { marks: ['GuestReady'], hasArrived: false }, late)).toBeUndefined();
-    const twice = withMarks(once, { marks: ['Received'], hasArrived: true }, late);
-    expect(twice).toMatchObject({ marks: [{ at: early }, { mark: 'Received', at: late }], arrivedAt: late });
+    expect(withMarks(once, { marks: ['GuestReady', 'Received'], hasArrived: false }, late)).toBeUndefined();
+    const twice = withMarks(once, { marks: ['GuestReady', 'Received'], hasArrived: true }, late);
+    expect(twice).toEqual({ ...once, arrivedAt: late });
+    expect(twice && withMarks(twice, { marks: ['Sent'], hasArrived: true }, seconds(3))).toBeUndefined();
   });
 
   test('takes none back that is not seen any more', () => {

@@ -86,17 +86,23 @@ export function withoutRecord(vm: VirtualMachine): VirtualMachine {
   return { ...vm, metadata: { ...vm.metadata, annotations } };
 }
 
-/** The record with marks that were not seen before; undefined: there is none. `at`: RFC 3339. */
+/**
+ * The record with the marks that are seen, or with the arrival; undefined: it says so already. One mark is enough, so later ones are
+ * not added. `at`: RFC 3339.
+ */
 export function withMarks(
   record: RunRecord,
   { marks, hasArrived }: { readonly marks: readonly Mark[]; readonly hasArrived: boolean },
   at: string,
 ): RunRecord | undefined {
-  const known = record.marks.map(({ mark }) => mark);
-  const added = marks.filter((mark) => !known.includes(mark)).map((mark) => ({ mark, at }));
-  const isFirst = hasArrived && record.arrivedAt === undefined;
-  if (added.length === 0 && !isFirst) return undefined;
-  return { ...record, marks: [...record.marks, ...added], ...(isFirst ? { arrivedAt: at } : {}) };
+  const isMarked = marks.length > 0 && record.marks.length === 0;
+  const isArrived = hasArrived && record.arrivedAt === undefined;
+  if (!isMarked && !isArrived) return undefined;
+  return {
+    ...record,
+    ...(isMarked ? { marks: marks.map((mark) => ({ mark, at })) } : {}),
+    ...(isArrived ? { arrivedAt: at } : {}),
+  };
 }
 
 /** Whether the guest may run on the target. From here on the VM there is never deleted. */

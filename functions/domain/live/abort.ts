@@ -1,0 +1,66 @@
+import { isFinal } from '../migration.ts';
+import { DONE, wait, write, type LiveWrite, type StepDecision } from './decision.ts';
+import { LIMIT_MS, timeOf } from './deadlines.ts';
+import type { Vmim } from './kubevirt.ts';
+import { LIVE_REASON } from './names.ts';
+import { hasTargetPod, vmimOf } from './proofs.ts';
+import type { RecordedRun } from './run-snapshot.ts';
+
+/** Phases of a source VMIM that has not met its target, which goes at once when it is deleted. */
+const APART: readonly string[] = ['', 'Synchronizing'];
+/** Phases in which it waits for the target's launcher, and never goes without one (facts/cross-cluster.md §C6). */
+const WAITING: readonly string[] = ['Pending', 'Scheduling', 'Scheduled'];
+
+/**
+ * Takes back the VMIMs of an attempt; done when both are gone. Deleting one does not tell the other cluster. While the guest is
+ * copied the source's goes first: without the target's alone the copy would go on. Before that the target's goes first: without it no
+ * launcher comes, and the source's is then stuck until its finalizers are taken away, which is safe because nothing runs for it.
+ */
+export function abort(snapshot: RecordedRun): StepDecision {
+  const { source, target, run, record } = snapshot;
+  const sent = vmimOf(source.vmims, run, record.attempt);
+  const received = vmimOf(target.vmims, run, record.attempt);
+  if (sent === undefined || isFinal(sent)) return removeBoth(sent, received);
+  const phase = sent.status?.phase ?? '';
+  if (APART.includes(phase)) return removeBoth(sent, received);
+  if (!WAITING.includes(phase)) return remove('source', sent);
+  if (received !== undefined) return remove('target', received);
+  if (!isGoing(sent)) return remove('source', sent);
+  return isStuck(sent, snapshot) ? removeFinalizers(sent) : waiting(sent);
+}
+
+function removeBoth(sent: Vmim | undefined, received: Vmim | undefined): StepDecision {
+  const left = [
+    ...(sent === undefined ? [] : [{ on: 'source' as const, vmim: sent }]),
+    ...(received === undefined ? [] : [{ on: 'target' as const, vmim: received }]),
+  ];
+  const [first] = left;
+  if (first === undefined) return DONE;
+  const due = left.filter(({ vmim }) => !isGoing(vmim));
+  const writes = due.map(({ on, vmim }): LiveWrite => ({ verb: 'delete', on, object: vmim }));
+  return writes.length === 0 ? waiting(first.vmim) : write(`deleting ${names(due)}`, ...writes);
+}
+
+const names = (of: readonly { readonly vmim: Vmim }[]): string =>
+  of.map(({ vmim }) => vmim.metadata.name).join(', ');
+
+const remove = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
+  isGoing(vmim)
+    ? waiting(vmim)
+    : write(`deleting ${vmim.metadata.name} on the ${on}`, { verb: 'delete', on, object: vmim });
+
+const isGoing = ({ metadata }: Vmim): boolean => metadata.deletionTimestamp !== undefined;
+
+const waiting = ({ metadata }: Vmim): StepDecision =>
+  wait(LIVE_REASON.aborting, `waiting until KubeVirt has removed the VMIM ${metadata.name}`);
+
+/** Longer than KubeVirt needs for one that it can remove, and nothing on the target that it could wait for. */
+const isStuck = ({ metadata }: Vmim, { source, target }: RecordedRun): boolean =>
+  source.now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim && !hasTargetPod(target);
+
+const removeFinalizers = (sent: Vmim): StepDecision =>
+  write(`taking the finalizers of ${sent.metadata.name} away, which KubeVirt never removes`, {
+    verb: 'replace',
+    on: 'source',
+    object: { ...sent, metadata: { ...sent.metadata, finalizers: [] } },
+  });

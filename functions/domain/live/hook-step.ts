@@ -1,0 +1,59 @@
+import { LIMIT_MS, timeOf } from './deadlines.ts';
+import { DONE, fail, waitUntil, write, type LiveWrite, type StepDecision } from './decision.ts';
+import { hookObjects } from './hook-job.ts';
+import { LIVE_REASON } from './names.ts';
+import { isOfRun } from './run-names.ts';
+import { withRecord } from './run-record.ts';
+import type { HookView, Job, RecordedRun } from './run-snapshot.ts';
+
+/** Runs the hook of a step once: its Job is found again by name, and its success is recorded, so that the Job may go. */
+export function runHook(snapshot: RecordedRun, step: HookView['step']): StepDecision {
+  const view = snapshot.hub.hooks.find((each) => each.step === step);
+  if (view === undefined || snapshot.record.hooks.includes(step)) return DONE;
+  return view.job === undefined ? start(snapshot, view) : follow(snapshot, view, view.job);
+}
+
+function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
+  const { step } = view;
+  if (!isOfRun(job, snapshot.run))
+    return fail(
+      LIVE_REASON.hookFailed,
+      `the Job ${nameOf(job)} is not of this run: delete it, and run the plan again`,
+    );
+  if ((job.status?.succeeded ?? 0) > 0) return recordSuccess(snapshot, step);
+  const failed = job.status?.conditions?.find(({ type, status }) => type === 'Failed' && status === 'True');
+  if (failed !== undefined)
+    return fail(
+      LIVE_REASON.hookFailed,
+      `the Job ${nameOf(job)} of the ${step} failed: ${failed.message ?? ''}`,
+    );
+  const until = timeOf(job.metadata.creationTimestamp) + limitOf(view);
+  const message = `waiting for the Job ${nameOf(job)} of the ${step}`;
+  return waitUntil(
+    { now: snapshot.hub.now, until },
+    { reason: LIVE_REASON.hookRuns, message },
+    LIVE_REASON.hookFailed,
+  );
+}
+
+/** The Job ends its pod by the hook's own deadline; the time to start it comes on top. */
+const limitOf = ({ hook }: HookView): number =>
+  hook?.spec.deadline ? hook.spec.deadline * 1_000 + LIMIT_MS.receiver : LIMIT_MS.hook;
+
+function start({ run, hub, source }: RecordedRun, { step, hook }: HookView): StepDecision {
+  if (hook === undefined) return fail(LIVE_REASON.hookFailed, `the Hook of the ${step} is gone`);
+  const objects = hookObjects({ run, step, hook, plan: hub.plan, vm: source.vm });
+  return write(
+    `starting the ${step}`,
+    ...objects.map((object): LiveWrite => ({ verb: 'create', on: 'hub', object })),
+  );
+}
+
+const recordSuccess = ({ source: { vm }, record }: RecordedRun, step: HookView['step']): StepDecision =>
+  write(`recording that the ${step} has succeeded`, {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, { ...record, hooks: [...record.hooks, step] }),
+  });
+
+const nameOf = ({ metadata }: Job): string => `${metadata.namespace ?? ''}/${metadata.name}`;

@@ -1,0 +1,97 @@
+import { isFinal } from '../migration.ts';
+import type { Pod } from '../objects.ts';
+import { isMigrationTarget, isReceiver, ownStateOf } from './cut-over.ts';
+import type { VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
+import { KUBEVIRT_MANAGER } from './names.ts';
+import { isOfRun, vmimName, type RunId } from './run-names.ts';
+import { strategyOf } from './run-record.ts';
+import type { RecordedRun, RunSnapshot, SourceSide, TargetSide } from './run-snapshot.ts';
+
+/** The VMIM of an attempt on one side; undefined: there is none. */
+export const vmimOf = (vmims: readonly Vmim[], run: RunId, attempt: number): Vmim | undefined =>
+  vmims.find(({ metadata }) => metadata.name === vmimName(run, attempt));
+
+/** The VM on the target, if this run made it. */
+export const receiverOf = ({ run, target: { vm } }: RunSnapshot): VirtualMachine | undefined =>
+  vm !== undefined && isOfRun(vm, run) ? vm : undefined;
+
+/** Gone, or at its end. */
+export const isOver = (vmim: Vmim | undefined): boolean => vmim === undefined || isFinal(vmim);
+
+/**
+ * Whether the guest runs on the source: the VMI by itself does not prove it, because a VMI whose guest has left may say Running for
+ * ever (facts/cross-cluster.md §C6). So its launcher must run, and no migration of this run may have completed or be under way.
+ */
+export function isSourceAlive({ source, record, run }: RecordedRun): boolean {
+  const { vmi, vmims, pods } = source;
+  if (vmi?.status?.phase !== 'Running' || vmi.metadata.deletionTimestamp !== undefined) return false;
+  const state = ownStateOf(vmi, record.before);
+  const hasLeft = state?.completed === true && state.failed !== true;
+  return !hasLeft && isOver(vmimOf(vmims, run, record.attempt)) && pods.some(isRunning);
+}
+
+const isRunning = ({ metadata, status }: Pod): boolean =>
+  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
+
+/** Whether a launcher is on the target that may have the guest, or is about to receive it. */
+export const hasTargetPod = ({ pods }: TargetSide): boolean =>
+  pods.some(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
+
+/** Proof that no launcher was ever created on the target, so no guest was ever there. */
+export function neverHadLauncher({ vmi, pods }: TargetSide, attempt: number): boolean {
+  if (pods.length > 0) return false;
+  // A VMI that went away may have had one.
+  return vmi === undefined ? attempt === 0 : isMigrationTarget(vmi) && !namesLauncher(vmi);
+}
+
+function namesLauncher({ status }: Vmi): boolean {
+  const { targetPod, targetState } = status?.migrationState ?? {};
+  const names = [targetPod, targetState?.pod, ...Object.keys(status?.activePods ?? {})];
+  return names.some((name) => name !== undefined);
+}
+
+/**
+ * Whether KubeVirt itself halted the source VM because its launcher died during a migration of this run that never reached its
+ * cut-over. KubeVirt deletes the VMI and the VMIM with it, so the proof is on the target: its migration has failed, its VMI waits
+ * again, and no launcher is there (recorded: cross-source-fails). Who halted the VM is in its managed fields.
+ */
+export function isHaltedByMigration(snapshot: RecordedRun): boolean {
+  const { source, record, run } = snapshot;
+  const isDown = source.vmi === undefined && isOver(vmimOf(source.vmims, run, record.attempt));
+  return isDown && isHaltedBy(source.vm, KUBEVIRT_MANAGER) && hasGivenUp(snapshot);
+}
+
+/** The target waits for a guest again that never came. */
+function hasGivenUp(snapshot: RecordedRun): boolean {
+  const { target, record, run } = snapshot;
+  const receiver = receiverOf(snapshot);
+  if (receiver === undefined || !isReceiver(receiver)) return false;
+  if (hasTargetPod(target) || !isWaiting(target.vmi)) return false;
+  const hasFailed = vmimOf(target.vmims, run, record.attempt)?.status?.phase === 'Failed';
+  return hasFailed || neverHadLauncher(target, record.attempt);
+}
+
+const isWaiting = (vmi: Vmi | undefined): boolean =>
+  vmi?.status?.phase === 'WaitingForSync' && isMigrationTarget(vmi);
+
+/** Whether this writer, and no other, set the VM to Halted. */
+function isHaltedBy({ spec, metadata }: VirtualMachine, manager: string): boolean {
+  if (spec.runStrategy !== 'Halted') return false;
+  const owners = (metadata.managedFields ?? []).filter(
+    ({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:runStrategy'] !== undefined,
+  );
+  return owners.length > 0 && owners.every((owner) => owner.manager === manager);
+}
+
+/** Whether the VM is one that KubeVirt starts by itself, or keeps running. */
+export const isWantedRunning = ({ vm }: SourceSide): boolean =>
+  vm !== undefined && ['Always', 'running', 'RerunOnFailure'].includes(strategyOf(vm) ?? '');
+
+/**
+ * After a migration that failed, KubeVirt halts the source VM at its next crash or restart instead of starting it again, until a
+ * local migration replaces the state on its VMI (facts/cross-cluster.md §C7).
+ */
+export function isHaltedAtNextCrash({ vm, vmi }: SourceSide): boolean {
+  const state = ownStateOf(vmi, undefined);
+  return vm?.spec.runStrategy === 'Always' && state?.completed === true && state.failed === true;
+}

@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals';
+import {
+  aDataVolume,
+  aReceiver,
+  aRecordedRun,
+  firstAttempt,
+  summary,
+} from '../../../test/support/builders/live-run.ts';
+import { aRecord, aStorageMap } from '../../../test/support/builders/live.ts';
+import { metadata, ownedBy, seconds, unlabelled } from '../../../test/support/builders/object.ts';
+import { LIVE_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
+import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import { decide } from './decide.ts';
+
+const withVolumes = (...volumes: KubernetesObject[]): RecordedRun =>
+  aRecordedRun(aRecord(), { target: { setup: { volumes, resources: [], accessModes: new Map() } } });
+const CREATE = 'create DataVolume web-root on target';
+const foreign = unlabelled(LIVE_LABEL.migration);
+const claim: KubernetesObject = { ...LIVE_KIND.claim, metadata: metadata('web-root') };
+const ofDataVolume = ownedBy([
+  { apiVersion: 'x', kind: 'DataVolume', name: 'web-root', uid: 'u', controller: true },
+])(claim);
+const old = aDataVolume('Pending', (volume) => ({
+  ...volume,
+  metadata: { ...volume.metadata, creationTimestamp: seconds(-1_801) },
+}));
+const unmapped = aStorageMap((map) => ({ ...map, spec: { ...map.spec, map: [] } }));
+
+test.each<[string, RecordedRun, string]>([
+  ['no volume yet', withVolumes(), CREATE],
+  [
+    'a storage class that is not mapped',
+    aRecordedRun(aRecord(), { hub: { storage: unmapped } }),
+    'fail VolumeFailed',
+  ],
+  ['a volume that CDI populates', withVolumes(aDataVolume('ImportInProgress')), 'wait VolumesPending'],
+  ['a volume that is populated', withVolumes(aDataVolume('Succeeded'), ofDataVolume), 'done'],
+  ['a volume that waits for its launcher', withVolumes(aDataVolume('PendingPopulation')), 'done'],
+  ['a volume of a class without populators', withVolumes(aDataVolume('WaitForFirstConsumer')), 'done'],
+  ['a volume that has failed', withVolumes(aDataVolume('Failed')), 'fail VolumeFailed'],
+  ['a volume that is not ready after half an hour', withVolumes(old), 'fail VolumeFailed'],
+  ['a DataVolume of somebody else', withVolumes(aDataVolume('Succeeded', foreign)), 'fail VolumeFailed'],
+  ['a claim of somebody else', withVolumes(claim), 'fail VolumeFailed'],
+  ['the VM is there already', aRecordedRun(aRecord(), { target: { vm: aReceiver() } }), 'done'],
+  ['an attempt has begun', firstAttempt(), 'done'],
+])('%s', (_what, run, wanted) => {
+  expect(summary(decide(run))).toBe(wanted);
+});
+
+test('what a quota refuses is named', () => {
+  const message = 'persistentvolumeclaims is forbidden: exceeded quota: storage';
+  const volume = aDataVolume('Pending', (one) => ({
+    ...one,
+    status: { phase: 'Pending', conditions: [{ type: 'Bound', status: 'False', message }] },
+  }));
+  expect(decide(withVolumes(volume))).toMatchObject({ message: `web-root is Pending, ${message}` });
+});

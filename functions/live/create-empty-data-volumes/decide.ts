@@ -1,0 +1,92 @@
+import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
+import {
+  DONE,
+  fail,
+  waitUntil,
+  write,
+  type LiveWrite,
+  type NewObject,
+  type StepDecision,
+} from '../../domain/live/decision.ts';
+import { LIVE_KIND, LIVE_REASON } from '../../domain/live/names.ts';
+import { isOfRun } from '../../domain/live/run-names.ts';
+import type { RecordedRun, SourceSetup, TargetSetup } from '../../domain/live/run-snapshot.ts';
+import { neededVolumes, pendingMessage, readiness, targetVolume } from '../../domain/live/volumes.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+
+/** The VM's volumes on the target, empty. They are not bound before the launcher uses them, so that it may run on any node. */
+export function decide(snapshot: RecordedRun): StepDecision {
+  const { source, target } = snapshot;
+  if (source.setup === undefined || target.setup === undefined || target.vm !== undefined) return DONE;
+  const wanted = wantedVolumes(snapshot, source.setup, target.setup);
+  if (wanted.kind === 'fail') return wanted;
+  const { volumes } = target.setup;
+  const foreign = wanted.objects.flatMap((object) => foreignVolume(object, volumes, snapshot) ?? []);
+  const [first] = foreign;
+  if (first !== undefined)
+    return fail(
+      LIVE_REASON.volumeFailed,
+      `a ${first.kind ?? ''} ${first.metadata.name}, which this run did not make, is on the target: delete or rename it`,
+    );
+  const missing = wanted.objects.filter((object) => found(object, volumes) === undefined);
+  if (missing.length > 0)
+    return write(
+      `creating ${missing.map(({ metadata }) => metadata.name).join(', ')} on the target`,
+      ...missing.map((object): LiveWrite => ({ verb: 'create', on: 'target', object })),
+    );
+  return waitFor(
+    wanted.objects.flatMap((object) => found(object, volumes) ?? []),
+    target.now,
+  );
+}
+
+function wantedVolumes(
+  { run, hub, source, record }: RecordedRun,
+  { claims }: SourceSetup,
+  { accessModes }: TargetSetup,
+):
+  | { readonly kind: 'volumes'; readonly objects: readonly NewObject[] }
+  | Extract<StepDecision, { kind: 'fail' }> {
+  const input = { run, namespace: record.target.namespace, storage: hub.storage, claims, accessModes };
+  const volumes = neededVolumes(source.vm).map((needed) => targetVolume(needed, input));
+  const problems = volumes.flatMap((volume) => (volume.kind === 'problem' ? [volume.problem] : []));
+  if (problems.length > 0) return fail(LIVE_REASON.volumeFailed, problems.join('; '));
+  const objects = volumes.flatMap((volume) => (volume.kind === 'volume' ? [volume.object as NewObject] : []));
+  return { kind: 'volumes', objects };
+}
+
+const found = (
+  { kind, metadata }: NewObject,
+  volumes: readonly KubernetesObject[],
+): KubernetesObject | undefined =>
+  volumes.find((volume) => volume.kind === kind && volume.metadata.name === metadata.name);
+
+/**
+ * A volume in the way: of the same name, and not of this run. The claim that CDI makes of a DataVolume has its name, and is the
+ * DataVolume's.
+ */
+const foreignVolume = (
+  wanted: NewObject,
+  volumes: readonly KubernetesObject[],
+  { run }: RecordedRun,
+): KubernetesObject | undefined =>
+  volumes.find(({ kind, metadata, ...volume }) => {
+    if (metadata.name !== wanted.metadata.name) return false;
+    const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+    const isOfDataVolume = kind !== wanted.kind && owner?.kind === LIVE_KIND.dataVolume.kind;
+    return !isOfDataVolume && !isOfRun({ metadata, ...volume }, run);
+  });
+
+function waitFor(volumes: readonly KubernetesObject[], now: number): StepDecision {
+  const failed = volumes.filter((volume) => readiness(volume) === 'failed');
+  if (failed.length > 0) return fail(LIVE_REASON.volumeFailed, failed.map(pendingMessage).join('; '));
+  const pending = volumes.filter((volume) => readiness(volume) === 'pending');
+  if (pending.length === 0) return DONE;
+  const since = Math.max(...pending.map(({ metadata }) => timeOf(metadata.creationTimestamp)));
+  const message = pending.map(pendingMessage).join('; ');
+  return waitUntil(
+    { now, until: since + LIMIT_MS.volumes },
+    { reason: LIVE_REASON.volumesPending, message },
+    LIVE_REASON.volumeFailed,
+  );
+}

@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import {
+  firstAttempt,
+  received,
+  sent,
+  summary,
+  type Different,
+} from '../../../test/support/builders/live-run.ts';
+import { itsVmi, RUN } from '../../../test/support/builders/live.ts';
+import { NOW, withUid } from '../../../test/support/builders/object.ts';
+import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
+import type { RecordedRun, RunSettings } from '../../domain/live/run-snapshot.ts';
+import { decide } from './decide.ts';
+
+const NAME = vmimName(RUN, 1);
+const CREATE = `create VirtualMachineInstanceMigration ${NAME} on source`;
+const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
+const SETTINGS: RunSettings = { transferMs: undefined, sourceMs: 1, allowOverQuota: true };
+const full = (isLetIn: boolean, more: Different = {}): RecordedRun => {
+  const vmims = [received('WaitingForSync')];
+  return firstAttempt({
+    ...more,
+    target: { ...more.target, vmims, fit: { missing: '2 of limits.cpu', isLetIn } },
+  });
+};
+
+test.each<[string, RecordedRun, string]>([
+  ['the target waits, and the launcher fits', firstAttempt(), CREATE],
+  ['it is there', firstAttempt({ source: { vmims: [sent('Synchronizing')] } }), 'done'],
+  ['the VM was stopped', firstAttempt({ source: { vmi: undefined } }), 'fail SourceStopped'],
+  [
+    'the VM was restarted',
+    firstAttempt({ source: { vmi: itsVmi(withUid('another')) } }),
+    'fail SourceStopped',
+  ],
+  ['the source drains the VM’s node', firstAttempt({ source: { vmi: EVACUATING } }), 'wait SourceEvacuating'],
+  ['the launcher does not fit', full(false), 'wait OverQuota'],
+  ['it does not fit for 15 minutes', full(false, { target: { now: NOW + 901_000 } }), 'fail OverQuota'],
+  ['it would be let in, which is not wanted', full(true), 'wait OverQuota'],
+  ['it would be let in, which is wanted', full(true, { hub: { settings: SETTINGS } }), CREATE],
+  ['it would not be let in', full(false, { hub: { settings: SETTINGS } }), 'wait OverQuota'],
+])('%s', (_what, run, wanted) => {
+  expect(summary(decide(run))).toBe(wanted);
+});
+
+test('the VMIM sends to the address of the target, by the id of the attempt', () => {
+  expect(decide(firstAttempt())).toMatchObject({
+    writes: [
+      {
+        object: {
+          metadata: { name: NAME, namespace: 'vms', labels: runLabels(RUN) },
+          spec: {
+            vmiName: 'web',
+            sendTo: { migrationID: migrationIdOf(RUN, 1), connectURL: '10.0.0.1:9185' },
+          },
+        },
+      },
+    ],
+  });
+});
+
+test('what is missing is said, with what to do', () => {
+  expect(decide(full(true))).toMatchObject({
+    message: expect.stringMatching(/2 of limits.cpu.*allowOverQuota: "true"/),
+  });
+  expect(decide(full(false))).toMatchObject({ message: expect.stringContaining('allowReceive in a VMMRQ') });
+});

@@ -1,0 +1,60 @@
+import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
+import { DONE, fail, waitUntil, write, type StepDecision } from '../../domain/live/decision.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { vmimOf } from '../../domain/live/proofs.ts';
+import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
+import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { KIND } from '../../domain/names.ts';
+import { busy } from '../create-target-migration/decide.ts';
+
+/**
+ * The VMIM that sends. From here on it holds up the source's own drains, and it is stuck if the target's launcher never comes: so it is
+ * made only when the launcher fits, or is let in.
+ */
+export function decide(snapshot: RecordedRun): StepDecision {
+  const { source, run, record } = snapshot;
+  const { vmi } = source;
+  if (vmimOf(source.vmims, run, record.attempt) !== undefined) return DONE;
+  if (vmi?.status?.phase !== 'Running')
+    return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
+  if (vmi.metadata.uid !== record.vmi)
+    return fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
+  const held = busy(source) ?? tooLarge(snapshot);
+  return held ?? create(snapshot);
+}
+
+function create({ source: { vm }, target, run, record }: RecordedRun): StepDecision {
+  const connectURL = vmimOf(target.vmims, run, record.attempt)?.status?.synchronizationAddresses?.[0];
+  return write('creating the VMIM on the source', {
+    verb: 'create',
+    on: 'source',
+    object: {
+      ...KIND.migration,
+      metadata: {
+        name: vmimName(run, record.attempt),
+        namespace: vm.metadata.namespace,
+        labels: runLabels(run),
+      },
+      spec: {
+        vmiName: vm.metadata.name,
+        sendTo: { migrationID: migrationIdOf(run, record.attempt), connectURL },
+      },
+    } as never,
+  });
+}
+
+function tooLarge({ target, hub, run, record }: RecordedRun): StepDecision | undefined {
+  const { missing, isLetIn } = target.fit;
+  if (missing === undefined) return undefined;
+  if (isLetIn && hub.settings.allowOverQuota) return undefined;
+  const message = isLetIn
+    ? `the VM would be over its quota for good, so that its next restart is refused: ${missing}. Increase the quota, or set ` +
+      'allowOverQuota: "true" in the settings of the provider'
+    : `the launcher does not fit on the target: ${missing}. Increase the quota, or set allowReceive in a VMMRQ`;
+  const created = vmimOf(target.vmims, run, record.attempt)?.metadata.creationTimestamp;
+  return waitUntil(
+    { now: target.now, until: timeOf(created) + LIMIT_MS.meeting },
+    { reason: LIVE_REASON.overQuota, message },
+    LIVE_REASON.overQuota,
+  );
+}

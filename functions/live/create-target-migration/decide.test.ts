@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals';
+import {
+  aReceiver,
+  aRecordedRun,
+  aWaitingVmi,
+  firstAttempt,
+  received,
+  recorded,
+  sent,
+  summary,
+  writtenRecord,
+  type Different,
+} from '../../../test/support/builders/live-run.ts';
+import { itsVmi, RUN } from '../../../test/support/builders/live.ts';
+import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
+import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { decide } from './decide.ts';
+
+const READY: Different = { target: { vm: aReceiver(), vmi: aWaitingVmi() } };
+const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
+const LOCAL = sent('Running', (vmim) => ({ ...vmim, metadata: { ...vmim.metadata, name: 'evacuation' } }));
+const NAME = vmimName(RUN, 1);
+const RECORD = 'replace VirtualMachine web on source';
+const withdrawn = (different: Different = {}): RecordedRun => firstAttempt(different, { withdrawn: true });
+
+test.each<[string, RecordedRun, string]>([
+  ['the attempt is recorded first', aRecordedRun(recorded({}), READY), RECORD],
+  [
+    'the source drains the VM’s node',
+    aRecordedRun(recorded({}), { ...READY, source: { vmi: EVACUATING } }),
+    'wait SourceEvacuating',
+  ],
+  [
+    'the source migrates the VM itself',
+    aRecordedRun(recorded({}), { ...READY, source: { others: [LOCAL] } }),
+    'wait SourceMigrating',
+  ],
+  [
+    'a recorded attempt gets its VMIM',
+    firstAttempt({ target: { vmims: [] } }),
+    `create VirtualMachineInstanceMigration ${NAME} on target`,
+  ],
+  ['its VMIM is there', firstAttempt(), 'done'],
+  [
+    'its VMIM was deleted while the other one sends: KubeVirt goes on without it',
+    firstAttempt({ source: { vmims: [sent('Running')] }, target: { vmims: [] } }),
+    'done',
+  ],
+  [
+    'a withdrawn attempt: its VMIM goes',
+    withdrawn(),
+    `delete VirtualMachineInstanceMigration ${NAME} on target`,
+  ],
+  [
+    'a withdrawn attempt that has gone, while the source drains',
+    withdrawn({ source: { vmi: EVACUATING }, target: { vmims: [] } }),
+    'wait SourceEvacuating',
+  ],
+  ['a withdrawn attempt that has gone', withdrawn({ target: { vmims: [] } }), RECORD],
+])('%s', (_what, run, wanted) => {
+  expect(summary(decide(run))).toBe(wanted);
+});
+
+test('the next attempt has the next number, and is not withdrawn', () => {
+  const before = withdrawn({ target: { vmims: [] } });
+  expect(writtenRecord(decide(before))).toEqual(recorded({ attempt: 2 }));
+});
+
+test('the VMIM receives by the id of the attempt, and has the labels of the run', () => {
+  expect(decide(firstAttempt({ target: { vmims: [] } }))).toMatchObject({
+    writes: [
+      {
+        object: {
+          metadata: { name: NAME, namespace: 'target', labels: runLabels(RUN) },
+          spec: { vmiName: 'web', receive: { migrationID: migrationIdOf(RUN, 1) } },
+        },
+      },
+    ],
+  });
+  expect(received('').metadata.name).toBe(NAME);
+});

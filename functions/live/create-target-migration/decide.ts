@@ -1,0 +1,60 @@
+import { abort } from '../../domain/live/abort.ts';
+import { DONE, wait, write, type Wait, type StepDecision } from '../../domain/live/decision.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { vmimOf } from '../../domain/live/proofs.ts';
+import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
+import { withRecord, type RunRecord } from '../../domain/live/run-record.ts';
+import type { RecordedRun, SourceSide } from '../../domain/live/run-snapshot.ts';
+import { KIND } from '../../domain/names.ts';
+
+/** The VMIM that receives; its number is recorded first. An attempt that was withdrawn ends here, and the next one begins. */
+export function decide(snapshot: RecordedRun): StepDecision {
+  const { source, target, run, record } = snapshot;
+  const { attempt } = record;
+  if (attempt === 0) return busy(source) ?? begin(snapshot);
+  if (record.withdrawn === true) {
+    const aborted = abort(snapshot);
+    return aborted.kind === 'done' ? (busy(source) ?? begin(snapshot)) : aborted;
+  }
+  const isThere = [source, target].some(({ vmims }) => vmimOf(vmims, run, attempt) !== undefined);
+  if (isThere) return DONE;
+  return write('creating the VMIM on the target', {
+    verb: 'create',
+    on: 'target',
+    object: {
+      ...KIND.migration,
+      metadata: {
+        name: vmimName(run, attempt),
+        namespace: record.target.namespace,
+        labels: runLabels(run),
+      },
+      spec: { vmiName: record.target.name, receive: { migrationID: migrationIdOf(run, attempt) } },
+    } as never,
+  });
+}
+
+function begin({ source: { vm }, record }: RecordedRun): StepDecision {
+  const { withdrawn: _withdrawn, ...rest } = record;
+  const next: RunRecord = { ...rest, attempt: record.attempt + 1 };
+  return write(`recording attempt ${String(next.attempt)}`, {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, next),
+  });
+}
+
+/** What the source does with the VM itself; a migration that waits for its target would hold it up. */
+export function busy({ vmi, others }: SourceSide): Wait | undefined {
+  const node = vmi?.status?.evacuationNodeName;
+  if (node !== undefined)
+    return wait(
+      LIVE_REASON.sourceEvacuating,
+      `node ${node} of the source is being drained: the VM moves to another node of the source first`,
+    );
+  const [other] = others;
+  if (other === undefined) return undefined;
+  return wait(
+    LIVE_REASON.sourceMigrating,
+    `the VMIM ${other.metadata.name} moves the VM within the source: waiting for its end`,
+  );
+}

@@ -1,0 +1,280 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aReceiver,
+  aRecordedRun,
+  aRun,
+  arrived,
+  aWaitingVmi,
+  firstAttempt,
+  migrated,
+  received,
+  recorded,
+  sent,
+  summary,
+  writtenRecord,
+} from '../../test/support/builders/live-run.ts';
+import { aHook, aRecord, aVm, itsVmi } from '../../test/support/builders/live.ts';
+import { annotated, NOW, seconds } from '../../test/support/builders/object.ts';
+import type { VmStatus } from '../domain/live/forklift.ts';
+import type { RunRecord } from '../domain/live/run-record.ts';
+import type { RunSnapshot } from '../domain/live/run-snapshot.ts';
+import { decide } from './decide.ts';
+import { ITINERARY } from './steps.ts';
+
+const STOP = { reason: 'UserRequested', message: 'the migration has been canceled' } as const;
+const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) } as const;
+const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
+const OFF = { vm: HALTED, vmi: undefined, pods: [] };
+const THERE = {
+  vm: aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Always' } })),
+  vmi: aWaitingVmi(arrived),
+};
+const MARKS: RunRecord['marks'] = [{ mark: 'GuestReady', at: seconds(0) }];
+const RECORD = 'replace VirtualMachine web on source';
+const shown = (...types: string[]): Pick<RunSnapshot['hub'], 'status'> => ({
+  status: { completed: seconds(0), conditions: types.map((type) => ({ type })) } as unknown as VmStatus,
+});
+
+const stepOf = (snapshot: RunSnapshot): string => {
+  const decision = decide(snapshot);
+  return decision.kind === 'ended' ? '' : `${decision.step}: `;
+};
+
+describe('a run', () => {
+  test.each<[string, RunSnapshot, string]>([
+    ['waits while its plan is not Ready', aRun({ hub: { blockers: ['x'] } }), 'Validate: wait PlanNotReady'],
+    ['begins with its record', aRun(), `Started: ${RECORD}`],
+    ['makes the volumes', aRecordedRun(), 'CreateEmptyDataVolumes: create DataVolume web-root on target'],
+    [
+      'takes the first step that is not done',
+      firstAttempt(),
+      expect.stringContaining('CreateSourceMigration: create') as never,
+    ],
+    [
+      'is over where the VM does not run',
+      aRun({ source: { vm: HALTED, vmi: undefined } }),
+      'Failed SourceStopped',
+    ],
+    [
+      'records why it fails, before it goes back',
+      firstAttempt({ source: { vmi: undefined } }),
+      `WaitForStateTransfer: ${RECORD}`,
+    ],
+    [
+      'is over, where another run moves the VM',
+      { ...aRecordedRun(), run: { ...aRun().run, migration: 'x' } },
+      'Failed VMInUse',
+    ],
+    [
+      'leaves a VM alone whose record it cannot read',
+      aRun({ source: { vm: aVm(annotated('live.mtq.kubevirt.io/run', '{}')) } }),
+      'Failed VMInUse',
+    ],
+    [
+      'goes back',
+      aRecordedRun(recorded({ end: END }), { target: { vm: aReceiver() } }),
+      'Undo: delete VirtualMachine web on target',
+    ],
+    ['has gone back', aRecordedRun(recorded({ end: END })), 'Failed TransferFailed'],
+    [
+      'lists what is left after ten minutes',
+      firstAttempt(
+        {
+          hub: { now: NOW + 601_000 },
+          source: { vmi: undefined, pods: [] },
+          target: { vmims: [], vmi: undefined },
+        },
+        { end: END },
+      ),
+      'Failed RestoringSource, left: VirtualMachine target/web',
+    ],
+    [
+      'lists what is left at once, where nothing can be done',
+      firstAttempt({ source: OFF, target: { vmi: undefined, vmims: [] } }, { end: END }),
+      'Failed SourceDownUndecided, left: VirtualMachine target/web',
+    ],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(stepOf(snapshot) + summary(decide(snapshot))).toEqual(wanted);
+  });
+
+  test('takes the record off at its end, and nothing else of the VM', () => {
+    const vm = aVm(annotated('example.com/note', 'stays'));
+    const decision = decide(aRecordedRun(recorded({ end: END }), { source: { vm } }));
+    expect(decision).toMatchObject({ release: [{ verb: 'replace', on: 'source', object: vm }] });
+  });
+
+  test('records its end with the reason of the step', () => {
+    expect(writtenRecord(decide(firstAttempt({ source: { vmi: undefined } })) as never)?.end).toEqual({
+      as: 'Failed',
+      reason: 'SourceStopped',
+      message: 'the VM was stopped on the source before its guest moved',
+      at: seconds(0),
+    });
+  });
+});
+
+describe('a cancel', () => {
+  test.each<[string, RunSnapshot, string]>([
+    ['before anything was written', aRun({ hub: { stop: STOP } }), 'Canceled UserRequested'],
+    ['is recorded first', aRecordedRun(aRecord(), { hub: { stop: STOP } }), RECORD],
+    [
+      'undoes everything',
+      aRecordedRun(recorded({ end: { ...END, as: 'Canceled' } }), { target: { vm: aReceiver() } }),
+      'delete VirtualMachine web on target',
+    ],
+    [
+      'comes too late: the VM is turned off on the source',
+      firstAttempt({ hub: { stop: STOP }, target: THERE }, { marks: MARKS, arrivedAt: seconds(0) }),
+      RECORD,
+    ],
+    [
+      'comes too late while nobody knows',
+      firstAttempt({ hub: { stop: STOP }, source: { vmims: [sent('Running')] } }, { marks: MARKS }),
+      'wait CutOverUndecided',
+    ],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toBe(wanted);
+  });
+});
+
+describe('the cut-over', () => {
+  const ready = aWaitingVmi(migrated({ targetNodeDomainReadyTimestamp: seconds(0), targetPod: 'p' }));
+
+  test.each<[string, RunSnapshot]>([
+    ['before a cancel', firstAttempt({ hub: { stop: STOP }, target: { vmi: ready } })],
+    ['before a failure', firstAttempt({ target: { vmi: ready, vmims: [received('Failed')] } })],
+    ['before the way back goes on', firstAttempt({ target: { vmi: ready } }, { end: END })],
+  ])('is recorded %s', (_what, snapshot) => {
+    expect(writtenRecord(decide(snapshot) as never)?.marks).toEqual([{ mark: 'GuestReady', at: seconds(0) }]);
+  });
+
+  test('an arrival is recorded with it', () => {
+    const { marks, arrivedAt } = writtenRecord(decide(firstAttempt({ target: THERE })) as never) ?? {};
+    expect(marks?.map(({ mark }) => mark)).toEqual(['GuestReady', 'NotWaiting', 'StrategyRestored']);
+    expect(arrivedAt).toBe(seconds(0));
+  });
+
+  test('a VM of somebody else on the target shows none', () => {
+    const vm = aVm((one) => ({ ...one, metadata: { ...one.metadata, namespace: 'target' } }));
+    expect(writtenRecord(decide(firstAttempt({ target: { ...THERE, vm } })) as never)?.marks).toEqual([]);
+  });
+
+  const past = { marks: MARKS, arrivedAt: seconds(0), halted: true as const };
+
+  test.each<[string, RunSnapshot, string]>([
+    [
+      'runs the PostHook when the source is off',
+      firstAttempt(
+        {
+          source: OFF,
+          target: { ...THERE, vmims: [] },
+          hub: { hooks: [{ step: 'PostHook', hook: aHook(), job: undefined }] },
+        },
+        past,
+      ),
+      expect.stringMatching(/^create ConfigMap .*, create Job/) as never,
+    ],
+    [
+      'takes the VMIMs away',
+      firstAttempt({ source: OFF, target: { ...THERE, vmims: [received('Succeeded')] } }, past),
+      expect.stringMatching(/^delete VirtualMachineInstanceMigration/) as never,
+    ],
+    ['is done', firstAttempt({ source: OFF, target: { ...THERE, vmims: [] } }, past), 'Succeeded Succeeded'],
+    [
+      'keeps the VM on the target when the PostHook fails',
+      firstAttempt(
+        {
+          source: OFF,
+          target: { ...THERE, vmims: [] },
+          hub: { hooks: [{ step: 'PostHook', hook: undefined, job: undefined }] },
+        },
+        { ...past, end: END },
+      ),
+      'Failed TransferFailed',
+    ],
+    [
+      'keeps both VMs where nobody knows which is right',
+      firstAttempt(
+        { source: { vmims: [sent('Failed')] }, target: { vmims: [received('Failed')] } },
+        { marks: MARKS, end: END },
+      ),
+      'Failed CutOverUndecided, left: VirtualMachine vms/web, VirtualMachine target/web',
+    ],
+    [
+      'keeps the VM on the target where the source is not proved off',
+      firstAttempt(
+        {
+          source: {
+            vm: { ...HALTED, status: { stateChangeRequests: [{ action: 'Start' }] } },
+            vmi: undefined,
+          },
+          target: { ...THERE, vmims: [] },
+          hub: { now: NOW + 86_401_000 },
+        },
+        { ...past, end: { ...END, reason: 'SourceNotVerified' } },
+      ),
+      'Failed SourceNotVerified, left: VirtualMachine vms/web',
+    ],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toEqual(wanted);
+  });
+});
+
+describe('somebody deletes the source VM, or its record', () => {
+  const gone = { vm: undefined, vmi: undefined, pods: [] };
+
+  test.each<[string, RunSnapshot, string]>([
+    ['before anything was made', aRun({ source: gone }), 'Failed SourceGone'],
+    [
+      'before the guest arrived: the VM on the target stays',
+      aRun({ source: gone, target: { vm: aReceiver(), vmi: aWaitingVmi() } }),
+      'Failed SourceGone, left: VirtualMachine target/web',
+    ],
+    ['when the guest has arrived', aRun({ source: gone, target: THERE }), 'Succeeded Succeeded'],
+    ['when the run has ended', aRun({ source: gone, hub: shown('Canceled') }), 'Canceled Succeeded'],
+    [
+      'the record, of a run that has ended',
+      aRun({ hub: shown('Succeeded'), target: THERE }),
+      'Succeeded Succeeded',
+    ],
+    [
+      'the record, of one that has not: it is recorded again',
+      aRun({ target: { vm: aReceiver(), vmi: aWaitingVmi() } }),
+      RECORD,
+    ],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toBe(wanted);
+  });
+
+  test('a record that was removed comes back with its end, and takes no VMI for its own', () => {
+    const lost = aRun({ target: { vm: aReceiver(), vmi: aWaitingVmi(), vmims: [received('Running')] } });
+    const record = writtenRecord(decide(lost) as never);
+    expect(record).toMatchObject({
+      attempt: 1,
+      vmi: 'lost',
+      runStrategy: 'Always',
+      end: { reason: 'RecordLost' },
+    });
+  });
+
+  test('also where the source’s VMI is another one', () => {
+    expect(summary(decide(aRun({ source: { vmi: itsVmi() }, target: { vm: aReceiver() } })))).toBe(RECORD);
+  });
+});
+
+test('the itinerary has the steps of the proposal, in its order', () => {
+  expect(ITINERARY.map(({ name }) => name)).toEqual([
+    'Validate',
+    'Started',
+    'PreHook',
+    'CreateEmptyDataVolumes',
+    'EnsureResources',
+    'CreateStandbyVM',
+    'CreateTargetMigration',
+    'WaitForTargetMigration',
+    'CreateSourceMigration',
+    'WaitForStateTransfer',
+    'PostHook',
+    'Completed',
+  ]);
+});

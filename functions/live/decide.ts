@@ -1,0 +1,228 @@
+import { hasArrived, marksOf } from '../domain/live/cut-over.ts';
+import { LIMIT_MS, timeOf } from '../domain/live/deadlines.ts';
+import type { Fail, LiveWrite, Wait } from '../domain/live/decision.ts';
+import type { VirtualMachine } from '../domain/live/kubevirt.ts';
+import { LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
+import { receiverOf, vmimOf } from '../domain/live/proofs.ts';
+import {
+  isPastCutOver,
+  recordOf,
+  withMarks,
+  withoutRecord,
+  withRecord,
+  type RunEnd,
+  type RunRecord,
+} from '../domain/live/run-record.ts';
+import type { RecordedRun, RunSnapshot } from '../domain/live/run-snapshot.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
+import { rebuiltRecord } from './lost-record.ts';
+import { COMPLETED, FIRST_STEPS, POST_HOOK, STEPS_THERE, TRANSFER, type RunStep } from './steps.ts';
+import { decide as undo } from './undo/decide.ts';
+
+/** What a VM's run does next. */
+export type RunDecision =
+  | {
+      readonly kind: 'write';
+      readonly step: string;
+      readonly writes: readonly LiveWrite[];
+      readonly message: string;
+    }
+  | (Wait & { readonly step: string })
+  | Ended;
+
+/** Nothing more is done by itself but `release`, once the end is in the status of the Migration. */
+export interface Ended {
+  readonly kind: 'ended';
+  readonly as: 'Succeeded' | 'Failed' | 'Canceled';
+  readonly reason: LiveReason;
+  readonly message: string;
+  /** What the run made and could not take away, or must not; the run holds its objects until there is none. */
+  readonly leftovers: readonly string[];
+  /** Takes the record off the source VM. */
+  readonly release: readonly LiveWrite[];
+}
+
+/**
+ * The next step of a VM, from what both clusters have. A mark of the cut-over is recorded before anything else is done. From then on
+ * the run goes forward whatever is requested, and the VM on the target is never deleted.
+ */
+export function decide(snapshot: RunSnapshot): RunDecision {
+  const { vm } = snapshot.source;
+  if (vm === undefined) return withoutSource(snapshot);
+  const state = recordOf(vm, snapshot.run);
+  if (state.kind === 'foreign') {
+    const message = `the VM is moved by ${state.holder}: wait for its end`;
+    return over('Failed', { reason: LIVE_REASON.vmInUse, message }, madeReceiver(snapshot));
+  }
+  if (state.kind === 'none') return withoutRecordYet(snapshot, vm);
+  const { record } = state;
+  const run: RecordedRun = { ...snapshot, record, source: { ...snapshot.source, vm } };
+  return recordMarks(run) ?? (isPastCutOver(record) ? pastCutOver(run) : beforeCutOver(run));
+}
+
+/** Not begun; or begun, and the record was removed by somebody. */
+function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecision {
+  const { hub } = snapshot;
+  if (hub.status?.completed !== undefined) return asShown(snapshot);
+  const receiver = receiverOf(snapshot);
+  if (receiver !== undefined)
+    return put(vm, rebuiltRecord(snapshot, { vm, receiver }), 'recording again what was removed');
+  if (hub.stop !== undefined) return over('Canceled', hub.stop);
+  for (const { name, decide: decideStep } of FIRST_STEPS) {
+    const decision = decideStep(snapshot);
+    if (decision.kind === 'fail') return over('Failed', decision);
+    if (decision.kind !== 'done') return { step: name, ...decision };
+  }
+  throw new Error('Started is done only with a record');
+}
+
+/** The run has ended, and the record is off. */
+function asShown({ hub }: RunSnapshot): RunDecision {
+  const has = (type: string): boolean =>
+    hub.status?.conditions?.some((condition) => condition.type === type) === true;
+  const as = has('Succeeded') ? 'Succeeded' : has('Canceled') ? 'Canceled' : 'Failed';
+  return over(as, { reason: LIVE_REASON.succeeded, message: '' });
+}
+
+/** The VM on the source is gone, and with it the record. Nothing can start there, and nothing proves where the guest is. */
+function withoutSource(snapshot: RunSnapshot): RunDecision {
+  const { hub, target } = snapshot;
+  if (hub.status?.completed !== undefined) return asShown(snapshot);
+  const receiver = receiverOf(snapshot);
+  const message = 'the VM on the source was deleted';
+  if (receiver === undefined) return over('Failed', { reason: LIVE_REASON.sourceGone, message });
+  if (hasArrived({ ...target, vm: receiver, vmim: target.vmims.at(-1) }))
+    return over('Succeeded', {
+      reason: LIVE_REASON.succeeded,
+      message: 'the VM runs on the target; the one on the source was deleted',
+    });
+  const left = `${message} before its guest was seen on the target: look at the VM there, and delete it by hand`;
+  return over('Failed', { reason: LIVE_REASON.sourceGone, message: left }, [receiver, ...target.vmims]);
+}
+
+function recordMarks(run: RecordedRun): RunDecision | undefined {
+  const { source, target, record, hub } = run;
+  const receiver = receiverOf(run);
+  const seen = {
+    source,
+    target: {
+      vm: receiver,
+      vmi: receiver === undefined ? undefined : target.vmi,
+      vmim: vmimOf(target.vmims, run.run, record.attempt),
+    },
+    before: record.before,
+  };
+  const next = withMarks(
+    record,
+    { marks: marksOf(seen), hasArrived: hasArrived(seen.target) },
+    new Date(hub.now).toISOString(),
+  );
+  return next === undefined
+    ? undefined
+    : put(source.vm, next, 'recording that the guest was seen on the target');
+}
+
+/** PUT of the source VM with another record. */
+const put = (vm: VirtualMachine, record: RunRecord, message: string): RunDecision => ({
+  kind: 'write',
+  step: TRANSFER.name,
+  message,
+  writes: [{ verb: 'replace', on: 'source', object: withRecord(vm, record) }],
+});
+
+function beforeCutOver(run: RecordedRun): RunDecision {
+  const { record, hub } = run;
+  if (record.end !== undefined) return goBack(run, record.end);
+  if (hub.stop !== undefined) return end(run, 'Canceled', hub.stop);
+  return follow(run, [...FIRST_STEPS, ...STEPS_THERE, TRANSFER]) ?? finish(run);
+}
+
+function pastCutOver(run: RecordedRun): RunDecision {
+  const { record } = run;
+  const steps = record.end === undefined ? [TRANSFER, POST_HOOK, COMPLETED] : [TRANSFER, COMPLETED];
+  return follow(run, steps) ?? finish(run);
+}
+
+/** The decision of the first step that is not done; undefined: all are. */
+function follow(run: RecordedRun, steps: readonly RunStep[]): RunDecision | undefined {
+  for (const { name, decide: decideStep } of steps) {
+    const decision = decideStep(run);
+    if (decision.kind === 'fail')
+      return run.record.end === undefined ? end(run, 'Failed', decision) : stuck(run, decision);
+    if (decision.kind !== 'done') return { step: name, ...decision };
+  }
+  return undefined;
+}
+
+/** The end is recorded first, so that the way back goes on after a crash. */
+const end = (
+  run: RecordedRun,
+  as: RunEnd['as'],
+  { reason, message }: Pick<Fail, 'reason' | 'message'>,
+): RunDecision =>
+  put(
+    run.source.vm,
+    { ...run.record, end: { as, reason, message, at: new Date(run.hub.now).toISOString() } },
+    `recording that the run ends: ${message}`,
+  );
+
+/** The VM runs on the target, and the one on the source is off. A hook that failed then changes nothing of that. */
+function finish({ record, source }: RecordedRun): RunDecision {
+  const { as, reason, message } = record.end ?? {
+    as: 'Succeeded' as const,
+    reason: LIVE_REASON.succeeded,
+    message: 'the VM runs on the target',
+  };
+  return { ...over(as, { reason: reason as LiveReason, message }), release: release(source.vm) };
+}
+
+/** Past the cut-over, and not to be decided by itself. A VM that has arrived is where it shall be. */
+function stuck(run: RecordedRun, { reason, message }: Fail): RunDecision {
+  const { record, source } = run;
+  const left = record.arrivedAt === undefined ? madeReceiver(run) : [];
+  return over(record.end?.as ?? 'Failed', { reason, message }, [source.vm, ...left]);
+}
+
+/** Everything is undone; what cannot be is listed after a while, and looked at again each time. */
+function goBack(run: RecordedRun, { as, reason, message, at }: RunEnd): RunDecision {
+  const decision = undo(run);
+  if (decision.kind === 'done')
+    return { ...over(as, { reason: reason as LiveReason, message }), release: release(run.source.vm) };
+  const left = leftovers(run);
+  if (decision.kind === 'fail') return over(as, decision, left);
+  const isLate = run.hub.now > timeOf(at) + LIMIT_MS.undo;
+  if (decision.kind === 'wait' && isLate)
+    return over(as, { ...decision, message: `${message}; ${decision.message}` }, left);
+  return { step: 'Undo', ...decision };
+}
+
+const leftovers = (run: RecordedRun): readonly KubernetesObject[] => [
+  ...run.source.vmims,
+  ...run.target.vmims,
+  ...madeReceiver(run),
+  ...(run.target.made?.volumes ?? []),
+  ...(run.target.made?.unused ?? []),
+];
+
+/** The VM on the target, if this run made it. */
+function madeReceiver(snapshot: RunSnapshot): readonly KubernetesObject[] {
+  const receiver = receiverOf(snapshot);
+  return receiver === undefined ? [] : [receiver];
+}
+
+const release = (vm: RecordedRun['source']['vm']): readonly LiveWrite[] => [
+  { verb: 'replace', on: 'source', object: withoutRecord(vm) },
+];
+
+const over = (
+  as: Ended['as'],
+  { reason, message }: { readonly reason: LiveReason; readonly message: string },
+  left: readonly KubernetesObject[] = [],
+): Ended => ({
+  kind: 'ended',
+  as,
+  reason,
+  message,
+  leftovers: left.map(({ kind, metadata }) => `${kind ?? ''} ${metadata.namespace ?? ''}/${metadata.name}`),
+  release: [],
+});

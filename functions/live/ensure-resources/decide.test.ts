@@ -1,0 +1,52 @@
+import { expect, test } from '@jest/globals';
+import { aReceiver, aRecordedRun, summary } from '../../../test/support/builders/live-run.ts';
+import { aRecord, aVm } from '../../../test/support/builders/live.ts';
+import { metadata } from '../../../test/support/builders/object.ts';
+import { LIVE_KIND } from '../../domain/live/names.ts';
+import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import { decide } from './decide.ts';
+
+const CANARY = 'Y2FuYXJ5';
+const VM = aVm((vm) => {
+  const { template } = vm.spec;
+  const accessCredentials = [{ userPassword: { source: { secret: { secretName: 'login' } } } }];
+  return {
+    ...vm,
+    spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, accessCredentials } } },
+  };
+});
+const secret = (data: object, type = 'Opaque'): KubernetesObject =>
+  ({ ...LIVE_KIND.secret, metadata: metadata('login'), type, data }) as never;
+const LOGIN = secret({ password: CANARY });
+
+const withSecrets = (source: readonly KubernetesObject[], target: readonly KubernetesObject[]): RecordedRun =>
+  aRecordedRun(aRecord(), {
+    source: { vm: VM, setup: { claims: new Map(), resources: source } },
+    target: { setup: { volumes: [], resources: target, accessModes: new Map() } },
+  });
+
+test.each<[string, RecordedRun, string]>([
+  ['nothing is needed', aRecordedRun(), 'done'],
+  ['a secret of the source only', withSecrets([LOGIN], []), 'create Secret login on target'],
+  ['the same on both', withSecrets([LOGIN], [LOGIN]), 'done'],
+  ['on the target only', withSecrets([], [LOGIN]), 'done'],
+  ['on neither', withSecrets([], []), 'fail ResourceFailed'],
+  ['another content', withSecrets([LOGIN], [secret({ password: 'b3RoZXI=' })]), 'fail ResourceFailed'],
+  ['a token', withSecrets([secret({}, 'kubernetes.io/service-account-token')], []), 'fail ResourceFailed'],
+  [
+    'the VM is there already',
+    { ...withSecrets([LOGIN], []), target: { ...withSecrets([LOGIN], []).target, vm: aReceiver() } },
+    'done',
+  ],
+])('%s', (_what, run, wanted) => {
+  expect(summary(decide(run))).toBe(wanted);
+});
+
+test('a difference is named by its part, never by its content', () => {
+  const decision = decide(withSecrets([LOGIN], [secret({ password: 'b3RoZXI=' })]));
+  expect(decision).toMatchObject({
+    message: 'Secret login on the target differs in data: rename one of them, or make them the same',
+  });
+  expect(JSON.stringify(decision)).not.toMatch(new RegExp(`${CANARY}|b3RoZXI=`));
+});

@@ -1,0 +1,46 @@
+import { LIVE_KUBEVIRT, LIVE_REASON } from '../domain/live/names.ts';
+import type { VirtualMachine } from '../domain/live/kubevirt.ts';
+import type { RunRecord } from '../domain/live/run-record.ts';
+import type { RunSnapshot } from '../domain/live/run-snapshot.ts';
+
+/**
+ * The record again, where somebody removed it from the source VM during the run: with what the target still says, and with the end of the
+ * run. The VMI is taken for another one, so nothing of it is deleted unless the guest runs on the target.
+ */
+export function rebuiltRecord(
+  { hub, source, target }: RunSnapshot,
+  { vm, receiver }: { readonly vm: VirtualMachine; readonly receiver: VirtualMachine },
+): RunRecord {
+  const at = new Date(hub.now).toISOString();
+  const { name, namespace = '', uid } = hub.migration.metadata;
+  const strategy = receiver.metadata.annotations?.[LIVE_KUBEVIRT.restoreRunStrategy];
+  const attempts = [...source.vmims, ...target.vmims].map(({ metadata }) =>
+    Number(metadata.name.split('-').at(-1)),
+  );
+  return {
+    v: 1,
+    migration: { namespace, name, uid },
+    hub: hub.cluster,
+    vm: vm.metadata.uid,
+    vmi: 'lost',
+    runStrategy: STRATEGIES.find((each) => each === strategy) ?? 'Always',
+    target: {
+      cluster: target.cluster,
+      namespace: receiver.metadata.namespace ?? '',
+      name: receiver.metadata.name,
+    },
+    startedAt: receiver.metadata.creationTimestamp,
+    transferSeconds: 1,
+    attempt: Math.max(1, ...attempts),
+    hooks: [],
+    marks: [],
+    end: {
+      as: 'Failed',
+      reason: LIVE_REASON.recordLost,
+      message: 'the annotation of the run was removed from the VM on the source',
+      at,
+    },
+  };
+}
+
+const STRATEGIES = ['Always', 'RerunOnFailure', 'Manual', 'Once'] as const;

@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals';
+import { aRecordedRun, recorded, summary, writtenRecord } from '../../../test/support/builders/live-run.ts';
+import { aHook, aRecord, RUN } from '../../../test/support/builders/live.ts';
+import { metadata, seconds } from '../../../test/support/builders/object.ts';
+import type { Hook } from '../../domain/live/forklift.ts';
+import { hookName, runLabels } from '../../domain/live/run-names.ts';
+import type { Job, RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { decide } from './decide.ts';
+
+const NAME = hookName(RUN, 'PreHook');
+const job = (status: Job['status'] = {}, created = 0, labels = runLabels(RUN)): Job => ({
+  metadata: { ...metadata(NAME), labels, creationTimestamp: seconds(created) },
+  status,
+});
+const withHook = (
+  found: Job | undefined,
+  hook: Hook | undefined = aHook(),
+  record = aRecord(),
+): RecordedRun => aRecordedRun(record, { hub: { hooks: [{ step: 'PreHook', hook, job: found }] } });
+const FAILED = { conditions: [{ type: 'Failed', status: 'True', message: 'BackoffLimitExceeded' }] };
+
+test.each<[string, RecordedRun, string]>([
+  ['no hook', aRecordedRun(), 'done'],
+  [
+    'a hook that was not started',
+    withHook(undefined),
+    `create ConfigMap ${NAME} on hub, create Job ${NAME} on hub`,
+  ],
+  [
+    'a hook whose object is gone',
+    {
+      ...withHook(undefined),
+      hub: { ...withHook(undefined).hub, hooks: [{ step: 'PreHook', hook: undefined, job: undefined }] },
+    },
+    'fail HookFailed',
+  ],
+  ['a Job that runs', withHook(job()), 'wait HookRuns'],
+  ['a Job that runs beyond the hook’s deadline', withHook(job({}, -601)), 'fail HookFailed'],
+  [
+    'a Job without a deadline, for an hour',
+    withHook(
+      job({}, -3_599),
+      aHook((hook) => ({ ...hook, spec: { image: 'i' } })),
+    ),
+    'wait HookRuns',
+  ],
+  [
+    'and for longer',
+    withHook(
+      job({}, -3_601),
+      aHook((hook) => ({ ...hook, spec: { image: 'i' } })),
+    ),
+    'fail HookFailed',
+  ],
+  ['a Job that has failed', withHook(job(FAILED)), 'fail HookFailed'],
+  [
+    'a Job that has succeeded is recorded',
+    withHook(job({ succeeded: 1 })),
+    'replace VirtualMachine web on source',
+  ],
+  [
+    'a recorded success, whose Job is gone',
+    withHook(undefined, aHook(), recorded({ hooks: ['PreHook'] })),
+    'done',
+  ],
+  ['another hook is recorded', withHook(job(), aHook(), recorded({ hooks: ['PostHook'] })), 'wait HookRuns'],
+  ['a Job of somebody else', withHook(job({ succeeded: 1 }, 0, {})), 'fail HookFailed'],
+  ['an attempt has begun', withHook(undefined, aHook(), recorded({ attempt: 1 })), 'done'],
+])('%s', (_what, run, wanted) => {
+  expect(summary(decide(run))).toBe(wanted);
+});
+
+test('a failure says which Job, and why', () => {
+  expect(decide(withHook(job(FAILED)))).toMatchObject({
+    message: `the Job tenant/${NAME} of the PreHook failed: BackoffLimitExceeded`,
+  });
+});
+
+test('the record has the hook that has succeeded', () => {
+  expect(writtenRecord(decide(withHook(job({ succeeded: 1 }))))).toEqual(recorded({ hooks: ['PreHook'] }));
+});

@@ -1,0 +1,74 @@
+import { transferSeconds } from '../../domain/live/deadlines.ts';
+import { DONE, fail, wait, write, type StepDecision } from '../../domain/live/decision.ts';
+import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
+import { recordOf, strategyOf, withRecord, type RunRecord } from '../../domain/live/run-record.ts';
+import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+
+/** The record on the source VM, before anything else is written on either cluster; then the namespace on the target. */
+export function decide(snapshot: RunSnapshot): StepDecision {
+  const { source, run } = snapshot;
+  const { vm, vmi } = source;
+  if (vm === undefined) return fail(LIVE_REASON.sourceGone, 'the VM is not on the source');
+  if (recordOf(vm, run).kind === 'ours') return inNamespace(snapshot);
+  const runStrategy = strategyOf(vm);
+  if (runStrategy === undefined || vmi?.status?.phase !== 'Running')
+    return fail(
+      LIVE_REASON.sourceStopped,
+      'the VM does not run on the source: start it, and run the plan again',
+    );
+  const record = newRecord(snapshot, { vm, vmi, runStrategy });
+  return write('recording the run on the VM', {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, record),
+  });
+}
+
+interface Running {
+  readonly vm: VirtualMachine;
+  readonly vmi: Vmi;
+  readonly runStrategy: RunRecord['runStrategy'];
+}
+
+function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy }: Running): RunRecord {
+  const { name, namespace = '', uid } = hub.migration.metadata;
+  const before = vmi.status?.migrationState?.sourceState?.migrationUID;
+  const { transferMs } = hub.settings;
+  return {
+    v: 1,
+    migration: { namespace, name, uid },
+    hub: hub.cluster,
+    vm: vm.metadata.uid,
+    vmi: vmi.metadata.uid,
+    ...(before === undefined ? {} : { before }),
+    runStrategy,
+    target: {
+      cluster: target.cluster,
+      namespace: hub.plan.spec.targetNamespace,
+      name: hub.entry.targetName || vm.metadata.name,
+    },
+    startedAt: new Date(hub.now).toISOString(),
+    transferSeconds:
+      transferMs === undefined
+        ? transferSeconds(vmi, [...(source.setup?.claims.values() ?? [])])
+        : transferMs / 1_000,
+    attempt: 0,
+    hooks: [],
+    marks: [],
+  };
+}
+
+/** Several VMs need the same namespace, so it has the label of the plan alone, and stays. */
+function inNamespace({ hub, target, run }: RunSnapshot): StepDecision {
+  const { namespace } = target;
+  const name = hub.plan.spec.targetNamespace;
+  if (namespace === undefined)
+    return write(`creating the namespace ${name} on the target`, {
+      verb: 'create',
+      on: 'target',
+      object: { ...LIVE_KIND.namespace, metadata: { name, labels: { [LIVE_LABEL.plan]: run.plan } } },
+    });
+  if (namespace.metadata.deletionTimestamp === undefined) return DONE;
+  return wait(LIVE_REASON.receiverPending, `the namespace ${name} on the target is being deleted`);
+}

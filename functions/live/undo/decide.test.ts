@@ -1,0 +1,270 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aDataVolume,
+  aLauncherPod,
+  aReceiver,
+  aRecordedRun,
+  aWaitingVmi,
+  firstAttempt,
+  going,
+  migrated,
+  OWN_STATE,
+  received,
+  recorded,
+  sent,
+  summary,
+  type Different,
+} from '../../../test/support/builders/live-run.ts';
+import { aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
+import { labelled, NOW, unlabelled } from '../../../test/support/builders/object.ts';
+import { LIVE_LABEL } from '../../domain/live/names.ts';
+import { vmimName } from '../../domain/live/run-names.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { decide } from './decide.ts';
+
+const NAME = vmimName(RUN, 1);
+const VMIM = `VirtualMachineInstanceMigration ${NAME}`;
+const POD = [aLauncherPod('target-launcher')];
+const DELETE_VM = 'delete VirtualMachine web on target';
+
+const run = (different: Different = {}): RecordedRun => firstAttempt(different);
+const both = (sending: string, receiving: string, more: Different = {}): RecordedRun =>
+  run({
+    ...more,
+    source: { vmims: [sent(sending)], ...more.source },
+    target: { vmims: [received(receiving)], ...more.target },
+  });
+
+describe('the VMIMs are taken back, in the order that KubeVirt can follow', () => {
+  test.each<[string, RecordedRun, string]>([
+    ['only the target’s', run(), `delete ${VMIM} on target`],
+    [
+      'the target’s is going',
+      run({ target: { vmims: [going()(received('WaitingForSync'))] } }),
+      'wait Aborting',
+    ],
+    [
+      'the clusters have not met',
+      both('Synchronizing', 'WaitingForSync'),
+      `delete ${VMIM} on source, delete ${VMIM} on target`,
+    ],
+    ['the source waits for a launcher', both('Scheduling', 'Pending'), `delete ${VMIM} on target`],
+    [
+      'the source waits, and the target’s is going',
+      both('Scheduling', 'Pending', { target: { vmims: [going()(received('Pending'))] } }),
+      'wait Aborting',
+    ],
+    [
+      'the source waits, and the target’s is gone',
+      both('Scheduling', '', { target: { vmims: [] } }),
+      `delete ${VMIM} on source`,
+    ],
+    [
+      'the source’s is going',
+      both('', '', { source: { vmims: [going(-9)(sent('Scheduling'))] }, target: { vmims: [] } }),
+      'wait Aborting',
+    ],
+    [
+      'the source’s is stuck',
+      both('', '', { source: { vmims: [going(-11)(sent('Scheduling'))] }, target: { vmims: [] } }),
+      `replace ${VMIM} on source`,
+    ],
+    [
+      'the source’s is going, and a launcher is still there',
+      both('', '', { source: { vmims: [going(-11)(sent('Scheduling'))] }, target: { vmims: [], pods: POD } }),
+      'wait Aborting',
+    ],
+    ['the guest is copied: the source’s first', both('Running', 'Running'), `delete ${VMIM} on source`],
+    [
+      'the copy is being aborted',
+      both('', 'Running', {
+        source: { vmims: [going(-11)(sent('Running'))] },
+        target: { vmims: [received('Running')] },
+      }),
+      'wait Aborting',
+    ],
+    ['both have failed', both('Failed', 'Failed'), `delete ${VMIM} on source, delete ${VMIM} on target`],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toBe(wanted);
+  });
+
+  test('a stuck VMIM loses its finalizers, by the version that was read', () => {
+    const stuck = going(-11)(
+      sent('Scheduling', (one) => ({ ...one, metadata: { ...one.metadata, finalizers: ['f'] } })),
+    );
+    expect(decide(both('', '', { source: { vmims: [stuck] }, target: { vmims: [] } }))).toMatchObject({
+      writes: [
+        { verb: 'replace', on: 'source', object: { metadata: { resourceVersion: '100', finalizers: [] } } },
+      ],
+    });
+  });
+});
+
+describe('the VM on the target goes only while the guest is proved to be on the source, or was never sent', () => {
+  const hadOne = aWaitingVmi(migrated({ targetPod: 'target-launcher', completed: true, failed: true }));
+  const failed = { vmi: hadOne, vmims: [] };
+  const ABORTED = { ...OWN_STATE, completed: true, failed: true };
+
+  test.each<[string, RecordedRun, string]>([
+    ['the guest runs on the source', run({ target: failed }), DELETE_VM],
+    [
+      'the guest runs on the source, after an abort',
+      run({ target: failed, source: { vmi: itsVmi(migrated(ABORTED)) } }),
+      DELETE_VM,
+    ],
+    ['the VM is going', run({ target: { ...failed, vm: going()(aReceiver()) } }), 'wait CleaningUp'],
+    [
+      'the launcher on the source is gone, and its VMI still says Running',
+      run({ target: failed, source: { pods: [aLauncherPod('source-launcher', 'Succeeded')] } }),
+      'wait RestoringSource',
+    ],
+    [
+      'the VMI on the source says Running, and its migration succeeded',
+      run({ target: failed, source: { vmi: itsVmi(migrated({ ...OWN_STATE, completed: true })) } }),
+      'wait RestoringSource',
+    ],
+    [
+      'a local migration that succeeded is no sign of that',
+      run({
+        target: failed,
+        source: {
+          vmi: itsVmi(
+            migrated({
+              completed: true,
+              sourceState: { migrationUID: 'u' },
+              targetState: { migrationUID: 'u' },
+            }),
+          ),
+        },
+      }),
+      DELETE_VM,
+    ],
+    [
+      'the source VM starts again by itself',
+      run({ target: failed, source: { vmi: undefined } }),
+      'wait RestoringSource',
+    ],
+    [
+      'the source VM was stopped by its user, after a launcher was on the target',
+      run({ target: failed, source: { vmi: undefined, vm: halted('kubectl') } }),
+      'fail SourceDownUndecided',
+    ],
+    [
+      'the source VM was stopped by its user, and no launcher was ever on the target',
+      run({ target: { vmims: [] }, source: { vmi: undefined, vm: halted('kubectl') } }),
+      DELETE_VM,
+    ],
+    [
+      'no launcher is known, but the VMI on the target is another one than before',
+      run({ target: { vmims: [], vmi: undefined }, source: { vmi: undefined, vm: halted('kubectl') } }),
+      'fail SourceDownUndecided',
+    ],
+    [
+      'a VM of somebody else stays',
+      run({ target: { ...failed, vm: aReceiver(unlabelled(LIVE_LABEL.vm)) } }),
+      'done',
+    ],
+    ['before any attempt', aRecordedRun(recorded({}), { target: { vm: aReceiver() } }), DELETE_VM],
+    ['nothing was made', aRecordedRun(), 'done'],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toBe(wanted);
+  });
+
+  test('it is deleted by uid and by the version that was read', () => {
+    expect(decide(run({ target: failed }))).toMatchObject({
+      writes: [
+        {
+          verb: 'delete',
+          asRead: true,
+          object: { metadata: { uid: 'uid-of-receiver', resourceVersion: '100' } },
+        },
+      ],
+    });
+  });
+
+  test('then what it did not take with it', () => {
+    const made = {
+      volumes: [aDataVolume('Succeeded')],
+      unused: [going()(aDataVolume('Succeeded', labelled('x')))],
+    };
+    const gone = { vm: undefined, vmi: undefined, vmims: [], made };
+    expect(summary(decide(run({ target: gone })))).toBe('delete DataVolume web-root on target');
+    expect(summary(decide(run({ target: { ...gone, made: { volumes: [], unused: made.unused } } })))).toBe(
+      'wait CleaningUp',
+    );
+  });
+});
+
+/** The source VM, halted by this writer. */
+function halted(manager: string): VirtualMachine {
+  return aVm((vm) => ({
+    ...vm,
+    metadata: {
+      ...vm.metadata,
+      managedFields: [
+        { manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:template': {} } } },
+        { manager, fieldsV1: { 'f:spec': { 'f:runStrategy': {} } } },
+      ],
+    },
+    spec: { ...vm.spec, runStrategy: 'Halted' },
+  }));
+}
+
+describe('KubeVirt halts the source VM when its launcher dies during the migration (recorded)', () => {
+  const waiting = aWaitingVmi(migrated({ targetPod: 'target-launcher', completed: true, failed: true }));
+  const down = (different: Different = {}): RecordedRun =>
+    run({
+      source: { vm: halted('virt-controller'), vmi: undefined, pods: [], ...different.source },
+      target: { vmi: waiting, vmims: [received('Failed')], ...different.target },
+    });
+
+  test('it gets its strategy again, and nothing else of it changes', () => {
+    const snapshot = down();
+    const { vm } = snapshot.source;
+    expect(decide(snapshot)).toMatchObject({ kind: 'write', writes: [{ verb: 'replace', on: 'source' }] });
+    const decision = decide(snapshot);
+    expect(decision.kind === 'write' ? decision.writes[0]?.object : undefined).toEqual({
+      ...vm,
+      spec: { ...vm.spec, runStrategy: 'Always' },
+    });
+  });
+
+  test.each<[string, RecordedRun, string]>([
+    ['a user halted it', down({ source: { vm: halted('kubectl') } }), 'fail SourceDownUndecided'],
+    [
+      'the target has not failed yet',
+      down({ target: { vmims: [received('Running')] } }),
+      'fail SourceDownUndecided',
+    ],
+    ['the target’s proof is gone', down({ target: { vmims: [] } }), 'fail SourceDownUndecided'],
+    ['a launcher is on the target', down({ target: { pods: POD } }), 'fail SourceDownUndecided'],
+    [
+      'a launcher on the target that has ended is no longer one',
+      down({ target: { pods: [aLauncherPod('target-launcher', 'Failed')] } }),
+      'replace VirtualMachine web on source',
+    ],
+    [
+      'the VM on the target is no receiver any more',
+      down({ target: { vm: aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Always' } })) } }),
+      'fail SourceDownUndecided',
+    ],
+    ['the VM on the target is gone', down({ target: { vm: undefined } }), 'fail SourceDownUndecided'],
+    [
+      'the source VMIM is not over',
+      down({ source: { vmims: [sent('Running')] } }),
+      `delete ${VMIM} on source`,
+    ],
+    [
+      'the source VM runs again',
+      down({ source: { vm: aVm(), vmi: itsVmi(), pods: [aLauncherPod()] } }),
+      `delete ${VMIM} on target`,
+    ],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toBe(wanted);
+  });
+
+  test('while it starts, everything waits', () => {
+    expect(summary(decide(down({ source: { vm: aVm(), now: NOW } })))).toBe('wait RestoringSource');
+  });
+});

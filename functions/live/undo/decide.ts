@@ -1,0 +1,77 @@
+import { abort } from '../../domain/live/abort.ts';
+import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../../domain/live/decision.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import {
+  isHaltedByMigration,
+  isOver,
+  isSourceAlive,
+  isWantedRunning,
+  neverHadLauncher,
+  receiverOf,
+  vmimOf,
+} from '../../domain/live/proofs.ts';
+import { withStrategy } from '../../domain/live/run-record.ts';
+import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+
+/**
+ * The way back of a VM that is not past its cut-over: the migration is taken back, the source VM is as it was, and then everything
+ * that the run made goes. The VM on the target goes only while the guest is proved to run on the source, or never had a launcher on
+ * the target. `fail`: nothing more can be done by itself.
+ */
+export function decide(snapshot: RecordedRun): StepDecision {
+  const { record, source, target, run } = snapshot;
+  // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
+  if (!isOver(vmimOf(source.vmims, run, record.attempt))) return abort(snapshot);
+  if (isHaltedByMigration(snapshot)) return restore(snapshot);
+  const isSafe = isSourceAlive(snapshot) || neverHadLauncher(target, record.attempt);
+  if (!isSafe) return sourceDown(snapshot);
+  const aborted = abort(snapshot);
+  return aborted.kind === 'done' ? cleanUp(snapshot) : aborted;
+}
+
+const restore = ({ source: { vm }, record }: RecordedRun): StepDecision =>
+  write('starting the VM on the source again, which KubeVirt halted', {
+    verb: 'replace',
+    on: 'source',
+    object: withStrategy(vm, record.runStrategy),
+  });
+
+function sourceDown({ source }: RecordedRun): StepDecision {
+  if (isWantedRunning(source))
+    return wait(LIVE_REASON.restoringSource, 'waiting until the VM runs on the source again');
+  return fail(
+    LIVE_REASON.sourceDownUndecided,
+    'the VM does not run on the source, and nothing proves that its guest did not leave: look at the VM on both clusters, and ' +
+      'start one of them by hand. Nothing is deleted',
+  );
+}
+
+/** The VM first, with the volumes that it owns; then what is left. Of exactly the versions that the proof was about. */
+function cleanUp(snapshot: RecordedRun): StepDecision {
+  const { target } = snapshot;
+  const receiver = receiverOf(snapshot);
+  if (receiver !== undefined)
+    return receiver.metadata.deletionTimestamp === undefined
+      ? write('deleting the VM that waits on the target', remove(receiver))
+      : wait(LIVE_REASON.cleaningUp, 'waiting until the VM on the target is gone');
+  const { volumes = [], unused = [] } = target.made ?? {};
+  const left = [...volumes, ...unused];
+  if (left.length === 0) return DONE;
+  const due = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  if (due.length === 0) return wait(LIVE_REASON.cleaningUp, `waiting until ${namesOf(left)} are gone`);
+  return write(`deleting ${namesOf(due)}`, ...due.map(remove));
+}
+
+const remove = (object: KubernetesObject): LiveWrite => ({
+  verb: 'delete',
+  on: 'target',
+  object,
+  asRead: true,
+});
+
+/** Also for what a run leaves behind. */
+export const namesOf = (objects: readonly KubernetesObject[]): string =>
+  objects
+    .map(({ kind, metadata }) => `${kind ?? ''} ${metadata.namespace ?? ''}/${metadata.name}`)
+    .join(', ');

@@ -1,0 +1,11 @@
+import { DONE, wait, type StepDecision } from '../../domain/live/decision.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { recordOf } from '../../domain/live/run-record.ts';
+import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+
+/** A VM starts only while its plan is Ready. Once it has started, a blocker is not its end. */
+export function decide({ hub, source: { vm }, run }: RunSnapshot): StepDecision {
+  const isStarted = vm !== undefined && recordOf(vm, run).kind === 'ours';
+  if (isStarted || hub.blockers.length === 0) return DONE;
+  return wait(LIVE_REASON.planNotReady, hub.blockers.join('; '));
+}

@@ -1,0 +1,231 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aLauncherPod,
+  arrived,
+  aWaitingVmi,
+  firstAttempt,
+  going,
+  migrated,
+  received,
+  sent,
+  summary,
+  writtenRecord,
+  type Different,
+} from '../../../test/support/builders/live-run.ts';
+import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
+import { NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { recordOf, type RunRecord } from '../../domain/live/run-record.ts';
+import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import type { Condition } from '../../domain/objects.ts';
+import { decide } from './decide.ts';
+
+const POD = [aLauncherPod('target-launcher')];
+const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
+const condition = (type: string, message = ''): Condition => ({ type, status: 'True', message });
+
+const transfer = (sending: string, receiving: string, more: Different = {}): RecordedRun =>
+  firstAttempt({
+    ...more,
+    source: { vmims: [sent(sending)], ...more.source },
+    target: { vmims: [received(receiving)], ...more.target },
+  });
+
+describe('before the cut-over', () => {
+  const rejected = received('Pending', (vmim) => ({
+    ...vmim,
+    status: { phase: 'Pending', conditions: [condition('migrationRejectedByResourceQuota')] },
+  }));
+  const blocked = sent('Synchronizing', (vmim) => ({
+    ...vmim,
+    status: {
+      phase: 'Synchronizing',
+      conditions: [condition('decentralizedMigrationBlocked', 'x509: unknown authority')],
+    },
+  }));
+  const late = { now: NOW + 901_000 };
+
+  test.each<[string, RecordedRun, string]>([
+    ['the clusters meet', transfer('Synchronizing', 'WaitingForSync'), 'wait TargetPending'],
+    [
+      'the clusters do not trust each other',
+      transfer('', '', { source: { vmims: [blocked] } }),
+      'wait Synchronizing',
+    ],
+    [
+      'a quota refuses the launcher',
+      transfer('Scheduling', '', { target: { vmims: [rejected] } }),
+      'wait OverQuota',
+    ],
+    [
+      'the launcher starts',
+      transfer('Scheduling', 'Scheduling', { target: { pods: POD } }),
+      'wait TargetPending',
+    ],
+    ['the guest is copied', transfer('Running', 'Running', { target: { pods: POD } }), 'wait Transferring'],
+    [
+      'no launcher after 15 minutes',
+      transfer('Scheduling', 'Pending', { source: { ...late, vmims: [sent('Scheduling')] } }),
+      'fail TransferFailed',
+    ],
+    [
+      'the guest is copied for longer than that',
+      transfer('Running', 'Running', {
+        source: { ...late, vmims: [sent('Running')] },
+        target: { pods: POD, vmims: [received('Running')] },
+      }),
+      'wait Transferring',
+    ],
+    [
+      'the guest is copied for longer than its size allows',
+      transfer('Running', 'Running', {
+        source: { now: NOW + 4_501_000, vmims: [sent('Running')] },
+        target: { pods: POD, vmims: [received('Running')] },
+      }),
+      'fail TransferFailed',
+    ],
+    ['the target has failed', transfer('Running', 'Failed'), 'fail TransferFailed'],
+    ['the source has failed', transfer('Failed', 'Running'), 'fail TransferFailed'],
+    [
+      'the target’s VMIM was deleted while the guest is copied: the guest may still arrive',
+      transfer('Running', '', { target: { vmims: [], pods: POD } }),
+      'wait Transferring',
+    ],
+    [
+      'the source’s VMIM is gone with its VMI: the target will fail or succeed',
+      transfer('', 'Running', {
+        source: { vmims: [], vmi: undefined },
+        target: { vmims: [received('Running')], pods: POD },
+      }),
+      'wait TargetPending',
+    ],
+    [
+      'the source’s node is drained, and there is no launcher: withdrawn',
+      transfer('Scheduling', 'Pending', { source: { vmims: [sent('Scheduling')], vmi: EVACUATING } }),
+      'replace VirtualMachine web on source',
+    ],
+    [
+      'the source’s node is drained, and the launcher is there',
+      transfer('Running', 'Running', {
+        source: { vmims: [sent('Running')], vmi: EVACUATING },
+        target: { pods: POD, vmims: [received('Running')] },
+      }),
+      'wait Transferring',
+    ],
+  ])('%s', (_what, run, wanted) => {
+    expect(summary(decide(run))).toBe(wanted);
+  });
+
+  test('a failure says why, as KubeVirt does', () => {
+    const vmi = aWaitingVmi(migrated({ failed: true, failureReason: 'Target pod is down' }));
+    expect(
+      decide(transfer('Running', 'Failed', { target: { vmi, vmims: [received('Failed')] } })),
+    ).toMatchObject({
+      message: expect.stringContaining('has failed: Target pod is down'),
+    });
+  });
+
+  test('a withdrawn attempt is recorded as such', () => {
+    const run = transfer('Scheduling', 'Pending', {
+      source: { vmims: [sent('Scheduling')], vmi: EVACUATING },
+    });
+    expect(writtenRecord(decide(run))).toEqual({ ...run.record, withdrawn: true });
+  });
+});
+
+describe('the guest was seen on the target, which has not said that it arrived', () => {
+  const marked: Partial<RunRecord> = { marks: [{ mark: 'GuestReady', at: seconds(0) }] };
+  const seen = (different: Different): RecordedRun => firstAttempt(different, marked);
+
+  test.each<[string, RecordedRun, string]>([
+    ['for a moment', seen({ source: { vmims: [sent('Running')] } }), 'wait CutOverUndecided'],
+    [
+      'for ten minutes',
+      seen({ source: { vmims: [sent('Running')] }, hub: { now: NOW + 601_000 } }),
+      'fail CutOverUndecided',
+    ],
+    [
+      'and both have failed',
+      seen({ source: { vmims: [sent('Failed')] }, target: { vmims: [received('Failed')] } }),
+      'fail CutOverUndecided',
+    ],
+    ['and both are gone', seen({ target: { vmims: [] } }), 'fail CutOverUndecided'],
+  ])('%s', (_what, run, wanted) => {
+    expect(summary(decide(run))).toBe(wanted);
+  });
+});
+
+describe('the guest has arrived', () => {
+  const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
+  const UP = { vmi: aWaitingVmi(arrived), vmims: [received('Succeeded')] };
+  const DOWN = { vmi: undefined, vmims: [received('Succeeded')] };
+  const there = (different: Different, record: Partial<RunRecord> = {}): RecordedRun =>
+    firstAttempt({ target: UP, ...different }, { arrivedAt: seconds(0), ...record });
+  const RESTARTED = itsVmi(withUid('another'));
+  const HALT = 'replace VirtualMachine web on source';
+  const REMOVE = 'delete VirtualMachineInstance web on source';
+
+  test.each<[string, RecordedRun, string]>([
+    ['the source VM is halted first', there({}), HALT],
+    ['also while the one on the target is down', there({ target: DOWN }), HALT],
+    ['then its VMI goes', there({ source: { vm: HALTED } }), REMOVE],
+    [
+      'which KubeVirt does by itself',
+      there({ source: { vm: HALTED, vmi: going()(itsVmi()) } }),
+      'wait EndingSource',
+    ],
+    [
+      'its VMIM goes with its VMI',
+      there({ source: { vm: HALTED, vmi: undefined, vmims: [sent('Succeeded')] } }),
+      'wait EndingSource',
+    ],
+    ['it is off', there({ source: { vm: HALTED, vmi: undefined } }), 'done'],
+    [
+      'a start is requested',
+      there({
+        source: { vm: { ...HALTED, status: { stateChangeRequests: [{ action: 'Start' }] } }, vmi: undefined },
+      }),
+      'wait SourceStartedAgain',
+    ],
+    ['an owner starts it again', there({ source: { vmi: RESTARTED } }, { halted: true }), HALT],
+    ['what it started goes too', there({ source: { vm: HALTED, vmi: RESTARTED } }), REMOVE],
+    [
+      'but not while the one on the target is down: nobody knows which disks are wanted',
+      there({ source: { vmi: RESTARTED }, target: DOWN }, { halted: true }),
+      'wait SourceStartedAgain',
+    ],
+    [
+      'nobody has decided for a day',
+      there({ source: { vmi: RESTARTED }, target: DOWN, hub: { now: NOW + 86_401_000 } }, { halted: true }),
+      'fail SourceNotVerified',
+    ],
+    ['also after a day it is halted', there({ hub: { now: NOW + 86_401_000 } }), HALT],
+  ])('%s', (_what, run, wanted) => {
+    expect(summary(decide(run))).toBe(wanted);
+  });
+
+  const strategy = (spec: Partial<VirtualMachine['spec']>): VirtualMachine =>
+    aVm((vm) => ({ ...vm, spec: { template: vm.spec.template, ...spec } }));
+
+  test.each<[string, VirtualMachine]>([
+    ['Always', aVm()],
+    ['RerunOnFailure', strategy({ runStrategy: 'RerunOnFailure' })],
+    ['Manual', strategy({ runStrategy: 'Manual' })],
+    ['Once', strategy({ runStrategy: 'Once' })],
+    ['running: true', strategy({ running: true })],
+    [
+      'running: true, with Halted beside it as KubeVirt writes',
+      strategy({ running: true, runStrategy: 'Halted' }),
+    ],
+  ])(
+    'a VM of strategy %s is halted, whatever KubeVirt does, and the record says that the run did it',
+    (_name, vm) => {
+      const run = there({ source: { vm, vmi: undefined } });
+      const decision = decide(run);
+      const [write] = decision.kind === 'write' ? decision.writes : [];
+      const written = write?.object as VirtualMachine;
+      expect(written.spec).toEqual({ template: vm.spec.template, runStrategy: 'Halted' });
+      expect(recordOf(written, run.run)).toEqual({ kind: 'ours', record: { ...run.record, halted: true } });
+    },
+  );
+});

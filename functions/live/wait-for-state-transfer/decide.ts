@@ -1,0 +1,120 @@
+import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
+import {
+  fail,
+  waitUntil,
+  write,
+  type Deadline,
+  type Fail,
+  type StepDecision,
+  type Wait,
+} from '../../domain/live/decision.ts';
+import { endSource } from '../../domain/live/end-source.ts';
+import type { Vmim } from '../../domain/live/kubevirt.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { hasTargetPod, isOver, vmimOf } from '../../domain/live/proofs.ts';
+import { isPastCutOver, withRecord } from '../../domain/live/run-record.ts';
+import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { wasRejectedByQuota } from '../../domain/migration.ts';
+
+/**
+ * Waits while KubeVirt moves the guest, which is where all can go wrong; done when the guest has arrived and the source VM is off. The
+ * runner has recorded every mark of the cut-over before, so a failure without one is a failure before it.
+ */
+export function decide(snapshot: RecordedRun): StepDecision {
+  const { record } = snapshot;
+  if (record.arrivedAt !== undefined) return arrived(snapshot, record.arrivedAt);
+  if (isPastCutOver(record)) return undecided(snapshot);
+  const { sent, received } = vmims(snapshot);
+  const failed = [received, sent].find((vmim) => vmim?.status?.phase === 'Failed');
+  if (failed !== undefined) return transferFailed(snapshot, failed);
+  if (isWithdrawable(snapshot)) return withdraw(snapshot);
+  return waitUntil(deadlineOf(snapshot), standing(snapshot), LIVE_REASON.transferFailed);
+}
+
+/** The VM that runs on the target stays, whatever becomes of the source. */
+function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
+  const decision = endSource(snapshot);
+  const isLate = snapshot.hub.now > timeOf(arrivedAt) + snapshot.hub.settings.sourceMs;
+  if (decision.kind !== 'wait' || !isLate) return decision;
+  return fail(LIVE_REASON.sourceNotVerified, decision.message);
+}
+
+/** The guest was seen on the target, which has not said that it arrived. */
+function undecided(snapshot: RecordedRun): StepDecision {
+  const { sent, received } = vmims(snapshot);
+  const first = timeOf(snapshot.record.marks[0]?.at);
+  const waiting = {
+    reason: LIVE_REASON.cutOverUndecided,
+    message:
+      'the guest was seen on the target, and its migration has not succeeded: look at the VM on both clusters, and stop the one that is ' +
+      'wrong by hand. Nothing is deleted',
+  };
+  if (isOver(sent) && isOver(received) && received?.status?.phase !== 'Succeeded')
+    return fail(waiting.reason, waiting.message);
+  return waitUntil({ now: snapshot.hub.now, until: first + LIMIT_MS.undecided }, waiting, waiting.reason);
+}
+
+interface Vmims {
+  readonly sent: Vmim | undefined;
+  readonly received: Vmim | undefined;
+}
+
+const vmims = ({ source, target, run, record }: RecordedRun): Vmims => ({
+  sent: vmimOf(source.vmims, run, record.attempt),
+  received: vmimOf(target.vmims, run, record.attempt),
+});
+
+function transferFailed({ source, target }: RecordedRun, { metadata }: Vmim): Fail {
+  const why = [target.vmi, source.vmi].flatMap((vmi) => vmi?.status?.migrationState?.failureReason ?? []);
+  return fail(
+    LIVE_REASON.transferFailed,
+    `the VMIM ${metadata.name} has failed: ${why[0] ?? 'see the Events of the VMIs'}`,
+  );
+}
+
+/** Before there is a launcher on the target, an unfinished migration only keeps the source's node from being drained. */
+function isWithdrawable(snapshot: RecordedRun): boolean {
+  const { source, target } = snapshot;
+  return source.vmi?.status?.evacuationNodeName !== undefined && !hasTargetPod(target);
+}
+
+const withdraw = ({ source: { vm }, record }: RecordedRun): StepDecision =>
+  write('withdrawing the migration, because the node of the source is being drained', {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, { ...record, withdrawn: true }),
+  });
+
+/** Of the whole transfer once there is a launcher, and of the way there before. */
+function deadlineOf(snapshot: RecordedRun): Deadline {
+  const { source, target, record } = snapshot;
+  const { sent } = vmims(snapshot);
+  const began = timeOf(sent?.metadata.creationTimestamp ?? record.startedAt);
+  const meeting = began + LIMIT_MS.meeting;
+  return {
+    now: source.now,
+    until: hasTargetPod(target) ? meeting + record.transferSeconds * 1_000 : meeting,
+  };
+}
+
+/** What the migration waits for, as KubeVirt says. */
+function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
+  const { sent, received } = vmims(snapshot);
+  const { target } = snapshot;
+  if (received !== undefined && wasRejectedByQuota(received) && !hasTargetPod(target)) {
+    const message = `a quota refuses the launcher on the target: ${target.fit.missing ?? 'see the Events of its VMI'}`;
+    return { reason: LIVE_REASON.overQuota, message };
+  }
+  const blocked = [sent, received].flatMap((vmim) => blockedMessage(vmim) ?? []);
+  if (blocked[0] !== undefined) return { reason: LIVE_REASON.synchronizing, message: blocked[0] };
+  const phase = sent?.status?.phase ?? 'new';
+  if (phase === 'Running')
+    return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
+  return { reason: LIVE_REASON.targetPending, message: `the VMIM on the source is ${phase}` };
+}
+
+/** KubeVirt's condition goes when the two clusters have met. */
+const BLOCKED = 'decentralizedMigrationBlocked';
+
+const blockedMessage = (vmim: Vmim | undefined): string | undefined =>
+  vmim?.status?.conditions?.find(({ type, status }) => type === BLOCKED && status === 'True')?.message;
