@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # npm run pack: writes the files of a release to out/release or to the given folder. IMAGE is the pushed image
-# (docs/development.md), preferably by digest.
+# (docs/development.md), preferably by digest. PLUGIN_URL is where the archive of the kubectl plugin will be, for its krew manifest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-out/release}
@@ -15,6 +15,14 @@ npm run --silent manifests -- --out "$out/manifests"
 npm run --silent build
 npm pack --silent --pack-destination "$out"
 npm run --silent sbom >"$out/sbom.cdx.json"
+archive=kubectl-vmmrq.tar.gz
+# The same bytes for the same files.
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --create \
+  --directory dist/kubectl . --directory ../.. LICENSE | gzip --no-name --best >"$out/$archive"
+sha256=$(sha256sum "$out/$archive")
+version=$(node --print 'require("./package.json").version')
+sed "s|VERSION|$version|; s|PLUGIN_URL|${PLUGIN_URL:-$archive}|; s|SHA256|${sha256%% *}|; /^#/d" \
+  hack/krew/vmmrq.yaml >"$out/vmmrq.yaml"
 cd "$out"
 find . -type f ! -name SHA256SUMS -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum >SHA256SUMS
 echo "$out"

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
@@ -43,9 +43,11 @@ describe('npm run pack', () => {
     const chart = files.filter((path) => path.startsWith('manifests/chart/'));
     expect(chart).toContain('manifests/chart/Chart.yaml');
     expect(files.filter((path) => !chart.includes(path))).toEqual([
+      'kubectl-vmmrq.tar.gz',
       `managed-tenant-quota-knative-${version}.tgz`,
       'manifests/managed-tenant-quota.yaml',
       'sbom.cdx.json',
+      'vmmrq.yaml',
     ]);
     await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: out });
     const { stdout } = await run('find', ['.', '-type', 'f'], { cwd: out });
@@ -63,7 +65,12 @@ describe('npm run pack', () => {
   test('lists in the SBOM every package that is in the bundle, and no tool', async () => {
     const { stdout: licenses } = await run(
       'tar',
-      ['-xzOf', `managed-tenant-quota-knative-${version}.tgz`, 'package/dist/THIRD-PARTY-LICENSES'],
+      [
+        '-xzOf',
+        `managed-tenant-quota-knative-${version}.tgz`,
+        'package/dist/THIRD-PARTY-LICENSES',
+        'package/dist/kubectl/THIRD-PARTY-LICENSES',
+      ],
       { cwd: out, maxBuffer: 10_000_000 },
     );
     const bundled = [...licenses.matchAll(/^==== (\S+) (\d\S*) \(/gm)].map(
@@ -81,6 +88,26 @@ describe('npm run pack', () => {
     expect(bundled.length).toBeGreaterThan(50);
     expect(sbom.components.map(({ purl }) => purl)).toEqual(expect.arrayContaining(bundled));
     expect(sbom.components.map(({ name }) => name)).not.toContain('eslint');
+  });
+
+  test('makes an archive of the kubectl plugin that runs, and a krew manifest with its checksum', async () => {
+    const { stdout: sum } = await run('sha256sum', ['kubectl-vmmrq.tar.gz'], { cwd: out });
+    expect(parse(read('vmmrq.yaml'))).toMatchObject({
+      metadata: { name: 'vmmrq' },
+      spec: {
+        version: `v${version}`,
+        platforms: [{ uri: 'kubectl-vmmrq.tar.gz', sha256: sum.split(' ')[0], bin: 'kubectl-vmmrq' }],
+      },
+    });
+    const unpacked = join(folder.path, 'plugin');
+    mkdirSync(unpacked);
+    await run('tar', ['-xzf', 'kubectl-vmmrq.tar.gz', '-C', unpacked], { cwd: out });
+    expect(readdirSync(unpacked).toSorted()).toEqual([
+      ...['LICENSE', 'THIRD-PARTY-LICENSES', 'kubectl-vmmrq', 'kubectl_complete-vmmrq'],
+    ]);
+    const path = [unpacked, dirname(process.execPath), process.env['PATH']].join(':');
+    const completed = await run('kubectl_complete-vmmrq', ['expl'], { env: { ...process.env, PATH: path } });
+    expect(completed.stdout).toMatch(/^explain\t.*\n:4\n$/);
   });
 
   test('without an image makes nothing, and says how to set one', async () => {
