@@ -1,3 +1,4 @@
+import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { FIELD_MANAGER } from '../domain/names.ts';
 import { NoApiServer, type Access } from './access.ts';
@@ -30,8 +31,10 @@ function accessBy(config: KubeConfig): Access {
   return {
     server: new URL(cluster.server),
     credentials: async () => {
-      const credentials = { headers: {} };
+      const credentials: RequestOptions = { headers: {} };
       await config.applyToHTTPSOptions(credentials);
+      // Only a proxy needs it: it keeps no connection.
+      if (cluster.proxyUrl === undefined) delete credentials.agent;
       return credentials;
     },
   };

@@ -1,5 +1,5 @@
 import https from 'node:https';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Access } from './access.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
 
@@ -27,7 +27,7 @@ const MAX_ERROR_BYTES = 64 * 1024;
 export class Transport {
   readonly #access: Access;
   readonly #userAgent: string;
-  #agent: https.Agent | undefined;
+  #agent: Agent | undefined;
 
   constructor(access: Access, userAgent: string) {
     this.#access = access;
@@ -105,7 +105,9 @@ const bodyHeaders = (body: string, contentType = 'application/json'): Record<str
   'content-length': Buffer.byteLength(body),
 });
 
-function newAgent({ ca, cert, key, rejectUnauthorized, servername }: https.RequestOptions): https.Agent {
+function newAgent(credentials: https.RequestOptions): Agent {
+  if (credentials.agent instanceof Agent) return credentials.agent;
+  const { ca, cert, key, rejectUnauthorized, servername } = credentials;
   return new https.Agent({
     keepAlive: true,
     ...(ca === undefined ? {} : { ca }),

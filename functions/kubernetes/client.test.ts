@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../../test/cluster/controlplane/exit.ts';
+import { newServingCertificate } from '../../test/cluster/serving-certificate.ts';
+import { connect } from './client.ts';
+
+const folder = temporaryFolder('mtq-client-');
+const { serving, ca } = newServingCertificate();
+const apiServer = https.createServer(serving, (_request, response) =>
+  response.end('{"gitVersion":"v1.34.1"}'),
+);
+const proxy = http.createServer();
+/** What the proxy was asked to connect to. */
+const connected: (string | undefined)[] = [];
+
+const portOf = (server: net.Server): number => (server.address() as AddressInfo).port;
+
+beforeAll(async () => {
+  proxy.on('connect', (request: http.IncomingMessage, socket: net.Socket) => {
+    connected.push(request.url);
+    const upstream = net.connect(portOf(apiServer), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connected\r\n\r\n');
+      upstream.pipe(socket).pipe(upstream);
+    });
+    for (const end of [upstream, socket]) end.on('error', () => undefined);
+  });
+  for (const server of [apiServer, proxy]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+});
+
+afterAll(() => {
+  for (const server of [apiServer, proxy]) {
+    server.close();
+    server.closeAllConnections();
+  }
+  folder.remove();
+});
+
+function kubeconfig(cluster: object): string {
+  const file = join(folder.path, 'kubeconfig');
+  const authority = Buffer.from(ca).toString('base64');
+  const common = { 'certificate-authority-data': authority, 'tls-server-name': 'localhost' };
+  const config = {
+    clusters: [{ name: 'one', cluster: { ...common, ...cluster } }],
+    contexts: [{ name: 'one', context: { cluster: 'one', user: 'one' } }],
+    users: [{ name: 'one', user: {} }],
+    'current-context': 'one',
+  };
+  writeFileSync(file, JSON.stringify(config));
+  return file;
+}
+
+test('a kubeconfig without a proxy is used directly', async () => {
+  const server = `https://127.0.0.1:${String(portOf(apiServer))}`;
+  expect(await connect(kubeconfig({ server })).version()).toBe('v1.34.1');
+  expect(connected).toEqual([]);
+});
+
+test('a kubeconfig with a proxy-url is used through the proxy', async () => {
+  const through = `http://127.0.0.1:${String(portOf(proxy))}`;
+  const file = kubeconfig({ server: 'https://nowhere.example:6443', 'proxy-url': through });
+  expect(await connect(file).version()).toBe('v1.34.1');
+  expect(connected).toEqual(['nowhere.example:6443']);
+});
