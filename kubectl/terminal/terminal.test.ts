@@ -8,8 +8,8 @@ class Streams {
   readonly stderr = new PassThrough();
   readonly terminal: Terminal;
 
-  constructor(isTTY: boolean) {
-    Object.assign(this.stdout, { isTTY, columns: 100 });
+  constructor(isTTY: boolean, columns = 100) {
+    Object.assign(this.stdout, { isTTY, columns });
     this.terminal = new Terminal(this as unknown as NodeJS.Process);
   }
 
@@ -35,8 +35,9 @@ describe('a pipe', () => {
 });
 
 describe('a terminal', () => {
-  test('has its own columns', () => {
+  test('has its own columns, or 80 where it does not know', () => {
     expect(new Streams(true).terminal.columns).toBe(100);
+    expect(new Streams(true, 0).terminal.columns).toBe(80);
   });
 
   test('redraws in the place of the last lines', () => {

@@ -24,9 +24,9 @@ export class Terminal {
     return this.#streams.stdout.isTTY;
   }
 
-  /** Characters in a line. */
+  /** Characters in a line. A terminal of unknown size says 0. */
   get columns(): number {
-    return this.isTerminal ? this.#streams.stdout.columns : 80;
+    return (this.isTerminal && this.#streams.stdout.columns) || 80;
   }
 
   /** A line, or several, to stdout. */
