@@ -40,6 +40,20 @@ describe('a terminal', () => {
     expect(new Streams(true, 0).terminal.columns).toBe(80);
   });
 
+  test.each([
+    ['a cleared screen', 'a\u001b[2Jb', 'a[2Jb'],
+    ['a title', 'a\u001b]0;title\u0007b', 'a]0;titleb'],
+    ['a carriage return', 'a\rb', 'ab'],
+    ['an 8-bit escape', 'a\u009b2Jb', 'a2Jb'],
+    ['a colour', 'a\u001b[31mb\u001b[39m', 'a\u001b[31mb\u001b[39m'],
+    ['two lines', 'a\nb', 'a\nb'],
+  ])('prints of %s only what is safe', (_, text, want) => {
+    const streams = new Streams(true);
+    streams.terminal.print(text);
+    streams.terminal.redraw([text]);
+    expect(streams.text).toBe(`${want}\n${want}\n`);
+  });
+
   test('redraws in the place of the last lines', () => {
     const streams = new Streams(true);
     streams.terminal.redraw(['one', 'two']);

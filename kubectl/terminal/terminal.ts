@@ -5,6 +5,13 @@ import type { Paint } from './table.ts';
 /** ANSI: cursor to the top left, then erase to the end of the screen. */
 const CLEAR = '\u001b[H\u001b[J';
 
+/**
+ * Control characters but line feeds, and escape sequences but colours: a tenant's Event or annotation must not move the cursor
+ * of an admin's terminal.
+ */
+const UNSAFE = /(?!\u001b\[[0-9;]*m)[^\P{Cc}\n]/gu;
+const safe = (text: string): string => text.replaceAll(UNSAFE, '');
+
 /** The streams of the process: what a person or a pipe reads. */
 export class Terminal {
   readonly #streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>;
@@ -31,7 +38,7 @@ export class Terminal {
 
   /** A line, or several, to stdout. */
   print(text: string): void {
-    this.#streams.stdout.write(`${text}\n`);
+    this.#streams.stdout.write(`${safe(text)}\n`);
   }
 
   /** On a terminal, the next text begins at the top of an empty screen; else after an empty line. */
@@ -42,12 +49,12 @@ export class Terminal {
   /** On a terminal: these lines in the place of those that the last call wrote. */
   redraw(lines: readonly string[]): void {
     const back = this.#drawn === 0 ? '' : `\u001b[${String(this.#drawn)}F\u001b[J`;
-    this.#streams.stdout.write(back + lines.map((line) => `${line}\n`).join(''));
+    this.#streams.stdout.write(back + lines.map((line) => `${safe(line)}\n`).join(''));
     this.#drawn = lines.length;
   }
 
   warn(text: string): void {
-    this.#streams.stderr.write(`${text}\n`);
+    this.#streams.stderr.write(`${safe(text)}\n`);
   }
 
   /** undefined: stdin is no terminal, so that nobody can answer. */
@@ -56,7 +63,7 @@ export class Terminal {
     if (!stdin.isTTY) return undefined;
     const asking = createInterface({ input: stdin, output: stderr });
     try {
-      return /^y(?:es)?$/i.test((await asking.question(`${question} [y/N] `)).trim());
+      return /^y(?:es)?$/i.test((await asking.question(`${safe(question)} [y/N] `)).trim());
     } finally {
       asking.close();
     }
