@@ -1,8 +1,9 @@
 import { candidatesAmong, hasTarget, launchersOf, type Candidate } from '../../functions/domain/migration.ts';
 import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
 import type { Migration, PersistentVolumeClaim, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
-import { claimToCopy } from '../../functions/domain/sizing/claims.ts';
+import { claimShortfall, claimToCopy } from '../../functions/domain/sizing/claims.ts';
 import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
+import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { limitRangeRefusal } from '../../functions/domain/sizing/limit-range-refusal.ts';
 import { missingPodOf, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
@@ -43,6 +44,8 @@ interface Step {
 }
 
 const GOING: readonly VerdictName[] = ['Fits', 'FitsWithRaise'];
+/** Amounts are missing. */
+const RAISABLE: readonly VerdictName[] = ['NoFit', 'FitsWithRaise'];
 
 /**
  * Migrates VMs of one namespace on paper. The verdicts are the functions' own, about a snapshot as it would be at that moment;
@@ -81,6 +84,7 @@ export class NamespaceRun {
   attempt(move: Move): Attempt {
     const steps: SizedVerdict[] = [];
     for (;;) {
+      this.#copyClaim(move);
       const step = this.#nextStep(move);
       if (step === undefined)
         return { ...(steps[0] ?? ON_ITS_WAY), goes: true, holdsSlot: true, by: givers(steps) };
@@ -93,14 +97,15 @@ export class NamespaceRun {
     }
   }
 
-  /** The pods that it needs, as they would be now: its target launcher, and its attachment pod; [] if that is unknown. */
+  /** The pods that a raise would be for, as they would be now: its target launcher, and its attachment pod; [] if that is unknown. */
   needOf(move: Move): Estimate[] {
     const step = this.#nextStep(move);
     if (step === undefined) return [];
-    const missing = missingPodOf(step.candidate, move.vmi, step.snapshot);
+    const snapshot = forRaise(step.snapshot);
+    const missing = missingPodOf(step.candidate, move.vmi, snapshot);
     if (missing === undefined) return [];
-    const next = sizeOfNext(missing, step.snapshot);
-    return [sizeOf(missing, step.snapshot), ...(next === undefined ? [] : [next])];
+    const next = sizeOfNext(missing, snapshot);
+    return [sizeOf(missing, snapshot), ...(next === undefined ? [] : [next])];
   }
 
   /** Migrates it whatever the quotas allow. */
@@ -151,29 +156,25 @@ export class NamespaceRun {
     };
   }
 
+  /** In the order of what refuses it: its volume claim, a LimitRange, a quota. */
   #evaluate({ move, candidate, snapshot }: Step): SizedVerdict {
     const missing = missingPodOf(candidate, move.vmi, snapshot);
     const size = missing === undefined ? undefined : sizeOf(missing, snapshot);
+    const result = this.#decide(candidate, snapshot);
     const refusal = size === undefined ? undefined : limitRangeRefusal(size.pod, snapshot.limitRanges);
-    const result =
-      refusal === undefined ? this.#decide(candidate, snapshot) : { ...REFUSED, message: refusal };
-    return { ...result, size };
+    if (refusal === undefined || result.reason === REASON.volumeQuota) return { ...result, size };
+    return { ...REFUSED, message: refusal, size };
   }
 
-  /** What fits needs no raise, so that nothing in the namespace prevents it. */
+  /** What fits needs no raise, so that nothing in the namespace prevents it; nor does it matter where no raise helps. */
   #decide(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdict {
-    const { verdicts, vmmrqs } = evaluateAll({
-      snapshot,
-      candidates: [candidate],
-      onEvaluate: () => undefined,
-    });
-    const [result] = verdicts;
-    if (result === undefined) throw new Error('one candidate has one verdict');
-    const { verdict, reason, message, blocking } = result;
+    const fit = verdictOf(candidate, snapshot);
+    if (!RAISABLE.includes(fit.verdict)) return fit;
+    const { blocking } = fit;
+    const raise = { ...verdictOf(candidate, forRaise(snapshot)), blocking };
     const blocker = namespaceBlocker(snapshot, this.#surroundings.rules);
-    if (verdict === 'Fits' || blocker === undefined)
-      return { verdict, reason, message, blocking, by: vmmrqs.map(vmmrqName) };
-    return { ...blocker, message: `${blocker.message}; ${message}`, blocking, by: [] };
+    if (blocker === undefined) return raise;
+    return { ...blocker, message: `${blocker.message}; ${raise.message}`, blocking, by: [] };
   }
 
   /** Creates the missing pod. */
@@ -183,15 +184,15 @@ export class NamespaceRun {
     const made = hasTarget(candidate)
       ? targetAttachment(pod, move.migration, own)
       : targetLauncher(pod, move.migration);
-    if (!hasTarget(candidate)) this.#copyClaim(move);
     this.#quotas = withPod(this.#quotas, made, need);
     this.#pods.set(name, [...own, made]);
   }
 
-  /** The target's volume claim for the VM's state; the source's goes with the source. */
+  /** The target's volume claim comes before its pod, and stays whether that is refused or not; the source's goes with the source. */
   #copyClaim({ vmi, migration }: Move): void {
     const source = claimToCopy(migration, vmi, this.#claims);
-    if (source === undefined) return;
+    const now = { claims: this.#claims, quotas: this.#quotas };
+    if (source === undefined || claimShortfall(migration, vmi, now) !== '') return;
     const { name } = migration.metadata;
     const labels = { [KUBEVIRT.migrationName]: name };
     const copy = { ...source, metadata: { ...source.metadata, name: `state-for-${name}`, labels } };
@@ -221,6 +222,25 @@ export class NamespaceRun {
     for (const claim of dropped) this.#quotas = withoutClaim(this.#quotas, claim);
     this.#claims = this.#claims.filter((claim) => !dropped.includes(claim));
   }
+}
+
+function verdictOf(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdict {
+  const { verdicts, vmmrqs } = evaluateAll({
+    snapshot,
+    candidates: [candidate],
+    onEvaluate: () => undefined,
+  });
+  const [result] = verdicts;
+  if (result === undefined) throw new Error('one candidate has one verdict');
+  const { verdict, reason, message, blocking } = result;
+  return { verdict, reason, message, blocking, by: vmmrqs.map(vmmrqName) };
+}
+
+/** The functions raise by their own margin for a newer launcher, also where a user knows that it needs less. */
+function forRaise(snapshot: NamespaceSnapshot): NamespaceSnapshot {
+  const { upgradeOverhead } = snapshot;
+  const isLess = upgradeOverhead !== undefined && upgradeOverhead < UPGRADE_OVERHEAD;
+  return isLess ? { ...snapshot, upgradeOverhead: UPGRADE_OVERHEAD } : snapshot;
 }
 
 const givers = (steps: readonly PodVerdict[]): string[] => [...new Set(steps.flatMap(({ by }) => by))];

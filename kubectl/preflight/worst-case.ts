@@ -34,8 +34,11 @@ export function missingIn(
   const run = new NamespaceRun(facts, surroundings);
   const byVm = podsByVm(facts.pods);
   run.finish();
+  const { going, kept } = movesIn(facts, task, { cluster, report });
+  // One that gets its target launcher, and then lacks its attachment pod for good, keeps what that takes.
+  for (const move of kept) run.attempt(move);
   const base = run.quotas;
-  const moving = mayGo(facts, task, { cluster, report }).map((move): Moving => {
+  const moving = going.map((move): Moving => {
     const before = run.quotas;
     const need = run.needOf(move);
     run.force(move);
@@ -56,21 +59,24 @@ export function missingIn(
   return most;
 }
 
-/** The VMs that are not kept by something that no VMMRQ changes. */
-function mayGo(
+/** The migrations to come, and those that something stops which no VMMRQ changes. */
+function movesIn(
   facts: NamespaceFacts,
   task: Task,
   { cluster, report }: { readonly cluster: ClusterFacts; readonly report: Report },
-): Move[] {
+): { readonly going: readonly Move[]; readonly kept: readonly Move[] } {
   const namespace = facts.namespace.metadata.name;
-  const kept = new Set(
+  const stuck = new Set(
     report.vms
       .filter((vm) => vm.namespace === namespace && vm.outcome === 'Stuck' && !isGiveable(vm))
       .map(({ name }) => name),
   );
-  return planOf(facts, { task, now: cluster.now, kubevirt: cluster.state.kubevirt }).flatMap(
-    ({ move, exempt }) => (exempt === undefined && !kept.has(move.vmi.metadata.name) ? [move] : []),
+  const { now, state } = cluster;
+  const moves = planOf(facts, { task, now, kubevirt: state.kubevirt }).flatMap(({ move, exempt }) =>
+    exempt === undefined ? [move] : [],
   );
+  const isStuck = ({ vmi }: Move): boolean => stuck.has(vmi.metadata.name);
+  return { going: moves.filter((move) => !isStuck(move)), kept: moves.filter(isStuck) };
 }
 
 /** What has grown stays; what has shrunk may still be there when a VM goes first. */

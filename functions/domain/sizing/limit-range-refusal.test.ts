@@ -61,3 +61,11 @@ test('a range of containers looks at init containers too', () => {
     'maximum cpu usage per Container is 2, but no limit is specified',
   );
 });
+
+test('a default limit that is less than the request makes the pod invalid', () => {
+  const less = aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '6' }, { cpu: '4' })] }));
+  expect(limitRangeRefusal(less, [range({ type: 'Container', default: { cpu: '4' } })])).toBe(
+    'container compute requests cpu=6, but its limit is 4',
+  );
+  expect(limitRangeRefusal(less, [])).toBeUndefined();
+});

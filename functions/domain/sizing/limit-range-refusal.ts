@@ -1,4 +1,4 @@
-import type { LimitRange, LimitRangeItem, Pod, ResourceList } from '../objects.ts';
+import type { Container, LimitRange, LimitRangeItem, Pod, ResourceList } from '../objects.ts';
 import { describeQuantity, parseQuantity, type Amount } from '../quantity.ts';
 import { askedFor } from './pod-usage.ts';
 
@@ -11,9 +11,13 @@ type AskedOf = (resource: string) => Asked;
 
 /**
  * Why a LimitRange would refuse the pod, defaults filled in (withDefaults), nearly in the API server's words; undefined: none
- * does (kubernetes 1.36 plugin/pkg/admission/limitranger/admission.go, PodValidateLimitFunc).
+ * does (kubernetes 1.36 plugin/pkg/admission/limitranger/admission.go, PodValidateLimitFunc). A default limit that is less than
+ * the request makes the pod invalid.
  */
 export function limitRangeRefusal(pod: Pod, ranges: readonly LimitRange[]): string | undefined {
+  if (ranges.length === 0) return undefined;
+  const invalid = containersOf(pod).flatMap(exceedingRequest)[0];
+  if (invalid !== undefined) return invalid;
   for (const item of ranges.flatMap(({ spec }) => spec.limits)) {
     for (const askedOf of askedPer(item.type, pod)) {
       const refusal = refusalBy(item, askedOf);
@@ -29,13 +33,23 @@ function askedPer(type: string, pod: Pod): AskedOf[] {
     return [(resource): Asked => ({ request: requests.get(resource), limit: limits.get(resource) })];
   }
   if (type !== 'Container') return [];
-  return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map(
-    ({ resources }): AskedOf =>
-      (resource) => ({
-        request: amountIn(resources?.requests, resource),
-        limit: amountIn(resources?.limits, resource),
-      }),
-  );
+  return containersOf(pod).map(({ resources }): AskedOf => (resource) => ({
+    request: amountIn(resources?.requests, resource),
+    limit: amountIn(resources?.limits, resource),
+  }));
+}
+
+const containersOf = ({ spec }: Pod): Container[] => [...spec.containers, ...(spec.initContainers ?? [])];
+
+function exceedingRequest({ name, resources }: Container): string[] {
+  return Object.entries(resources?.limits ?? {}).flatMap(([resource, limit]) => {
+    const request = amountIn(resources?.requests, resource);
+    return request === undefined || request <= parseQuantity(limit)
+      ? []
+      : [
+          `container ${name} requests ${resource}=${describeQuantity(resource, request)}, but its limit is ${limit}`,
+        ];
+  });
 }
 
 const amountIn = (list: ResourceList | undefined, resource: string): Amount | undefined =>

@@ -67,7 +67,7 @@ export const POD_KEYS = [
 ];
 export const OTHER_KEYS = ['requests.storage', 'persistentvolumeclaims', 'services', 'count/configmaps'];
 /** The keys that the API server allows in a quota with a scope (pkg/apis/core/helper, IsResourceQuotaScopeValidForResource). */
-const SCOPED_KEYS = [
+export const SCOPED_KEYS = [
   ...['pods', 'count/pods', 'cpu', 'requests.cpu', 'limits.cpu'],
   ...['memory', 'requests.memory', 'limits.memory', 'requests.nvidia.com/gpu'],
 ];
@@ -92,12 +92,12 @@ export const SCOPES = {
   'NotTerminating and NotBestEffort': [term('NotTerminating', 'Exists'), term('NotBestEffort', 'Exists')],
 } satisfies Record<string, ScopeSelectorTerm[]>;
 
-const weighted = <T>(...choices: readonly (readonly [number, T])[]): fc.Arbitrary<T> =>
+export const weighted = <T>(...choices: readonly (readonly [number, T])[]): fc.Arbitrary<T> =>
   fc.oneof(...choices.map(([weight, value]) => ({ weight, arbitrary: fc.constant(value) })));
 
-const rarely = (times: number): fc.Arbitrary<boolean> => weighted([times, true], [10 - times, false]);
+export const rarely = (times: number): fc.Arbitrary<boolean> => weighted([times, true], [10 - times, false]);
 
-const aVm: fc.Arbitrary<VmOf> = fc.record({
+export const aVm: fc.Arbitrary<VmOf> = fc.record({
   cpu: fc.integer({ min: 1, max: 3 }),
   memory: fc.constantFrom('512Mi', '1Gi', '3Gi'),
   limited: fc.boolean(),

@@ -3,12 +3,13 @@ import type { Container, Pod, ResourceList, ResourceQuota } from '../../../funct
 import { formatQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { renderLauncherPod } from '../../cluster/kubevirt/launcher-pod.ts';
-import { newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
+import { newVirtualMachineInstance, type Configuration } from '../../cluster/kubevirt/objects.ts';
+import type { Release } from '../../cluster/kubevirt/release.ts';
 import type { Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
 import type { FuzzCase, VmOf } from './cases.ts';
 
 /** The VMI at the VM's start. */
-export function vmiBefore(namespace: string, { vm }: FuzzCase): New<Vmi> {
+export function vmiBefore(namespace: string, { vm }: Pick<FuzzCase, 'vm'>): New<Vmi> {
   const requests = { cpu: String(vm.cpu), memory: vm.memory };
   const limits = { cpu: String(vm.cpu * 2), memory: '6Gi' };
   const resources = vm.limited ? { requests, limits } : { requests };
@@ -16,7 +17,7 @@ export function vmiBefore(namespace: string, { vm }: FuzzCase): New<Vmi> {
 }
 
 /** The current VMI: its spec has the changes, its status the running values. */
-export function vmiNow(vmi: Vmi, { vm, change }: FuzzCase): Vmi {
+export function vmiNow(vmi: Vmi, { vm, change }: Pick<FuzzCase, 'vm' | 'change'>): Vmi {
   const { domain } = vmi.spec;
   const status = {
     ...vmi.status,
@@ -48,23 +49,28 @@ export function vmiNow(vmi: Vmi, { vm, change }: FuzzCase): Vmi {
 }
 
 /** A KubeVirt whose version adds no limits by itself. Only such a version makes a launcher without requests. */
-export const isOldKubeVirt = ({ vm, change }: FuzzCase): boolean =>
+export const isOldKubeVirt = ({ vm, change }: Pick<FuzzCase, 'vm' | 'change'>): boolean =>
   change === 'noAutoLimits' || vm.kind === 'bestEffort';
 
 export interface LauncherOf {
   readonly vmi: Vmi;
   readonly migration?: Vmim;
   readonly quotas: readonly ResourceQuota[];
-  readonly of: FuzzCase;
+  readonly of: Pick<FuzzCase, 'vm' | 'change'>;
+  /** KubeVirt's defaults when left out. */
+  readonly configuration?: Configuration;
+  /** Of virt-controller; the first one when left out. */
+  readonly release?: Release;
 }
 
 /** A launcher from the KubeVirt stand-in, with this VM's additions. */
-export function launcher({ vmi, migration, quotas, of }: LauncherOf): New<Pod> {
+export function launcher({ vmi, migration, quotas, of, configuration = {}, release }: LauncherOf): New<Pod> {
   const { vm, change } = of;
   const rendered = renderLauncherPod({
     vmi,
-    configuration: {},
+    configuration,
     quotas: isOldKubeVirt(of) ? [] : quotas,
+    ...(release === undefined ? {} : { release }),
     ...(migration === undefined ? {} : { migration }),
   }) as unknown as New<Pod>;
   const grown =

@@ -1,0 +1,94 @@
+import { REASON } from '../../../functions/domain/names.ts';
+import type { Shortfall } from '../../../functions/domain/quota/charged.ts';
+import { parseQuantity } from '../../../functions/domain/quantity.ts';
+import { isGiveable, type VmOutcome } from '../../../kubectl/preflight/outcome.ts';
+import type { Report } from '../../../kubectl/preflight/preflight.ts';
+import type { Migrated } from './migrate.ts';
+import type { Refusal } from './refusal.ts';
+import { keyOf, type Checked, type PreflightScene } from './scene.ts';
+
+/** What is wrong with what preflight said; []: nothing. */
+export function problemsOf(scene: PreflightScene): string[] {
+  const { report, suggestion } = scene;
+  if (report === undefined || suggestion === undefined) throw new Error('not decided yet');
+  const stillStuck = suggestion.report.vms
+    .filter(isGiveable)
+    .map((vm) => `${keyOf(vm)} is stuck with the suggestion`);
+  const ofVms = [...scene.checked].flatMap(([key, checked]) =>
+    [...problemsOfVm(checked), ...problemsLater(checked)].map(
+      (problem) => `${key}: ${problem} (${JSON.stringify(checked, asText)})`,
+    ),
+  );
+  return [...slotProblems(report), ...stillStuck, ...ofVms];
+}
+
+const asText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
+
+const isPassing = ({ outcome }: VmOutcome): boolean => outcome === 'Passes' || outcome === 'PassesInTurn';
+
+function slotProblems({ vms, limits }: Report): string[] {
+  const atOnce = vms.filter(({ outcome }) => outcome === 'Passes');
+  const perNode = Map.groupBy(atOnce, ({ node }) => node);
+  const crowded = [...perNode].filter(([, list]) => list.length > limits.node).map(([node]) => node);
+  return [
+    ...(atOnce.length > limits.cluster ? [`${String(atOnce.length)} at once in the cluster`] : []),
+    ...crowded.map((node) => `too many at once from ${node}`),
+  ];
+}
+
+function problemsOfVm({ isExact, said, did }: Checked): string[] {
+  if (isPassing(said)) return passProblems(said, did, isExact);
+  if (did.isThrough) return isExact ? ['it passes'] : [];
+  return stuckProblems(said, did, isExact);
+}
+
+/** With the suggestion, what is said to pass then passes. */
+function problemsLater({ later }: Checked): string[] {
+  return later === undefined || !isPassing(later.promised) || later.did.isThrough
+    ? []
+    : ['it does not pass with the suggestion'];
+}
+
+function passProblems({ by }: VmOutcome, did: Migrated, isExact: boolean): string[] {
+  if (!did.isThrough) return ['it does not pass'];
+  const isSame = [...by].sort().join() === [...did.by].sort().join();
+  return isExact && !isSame ? [`it passes by ${did.by.join() || 'nothing'}`] : [];
+}
+
+/** Texts of refusals that are not about an amount, by reason. */
+const TEXTS: Readonly<Record<string, RegExp>> = {
+  [REASON.mustSpecify]: /failed quota: .*must specify/,
+  [REASON.limitRange]:
+    /(maximum|minimum) \S+ usage per|max limit to request ratio|must be less than or equal to/,
+};
+
+function stuckProblems({ reason, missing }: VmOutcome, did: Migrated, isExact: boolean): string[] {
+  if (reason === REASON.volumeQuota) return did.lacks === 'claim' ? [] : ['not its claim is refused'];
+  const form = TEXTS[reason];
+  const { text, quota: refusing, missing: real } = did.refusal ?? NO_REFUSAL;
+  if (form !== undefined) return form.test(text) ? [] : ['it is refused for something else'];
+  const quota = missing.find((each) => each.quota === refusing);
+  if (quota === undefined) return ['it is refused by another quota'];
+  return isExact ? amountProblems(quota.shortfalls, real) : [];
+}
+
+const NO_REFUSAL: Pick<Refusal, 'text' | 'quota' | 'missing'> = { text: '', missing: [] };
+
+/** KubeVirt rounds the overhead of a launcher up to whole bytes, and preflight what it grows by: for each VM a byte or two. */
+const ROUNDING = parseQuantity('16');
+
+/** Every key that the API server names, and each amount. */
+function amountProblems(said: readonly Shortfall[], real: readonly Shortfall[]): string[] {
+  const keys = (list: readonly Shortfall[]): string =>
+    list
+      .map(({ key }) => key)
+      .toSorted()
+      .join();
+  if (keys(said) !== keys(real)) return [`the API server names ${keys(real)}`];
+  return said.flatMap(({ key, missing }) => {
+    const counted = real.find((each) => each.key === key)?.missing ?? 0n;
+    const more = missing - counted;
+    const isRounded = /memory/.test(key) && more >= 0n && more <= ROUNDING;
+    return more === 0n || isRounded ? [] : [`the API server counts ${key}=${String(counted)}`];
+  });
+}

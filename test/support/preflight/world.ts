@@ -1,0 +1,55 @@
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { connect } from '../../../functions/kubernetes/client.ts';
+import type { ApiServer, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { CLUSTER_VMMRQS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { render } from '../../cluster/controlplane/kustomize.ts';
+import type { ControlPlane } from '../../cluster/controlplane/start.ts';
+import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
+import { untilServed } from '../../cluster/served.ts';
+import { freshControlPlane } from '../control-plane.ts';
+import type { Clusters } from '../fuzz/world.ts';
+import { installClasses } from '../pod-shapes.ts';
+import { caseOf } from './cases.ts';
+import { PreflightScene } from './scene.ts';
+
+const CRDS: ResourceType = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+/** A real API server with its quota controller, KubeVirt's kinds and the project's, and no process of either. */
+export interface PreflightWorld {
+  /** Plays the case of a seed, and leaves nothing that another case sees. */
+  play(seed: number): Promise<PreflightScene>;
+  stop(): Promise<void>;
+}
+
+export async function startPreflightWorld(): Promise<PreflightWorld> {
+  const controlPlane: ControlPlane = await freshControlPlane();
+  const admin = connect(controlPlane.adminKubeconfig);
+  await installKubeVirt(admin);
+  await installClasses(admin);
+  for (const crd of await render('config/crd')) await admin.create<KubernetesObject>(CRDS, crd);
+  await untilServed(admin, VMMRQS);
+  await untilServed(admin, CLUSTER_VMMRQS);
+  const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };
+  const virtController = connect(await controlPlane.kubeconfigFor(account));
+  const clusters: Clusters & { readonly admin: ApiServer } = { admin, virtController };
+  return {
+    play: async (seed) => {
+      const scene = new PreflightScene(caseOf(seed), seed, clusters);
+      try {
+        await scene.build();
+        await scene.decide();
+        await scene.carryOut();
+        await scene.carryOutSuggestion();
+        return scene;
+      } finally {
+        await scene.clear();
+      }
+    },
+    stop: () => controlPlane.stop(),
+  };
+}
