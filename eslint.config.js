@@ -67,6 +67,12 @@ export default defineConfig(
     rules: { 'no-restricted-imports': ['error', { paths: [CLOUDEVENTS, COMMANDER, EXPRESS, PROM_CLIENT] }] },
   },
   {
+    files: ['examples/**/*.ts'],
+    rules: {
+      'no-restricted-imports': ['error', { paths: [CLIENT_NODE, COMMANDER, EXPRESS, PROM_CLIENT] }],
+    },
+  },
+  {
     files: ['functions/host/**/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: {

@@ -26,7 +26,7 @@ export default {
   projects: [
     project(
       'unit',
-      '{functions,webhook,kubectl,hack}/**/*.test.ts',
+      '{functions,webhook,kubectl,examples,hack}/**/*.test.ts',
       'test/{cluster,e2e,support}/**/*.test.ts',
     ),
     project('static', 'test/contract/static/*.test.ts'),

@@ -12,6 +12,7 @@ export const PURE = [
   'functions/live/{lost-record,steps}.ts',
   'functions/domain/**/*.ts',
   'functions/runtime/limits.ts',
+  'examples/rolling/decide.ts',
   'webhook/admission/{changed-keys,messages,review}.ts',
   'webhook/observability/compatibility.ts',
   'webhook/maintenance/{observe,subjects}.ts',

@@ -1,7 +1,7 @@
 import { Broker, Trigger } from '@kubernetes-models/knative/eventing.knative.dev/v1';
 import { EventPolicy } from '@kubernetes-models/knative/eventing.knative.dev/v1alpha1';
 import { Service } from '@kubernetes-models/knative/serving.knative.dev/v1';
-import { ApiServerSource } from '@kubernetes-models/knative/sources.knative.dev/v1';
+import { ApiServerSource, PingSource } from '@kubernetes-models/knative/sources.knative.dev/v1';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { parseImage } from '../cluster/image.ts';
 import * as stand from '../cluster/eventing/manifests.ts';
@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'eventing.knative.dev/v1 Broker': { model: Broker, rules: brokerRules },
   'eventing.knative.dev/v1 Trigger': { model: Trigger, rules: triggerRules },
   'sources.knative.dev/v1 ApiServerSource': { model: ApiServerSource, rules: sourceRules },
+  'sources.knative.dev/v1 PingSource': { model: PingSource, rules: sinkRules },
   'eventing.knative.dev/v1alpha1 EventPolicy': { model: EventPolicy, rules: policyRules },
 };
 
@@ -213,7 +214,7 @@ interface SourceObject extends KubernetesObject {
 }
 
 function sourceRules(source: SourceObject, all: readonly KubernetesObject[]): string[] {
-  const { filters, sink } = source.spec;
+  const { filters } = source.spec;
   return [
     // Checks mode, resources and unknown fields, such as `delivery`, which a source does not have (facts/knative.md §1.1).
     ...problemOf(() => stand.parseApiServerSource(source)),
@@ -221,8 +222,16 @@ function sourceRules(source: SourceObject, all: readonly KubernetesObject[]): st
       filters === undefined,
       "Knative's webhook refuses filters where the feature is off (facts/knative.md §1.1)",
     ),
-    ...unless(hasBroker(all, sink.ref?.name), `there is no Broker ${sink.ref?.name ?? ''}`),
+    ...sinkRules(source, all),
   ];
+}
+
+function sinkRules(
+  { spec }: { readonly spec: Pick<SourceObject['spec'], 'sink'> },
+  all: readonly KubernetesObject[],
+): string[] {
+  const name = spec.sink.ref?.name;
+  return unless(hasBroker(all, name), `there is no Broker ${name ?? ''}`);
 }
 
 interface PolicyObject extends KubernetesObject {

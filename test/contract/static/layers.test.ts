@@ -106,6 +106,7 @@ const BELOW = {
   functions: [],
   webhook: ['functions'],
   kubectl: ['functions', 'package.json'],
+  examples: [],
   hack: ['functions', 'webhook', 'test/cluster'],
   'test/cluster': ['functions', 'webhook'],
   'test/support': ['functions', 'webhook', 'kubectl', 'test/cluster'],
@@ -128,7 +129,7 @@ test.each(Object.entries(BELOW))('%s imports only what lies below it', (folder, 
 });
 
 test('every file that calls itself pure is linted as such (hack/pure-files.ts)', () => {
-  const claiming = globSync('{functions,webhook,kubectl,hack,test}/**/*.ts').filter(
+  const claiming = globSync('{functions,webhook,kubectl,examples,hack,test}/**/*.ts').filter(
     (file) => !isTest(file) && /^\s*(\/\*)?\*.*\bpure\b/im.test(readFileSync(file, 'utf8')),
   );
   expect(claiming.length).toBeGreaterThan(0);

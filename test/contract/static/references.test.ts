@@ -160,7 +160,7 @@ describe('files', () => {
   test('each mentioned path from the top of the repository exists', () => {
     const found = problems(
       OURS,
-      /(?<![\w./@-])((?:functions|webhook|kubectl|hack|test|config|sources|docs)\/[\w./-]*\w\.(?:ts|mjs|js|md|yaml|json|sh))\b/g,
+      /(?<![\w./@-])((?:functions|webhook|kubectl|examples|hack|test|config|sources|docs)\/[\w./-]*\w\.(?:ts|mjs|js|md|yaml|json|sh))\b/g,
       ([path = '']) => (existsSync(join(ROOT, path)) ? undefined : 'not there'),
     );
     expect(found).toEqual([]);
@@ -168,7 +168,8 @@ describe('files', () => {
 
   test('each mentioned test file exists', () => {
     const found = problems(OURS, /(?<![\w.*])(\w[\w.-]*\.test\.ts)\b/g, ([name = '']) =>
-      NAMES.has(name) || globSync(`{functions,webhook,kubectl,hack}/**/${name}`, { cwd: ROOT }).length > 0
+      NAMES.has(name) ||
+      globSync(`{functions,webhook,kubectl,examples,hack}/**/${name}`, { cwd: ROOT }).length > 0
         ? undefined
         : 'not there',
     );

@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { CloudEvent } from 'cloudevents';
+import * as z from 'zod';
+import { textOf } from './notify.ts';
+
+const EVENTS = 'docs/events';
+/** As main.ts reads them. */
+const schemas = new Map(
+  readdirSync(EVENTS).map((file) => {
+    const text = readFileSync(`${EVENTS}/${file}`, 'utf8');
+    return [file.replace('.json', ''), z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.JSONSchema)];
+  }),
+);
+
+const DATA = {
+  name: 'drain-12345678-1',
+  uid: 'u',
+  kind: 'Drain',
+  subject: 'node1',
+  reason: 'Quota',
+  message: 'of 2 VMs left, 1 do not get on: 1 Quota',
+  total: 3,
+  done: 1,
+  left: 2,
+  blocked: 1,
+  buckets: { blocked: 1, running: 1 },
+};
+
+const text = (data: unknown, type = 'io.kubevirt.mtq.drain.blocked'): string =>
+  textOf(new CloudEvent({ source: '/mtq/progress', type, data }), schemas);
+
+test('the text says what happened to what, how far it is, and why', () => {
+  expect(text(DATA)).toBe(
+    'Drain of node1 blocked, 1/3: of 2 VMs left, 1 do not get on: 1 Quota (kubectl get mprog drain-12345678-1)',
+  );
+});
+
+test.each<[string, unknown]>([
+  ['another kind than the type says', { ...DATA, kind: 'Upgrade' }],
+  ['no counts', { ...DATA, total: undefined }],
+  ['a negative count', { ...DATA, left: -1 }],
+  ['an unknown bucket', { ...DATA, buckets: { elsewhere: 1 } }],
+  ['a text of any length', { ...DATA, message: 'x'.repeat(3_000) }],
+  ['no data', undefined],
+])('an event with %s is refused', (_, data) => {
+  expect(() => text(data)).toThrow('data of io.kubevirt.mtq.drain.blocked');
+});
+
+test('an event of another type is refused', () => {
+  expect(() => text(DATA, 'io.kubevirt.mtq.drain.forged')).toThrow('no schema for');
+});

@@ -1,0 +1,113 @@
+/** What to do next of a rolling maintenance, by what was read a moment ago. */
+
+/** On each node that this example cordoned: the roll, and the highest number of a drain of that node before it. */
+export const MARK = 'rolling.example.com/mark';
+
+export interface Node {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
+}
+export interface Taint {
+  readonly key: string;
+  readonly effect: string;
+}
+
+/** MaintenanceProgress, as far as it is needed here. */
+export interface Progress {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly node?: { readonly uid: string } };
+  readonly status?: { readonly state: string };
+}
+
+export interface Seen {
+  readonly roll: string;
+  /** In their order. */
+  readonly nodes: readonly Node[];
+  readonly progresses: readonly Progress[];
+  /** Names of nodes with running VMs. */
+  readonly occupied: ReadonlySet<string>;
+  /** The node that was worked on, by an event. */
+  readonly worked: string | undefined;
+}
+
+export type Action =
+  | { readonly do: 'cordon' | 'uncordon' | 'work'; readonly node: Node }
+  | { readonly do: 'nothing'; readonly why: string };
+
+export function decide(seen: Seen): Action {
+  const { roll, nodes, worked } = seen;
+  const current = nodes.find((node) => markOf(node)?.roll === roll && markOf(node)?.isDone !== true);
+  if (current !== undefined) {
+    const { name } = current.metadata;
+    if (current.spec.unschedulable !== true) return nothing(`${name} was uncordoned by somebody else`);
+    if (!isDrained(current, seen)) return nothing(`${name} is being drained`);
+    return { do: worked === name ? 'uncordon' : 'work', node: current };
+  }
+  const next = nodes.find((node) => markOf(node)?.roll !== roll);
+  if (next === undefined) return nothing('every node is done');
+  if (next.spec.unschedulable === true) return nothing(`${next.metadata.name} was cordoned by somebody else`);
+  return { do: 'cordon', node: next };
+}
+
+const nothing = (why: string): Action => ({ do: 'nothing', why });
+
+/** No VM is left, and its drain is completed. Without any VM there is no drain. */
+function isDrained(node: Node, { progresses, occupied }: Seen): boolean {
+  if (occupied.has(node.metadata.name)) return false;
+  const after = markOf(node)?.after ?? 0;
+  const since = drainsOf(node, progresses).filter((drain) => numberOf(drain) > after);
+  const newest = since.toSorted((one, other) => numberOf(other) - numberOf(one))[0];
+  return newest === undefined || newest.status?.state === 'Completed';
+}
+
+const drainsOf = ({ metadata }: Node, progresses: readonly Progress[]): Progress[] =>
+  progresses.filter(({ spec }) => spec.node?.uid === metadata.uid);
+
+/** The number at the end of its name. */
+const numberOf = ({ metadata }: Progress): number => Number(/-(\d+)$/.exec(metadata.name)?.[1] ?? 0);
+
+interface Mark {
+  readonly roll: string;
+  readonly after: number;
+  readonly isDone?: true;
+}
+
+function markOf({ metadata }: Node): Mark | undefined {
+  try {
+    return JSON.parse(metadata.annotations?.[MARK] ?? '') as Mark;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The merge patch that cordons or uncordons a node, only where nobody changed it since it was read. */
+export function patchOf(
+  action: 'cordon' | 'uncordon',
+  node: Node,
+  { roll, taint, progresses }: Patching,
+): object {
+  const others = (node.spec.taints ?? []).filter(({ key }) => key !== taint);
+  const isCordon = action === 'cordon';
+  const after = Math.max(0, ...drainsOf(node, progresses).map(numberOf));
+  const mark: Mark = isCordon ? { roll, after } : { roll, after, isDone: true };
+  return {
+    metadata: {
+      resourceVersion: node.metadata.resourceVersion,
+      annotations: { [MARK]: JSON.stringify(mark) },
+    },
+    spec: {
+      unschedulable: isCordon ? true : null,
+      taints: isCordon ? [...others, { key: taint, effect: 'NoSchedule' }] : others,
+    },
+  };
+}
+
+interface Patching extends Pick<Seen, 'roll' | 'progresses'> {
+  /** Key of KubeVirt's drain taint: KubeVirt then moves the node's VMs. */
+  readonly taint: string;
+}
