@@ -10,6 +10,7 @@ export const PURE = [
   'functions/*/can-skip.ts',
   'functions/live/*/decide.ts',
   'functions/live/{lost-record,steps}.ts',
+  'functions/live/validate/*.ts',
   'functions/domain/**/*.ts',
   'functions/runtime/limits.ts',
   'examples/rolling/decide.ts',

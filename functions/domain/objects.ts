@@ -245,7 +245,7 @@ export interface KubeVirt extends KubernetesObject {
       };
       evictionStrategy?: string;
       additionalGuestMemoryOverheadRatio?: string;
-      developerConfiguration?: { featureGates?: string[] };
+      developerConfiguration?: { featureGates?: string[]; disabledFeatureGates?: string[] };
     };
   };
   status?: {

@@ -20,6 +20,8 @@ export const LIVE_LABEL = {
   migration: 'live.mtq.kubevirt.io/migration',
   /** The uid of the VM on the source. */
   vm: 'live.mtq.kubevirt.io/vm',
+  /** Secret: "true" lets providers of its namespace use it. */
+  provider: 'live.mtq.kubevirt.io/provider',
 } as const;
 
 /** Annotations, and what each one says. */
@@ -165,3 +167,106 @@ export const BOUND_SECRETS: readonly string[] = [
 
 /** Field manager of KubeVirt's own writes to a VM. */
 export const KUBEVIRT_MANAGER = 'virt-controller';
+
+/** Types of the conditions of Plan, Migration, Provider, maps and Hook: Forklift's own, which its users know. */
+export const LIVE_CONDITION = {
+  /** True: it can be used; a plan can run. */
+  ready: 'Ready',
+  /** Plan: one of its migrations runs. */
+  executing: 'Executing',
+  /** Migration: it runs. */
+  running: 'Running',
+  /** Every VM moved that was not canceled. */
+  succeeded: 'Succeeded',
+  /** A VM could not be moved. */
+  failed: 'Failed',
+  /** Nothing moved, because it was canceled. */
+  canceled: 'Canceled',
+
+  /** The source is no provider that VMs can move from. */
+  sourceProviderNotValid: 'SourceProviderNotValid',
+  /** The destination is no provider that VMs can move to. */
+  destinationProviderNotValid: 'DestinationProviderNotValid',
+  /** The source cannot be reached now. */
+  sourceProviderNotReady: 'SourceProviderNotReady',
+  /** The destination cannot be reached now. */
+  destinationProviderNotReady: 'DestinationProviderNotReady',
+  /** The target namespace is no name of a namespace, or the one that the VMs are in. */
+  namespaceNotValid: 'NamespaceNotValid',
+  /** The network map is not set, or not there. */
+  networkMapRefNotValid: 'NetworkMapRefNotValid',
+  /** The network map has a problem. */
+  networkMapNotReady: 'NetworkMapNotReady',
+  /** The storage map is not set, or not there. */
+  storageRefNotValid: 'StorageRefNotValid',
+  /** The storage map has a problem. */
+  storageMapNotReady: 'StorageMapNotReady',
+  /** A network of the target is in a namespace that VMs of the target namespace cannot use. */
+  destinationNadNotValid: 'NetMapDestinationNADNotValid',
+  /** A cluster has no KubeVirt with DecentralizedLiveMigration. */
+  migrationTypeNotValid: 'MigrationTypeNotValid',
+  /** The source's Kubernetes is too old. */
+  unsupportedVersion: 'UnsupportedVersion',
+  /** A VM of the plan has neither name nor id. */
+  vmRefNotValid: 'VMRefNotValid',
+  /** A VM of the plan is not on the source. */
+  vmNotFound: 'VMNotFound',
+  /** Two entries are the same VM, two VMs get the same name, or an entry fits several VMs. */
+  duplicateVm: 'DuplicateVM',
+  /** Another VM of that name is on the target. */
+  vmAlreadyExists: 'VMAlreadyExists',
+  /** The network map lacks networks of VMs. */
+  vmNetworksNotMapped: 'VMNetworksNotMapped',
+  /** The storage map lacks storage classes of VMs. */
+  vmStorageNotMapped: 'VMStorageNotMapped',
+  /** A VM does not run. */
+  vmPowerState: 'VMPowerStateUnsupported',
+  /** A VM's volumes cannot be migrated. */
+  vmMigrationType: 'VMMigrationTypeUnsupported',
+  /** A VM has been changed since it started. */
+  vmRestartRequired: 'VMRestartRequired',
+  /** A VM has a volume that only its VMI knows. */
+  volumeNotPersisted: 'VolumeNotPersisted',
+  /** A VM of the target has the same MAC address. */
+  macConflicts: 'MacConflicts',
+  /** A hook is not set, or not there. */
+  hookNotValid: 'HookNotValid',
+  /** A hook has a problem. */
+  hookNotReady: 'HookNotReady',
+  /** A hook is of an unknown step. */
+  hookStepNotValid: 'HookStepNotValid',
+  /** A name for the target is no name of a VM. */
+  targetNameNotValid: 'TargetNameNotValid',
+
+  /** Provider: its spec is complete. */
+  validated: 'Validated',
+  /** Provider: its API server answers, and accepts the token. */
+  connectionSucceeded: 'ConnectionTestSucceeded',
+  /** Provider: its API server does not answer. */
+  connectionFailed: 'ConnectionTestFailed',
+  /** Provider: its API server refuses the token. */
+  connectionAuthFailed: 'ConnectionAuthFailed',
+  /** Provider: what plans need can be read. */
+  inventoryCreated: 'InventoryCreated',
+  /** Provider: its URL is none of an API server of another cluster. */
+  urlNotValid: 'UrlNotValid',
+  /** Provider: its Secret is not set, not there, or lacks something. */
+  secretNotValid: 'SecretNotValid',
+  /** Provider: it is of a type that needs Forklift. */
+  providerTypeNotSupported: 'ProviderTypeNotSupported',
+  /** Provider: its certificate is not checked. */
+  connectionInsecure: 'ConnectionInsecure',
+  /** StorageMap: a source is not set, or not there. */
+  sourceStorageNotValid: 'SourceStorageNotValid',
+  /** StorageMap: a storage class of the target is not there. */
+  destinationStorageNotValid: 'DestinationStorageNotValid',
+  /** NetworkMap: a source is not set. */
+  sourceNetworkNotValid: 'SourceNetworkNotValid',
+  /** NetworkMap: a network of the target is not there. */
+  destinationNetworkNotValid: 'DestinationNetworkNotValid',
+  /** Hook: it has no image. */
+  invalidImage: 'InvalidImage',
+  /** Hook: its playbook is not base64. */
+  invalidPlaybook: 'InvalidPlaybook',
+} as const;
+export type LiveConditionType = (typeof LIVE_CONDITION)[keyof typeof LIVE_CONDITION];

@@ -1,0 +1,45 @@
+import type { KubeVirt } from '../objects.ts';
+import type { Hook, NetworkMap, Plan, Provider, StorageMap } from './forklift.ts';
+import type { Claim, VirtualMachine, Vmi } from './kubevirt.ts';
+
+/** What a plan refers to, as read. An object that does not exist is undefined. */
+export interface PlanView {
+  readonly plan: Plan;
+  readonly source: Provider | undefined;
+  readonly destination: Provider | undefined;
+  readonly networks: NetworkMap | undefined;
+  readonly storage: StorageMap | undefined;
+  /** By namespace/name. */
+  readonly hooks: ReadonlyMap<string, Hook>;
+  /** Undefined: its provider is not Ready, so nothing is known of its VMs. */
+  readonly sourceCluster: SourceView | undefined;
+  readonly targetCluster: TargetView | undefined;
+}
+
+interface ClusterView {
+  /** The uid of its namespace kube-system. */
+  readonly cluster: string;
+  readonly kubevirt: KubeVirt | undefined;
+}
+
+export interface SourceView extends ClusterView {
+  /** Of its API server: "v1.34.1". */
+  readonly version: string;
+  /** What each entry of spec.vms refers to, in its order. */
+  readonly vms: readonly VmView[];
+}
+
+export interface VmView {
+  /** Those that fit the entry: one, if all is well. */
+  readonly found: readonly VirtualMachine[];
+  readonly vmi: Vmi | undefined;
+  /** The claims of its volumes by name. */
+  readonly claims: ReadonlyMap<string, Claim>;
+}
+
+export interface TargetView extends ClusterView {
+  /** VMs of the target namespace by name. */
+  readonly vms: ReadonlyMap<string, VirtualMachine>;
+  /** VMs of the whole cluster by their MAC addresses: `namespace/name`. */
+  readonly macs: ReadonlyMap<string, string>;
+}

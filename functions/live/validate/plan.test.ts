@@ -1,0 +1,307 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aKubeVirt,
+  aPlanView,
+  aSource,
+  aTarget,
+  aVmView,
+  ready,
+} from '../../../test/support/builders/live-plan.ts';
+import {
+  aHook,
+  aNetworkMap,
+  aPlan,
+  aProvider,
+  aStorageMap,
+  aVm,
+  itsVmi,
+} from '../../../test/support/builders/live.ts';
+import { labelled, metadata, seconds, type Change } from '../../../test/support/builders/object.ts';
+import type { Plan, PlanVm } from '../../domain/live/forklift.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { PlanView } from '../../domain/live/plan-view.ts';
+import { planFindings } from './plan.ts';
+
+const withSpec =
+  (spec: Partial<Plan['spec']>): Change<Plan> =>
+  (plan) => ({ ...plan, spec: { ...plan.spec, ...spec } });
+const view = (different: Partial<PlanView> = {}, ...changes: Change<Plan>[]): PlanView =>
+  aPlanView({ ...different, plan: aPlan(...changes) });
+const summary = (one: PlanView): string[] =>
+  planFindings(one).map(({ type, reason, items = [] }) => [type, reason, ...items].filter(Boolean).join(' '));
+
+test('a plan that can run is Ready, as Forklift says it', () => {
+  expect(planFindings(aPlanView())).toEqual([
+    { type: 'Ready', category: 'Required', message: 'The migration plan is ready.' },
+  ]);
+});
+
+describe('what keeps a plan from running', () => {
+  const vms = (...entries: PlanVm[]): Change<Plan> => withSpec({ vms: entries });
+  const [web] = aPlan().spec.vms;
+  const { provider, map } = aPlan().spec;
+  const unset = { namespace: 'tenant' };
+  const hook = (name: string, step = 'PreHook'): Change<Plan> =>
+    vms({ ...web, hooks: [{ step: step as 'PreHook', hook: { namespace: 'tenant', name } }] });
+  const elsewhere = aNetworkMap((networks) => ({
+    ...networks,
+    spec: {
+      ...networks.spec,
+      map: [
+        { source: { name: 'vms/blue' }, destination: { type: 'multus', namespace: 'other', name: 'green' } },
+      ],
+    },
+  }));
+  const without = { sourceCluster: undefined, targetCluster: undefined };
+
+  test.each<[string, PlanView, string]>([
+    [
+      'no source',
+      view({}, withSpec({ provider: { ...provider, source: unset } })),
+      'SourceProviderNotValid NotSet',
+    ],
+    ['a source that is gone', view({ source: undefined }), 'SourceProviderNotValid NotFound'],
+    [
+      'a source of another type',
+      view({ source: ready(aProvider('source', (one) => ({ ...one, spec: { type: 'vsphere' } }))) }),
+      'SourceProviderNotValid TypeNotValid',
+    ],
+    [
+      'no destination',
+      view({}, withSpec({ provider: { ...provider, destination: {} } })),
+      'DestinationProviderNotValid NotSet',
+    ],
+    ['a source that is not Ready', view({ source: aProvider(), ...without }), 'SourceProviderNotReady'],
+    [
+      'a destination that is not Ready',
+      view({ destination: aProvider(), ...without }),
+      'DestinationProviderNotReady',
+    ],
+    ['no target namespace', view({}, withSpec({ targetNamespace: '' })), 'NamespaceNotValid NotSet'],
+    [
+      'a target namespace that is no name',
+      view({}, withSpec({ targetNamespace: 'a.b' })),
+      'NamespaceNotValid NotValid',
+    ],
+    [
+      'the namespace that the VMs are in already',
+      view({ targetCluster: aTarget({ cluster: 'source' }) }, withSpec({ targetNamespace: 'vms' })),
+      'NamespaceNotValid NotValid vms/web',
+    ],
+    [
+      'no network map',
+      view({}, withSpec({ map: { ...map, network: unset } })),
+      'NetworkMapRefNotValid NotSet',
+    ],
+    ['a network map that is gone', view({ networks: undefined }), 'NetworkMapRefNotValid NotFound'],
+    ['a network map that is not Ready', view({ networks: aNetworkMap() }), 'NetworkMapNotReady'],
+    ['no storage map', view({}, withSpec({ map: { ...map, storage: {} } })), 'StorageRefNotValid NotSet'],
+    ['a storage map that is gone', view({ storage: undefined }), 'StorageRefNotValid NotFound'],
+    ['a storage map that is not Ready', view({ storage: aStorageMap() }), 'StorageMapNotReady'],
+    [
+      'a network of a third namespace',
+      view({ networks: ready(elsewhere) }),
+      'NetMapDestinationNADNotValid NotValid',
+    ],
+    [
+      'no KubeVirt',
+      view({ sourceCluster: aSource({ kubevirt: undefined }) }),
+      'MigrationTypeNotValid NotSupported',
+    ],
+    [
+      'a KubeVirt without the gate',
+      view({ targetCluster: aTarget({ kubevirt: aKubeVirt() }) }),
+      'MigrationTypeNotValid NotSupported',
+    ],
+    [
+      'an old Kubernetes',
+      view({ sourceCluster: aSource({ version: 'v1.25.9' }) }),
+      'UnsupportedVersion NotSupported',
+    ],
+    ['a hook without a name', view({}, hook('')), 'HookNotValid NotSet tenant/'],
+    ['a hook that is gone', view({}, hook('gone')), 'HookNotValid NotFound tenant/gone'],
+    [
+      'a hook that is not Ready',
+      view({ hooks: new Map([['tenant/hook', aHook()]]) }, hook('hook')),
+      'HookNotReady tenant/hook',
+    ],
+    ['a hook of an unknown step', view({}, hook('hook', 'Later')), 'HookStepNotValid NotValid tenant/hook'],
+    [
+      'a VM without a name',
+      view({ sourceCluster: aSource({ vms: [aVmView({ found: [] })] }) }, vms({ namespace: 'vms' })),
+      'VMRefNotValid NotSet ',
+    ],
+    [
+      'a VM that is gone',
+      view({ sourceCluster: aSource({ vms: [aVmView({ found: [] })] }) }),
+      'VMNotFound NotFound vms/web',
+    ],
+  ])('%s', (_what, one, wanted) => {
+    expect(summary(one)).toEqual([wanted.trim()]);
+    for (const { suggestion } of planFindings(one)) expect(suggestion).toMatch(/^[A-Z].*\.$/);
+  });
+
+  test('the messages are Forklift’s', () => {
+    const messages = (one: PlanView): unknown[] => planFindings(one).map(({ message }) => message);
+    expect(messages(view({ source: undefined, storage: undefined }))).toEqual([
+      'The source provider is not valid.',
+      'Map.Storage is not valid.',
+    ]);
+    expect(messages(view({ networks: ready(elsewhere) }))).toEqual([
+      'Destination NAD other/green must be in either the target namespace (target) or the default namespace.',
+    ]);
+  });
+});
+
+describe('the feature gate', () => {
+  const GATE = 'DecentralizedLiveMigration';
+  const disabled = {
+    ...aKubeVirt('v1.10.0'),
+    spec: { configuration: { developerConfiguration: { disabledFeatureGates: [GATE] } } },
+  };
+
+  test.each<[string, ReturnType<typeof aKubeVirt>, boolean]>([
+    ['is on where it is listed', aKubeVirt('v1.6.0', GATE), true],
+    ['is off before 1.10', aKubeVirt('v1.9.3'), false],
+    ['is on from 1.10 on', aKubeVirt('v1.10.0'), true],
+    ['is on in 2.0', aKubeVirt('v2.0.0'), true],
+    ['is off where it is disabled', disabled, false],
+    ['is off in a KubeVirt that is being installed', aKubeVirt(''), false],
+  ])('%s', (_what, kubevirt, isOn) => {
+    const findings = summary(view({ sourceCluster: aSource({ kubevirt }) }));
+    expect(findings).toEqual([isOn ? 'Ready' : 'MigrationTypeNotValid NotSupported']);
+  });
+});
+
+describe('VMs', () => {
+  const vmWith = (change: Change<VirtualMachine>): PlanView =>
+    view({ sourceCluster: aSource({ vms: [aVmView({ found: [aVm(change)] })] }) });
+  const inTarget = (vm: VirtualMachine): PlanView =>
+    view({ targetCluster: aTarget({ vms: new Map([['web', vm]]) }) });
+  const mac = itsVmi((vmi) => ({
+    ...vmi,
+    status: { ...vmi.status, phase: 'Running', interfaces: [{ mac: '02:AA:00:00:00:01' }] },
+  }));
+  const withMac = (other: string): PlanView =>
+    view({
+      sourceCluster: aSource({ vms: [aVmView({ vmi: mac })] }),
+      targetCluster: aTarget({ macs: new Map([['02:aa:00:00:00:01', other]]) }),
+    });
+  const multus = vmWith((vm) => {
+    const { template } = vm.spec;
+    const networks = [{ name: 'default', multus: { networkName: 'red' } }];
+    return { ...vm, spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, networks } } } };
+  });
+
+  test.each<[string, PlanView, string[]]>([
+    ['one of that name is on the target', inTarget(aVm()), ['VMAlreadyExists NotUnique vms/web']],
+    [
+      'the plan itself made it',
+      inTarget(aVm(labelled('live.mtq.kubevirt.io/plan', 'uid-of-plan'))),
+      ['Ready'],
+    ],
+    [
+      'a network is not mapped, nor in its VMI',
+      multus,
+      [
+        'VMNetworksNotMapped NotValid vms/web: network default (vms/red) is not in the map',
+        'VMRestartRequired NotSupported vms/web: networks[default].multus.networkName is not as it runs: restart the VM',
+      ],
+    ],
+    [
+      'its storage class is not mapped',
+      view({ storage: ready(aStorageMap((map) => ({ ...map, spec: { ...map.spec, map: [] } }))) }),
+      ['VMStorageNotMapped NotValid vms/web: volume root (storage class fast)'],
+    ],
+    [
+      'it is stopped',
+      view({ sourceCluster: aSource({ vms: [aVmView({ vmi: undefined })] }) }),
+      ['VMPowerStateUnsupported NotSupported vms/web'],
+    ],
+    [
+      'its storage cannot be migrated',
+      vmWith((vm) => ({
+        ...vm,
+        status: { conditions: [{ type: 'StorageLiveMigratable', status: 'False', message: 'a LUN' }] },
+      })),
+      ['VMMigrationTypeUnsupported NotSupported vms/web: a LUN'],
+    ],
+    [
+      'LiveMigratable is not looked at, because volumes are copied',
+      vmWith((vm) => ({ ...vm, status: { conditions: [{ type: 'LiveMigratable', status: 'False' }] } })),
+      ['Ready'],
+    ],
+    [
+      'a volume of its VMI only',
+      view({
+        sourceCluster: aSource({
+          vms: [
+            aVmView({
+              vmi: itsVmi((vmi) => ({
+                ...vmi,
+                spec: { ...vmi.spec, volumes: [...(vmi.spec.volumes ?? []), { name: 'hot' }] },
+              })),
+            }),
+          ],
+        }),
+      }),
+      [expect.stringMatching(/^VolumeNotPersisted NotSupported vms\/web: volume hot/) as never],
+    ],
+    [
+      'its MAC address is another VM’s',
+      withMac('other/db'),
+      ["MacConflicts NotValid vms/web: 02:AA:00:00:00:01 is other/db's too"],
+    ],
+    ['its MAC address is its own, within one cluster', withMac('vms/web'), ['Ready']],
+    [
+      'a name for the target that is none',
+      view({}, withSpec({ vms: [{ name: 'web', namespace: 'vms', targetName: 'Web_1' }] })),
+      ['TargetNameNotValid NotValid vms/web: Web_1'],
+    ],
+  ])('%s', (_what, one, wanted) => {
+    expect(summary(one)).toEqual(wanted);
+  });
+
+  const two = (first: PlanVm, second: PlanVm, found: VirtualMachine[] = [aVm()]): PlanView =>
+    view(
+      { sourceCluster: aSource({ vms: [aVmView(), aVmView({ found })] }) },
+      withSpec({ vms: [first, second] }),
+    );
+  const [web] = aPlan().spec.vms;
+  const db = aVm((vm) => ({ ...vm, metadata: { ...metadata('db'), namespace: 'vms' } }));
+
+  test.each<[string, PlanView, string]>([
+    ['the same one twice', two(web ?? {}, { id: 'u' }), 'DuplicateVM NotUnique vms/web'],
+    [
+      'two with one target name',
+      two(web ?? {}, { name: 'db', targetName: 'web' }, [db]),
+      'DuplicateVM NotUnique vms/db',
+    ],
+    ['an entry that fits two', two(web ?? {}, { name: 'db' }, [db, aVm()]), 'DuplicateVM Ambiguous /db'],
+  ])('%s', (_what, one, wanted) => {
+    expect(summary(one)).toEqual([wanted]);
+  });
+
+  const broken = { sourceCluster: aSource({ vms: [aVmView({ vmi: undefined })] }) };
+  const condition = (type: string): NonNullable<Plan['status']> => ({
+    conditions: [{ type, status: 'True', category: 'Advisory', lastTransitionTime: seconds(0) }],
+  });
+
+  test('are not looked at while a migration of the plan runs', () => {
+    const executing: Change<Plan> = (plan) => ({ ...plan, status: condition('Executing') });
+    expect(summary(view(broken, executing))).toEqual(['Ready']);
+  });
+
+  test('that have moved are not looked at again', () => {
+    const moved: Change<Plan> = (plan) => ({
+      ...plan,
+      status: {
+        migration: {
+          vms: [{ id: aVm().metadata.uid, phase: 'Completed', pipeline: [], ...condition('Succeeded') }],
+        },
+      },
+    });
+    expect(summary(view(broken, moved))).toEqual(['Ready']);
+    expect(summary(view(broken))).toEqual(['VMPowerStateUnsupported NotSupported vms/web']);
+  });
+});

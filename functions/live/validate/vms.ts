@@ -1,0 +1,233 @@
+import { differencesOf } from '../../domain/live/as-it-runs.ts';
+import { findingOf, has, type Finding, type Problem } from '../../domain/live/conditions.ts';
+import type { PlanVm } from '../../domain/live/forklift.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
+import type { PlanView, VmView } from '../../domain/live/plan-view.ts';
+import { unmappedNetworks } from '../../domain/live/standby-vm.ts';
+import { neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
+
+/** One VM of a plan that is found and has not moved yet. */
+interface Candidate extends VmView {
+  readonly vm: VirtualMachine;
+  readonly name: string;
+  readonly targetName: string;
+}
+
+/** Problems of the plan's VMs: one condition for each kind, with the VMs that have it. */
+export function vmFindings(view: PlanView): Finding[] {
+  const { plan, sourceCluster } = view;
+  const unnamed = plan.spec.vms.filter(({ id = '', name = '' }) => id === '' && name === '');
+  const references = findingOf(unnamed.map(labelOf), {
+    type: LIVE_CONDITION.vmRefNotValid,
+    reason: 'NotSet',
+    message: 'Either `ID` or `Name` required.',
+    suggestion: 'Name each VM of spec.vms.',
+  });
+  if (sourceCluster === undefined) return references;
+  const candidates = candidatesOf(view);
+  return [
+    ...references,
+    ...identities(view, candidates),
+    ...CHECKS.flatMap((check) => checked(check, candidates, view)),
+  ];
+}
+
+const labelOf = ({ id, namespace, name }: PlanVm): string =>
+  name ? `${namespace ?? ''}/${name}` : (id ?? '');
+
+/** VMs that have succeeded are where they shall be. */
+const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
+  plan.spec.vms.flatMap((entry, index) => {
+    const seen = sourceCluster?.vms[index];
+    const [vm] = seen?.found ?? [];
+    if (seen === undefined || vm === undefined || hasMoved(plan, vm)) return [];
+    const name = `${vm.metadata.namespace ?? ''}/${vm.metadata.name}`;
+    return [{ ...seen, vm, name, targetName: entry.targetName || vm.metadata.name }];
+  });
+
+const hasMoved = ({ status }: PlanView['plan'], { metadata }: VirtualMachine): boolean =>
+  (status?.migration?.vms ?? []).some(
+    (shown) => shown.id === metadata.uid && has(shown, LIVE_CONDITION.succeeded),
+  );
+
+function identities({ plan, sourceCluster }: PlanView, candidates: readonly Candidate[]): Finding[] {
+  const entries = plan.spec.vms.map((entry, index) => ({
+    label: labelOf(entry),
+    found: sourceCluster?.vms[index]?.found.length ?? 0,
+  }));
+  return [
+    ...findingOf(
+      entries.filter(({ found, label }) => found === 0 && label !== '').map(({ label }) => label),
+      {
+        type: LIVE_CONDITION.vmNotFound,
+        reason: 'NotFound',
+        message: 'VM not found.',
+        suggestion: 'Create these VMs on the source, or take them out of the plan.',
+      },
+    ),
+    ...findingOf(
+      entries.filter(({ found }) => found > 1).map(({ label }) => label),
+      {
+        type: LIVE_CONDITION.duplicateVm,
+        reason: 'Ambiguous',
+        message: 'VM reference is ambiguous.',
+        suggestion: 'Give their namespace too.',
+      },
+    ),
+    ...findingOf(
+      repeated(candidates, ({ vm }) => vm.metadata.uid),
+      {
+        type: LIVE_CONDITION.duplicateVm,
+        reason: 'NotUnique',
+        message: 'Duplicate (source) VM.',
+        suggestion: 'Name each VM once.',
+      },
+    ),
+    ...findingOf(
+      repeated(distinct(candidates), ({ targetName }) => targetName),
+      {
+        type: LIVE_CONDITION.duplicateVm,
+        reason: 'NotUnique',
+        message: 'Duplicate targetName.',
+        suggestion: 'Give each VM another targetName.',
+      },
+    ),
+  ];
+}
+
+const distinct = (candidates: readonly Candidate[]): Candidate[] =>
+  candidates.filter(({ name }, index) => candidates.findIndex((each) => each.name === name) === index);
+
+/** Names of those that share their key with one before them. */
+const repeated = (candidates: readonly Candidate[], keyOf: (candidate: Candidate) => string): string[] =>
+  candidates
+    .filter((each, index) => candidates.findIndex((other) => keyOf(other) === keyOf(each)) < index)
+    .map(({ name }) => name);
+
+/** One kind of problem: what of a VM has it, in words; '' where the VM itself is all there is to say. */
+interface Check extends Problem {
+  readonly problemsOf: (candidate: Candidate, view: PlanView) => readonly string[];
+}
+
+const checked = (
+  { problemsOf, ...text }: Check,
+  candidates: readonly Candidate[],
+  view: PlanView,
+): Finding[] =>
+  findingOf(
+    candidates.flatMap((candidate) =>
+      problemsOf(candidate, view).map((problem) =>
+        problem === '' ? candidate.name : `${candidate.name}: ${problem}`,
+      ),
+    ),
+    text,
+  );
+
+const when = (isSo: boolean): readonly string[] => (isSo ? [''] : []);
+
+const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+const CHECKS: readonly Check[] = [
+  {
+    type: LIVE_CONDITION.targetNameNotValid,
+    reason: 'NotValid',
+    message: 'Target VM name does not comply with DNS1123 RFC.',
+    suggestion: "Use lower-case letters, digits and '-' in targetName.",
+    problemsOf: ({ targetName }) => (NAME.test(targetName) ? [] : [targetName]),
+  },
+  {
+    type: LIVE_CONDITION.vmAlreadyExists,
+    reason: 'NotUnique',
+    message: 'Target VM already exists.',
+    suggestion: 'Delete it on the target, or set targetName in the plan.',
+    problemsOf: ({ targetName }, { targetCluster, plan }) => {
+      const there = targetCluster?.vms.get(targetName);
+      return when(there !== undefined && there.metadata.labels?.[LIVE_LABEL.plan] !== plan.metadata.uid);
+    },
+  },
+  {
+    type: LIVE_CONDITION.vmNetworksNotMapped,
+    reason: 'NotValid',
+    message: 'VM has unmapped networks.',
+    suggestion: 'Map them to multus networks of the target in the NetworkMap.',
+    problemsOf: ({ vm }, { networks }) => (networks === undefined ? [] : unmappedNetworks(vm, networks)),
+  },
+  {
+    type: LIVE_CONDITION.vmStorageNotMapped,
+    reason: 'NotValid',
+    message: 'VM has unmapped storage.',
+    suggestion: 'Add their storage classes to the StorageMap, by source.name.',
+    problemsOf: unmappedStorage,
+  },
+  {
+    type: LIVE_CONDITION.vmPowerState,
+    reason: 'NotSupported',
+    message: 'VM power state is incompatible with the selected migration type.',
+    suggestion: 'Start the VMs.',
+    problemsOf: ({ vmi }) => when(vmi?.status?.phase !== 'Running'),
+  },
+  {
+    type: LIVE_CONDITION.vmMigrationType,
+    reason: 'NotSupported',
+    message: 'VM is incompatible with the selected migration type.',
+    suggestion: 'See the condition StorageLiveMigratable of the VMs.',
+    problemsOf: ({ vm }) =>
+      (vm.status?.conditions ?? [])
+        .filter(({ type, status }) => type === 'StorageLiveMigratable' && status !== 'True')
+        .map(({ message = '' }) => message),
+  },
+  {
+    type: LIVE_CONDITION.vmRestartRequired,
+    reason: 'NotSupported',
+    message: 'VM has been changed since it started.',
+    suggestion: 'Restart the VMs, or undo the changes.',
+    problemsOf: differences('VMRestartRequired'),
+  },
+  {
+    type: LIVE_CONDITION.volumeNotPersisted,
+    reason: 'NotSupported',
+    message: 'VM has volumes that only its VMI knows.',
+    suggestion: 'Add the volumes to the VMs, or remove them.',
+    problemsOf: differences('VolumeNotPersisted'),
+  },
+  {
+    type: LIVE_CONDITION.macConflicts,
+    reason: 'NotValid',
+    message: 'VM has MAC address conflicts.',
+    suggestion: 'Give the named VMs of the target other MAC addresses.',
+    problemsOf: macConflicts,
+  },
+];
+
+function unmappedStorage({ vm, claims }: Candidate, { storage }: PlanView): string[] {
+  if (storage === undefined) return [];
+  return neededVolumes(vm).flatMap(({ volume, name }) => {
+    const storageClass = claims.get(name)?.spec.storageClassName ?? '';
+    return storageEntryOf(storageClass, storage) === undefined
+      ? [`volume ${volume} (storage class ${storageClass || 'unknown'})`]
+      : [];
+  });
+}
+
+function differences(wanted: string): Check['problemsOf'] {
+  return ({ vm, vmi }) =>
+    vmi === undefined
+      ? []
+      : differencesOf(vm, vmi)
+          .filter(({ kind }) => kind === wanted)
+          .map(({ message }) => message);
+}
+
+/** Not with itself: within one cluster the VM has its addresses already. */
+function macConflicts({ vmi, name }: Candidate, { targetCluster }: PlanView): string[] {
+  const interfaces = vmi?.spec.domain.devices?.interfaces ?? [];
+  const addresses = [
+    ...interfaces.map(({ macAddress }) => macAddress),
+    ...(vmi?.status?.interfaces ?? []).map(({ mac }) => mac),
+  ];
+  return [...new Set(addresses)].flatMap((address) => {
+    const other = address === undefined ? undefined : targetCluster?.macs.get(address.toLowerCase());
+    return other === undefined || other === name ? [] : [`${address ?? ''} is ${other}'s too`];
+  });
+}
