@@ -2,14 +2,15 @@ import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
 import type { Paint } from './table.ts';
 
+const ESCAPE = '\u001b';
 /** ANSI: cursor to the top left, then erase to the end of the screen. */
-const CLEAR = '\u001b[H\u001b[J';
+const CLEAR = `${ESCAPE}[H${ESCAPE}[J`;
 
 /**
  * Control characters but line feeds, and escape sequences but colours: a tenant's Event or annotation must not move the cursor
  * of an admin's terminal.
  */
-const UNSAFE = /(?!\u001b\[[0-9;]*m)[^\P{Cc}\n]/gu;
+const UNSAFE = new RegExp(`(?!${ESCAPE}\\[[0-9;]*m)[^\\P{Cc}\\n]`, 'gu');
 const safe = (text: string): string => text.replaceAll(UNSAFE, '');
 
 /** The streams of the process: what a person or a pipe reads. */
@@ -48,7 +49,7 @@ export class Terminal {
 
   /** On a terminal: these lines in the place of those that the last call wrote. */
   redraw(lines: readonly string[]): void {
-    const back = this.#drawn === 0 ? '' : `\u001b[${String(this.#drawn)}F\u001b[J`;
+    const back = this.#drawn === 0 ? '' : `${ESCAPE}[${String(this.#drawn)}F${ESCAPE}[J`;
     this.#streams.stdout.write(back + lines.map((line) => `${safe(line)}\n`).join(''));
     this.#drawn = lines.length;
   }
