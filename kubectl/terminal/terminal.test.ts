@@ -47,6 +47,7 @@ describe('a terminal', () => {
     ['an 8-bit escape', 'a\u009b2Jb', 'a2Jb'],
     ['a colour', 'a\u001b[31mb\u001b[39m', 'a\u001b[31mb\u001b[39m'],
     ['two lines', 'a\nb', 'a\nb'],
+    ['a tab (completion)', 'a\tb', 'a\tb'],
   ])('prints of %s only what is safe', (_, text, want) => {
     const streams = new Streams(true);
     streams.terminal.print(text);

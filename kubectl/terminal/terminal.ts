@@ -7,10 +7,10 @@ const ESCAPE = '\u001b';
 const CLEAR = `${ESCAPE}[H${ESCAPE}[J`;
 
 /**
- * Control characters but line feeds, and escape sequences but colours: a tenant's Event or annotation must not move the cursor
- * of an admin's terminal.
+ * Control characters but line feeds and tabs, and escape sequences but colours: a tenant's Event or annotation must not move the
+ * cursor of an admin's terminal.
  */
-const UNSAFE = new RegExp(`(?!${ESCAPE}\\[[0-9;]*m)[^\\P{Cc}\\n]`, 'gu');
+const UNSAFE = new RegExp(`(?!${ESCAPE}\\[[0-9;]*m)[^\\P{Cc}\\n\\t]`, 'gu');
 const safe = (text: string): string => text.replaceAll(UNSAFE, '');
 
 /** The streams of the process: what a person or a pipe reads. */
