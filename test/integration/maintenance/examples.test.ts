@@ -10,6 +10,7 @@ import { WORKED } from '../../../examples/rolling/events.ts';
 import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
+import { PROGRESSES } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import { freePort } from '../../cluster/controlplane/ports.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
@@ -190,6 +191,14 @@ test('a roll drains, works on and uncordons one node after another, and only tho
   const own = seen.map((all) => all.filter((state) => state.includes('tainted')));
   expect(own.filter(({ length }) => length > 1)).toEqual([]);
   expect(new Set(own.flat())).toEqual(new Set([`${first} cordoned tainted`, `${second} cordoned tainted`]));
+
+  const { items: drains } = await admin.list(PROGRESSES, {});
+  expect(drains.map(({ spec, status }) => [spec.subject, status?.state])).toEqual(
+    expect.arrayContaining([
+      [first, 'Completed'],
+      [second, 'Completed'],
+    ]),
+  );
 
   await post(WORKED, '/examples/work', { node: third });
   await ping();
