@@ -21,7 +21,9 @@ export async function reachApiServer({
   SERVICE_ACCOUNT_FOLDER: folder,
 }: ApiServerAddress): Promise<ApiServer> {
   if (kubeconfig !== undefined) {
-    return (await import('./client.ts')).connect(kubeconfig, FIELD_MANAGER, MAX_KEPT_BYTES);
+    return (await import('./client.ts')).connect(kubeconfig, FIELD_MANAGER, {
+      maxKeptBytes: MAX_KEPT_BYTES,
+    });
   }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
   const access = inCluster({ host, port, folder, elapsed: () => performance.now() });

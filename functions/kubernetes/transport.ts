@@ -11,7 +11,7 @@ export interface Request {
   readonly contentType?: string;
   /** Ends the request early (watches). */
   readonly signal?: AbortSignal;
-  /** How long the server may be silent; by default 4 s (docs/architecture.md#what-knative-gives-and-takes). */
+  /** How long the server may be silent; by default as Access says. */
   readonly silenceMs?: number;
 }
 
@@ -38,6 +38,7 @@ export class Transport {
   at(server: string, servername: string): Transport {
     const { credentials } = this.#access;
     const access = {
+      ...this.#access,
       server: new URL(server),
       credentials: async () => ({ ...(await credentials()), servername }),
     };
@@ -63,7 +64,7 @@ export class Transport {
           new Unreachable(`${request.method} ${request.path}: no answer from the API server`, { cause }),
         );
       const sent = https.request(options, resolve);
-      sent.setTimeout(request.silenceMs ?? SILENCE_MS);
+      sent.setTimeout(request.silenceMs ?? this.#access.silenceMs ?? SILENCE_MS);
       sent.on('timeout', () => destroyIfSilent(sent));
       sent.on('error', fail);
       sent.end(body);

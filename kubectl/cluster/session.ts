@@ -4,6 +4,8 @@ import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 
 /** User agent, and field manager of every write of the plugin. */
 const AGENT = 'kubectl-vmmrq';
+/** A busy API server may take long for the lists of a large cluster, and a person can stop the wait. */
+const SILENCE_MS = 60_000;
 
 /** kubectl's own flags. */
 export interface ConnectionFlags {
@@ -37,5 +39,5 @@ export function connect({ context, namespace, ...flags }: ConnectionFlags): Sess
   const config = load(flags);
   if (context !== undefined) config.setCurrentContext(context);
   const { namespace: ofContext = 'default' } = config.getContextObject(config.getCurrentContext()) ?? {};
-  return { cluster: connectBy(config, AGENT), namespace: namespace ?? ofContext };
+  return { cluster: connectBy(config, AGENT, { silenceMs: SILENCE_MS }), namespace: namespace ?? ofContext };
 }

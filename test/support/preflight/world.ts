@@ -28,14 +28,16 @@ export interface PreflightWorld {
 
 export async function startPreflightWorld(): Promise<PreflightWorld> {
   const controlPlane: ControlPlane = await freshControlPlane();
-  const admin = connect(controlPlane.adminKubeconfig);
+  // As long as the plugin waits: a busy machine is no answer of the API server.
+  const options = { silenceMs: 60_000 };
+  const admin = connect(controlPlane.adminKubeconfig, 'admin', options);
   await installKubeVirt(admin);
   await installClasses(admin);
   for (const crd of await render('config/crd')) await admin.create<KubernetesObject>(CRDS, crd);
   await untilServed(admin, VMMRQS);
   await untilServed(admin, CLUSTER_VMMRQS);
   const account = { namespace: 'kubevirt', name: 'kubevirt-controller' };
-  const virtController = connect(await controlPlane.kubeconfigFor(account));
+  const virtController = connect(await controlPlane.kubeconfigFor(account), 'virt-controller', options);
   const clusters: Clusters & { readonly admin: ApiServer } = { admin, virtController };
   return {
     play: async (seed) => {
