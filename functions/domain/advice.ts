@@ -18,6 +18,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.notEnough]: 'Give more in additionalMigrationResources of a VMMRQ, or free quota.',
   [REASON.receiveNotAllowed]: 'Free quota, or set allowReceive: true on a VMMRQ of the namespace.',
   [REASON.purposeNotServed]: 'Free quota, or give to that purpose in a VMMRQ.',
+  [REASON.totalReached]: 'Wait, or increase the total of the named VMMRQ.',
+  [REASON.beyondTotal]: 'Increase the total of the named VMMRQ, or free quota.',
   [REASON.volumeQuota]: 'Increase the named key of the quota.',
   [REASON.clusterQuota]: "Ask the cluster's admin to increase that quota.",
   [REASON.mustSpecify]: 'Set the named values with a LimitRange, or drop their keys from the quota.',

@@ -69,6 +69,8 @@ const lockSchema = z.looseObject({
   quotas: shortList(quotaToRaise),
   /** Names of the VMMRQs that give to each of the migrations (vmmrq-name.ts). */
   vmmrqs: shortList(z.string()).catch([]),
+  /** Names of the cluster-wide VMMRQs among them in which it is entered (total/reservation.ts). */
+  reserved: shortList(z.string()).optional().catch(undefined),
   /** Other migrations wait for a migration slot: a raise without effect may have yielded to them. */
   others: z.literal(true).optional().catch(undefined),
   /** Fingerprint of what the lock is about, for the back-off (attempt.ts). */
@@ -90,6 +92,7 @@ const otherVersionSchema = z
     migrations: shortList(lockedMigration).catch([]),
     quotas: shortList(quotaToRaise).catch([]),
     vmmrqs: lockSchema.shape.vmmrqs,
+    reserved: lockSchema.shape.reserved,
     of: lockSchema.shape.of,
     ended: lockSchema.shape.ended.catch(undefined),
   })

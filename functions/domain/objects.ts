@@ -212,7 +212,30 @@ export interface Vmmrq extends KubernetesObject {
 
 /** ClusterVirtualMachineMigrationResourceQuota: a VMMRQ for every namespace that it selects. */
 export interface ClusterVmmrq extends Vmmrq {
-  spec: Vmmrq['spec'] & { namespaceSelector: LabelSelector };
+  spec: Vmmrq['spec'] & {
+    namespaceSelector: LabelSelector;
+    /** The most that may be raised by it at the same time, in all namespaces together. A key that is left out has no limit. */
+    total?: AmountList;
+  };
+  status?: VmmrqStatus & {
+    /** What locks may raise by it now, where it has a total: the truth about who has what of the total. */
+    reserved?: Reservation[];
+  };
+}
+
+/** What one lock may raise one ResourceQuota by through a VMMRQ with a total (total/reservation.ts). */
+export interface Reservation {
+  namespace: string;
+  /** Name of the ResourceQuota. */
+  quota: string;
+  /** Of the lock. */
+  token: string;
+  /** By canonical key, for the keys of the total. */
+  amounts: ResourceList;
+  /** When the lock expires. */
+  until: string;
+  /** It is about to be removed: no raise may rely on it any more. */
+  closed?: boolean;
 }
 
 /** metav1.LabelSelector; an empty one selects all. */

@@ -3,6 +3,7 @@ import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/l
 import { grantOf } from '../domain/quota/grant.ts';
 import { REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
+import { ordersOf, type ReservationOrder } from '../domain/total/reservation.ts';
 import { vmmrqName } from '../domain/vmmrq-name.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
@@ -15,6 +16,8 @@ export type LockDecision =
   | {
       readonly kind: 'acquire';
       readonly lock: Lock;
+      /** What must be entered in VMMRQs with a total before the lock is set. */
+      readonly orders: readonly ReservationOrder[];
       /** The namespace with the lock: the one write, with the resourceVersion that was read. */
       readonly namespace: Namespace;
       readonly reason: Reason;
@@ -38,27 +41,42 @@ export function decide(
     if (first === undefined) return leave(REASON.nothingBlocked, 'no quota refuses a migration any more');
     return leave(first.reason, `${first.migration.name}: ${first.message}`);
   }
+  const expiresAt = new Date(snapshot.now + lockSeconds * 1_000).toISOString();
+  const orders = ordersOf({
+    namespace: snapshot.namespace.metadata.name,
+    lock: { token, expiresAt, quotas: [...quotas] },
+    quotas: snapshot.quotas,
+    givers: vmmrqs,
+  });
   const lock: Lock = {
     v: LOCK_VERSION,
     token,
     acquiredAt: new Date(snapshot.now).toISOString(),
-    expiresAt: new Date(snapshot.now + lockSeconds * 1_000).toISOString(),
+    expiresAt,
     migrations: [...migrations],
     quotas: [...quotas],
     vmmrqs: vmmrqs.map(vmmrqName),
+    ...(orders.length === 0 ? {} : { reserved: orders.map(({ name }) => name) }),
     of: fingerprint,
     ...(snapshot.view?.others === true ? { others: true } : {}),
   };
   return {
     kind: 'acquire',
     lock,
+    orders,
     namespace: withLock(snapshot.namespace, lock),
     reason: REASON.locked,
     message: `locked for ${migrations.map(({ name }) => name).join(', ')}`,
   };
 }
 
-const leave = (reason: Reason, message: string): LockDecision => ({ kind: 'leave', reason, message });
+type LeaveDecision = Extract<LockDecision, { kind: 'leave' }>;
+
+const leave = (reason: Reason, message: string): LeaveDecision => ({ kind: 'leave', reason, message });
+
+/** Only the write of an entry shows whether the total of a VMMRQ leaves room for it. */
+export const leaveBecauseOf = (vmmrq: string): LeaveDecision =>
+  leave(REASON.totalReached, `other locks have all that the total of cvmmrq/${vmmrq} allows`);
 
 /** The event is a duplicate, or the reply that announced the lock was lost: repeat that reply. */
 export const continueWith = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }> => ({

@@ -6,9 +6,10 @@ import { EVENT, REASON, type Reason } from '../domain/names.ts';
 import { fromWatchCache, type Reader } from '../kubernetes/cluster.ts';
 import { isConflict, Unreachable } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
+import { release, reserve } from '../cluster/reservations.ts';
 import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
-import { decide, continueWith, type LockDecision, type AcquireDecision } from './decide.ts';
+import { continueWith, decide, leaveBecauseOf, type AcquireDecision, type LockDecision } from './decide.ts';
 
 /** Attempts after lost races; then the winner goes on, and this event is done. */
 const ROUNDS = 3;
@@ -47,7 +48,11 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   if (decision !== undefined && mayBeStale(decision))
     decision = await decideFor(request, context.cluster, context);
   if (decision === undefined) return GONE;
-  return decision.kind === 'acquire' ? acquire(decision, context) : answer(request, decision);
+  if (decision.kind !== 'acquire') return answer(request, decision);
+  const { namespace } = request;
+  const { lock: acquired, orders } = decision;
+  const full = await reserve({ namespace, token: acquired.token }, orders, context);
+  return full === undefined ? acquire(decision, context) : answer(request, leaveBecauseOf(full));
 }
 
 /** Reads the namespace live and the lists through `reader`. `raise` detects what a stale list hid. */
@@ -112,6 +117,8 @@ async function acquire(
   try {
     await context.cluster.replace(NAMESPACES, namespace);
   } catch (error) {
+    // After any other error the lock may be set all the same, and `raise` may rely on its reservation.
+    if (isConflict(error)) await release({ ...acquired, namespace: namespace.metadata.name }, context);
     if (isConflict(error) || error instanceof Unreachable) return undefined;
     throw error;
   }

@@ -111,6 +111,7 @@ const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
   [REASON.noProof]: LOCK_OUTCOME.ourFault,
   [REASON.statusUnknown]: LOCK_OUTCOME.ourFault,
   [REASON.fenced]: LOCK_OUTCOME.ourFault,
+  [REASON.totalReached]: LOCK_OUTCOME.ourFault,
   [REASON.fits]: LOCK_OUTCOME.gaveWay,
 };
 

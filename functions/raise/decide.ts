@@ -7,6 +7,7 @@ import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../doma
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
 import { givingToAll, inForce } from '../domain/policy/policy.ts';
+import { unreserved } from '../domain/total/reservation.ts';
 
 /** Read by the writers' rule: the quotas and VMMRQs first, then the proof. */
 export interface RaiseSnapshot {
@@ -110,9 +111,9 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
   if (grant !== undefined && !isUndone(quota, grant)) return { isRaised: true };
   const ended = closedTo(quota, grant);
   if (ended !== undefined) return { ended };
-  if (grant !== undefined) return writeOr(raisedAgain(quota, grant, order), notEnough(name));
+  if (grant !== undefined) return writeOr(raisedAgain(quota, grant, order), notEnough(name), order);
   const hasHeadroom = wouldRaise(quota, order);
-  return writeOr(raisedQuota(quota, order), hasHeadroom ? undefined : notEnough(name));
+  return writeOr(raisedQuota(quota, order), hasHeadroom ? undefined : notEnough(name), order);
 }
 
 /** Why the quota may not be raised, for the first time or again. `grant`: of this token. */
@@ -145,10 +146,16 @@ const orderOf = (
 const notEnough = (name: string): End =>
   end(REASON.notEnough, `the VMMRQs give nothing for ResourceQuota ${name} any more`);
 
-const writeOr = (write: ResourceQuota | undefined, ended: End | undefined): QuotaRaise => {
-  if (write !== undefined) return { write };
-  return ended === undefined ? {} : { ended };
-};
+/** The write, where every VMMRQ with a total has reserved it. */
+function writeOr(
+  write: ResourceQuota | undefined,
+  ended: End | undefined,
+  { lock: { token }, vmmrqs }: RaiseOrder,
+): QuotaRaise {
+  if (write === undefined) return ended === undefined ? {} : { ended };
+  const problem = unreserved(write, token, vmmrqs);
+  return problem === undefined ? { write } : { ended: end(REASON.totalReached, problem) };
+}
 
 /** With policy Exact a quota may have the headroom by now. Then the full allowance would still raise it. */
 const wouldRaise = (quota: ResourceQuota, order: RaiseOrder): boolean =>

@@ -4,6 +4,7 @@ import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { release } from '../cluster/reservations.ts';
 import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
@@ -53,6 +54,9 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
 const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked by this token' };
 
 async function write(decision: Unlock, context: StepContext): Promise<Outcome | undefined> {
+  // Before the namespace, because its unlock makes the guard notify those that wait for the total. Every quota is lowered and fenced.
+  if (decision.lock !== undefined)
+    await release({ ...decision.lock, namespace: decision.namespace.metadata.name }, context);
   try {
     await context.cluster.replace(NAMESPACES, decision.namespace);
   } catch (error) {

@@ -1,12 +1,19 @@
 import { candidatesAmong, hasTarget, launchersOf, type Candidate } from '../../functions/domain/migration.ts';
 import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
-import type { Migration, PersistentVolumeClaim, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
+import type {
+  Migration,
+  PersistentVolumeClaim,
+  Pod,
+  ResourceQuota,
+  Vmmrq,
+} from '../../functions/domain/objects.ts';
 import { claimShortfall, claimToCopy } from '../../functions/domain/sizing/claims.ts';
 import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { limitRangeRefusal } from '../../functions/domain/sizing/limit-range-refusal.ts';
 import { missingPodOf, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
+import { withoutReservations } from '../../functions/domain/total/reservation.ts';
 import { evaluateAll } from '../../functions/domain/verdict/assessment.ts';
 import { namespaceBlocker } from '../../functions/domain/verdict/namespace-precondition.ts';
 import type { VerdictName, VerdictResult } from '../../functions/domain/verdict/verdict.ts';
@@ -54,6 +61,8 @@ const RAISABLE: readonly VerdictName[] = ['NoFit', 'FitsWithRaise'];
 export class NamespaceRun {
   readonly #facts: NamespaceFacts;
   readonly #surroundings: Surroundings;
+  /** What other locks have reserved of a total now is free again long before the task is done. */
+  readonly #vmmrqs: readonly Vmmrq[];
   #quotas: readonly ResourceQuota[];
   #claims: readonly PersistentVolumeClaim[];
   readonly #pods: Map<string, readonly Pod[]>;
@@ -63,6 +72,7 @@ export class NamespaceRun {
   constructor(facts: NamespaceFacts, surroundings: Surroundings) {
     this.#facts = facts;
     this.#surroundings = surroundings;
+    this.#vmmrqs = facts.vmmrqs.map(withoutReservations);
     this.#quotas = facts.quotas;
     this.#claims = facts.claims;
     this.#pods = podsByVm(facts.pods);
@@ -140,12 +150,12 @@ export class NamespaceRun {
   }
 
   #snapshot({ vmi, migration }: Move, pods: readonly Pod[]): NamespaceSnapshot {
-    const { namespace, vmmrqs, limitRanges, events } = this.#facts;
+    const { namespace, limitRanges, events } = this.#facts;
     const { rules: _, ...surroundings } = this.#surroundings;
     return {
       ...surroundings,
       namespace,
-      vmmrqs,
+      vmmrqs: this.#vmmrqs,
       limitRanges,
       events,
       migrations: [migration],

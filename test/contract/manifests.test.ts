@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { API_SERVERS, CONDITION, GROUP, PURPOSES, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { MAX_RESERVATIONS } from '../../functions/domain/total/reservation.ts';
 import { BLOCKED_BY } from '../../functions/domain/progress/names.ts';
 import { BUCKETS } from '../../functions/domain/progress/progress-object.ts';
 import { CLUSTER_VMMRQS, PROGRESSES, VMMRQS } from '../../functions/kubernetes/resources.ts';
@@ -96,8 +97,17 @@ test('the CRD of VMMRQs documents every condition', () => {
   );
 });
 
-test('both kinds of VMMRQ have the same fields and rules, but for the selector and its namespaces', () => {
-  const { namespaceSelector, ...others } = specOf(CLUSTER_VMMRQS.plural);
+test('both kinds of VMMRQ have the same fields and rules, but for the selector and the total', () => {
+  const { namespaceSelector, total, ...others } = specOf(CLUSTER_VMMRQS.plural);
   expect(namespaceSelector).toBeDefined();
   expect(withoutDescriptions(others)).toEqual(withoutDescriptions(specOf(VMMRQS.plural)));
+  const { additionalMigrationResources } = others;
+  const asAmounts = JSON.stringify(total).replace('requests.memory: 64Gi', 'requests.memory: 4Gi');
+  expect(withoutDescriptions(JSON.parse(asAmounts) as object)).toEqual(
+    withoutDescriptions(found(additionalMigrationResources, 'amounts')),
+  );
+});
+
+test('the CRD of cluster-wide VMMRQs bounds the reservations as the code does', () => {
+  expect(JSON.stringify(crdOf(CLUSTER_VMMRQS.plural))).toContain(`"maxItems":${String(MAX_RESERVATIONS)}`);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { GROUP, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { PROGRESSES, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { CLUSTER_VMMRQS, PROGRESSES, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { objects, ofKind, nameOf, bindings, grantedTo } from './rendered.ts';
 
 describe('rights', () => {
@@ -38,6 +38,7 @@ describe('rights', () => {
       'create resourcequotas': ['raise'],
       'patch virtualmachineinstancemigrations.kubevirt.io': ['feasibility', 'lower'],
       [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility'],
+      [`update ${CLUSTER_VMMRQS.plural}/status.${GROUP}`]: ['lock', 'unlock', 'guard'],
       'patch events': ['feasibility'],
       'create events': ['feasibility', 'lower', 'progress', 'guard'],
       [`create ${PROGRESSES.plural}.${GROUP}`]: ['progress'],

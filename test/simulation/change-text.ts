@@ -2,6 +2,7 @@ import { grantOf } from '../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL } from '../../functions/domain/names.ts';
 import type {
+  ClusterVmmrq,
   KubernetesEvent,
   KubernetesObject,
   Migration,
@@ -11,12 +12,14 @@ import type {
   Vmmrq,
 } from '../../functions/domain/objects.ts';
 import type { Change } from './model/store.ts';
+import { TENANT } from './objects.ts';
 
 /** One readable line about a change of the store. */
 export function changeText({ type, kind, object, revision }: Change): string {
-  const { name } = object.metadata;
+  const { namespace, name } = object.metadata;
   const what = type === 'DELETED' ? 'gone' : contentOf(kind, object);
-  return `@${String(revision)} ${kind} ${name}: ${what}`;
+  const of = namespace === undefined || namespace === TENANT ? name : `${namespace}/${name}`;
+  return `@${String(revision)} ${kind} ${of}: ${what}`;
 }
 
 function contentOf(kind: string, object: KubernetesObject): string {
@@ -27,6 +30,8 @@ function contentOf(kind: string, object: KubernetesObject): string {
       return quotaText(object as ResourceQuota);
     case 'VirtualMachineMigrationResourceQuota':
       return allowanceText((object as Vmmrq).spec);
+    case 'ClusterVirtualMachineMigrationResourceQuota':
+      return totalText(object as ClusterVmmrq);
     case 'VirtualMachineInstanceMigration':
       return migrationText(object as Migration);
     case 'Pod':
@@ -37,6 +42,15 @@ function contentOf(kind: string, object: KubernetesObject): string {
       return 'written';
   }
 }
+
+const totalText = ({ spec, status }: ClusterVmmrq): string => {
+  const reserved = (status?.reserved ?? []).map(
+    ({ namespace, quota, token, amounts, closed }) =>
+      `${namespace}/${quota} ${token} ${listText(amounts)}${closed === true ? ' closed' : ''}`,
+  );
+  const total = spec.total === undefined ? 'none' : JSON.stringify(spec.total);
+  return `${allowanceText(spec)}, total ${total}, reserved [${reserved.join('; ')}]`;
+};
 
 const eventText = ({ involvedObject, reason = '', message = '' }: KubernetesEvent): string =>
   `of ${involvedObject.name ?? ''}: ${reason}: ${message}`;

@@ -19,7 +19,7 @@ import {
 } from '../../functions/kubernetes/resources.ts';
 import { breakGlassToken } from '../../functions/domain/break-glass.ts';
 import type { Fault } from './faults.ts';
-import { quota, TENANT, vmmrq } from './objects.ts';
+import { clusterVmmrq, quota, TENANT, vmmrq } from './objects.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -31,7 +31,7 @@ const quotas = ({ store }: World): readonly ResourceQuota[] =>
 const clusterVmmrqs = ({ store }: World): readonly ClusterVmmrq[] =>
   store.list<ClusterVmmrq>(CLUSTER_VMMRQS.kind);
 const vmmrqs = ({ store }: World): readonly Vmmrq[] => store.list<Vmmrq>(VMMRQS.kind, TENANT);
-const migrations = ({ store }: World): readonly Migration[] => store.list<Migration>(MIGRATIONS.kind, TENANT);
+const migrations = ({ store }: World): readonly Migration[] => store.list<Migration>(MIGRATIONS.kind);
 
 /** Injects one of the faults, or none when its object is missing. */
 const withOne = <T>(from: readonly T[], random: Random, act: (one: T) => unknown): unknown =>
@@ -53,6 +53,9 @@ const newAllowance = (random: Random): Record<string, string> => ({
   'requests.memory': random.pick(['0', '1Gi', '2Gi']),
 });
 
+const newTotal = (random: Random): Record<string, string> | null =>
+  random.pick([null, { 'requests.cpu': '1' }, { 'requests.cpu': '600m' }, { cpu: '3', pods: '1' }]);
+
 /** One key of a quota with another amount. */
 function changed(random: Random, { spec }: ResourceQuota): Record<string, string> {
   const key = random.pick(Object.keys(spec.hard ?? { pods: '1' }));
@@ -63,13 +66,13 @@ const FORGED = [EVENT.namespaceLocked, EVENT.quotaLowered, EVENT.lockExpired] as
 
 export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
   cancelMigration: (world, random) =>
-    withOne(migrations(world), random, ({ metadata: { name } }) =>
-      world.admin.delete(MIGRATIONS, { namespace: TENANT, name }),
+    withOne(migrations(world), random, ({ metadata: { name, namespace = TENANT } }) =>
+      world.admin.delete(MIGRATIONS, { namespace, name }),
     ),
   newMigration: (world, random) => {
-    const vmis = world.store.list<VirtualMachineInstance>(VMIS.kind, TENANT);
-    return withOne(vmis, random, ({ metadata }) =>
-      world.admin.create(MIGRATIONS, world.newMigration(metadata.name)),
+    const vmis = world.store.list<VirtualMachineInstance>(VMIS.kind);
+    return withOne(vmis, random, ({ metadata: { name, namespace = TENANT } }) =>
+      world.admin.create(MIGRATIONS, world.newMigration(name, namespace)),
     );
   },
   failMigration: (world, random) =>
@@ -163,10 +166,40 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     withOne(clusterVmmrqs(world), random, ({ metadata: { name } }) => {
       const purposes = random.pick([null, ['Evacuation'], ['UserRequested'], ['Rebalance', 'UserRequested']]);
       const namespaceSelector = { matchLabels: random.chance(0.7) ? null : { touched: '1' } };
+      const limit = world.scenario.total === undefined ? {} : { total: newTotal(random) };
       const merge = {
-        spec: { additionalMigrationResources: newAllowance(random), purposes, namespaceSelector },
+        spec: { additionalMigrationResources: newAllowance(random), purposes, namespaceSelector, ...limit },
       };
       return world.admin.patch(CLUSTER_VMMRQS, { name }, { merge });
+    }),
+  editTotal: (world, random) =>
+    withOne(clusterVmmrqs(world), random, ({ metadata: { name } }) =>
+      world.admin.patch(CLUSTER_VMMRQS, { name }, { merge: { spec: { total: newTotal(random) } } }),
+    ),
+  remakeClusterVmmrq: (world, random) =>
+    withOne(clusterVmmrqs(world), random, ({ metadata: { name }, spec }) => {
+      world.attempt(world.admin.delete(CLUSTER_VMMRQS, { name }));
+      const { metadata: _, ...rest } = clusterVmmrq('', spec);
+      const again = (): void =>
+        world.attempt(world.admin.create(CLUSTER_VMMRQS, { ...rest, metadata: { name } }));
+      world.schedule.later('admin', random.below(8), again);
+    }),
+  forgeReservation: (world, random) =>
+    withOne(clusterVmmrqs(world), random, (one) => {
+      const forged = {
+        namespace: random.pick(['nowhere', ...world.namespaces]),
+        quota: random.pick(['quota', 'nothing']),
+        token: random.pick([...world.checker.tenant.locks.ended, 'token-of-nobody']),
+        amounts: { 'requests.cpu': random.pick(['1m', '1', '99']) },
+        until: random.pick(['2000-01-01T00:00:00Z', '2999-01-01T00:00:00Z']),
+      };
+      const reserved = [...(one.status?.reserved ?? []), forged];
+      world.write('admin', { ...one, status: { ...one.status, reserved } });
+    }),
+  wipeReservations: (world, random) =>
+    withOne(clusterVmmrqs(world), random, (one) => {
+      world.checker.totals.forget();
+      world.write('admin', { ...one, status: {} });
     }),
   deleteClusterVmmrq: (world, random) =>
     withOne(clusterVmmrqs(world), random, ({ metadata: { name } }) =>
@@ -204,12 +237,20 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
       { merge: { metadata: { labels: { [LABEL.locked]: null } } } },
     ),
   forgeEvent: (world, random) => {
-    const { lock, ended } = world.checker.locks;
+    const { lock, ended } = world.checker.tenant.locks;
     const tokens = [...ended, 'token-of-nobody'];
     const token = lock !== undefined && random.chance(0.6) ? lock.token : random.pick(tokens);
     // Mostly the event types that lead to writes.
     const type = random.pick([...Object.values(EVENT), ...FORGED, ...FORGED, ...FORGED]);
     world.publish({ type, from: 'somebody', namespace: TENANT, token });
+  },
+  lookAgain: (world, random) => {
+    const { namespace, locks } = random.pick(world.checker.namespaces);
+    const cause = world.newName('look');
+    const event = { from: 'somebody', namespace, cause };
+    const token = random.chance(0.5) ? locks.lock?.token : undefined;
+    if (token === undefined) world.publish({ ...event, type: EVENT.sweepRequested });
+    else world.publish({ ...event, type: EVENT.quotaLowered, token });
   },
   jumpSecond: (world, random) => world.schedule.advance(random.between(200, 3_000)),
   jumpLock: (world, random) => world.schedule.advance(random.between(5_000, 70_000)),

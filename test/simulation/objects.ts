@@ -20,6 +20,8 @@ import type { LauncherPod, Vmi } from '../cluster/kubevirt/types.ts';
 
 /** The tenant's namespace of a run. */
 export const TENANT = 'tenant';
+/** Another tenant's namespace, where they share the total of a cluster-wide VMMRQ. */
+export const NEIGHBOUR = 'neighbour';
 /** The requests of each VM's launcher pod. */
 export const LAUNCHER: ResourceList = { cpu: '1', memory: '1Gi' };
 
@@ -33,12 +35,12 @@ const meta = (name: string, uid: string): ObjectMeta => ({
   creationTimestamp: CREATED,
 });
 
-export const tenantNamespace = (uid: string): Namespace => {
-  const { namespace: _, ...metadata } = meta(TENANT, uid);
+export const tenantNamespace = (uid: string, name: string = TENANT): Namespace => {
+  const { namespace: _, ...metadata } = meta(name, uid);
   return {
     apiVersion: 'v1',
     kind: 'Namespace',
-    metadata: { ...metadata, labels: { 'kubernetes.io/metadata.name': TENANT } },
+    metadata: { ...metadata, labels: { 'kubernetes.io/metadata.name': name } },
     status: { phase: 'Active' },
   };
 };
@@ -125,6 +127,7 @@ type NewMigration = ReturnType<typeof migration>;
 export const migration = (
   name: string,
   vmiName: string,
+  namespace: string = TENANT,
 ): Omit<Migration, 'metadata'> & {
   metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'annotations' | 'finalizers'>;
 } => ({
@@ -132,7 +135,7 @@ export const migration = (
   kind: 'VirtualMachineInstanceMigration',
   metadata: {
     name,
-    namespace: TENANT,
+    namespace,
     annotations: OBSERVED_API_VERSIONS,
     finalizers: [MIGRATION_FINALIZER],
   },
@@ -141,10 +144,10 @@ export const migration = (
 
 /** A launcher pod of this VM; with `migration`, the target pod on another node (facts/kubevirt.md §1.2). */
 export function launcherPod(
-  { metadata: { name, uid } }: Vmi,
+  { metadata: { name, namespace = TENANT, uid } }: Vmi,
   { migration: of, requests }: { migration?: Migration | undefined; requests: ResourceList },
 ): Pod {
-  const base = meta(`virt-launcher-${name}-source`, `uid-of-launcher-${name}`);
+  const base = { ...meta(`virt-launcher-${name}-source`, `uid-of-launcher-${name}`), namespace };
   return {
     apiVersion: 'v1',
     kind: 'Pod',

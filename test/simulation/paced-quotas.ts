@@ -38,15 +38,16 @@ export class PacedQuotas {
   #look(): void {
     const { controller, schedule, random, maxMs } = this.#parts;
     for (const pending of controller.pending()) {
-      if (this.#syncing.has(pending.name)) continue;
-      this.#syncing.add(pending.name);
+      const key = `${pending.namespace}/${pending.name}`;
+      if (this.#syncing.has(key)) continue;
+      this.#syncing.add(key);
       const ms = schedule.isCalm ? 10 : random.below(maxMs);
       schedule.later(
         'quota controller',
         ms,
         () =>
           void this.#sync(pending)
-            .finally(() => this.#syncing.delete(pending.name))
+            .finally(() => this.#syncing.delete(key))
             .then(() => this.#look()),
       );
     }

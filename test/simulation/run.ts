@@ -1,3 +1,4 @@
+import type { Checker } from './checker/checker.ts';
 import type { InjectedFault } from './faults.ts';
 import { latestEnd, unreported, pendingWork } from './quiescence.ts';
 import { scenarioOf, type Scenario } from './scenario.ts';
@@ -41,12 +42,15 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
     chances: faults.chances,
     trace: trace.lines,
     steps: schedule.steps,
-    cycles: checker.locks.counts.cycles,
-    failures: checker.locks.counts.failures,
-    podsOutsideLock: checker.admissions.podsOutsideLock,
+    cycles: sumOf(checker.namespaces, ({ locks }) => locks.counts.cycles),
+    failures: sumOf(checker.namespaces, ({ locks }) => locks.counts.failures),
+    podsOutsideLock: sumOf(checker.namespaces, ({ admissions }) => admissions.podsOutsideLock),
     quiescentMs: time.now - calmSince,
   };
 }
+
+const sumOf = (checkers: readonly Checker[], countOf: (checker: Checker) => number): number =>
+  checkers.reduce((sum, checker) => sum + countOf(checker), 0);
 
 export const runSeed = (seed: number, options: WorldOptions = {}): Promise<RunResult> =>
   run(scenarioOf(seed), options);

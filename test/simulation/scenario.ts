@@ -21,8 +21,9 @@ export interface Scenario {
   readonly servers: number;
   /** Each API server publishes its own address; otherwise all share one address. */
   readonly areListed: boolean;
-  /** The functions' SETTLE_MS. */
+  /** The functions' SETTLE_MS and LOCK_SECONDS. */
   readonly settleMs: number;
+  readonly lockSeconds: number;
   /**
    * Maximal lag of an API server's cache of namespaces, milliseconds: at most SETTLE_MS where servers are
    * hidden (docs/development.md#what-the-simulation-assumes says why).
@@ -37,6 +38,8 @@ export interface Scenario {
   readonly gives: readonly Vmmrq['spec'][];
   /** The cluster-wide VMMRQ; undefined: there is none. */
   readonly givesEverywhere: ClusterVmmrq['spec'] | undefined;
+  /** Its total; with it, there is a second namespace like the first. undefined: it has none. */
+  readonly total: ResourceList | undefined;
   /** The chance of each migration to be an evacuation. */
   readonly evacuations: number;
   /** The VMs' node is cordoned at the beginning. */
@@ -106,6 +109,9 @@ const WORLD: Rates = {
 /** The guard repairs only a lock that the steps have left alone for too long: that needs lost events, and time. */
 const LEFT_TO_THE_GUARD: Rates = { drop: 0.4, jumpLock: 0.02 };
 const GUARD_STEPS = 400;
+const SLOW_STEPS = 600;
+
+const LARGER_TARGET: ResourceList = { cpu: '1300m', memory: '1200Mi' };
 
 /** The scenario of a seed: a run has a few kinds of faults, each often, or none. */
 export function scenarioOf(seed: number): Scenario {
@@ -117,13 +123,14 @@ export function scenarioOf(seed: number): Scenario {
   const gives = givesOf(random);
   const focus = focusOf(random);
   const isGuards = focus?.step === 'guard';
-  return {
+  const scenario: Scenario = {
     seed,
     steps: isGuards ? GUARD_STEPS : random.between(80, 300),
     isOrderly: false,
     servers,
     areListed,
     settleMs,
+    lockSeconds: 15,
     lagMs: random.pick(lagsOf(servers, areListed, settleMs)),
     guards: random.pick([1, 1, 2]),
     vms,
@@ -131,7 +138,8 @@ export function scenarioOf(seed: number): Scenario {
     quotas: quotasOf(random, vms),
     gives,
     ...purposesOf(random),
-    targetRequests: random.chance(0.15) ? { cpu: '1300m', memory: '1200Mi' } : undefined,
+    total: undefined,
+    targetRequests: random.chance(0.15) ? LARGER_TARGET : undefined,
     writesEvents: random.chance(0.5),
     tenants: random.pick([0, 1, 1, 1, 2]),
     quotaMs: random.pick([20, 20, 200, 1_500]),
@@ -146,7 +154,60 @@ export function scenarioOf(seed: number): Scenario {
     focus,
     isBlockedAtStart: random.chance(0.7),
   };
+  return random.chance(0.25) ? withTotal(scenario, random) : scenario;
 }
+
+/** A cluster-wide VMMRQ with a total, which two namespaces need: their own VMMRQs are too small. */
+function withTotal(scenario: Scenario, random: Random): Scenario {
+  const amounts = { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' };
+  const own = random.pick(['1m', '1m', '300m']);
+  return {
+    ...scenario,
+    gives: [{ additionalMigrationResources: { 'requests.cpu': own } }],
+    givesEverywhere: {
+      namespaceSelector: {},
+      additionalMigrationResources: amounts,
+      raisePolicy: random.pick(['Exact', 'Exact', 'Fixed']),
+      purposes: ['Evacuation', 'UserRequested'],
+    },
+    total: random.pick<ResourceList>([
+      { 'requests.cpu': '1' },
+      { cpu: '1', memory: '1Gi' },
+      amounts,
+      { 'requests.cpu': '1500m' },
+      { 'requests.memory': '1500Mi', pods: '3' },
+    ]),
+    ...(random.chance(0.5) ? slowRaises(scenario, random) : {}),
+  };
+}
+
+/**
+ * Raises without effect, which last until the end of a short lock. Whether one lock leaves room for another matters only while the
+ * other namespace tries.
+ */
+const slowRaises = ({ rates }: Scenario, random: Random): Partial<Scenario> => ({
+  steps: SLOW_STEPS,
+  lockSeconds: 5,
+  isBlockedAtStart: true,
+  knativeGoneAt: undefined,
+  broken: undefined,
+  targetRequests: random.chance(0.7) ? LARGER_TARGET : undefined,
+  rates: { ...(random.chance(0.5) ? rates : {}), ...OF_TOTALS },
+});
+
+const OF_TOTALS: Rates = {
+  editTotal: 0.002,
+  remakeClusterVmmrq: 0.001,
+  forgeReservation: 0.003,
+  wipeReservations: 0.001,
+  lookAgain: 0.02,
+  forgeEvent: 0.01,
+  jumpSecond: 0.004,
+  jumpLock: 0.003,
+  // With them it soon gives nothing.
+  editClusterVmmrq: 0,
+  deleteClusterVmmrq: 0,
+};
 
 function lagsOf(servers: number, areListed: boolean, settleMs: number): readonly number[] {
   if (servers === 1) return [2, 5, 12, 900];

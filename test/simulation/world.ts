@@ -7,8 +7,9 @@ import { podUsage } from '../../functions/domain/sizing/pod-usage.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../webhook/admission/admission.ts';
+import { inNamespace } from '../support/builders/object.ts';
 import { Broker } from './broker.ts';
-import { Checker } from './checker/checker.ts';
+import { ClusterChecker } from './checker/cluster-checker.ts';
 import type { Writing } from './checker/locks.ts';
 import { Client, type Call, type Caller, type Network } from './client.ts';
 import { DISTURBANCES, DISTURBING } from './disturbances.ts';
@@ -30,11 +31,13 @@ import {
   LAUNCHER,
   launcherPod,
   migration,
+  NEIGHBOUR,
   node,
   published,
   quota,
   refused,
   running,
+  TENANT,
   tenantNamespace,
   vmi,
   vmmrq,
@@ -56,8 +59,6 @@ export interface WorldOptions {
 }
 
 const DONE = Promise.resolve();
-/** The functions' LOCK_SECONDS. */
-export const LOCK_SECONDS = 15;
 const BREAK_GLASS = 'break-glass';
 const NO_ACTOR: Writing = { user: 'nobody', actor: '', heldMs: 0 };
 
@@ -72,7 +73,9 @@ export class World {
   readonly #memory: Random;
   readonly schedule: Schedule;
   readonly store: Store;
-  readonly checker: Checker;
+  /** The tenants' namespaces. */
+  readonly namespaces: readonly [string, ...string[]];
+  readonly checker: ClusterChecker;
   readonly servers: readonly ApiServer[];
   readonly broker: Broker;
   readonly source: Source;
@@ -103,7 +106,7 @@ export class World {
 
   constructor(scenario: Scenario, { plan, trace = false }: WorldOptions = {}) {
     this.scenario = scenario;
-    const { seed, rates, focus, pacing, settleMs } = scenario;
+    const { seed, rates, focus, pacing, settleMs, lockSeconds } = scenario;
     const { time } = this;
     this.trace = new Trace(trace, () => time.now);
     this.random = new Random(seed + 0.25 * 2 ** 32);
@@ -115,7 +118,9 @@ export class World {
     this.store = new Store({ newUid: () => `uid-${String((uids += 1))}`, now: () => time.now + this.#ahead });
     const targetRequests = scenario.targetRequests ?? LAUNCHER;
     const target = launcherPod(vmi('vm', ''), { requests: targetRequests });
-    this.checker = new Checker(this.store, { time, target: podUsage(target) });
+    this.namespaces = scenario.total === undefined ? [TENANT] : [TENANT, NEIGHBOUR];
+    const { namespaces } = this;
+    this.checker = new ClusterChecker(this.store, { namespaces, time, target: podUsage(target) });
     this.#setUp();
     this.servers = this.#startServers();
     this.#network = {
@@ -138,7 +143,7 @@ export class World {
     this.store.onChange((change) => this.#onChange(change));
     const settings = {
       KUBEVIRT_NAMESPACE: 'kubevirt',
-      LOCK_SECONDS,
+      LOCK_SECONDS: lockSeconds,
       STALL_SECONDS: 3,
       SETTLE_MS: settleMs,
       WAKE_URLS: [],
@@ -197,15 +202,19 @@ export class World {
     for (const guard of this.guards) guard.start();
     for (const tenant of this.tenants) void tenant.run();
     this.quotas.start();
-    for (let index = 0; index < this.scenario.migrations; index += 1) {
-      const created = this.newMigration(`vm${String(index)}`);
-      if (this.scenario.isBlockedAtStart)
-        this.write('kubevirt-controller', refused(created, this.store.newUid()));
-      else {
-        this.schedule.later('admin', this.random.below(400), () => {
-          this.attempt(this.admin.create(MIGRATIONS, created));
-        });
-      }
+    for (const namespace of this.namespaces) {
+      for (let index = 0; index < this.scenario.migrations; index += 1)
+        this.#start(this.newMigration(vmName(namespace, index), namespace));
+    }
+  }
+
+  #start(created: ReturnType<typeof migration>): void {
+    if (this.scenario.isBlockedAtStart)
+      this.write('kubevirt-controller', refused(created, this.store.newUid()));
+    else {
+      this.schedule.later('admin', this.random.below(400), () => {
+        this.attempt(this.admin.create(MIGRATIONS, created));
+      });
     }
   }
 
@@ -225,7 +234,7 @@ export class World {
     this.trace.log('world', () => 'no more faults from here');
     this.faults.isOver = true;
     this.schedule.isCalm = true;
-    this.checker.locks.isCalm = true;
+    this.checker.calm();
     for (const tenant of this.tenants) tenant.isOver = true;
     for (const guard of this.guards) guard.start();
     this.broker.isDown = this.isKnativeGone;
@@ -244,12 +253,12 @@ export class World {
 
   /** All initial migrations are created. */
   get isStarted(): boolean {
-    return this.store.list(MIGRATIONS.kind).length >= this.scenario.migrations;
+    return this.store.list(MIGRATIONS.kind).length >= this.scenario.migrations * this.namespaces.length;
   }
 
   /** By chance an evacuation. */
-  newMigration(vm: string): ReturnType<typeof migration> {
-    const made = migration(this.newName('mig'), vm);
+  newMigration(vm: string, namespace: string): ReturnType<typeof migration> {
+    const made = migration(this.newName('mig'), vm, namespace);
     return this.random.chance(this.scenario.evacuations) ? evacuating(made) : made;
   }
 
@@ -277,7 +286,7 @@ export class World {
   }
 
   /** Writes to the store directly, without admission. */
-  write(user: string, object: KubernetesObject): void {
+  write<T extends KubernetesObject>(user: string, object: T): void {
     this.#writing = { ...NO_ACTOR, user };
     this.store.put(object);
   }
@@ -291,20 +300,29 @@ export class World {
   }
 
   #setUp(): void {
-    const { vms, quotas, gives, givesEverywhere, isDrained, servers, areListed } = this.scenario;
+    const { givesEverywhere, total, isDrained, servers, areListed } = this.scenario;
     const { store } = this;
     const names = Array.from({ length: servers }, (_, index) => serverName(index));
     for (const object of published(areListed ? names : ['balancer'], servers)) store.put(object);
     this.#published = store.revision;
-    store.put(tenantNamespace(store.newUid()));
+    for (const namespace of this.namespaces) this.#setUpTenant(namespace);
+    this.#putSeen(node(store.newUid(), isDrained));
+    if (givesEverywhere === undefined) return;
+    const limit = total === undefined ? {} : { total };
+    this.#putSeen(clusterVmmrq(store.newUid(), { ...givesEverywhere, ...limit }));
+  }
+
+  #setUpTenant(namespace: string): void {
+    const { vms, quotas, gives } = this.scenario;
+    const { store } = this;
+    const own = inNamespace(namespace);
+    store.put(tenantNamespace(store.newUid(), namespace));
     for (let index = 0; index < vms; index += 1) {
-      const vm = vmi(`vm${String(index)}`, store.newUid());
+      const vm = own(vmi(vmName(namespace, index), store.newUid()));
       store.put(vm);
       store.put(running(launcherPod(vm, { requests: LAUNCHER })));
     }
-    this.#putSeen(node(store.newUid(), isDrained));
-    if (givesEverywhere !== undefined) store.put(clusterVmmrq(store.newUid(), givesEverywhere));
-    gives.forEach((spec, index) => store.put(vmmrq(`give${String(index)}`, store.newUid(), spec)));
+    gives.forEach((spec, index) => store.put(own(vmmrq(`give${String(index)}`, store.newUid(), spec))));
     for (const [name, list] of Object.entries(quotas)) {
       const hard = canonicalList(list) ?? {};
       const used = Object.fromEntries(
@@ -313,7 +331,7 @@ export class World {
           key.endsWith('cpu') ? String(vms) : key === 'pods' ? String(vms) : `${String(vms)}Gi`,
         ]),
       );
-      const counted: ResourceQuota = { ...quota(name, store.newUid(), hard), status: { hard, used } };
+      const counted: ResourceQuota = { ...own(quota(name, store.newUid(), hard)), status: { hard, used } };
       this.#putSeen(counted);
     }
   }
@@ -447,5 +465,9 @@ export class World {
     for (const server of this.servers) server.endOverdueWatches();
   }
 }
+
+/** VMs of different namespaces have different names, and so their launchers. */
+const vmName = (namespace: string, index: number): string =>
+  `${namespace === TENANT ? 'vm' : 'far'}${String(index)}`;
 
 const serverName = (index: number): string => `api${String(index + 1)}`;

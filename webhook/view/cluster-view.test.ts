@@ -3,9 +3,9 @@ import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, aVmi, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
 import { annotated, beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
-import { aClusterVmmrq, aVmmrq } from '../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, aReservation, aVmmrq, withTotal } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
-import type { KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
+import type { ClusterVmmrq, KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
 import { viewSchema } from '../../functions/domain/view.ts';
 import { ApiError, describeError } from '../../functions/kubernetes/errors.ts';
 import {
@@ -58,6 +58,11 @@ afterEach(async () => {
   await running;
   jest.useRealTimers();
 });
+
+const atGeneration = (generation: number): ClusterVmmrq => {
+  const vmmrq = aClusterVmmrq();
+  return { ...vmmrq, metadata: { ...vmmrq.metadata, generation } };
+};
 
 const start = (): void => void (running = watches.run(stop.signal));
 
@@ -233,12 +238,16 @@ describe('the view', () => {
   });
 
   test('serves every namespace while a cluster-wide VMMRQ exists', async () => {
-    cluster.put(CLUSTER_VMMRQS, aClusterVmmrq());
+    cluster.put(CLUSTER_VMMRQS, atGeneration(1));
     start();
     await advance();
     expect(view.viewOf('any')).toMatchObject({ served: true, clusterWide: true });
     expect(changed).toBe(0);
-    cluster.put(CLUSTER_VMMRQS, aClusterVmmrq());
+    cluster.put(CLUSTER_VMMRQS, atGeneration(2));
+    await advance();
+    expect(changed).toBe(1);
+    // A lock is entered in its status.
+    cluster.put(CLUSTER_VMMRQS, withTotal({ cpu: '1' }, aReservation())(atGeneration(2)));
     await advance();
     expect(changed).toBe(1);
     cluster.remove(CLUSTER_VMMRQS, aClusterVmmrq());

@@ -17,7 +17,7 @@ export interface WatchesOptions {
   readonly kubevirtNamespace: string;
   /** Called once when a migration is cancelled, and once when it has ended or is gone. */
   readonly onEnded: (uid: string) => void;
-  /** Called when a cluster-wide VMMRQ is new or has changed. */
+  /** Called when a cluster-wide VMMRQ is new, or its spec has changed. */
   readonly onClusterVmmrq: () => void;
   /** Called once, when every kind has been listed. */
   readonly onReady: () => void;
@@ -109,13 +109,16 @@ export class Watches {
   }
 
   #ofClusterVmmrqs(): Changes<Vmmrq> {
-    const { onList, onChange, onGone } = inMap(this.#view.clusterVmmrqs);
+    const { clusterVmmrqs } = this.#view;
+    const { onList, onChange, onGone } = inMap(clusterVmmrqs);
     const { onClusterVmmrq } = this.#options;
     return {
       onList,
       onChange: (vmmrq) => {
+        const known = clusterVmmrqs.get(uidOf(vmmrq));
         onChange(vmmrq);
-        onClusterVmmrq();
+        // Not its status, which changes with each lock where it has a total.
+        if (known?.metadata.generation !== vmmrq.metadata.generation) onClusterVmmrq();
       },
       onGone,
     };

@@ -63,6 +63,7 @@ const TEMPORARY: readonly string[] = [
   REASON.parallelLimit,
   REASON.backOff,
   REASON.afterOthers,
+  REASON.totalReached,
   REASON.alreadyLocked,
   REASON.statusUnknown,
   REASON.viewUnavailable,

@@ -5,7 +5,7 @@ import { missingOf } from './headroom.ts';
 import type { Lock } from '../lock.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from '../objects.ts';
 import { vmmrqName } from '../vmmrq-name.ts';
-import { formatQuantity, isMore, parseQuantity } from '../quantity.ts';
+import { formatQuantity, isMore, parseQuantity, type Amount } from '../quantity.ts';
 
 export interface RaiseOrder {
   readonly lock: Pick<Lock, 'token' | 'expiresAt' | 'migrations' | 'quotas'>;
@@ -22,15 +22,13 @@ export interface RaiseOrder {
  */
 export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQuota | undefined {
   const { lock, vmmrqs, now } = order;
-  const allowance = allowanceFrom(vmmrqs);
   const need = orderFor(quota, lock.quotas)?.need;
-  const entries = enforcedKeys(quota).flatMap(([key, text]) => {
-    const missing = need === undefined ? undefined : missingOf(quota, key, need);
-    const more = raiseBy(allowance(quota, key), missing);
-    return more > 0n ? [[key, formatQuantity(parseQuantity(text) + more)] as const] : [];
-  });
-  if (entries.length === 0) return undefined;
-  const raised: ResourceList = Object.fromEntries(entries);
+  const raises = amountsToRaise(quota, need, vmmrqs);
+  if (raises.length === 0) return undefined;
+  const original = (key: string): Amount => parseQuantity(quota.spec.hard?.[key] ?? '0');
+  const raised: ResourceList = Object.fromEntries(
+    raises.map(([key, more]) => [key, formatQuantity(original(key) + more)] as const),
+  );
   const grant: Grant = {
     v: GRANT_VERSION,
     token: lock.token,
@@ -45,6 +43,20 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
     vmmrqs: vmmrqs.map((vmmrq) => ({ name: vmmrqName(vmmrq), uid: vmmrq.metadata.uid })),
   };
   return withGrant(quota, grant, lock.migrations);
+}
+
+/** By what each key is raised, for pods that the quota charges `need` for; undefined: by all that the VMMRQs give. */
+export function amountsToRaise(
+  quota: ResourceQuota,
+  need: Readonly<Record<string, string>> | undefined,
+  vmmrqs: readonly Vmmrq[],
+): [string, Amount][] {
+  const allowance = allowanceFrom(vmmrqs);
+  return enforcedKeys(quota).flatMap(([key]) => {
+    const missing = need === undefined ? undefined : missingOf(quota, key, need);
+    const more = raiseBy(allowance(quota, key), missing);
+    return more > 0n ? [[key, more] as [string, Amount]] : [];
+  });
 }
 
 /** The keys of spec.hard that the API server enforces already. */

@@ -218,7 +218,7 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   const result =
     blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
   if (canGoNow(result)) allocation.accepted.push(candidate.blocked);
-  if (result.verdict === 'FitsWithRaise') allocation.raising.push({ locked, givers });
+  if (result.verdict === 'FitsWithRaise') allocation.raising.push({ locked, givers, blocking });
   for (const quota of covering) {
     if (canGoNow(result) || isPostponed(result, allocation)) reserve(reserved, quota, need);
     if (result.verdict === 'FitsWithRaise') reserve(allocation.raisedFor, quota, need);

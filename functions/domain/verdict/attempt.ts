@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { fingerprint } from '../fingerprint.ts';
 import { parseJson, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
-import type { Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
+import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 
 const attemptSchema = z.looseObject({
   at: z.iso.datetime({ offset: true }),
@@ -180,12 +180,13 @@ export const sizesOf = (quotas: readonly QuotaToRaise[]): string =>
   );
 
 /** '' for a VMMRQ without these fields, so that older fingerprints stay the same. */
-const policyText = (spec: Vmmrq['spec']): string =>
+const policyText = (spec: Vmmrq['spec'] | ClusterVmmrq['spec']): string =>
   [
     spec.additionalMigrationPercentage,
     spec.raisePolicy,
     spec.allowReceive === true ? 'receive' : undefined,
     spec.purposes?.join(),
+    'total' in spec ? sortedText(spec.total) : undefined,
   ]
     .flatMap((each) => (each === undefined ? [] : [` ${each}`]))
     .join('');

@@ -19,6 +19,7 @@ import { givingTo } from '../policy/policy.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
+import { afterOtherLocks, beyondTotals } from './total-verdict.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
 
 /** State of an evaluation in order of precedence: what the earlier migrations leave. */
@@ -33,7 +34,7 @@ export interface Allocation {
   readonly raisedFor: Map<string, Map<string, Amount>>;
   /** The earlier migrations that get through now, and of them those that need a raise. */
   readonly accepted: BlockedMigration[];
-  readonly raising: RaiseCandidate[];
+  readonly raising: (RaiseCandidate & Pick<Lack, 'blocking'>)[];
   /** See `assess`. */
   readonly onEvaluate: (evaluated: Evaluated) => void;
   /** Migrations that have their targets and wait for more: KubeVirt counts them among its parallel ones. */
@@ -75,7 +76,7 @@ export function evaluateRaise(
   { size, blocking }: Lack,
   allocation: Allocation,
 ): VerdictResult {
-  const { snapshot, backoff, raising } = allocation;
+  const { snapshot } = allocation;
   const { locked, givers } = missing;
   const next = sizeOfNext(missing, snapshot);
   // A migration that could never get the following pod is not admitted to wait for it.
@@ -86,13 +87,39 @@ export function evaluateRaise(
   const beyond = describeShortfalls(beyondGiven(all, givers, snapshot));
   if (beyond !== '') {
     const both = `${describeBlocking(all, 'lacks')} for it and the pod that attaches its hotplugged volumes`;
-    return tooLittle(allocation, next === undefined ? what : both, beyond);
+    const lacks = next === undefined ? what : both;
+    const noFit = {
+      reason: REASON.notEnough,
+      message: `${lacks}; that is ${beyond} more than the VMMRQs give`,
+    };
+    return tooLittle(allocation, lacks, noFit);
   }
+  const pods = next === undefined ? [size] : [size, next];
+  const total = beyondTotals({ pods, blocking: all, givers }, allocation);
+  if (total !== undefined)
+    return tooLittle(allocation, what, { reason: REASON.beyondTotal, message: `${what}; ${total}` });
+  return (
+    postponed(missing, what, allocation) ??
+    afterOtherLocks({ pods: [size], blocking, givers }, allocation, what) ??
+    verdictResult(
+      'FitsWithRaise',
+      REASON.fitsWithRaise,
+      `${what}${describeGrowth(missing, size, allocation)}`,
+    )
+  );
+}
+
+/** Why it is not the turn of this migration. */
+function postponed(
+  { candidate, givers }: MissingPod & RaiseCandidate,
+  what: string,
+  { backoff, raising }: Allocation,
+): VerdictResult | undefined {
   if (backoff !== undefined) {
     const until = new Date(backoff.until).toISOString();
     return verdictResult('Waiting', backoff.reason, `${backoff.message} until ${until}; ${what}`);
   }
-  if (!hasTarget(missing.candidate) && raising.some((before) => before.locked.lacks !== undefined)) {
+  if (!hasTarget(candidate) && raising.some((before) => before.locked.lacks !== undefined)) {
     return verdictResult(
       'Waiting',
       REASON.afterOthers,
@@ -104,11 +131,7 @@ export function evaluateRaise(
     const message = `migrations that other VMMRQs give to go first; ${what}`;
     return verdictResult('Waiting', REASON.afterOthers, message);
   }
-  return verdictResult(
-    'FitsWithRaise',
-    REASON.fitsWithRaise,
-    `${what}${describeGrowth(missing, size, allocation)}`,
-  );
+  return undefined;
 }
 
 const isSameSet = (one: readonly Vmmrq[], other: readonly Vmmrq[]): boolean =>
@@ -155,12 +178,14 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
     .map(({ quota, shortfalls }) => `ResourceQuota ${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
-function tooLittle({ headroomReturns, accepted }: Allocation, what: string, beyond: string): VerdictResult {
-  if (headroomReturns || accepted.length > 0) {
-    const message = `other migrations of the namespace go first, and return their headroom when they end; ${what}`;
-    return verdictResult('Waiting', REASON.afterOthers, message);
-  }
-  return verdictResult('NoFit', REASON.notEnough, `${what}; that is ${beyond} more than the VMMRQs give`);
+function tooLittle(
+  { headroomReturns, accepted }: Allocation,
+  what: string,
+  { reason, message }: Pick<VerdictResult, 'reason' | 'message'>,
+): VerdictResult {
+  if (!headroomReturns && accepted.length === 0) return verdictResult('NoFit', reason, message);
+  const later = `other migrations of the namespace go first, and return their headroom when they end; ${what}`;
+  return verdictResult('Waiting', REASON.afterOthers, later);
 }
 
 /** The shortfall beyond the allowance, the largest of any quota for each key. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type {
+  ClusterVmmrq,
   Condition,
   KubernetesObject,
   ResourceQuota,
@@ -9,10 +10,16 @@ import type {
 } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import {
+  CLUSTER_VMMRQS,
+  NAMESPACES,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
+import { aReservation } from '../../support/builders/snapshot.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
 
 interface Crd extends KubernetesObject {
@@ -32,6 +39,7 @@ const CRDS: ResourceType<Crd> = {
 };
 const TENANT = 'tenant-a';
 const PATH = `/apis/mtq.kubevirt.io/v1alpha1/namespaces/${TENANT}/virtualmachinemigrationresourcequotas`;
+const CLUSTER_PATH = `/apis/mtq.kubevirt.io/v1alpha1/${CLUSTER_VMMRQS.plural}`;
 const TIMEOUT_MS = 20_000;
 
 let controlPlane: ControlPlane;
@@ -43,11 +51,14 @@ beforeAll(async () => {
   controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   request = apiRequests(controlPlane.adminKubeconfig);
-  const ours = ((await render('config/crd')) as Crd[]).find(
-    ({ metadata }) => metadata.name === `${VMMRQS.plural}.mtq.kubevirt.io`,
-  );
-  if (ours === undefined) throw new Error('config/crd has no CRD of VMMRQs');
-
+  const crds = (await render('config/crd')) as Crd[];
+  const crdOf = ({ plural }: ResourceType): Crd => {
+    const found = crds.find(({ metadata }) => metadata.name === `${plural}.mtq.kubevirt.io`);
+    if (found === undefined) throw new Error(`config/crd has no CRD of ${plural}`);
+    return found;
+  };
+  const ours = crdOf(VMMRQS);
+  await admin.create(CRDS, crdOf(CLUSTER_VMMRQS));
   await admin.create(CRDS, incumbents(ours));
   await admin.create(NAMESPACES, { metadata: { name: TENANT } });
   await until(async () => (await request({ path: PATH })).code === 200);
@@ -58,6 +69,7 @@ beforeAll(async () => {
   const { object } = await admin.get(CRDS, { name: ours.metadata.name });
   await admin.replace(CRDS, { ...object, spec: ours.spec });
   await until(async () => (await create({}, { query: 'dryRun=All' })).code === 422);
+  await until(async () => (await request({ path: CLUSTER_PATH })).code === 200);
 });
 
 afterAll(async () => {
@@ -136,6 +148,60 @@ describe('what is given', () => {
     const answer = await create({ additionalMigrationResources: { pods: 1 }, ...more });
     expect(answer.code).toBe(422);
     expect(answer.body['message']).toContain(`spec.${field}`);
+  });
+});
+
+describe('the total of a cluster-wide VMMRQ', () => {
+  const amounts = { additionalMigrationResources: { 'requests.memory': '5Gi', pods: 1 } };
+  const createShared = (spec: object): Promise<ApiAnswer> =>
+    request({
+      method: 'POST',
+      path: `${CLUSTER_PATH}?dryRun=All`,
+      body: {
+        apiVersion: CLUSTER_VMMRQS.apiVersion,
+        kind: CLUSTER_VMMRQS.kind,
+        metadata: { name: 'shared' },
+        spec: { namespaceSelector: {}, ...spec },
+      },
+    });
+
+  test.each<[string, object]>([
+    ['of a resource that it gives', { ...amounts, total: { 'requests.memory': '64Gi' } }],
+    ['of any resource, beside a percentage', { additionalMigrationPercentage: '50%', total: { cpu: 1 } }],
+    ['nothing', { ...amounts, total: { pods: '0' } }],
+  ])('%s: accepted', async (_what, spec) => {
+    expect(await createShared(spec)).toMatchObject({ code: 201 });
+  });
+
+  const OF_OTHERS = 'total may only name resources of additionalMigrationResources';
+  test.each<[string, object, string]>([
+    ['of a resource that it does not give', { ...amounts, total: { 'requests.cpu': '1' } }, OF_OTHERS],
+    ['of no resource', { ...amounts, total: {} }, 'must name at least one resource'],
+    ['a negative one', { ...amounts, total: { pods: -1 } }, 'spec.total[pods]: Invalid value: -1'],
+    ['no quantity', { ...amounts, total: { pods: 'some' } }, 'must be a quantity that is not negative'],
+    [
+      'a key with a space',
+      { additionalMigrationPercentage: '1%', total: { 'a b': 1 } },
+      'every key must be the name of a resource',
+    ],
+    ['without anything that is given', { total: { pods: 1 } }, 'must say what is given'],
+  ])('%s: refused', async (_what, spec, message) => {
+    const answer = await createShared(spec);
+    expect(answer.code).toBe(422);
+    expect(answer.body['message']).toContain(message);
+  });
+
+  test('has its reservations in the status, which changes neither spec nor generation', async () => {
+    const spec = { namespaceSelector: {}, ...amounts, total: { pods: 9 } };
+    const { object } = await admin.create(CLUSTER_VMMRQS, { metadata: { name: 'reserved' }, spec });
+    const reserved = [aReservation(), aReservation({ closed: true })];
+    const next = { ...object, spec: { ...spec, total: { pods: 1 } }, status: { reserved } };
+    const written = await admin.replace(CLUSTER_VMMRQS, next, { subresource: 'status' });
+    expect(written.object).toMatchObject({ spec, status: { reserved }, metadata: { generation: 1 } });
+    const incomplete = { ...written.object, status: { reserved: [{ token: 'only' }] } } as ClusterVmmrq;
+    await expect(admin.replace(CLUSTER_VMMRQS, incomplete, { subresource: 'status' })).rejects.toMatchObject({
+      code: 422,
+    });
   });
 });
 
@@ -281,7 +347,7 @@ describe('kubectl', () => {
 
 test('config/samples is accepted as it is', async () => {
   for (const object of await render('config/samples')) {
-    const type = [RESOURCE_QUOTAS, VMMRQS].find(({ kind }) => kind === object.kind);
+    const type = [RESOURCE_QUOTAS, VMMRQS, CLUSTER_VMMRQS].find(({ kind }) => kind === object.kind);
     // The namespace already exists.
     if (type !== undefined) await admin.create<ResourceQuota | Vmmrq>(type, object as ResourceQuota);
   }

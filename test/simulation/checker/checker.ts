@@ -23,6 +23,8 @@ import { QuotaLedger } from './quota-ledger.ts';
 import { Raises } from './raises.ts';
 
 export interface CheckerParts {
+  /** Changes of objects in other namespaces do not count. */
+  readonly namespace: string;
   readonly time: { readonly now: number };
   /** What quotas count of a target pod. */
   readonly target: Amounts;
@@ -35,6 +37,7 @@ export interface CheckerParts {
 export class Checker {
   /** The first invariant violation; undefined: none. */
   violation: string | undefined;
+  readonly namespace: string;
   readonly locks: Locks;
   readonly ledgers = new Map<string, QuotaLedger>();
   readonly admissions: Admissions;
@@ -48,8 +51,9 @@ export class Checker {
   /** Counts what happens. */
   #timestamp = 0;
 
-  constructor(store: Store, { time, target }: CheckerParts) {
+  constructor(store: Store, { namespace, time, target }: CheckerParts) {
     this.#store = store;
+    this.namespace = namespace;
     const report = (violation: string): void => void (this.violation ??= violation);
     this.locks = new Locks(time, report);
     this.#raises = new Raises({ locks: this.locks, report, target });
@@ -62,6 +66,10 @@ export class Checker {
   }
 
   see(change: Change, by: Writing): void {
+    if (this.#isOwn(change)) this.#see(change, by);
+  }
+
+  #see(change: Change, by: Writing): void {
     switch (change.kind) {
       case NAMESPACES.kind:
         this.#seeNamespace(change, by);
@@ -88,6 +96,11 @@ export class Checker {
     for (const ledger of this.ledgers.values()) this.#checkQuota(ledger);
   }
 
+  #isOwn({ kind, object: { metadata } }: Change): boolean {
+    const of = kind === NAMESPACES.kind ? metadata.name : metadata.namespace;
+    return of === undefined || of === this.namespace;
+  }
+
   /** The guard refused the proof of this token. */
   proven(token: string): void {
     this.#timestamp += 1;
@@ -95,8 +108,8 @@ export class Checker {
   }
 
   /** A request continues from this point. */
-  advance({ kind, name = '', phase, user }: Point): void {
-    if (kind !== PODS.kind) return;
+  advance({ kind, namespace, name = '', phase, user }: Point): void {
+    if (kind !== PODS.kind || namespace !== this.namespace) return;
     this.#timestamp += 1;
     if (phase === 'admit') this.admissions.begin(name, user, this.#timestamp);
     if (phase === 'charge') this.admissions.charge(name);
@@ -112,8 +125,8 @@ export class Checker {
   }
 
   #vmmrqs(): readonly Vmmrq[] {
-    const all = [...this.#store.list<Vmmrq>(VMMRQS.kind), ...this.#store.list<Vmmrq>(CLUSTER_VMMRQS.kind)];
-    return holding(all, this.#versions);
+    const own = this.#store.list<Vmmrq>(VMMRQS.kind, this.namespace);
+    return holding([...own, ...this.#store.list<Vmmrq>(CLUSTER_VMMRQS.kind)], this.#versions);
   }
 
   #seePod(change: Change): void {
