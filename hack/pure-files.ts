@@ -28,4 +28,6 @@ export const PURE = [
   'test/cluster/kubevirt/{attachment-pod,compute-resources,names,pods,release}.ts',
   'test/cluster/kubevirt/{automated-backoff,automated-migrations,evacuation,eviction-review,migration-review,vmi-reports}.ts',
   'test/cluster/kubevirt/{migration-phases,node-steps,parallel-limits,vmi-phases,workload-update}.ts',
+  'test/cluster/kubevirt/{merge-between,vm-phases,vm-status,vmi-scheduling,vmi-view}.ts',
+  'test/cluster/kubevirt/decentralized/{in-phase,migration-phases,node-steps,relay,sides,synchronization,vmi-phases,volumes}.ts',
 ];

@@ -70,7 +70,7 @@ export function startKubeVirt(parts: KubeVirtParts): void {
 }
 
 /** A due timer also waits for its turn. */
-const clockOf = (schedule: Schedule): Clock => ({
+export const clockOf = (schedule: Schedule): Clock => ({
   elapsed: () => schedule.time.now,
   now: () => new Date(schedule.time.now),
   after: (ms, work) => {

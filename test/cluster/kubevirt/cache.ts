@@ -24,6 +24,14 @@ export interface CacheOptions<T extends KubernetesObject> {
   readonly log: Log;
 }
 
+/** A cache of any kind, as whoever brings the changes sees it. */
+export interface Feed {
+  readonly type: ResourceType;
+  readonly where: Selection;
+  start(signal: AbortSignal): Promise<Following>;
+  see(event: WatchEvent<KubernetesObject>): void;
+}
+
 const RETRY_MS = 100;
 
 /** "namespace/name" */
@@ -44,6 +52,14 @@ export class Cache<T extends KubernetesObject> {
 
   constructor(options: CacheOptions<T>) {
     this.#options = options;
+  }
+
+  get type(): ResourceType<T> {
+    return this.#options.type;
+  }
+
+  get where(): Selection {
+    return this.#options.where ?? {};
   }
 
   get(key: string): T | undefined {

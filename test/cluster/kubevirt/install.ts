@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { untilServed } from '../served.ts';
-import { FULL_KUBEVIRTS, FULL_MIGRATIONS, FULL_VMIS } from './objects.ts';
+import { FULL_KUBEVIRTS, FULL_MIGRATIONS, FULL_VMIS, VMS } from './objects.ts';
 import { RELEASE, type Release } from './release.ts';
 
 const CRDS = new URL('crds/', import.meta.url);
@@ -21,6 +21,15 @@ const TYPES: readonly ResourceType[] = [
   clusterScoped('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions'),
   clusterScoped('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles'),
   clusterScoped('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', 'clusterrolebindings'),
+  ...[
+    ['Role', 'roles'],
+    ['RoleBinding', 'rolebindings'],
+  ].map(([kind = '', plural = '']) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind,
+    plural,
+    namespaced: true,
+  })),
   clusterScoped('v1', 'Namespace', 'namespaces'),
   { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true },
 ];
@@ -38,7 +47,7 @@ export async function installKubeVirt(cluster: Cluster, release: Release = RELEA
       await apply(cluster, object);
     }
   }
-  for (const type of [FULL_VMIS, FULL_MIGRATIONS, FULL_KUBEVIRTS]) await untilServed(cluster, type);
+  for (const type of [VMS, FULL_VMIS, FULL_MIGRATIONS, FULL_KUBEVIRTS]) await untilServed(cluster, type);
 }
 
 interface Definition extends KubernetesObject {

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
+import { sideOf } from './decentralized/sides.ts';
 import { computeResources, overheadInBytes } from './compute-resources.ts';
 import { ANNOTATIONS, LABELS, LAUNCHER, OBSERVED_API_VERSIONS, UNPAUSED } from './names.ts';
 import type { Configuration } from './objects.ts';
@@ -35,7 +36,7 @@ export function renderLauncherPod(of: LauncherOf): New<LauncherPod> {
       initContainers: [consoleLog(of)],
       containers: [compute(of)],
       ...PLACEMENT,
-      ...(migration === undefined ? {} : { affinity: notBesideTheSource(vmi) }),
+      ...(migration === undefined ? {} : { affinity: awayFromSource(vmi, migration) }),
       nodeSelector: nodeSelector(of),
       hostname: vmi.metadata.name,
       securityContext: isNonRoot(vmi) ? { ...USER_107, fsGroup: 107 } : { runAsUser: 0, fsGroup: 107 },
@@ -113,6 +114,22 @@ function nodeSelector({ vmi, migration }: LauncherOf): Record<string, string> {
     ...(sameCpu ? { 'cpu-vendor.node.kubevirt.io/Intel': 'true' } : {}),
   };
 }
+
+/** A source in another cluster has no pod here to stay away from: its node's name stands for it, whatever node that is here. */
+const awayFromSource = (vmi: Vmi, migration: Vmim): unknown =>
+  sideOf(migration) === undefined
+    ? notBesideTheSource(vmi)
+    : notOn(vmi.status?.migrationState?.sourceState?.node);
+
+const notOn = (node = ''): unknown => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [
+        { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: [node] }] },
+      ],
+    },
+  },
+});
 
 const notBesideTheSource = ({ metadata }: Vmi): unknown => ({
   podAntiAffinity: {

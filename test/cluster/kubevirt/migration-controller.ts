@@ -1,4 +1,6 @@
 import { keyOf } from './cache.ts';
+import { decideDecentralized } from './decentralized/migration-phases.ts';
+import { sideOf } from './decentralized/sides.ts';
 import {
   conditionOf,
   decideMigration,
@@ -10,11 +12,12 @@ import {
 } from './migration-phases.ts';
 import { MigrationWrites } from './migration-writes.ts';
 import { ANNOTATIONS, REJECTED_BY_QUOTA } from './names.ts';
+import { cpuSelectorsOf } from './node-objects.ts';
 import { attachmentsOf, currentOf, launchersOf, targetOf } from './pods.ts';
 import { Queue, type Again } from './queue.ts';
 import { TargetPods } from './target-pods.ts';
 import { toTime } from './times.ts';
-import type { LauncherPod, Vmim } from './types.ts';
+import type { LauncherPod, Vmi, Vmim } from './types.ts';
 import type { World } from './world.ts';
 
 const WORKERS = 3;
@@ -54,6 +57,11 @@ export class MigrationController {
     });
     world.vmis.onChange(({ object }) => this.#enqueueOf(object.metadata));
     world.pods.onChange(({ object }) => this.#enqueueOfPod(object));
+    // New addresses go to every migration that is not over.
+    world.kubevirts.onChange(() => {
+      for (const migration of world.migrations.all())
+        if (sideOf(migration) !== undefined) this.#queue.add(keyOf(migration));
+    });
     // Unfiltered updates and deletes of any quota, on which a quota manager relies (facts/kubevirt.md §1.4).
     world.quotas.onChange(({ type, object }) => {
       if (type !== 'added') this.#enqueueRejected(object.metadata.namespace);
@@ -85,7 +93,8 @@ export class MigrationController {
     const migration = this.#world.migrations.get(key);
     if (migration === undefined) return undefined;
     const view = this.#view(migration);
-    return this.#apply(decideMigration(view), view);
+    const decide = sideOf(migration) === undefined ? decideMigration : decideDecentralized;
+    return this.#apply(decide(view), view);
   }
 
   #view(migration: Vmim): MigrationView {
@@ -105,7 +114,21 @@ export class MigrationController {
       attachment: target === undefined ? undefined : attachmentsOf(target, pods)[0],
       otherFirst: others.some((other) => wasFirst(other, migration)),
       otherMoves: others.some((other) => !isFinal(other) && stateOf({ migration: other, vmi }) !== undefined),
+      ...this.#acrossClusters(vmi, namespace),
       now: toTime(this.#world.clock.now()),
+    };
+  }
+
+  /** What only migrations between clusters are decided on with. */
+  #acrossClusters(
+    vmi: Vmi | undefined,
+    namespace: string,
+  ): Pick<MigrationView, 'addresses' | 'nodeSelectors' | 'claims'> {
+    const { kubevirts, nodes, claims } = this.#world;
+    return {
+      addresses: kubevirts.all()[0]?.status?.synchronizationAddresses,
+      nodeSelectors: cpuSelectorsOf(nodes.get(`/${vmi?.status?.nodeName ?? ''}`)),
+      claims: claims.inNamespace(namespace),
     };
   }
 

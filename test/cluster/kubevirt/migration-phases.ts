@@ -1,8 +1,9 @@
-/** virt-controller's next action for a migration (facts/kubevirt.md §1.1, §1.7). Pure: values in, a decision out. */
-import { isReceiving } from '../../../functions/domain/migration.ts';
+/** virt-controller's next action for a migration within its cluster (facts/kubevirt.md §1.1, §1.7). Pure: values in, a decision out. */
 import type { Condition } from '../../../functions/domain/objects.ts';
 import { hotplugVolumes } from './attachment-pod.ts';
+import { sideOf } from './decentralized/sides.ts';
 import { ABORT_REQUESTED, ANNOTATIONS, MIGRATION_FINALIZER, REJECTED_BY_QUOTA } from './names.ts';
+import type { FullClaim } from './objects.ts';
 import { isOver, isReady } from './pods.ts';
 import type { RecordedEvent } from './recorder.ts';
 import type { LauncherPod, MigrationState, Vmi, Vmim, VmimPhase } from './types.ts';
@@ -18,6 +19,11 @@ export interface MigrationView {
   readonly otherFirst: boolean;
   /** Another migration of the same VMI was handed over, and is not over. */
   readonly otherMoves: boolean;
+  /** The KubeVirt CR's, of this cluster's synchronization controller. */
+  readonly addresses?: readonly string[] | undefined;
+  /** Of the source's node, for a CPU that can take its guest over. */
+  readonly nodeSelectors?: Readonly<Record<string, string>>;
+  readonly claims?: readonly FullClaim[];
   /** RFC 3339. */
   readonly now: string;
 }
@@ -27,18 +33,30 @@ export type Status = NonNullable<Vmim['status']>;
 export type Decision =
   | { readonly do: 'wait' }
   | { readonly do: 'observe-api-version' }
-  | { readonly do: 'set-status'; readonly status: Status; readonly event?: RecordedEvent }
+  | {
+      readonly do: 'set-status';
+      readonly status: Status;
+      /** A merge patch of the VMI's migration state, before. */
+      readonly state?: Partial<MigrationState>;
+      readonly event?: RecordedEvent;
+    }
   | { readonly do: 'create-target' }
   | { readonly do: 'create-attachment' }
   | { readonly do: 'hand-over' }
   | { readonly do: 'mark-target-ready' }
-  | { readonly do: 'request-abort'; readonly status: Status }
-  | { readonly do: 'delete-target' }
+  | { readonly do: 'delete-target'; readonly event?: RecordedEvent }
+  | { readonly do: 'patch-vmi'; readonly merge: Record<string, unknown>; readonly events?: PatchEvents }
   | { readonly do: 'delete-migration' }
   | { readonly do: 'remove-finalizer' }
   | { readonly do: 'collect-garbage' };
 
-const WAIT: Decision = { do: 'wait' };
+/** Of a patch of the VMI: written about the migration, and about the VMI. */
+export interface PatchEvents {
+  readonly migration?: RecordedEvent;
+  readonly vmi?: RecordedEvent;
+}
+
+export const WAIT: Decision = { do: 'wait' };
 
 /** The first rule that applies decides. */
 export function decideMigration(view: MigrationView): Decision {
@@ -49,7 +67,7 @@ export function decideMigration(view: MigrationView): Decision {
   return WAIT;
 }
 
-type Rule = (view: MigrationView) => Decision | undefined;
+export type Rule = (view: MigrationView) => Decision | undefined;
 
 const RULES: readonly Rule[] = [
   withoutVmi,
@@ -62,13 +80,15 @@ const RULES: readonly Rule[] = [
   inItsPhase,
 ];
 
-const phaseOf = ({ status }: Vmim): VmimPhase => (status?.phase ?? '') as VmimPhase;
+export const phaseOf = ({ status }: Vmim): VmimPhase => (status?.phase ?? '') as VmimPhase;
 
 export const isFinal = (migration: Vmim): boolean => ['Succeeded', 'Failed'].includes(phaseOf(migration));
 
 /** KubeVirt's IsRunning: counts against the parallel limits. */
 export const isRunning = (migration: Vmim): boolean =>
-  !['', 'WaitingForSync', 'Pending'].includes(phaseOf(migration)) && !isFinal(migration);
+  !['', 'WaitingForSync', 'Synchronizing', 'Pending'].includes(phaseOf(migration)) &&
+  !(phaseOf(migration) === 'Scheduling' && sideOf(migration) === 'source') &&
+  !isFinal(migration);
 
 /** The VMI's migration state, if it is about this migration. */
 export function stateOf({
@@ -90,7 +110,7 @@ export const newCondition = (type: string, now: string): Condition => ({
   lastTransitionTime: null,
 });
 
-const SUCCEEDED: RecordedEvent = {
+export const SUCCEEDED: RecordedEvent = {
   type: 'Normal',
   reason: 'SuccessfulMigration',
   message: 'Source node reported migration succeeded',
@@ -119,12 +139,13 @@ function copyState(view: MigrationView): Decision | undefined {
   return { do: 'set-status', status: { migrationState: state }, ...again };
 }
 
-const cleanUp = ({ metadata }: Vmim): Decision =>
+export const cleanUp = ({ metadata }: Vmim): Decision =>
   metadata.finalizers?.includes(MIGRATION_FINALIZER) === true
     ? { do: 'remove-finalizer' }
     : { do: 'collect-garbage' };
 
-const isAlive = (pod: LauncherPod): boolean => pod.metadata.deletionTimestamp === undefined && !isOver(pod);
+export const isAlive = (pod: LauncherPod): boolean =>
+  pod.metadata.deletionTimestamp === undefined && !isOver(pod);
 
 function whenFailed(view: MigrationView): Decision | undefined {
   const state = stateOf(view);
@@ -140,7 +161,7 @@ function whenDeleted(view: MigrationView): Decision | undefined {
   if (state !== undefined) {
     // Handed over: only the nodes can stop it now; too late when it is through.
     const asked = conditionOf(migration, ABORT_REQUESTED) !== undefined || state.completed === true;
-    return asked ? undefined : { do: 'request-abort', status: { conditions } };
+    return asked ? undefined : { do: 'set-status', status: { conditions }, state: { abortRequested: true } };
   }
   if (target !== undefined && isAlive(target)) return { do: 'delete-target' };
   return fail(view, 'Migration failed due to being canceled', { conditions });
@@ -161,7 +182,6 @@ function whenNew(view: MigrationView): Decision | undefined {
   if (otherFirst) {
     return fail(view, 'VMI is not eligible for migration because another migration job is in progress.');
   }
-  if (isReceiving(migration)) return next(view, 'WaitingForSync');
   if (source === undefined || view.vmi?.status?.phase !== 'Running') return WAIT;
   return {
     do: 'set-status',
@@ -181,7 +201,6 @@ function inItsPhase(view: MigrationView): Decision | undefined {
 }
 
 const IN_PHASE: Partial<Record<VmimPhase, Rule>> = {
-  WaitingForSync: (view) => (view.vmi?.status?.phase === 'WaitingForSync' ? next(view, 'Pending') : WAIT),
   Pending: (view) => {
     const { target } = view;
     if (target === undefined || !isAlive(target)) return { do: 'create-target' };
@@ -195,10 +214,10 @@ const IN_PHASE: Partial<Record<VmimPhase, Rule>> = {
     }
     return target !== undefined && isReady(target) ? next(view, 'Scheduled') : WAIT;
   },
-  // What comes next is up to the other cluster, and none is played here. virt-api admits one migration of a VM at a time; where
-  // the simulation makes two, the second waits for the first, or that one would never hear of its end.
+  // virt-api admits one migration of a VM at a time; where the simulation makes two, the second waits for the first, or that one
+  // would never hear of its end.
   Scheduled: (view) =>
-    isReceiving(view.migration) || view.otherMoves
+    view.otherMoves
       ? WAIT
       : stateOf(view) === undefined
         ? { do: 'hand-over' }
@@ -216,25 +235,28 @@ const IN_PHASE: Partial<Record<VmimPhase, Rule>> = {
 };
 
 /** With hotplugged volumes a migration stays Pending until the target is ready and has its attachment pod. */
-function waitForVolumes({ vmi, attachment }: MigrationView, target: LauncherPod): Decision | undefined {
+export function waitForVolumes(
+  { vmi, attachment }: MigrationView,
+  target: LauncherPod,
+): Decision | undefined {
   if (vmi === undefined || hotplugVolumes(vmi).length === 0) return undefined;
   if (!isReady(target)) return WAIT;
   if (attachment === undefined) return { do: 'create-attachment' };
   return isReady(attachment) ? undefined : WAIT;
 }
 
-const next = (view: MigrationView, phase: VmimPhase): Decision => ({
+export const next = (view: MigrationView, phase: VmimPhase): Decision => ({
   do: 'set-status',
   status: enter(view, phase),
 });
 
-const fail = (view: MigrationView, message: string, status: Status = {}): Decision => ({
+export const fail = (view: MigrationView, message: string, status: Status = {}): Decision => ({
   do: 'set-status',
   status: { ...status, ...enter(view, 'Failed') },
   event: failed(message),
 });
 
-const enter = ({ migration, now }: MigrationView, phase: VmimPhase): Status => ({
+export const enter = ({ migration, now }: MigrationView, phase: VmimPhase): Status => ({
   phase,
   phaseTransitionTimestamps: [
     ...(migration.status?.phaseTransitionTimestamps ?? []),

@@ -1,5 +1,5 @@
 import { isNotFound } from '../../../functions/kubernetes/errors.ts';
-import { renderedState } from './migration-state.ts';
+import { stateAtHandOver } from './migration-state.ts';
 import { isFinal, type Decision, type MigrationView, type Status } from './migration-phases.ts';
 import { ANNOTATIONS, LABELS, MIGRATION_FINALIZER, OBSERVED_API_VERSIONS } from './names.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, LAUNCHER_PODS } from './objects.ts';
@@ -29,8 +29,9 @@ function admitted({ metadata, spec }: Vmim): Record<string, unknown> {
 const isFree = ({ metadata }: Vmim): boolean =>
   metadata.deletionTimestamp === undefined && (metadata.finalizers ?? []).length === 0;
 
-type StatusDecision = Extract<Decision, { do: 'set-status' | 'request-abort' }>;
-type TargetDecision = 'delete-target' | 'mark-target-ready';
+type StatusDecision = Extract<Decision, { do: 'set-status' }>;
+type TargetDecision = Extract<Decision, { do: 'delete-target' | 'mark-target-ready' }>;
+type VmiDecision = Extract<Decision, { do: 'patch-vmi' }>;
 type MetadataDecision = 'observe-api-version' | 'remove-finalizer' | 'delete-migration' | 'collect-garbage';
 type Written = Exclude<Decision, { do: 'wait' | 'create-target' | 'create-attachment' }>;
 
@@ -45,13 +46,14 @@ export class MigrationWrites {
   write(decision: Written, view: MigrationView): Promise<void> {
     switch (decision.do) {
       case 'set-status':
-      case 'request-abort':
         return this.#writeStatus(decision, view);
       case 'hand-over':
         return this.#handOver(view);
+      case 'patch-vmi':
+        return this.#patchState(view, decision);
       case 'delete-target':
       case 'mark-target-ready':
-        return this.#writeTarget(view.target, decision.do);
+        return this.#writeTarget(view, decision);
       case 'observe-api-version':
       case 'remove-finalizer':
       case 'delete-migration':
@@ -77,11 +79,11 @@ export class MigrationWrites {
   }
 
   async #writeStatus(decision: StatusDecision, { migration, vmi }: MigrationView): Promise<void> {
-    if (decision.do === 'request-abort' && vmi !== undefined) {
-      await this.patchVmi(vmi, { status: { migrationState: { abortRequested: true } } });
+    const { status, state, event } = decision;
+    if (state !== undefined && vmi !== undefined) {
+      await this.patchVmi(vmi, { status: { migrationState: state } });
     }
-    await this.setStatus(migration, decision.status);
-    const event = decision.do === 'set-status' ? decision.event : undefined;
+    await this.setStatus(migration, status);
     if (event !== undefined) this.#world.recorder.record(migration, event);
   }
 
@@ -124,7 +126,7 @@ export class MigrationWrites {
     await this.patchVmi(vmi, {
       metadata: { labels: { [LABELS.targetNodeName]: targetNode } },
       status: {
-        migrationState: renderedState(view, {
+        migrationState: stateAtHandOver(view, {
           configuration: configurationOf(this.#world),
           release: this.#world.release,
         }),
@@ -162,11 +164,24 @@ export class MigrationWrites {
     await this.#world.cluster.delete(LAUNCHER_PODS, addressOf(pod));
   }
 
-  async #writeTarget(pod: LauncherPod | undefined, what: TargetDecision): Promise<void> {
-    if (pod === undefined) return;
-    if (what === 'delete-target') return this.#deletePod(pod);
+  async #writeTarget({ migration, target, vmi }: MigrationView, decision: TargetDecision): Promise<void> {
+    if (target === undefined) return;
+    if (decision.do === 'delete-target') {
+      await this.#deletePod(target);
+      if (decision.event !== undefined) this.#world.recorder.record(migration, decision.event);
+      return;
+    }
     const { cluster, clock, pods } = this.#world;
-    const merge = { metadata: { annotations: { [ANNOTATIONS.targetReady]: toGoTime(clock.now()) } } };
-    pods.put((await cluster.patch(LAUNCHER_PODS, addressOf(pod), { merge })).object);
+    const ready = vmi?.status?.migrationState?.targetNodeDomainReadyTimestamp;
+    const time = toGoTime(ready === undefined ? clock.now() : new Date(ready));
+    const merge = { metadata: { annotations: { [ANNOTATIONS.targetReady]: time } } };
+    pods.put((await cluster.patch(LAUNCHER_PODS, addressOf(target), { merge })).object);
+  }
+
+  async #patchState({ migration, vmi }: MigrationView, { merge, events = {} }: VmiDecision): Promise<void> {
+    if (vmi === undefined) return;
+    await this.patchVmi(vmi, merge);
+    if (events.migration !== undefined) this.#world.recorder.record(migration, events.migration);
+    if (events.vmi !== undefined) this.#world.recorder.record(vmi, events.vmi);
   }
 }

@@ -23,6 +23,10 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** VMI: it runs in another cluster still, and is received here. */
   createMigrationTarget: 'kubevirt.io/create-migration-target',
+  /** VM that waits as receiver: its run strategy once the guest has arrived. */
+  restoreRunStrategy: 'kubevirt.io/restore-run-strategy',
+  /** VMI: the generation of its VM that the VM controller has seen. */
+  vmGeneration: 'kubevirt.io/vm-generation',
   domain: 'kubevirt.io/domain',
   /** VMIM of a drain: the node's name. */
   evacuation: 'kubevirt.io/evacuationMigration',
@@ -55,12 +59,21 @@ export const LAUNCHER = 'virt-launcher';
 export const HOTPLUG_DISK = 'hotplug-disk';
 
 export const MIGRATION_FINALIZER = 'kubevirt.io/migrationJobFinalize';
+/** Of the synchronization controller, on each migration between clusters that is not over. */
+export const SYNCHRONIZATION_FINALIZER = 'synchronization.kubevirt.io/migrationFinalizer';
+/** On a VM, and on the VMI that its controller made. */
+export const VM_FINALIZER = 'kubevirt.io/virtualMachineControllerFinalize';
 /** As virt-api writes it; the VMI controller renames it. */
 export const VMI_FINALIZER_OLD = 'foregroundDeleteVirtualMachine';
 export const VMI_FINALIZER = 'kubevirt.io/foregroundDeleteVirtualMachine';
 
 export const REJECTED_BY_QUOTA = 'migrationRejectedByResourceQuota';
 export const ABORT_REQUESTED = 'migrationAbortRequested';
+/** VMIM condition: a copy of its VMI's `SYNCHRONIZATION_FAILURE`. */
+export const DECENTRALIZED_BLOCKED = 'decentralizedMigrationBlocked';
+/** VMI condition and its reason: the two synchronization controllers do not understand each other (yet). */
+export const SYNCHRONIZATION_FAILURE = 'DecentralizedLiveMigrationFailure';
+export const NOT_SYNCHRONIZED = 'DecentralizedNotLiveMigratable';
 /** What virt-controller looks for in a refusal before it sets the condition (facts/kubevirt.md §1.3). */
 export const QUOTA_TEXT = 'exceeded quota';
 

@@ -17,6 +17,23 @@ export interface NodeObject extends KubernetesObject {
 
 export const FULL_NODES = NODES as ResourceType<NodeObject>;
 
+const CPU_LABELS = [
+  'host-model-cpu.node.kubevirt.io/',
+  'host-model-required-features.node.kubevirt.io/',
+  'cpu-vendor.node.kubevirt.io/',
+];
+const INTEL = { 'cpu-vendor.node.kubevirt.io/Intel': 'true' };
+
+/** A node's labels about its CPU, which a guest's next node must have too. Where there are no Node objects, all are alike. */
+export const cpuSelectorsOf = (node: NodeObject | undefined): Record<string, string> =>
+  node === undefined
+    ? INTEL
+    : Object.fromEntries(
+        Object.entries(node.metadata.labels ?? {}).filter(([label]) =>
+          CPU_LABELS.some((prefix) => label.startsWith(prefix)),
+        ),
+      );
+
 /**
  * Registers nodes, as kubelets and the node controller leave them: ready, and without the taint that the API server gives every new
  * node. There is no node controller here, so they stay ready.
@@ -30,6 +47,7 @@ export async function createNodes(admin: Cluster, names: readonly string[]): Pro
           'kubernetes.io/hostname': name,
           'kubernetes.io/arch': 'amd64',
           [LABELS.schedulable]: 'true',
+          ...INTEL,
         },
       },
     });

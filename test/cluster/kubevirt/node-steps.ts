@@ -1,5 +1,6 @@
 /** The next step of scheduler, kubelet and virt-handler (fields from test/recorded). Pure: values in, a step out. */
 import type { Condition } from '../../../functions/domain/objects.ts';
+import { isReceiver, sideIn } from './decentralized/sides.ts';
 import { LABELS } from './names.ts';
 import { isOver } from './pods.ts';
 import type { LauncherPod, MigrationState, Vmi } from './types.ts';
@@ -16,6 +17,8 @@ export interface Timings {
   readonly handlerMs: number;
   /** The migration itself. */
   readonly migrationMs: number;
+  /** A launcher whose guest has left for another cluster: it ends. */
+  readonly leaveMs: number;
 }
 
 /** As in the recorded histories. */
@@ -25,6 +28,7 @@ export const DEFAULT_TIMINGS: Timings = {
   endMs: 20,
   handlerMs: 10,
   migrationMs: 1000,
+  leaveMs: 300,
 };
 
 export type PodStep = 'bind' | 'run' | 'end';
@@ -51,9 +55,11 @@ export function podStep({ metadata, spec, status }: LauncherPod): PodStep | unde
 }
 
 /** `launchers`: of this VMI. */
-export function vmiStep({ metadata, status }: Vmi, launchers: readonly LauncherPod[]): VmiStep | undefined {
+export function vmiStep(vmi: Vmi, launchers: readonly LauncherPod[]): VmiStep | undefined {
+  const { metadata, status } = vmi;
   if (metadata.deletionTimestamp !== undefined) return undefined;
-  if (status?.phase === 'Scheduled') return 'start-guest';
+  if (status?.phase === 'Scheduled' && !isReceiver(vmi)) return 'start-guest';
+  if (sideIn(vmi) !== undefined) return undefined;
   const state = status?.migrationState;
   if (state?.targetNode === undefined) return undefined;
   return state.completed === true ? inBackground(state, launchers) : duringMigration(state, launchers);
@@ -100,9 +106,12 @@ export function runningStatus({ spec, status }: LauncherPod, now: string): Recor
 const POD_IP = '10.8.0.9';
 const RUNNING_CONDITIONS = ['Initialized', 'PodReadyToStartContainers', 'ContainersReady', 'Ready'];
 
-/** The status of a pod whose containers have all ended well. */
-export const endedStatus = (now: string): Record<string, unknown> => ({
-  phase: 'Succeeded',
+/** The status of a pod whose containers have all ended. */
+export const endedStatus = (
+  now: string,
+  phase: 'Succeeded' | 'Failed' = 'Succeeded',
+): Record<string, unknown> => ({
+  phase,
   conditions: [{ ...podCondition('Ready', 'False', now), reason: 'PodCompleted' }],
 });
 
@@ -153,13 +162,14 @@ const migrationState = (state: MigrationState): HandlerChange => ({
   status: { migrationState: state },
 });
 
-const startedGuest = ({ spec }: Vmi, now: string): Record<string, unknown> => ({
+const STARTED = ['LiveMigratable', 'StorageLiveMigratable', 'Ready'];
+
+const startedGuest = ({ spec, status }: Vmi, now: string): Record<string, unknown> => ({
   phase: 'Running',
-  conditions: ['LiveMigratable', 'StorageLiveMigratable', 'Ready'].map((type) => ({
-    type,
-    status: 'True',
-    lastTransitionTime: now,
-  })),
+  conditions: [
+    ...(status?.conditions ?? []).filter(({ type }) => !STARTED.includes(type)),
+    ...STARTED.map((type) => ({ type, status: 'True', lastTransitionTime: now })),
+  ],
   interfaces: spec.networks.map(({ name }) => ({ name, ipAddress: POD_IP, mac: '02:00:00:00:00:01' })),
   migrationMethod: 'BlockMigration',
   selinuxContext: 'none',

@@ -31,6 +31,10 @@ export async function deploy(
   });
 }
 
+/** Where other clusters reach this one's synchronization controllers. */
+export const reportAddresses = (admin: Cluster, synchronizationAddresses: string[]): Promise<void> =>
+  setStatus(admin, { synchronizationAddresses });
+
 /** From now on this release is wanted. */
 export const announce = (admin: Cluster, { version, deploymentId }: Release): Promise<void> =>
   setStatus(admin, { targetDeploymentID: deploymentId, targetKubeVirtVersion: version });

@@ -1,4 +1,5 @@
 /** Which pod is which (facts/kubevirt.md §1.2). Pure. */
+import { isReceiver } from './decentralized/sides.ts';
 import { HOTPLUG_DISK, LABELS, LAUNCHER } from './names.ts';
 import type { Controller, LauncherPod, Vmi, Vmim } from './types.ts';
 
@@ -24,10 +25,12 @@ export const controllerOf = ({ apiVersion = '', kind = '', metadata }: Vmi | Lau
 const isOwnedBy = (pod: LauncherPod, uid: string): boolean =>
   pod.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) === true;
 
+export const isLauncher = ({ metadata }: LauncherPod): boolean => metadata.labels?.[LABELS.app] === LAUNCHER;
+
 /** The launchers of a VMI, source and targets, ended ones too; oldest first. */
 export const launchersOf = (vmi: Vmi, pods: readonly LauncherPod[]): LauncherPod[] =>
   pods
-    .filter((pod) => pod.metadata.labels?.[LABELS.app] === LAUNCHER && isOwnedBy(pod, vmi.metadata.uid))
+    .filter((pod) => isLauncher(pod) && isOwnedBy(pod, vmi.metadata.uid))
     .sort((one, other) =>
       Number(BigInt(one.metadata.resourceVersion) - BigInt(other.metadata.resourceVersion)),
     )
@@ -37,9 +40,10 @@ export const launchersOf = (vmi: Vmi, pods: readonly LauncherPod[]): LauncherPod
 export const targetOf = (migration: Vmim, launchers: readonly LauncherPod[]): LauncherPod | undefined =>
   launchers.findLast((pod) => pod.metadata.labels?.[LABELS.migrationJobUid] === migration.metadata.uid);
 
-/** The launcher the guest runs in. */
+/** The launcher the guest runs in, or is to run in. A receiver may remember the node of an attempt that failed. */
 export function currentOf(vmi: Vmi, launchers: readonly LauncherPod[]): LauncherPod | undefined {
   const living = launchers.filter((pod) => !isOver(pod));
+  if (isReceiver(vmi)) return living.at(-1);
   const node = vmi.status?.nodeName;
   return node === undefined ? living[0] : living.find(({ spec }) => spec.nodeName === node);
 }

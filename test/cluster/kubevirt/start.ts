@@ -1,15 +1,19 @@
+import { joinOthers, type AcrossClusters } from './decentralized/across.ts';
+import { GuestTravel } from './decentralized/guest-travel.ts';
+import { Transfers } from './decentralized/transfers.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
-import type { Following, Log } from './cache.ts';
+import type { Feed, Following, Log } from './cache.ts';
 import { EvacuationController } from './evacuation-controller.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { MigrationController } from './migration-controller.ts';
 import { Nodes } from './nodes.ts';
 import { DEFAULT_TIMINGS, type Timings } from './node-steps.ts';
 import type { Release } from './release.ts';
+import { VmController } from './vm-controller.ts';
 import { VmiController } from './vmi-controller.ts';
 import { WorkloadUpdater } from './workload-updater.ts';
-import { newWorld } from './world.ts';
+import { newWorld, type World } from './world.ts';
 
 export interface KubeVirtOptions {
   /** Connected as system:serviceaccount:<namespace>:kubevirt-controller, because admission checks the pods' creator. */
@@ -32,22 +36,69 @@ export interface KubeVirtOptions {
   readonly retryMs?: number;
   /** What is left out is as in the recorded histories. */
   readonly timings?: Partial<Timings>;
+  /** For migrations to and from other clusters; without it every such migration waits for the other side. */
+  readonly acrossClusters?: AcrossClusters;
 }
 
 export interface KubeVirtStandIn {
+  /** As a crash or a change of the leader: afterwards the address is in the VMIs' own state too. */
+  restartSynchronization(): Promise<void>;
   /** Resolves when its last request is answered. Objects stay as they are. */
   stop(): Promise<void>;
 }
 
 export const NODE_NAMES: readonly string[] = ['node1', 'node2', 'node3', 'node4'];
 
+/** All parts of one KubeVirt, which act as soon as their caches are fed. */
+export interface Assembly {
+  /** In the order in which they are to be filled: a VMI is decided on with its pods known, a migration with its VMI known. */
+  readonly caches: readonly Feed[];
+  /** Called once, when the caches are filled. */
+  begin(): Promise<void>;
+  /** As a crash or a change of the leader: afterwards the address is in the VMIs' own state too. */
+  restartSynchronization(): Promise<void>;
+  /** Resolves when the last request is answered. */
+  stop(): Promise<void>;
+}
+
+/** The stand-in without its watches: who feeds the caches decides about the time. */
+export function assembleKubeVirt(
+  world: World,
+  options: Omit<KubeVirtOptions, 'cluster' | 'namespace'>,
+): Assembly {
+  const { nodes: names = NODE_NAMES, acrossClusters, heartbeatMs } = options;
+  const { pods, vms, vmis, migrations, quotas, claims, kubevirts, nodes } = world;
+  const across = joinOthers(world, acrossClusters);
+  const timings = { ...DEFAULT_TIMINGS, ...options.timings };
+  const transfers = acrossClusters?.transfers ?? new Transfers();
+  const actors = [
+    new VmController(world),
+    new VmiController(world),
+    new MigrationController(world, options.retryMs),
+    new EvacuationController(world),
+    new WorkloadUpdater(world, options.updateThrottleMs),
+    ...(heartbeatMs === undefined ? [] : [new Heartbeats(world, heartbeatMs)]),
+    new Nodes({ ...world, names, timings }),
+    new GuestTravel(world, { timings, transfers }),
+    across,
+  ];
+  return {
+    caches: [...across.caches, kubevirts, quotas, claims, nodes, pods, vms, vmis, migrations],
+    begin: () => across.begin(),
+    restartSynchronization: () => across.restart(),
+    async stop() {
+      await Promise.all(actors.map((actor) => actor.stop()));
+      await world.recorder.flush();
+    },
+  };
+}
+
 /**
  * virt-controller, virt-handler, scheduler and kubelet, in this process: driven by watches, faithful to
  * facts/kubevirt.md §1–§2 in what a quota manager can see. Resolves when it has read what exists.
  */
 export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtStandIn> {
-  const { cluster, namespace, nodes = NODE_NAMES, log = () => undefined } = options;
-  const { release, backoffMs } = options;
+  const { cluster, namespace, log = () => undefined, release, backoffMs } = options;
   const world = newWorld({
     cluster,
     clock: systemClock,
@@ -56,37 +107,23 @@ export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtS
     ...(release === undefined ? {} : { release }),
     ...(backoffMs === undefined ? {} : { backoffMs }),
   });
-  const { pods, vmis, migrations, quotas, kubevirts } = world;
-  const timings = { ...DEFAULT_TIMINGS, ...options.timings };
-  const actors = [
-    new VmiController(world),
-    new MigrationController(world, options.retryMs),
-    new EvacuationController(world),
-    new WorkloadUpdater(world, options.updateThrottleMs),
-    ...(options.heartbeatMs === undefined ? [] : [new Heartbeats(world, options.heartbeatMs)]),
-    new Nodes({ ...world, names: nodes, timings }),
-  ];
+  const assembly = assembleKubeVirt(world, options);
   const watches = new AbortController();
-  const stopActors = async (): Promise<void> => {
-    await Promise.all(actors.map((actor) => actor.stop()));
-    await world.recorder.flush();
-  };
   try {
     const following: Following[] = [];
-    // In this order: a VMI is decided on with its pods known, a migration with its VMI known.
-    for (const cache of [kubevirts, quotas, world.nodes, pods, vmis, migrations]) {
-      following.push(await cache.start(watches.signal));
-    }
+    for (const cache of assembly.caches) following.push(await cache.start(watches.signal));
+    await assembly.begin();
     return {
+      restartSynchronization: () => assembly.restartSynchronization(),
       async stop() {
         watches.abort();
         await Promise.all(following.map(({ ended }) => ended));
-        await stopActors();
+        await assembly.stop();
       },
     };
   } catch (error) {
     watches.abort();
-    await stopActors();
+    await assembly.stop();
     throw error;
   }
 }

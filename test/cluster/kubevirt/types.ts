@@ -2,6 +2,7 @@
 import type {
   Condition,
   KubernetesEvent,
+  KubernetesObject,
   Migration,
   OwnerReference,
   Pod,
@@ -12,6 +13,7 @@ import type {
 export type VmimPhase =
   | ''
   | 'WaitingForSync'
+  | 'Synchronizing'
   | 'Pending'
   | 'Scheduling'
   | 'Scheduled'
@@ -27,6 +29,32 @@ export interface PhaseTransition {
   phaseTransitionTimestamp: string;
 }
 
+/** What both sides of a migration between clusters tell about themselves (facts/cross-cluster.md C1). */
+interface MigrationSide {
+  /** Of this side's VMIM. */
+  migrationUID?: string;
+  virtualMachineInstanceUID?: string;
+  domainNamespace?: string;
+  domainName?: string;
+  pod?: string;
+  node?: string;
+  /** Where the other side reaches its synchronization controller: only in the other side's copy. */
+  syncAddress?: string;
+}
+
+export interface SourceState extends MigrationSide {
+  nodeSelectors?: Record<string, string>;
+  persistentStatePVCName?: string;
+  selinuxContext?: string;
+}
+
+export interface TargetState extends MigrationSide {
+  nodeAddress?: string;
+  directMigrationNodePorts?: Record<string, number>;
+  domainDetected?: boolean;
+  domainReadyTimestamp?: string;
+}
+
 export interface MigrationState {
   migrationUid?: string;
   sourceNode?: string;
@@ -34,22 +62,31 @@ export interface MigrationState {
   targetNode?: string;
   targetPod?: string;
   targetNodeAddress?: string;
+  targetDirectMigrationNodePorts?: Record<string, number>;
   startTimestamp?: string;
   endTimestamp?: string;
   completed?: boolean;
   failed?: boolean;
+  failureReason?: string;
   abortRequested?: boolean;
   abortStatus?: 'Succeeded' | 'Failed' | 'Aborting';
+  targetNodeDomainDetected?: boolean;
   targetNodeDomainReadyTimestamp?: string;
+  /** Both are set in a migration between clusters, and then the fields above are copies of theirs. */
+  sourceState?: SourceState;
+  targetState?: TargetState;
   [field: string]: unknown;
 }
 
 export interface Vmim extends Migration {
+  spec: Migration['spec'] & { sendTo?: { migrationID: string; connectURL: string } };
   status?: {
     phase?: string;
     conditions?: Condition[];
     phaseTransitionTimestamps?: PhaseTransition[];
     migrationState?: MigrationState;
+    /** Of its own cluster's synchronization controller. */
+    synchronizationAddresses?: readonly string[];
   };
 }
 
@@ -70,7 +107,24 @@ export interface Interface {
 export interface VolumeStatus {
   name: string;
   target: string;
+  persistentVolumeClaimInfo?: ClaimInfo;
   hotplugVolume?: { attachPodName?: string };
+}
+
+/** What KubeVirt copies of a claim. */
+export interface ClaimInfo {
+  claimName: string;
+  accessModes?: string[];
+  capacity?: ResourceList;
+  requests?: ResourceList;
+  volumeMode?: string;
+  filesystemOverhead?: string;
+}
+
+export interface MigratedVolume {
+  volumeName: string;
+  sourcePVCInfo?: ClaimInfo;
+  destinationPVCInfo?: ClaimInfo;
 }
 
 export interface VmiSpec {
@@ -105,6 +159,10 @@ export interface VmiStatus {
   interfaces?: Interface[];
   volumeStatus?: VolumeStatus[];
   migrationState?: MigrationState;
+  migratedVolumes?: MigratedVolume[];
+  migrationMethod?: string;
+  migrationTransport?: string;
+  selinuxContext?: string;
   phaseTransitionTimestamps?: PhaseTransition[];
   qosClass?: string;
   runtimeUser?: number;
@@ -115,6 +173,40 @@ export interface VmiStatus {
 export interface Vmi extends VirtualMachineInstance {
   spec: VmiSpec;
   status?: VmiStatus;
+}
+
+export type RunStrategy = 'Always' | 'Halted' | 'RerunOnFailure' | 'Manual' | 'Once' | 'WaitAsReceiver';
+
+/** A request of virt-api's start, stop and restart. */
+export interface StateChangeRequest {
+  action: 'Start' | 'Stop';
+  /** The VMI that is to stop. */
+  uid?: string;
+}
+
+export interface VmStatus {
+  printableStatus?: string;
+  created?: boolean;
+  ready?: boolean;
+  conditions?: Condition[];
+  desiredGeneration?: number;
+  observedGeneration?: number;
+  runStrategy?: string;
+  stateChangeRequests?: StateChangeRequest[];
+}
+
+export interface Vm extends KubernetesObject {
+  spec: {
+    runStrategy?: RunStrategy;
+    /** The older form: true for Always, false for Halted. */
+    running?: boolean;
+    template: {
+      metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+      spec: VmiSpec;
+    };
+    [field: string]: unknown;
+  };
+  status?: VmStatus;
 }
 
 /** A virt-launcher pod or an attachment pod (hp-volume-*). */

@@ -2,13 +2,14 @@ import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { renderAttachmentPod } from './attachment-pod.ts';
 import { keyOf } from './cache.ts';
 import { ANNOTATIONS } from './names.ts';
-import { FULL_VMIS, LAUNCHER_PODS } from './objects.ts';
-import { attachmentsOf, currentOf, isOver, launchersOf } from './pods.ts';
+import { FULL_VMIS, LAUNCHER_PODS, type FullClaim } from './objects.ts';
+import { attachmentsOf, currentOf, isLauncher, isOver, launchersOf } from './pods.ts';
 import { Queue } from './queue.ts';
 import { toTime } from './times.ts';
 import type { LauncherPod, Vmi } from './types.ts';
-import { decideVmi, whenRefused, type Merge, type VmiDecision, type VmiView } from './vmi-phases.ts';
-import { addressOf, configurationOf, textOf, type World } from './world.ts';
+import { decideVmi, whenRefused } from './vmi-phases.ts';
+import type { Merge, VmiDecision, VmiView } from './vmi-view.ts';
+import { addressOf, configurationOf, textOf, vmOf, type World } from './world.ts';
 
 const WORKERS = 10;
 
@@ -22,6 +23,10 @@ export class VmiController {
     this.#queue = new Queue({ workers: WORKERS, work: (key) => this.#reconcile(key), ...world });
     world.vmis.onChange(({ object }) => this.#queue.add(keyOf(object)));
     world.pods.onChange(({ object }) => this.#enqueueOwner(object));
+    world.vms.onChange(({ type, object }) => {
+      if (type === 'deleted') this.#queue.add(keyOf(object));
+    });
+    world.claims.onChange(({ object }) => this.#enqueueUsers(object));
   }
 
   /** Looks at the VMI a launcher or attachment pod belongs to. */
@@ -29,6 +34,13 @@ export class VmiController {
     const { annotations = {}, namespace = '' } = metadata;
     const name = annotations[ANNOTATIONS.domain] ?? annotations[ANNOTATIONS.ownerVmiName];
     if (name !== undefined) this.#queue.add(`${namespace}/${name}`);
+  }
+
+  #enqueueUsers({ metadata }: FullClaim): void {
+    for (const vmi of this.#world.vmis.inNamespace(metadata.namespace)) {
+      if (vmi.spec.volumes.some(({ persistentVolumeClaim: claim }) => claim?.claimName === metadata.name))
+        this.#queue.add(keyOf(vmi));
+    }
   }
 
   stop(): Promise<void> {
@@ -52,6 +64,8 @@ export class VmiController {
       attachments: current === undefined ? [] : attachmentsOf(current, pods),
       leftovers: launchers.filter(isOver).flatMap((launcher) => attachmentsOf(launcher, pods)),
       quotas: this.#world.quotas.inNamespace(namespace),
+      claims: this.#world.claims.inNamespace(namespace),
+      hasOwner: vmOf(vmi, this.#world.vms) !== undefined,
       configuration: configurationOf(this.#world),
       release: this.#world.release,
       now: toTime(this.#world.clock.now()),
@@ -73,7 +87,7 @@ export class VmiController {
         return;
       }
       case 'delete-pods':
-        for (const pod of decision.pods) await cluster.delete(LAUNCHER_PODS, addressOf(pod));
+        for (const pod of decision.pods) await this.#delete(vmi, pod);
         return;
       case 'create-launcher':
         await this.#createLauncher(vmi);
@@ -98,6 +112,13 @@ export class VmiController {
       if (merge !== undefined) await this.#patch(vmi, merge);
       throw error;
     }
+  }
+
+  async #delete(vmi: Vmi, pod: LauncherPod): Promise<void> {
+    await this.#world.cluster.delete(LAUNCHER_PODS, addressOf(pod));
+    if (!isLauncher(pod)) return;
+    const message = `Deleted virtual machine pod ${pod.metadata.name}`;
+    this.#world.recorder.record(vmi, { type: 'Normal', reason: 'SuccessfulDelete', message });
   }
 
   async #patch(vmi: Vmi, merge: Merge): Promise<void> {

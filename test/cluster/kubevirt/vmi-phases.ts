@@ -1,47 +1,22 @@
 /** virt-controller's next action for a VMI (fields from test/recorded). Pure: values in, a decision out. */
-import type { Condition, ResourceQuota } from '../../../functions/domain/objects.ts';
+import type { Condition } from '../../../functions/domain/objects.ts';
 import { hotplugVolumes } from './attachment-pod.ts';
-import { overheadAsQuantity } from './compute-resources.ts';
-import { ANNOTATIONS, LABELS, UNPAUSED, VMI_FINALIZER, VMI_FINALIZER_OLD } from './names.ts';
-import type { Configuration } from './objects.ts';
-import { imageOf, isReady, isOver } from './pods.ts';
-import type { Release } from './release.ts';
-import type { LauncherPod, Vmi, VmiStatus } from './types.ts';
+import { isReceiver } from './decentralized/sides.ts';
+import { readiness, receiveGuest, whenGuestHasLeft } from './decentralized/vmi-phases.ts';
+import {
+  ANNOTATIONS,
+  LABELS,
+  OBSERVED_API_VERSIONS,
+  UNPAUSED,
+  VM_FINALIZER,
+  VMI_FINALIZER,
+  VMI_FINALIZER_OLD,
+} from './names.ts';
+import { isOver } from './pods.ts';
+import type { Vmi } from './types.ts';
 import { reportsOf } from './vmi-reports.ts';
-
-export interface VmiView {
-  readonly vmi: Vmi;
-  /** Source and targets, ended ones too. */
-  readonly launchers: readonly LauncherPod[];
-  /** The launcher the guest runs in, or is to run in. */
-  readonly current: LauncherPod | undefined;
-  /** Attachment pods of `current`. */
-  readonly attachments: readonly LauncherPod[];
-  /** Attachment pods of launchers that have ended. */
-  readonly leftovers: readonly LauncherPod[];
-  readonly quotas: readonly ResourceQuota[];
-  readonly configuration: Configuration;
-  /** Of this virt-controller. */
-  readonly release: Release;
-  /** RFC 3339. */
-  readonly now: string;
-}
-
-/** A JSON merge patch of the VMI or of a pod. */
-export type Merge = Record<string, unknown>;
-
-export type VmiDecision =
-  | { readonly do: 'wait' }
-  | { readonly do: 'create-launcher' }
-  | { readonly do: 'create-attachment'; readonly launcher: LauncherPod }
-  | { readonly do: 'delete-pods'; readonly pods: readonly LauncherPod[] }
-  | { readonly do: 'patch'; readonly merge: Merge }
-  | {
-      readonly do: 'patch-pod';
-      readonly pod: LauncherPod;
-      readonly merge: Merge;
-      readonly subresource?: 'status';
-    };
+import { toScheduled, toScheduling } from './vmi-scheduling.ts';
+import { enter, phaseOf, type Merge, type VmiDecision, type VmiView } from './vmi-view.ts';
 
 /** The first rule that applies decides. */
 export function decideVmi(view: VmiView): VmiDecision {
@@ -55,46 +30,60 @@ export function decideVmi(view: VmiView): VmiDecision {
 type Rule = (view: VmiView) => VmiDecision | undefined;
 
 const RULES: readonly Rule[] = [
+  observeVersion,
   whenDeleted,
+  whenGuestHasLeft,
   whenFinal,
+  receiveGuest,
   withoutLauncher,
-  toScheduling,
+  whenLauncherIsThere,
   activePods,
   toScheduled,
   labelLauncher,
   unpauseLauncher,
   nameInterfaces,
+  readiness,
   reportsOf,
   attachVolumes,
   detachLeftovers,
 ];
 
-const phaseOf = ({ status }: Vmi): string => status?.phase ?? '';
+/** Of a VMI that a VM made; virt-api leaves it on the others. */
+function observeVersion({ vmi }: VmiView): VmiDecision | undefined {
+  if (vmi.metadata.annotations?.[ANNOTATIONS.latestObserved] !== undefined) return undefined;
+  return { do: 'patch', merge: { metadata: { annotations: OBSERVED_API_VERSIONS } } };
+}
 
-function whenDeleted({ vmi, launchers }: VmiView): VmiDecision | undefined {
+function whenDeleted(view: VmiView): VmiDecision | undefined {
+  const { vmi, launchers } = view;
   if (vmi.metadata.deletionTimestamp === undefined) return undefined;
   const toDelete = launchers.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (toDelete.length > 0) return { do: 'delete-pods', pods: toDelete };
-  if (launchers.length > 0) return { do: 'wait' };
-  const own = [VMI_FINALIZER, VMI_FINALIZER_OLD];
-  const others = vmi.metadata.finalizers?.filter((name) => !own.includes(name)) ?? [];
-  return others.length === vmi.metadata.finalizers?.length
-    ? { do: 'wait' }
-    : { do: 'patch', merge: { metadata: { finalizers: others } } };
+  return launchers.length > 0 ? { do: 'wait' } : (released(view) ?? readiness(view) ?? { do: 'wait' });
 }
 
-function whenFinal({ vmi, current, now }: VmiView): VmiDecision | undefined {
-  if (['Succeeded', 'Failed'].includes(phaseOf(vmi))) return { do: 'wait' };
-  if (!['Scheduled', 'Running'].includes(phaseOf(vmi)) || current !== undefined) return undefined;
+/** Without its pods it may go; a VM that made it has its own finalizer. */
+function released({ vmi, hasOwner }: VmiView): VmiDecision | undefined {
+  const own = [VMI_FINALIZER, VMI_FINALIZER_OLD, ...(hasOwner ? [] : [VM_FINALIZER])];
+  const others = vmi.metadata.finalizers?.filter((name) => !own.includes(name)) ?? [];
+  if (others.length === (vmi.metadata.finalizers ?? []).length) return undefined;
+  return { do: 'patch', merge: { metadata: { finalizers: others } } };
+}
+
+function whenFinal(view: VmiView): VmiDecision | undefined {
+  const { vmi, current, launchers, now } = view;
+  if (['Succeeded', 'Failed'].includes(phaseOf(vmi))) {
+    const left = launchers.length === 0 ? released(view) : undefined;
+    return left ?? readiness(view) ?? { do: 'wait' };
+  }
+  if (!['Scheduled', 'Running'].includes(phaseOf(vmi)) || current !== undefined || isReceiver(vmi))
+    return undefined;
   return { do: 'patch', merge: { status: enter(vmi, 'Failed', now) } };
 }
 
-function withoutLauncher({ vmi, current, now }: VmiView): VmiDecision | undefined {
+function withoutLauncher({ vmi, current }: VmiView): VmiDecision | undefined {
   if (current !== undefined) return undefined;
-  if (phaseOf(vmi) === '' && vmi.metadata.annotations?.[ANNOTATIONS.createMigrationTarget] === 'true') {
-    return { do: 'patch', merge: { status: enter(vmi, 'WaitingForSync', now) } };
-  }
-  return ['', 'Pending'].includes(phaseOf(vmi)) ? { do: 'create-launcher' } : { do: 'wait' };
+  return ['', 'Pending'].includes(phaseOf(vmi)) ? { do: 'create-launcher' } : undefined;
 }
 
 /** The first launcher was refused: the VMI waits, and says so once. */
@@ -110,29 +99,8 @@ export function whenRefused(vmi: Vmi, message: string, now: string): Merge | und
   return { status: { ...enter(vmi, 'Pending', now), conditions: [synchronized] } };
 }
 
-function toScheduling({ vmi, current, configuration, release, now }: VmiView): VmiDecision | undefined {
-  if (!['', 'Pending'].includes(phaseOf(vmi)) || current === undefined) return undefined;
-  const ready: Condition = {
-    type: 'Ready',
-    status: 'False',
-    reason: 'GuestNotRunning',
-    message: 'Guest VM is not reported as running',
-    lastProbeTime: now,
-    lastTransitionTime: now,
-  };
-  const finalizers = vmi.metadata.finalizers?.map((name) =>
-    name === VMI_FINALIZER_OLD ? VMI_FINALIZER : name,
-  );
-  const status = {
-    ...enter(vmi, 'Scheduling', now),
-    activePods: { [current.metadata.uid]: '' },
-    conditions: [ready],
-    guestOSInfo: {},
-    launcherContainerImageVersion: imageOf(current),
-    memory: { memoryOverhead: overheadAsQuantity({ vmi, configuration, release }) },
-    runtimeUser: 0,
-  };
-  return { do: 'patch', merge: { metadata: { finalizers }, status } };
+function whenLauncherIsThere(view: VmiView): VmiDecision | undefined {
+  return ['', 'Pending'].includes(phaseOf(view.vmi)) ? toScheduling(view) : undefined;
 }
 
 /** A pod is active from its creation; its node follows in a version of its own. */
@@ -151,22 +119,6 @@ function activePods({ vmi, launchers, current }: VmiView): VmiDecision | undefin
   const qosClass = vmi.status?.qosClass ?? current?.status?.qosClass;
   const status = { activePods: Object.fromEntries<string | null>(changes), qosClass };
   return { do: 'patch', merge: { status } };
-}
-
-function toScheduled({ vmi, current, now }: VmiView): VmiDecision | undefined {
-  if (phaseOf(vmi) !== 'Scheduling' || current === undefined) return undefined;
-  if (!isReady(current)) return { do: 'wait' };
-  const nodeName = current.spec.nodeName ?? '';
-  const status = {
-    ...enter(vmi, 'Scheduled', now),
-    nodeName,
-    interfaces: vmi.spec.networks.map(({ name }) => ({ name, podInterfaceName: 'eth0' })),
-    migrationTransport: 'Unix',
-    volumeStatus: vmi.spec.volumes
-      .filter((volume) => !hotplugVolumes(vmi).includes(volume))
-      .map(({ name }) => ({ name, target: '' })),
-  };
-  return { do: 'patch', merge: { metadata: { labels: { [LABELS.nodeName]: nodeName } }, status } };
 }
 
 function labelLauncher({ vmi, current }: VmiView): VmiDecision | undefined {
@@ -224,15 +176,3 @@ function detachLeftovers({ leftovers }: VmiView): VmiDecision | undefined {
   const pods = leftovers.filter((pod) => !isOver(pod));
   return pods.length === 0 ? undefined : { do: 'delete-pods', pods };
 }
-
-const enter = (
-  vmi: Vmi,
-  phase: string,
-  now: string,
-): Pick<VmiStatus, 'phase' | 'phaseTransitionTimestamps'> => ({
-  phase,
-  phaseTransitionTimestamps: [
-    ...(vmi.status?.phaseTransitionTimestamps ?? []),
-    { phase, phaseTransitionTimestamp: now },
-  ],
-});

@@ -4,7 +4,7 @@ import { isMarked } from './eviction-review.ts';
 import { ANNOTATIONS, EVICTION_REQUESTED, LABELS } from './names.ts';
 import { imageOf } from './pods.ts';
 import type { LauncherPod, Vmi } from './types.ts';
-import type { Merge, VmiDecision, VmiView } from './vmi-phases.ts';
+import type { Merge, VmiDecision, VmiView } from './vmi-view.ts';
 
 /** On the launcher first, as the real one does it, then on the VMI. */
 export function reportsOf({ vmi, current, release, now }: VmiView): VmiDecision | undefined {

@@ -8,20 +8,25 @@ import { renderLauncherPod, type LauncherOf } from './launcher-pod.ts';
 import { HOTPLUG_DISK, LABELS, LAUNCHER } from './names.ts';
 import { FULL_NODES, type NodeObject } from './node-objects.ts';
 import {
+  FULL_CLAIMS,
   FULL_KUBEVIRTS,
   FULL_MIGRATIONS,
   FULL_VMIS,
   LAUNCHER_PODS,
+  VMS,
   type Configuration,
+  type FullClaim,
   type FullKubeVirt,
 } from './objects.ts';
 import { Recorder } from './recorder.ts';
 import { RELEASE, type Release } from './release.ts';
-import type { LauncherPod, Vmi, Vmim } from './types.ts';
+import type { LauncherPod, Vm, Vmi, Vmim } from './types.ts';
 
 /** The shared state of controllers and nodes: the API server's client and the caches. */
 export interface World {
   readonly cluster: Cluster;
+  /** Of the KubeVirt CR. */
+  readonly namespace: string;
   readonly clock: Clock;
   readonly recorder: Pick<Recorder, 'record' | 'flush'>;
   readonly log: Log;
@@ -32,9 +37,11 @@ export interface World {
   readonly backoffMs: number;
   /** KubeVirt's own pods only. */
   readonly pods: Cache<LauncherPod>;
+  readonly vms: Cache<Vm>;
   readonly vmis: Cache<Vmi>;
   readonly migrations: Cache<Vmim>;
   readonly quotas: Cache<ResourceQuota>;
+  readonly claims: Cache<FullClaim>;
   readonly kubevirts: Cache<FullKubeVirt>;
   /** Empty where the cluster has no Node objects: then every node takes launchers, and none is drained by a taint. */
   readonly nodes: Cache<NodeObject>;
@@ -46,11 +53,12 @@ const BACKOFF_MS = 20_000;
 /** The caches are empty until they are started. `namespace`: that of the KubeVirt CR; default 'kubevirt'. */
 export function newWorld({
   namespace = 'kubevirt',
-  ...parts
+  ...given
 }: Pick<World, 'cluster' | 'clock' | 'log'> &
   Partial<Pick<World, 'recorder' | 'renderLauncher' | 'release' | 'backoffMs'>> & {
     readonly namespace?: string | undefined;
   }): World {
+  const parts = { ...given, namespace };
   const own = { labelSelector: `${LABELS.app} in (${LAUNCHER},${HOTPLUG_DISK})` };
   return {
     recorder: new Recorder(parts),
@@ -59,9 +67,11 @@ export function newWorld({
     backoffMs: BACKOFF_MS,
     ...parts,
     pods: new Cache({ ...parts, type: LAUNCHER_PODS, where: own }),
+    vms: new Cache({ ...parts, type: VMS }),
     vmis: new Cache({ ...parts, type: FULL_VMIS }),
     migrations: new Cache({ ...parts, type: FULL_MIGRATIONS }),
     quotas: new Cache({ ...parts, type: RESOURCE_QUOTAS }),
+    claims: new Cache({ ...parts, type: FULL_CLAIMS }),
     kubevirts: new Cache({ ...parts, type: FULL_KUBEVIRTS, where: { namespace } }),
     nodes: new Cache({ ...parts, type: FULL_NODES }),
   };
@@ -79,3 +89,10 @@ export const addressOf = ({ metadata }: KubernetesObject): Required<Address> => 
 /** A failure as client-go prints it: the API server's own message. */
 export const textOf = (error: unknown): string =>
   error instanceof ApiError ? (error.status.message ?? error.reason) : describeError(error);
+
+/** The VM that made this VMI, while it exists. */
+export function vmOf({ metadata }: Vmi, vms: Cache<Vm>): Vm | undefined {
+  const owner = metadata.ownerReferences?.find(({ kind }) => kind === VMS.kind);
+  const vm = vms.get(`${metadata.namespace ?? ''}/${owner?.name ?? ''}`);
+  return vm?.metadata.uid === owner?.uid ? vm : undefined;
+}

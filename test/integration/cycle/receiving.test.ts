@@ -3,7 +3,7 @@ import { targetPodOf } from '../../../functions/domain/migration.ts';
 import { REASON } from '../../../functions/domain/names.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_VMIS, newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
+import { FULL_VMIS, newReceiver } from '../../cluster/kubevirt/objects.ts';
 import { migrate } from '../../support/kubevirt/harness.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
@@ -29,7 +29,7 @@ async function receiving(name: string): Promise<Tenant> {
     gives: headroomFor(1),
   });
   const vm = { namespace: name, name: 'vm0' };
-  await environment.admin.create(FULL_VMIS, newVirtualMachineInstance({ ...vm, isReceived: true }));
+  await environment.admin.create(FULL_VMIS, newReceiver(vm));
   await migrate(environment.admin, { namespace: name, name: 'mig0', vmi: 'vm0', receives: 'from-elsewhere' });
   await tenant.untilBlocked();
   return tenant;

@@ -35,6 +35,8 @@ export interface Recording {
   readonly versions: readonly Version[];
   /** Resolves with the first matching version, past ones included. */
   until(isWanted: (version: Version) => boolean): Promise<void>;
+  /** Resolves when there is one more version. */
+  next(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -89,6 +91,14 @@ export async function recordHistory(
         }, WITHIN_MS);
         waiting.add(look);
         look();
+      }),
+    next: () =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
       }),
     async stop() {
       stopped.abort();

@@ -127,7 +127,7 @@ async function neededBy(
   { of, clusters, by }: { readonly of: NamespaceCase; readonly clusters: Clusters; readonly by: Renderer },
 ): Promise<Needed> {
   const { virtController } = clusters;
-  const migration = { metadata: { name: 'none', uid: 'none' } } as Vmim;
+  const migration = { metadata: { name: 'none', uid: 'none' }, spec: {} } as Vmim;
   const pods = [
     vm.target(migration, of.quotas.map(withKeysOf), by),
     ...(vm.of.hotplug ? [vm.targetAttachment(vm.source, migration)] : []),

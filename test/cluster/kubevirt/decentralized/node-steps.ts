@@ -1,0 +1,165 @@
+/** The next step of virt-handler and of the launchers for a guest on its way between clusters (facts/cross-cluster.md C2, C6). Pure. */
+import { ANNOTATIONS, LABELS } from '../names.ts';
+import { isOver } from '../pods.ts';
+import type { LauncherPod, MigrationState, Vmi } from '../types.ts';
+import { isHandedToNode, isReceiver, sideIn } from './sides.ts';
+import type { Timings } from '../node-steps.ts';
+import type { TransferState } from './transfers.ts';
+
+/** Steps that patch the VMI. */
+export type CrossVmiStep =
+  | 'send'
+  | 'abort-sending'
+  | 'mark-lost'
+  | 'prepare-receiver'
+  | 'detect-guest'
+  | 'receive'
+  | 'complete'
+  | 'clear-receiver';
+
+/** Steps that end a launcher, or only the transfer. */
+export type CrossPodStep = 'transfer' | 'leave' | 'end-receiver' | 'break-receiver';
+
+export type CrossStep = CrossVmiStep | CrossPodStep;
+
+/** Which of the nodes' timings a step takes. */
+export const TIMING_OF_CROSSING: Readonly<Record<CrossStep, keyof Timings>> = {
+  send: 'handlerMs',
+  transfer: 'migrationMs',
+  'abort-sending': 'handlerMs',
+  leave: 'leaveMs',
+  'mark-lost': 'handlerMs',
+  'prepare-receiver': 'handlerMs',
+  'detect-guest': 'handlerMs',
+  receive: 'handlerMs',
+  complete: 'handlerMs',
+  'clear-receiver': 'handlerMs',
+  'end-receiver': 'handlerMs',
+  'break-receiver': 'handlerMs',
+};
+
+export interface CrossView {
+  readonly vmi: Vmi;
+  readonly launchers: readonly LauncherPod[];
+  readonly transfer: TransferState | undefined;
+}
+
+/** By which the nodes of both clusters know a transfer. */
+export const transferIdOf = ({ status }: Vmi): string =>
+  status?.migrationState?.targetState?.migrationUID ?? '';
+
+/** Undefined: there is nothing to do now, or its migration is not between clusters. */
+export function crossStep(view: CrossView): CrossStep | undefined {
+  switch (sideIn(view.vmi)) {
+    case 'source':
+      return sourceStep(view);
+    case 'target':
+      return targetStep(view);
+    case undefined:
+      return undefined;
+  }
+}
+
+const stateOf = ({ status }: Vmi): MigrationState => status?.migrationState ?? {};
+
+/** The launcher of its VMI's migration at this end, alive or not. */
+export function endOf(vmi: Vmi, launchers: readonly LauncherPod[]): LauncherPod | undefined {
+  const { sourceState, targetState } = stateOf(vmi);
+  const name = sideIn(vmi) === 'source' ? sourceState?.pod : targetState?.pod;
+  return launchers.find(({ metadata }) => metadata.name === name);
+}
+
+const isAlive = (pod: LauncherPod | undefined): boolean => pod !== undefined && !isOver(pod);
+
+function sourceStep({ vmi, launchers, transfer }: CrossView): CrossStep | undefined {
+  const state = stateOf(vmi);
+  const hasStarted = state.startTimestamp !== undefined;
+  const launcher = endOf(vmi, launchers);
+  if (transfer === 'done') return isAlive(launcher) ? 'leave' : undefined;
+  if (state.completed === true) return undefined;
+  if (vmi.status?.phase === 'Failed') return hasStarted ? 'mark-lost' : undefined;
+  return isAlive(launcher) ? sendingStep(state, hasStarted) : undefined;
+}
+
+function sendingStep(state: MigrationState, hasStarted: boolean): CrossStep | undefined {
+  if (hasStarted) return state.abortRequested === true ? 'abort-sending' : 'transfer';
+  const isOurs = state.migrationUid === state.sourceState?.migrationUID;
+  return isOurs && state.targetNodeAddress !== undefined ? 'send' : undefined;
+}
+
+function targetStep({ vmi, launchers, transfer }: CrossView): CrossStep | undefined {
+  if (!isReceiver(vmi) || !isHandedToNode(vmi)) return undefined;
+  const state = stateOf(vmi);
+  const launcher = endOf(vmi, launchers);
+  if (state.completed === true)
+    return state.failed === true && isAlive(launcher) ? 'end-receiver' : 'clear-receiver';
+  return isAlive(launcher) ? receivingStep(state, transfer) : undefined;
+}
+
+function receivingStep(state: MigrationState, transfer: TransferState | undefined): CrossStep | undefined {
+  if (state.endTimestamp !== undefined) return 'complete';
+  if (transfer === 'done') return 'receive';
+  if (transfer === 'broken') return 'break-receiver';
+  if (state.targetNodeAddress === undefined) return 'prepare-receiver';
+  const isExpected = state.startTimestamp !== undefined && state.targetNodeDomainDetected !== true;
+  return isExpected ? 'detect-guest' : undefined;
+}
+
+const ADDRESS = '10.19.0.1';
+const PORTS = { 44001: 49152, 44002: 49153, 44003: 0 };
+
+interface Change {
+  readonly metadata?: Record<string, unknown>;
+  readonly status?: Record<string, unknown>;
+}
+
+/** virt-handler's merge patch of the VMI. Its precondition is the version that was seen. */
+export function crossPatch(step: CrossVmiStep, vmi: Vmi, now: string): Record<string, unknown> {
+  const { resourceVersion } = vmi.metadata;
+  const { metadata, ...rest } = CHANGES[step](vmi, now);
+  return { metadata: { ...metadata, resourceVersion }, ...rest };
+}
+
+export const isVmiStep = (step: CrossStep): step is CrossVmiStep => step in CHANGES;
+
+const inState = (migrationState: MigrationState): Change => ({ status: { migrationState } });
+
+const CHANGES: Readonly<Record<CrossVmiStep, (vmi: Vmi, now: string) => Change>> = {
+  send: (_, now) => inState({ mode: 'PreCopy', startTimestamp: now }),
+  'abort-sending': (_, now) =>
+    inState({
+      abortStatus: 'Succeeded',
+      completed: true,
+      failed: true,
+      failureReason: 'Live migration aborted',
+      endTimestamp: now,
+    }),
+  'mark-lost': () => inState({ completed: true, failed: true }),
+  'prepare-receiver': () =>
+    inState({
+      targetNodeAddress: ADDRESS,
+      targetDirectMigrationNodePorts: PORTS,
+      targetState: { nodeAddress: ADDRESS, directMigrationNodePorts: PORTS },
+    }),
+  'detect-guest': () => inState({ targetNodeDomainDetected: true, targetState: { domainDetected: true } }),
+  // From here on the guest runs here.
+  receive: ({ status }, now) => ({
+    status: {
+      nodeName: status?.migrationState?.targetNode,
+      migrationState: {
+        endTimestamp: now,
+        targetNodeDomainReadyTimestamp: now,
+        targetState: { domainReadyTimestamp: now },
+      },
+    },
+  }),
+  complete: () => ({ status: { migrationState: { completed: true }, migratedVolumes: null } }),
+  'clear-receiver': ({ status }) => ({
+    metadata: {
+      labels: { [LABELS.targetNodeName]: null },
+      ...(status?.migrationState?.failed === true
+        ? {}
+        : { annotations: { [ANNOTATIONS.createMigrationTarget]: null } }),
+    },
+  }),
+};

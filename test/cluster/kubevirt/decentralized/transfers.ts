@@ -1,0 +1,61 @@
+/** How far a guest is on its way: under way, arrived, or lost with one of its launchers. */
+export type TransferState = 'running' | 'done' | 'broken' | 'aborted';
+
+interface Transfer {
+  readonly state: TransferState;
+  /** UIDs of the launchers at both ends, as far as they are known. */
+  readonly launchers: Set<string>;
+}
+
+/**
+ * The guests on their way between clusters, which libvirt at both ends knows whatever the controllers know. The nodes of all
+ * clusters share one object. By the UID of the target's VMIM.
+ */
+export class Transfers {
+  readonly #transfers = new Map<string, Transfer>();
+  readonly #listeners: (() => void)[] = [];
+
+  /** Called after every change. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  stateOf(id: string): TransferState | undefined {
+    return this.#transfers.get(id)?.state;
+  }
+
+  /** `launcher`: one of its ends. The first end begins it. */
+  join(id: string, launcher: string): void {
+    const transfer: Transfer = this.#transfers.get(id) ?? { state: 'running', launchers: new Set() };
+    const isKnown = transfer.launchers.has(launcher);
+    transfer.launchers.add(launcher);
+    this.#transfers.set(id, transfer);
+    if (!isKnown) this.#tell();
+  }
+
+  finish(id: string): void {
+    this.#end(id, 'done');
+  }
+
+  /** False: it is too late. */
+  abort(id: string): boolean {
+    this.#end(id, 'aborted');
+    return this.stateOf(id) === 'aborted';
+  }
+
+  /** A launcher has ended: what it was sending or receiving is lost. */
+  lose(launcher: string): void {
+    for (const [id, { launchers }] of this.#transfers) if (launchers.has(launcher)) this.#end(id, 'broken');
+  }
+
+  #end(id: string, state: TransferState): void {
+    const transfer = this.#transfers.get(id) ?? { state: 'running', launchers: new Set() };
+    if (transfer.state !== 'running') return;
+    this.#transfers.set(id, { ...transfer, state });
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,183 @@
+/** virt-controller's next action for a VM: its VMI, as the run strategy has it (facts/cross-cluster.md C1, C2, C6). Pure. */
+import { isDecentralized } from './decentralized/sides.ts';
+import { isSame, mergeBetween } from './merge-between.ts';
+import { ANNOTATIONS, OBSERVED_API_VERSIONS, VM_FINALIZER } from './names.ts';
+import type { RunStrategy, StateChangeRequest, Vm, Vmi, VmStatus } from './types.ts';
+import { hasArrived, statusOf, strategyOf } from './vm-status.ts';
+
+export interface VmView {
+  readonly vm: Vm;
+  /** The one that it made. */
+  readonly vmi: Vmi | undefined;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+export type VmDecision =
+  | { readonly do: 'wait' }
+  | { readonly do: 'patch'; readonly merge: Record<string, unknown>; readonly subresource?: 'status' }
+  /** The guest has left for another cluster: the VM must not start again from its old disk. */
+  | { readonly do: 'halt' }
+  | { readonly do: 'patch-vmi'; readonly merge: Record<string, unknown> }
+  | { readonly do: 'create-vmi' }
+  | { readonly do: 'delete-vmi' };
+
+type Rule = (view: VmView) => VmDecision | undefined;
+
+/** The first rule that applies decides. */
+export function decideVm(view: VmView): VmDecision {
+  const rules: readonly Rule[] = [
+    observeVersion,
+    whenDeleted,
+    addFinalizer,
+    whenGuestHasMoved,
+    start,
+    report,
+    observeGeneration,
+    stop,
+    releaseVmi,
+    forgetRequests,
+  ];
+  for (const rule of rules) {
+    const decision = rule(view);
+    if (decision !== undefined) return decision;
+  }
+  return { do: 'wait' };
+}
+
+function observeVersion({ vm }: VmView): VmDecision | undefined {
+  if (vm.metadata.annotations?.[ANNOTATIONS.latestObserved] !== undefined) return undefined;
+  return { do: 'patch', merge: { metadata: { annotations: OBSERVED_API_VERSIONS } } };
+}
+
+const isDeleted = ({ metadata }: Vm | Vmi): boolean => metadata.deletionTimestamp !== undefined;
+
+const withoutFinalizer = ({ metadata }: Vm | Vmi): string[] =>
+  metadata.finalizers?.filter((name) => name !== VM_FINALIZER) ?? [];
+
+const hasFinalizer = ({ metadata }: Vm | Vmi): boolean =>
+  metadata.finalizers?.includes(VM_FINALIZER) === true;
+
+function whenDeleted(view: VmView): VmDecision | undefined {
+  const { vm, vmi } = view;
+  if (!isDeleted(vm)) return undefined;
+  if (vmi !== undefined && !isDeleted(vmi)) return { do: 'delete-vmi' };
+  if (vmi !== undefined) return report(view) ?? releaseVmi(view) ?? { do: 'wait' };
+  if (!hasFinalizer(vm)) return { do: 'wait' };
+  return { do: 'patch', merge: { metadata: { finalizers: withoutFinalizer(vm) } } };
+}
+
+function addFinalizer({ vm }: VmView): VmDecision | undefined {
+  if (hasFinalizer(vm)) return undefined;
+  const finalizers = [...(vm.metadata.finalizers ?? []), VM_FINALIZER];
+  return { do: 'patch', merge: { metadata: { finalizers } } };
+}
+
+const isFinal = ({ status }: Vmi): boolean => ['Succeeded', 'Failed'].includes(status?.phase ?? '');
+
+/** To this cluster: the strategy that it shall have here. To another: Halted; also after any failed attempt, at the next crash (C7.4). */
+function whenGuestHasMoved({ vm, vmi }: VmView): VmDecision | undefined {
+  if (vmi === undefined) return undefined;
+  const strategy = strategyOf(vm);
+  if (strategy === 'Always') return hasLeft(vmi) ? { do: 'halt' } : undefined;
+  const restored = vm.metadata.annotations?.[ANNOTATIONS.restoreRunStrategy];
+  const isDue = strategy === 'WaitAsReceiver' && hasArrived(vmi) && restored !== undefined;
+  return isDue ? { do: 'patch', merge: { spec: { runStrategy: restored } } } : undefined;
+}
+
+const hasLeft = (vmi: Vmi): boolean =>
+  isFinal(vmi) && isDecentralized(vmi) && vmi.status?.migrationState?.completed === true;
+
+const requestsOf = ({ status }: Vm): StateChangeRequest[] => status?.stateChangeRequests ?? [];
+
+const isAsked = (vm: Vm, action: StateChangeRequest['action']): boolean =>
+  requestsOf(vm).some((request) => request.action === action);
+
+/** It was never started: KubeVirt starts it once. */
+const isNew = ({ status }: Vm): boolean => status?.observedGeneration === undefined;
+
+const STARTS: Readonly<Record<RunStrategy, (vm: Vm) => boolean>> = {
+  Always: () => true,
+  WaitAsReceiver: () => true,
+  RerunOnFailure: (vm) => isNew(vm) || isAsked(vm, 'Start'),
+  Once: isNew,
+  Manual: (vm) => isAsked(vm, 'Start'),
+  Halted: () => false,
+};
+
+function start({ vm, vmi }: VmView): VmDecision | undefined {
+  const strategy = strategyOf(vm);
+  const isDue = vmi === undefined && strategy !== undefined && STARTS[strategy](vm);
+  return isDue ? { do: 'create-vmi' } : undefined;
+}
+
+function report({ vm, vmi, now }: VmView): VmDecision | undefined {
+  const status = statusOf(vm, vmi, now);
+  if (isSame(vm.status, status)) return undefined;
+  return patchStatus(vm, status);
+}
+
+const patchStatus = (vm: Vm, status: VmStatus): VmDecision => ({
+  do: 'patch',
+  merge: {
+    metadata: { resourceVersion: vm.metadata.resourceVersion },
+    status: mergeBetween(vm.status, status),
+  },
+  subresource: 'status',
+});
+
+function observeGeneration({ vm, vmi }: VmView): VmDecision | undefined {
+  const generation = String(vm.metadata.generation ?? 0);
+  if (vmi === undefined || vmi.metadata.annotations?.[ANNOTATIONS.vmGeneration] === generation)
+    return undefined;
+  return {
+    do: 'patch-vmi',
+    merge: { metadata: { annotations: { [ANNOTATIONS.vmGeneration]: generation } } },
+  };
+}
+
+const failsUnasked = (vm: Vm, { status }: Vmi): boolean =>
+  status?.phase === 'Failed' && !isAsked(vm, 'Start');
+
+/** Strategies under which a VMI that is over stays. */
+const KEEPING: readonly RunStrategy[] = ['Manual', 'Once'];
+
+const isEnded = (vmi: Vmi, strategy: RunStrategy): boolean =>
+  isFinal(vmi) && !KEEPING.includes(strategy) && !isSending(vmi);
+
+function stop({ vm, vmi }: VmView): VmDecision | undefined {
+  const strategy = strategyOf(vm);
+  if (vmi === undefined || strategy === undefined || isDeleted(vmi)) return undefined;
+  const isUnwanted = strategy === 'Halted' || isAsked(vm, 'Stop');
+  if (!isUnwanted && !isEnded(vmi, strategy)) return undefined;
+  return strategy === 'RerunOnFailure' && failsUnasked(vm, vmi)
+    ? patchStatus(vm, { ...vm.status, stateChangeRequests: [...requestsOf(vm), { action: 'Start' }] })
+    : { do: 'delete-vmi' };
+}
+
+/**
+ * Its launcher has died on the way to another cluster, and virt-handler has not said so yet. In the recording it was faster than the
+ * VM controller, so the VM is halted; had it been slower, KubeVirt would have started the VM again.
+ */
+function isSending({ status }: Vmi): boolean {
+  const { sourceState, startTimestamp, completed } = status?.migrationState ?? {};
+  return sourceState !== undefined && startTimestamp !== undefined && completed !== true;
+}
+
+/** Once its pods are gone: until then the VMI tells how it ended. */
+function releaseVmi({ vmi }: VmView): VmDecision | undefined {
+  if (vmi === undefined || !isDeleted(vmi)) return undefined;
+  if (!hasFinalizer(vmi) || (vmi.metadata.finalizers ?? []).length > 1) return undefined;
+  return { do: 'patch-vmi', merge: { metadata: { finalizers: withoutFinalizer(vmi) } } };
+}
+
+/** A stop is done when the VMI is gone, a start when it is there. */
+function forgetRequests({ vm, vmi }: VmView): VmDecision | undefined {
+  const left = requestsOf(vm).filter(({ action, uid }) =>
+    action === 'Stop'
+      ? vmi !== undefined && (uid ?? vmi.metadata.uid) === vmi.metadata.uid
+      : vmi === undefined,
+  );
+  if (left.length === requestsOf(vm).length) return undefined;
+  return patchStatus(vm, { ...vm.status, stateChangeRequests: left });
+}

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readdirSync } from 'node:fs';
+import { crossDifferences } from '../../support/kubevirt/cross-comparison.ts';
+import { comparable, readCrossHistory } from '../../support/kubevirt/cross-history.ts';
+import { CROSS_SCENARIOS, CrossRun } from '../../support/kubevirt/cross-scenarios.ts';
+import { startTwoKubeVirts, type TwoKubeVirts } from '../../support/kubevirt/two-kubevirts.ts';
+
+/** What comes after the last thing that a scenario waits for, such as events, on a slow machine. */
+const SETTLES_MS = 10_000;
+
+let clusters: TwoKubeVirts;
+
+beforeAll(async () => {
+  clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 1000 });
+});
+
+afterAll(async () => {
+  await clusters.stop();
+});
+
+test('every recording between two clusters is played', () => {
+  const recorded = readdirSync(new URL('../../recorded/', import.meta.url)).flatMap(
+    (file) => /^cross-(.*)\.jsonl$/.exec(file)?.[1] ?? [],
+  );
+  expect(Object.keys(CROSS_SCENARIOS).sort()).toEqual(recorded.sort());
+});
+
+test.each(Object.entries(CROSS_SCENARIOS))('as recorded: %s', async (name, scenario) => {
+  const want = comparable(name, await readCrossHistory(name));
+  await clusters.within(`tenant-${name}`, async (pair) => {
+    const differences = (): string[] =>
+      crossDifferences(
+        want,
+        comparable(name, { source: pair.source.versions, target: pair.target.versions }),
+      );
+    await scenario(new CrossRun(pair));
+    await pair
+      .until('the same as recorded', () => differences().length === 0, SETTLES_MS)
+      .catch(() => undefined);
+    expect(differences()).toEqual([]);
+  });
+});
