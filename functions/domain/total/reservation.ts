@@ -4,9 +4,8 @@ import { lockOf, type Lock } from '../lock.ts';
 import type { ClusterVmmrq, Namespace, Reservation, ResourceQuota, Vmmrq } from '../objects.ts';
 import { formatQuantity, parseQuantity, type Amount } from '../quantity.ts';
 import { amountsOf, describeShortfalls, sumOf, type Amounts } from '../quota/charged.ts';
-import { amountsToRaise } from '../quota/raise.ts';
 import { vmmrqName } from '../vmmrq-name.ts';
-import { beyondTotal, takenOf, totalOf } from './total.ts';
+import { beyondTotal, takenByLock, takenOf, totalOf } from './total.ts';
 
 /*
  * status.reserved of a VMMRQ with a total (docs/adr/0030). A lock is entered before it is set, by compare-and-swap, so that the sum of
@@ -51,7 +50,7 @@ const entriesIn = (
   wanted.flatMap(({ name, uid, need }) => {
     const quota = quotas.find(({ metadata }) => metadata.uid === uid);
     if (quota === undefined) return [];
-    const taken = takenOf(vmmrq, givers, { quota, raises: amountsToRaise(quota, need, givers) });
+    const taken = takenByLock(vmmrq, givers, [{ quota, need }]);
     if (taken.size === 0) return [];
     const amounts = Object.fromEntries([...taken].map(([key, amount]) => [key, formatQuantity(amount)]));
     return [{ namespace, quota: name, token, amounts, until: expiresAt }];
