@@ -183,6 +183,18 @@ export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
 
 const CPU = { cores: true, sockets: true, threads: true } as const;
 
+/** What the size of a VM's target depends on: of its VMI's status, and of its spec. */
+export const SIZE_IN_STATUS = { currentCPUTopology: CPU, memory: { guestRequested: true } } as const;
+export const SIZE_IN_SPEC = {
+  domain: {
+    cpu: { ...CPU, dedicatedCpuPlacement: true },
+    memory: { guest: true, hugepages: { pageSize: true } },
+    resources: { requests: true, limits: true },
+    devices: { tpm: { persistent: true } },
+    firmware: { bootloader: { efi: { persistent: true } } },
+  },
+} as const;
+
 export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
   ...OBJECT,
   metadata: metadata({ [KUBEVIRT.outdatedLauncher]: true }),
@@ -190,21 +202,14 @@ export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
     phase: true,
     nodeName: true,
     activePods: false,
-    currentCPUTopology: CPU,
-    memory: { guestRequested: true },
+    ...SIZE_IN_STATUS,
     evacuationNodeName: false,
     conditions: [{ ...CONDITION, lastProbeTime: false }],
     migrationState: false,
   },
   spec: {
     evictionStrategy: false,
-    domain: {
-      cpu: { ...CPU, dedicatedCpuPlacement: true },
-      memory: { guest: true, hugepages: { pageSize: true } },
-      resources: { requests: true, limits: true },
-      devices: { tpm: { persistent: true } },
-      firmware: { bootloader: { efi: { persistent: true } } },
-    },
+    ...SIZE_IN_SPEC,
   },
 });
 

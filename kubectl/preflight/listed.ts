@@ -1,4 +1,11 @@
-import { listed, NAMED, OBJECT } from '../../functions/cluster/listed.ts';
+import {
+  CONDITION,
+  listed,
+  NAMED,
+  OBJECT,
+  SIZE_IN_SPEC,
+  SIZE_IN_STATUS,
+} from '../../functions/cluster/listed.ts';
 import { ANNOTATION, KUBEVIRT, LABEL } from '../../functions/domain/names.ts';
 import type {
   KubernetesObject,
@@ -11,8 +18,6 @@ import { LIMIT_RANGES, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/
 
 /* What preflight keeps of lists of the whole cluster, which may have 10,000 VMs. */
 
-const CPU = { cores: true, sockets: true, threads: true } as const;
-
 /** Whether a VM can be migrated, and what its target's size depends on. */
 export const LISTED_VMIS_TO_PLAN = listed<VirtualMachineInstance>(VMIS, {
   ...OBJECT,
@@ -21,31 +26,14 @@ export const LISTED_VMIS_TO_PLAN = listed<VirtualMachineInstance>(VMIS, {
     phase: true,
     nodeName: true,
     activePods: false,
-    currentCPUTopology: CPU,
-    memory: { guestRequested: true },
+    ...SIZE_IN_STATUS,
     evacuationNodeName: false,
-    conditions: [
-      {
-        type: true,
-        status: true,
-        reason: true,
-        message: true,
-        observedGeneration: false,
-        lastProbeTime: false,
-        lastTransitionTime: false,
-      },
-    ],
+    conditions: [{ ...CONDITION, reason: true, message: true, lastProbeTime: false }],
     migrationState: false,
   },
   spec: {
     evictionStrategy: true,
-    domain: {
-      cpu: { ...CPU, dedicatedCpuPlacement: true },
-      memory: { guest: true, hugepages: { pageSize: true } },
-      resources: { requests: true, limits: true },
-      devices: { tpm: { persistent: true } },
-      firmware: { bootloader: { efi: { persistent: true } } },
-    },
+    ...SIZE_IN_SPEC,
   },
 });
 
