@@ -1,3 +1,4 @@
+import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { mutate, mutationNamed } from './mutate.ts';
 import type { Batch, Summary } from './pool.ts';
@@ -8,6 +9,8 @@ export interface WorkerData {
   readonly mutation: string | undefined;
 }
 
+// Each mutation has a worker of its own, which imports everything: half of that is Node's work on their types.
+enableCompileCache('node_modules/.cache/node');
 // Refusals are errors, and no code reads their stacks.
 Error.stackTraceLimit = 0;
 const { mutation } = workerData as WorkerData;

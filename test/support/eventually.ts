@@ -1,6 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** Far longer than any wait in the tests, even with a failed attempt on a slow machine and its back-off. */
 const WITHIN_MS = 90_000;
 const MAX_SHOWN = 12;
+/** Without a pause between the requests one wait takes a core, from the API server and from the other tests. */
+const ASK_EVERY_MS = 25;
 
 /** A record of events in order. Tests wait on it without polls or sleeps. */
 export class Recorded<T> {
@@ -41,7 +45,7 @@ export class Recorded<T> {
 
 /**
  * Repeats a request until its answer holds. Use it only for objects that the API server applies after a delay (roles, webhook
- * configurations, policies) and that no watch shows. It does not sleep, because each request takes some time.
+ * configurations, policies) and that no watch shows.
  */
 export async function askUntil<T>(
   what: string,
@@ -53,5 +57,6 @@ export async function askUntil<T>(
     const answer = await ask();
     if (holds(answer)) return answer;
     if (performance.now() > until) throw new Error(`never: ${what}, but ${JSON.stringify(answer)}`);
+    await delay(ASK_EVERY_MS);
   }
 }
