@@ -19,7 +19,7 @@ let environment: TestEnvironment;
 
 beforeAll(async () => {
   // As in a cluster; other tests reach the API server by a kubeconfig.
-  environment = await startTestEnvironment({ inPods: true });
+  environment = await startTestEnvironment({ inPods: true, env: { SETTLE_MS: '250' } });
 });
 
 afterAll(async () => {
