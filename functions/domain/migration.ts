@@ -1,6 +1,6 @@
 import type { LockedMigration, Reference, BlockedMigration } from './lock.ts';
 import { KIND, KUBEVIRT } from './names.ts';
-import type { Migration, Pod } from './objects.ts';
+import type { Migration, OwnerReference, Pod } from './objects.ts';
 
 export const referenceOf = ({ metadata }: Migration): Reference => ({
   name: metadata.name,
@@ -42,10 +42,15 @@ function attachmentPodOf(launcher: Pod | undefined, pods: readonly Pod[]): Pod |
     .toSorted((one, other) => made(other) - made(one))[0];
 }
 
-const isOwnedBy = ({ metadata }: Pod, owner: string | undefined): boolean =>
-  metadata.ownerReferences?.some(({ uid, controller }) => uid === owner && controller === true) === true;
+/** The one owner that controls the pod: the API server refuses two. */
+export const controllerOf = ({ metadata }: Pod): OwnerReference | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller === true);
 
-const isAttachment = ({ metadata }: Pod): boolean =>
+export const isOwnedBy = (pod: Pod, owner: string | undefined): boolean =>
+  owner !== undefined && controllerOf(pod)?.uid === owner;
+
+/** The pod attaches the hotplugged volumes of a VM. */
+export const isAttachment = ({ metadata }: Pod): boolean =>
   metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
 
 /** The target launcher as KubeVirt identifies it: by the labels of its own VMI, whatever its owner is (facts/kubevirt.md §1.2). */
@@ -194,15 +199,17 @@ export function byPriority(one: Migration, other: Migration): number {
   return key(one) < key(other) ? -1 : 1;
 }
 
-const isDone = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+/** The pod has ended, so that quotas no longer count what it requests. */
+export const isDone = ({ status }: Pod): boolean =>
+  status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
 const isGoing = (pod: Pod): boolean => isDone(pod) || pod.metadata.deletionTimestamp !== undefined;
 
 /** Whether the migration's own VMI owns the launcher: a tenant can put the label on any pod. */
-const isOfVmi = ({ spec }: Migration, { metadata }: Pod): boolean =>
-  metadata.ownerReferences?.some(
-    ({ kind, name, controller }) => kind === KIND.vmi.kind && name === spec.vmiName && controller === true,
-  ) === true;
+function isOfVmi({ spec }: Migration, pod: Pod): boolean {
+  const owner = controllerOf(pod);
+  return owner?.kind === KIND.vmi.kind && owner.name === spec.vmiName;
+}
 
 /** The VM's current launcher: the target's spec is like its admitted spec (facts/kubevirt.md §2.2). */
 export function sourcePodOf(migration: Migration, pods: readonly Pod[], node?: string): Pod | undefined {

@@ -1,12 +1,12 @@
-import { targetPodOf } from '../../functions/domain/migration.ts';
+import {
+  controllerOf,
+  isAttachment,
+  isDone,
+  isOwnedBy,
+  targetPodOf,
+} from '../../functions/domain/migration.ts';
 import { KIND, KUBEVIRT } from '../../functions/domain/names.ts';
-import type { Migration, OwnerReference, Pod } from '../../functions/domain/objects.ts';
-
-const controllerOf = ({ metadata }: Pod): OwnerReference | undefined =>
-  metadata.ownerReferences?.find(({ controller }) => controller === true);
-
-const isAttachment = ({ metadata }: Pod): boolean =>
-  metadata.labels?.[KUBEVIRT.launcherLabel] === KUBEVIRT.attachment;
+import type { Migration, Pod } from '../../functions/domain/objects.ts';
 
 /** The launchers of each VM, and the attachment pods of these launchers, by the VM's name. */
 export function podsByVm(pods: readonly Pod[]): Map<string, readonly Pod[]> {
@@ -26,10 +26,10 @@ export function podsByVm(pods: readonly Pod[]): Map<string, readonly Pod[]> {
 }
 
 export const livingLaunchers = (pods: readonly Pod[]): Pod[] =>
-  pods.filter((pod) => !isAttachment(pod) && !['Succeeded', 'Failed'].includes(pod.status?.phase ?? ''));
+  pods.filter((pod) => !isAttachment(pod) && !isDone(pod));
 
 export const attachmentsOf = (launcher: Pod, pods: readonly Pod[]): Pod[] =>
-  pods.filter((pod) => isAttachment(pod) && controllerOf(pod)?.uid === launcher.metadata.uid);
+  pods.filter((pod) => isAttachment(pod) && isOwnedBy(pod, launcher.metadata.uid));
 
 /** The target launcher as it will be when it is up: labelled for the migration, and ready. */
 export function targetLauncher({ metadata, spec }: Pod, migration: Migration): Pod {
