@@ -1,34 +1,16 @@
-import type {
-  KubernetesEvent,
-  LimitRange,
-  Migration,
-  Namespace,
-  PersistentVolumeClaim,
-  Pod,
-  ResourceQuota,
-  VirtualMachineInstance,
-  Vmmrq,
-} from '../../functions/domain/objects.ts';
-
-import type { Rules } from '../../functions/domain/snapshot.ts';
+import type { Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
 import type { ViewInput } from '../../functions/domain/view/view-of.ts';
 
 /** A namespace with VMs to move, as read. */
-export interface NamespaceFacts {
-  readonly namespace: Namespace;
-  readonly quotas: readonly ResourceQuota[];
-  /** In force there: its own, and the cluster-wide ones that select it. */
-  readonly vmmrqs: readonly Vmmrq[];
-  /** Every launcher and attachment pod. */
-  readonly pods: readonly Pod[];
+export interface NamespaceFacts extends Pick<
+  NamespaceSnapshot,
+  'namespace' | 'quotas' | 'vmmrqs' | 'pods' | 'limitRanges' | 'claims' | 'events'
+> {
   /** The running VMs to move. */
   readonly vmis: readonly VirtualMachineInstance[];
   /** Those that have not ended. */
   readonly migrations: readonly Migration[];
-  readonly limitRanges: readonly LimitRange[];
-  readonly claims: readonly PersistentVolumeClaim[];
-  /** Why pods of VMs with such a migration were refused. */
-  readonly events: readonly KubernetesEvent[];
 }
 
 /** Everything that preflight's verdicts depend on, as plain values. */
