@@ -1,6 +1,6 @@
 import { keepsState } from '../domain/sizing/claims.ts';
 import { needsVolumeClaims, needsLimitRanges } from '../domain/sizing/optional-reads.ts';
-import { amountOf } from '../domain/sizing/growth.ts';
+import { overheadRatioOf } from '../domain/sizing/growth.ts';
 import type { Reference } from '../domain/lock.ts';
 import { candidatesAmong, isPending, launchersOf } from '../domain/migration.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
@@ -14,7 +14,6 @@ import type {
 } from '../domain/objects.ts';
 import { dependOnPurpose, inForce } from '../domain/policy/policy.ts';
 import { isDraining } from '../domain/policy/purpose.ts';
-import { parseQuantity } from '../domain/quantity.ts';
 import { parsePodRejection } from '../domain/quota/pod-rejection.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
@@ -31,8 +30,6 @@ import {
   LISTED_VMIS,
 } from './listed.ts';
 import { CLUSTER_VMMRQS, NAMESPACES, NODES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../kubernetes/resources.ts';
-
-const ONE = parseQuantity('1');
 
 /** Selects the launchers of VMs, and the attachment pods of launchers. */
 export const PODS_OF_VMS = `${KUBEVIRT.launcherLabel} in (${KUBEVIRT.launcher},${KUBEVIRT.attachment})`;
@@ -106,7 +103,7 @@ const viewed = (
   view: View | undefined,
 ): Pick<NamespaceSnapshot, 'view' | 'overheadRatio' | 'autoLimits'> => ({
   view,
-  overheadRatio: amountOf(view?.kubevirt.overheadRatio) ?? ONE,
+  overheadRatio: overheadRatioOf(view?.kubevirt.overheadRatio),
   autoLimits: view?.kubevirt.autoLimits ?? true,
 });
 

@@ -1,5 +1,4 @@
-import { amountOf } from '../../functions/domain/sizing/growth.ts';
-import { parseQuantity } from '../../functions/domain/quantity.ts';
+import { overheadRatioOf } from '../../functions/domain/sizing/growth.ts';
 import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { viewOf } from '../../functions/domain/view/view-of.ts';
@@ -18,8 +17,6 @@ export interface Surroundings extends Pick<
   readonly rules: Rules;
 }
 
-const ONE = parseQuantity('1');
-
 export function surroundingsOf(
   task: Task,
   { now, state, rules }: ClusterFacts,
@@ -30,7 +27,7 @@ export function surroundingsOf(
     now,
     rules,
     view,
-    overheadRatio: amountOf(view.kubevirt.overheadRatio) ?? ONE,
+    overheadRatio: overheadRatioOf(view.kubevirt.overheadRatio),
     autoLimits: view.kubevirt.autoLimits,
     draining: new Set(task.kind === 'node' ? task.nodes : []),
     ...(task.kind === 'upgrade' && task.overhead !== undefined ? { upgradeOverhead: task.overhead } : {}),

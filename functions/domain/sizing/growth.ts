@@ -56,6 +56,9 @@ export function amountOf(text: string | number | undefined): Amount | undefined 
   return isHardQuantity(said) ? parseQuantity(said) : undefined;
 }
 
+/** KubeVirt's additionalGuestMemoryOverheadRatio, as its CR has it; 1 when unset, or no number. */
+export const overheadRatioOf = (text: string | undefined): Amount => amountOf(text) ?? ONE;
+
 function guestGrowth({ spec, status }: VirtualMachineInstance): Amount {
   const before = amountOf(status?.memory?.guestRequested);
   const now = amountOf(spec?.domain?.memory?.guest);
