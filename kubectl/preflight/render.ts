@@ -1,4 +1,4 @@
-import { describeShortfalls } from '../../functions/domain/quota/charged.ts';
+import { describeShortfalls, shortfallTexts } from '../../functions/domain/quota/charged.ts';
 import { describeQuantity } from '../../functions/domain/quantity.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { renderTable, type Cell, type Paint, type Style } from '../terminal/table.ts';
@@ -76,9 +76,7 @@ export const structure = ({ task, limits, atOnce, vms }: Report): object => ({
     ...vm,
     missing: missing.map(({ quota, shortfalls }) => ({
       quota,
-      amounts: Object.fromEntries(
-        shortfalls.map((each) => [each.key, describeQuantity(each.key, each.missing)]),
-      ),
+      amounts: shortfallTexts(shortfalls),
     })),
   })),
 });

@@ -91,3 +91,7 @@ export interface Blocking {
 /** For people: "requests.cpu=600m, requests.memory=1314Mi". */
 export const describeShortfalls = (shortfalls: readonly Shortfall[]): string =>
   shortfalls.map(({ key, missing }) => `${key}=${describeQuantity(key, missing)}`).join(', ');
+
+/** For programs: { "requests.cpu": "600m" }. */
+export const shortfallTexts = (shortfalls: readonly Shortfall[]): Record<string, string> =>
+  Object.fromEntries(shortfalls.map(({ key, missing }) => [key, describeQuantity(key, missing)]));

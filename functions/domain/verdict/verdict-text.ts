@@ -1,5 +1,5 @@
 import { MAX_MESSAGE, type KnownVerdict } from '../progress/known-verdict.ts';
-import { describeQuantity } from '../quantity.ts';
+import { shortfallTexts } from '../quota/charged.ts';
 import type { Verdict } from './verdict.ts';
 
 /** ResourceQuotas that are named: more rarely refuse one pod. */
@@ -9,7 +9,7 @@ const MAX_QUOTAS = 5;
 export function verdictText({ reason, message, blocking }: Verdict): string {
   const quotas = blocking.slice(0, MAX_QUOTAS).map(({ quota, shortfalls }) => ({
     name: quota.name,
-    missing: Object.fromEntries(shortfalls.map(({ key, missing }) => [key, describeQuantity(key, missing)])),
+    missing: shortfallTexts(shortfalls),
   }));
   const what = quotas.length === 0 ? { message: message.slice(0, MAX_MESSAGE) } : { quotas };
   const known: KnownVerdict = { reason, ...what };
