@@ -1,8 +1,9 @@
+import { has } from '../domain/live/conditions.ts';
 import { hasArrived, marksOf } from '../domain/live/cut-over.ts';
 import { LIMIT_MS, timeOf } from '../domain/live/deadlines.ts';
 import type { Fail, LiveWrite, Wait } from '../domain/live/decision.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
-import { LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
+import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
 import { receiverOf, vmimOf } from '../domain/live/proofs.ts';
 import {
   isPastCutOver,
@@ -14,6 +15,7 @@ import {
   type RunRecord,
 } from '../domain/live/run-record.ts';
 import type { RecordedRun, RunSnapshot } from '../domain/live/run-snapshot.ts';
+import { shown } from '../domain/live/shown.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import { rebuiltRecord } from './lost-record.ts';
 import { COMPLETED, FIRST_STEPS, POST_HOOK, STEPS_THERE, TRANSFER, type RunStep } from './steps.ts';
@@ -78,10 +80,12 @@ function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecisio
 
 /** The run has ended, and the record is off. */
 function asShown({ hub }: RunSnapshot): RunDecision {
-  const has = (type: string): boolean =>
-    hub.status?.conditions?.some((condition) => condition.type === type) === true;
-  const as = has('Succeeded') ? 'Succeeded' : has('Canceled') ? 'Canceled' : 'Failed';
-  return over(as, { reason: LIVE_REASON.succeeded, message: '' });
+  const { succeeded, canceled } = LIVE_CONDITION;
+  const other = has(hub.status, canceled) ? 'Canceled' : 'Failed';
+  return over(has(hub.status, succeeded) ? 'Succeeded' : other, {
+    reason: LIVE_REASON.succeeded,
+    message: '',
+  });
 }
 
 /** The VM on the source is gone, and with it the record. Nothing can start there, and nothing proves where the guest is. */
@@ -223,6 +227,6 @@ const over = (
   as,
   reason,
   message,
-  leftovers: left.map(({ kind, metadata }) => `${kind ?? ''} ${metadata.namespace ?? ''}/${metadata.name}`),
+  leftovers: left.map(shown),
   release: [],
 });

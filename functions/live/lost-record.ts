@@ -1,6 +1,6 @@
 import { LIVE_KUBEVIRT, LIVE_REASON } from '../domain/live/names.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
-import type { RunRecord } from '../domain/live/run-record.ts';
+import { strategyNamed, type RunRecord } from '../domain/live/run-record.ts';
 import type { RunSnapshot } from '../domain/live/run-snapshot.ts';
 
 /**
@@ -23,7 +23,7 @@ export function rebuiltRecord(
     hub: hub.cluster,
     vm: vm.metadata.uid,
     vmi: 'lost',
-    runStrategy: STRATEGIES.find((each) => each === strategy) ?? 'Always',
+    runStrategy: strategyNamed(strategy) ?? 'Always',
     target: {
       cluster: target.cluster,
       namespace: receiver.metadata.namespace ?? '',
@@ -42,5 +42,3 @@ export function rebuiltRecord(
     },
   };
 }
-
-const STRATEGIES = ['Always', 'RerunOnFailure', 'Manual', 'Once'] as const;

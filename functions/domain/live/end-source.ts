@@ -1,10 +1,10 @@
 import { runsOnTarget } from './cut-over.ts';
 import { DONE, wait, write, type StepDecision } from './decision.ts';
-import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
 import { receiverOf, vmimOf } from './proofs.ts';
 import { withRecord, withStrategy } from './run-record.ts';
 import type { RecordedRun, RunSnapshot } from './run-snapshot.ts';
+import { shownName } from './shown.ts';
 
 /**
  * Turns the source VM off for good, once its guest has arrived on the target; done when it is proved off. KubeVirt does not see to it
@@ -17,7 +17,7 @@ export function endSource(snapshot: RecordedRun): StepDecision {
   if (vmi !== undefined && vmi.metadata.uid !== record.vmi && !isTargetUp(snapshot))
     return wait(
       LIVE_REASON.sourceStartedAgain,
-      `the VM ${nameOf(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
+      `the VM ${shownName(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
         'not run: find out who started it, and stop one of them by hand',
     );
   if (vm.spec.runStrategy !== 'Halted' || vm.spec.running !== undefined) return halt(snapshot);
@@ -25,7 +25,7 @@ export function endSource(snapshot: RecordedRun): StepDecision {
   if (request !== undefined)
     return wait(
       LIVE_REASON.sourceStartedAgain,
-      `a ${request.action} of the VM ${nameOf(vm)} on the source is requested, whose guest has left: cancel it (virtctl stop)`,
+      `a ${request.action} of the VM ${shownName(vm)} on the source is requested, whose guest has left: cancel it (virtctl stop)`,
     );
   return removeVmi(snapshot);
 }
@@ -34,7 +34,7 @@ export function endSource(snapshot: RecordedRun): StepDecision {
 function halt({ source: { vm }, record }: RecordedRun): StepDecision {
   const halted = withRecord(withStrategy(vm, 'Halted'), { ...record, halted: true });
   const again = record.halted === true ? ' again: an owner of it has undone that, such as a GitOps tool' : '';
-  return write(`halting the VM ${nameOf(vm)} on the source${again}`, {
+  return write(`halting the VM ${shownName(vm)} on the source${again}`, {
     verb: 'replace',
     on: 'source',
     object: halted,
@@ -55,8 +55,6 @@ function removeVmi(snapshot: RecordedRun): StepDecision {
     object: vmi,
   });
 }
-
-const nameOf = ({ metadata }: VirtualMachine): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** Whether the guest runs on the target now. */
 export const isTargetUp = (snapshot: RunSnapshot): boolean =>

@@ -5,6 +5,7 @@ import { LIVE_REASON } from './names.ts';
 import { isOfRun } from './run-names.ts';
 import { withRecord } from './run-record.ts';
 import type { HookView, Job, RecordedRun } from './run-snapshot.ts';
+import { shownName } from './shown.ts';
 
 /** Runs the hook of a step once: its Job is found again by name, and its success is recorded, so that the Job may go. */
 export function runHook(snapshot: RecordedRun, step: HookView['step']): StepDecision {
@@ -18,17 +19,17 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
   if (!isOfRun(job, snapshot.run))
     return fail(
       LIVE_REASON.hookFailed,
-      `the Job ${nameOf(job)} is not of this run: delete it, and run the plan again`,
+      `the Job ${shownName(job)} is not of this run: delete it, and run the plan again`,
     );
   if ((job.status?.succeeded ?? 0) > 0) return recordSuccess(snapshot, step);
   const failed = job.status?.conditions?.find(({ type, status }) => type === 'Failed' && status === 'True');
   if (failed !== undefined)
     return fail(
       LIVE_REASON.hookFailed,
-      `the Job ${nameOf(job)} of the ${step} failed: ${failed.message ?? ''}`,
+      `the Job ${shownName(job)} of the ${step} failed: ${failed.message ?? ''}`,
     );
   const until = timeOf(job.metadata.creationTimestamp) + limitOf(view);
-  const message = `waiting for the Job ${nameOf(job)} of the ${step}`;
+  const message = `waiting for the Job ${shownName(job)} of the ${step}`;
   return waitUntil(
     { now: snapshot.hub.now, until },
     { reason: LIVE_REASON.hookRuns, message },
@@ -55,5 +56,3 @@ const recordSuccess = ({ source: { vm }, record }: RecordedRun, step: HookView['
     on: 'source',
     object: withRecord(vm, { ...record, hooks: [...record.hooks, step] }),
   });
-
-const nameOf = ({ metadata }: Job): string => `${metadata.namespace ?? ''}/${metadata.name}`;

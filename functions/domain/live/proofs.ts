@@ -1,4 +1,4 @@
-import { isFinal } from '../migration.ts';
+import { isDone, isFinal } from '../migration.ts';
 import type { Pod } from '../objects.ts';
 import { isMigrationTarget, isReceiver, ownStateOf } from './cut-over.ts';
 import type { VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
@@ -34,8 +34,7 @@ const isRunning = ({ metadata, status }: Pod): boolean =>
   status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
 
 /** Whether a launcher is on the target that may have the guest, or is about to receive it. */
-export const hasTargetPod = ({ pods }: TargetSide): boolean =>
-  pods.some(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
+export const hasTargetPod = ({ pods }: TargetSide): boolean => pods.some((pod) => !isDone(pod));
 
 /** Proof that no launcher was ever created on the target, so no guest was ever there. */
 export function neverHadLauncher({ vmi, pods }: TargetSide, attempt: number): boolean {

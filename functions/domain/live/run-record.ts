@@ -112,8 +112,11 @@ export const isPastCutOver = ({ marks, arrivedAt }: RunRecord): boolean =>
 /** The run strategy as the record has it; undefined: a VM that is stopped, or waits for a guest itself. */
 export function strategyOf({ spec }: VirtualMachine): RunRecord['runStrategy'] | undefined {
   if (spec.running === true) return 'running';
-  return STRATEGIES.find((strategy) => strategy === spec.runStrategy);
+  return strategyNamed(spec.runStrategy);
 }
+
+export const strategyNamed = (name: string | undefined): RunRecord['runStrategy'] | undefined =>
+  STRATEGIES.find((strategy) => strategy === name);
 
 /** The VM with this strategy, in the field that it had it in. */
 export function withStrategy(

@@ -12,6 +12,7 @@ import {
 } from '../../domain/live/proofs.ts';
 import { withStrategy } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { shown } from '../../domain/live/shown.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /**
@@ -70,8 +71,4 @@ const remove = (object: KubernetesObject): LiveWrite => ({
   asRead: true,
 });
 
-/** Also for what a run leaves behind. */
-export const namesOf = (objects: readonly KubernetesObject[]): string =>
-  objects
-    .map(({ kind, metadata }) => `${kind ?? ''} ${metadata.namespace ?? ''}/${metadata.name}`)
-    .join(', ');
+const namesOf = (objects: readonly KubernetesObject[]): string => objects.map(shown).join(', ');

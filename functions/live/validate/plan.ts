@@ -2,6 +2,7 @@ import { critical, has, withReady, type Finding } from '../../domain/live/condit
 import type { NamedReference, Plan, Provider } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
+import { shownName } from '../../domain/live/shown.ts';
 import { planHookFindings } from './hooks.ts';
 import { canMigrateLive, isOldKubernetes } from './versions.ts';
 import { vmFindings } from './vms.ts';
@@ -82,7 +83,7 @@ function namespace({ plan, sourceCluster, targetCluster }: PlanView): Finding[] 
     critical(type, 'NotValid', {
       message,
       suggestion: 'The VMs are in this namespace of this cluster already: choose another one.',
-      items: already.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`),
+      items: already.map(shownName),
     }),
   ];
 }

@@ -4,6 +4,7 @@ import type { PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView, VmView } from '../../domain/live/plan-view.ts';
+import { shownName } from '../../domain/live/shown.ts';
 import { unmappedNetworks } from '../../domain/live/standby-vm.ts';
 import { neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
 
@@ -42,7 +43,7 @@ const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
     const seen = sourceCluster?.vms[index];
     const [vm] = seen?.found ?? [];
     if (seen === undefined || vm === undefined || hasMoved(plan, vm)) return [];
-    const name = `${vm.metadata.namespace ?? ''}/${vm.metadata.name}`;
+    const name = shownName(vm);
     return [{ ...seen, vm, name, targetName: entry.targetName || vm.metadata.name }];
   });
 
