@@ -9,6 +9,8 @@ export const LIMIT_MS = {
   /** A hook without a deadline of its own. */
   hook: 60 * MINUTE,
   volumes: 30 * MINUTE,
+  /** While the source moves the VM itself. */
+  busy: 60 * MINUTE,
   /** Until the VMI on the target waits for its guest. */
   receiver: 5 * MINUTE,
   /** Until the target's synchronization controller has an address. */

@@ -34,6 +34,11 @@ test.each<[string, RecordedRun, string]>([
     'fail SourceStopped',
   ],
   ['the source drains the VM’s node', firstAttempt({ source: { vmi: EVACUATING } }), 'wait SourceEvacuating'],
+  [
+    'the source drains the VM’s node for an hour',
+    firstAttempt({ source: { vmi: EVACUATING }, target: { now: NOW + 3_600_000 } }),
+    'fail SourceEvacuating',
+  ],
   ['the launcher does not fit', full(false), 'wait OverQuota'],
   ['it does not fit for 15 minutes', full(false, { target: { now: NOW + 901_000 } }), 'fail OverQuota'],
   ['it would be let in, which is not wanted', full(true), 'wait OverQuota'],

@@ -19,7 +19,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
     return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
   if (vmi.metadata.uid !== record.vmi)
     return fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
-  const held = busy(source) ?? tooLarge(snapshot);
+  const held = busy(snapshot) ?? tooLarge(snapshot);
   return held ?? create(snapshot);
 }
 

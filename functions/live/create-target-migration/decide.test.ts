@@ -12,6 +12,7 @@ import {
   type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { itsVmi, RUN } from '../../../test/support/builders/live.ts';
+import { NOW } from '../../../test/support/builders/object.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
@@ -19,6 +20,8 @@ import { decide } from './decide.ts';
 const READY: Different = { target: { vm: aReceiver(), vmi: aWaitingVmi() } };
 const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
 const LOCAL = sent('Running', (vmim) => ({ ...vmim, metadata: { ...vmim.metadata, name: 'evacuation' } }));
+/** After the VM on the target was made. */
+const HOUR_LATER = NOW + 3_600_000;
 const NAME = vmimName(RUN, 1);
 const RECORD = 'replace VirtualMachine web on source';
 const withdrawn = (different: Different = {}): RecordedRun => firstAttempt(different, { withdrawn: true });
@@ -34,6 +37,16 @@ test.each<[string, RecordedRun, string]>([
     'the source migrates the VM itself',
     aRecordedRun(recorded({}), { ...READY, source: { others: [LOCAL] } }),
     'wait SourceMigrating',
+  ],
+  [
+    'the source drains the VM’s node for an hour',
+    aRecordedRun(recorded({}), { target: { ...READY.target, now: HOUR_LATER }, source: { vmi: EVACUATING } }),
+    'fail SourceEvacuating',
+  ],
+  [
+    'the source migrates the VM itself for an hour',
+    aRecordedRun(recorded({}), { target: { ...READY.target, now: HOUR_LATER }, source: { others: [LOCAL] } }),
+    'fail SourceMigrating',
   ],
   [
     'a recorded attempt gets its VMIM',
@@ -55,6 +68,11 @@ test.each<[string, RecordedRun, string]>([
     'a withdrawn attempt that has gone, while the source drains',
     withdrawn({ source: { vmi: EVACUATING }, target: { vmims: [] } }),
     'wait SourceEvacuating',
+  ],
+  [
+    'a withdrawn attempt that has gone, while the source drains for an hour',
+    withdrawn({ source: { vmi: EVACUATING }, target: { vmims: [], now: HOUR_LATER } }),
+    'fail SourceEvacuating',
   ],
   ['a withdrawn attempt that has gone', withdrawn({ target: { vmims: [] } }), RECORD],
 ])('%s', (_what, run, wanted) => {

@@ -1,5 +1,6 @@
 import { abort } from '../../domain/live/abort.ts';
-import { DONE, wait, write, type Wait, type StepDecision } from '../../domain/live/decision.ts';
+import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
+import { DONE, waitUntil, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
@@ -11,10 +12,10 @@ import { KIND } from '../../domain/names.ts';
 export function decide(snapshot: RecordedRun): StepDecision {
   const { source, target, run, record } = snapshot;
   const { attempt } = record;
-  if (attempt === 0) return busy(source) ?? begin(snapshot);
+  if (attempt === 0) return busy(snapshot) ?? begin(snapshot);
   if (record.withdrawn === true) {
     const aborted = abort(snapshot);
-    return aborted.kind === 'done' ? (busy(source) ?? begin(snapshot)) : aborted;
+    return aborted.kind === 'done' ? (busy(snapshot) ?? begin(snapshot)) : aborted;
   }
   const isThere = [source, target].some(({ vmims }) => vmimOf(vmims, run, attempt) !== undefined);
   if (isThere) return DONE;
@@ -43,18 +44,28 @@ function begin({ source: { vm }, record }: RecordedRun): StepDecision {
   });
 }
 
-/** What the source does with the VM itself; a migration that waits for its target would hold it up. */
-export function busy({ vmi, others }: SourceSide): Wait | undefined {
+/**
+ * What the source does with the VM itself; a migration that waits for its target would hold it up. A node that cannot be drained
+ * must not hold up the run for ever.
+ */
+export function busy({ source, target }: RecordedRun): StepDecision | undefined {
+  const waiting = ownMigration(source);
+  if (waiting === undefined) return undefined;
+  const until = timeOf(target.vm?.metadata.creationTimestamp) + LIMIT_MS.busy;
+  return waitUntil({ now: target.now, until }, waiting, waiting.reason);
+}
+
+function ownMigration({ vmi, others }: SourceSide): Pick<Wait, 'reason' | 'message'> | undefined {
   const node = vmi?.status?.evacuationNodeName;
   if (node !== undefined)
-    return wait(
-      LIVE_REASON.sourceEvacuating,
-      `node ${node} of the source is being drained: the VM moves to another node of the source first`,
-    );
+    return {
+      reason: LIVE_REASON.sourceEvacuating,
+      message: `node ${node} of the source is being drained: the VM moves to another node of the source first`,
+    };
   const [other] = others;
   if (other === undefined) return undefined;
-  return wait(
-    LIVE_REASON.sourceMigrating,
-    `the VMIM ${other.metadata.name} moves the VM within the source: waiting for its end`,
-  );
+  return {
+    reason: LIVE_REASON.sourceMigrating,
+    message: `the VMIM ${other.metadata.name} moves the VM within the source: waiting for its end`,
+  };
 }
