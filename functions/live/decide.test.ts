@@ -23,6 +23,7 @@ import { ITINERARY } from './steps.ts';
 
 const STOP = { reason: 'UserRequested', message: 'the migration has been canceled' } as const;
 const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) } as const;
+const PROVED = { ...END, proved: true } as const;
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
 const OFF = { vm: HALTED, vmi: undefined, pods: [] };
 const THERE = {
@@ -72,10 +73,15 @@ describe('a run', () => {
     ],
     [
       'goes back',
-      aRecordedRun(recorded({ end: END }), { target: { vm: aReceiver() } }),
+      aRecordedRun(recorded({ end: PROVED }), { target: { vm: aReceiver() } }),
       'Undo: delete VirtualMachine web on target',
     ],
-    ['has gone back', aRecordedRun(recorded({ end: END })), 'Failed TransferFailed'],
+    [
+      'proves it first',
+      aRecordedRun(recorded({ end: END }), { target: { vm: aReceiver() } }),
+      `Undo: ${RECORD}`,
+    ],
+    ['has gone back', aRecordedRun(recorded({ end: PROVED })), 'Failed TransferFailed'],
     [
       'lists what is left after ten minutes',
       firstAttempt(
@@ -99,7 +105,7 @@ describe('a run', () => {
 
   test('takes the record off at its end, and nothing else of the VM', () => {
     const vm = aVm(annotated('example.com/note', 'stays'));
-    const decision = decide(aRecordedRun(recorded({ end: END }), { source: { vm } }));
+    const decision = decide(aRecordedRun(recorded({ end: PROVED }), { source: { vm } }));
     expect(decision).toMatchObject({ release: [{ verb: 'replace', on: 'source', object: vm }] });
   });
 
@@ -119,7 +125,7 @@ describe('a cancel', () => {
     ['is recorded first', aRecordedRun(aRecord(), { hub: { stop: STOP } }), RECORD],
     [
       'undoes everything',
-      aRecordedRun(recorded({ end: { ...END, as: 'Canceled' } }), { target: { vm: aReceiver() } }),
+      aRecordedRun(recorded({ end: { ...PROVED, as: 'Canceled' } }), { target: { vm: aReceiver() } }),
       'delete VirtualMachine web on target',
     ],
     [

@@ -188,8 +188,9 @@ function stuck(run: RecordedRun, { reason, message }: Fail): RunDecision {
 }
 
 /** Everything is undone; what cannot be is listed after a while, and looked at again each time. */
-function goBack(run: RecordedRun, { as, reason, message, at }: RunEnd): RunDecision {
-  const decision = undo(run);
+function goBack(run: RecordedRun, end: RunEnd): RunDecision {
+  const { as, reason, message, at } = end;
+  const decision = undo(run, end);
   if (decision.kind === 'done')
     return { ...over(as, { reason: reason as LiveReason, message }), release: release(run.source.vm) };
   const left = leftovers(run);

@@ -3,7 +3,7 @@ import { DONE, wait, write, type LiveWrite, type StepDecision } from './decision
 import { LIMIT_MS, timeOf } from './deadlines.ts';
 import type { Vmim } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
-import { hasTargetPod, vmimOf } from './proofs.ts';
+import { hasTargetPod } from './proofs.ts';
 import type { RecordedRun } from './run-snapshot.ts';
 
 /** Phases of a source VMIM that has not met its target, which goes at once when it is deleted. */
@@ -12,14 +12,21 @@ const APART: readonly string[] = ['', 'Synchronizing'];
 const WAITING: readonly string[] = ['Pending', 'Scheduling', 'Scheduled'];
 
 /**
- * Takes back the VMIMs of an attempt; done when both are gone. Deleting one does not tell the other cluster. While the guest is
+ * Takes back the VMIMs of every attempt; done when all are gone. Deleting one does not tell the other cluster. While the guest is
  * copied the source's goes first: without the target's alone the copy would go on. Before that the target's goes first: without it no
  * launcher comes, and the source's is then stuck until its finalizers are taken away, which is safe because nothing runs for it.
  */
 export function abort(snapshot: RecordedRun): StepDecision {
-  const { source, target, run, record } = snapshot;
-  const sent = vmimOf(source.vmims, run, record.attempt);
-  const received = vmimOf(target.vmims, run, record.attempt);
+  const { source, target } = snapshot;
+  const all = [...source.vmims, ...target.vmims].map(({ metadata }) => metadata.name);
+  const decisions = [...new Set(all)].map((name) => abortPair(name, snapshot));
+  return decisions.find(({ kind }) => kind !== 'done') ?? DONE;
+}
+
+function abortPair(name: string, snapshot: RecordedRun): StepDecision {
+  const [sent, received] = [snapshot.source, snapshot.target].map(({ vmims }) =>
+    vmims.find(({ metadata }) => metadata.name === name),
+  );
   if (sent === undefined || isFinal(sent)) return removeBoth(sent, received);
   const phase = sent.status?.phase ?? '';
   if (APART.includes(phase)) return removeBoth(sent, received);

@@ -22,12 +22,12 @@ export const isOver = (vmim: Vmim | undefined): boolean => vmim === undefined ||
  * Whether the guest runs on the source: the VMI by itself does not prove it, because a VMI whose guest has left may say Running for
  * ever (facts/cross-cluster.md §C6). So its launcher must run, and no migration of this run may have completed or be under way.
  */
-export function isSourceAlive({ source, record, run }: RecordedRun): boolean {
+export function isSourceAlive({ source, record }: RecordedRun): boolean {
   const { vmi, vmims, pods } = source;
   if (vmi?.status?.phase !== 'Running' || vmi.metadata.deletionTimestamp !== undefined) return false;
   const state = ownStateOf(vmi, record.before);
   const hasLeft = state?.completed === true && state.failed !== true;
-  return !hasLeft && isOver(vmimOf(vmims, run, record.attempt)) && pods.some(isRunning);
+  return !hasLeft && vmims.every(isOver) && pods.some(isRunning);
 }
 
 const isRunning = ({ metadata, status }: Pod): boolean =>
@@ -52,13 +52,14 @@ function namesLauncher({ status }: Vmi): boolean {
 /**
  * Whether KubeVirt itself halted the source VM because its launcher died during a migration of this run that never reached its
  * cut-over. KubeVirt deletes the VMI and the VMIM with it, so the proof is on the target: its migration has failed, its VMI waits
- * again, and no launcher is there (recorded: cross-source-fails). Who halted the VM is in its managed fields.
+ * again, and no launcher is there (recorded: cross-source-fails).
  */
-export function isHaltedByMigration(snapshot: RecordedRun): boolean {
-  const { source, record, run } = snapshot;
-  const isDown = source.vmi === undefined && isOver(vmimOf(source.vmims, run, record.attempt));
-  return isDown && isHaltedBy(source.vm, KUBEVIRT_MANAGER) && hasGivenUp(snapshot);
-}
+export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
+  isHaltedByKubeVirt(snapshot) && hasGivenUp(snapshot);
+
+/** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. Who did is in its managed fields. */
+export const isHaltedByKubeVirt = ({ source: { vm, vmi, vmims } }: RecordedRun): boolean =>
+  vmi === undefined && vmims.every(isOver) && isHaltedBy(vm, KUBEVIRT_MANAGER);
 
 /** The target waits for a guest again that never came. */
 function hasGivenUp(snapshot: RecordedRun): boolean {

@@ -41,7 +41,14 @@ const recordSchema = z.object({
   halted: z.literal(true).optional(),
   /** How the run ends for this VM; it goes back from there unless the VM is past its cut-over. */
   end: z
-    .object({ as: z.enum(['Failed', 'Canceled']), reason: text, message: z.string(), at: time })
+    .object({
+      as: z.enum(['Failed', 'Canceled']),
+      reason: text,
+      message: z.string(),
+      at: time,
+      /** It was proved that the guest is not on the target, and cannot get there any more: what is there may go. */
+      proved: z.literal(true).optional(),
+    })
     .optional(),
 });
 

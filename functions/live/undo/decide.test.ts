@@ -13,15 +13,24 @@ import {
   recorded,
   sent,
   summary,
+  writtenRecord,
   type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
-import { labelled, NOW, unlabelled } from '../../../test/support/builders/object.ts';
+import { labelled, named, NOW, seconds, unlabelled } from '../../../test/support/builders/object.ts';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import { vmimName } from '../../domain/live/run-names.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { RunEnd } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
-import { decide } from './decide.ts';
+import type { StepDecision } from '../../domain/live/decision.ts';
+import { decide as undo } from './decide.ts';
+
+/** The way back, and the way back once it is proved that the guest is not on the target. */
+const END: RunEnd = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) };
+const decide = (snapshot: RecordedRun): StepDecision => undo(snapshot, END);
+const proved = (snapshot: RecordedRun): StepDecision => undo(snapshot, { ...END, proved: true });
+const PROOF = 'replace VirtualMachine web on source';
 
 const NAME = vmimName(RUN, 1);
 const VMIM = `VirtualMachineInstanceMigration ${NAME}`;
@@ -101,19 +110,18 @@ describe('the VMIMs are taken back, in the order that KubeVirt can follow', () =
   });
 });
 
-describe('the VM on the target goes only while the guest is proved to be on the source, or was never sent', () => {
+describe('the guest is proved to be on the source, or was never sent, before anything is deleted', () => {
   const hadOne = aWaitingVmi(migrated({ targetPod: 'target-launcher', completed: true, failed: true }));
   const failed = { vmi: hadOne, vmims: [] };
   const ABORTED = { ...OWN_STATE, completed: true, failed: true };
 
   test.each<[string, RecordedRun, string]>([
-    ['the guest runs on the source', run({ target: failed }), DELETE_VM],
+    ['the guest runs on the source', run({ target: failed }), PROOF],
     [
       'the guest runs on the source, after an abort',
       run({ target: failed, source: { vmi: itsVmi(migrated(ABORTED)) } }),
-      DELETE_VM,
+      PROOF,
     ],
-    ['the VM is going', run({ target: { ...failed, vm: going()(aReceiver()) } }), 'wait CleaningUp'],
     [
       'the launcher on the source is gone, and its VMI still says Running',
       run({ target: failed, source: { pods: [aLauncherPod('source-launcher', 'Succeeded')] } }),
@@ -138,7 +146,7 @@ describe('the VM on the target goes only while the guest is proved to be on the 
           ),
         },
       }),
-      DELETE_VM,
+      PROOF,
     ],
     [
       'the source VM starts again by itself',
@@ -153,26 +161,59 @@ describe('the VM on the target goes only while the guest is proved to be on the 
     [
       'the source VM was stopped by its user, and no launcher was ever on the target',
       run({ target: { vmims: [] }, source: { vmi: undefined, vm: halted('kubectl') } }),
-      DELETE_VM,
+      PROOF,
     ],
     [
       'no launcher is known, but the VMI on the target is another one than before',
       run({ target: { vmims: [], vmi: undefined }, source: { vmi: undefined, vm: halted('kubectl') } }),
       'fail SourceDownUndecided',
     ],
-    [
-      'a VM of somebody else stays',
-      run({ target: { ...failed, vm: aReceiver(unlabelled(LIVE_LABEL.vm)) } }),
-      'done',
-    ],
-    ['before any attempt', aRecordedRun(recorded({}), { target: { vm: aReceiver() } }), DELETE_VM],
-    ['nothing was made', aRecordedRun(), 'done'],
+    ['before any attempt', aRecordedRun(recorded({}), { target: { vm: aReceiver() } }), PROOF],
+    ['nothing was made', aRecordedRun(), PROOF],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toBe(wanted);
   });
 
+  test('the proof is recorded with the end, by the version of the source VM that was read', () => {
+    const snapshot = run({ target: failed });
+    expect(writtenRecord(decide(snapshot))).toEqual({ ...snapshot.record, end: { ...END, proved: true } });
+    expect(decide(snapshot)).toMatchObject({
+      writes: [{ object: { metadata: { resourceVersion: '100' } } }],
+    });
+  });
+});
+
+describe('then what the run made goes, although the proof goes with it', () => {
+  const halfGone = { vm: undefined, vmi: undefined, vmims: [] };
+  const stopped = { vmi: undefined, pods: [], vm: halted('kubectl') };
+
+  test.each<[string, RecordedRun, string]>([
+    ['the VM', run({ target: { vmims: [] } }), DELETE_VM],
+    ['the VM is going', run({ target: { vmims: [], vm: going()(aReceiver()) } }), 'wait CleaningUp'],
+    ['the source VM was stopped meanwhile', run({ target: { vmims: [] }, source: stopped }), DELETE_VM],
+    [
+      'a VM of somebody else stays',
+      run({ target: { vmims: [], vm: aReceiver(unlabelled(LIVE_LABEL.vm)) } }),
+      'done',
+    ],
+    ['nothing is left', run({ target: halfGone, source: stopped }), 'done'],
+    ['a late call made a VMIM again', run(), `delete ${VMIM} on target`],
+    [
+      'one of an earlier attempt',
+      run({ target: { vmims: [received('WaitingForSync', named(vmimName(RUN, 7)))] } }),
+      `delete VirtualMachineInstanceMigration ${vmimName(RUN, 7)} on target`,
+    ],
+    [
+      'KubeVirt halted the source VM at its next crash: it starts again',
+      run({ target: halfGone, source: { ...stopped, vm: halted('virt-controller') } }),
+      PROOF,
+    ],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(proved(snapshot))).toBe(wanted);
+  });
+
   test('it is deleted by uid and by the version that was read', () => {
-    expect(decide(run({ target: failed }))).toMatchObject({
+    expect(proved(run({ target: { vmims: [] } }))).toMatchObject({
       writes: [
         {
           verb: 'delete',
@@ -189,8 +230,8 @@ describe('the VM on the target goes only while the guest is proved to be on the 
       unused: [going()(aDataVolume('Succeeded', labelled('x')))],
     };
     const gone = { vm: undefined, vmi: undefined, vmims: [], made };
-    expect(summary(decide(run({ target: gone })))).toBe('delete DataVolume web-root on target');
-    expect(summary(decide(run({ target: { ...gone, made: { volumes: [], unused: made.unused } } })))).toBe(
+    expect(summary(proved(run({ target: gone })))).toBe('delete DataVolume web-root on target');
+    expect(summary(proved(run({ target: { ...gone, made: { volumes: [], unused: made.unused } } })))).toBe(
       'wait CleaningUp',
     );
   });

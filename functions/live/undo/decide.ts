@@ -2,34 +2,48 @@ import { abort } from '../../domain/live/abort.ts';
 import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import {
+  isHaltedByKubeVirt,
   isHaltedByMigration,
   isOver,
   isSourceAlive,
   isWantedRunning,
   neverHadLauncher,
   receiverOf,
-  vmimOf,
 } from '../../domain/live/proofs.ts';
-import { withStrategy } from '../../domain/live/run-record.ts';
+import { withRecord, withStrategy, type RunEnd } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { shown } from '../../domain/live/shown.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /**
  * The way back of a VM that is not past its cut-over: the migration is taken back, the source VM is as it was, and then everything
- * that the run made goes. The VM on the target goes only while the guest is proved to run on the source, or never had a launcher on
- * the target. `fail`: nothing more can be done by itself.
+ * that the run made goes. The VM on the target goes only when the guest was proved to run on the source, or never had a launcher on
+ * the target; that is recorded first, because what is deleted is part of the proof. `fail`: nothing more can be done by itself.
  */
-export function decide(snapshot: RecordedRun): StepDecision {
-  const { record, source, target, run } = snapshot;
+export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
+  const { record, source, target } = snapshot;
+  if (end.proved === true)
+    return isHaltedByKubeVirt(snapshot) ? restore(snapshot) : afterAbort(snapshot, cleanUp);
   // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
-  if (!isOver(vmimOf(source.vmims, run, record.attempt))) return abort(snapshot);
+  if (!source.vmims.every(isOver)) return abort(snapshot);
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
   const isSafe = isSourceAlive(snapshot) || neverHadLauncher(target, record.attempt);
   if (!isSafe) return sourceDown(snapshot);
-  const aborted = abort(snapshot);
-  return aborted.kind === 'done' ? cleanUp(snapshot) : aborted;
+  return afterAbort(snapshot, () => recordProof(snapshot, end));
 }
+
+/** Once no VMIM of the run is left. A crashed or late call may have made one again. */
+function afterAbort(snapshot: RecordedRun, next: (snapshot: RecordedRun) => StepDecision): StepDecision {
+  const aborted = abort(snapshot);
+  return aborted.kind === 'done' ? next(snapshot) : aborted;
+}
+
+const recordProof = ({ source: { vm }, record }: RecordedRun, end: RunEnd): StepDecision =>
+  write('recording that the guest is not on the target', {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, { ...record, end: { ...end, proved: true } }),
+  });
 
 const restore = ({ source: { vm }, record }: RecordedRun): StepDecision =>
   write('starting the VM on the source again, which KubeVirt halted', {
@@ -48,7 +62,7 @@ function sourceDown({ source }: RecordedRun): StepDecision {
   );
 }
 
-/** The VM first, with the volumes that it owns; then what is left. Of exactly the versions that the proof was about. */
+/** The VM first, with the volumes that it owns; then what is left. Of exactly the versions that showed no sign of the guest. */
 function cleanUp(snapshot: RecordedRun): StepDecision {
   const { target } = snapshot;
   const receiver = receiverOf(snapshot);
