@@ -74,7 +74,7 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   await requireRights(session.cluster, rightsFor(task));
   const facts = await readFacts(session.cluster, task);
   const report = preflight(task, facts);
-  if (suggest === true) await printSuggestion({ task, facts, report }, { session, terminal, output });
+  if (suggest === true) await printSuggestion(report, facts, { session, terminal, output });
   else if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));
   else terminal.print(table(report, { wide: output === 'wide', paint: terminal.paint }));
   return exitCodeOf(report);

@@ -10,18 +10,11 @@ import { isGiveable } from './outcome.ts';
 import type { Report } from './preflight.ts';
 import { summary } from './render.ts';
 import { suggest, type ManifestKind, type Suggestion } from './suggest.ts';
-import type { Task } from './task.ts';
-
-interface Answer {
-  readonly task: Task;
-  readonly facts: ClusterFacts;
-  /** Without the suggestion. */
-  readonly report: Report;
-}
 
 /** Prints manifests to stdout, for `kubectl create -f -`, and nothing else but comments; never creates them. */
 export async function printSuggestion(
-  { task, facts, report }: Answer,
+  report: Report,
+  facts: ClusterFacts,
   {
     session: { cluster },
     terminal,
@@ -30,7 +23,7 @@ export async function printSuggestion(
 ): Promise<void> {
   const namespaces = [...new Set(report.vms.filter(isGiveable).map(({ namespace }) => namespace))];
   const { kind, isAllowed } = await kindFor(cluster, namespaces);
-  const suggestion = suggest(task, facts, kind);
+  const suggestion = suggest(report, facts, kind);
   const { manifests } = suggestion;
   if (manifests.length === 0) {
     for (const line of summary(report)) terminal.warn(line);

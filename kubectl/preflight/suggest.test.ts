@@ -6,8 +6,9 @@ import { aTenant, aVm, clusterFacts, tight } from '../../test/support/builders/p
 import { aQuota, hard, used } from '../../test/support/builders/quota.ts';
 import { aClusterVmmrq, aVmmrq, giving } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, KIND } from '../../functions/domain/names.ts';
-import type { NamespaceFacts } from './facts.ts';
-import { suggest, type Suggestion } from './suggest.ts';
+import type { ClusterFacts, NamespaceFacts } from './facts.ts';
+import { preflight } from './preflight.ts';
+import { suggest, type ManifestKind, type Suggestion } from './suggest.ts';
 import type { Task } from './task.ts';
 
 const NODE: Task = { kind: 'node', nodes: ['node1'] };
@@ -19,8 +20,11 @@ const labelledNamespace = (name: string): NamespaceFacts['namespace'] =>
 const tenant = (different: Partial<NamespaceFacts> = {}, name = 'tenant'): NamespaceFacts =>
   aTenant({ namespace: labelledNamespace(name), ...different });
 
+const suggestedFor = (facts: ClusterFacts, task: Task, kind: ManifestKind = 'cvmmrq'): Suggestion =>
+  suggest(preflight(task, facts), facts, kind);
+
 const suggested = (different: Partial<NamespaceFacts>, task: Task = NODE): Suggestion =>
-  suggest(task, clusterFacts([tenant(different)]), 'cvmmrq');
+  suggestedFor(clusterFacts([tenant(different)]), task);
 
 const amountsOf = ({ manifests }: Suggestion): unknown => manifests[0]?.spec.additionalMigrationResources;
 const outcomesOf = ({ report }: Suggestion): string => report.vms.map(({ outcome }) => outcome).join(' ');
@@ -84,7 +88,7 @@ describe('is nothing', () => {
 
 test('is in each namespace where that is asked for', () => {
   const facts = clusterFacts([tenant({ quotas: [tight(0)] })]);
-  const { manifests, report } = suggest({ kind: 'namespace', namespace: 'tenant' }, facts, 'vmmrq');
+  const { manifests, report } = suggestedFor(facts, { kind: 'namespace', namespace: 'tenant' }, 'vmmrq');
   expect(manifests).toMatchObject([
     {
       kind: 'VirtualMachineMigrationResourceQuota',
@@ -105,7 +109,7 @@ test('takes a name that is free, and several selectors for more namespaces than 
     return tenant({ quotas: [tight(index)], vmis, pods: [aLauncher()] }, name);
   });
   const clusterVmmrqs = [named('drain-node1')(aClusterVmmrq())];
-  const { manifests } = suggest(NODE, clusterFacts(namespaces, { clusterVmmrqs }), 'cvmmrq');
+  const { manifests } = suggestedFor(clusterFacts(namespaces, { clusterVmmrqs }), NODE);
   expect(manifests.map(({ metadata, spec }) => [metadata.name, spec.additionalMigrationResources])).toEqual([
     ['drain-node1-2', { 'requests.cpu': '1005m' }],
     ['drain-node1-3', { 'requests.cpu': '905m' }],

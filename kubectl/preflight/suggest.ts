@@ -1,6 +1,7 @@
 import { KIND, type Purpose } from '../../functions/domain/names.ts';
 import type { AmountList, ClusterVmmrq, Vmmrq } from '../../functions/domain/objects.ts';
 import { inForce } from '../../functions/domain/policy/policy.ts';
+import { sumOf, type Amounts } from '../../functions/domain/quota/charged.ts';
 import { describeQuantity, type Amount } from '../../functions/domain/quantity.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import { isGiveable } from './outcome.ts';
@@ -23,51 +24,33 @@ export interface Suggestion {
   readonly report: Report;
 }
 
-/** Amounts of one namespace, by canonical key. */
-type Amounts = ReadonlyMap<string, Amount>;
-
-/** Enough for each VM to go last; where something else is in the way too, another look may find more. */
-const LOOKS = 4;
+/** Enough for each VM to go last; where something else is in the way too, another round may find more. */
+const MAX_ROUNDS = 3;
 
 /**
  * The least that lets every VM pass that only lacks what a VMMRQ may give, in whatever order they go, and the report with it:
- * the suggestion is checked by the same decision; pure.
+ * the suggestion is checked by the same decision; pure. `before`: the report on these facts.
  */
-export function suggest(task: Task, facts: ClusterFacts, kind: ManifestKind): Suggestion {
-  let amounts = new Map<string, Amounts>();
-  for (let look = 1; ; look += 1) {
-    const taken = facts.state.clusterVmmrqs.map(({ metadata }) => metadata.name);
-    const manifests = manifestsFor(task, amounts, { kind, taken });
-    const given = withManifests(facts, manifests);
-    const report = preflight(task, given);
+export function suggest(before: Report, facts: ClusterFacts, kind: ManifestKind): Suggestion {
+  const { task } = before;
+  const taken = facts.state.clusterVmmrqs.map(({ metadata }) => metadata.name);
+  const amounts = new Map<string, Amounts>();
+  let cluster = facts;
+  let suggestion: Suggestion = { manifests: [], report: before };
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const { report } = suggestion;
     const short = new Set(report.vms.filter(isGiveable).map(({ namespace }) => namespace));
-    if (short.size === 0 || look === LOOKS) return { manifests, report };
-    const more = new Map(
-      given.namespaces
-        .filter(({ namespace }) => short.has(namespace.metadata.name))
-        .map(
-          (each) =>
-            [each.namespace.metadata.name, missingIn(each, task, { cluster: given, report })] as const,
-        ),
-    );
-    amounts = summed(amounts, more);
+    if (short.size === 0) break;
+    for (const each of cluster.namespaces) {
+      const { name } = each.namespace.metadata;
+      if (!short.has(name)) continue;
+      amounts.set(name, sumOf([amounts.get(name) ?? new Map(), missingIn(each, { cluster, report })]));
+    }
+    const manifests = manifestsFor(task, amounts, { kind, taken });
+    cluster = withManifests(facts, manifests);
+    suggestion = { manifests, report: preflight(task, cluster) };
   }
-}
-
-function summed(
-  one: ReadonlyMap<string, Amounts>,
-  other: ReadonlyMap<string, Amounts>,
-): Map<string, Amounts> {
-  const sum = new Map(one);
-  for (const [namespace, amounts] of other) {
-    const before = one.get(namespace) ?? new Map<string, Amount>();
-    const keys = new Set([...before.keys(), ...amounts.keys()]);
-    sum.set(
-      namespace,
-      new Map([...keys].map((key) => [key, (before.get(key) ?? 0n) + (amounts.get(key) ?? 0n)])),
-    );
-  }
-  return sum;
+  return suggestion;
 }
 
 /** A cluster-wide one for all namespaces, or one in each: who may not write the former may write the latter. */

@@ -11,7 +11,7 @@ import { isGiveable } from './outcome.ts';
 import { podsByVm } from './pods.ts';
 import type { Report } from './preflight.ts';
 import { surroundingsOf } from './surroundings.ts';
-import { PURPOSE_OF, type Task } from './task.ts';
+import { PURPOSE_OF } from './task.ts';
 import { planOf, type Move } from './what-if.ts';
 
 /** What a VM's pods need, and how much more its quotas count when it has moved. */
@@ -21,20 +21,22 @@ interface Moving {
   readonly growth: Growth;
 }
 
+interface Reported {
+  readonly cluster: ClusterFacts;
+  /** Which of its VMs can go at all. */
+  readonly report: Report;
+}
+
 /**
  * What the VMMRQs of a namespace give too little of, by canonical key, for the VM that lacks most when it goes after all others.
- * `report`: which VMs can go at all.
  */
-export function missingIn(
-  facts: NamespaceFacts,
-  task: Task,
-  { cluster, report }: { readonly cluster: ClusterFacts; readonly report: Report },
-): Map<string, Amount> {
+export function missingIn(facts: NamespaceFacts, { cluster, report }: Reported): Map<string, Amount> {
+  const { task } = report;
   const surroundings = surroundingsOf(task, cluster, facts.namespace.metadata.name);
   const run = new NamespaceRun(facts, surroundings);
   const byVm = podsByVm(facts.pods);
   run.finish();
-  const { going, kept } = movesIn(facts, task, { cluster, report });
+  const { going, kept } = movesIn(facts, { cluster, report });
   // One that gets its target launcher, and then lacks its attachment pod for good, keeps what that takes.
   for (const move of kept) run.attempt(move);
   const base = run.quotas;
@@ -62,8 +64,7 @@ export function missingIn(
 /** The migrations to come, and those that something stops which no VMMRQ changes. */
 function movesIn(
   facts: NamespaceFacts,
-  task: Task,
-  { cluster, report }: { readonly cluster: ClusterFacts; readonly report: Report },
+  { cluster, report }: Reported,
 ): { readonly going: readonly Move[]; readonly kept: readonly Move[] } {
   const namespace = facts.namespace.metadata.name;
   const stuck = new Set(
@@ -72,8 +73,8 @@ function movesIn(
       .map(({ name }) => name),
   );
   const { now, state } = cluster;
-  const moves = planOf(facts, { task, now, kubevirt: state.kubevirt }).flatMap(({ move, exempt }) =>
-    exempt === undefined ? [move] : [],
+  const moves = planOf(facts, { task: report.task, now, kubevirt: state.kubevirt }).flatMap(
+    ({ move, exempt }) => (exempt === undefined ? [move] : []),
   );
   const isStuck = ({ vmi }: Move): boolean => stuck.has(vmi.metadata.name);
   return { going: moves.filter((move) => !isStuck(move)), kept: moves.filter(isStuck) };

@@ -84,7 +84,7 @@ export class PreflightScene {
   async decide(): Promise<void> {
     this.#facts = await readFacts(this.#clusters.admin, this.task);
     this.report = preflight(this.task, this.#facts);
-    this.suggestion = suggest(this.task, this.#facts, 'cvmmrq');
+    this.suggestion = suggest(this.report, this.#facts, 'cvmmrq');
   }
 
   /** First those that pass, beside each other; then each of the others, when those before it have finished. */
