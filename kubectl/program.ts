@@ -79,7 +79,7 @@ function connectAs(flags: ConnectionFlags): Session {
   }
 }
 
-/** One line for what can happen; a stack for a defect of ours. */
+/** One line for what can happen; a stack for a defect of the plugin. */
 function messageOf(error: unknown): string {
   if (error instanceof PluginError) return error.message;
   if (error instanceof ApiError) {

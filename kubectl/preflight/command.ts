@@ -99,7 +99,7 @@ function taskOf([kind, ...names]: readonly string[], flags: Flags, namespace: st
   };
 }
 
-/** Something in the way is an answer, whatever else cannot be told. */
+/** A VM that gets stuck is an answer, even if others are unknown. */
 function exitCodeOf({ vms }: Report): ExitCode {
   if (vms.some(({ outcome }) => outcome === 'Stuck' || outcome === 'NotMigratable')) return EXIT.found;
   return vms.some(({ outcome }) => outcome === 'CannotTell') ? EXIT.unknown : EXIT.ok;

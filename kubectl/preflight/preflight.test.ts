@@ -259,7 +259,7 @@ describe('a total for all namespaces', () => {
     vmmrqs: [withTotal({ cpu }, aReservation())(aClusterVmmrq())],
   });
 
-  test('that one VM needs all of lets both pass in turn, whoever has it now', () => {
+  test('that one VM needs all of lets both pass in turn, although another lock has it now', () => {
     expect(said(outcomes(vmmrqs('1005m')))).toBe('vm0 Passes, vm1 PassesInTurn');
   });
 

@@ -38,7 +38,7 @@ const tooLittle = [aVmmrq(giving({ 'requests.cpu': '1m' }))];
 const verdicts = new Map([['tenant', assess(aSnapshot({ vmmrqs: tooLittle }), RULES).verdicts]]);
 
 describe('a namespace', () => {
-  test('with nothing of ours is not shown', () => {
+  test('without a lock, a raise or a waiting migration is not shown', () => {
     expect(textOf({})).toEqual(['']);
   });
 

@@ -89,7 +89,7 @@ export interface SourceSetup {
 
 export interface TargetSide extends OneSide {
   readonly namespace: Namespace | undefined;
-  /** The VM of the target's name, whoever made it. */
+  /** The VM of the target's name, of this run or not. */
   readonly vm: VirtualMachine | undefined;
   readonly vmi: Vmi | undefined;
   /** Those of this run, of every attempt. */

@@ -64,7 +64,7 @@ test('the VMIM sends to the address of the target, by the id of the attempt', ()
   });
 });
 
-test('what is missing is said, with what to do', () => {
+test('names what is missing, and what to do', () => {
   expect(decide(full(true))).toMatchObject({
     message: expect.stringMatching(/2 of limits.cpu.*allowOverQuota: "true"/),
   });

@@ -24,7 +24,7 @@ export interface CacheOptions<T extends KubernetesObject> {
   readonly log: Log;
 }
 
-/** A cache of any kind, as whoever brings the changes sees it. */
+/** A cache of any kind, as the source of its changes sees it. */
 export interface Feed {
   readonly type: ResourceType;
   readonly where: Selection;

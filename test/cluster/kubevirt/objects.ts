@@ -130,7 +130,7 @@ export function newVirtualMachineInstance(options: VmiOptions): New<Vmi> {
   };
 }
 
-/** The same of a guest in another cluster, which has told all that the target pod of its migration needs. */
+/** The same of a guest in another cluster, which has sent all that the target pod of its migration needs. */
 export function newReceiver(options: VmiOptions): New<Vmi> {
   const vmi = newVirtualMachineInstance(options);
   const annotations = { ...vmi.metadata.annotations, [ANNOTATIONS.createMigrationTarget]: 'true' };

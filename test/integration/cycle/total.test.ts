@@ -143,7 +143,7 @@ describe('the total of a cluster-wide VMMRQ', () => {
 });
 
 describe('a reservation', () => {
-  test('of no lock, for ever, is removed by whoever needs its room', async () => {
+  test('of no lock, for ever, is removed by the next lock that needs its room', async () => {
     const tenant = await poorTenant('total-forged');
     await share({ 'requests.cpu': '1' }, tenant);
     await patchReserved([FORGED]);

@@ -42,7 +42,7 @@ function problemsOfVm({ isExact, said, did }: Checked): string[] {
   return stuckProblems(said, did, isExact);
 }
 
-/** With the suggestion, what is said to pass then passes. */
+/** With the suggestion, a VM passes that preflight promised to pass. */
 function problemsLater({ later }: Checked): string[] {
   return later === undefined || !isPassing(later.promised) || later.did.isThrough
     ? []

@@ -38,7 +38,7 @@ export const isSynchronized = (vmi: Vmi | undefined): boolean => {
   return (sourceState?.migrationUID ?? '') !== '' && (targetState?.migrationUID ?? '') !== '';
 };
 
-/** The source has told all that the target's pod needs (IsMigrationSourceSynchronized). A node without CPU labels tells too little. */
+/** The source has sent all that the target's pod needs (IsMigrationSourceSynchronized). A node without CPU labels has too little. */
 export function isSourceSynchronized(vmi: Vmi | undefined): boolean {
   const { sourceState = {}, targetState } = stateOf(vmi);
   const { migrationUID, pod, node, nodeSelectors = {} } = sourceState;
