@@ -206,14 +206,7 @@ const IN_PHASE: Partial<Record<VmimPhase, Rule>> = {
     if (target === undefined || !isAlive(target)) return { do: 'create-target' };
     return waitForVolumes(view, target) ?? { do: 'set-status', status: enter(view, 'Scheduling') };
   },
-  Scheduling: (view) => {
-    const { migration, target } = view;
-    if (conditionOf(migration, REJECTED_BY_QUOTA) !== undefined) {
-      const kept = migration.status?.conditions?.filter(({ type }) => type !== REJECTED_BY_QUOTA) ?? [];
-      return { do: 'set-status', status: { conditions: kept } };
-    }
-    return target !== undefined && isReady(target) ? next(view, 'Scheduled') : WAIT;
-  },
+  Scheduling: waitForTarget,
   // virt-api admits one migration of a VM at a time; where the simulation makes two, the second waits for the first, or that one
   // would never hear of its end.
   Scheduled: (view) =>
@@ -233,6 +226,16 @@ const IN_PHASE: Partial<Record<VmimPhase, Rule>> = {
     return { do: 'set-status', status: enter(view, 'Succeeded'), event: SUCCEEDED };
   },
 };
+
+/** In phase Scheduling, the target's pod is there: the refusal by a quota is cleared, and then the pod must be ready. */
+export function waitForTarget(view: MigrationView): Decision {
+  const { migration, target } = view;
+  if (conditionOf(migration, REJECTED_BY_QUOTA) !== undefined) {
+    const kept = migration.status?.conditions?.filter(({ type }) => type !== REJECTED_BY_QUOTA) ?? [];
+    return { do: 'set-status', status: { conditions: kept } };
+  }
+  return target !== undefined && isReady(target) ? next(view, 'Scheduled') : WAIT;
+}
 
 /** With hotplugged volumes a migration stays Pending until the target is ready and has its attachment pod. */
 export function waitForVolumes(

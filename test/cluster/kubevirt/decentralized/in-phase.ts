@@ -1,19 +1,18 @@
 /** What each phase of one side waits for and does, while nothing is wrong (facts/cross-cluster.md C2). Pure. */
 import { isSame, mergeBetween } from '../merge-between.ts';
 import {
-  conditionOf,
   enter,
   isAlive,
   next,
   phaseOf,
   SUCCEEDED,
   WAIT,
+  waitForTarget,
   waitForVolumes,
   type Decision,
   type MigrationView,
 } from '../migration-phases.ts';
-import { ANNOTATIONS, REJECTED_BY_QUOTA } from '../names.ts';
-import { isReady } from '../pods.ts';
+import { ANNOTATIONS } from '../names.ts';
 import type { MigrationState, Vmi, VmimPhase } from '../types.ts';
 import { isSourceSynchronized, isSynchronized, sideOf } from './sides.ts';
 import { migratedVolumesOf } from './volumes.ts';
@@ -150,14 +149,7 @@ const AS_TARGET: Partial<Record<VmimPhase, InPhase>> = {
       return { do: 'set-status', status: { migrationState: { sourcePod: target.metadata.name } } };
     return waitForVolumes(view, target) ?? next(view, 'Scheduling');
   },
-  Scheduling: (view) => {
-    const { migration, target } = view;
-    if (conditionOf(migration, REJECTED_BY_QUOTA) !== undefined) {
-      const kept = migration.status?.conditions?.filter(({ type }) => type !== REJECTED_BY_QUOTA) ?? [];
-      return { do: 'set-status', status: { conditions: kept } };
-    }
-    return target !== undefined && isReady(target) ? next(view, 'Scheduled') : WAIT;
-  },
+  Scheduling: waitForTarget,
   Scheduled: (view) => {
     if (!isHandedOver(view)) return { do: 'hand-over' };
     return isPreparing(view) ? next(view, 'PreparingTarget') : WAIT;
