@@ -1,5 +1,4 @@
-import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { BUNDLE, CONFIG_MAPS, EXTERNAL, TRUSTED } from '../../cluster/kubevirt/decentralized/authorities.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
