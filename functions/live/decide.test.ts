@@ -109,6 +109,18 @@ describe('a run', () => {
     expect(decision).toMatchObject({ release: [{ verb: 'replace', on: 'source', object: vm }] });
   });
 
+  test.each([
+    [
+      'says so where nothing runs any more',
+      { vmi: undefined, vm: HALTED },
+      'it failed; the VM does not run on the source',
+    ],
+    ['says nothing of a VM that starts', { vmi: undefined }, 'it failed'],
+  ])('%s', (_what, source, wanted) => {
+    const decision = decide(aRecordedRun(recorded({ end: PROVED }), { source }));
+    expect(decision).toMatchObject({ message: expect.stringMatching(`^${wanted}($|: start it)`) });
+  });
+
   test('records its end with the reason of the step', () => {
     expect(writtenRecord(decide(firstAttempt({ source: { vmi: undefined } })) as never)?.end).toEqual({
       as: 'Failed',

@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from '../domain/live/deadlines.ts';
 import type { Fail, LiveWrite, Wait } from '../domain/live/decision.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
-import { receiverOf, vmimOf } from '../domain/live/proofs.ts';
+import { isWantedRunning, receiverOf, vmimOf } from '../domain/live/proofs.ts';
 import {
   isPastCutOver,
   recordOf,
@@ -187,12 +187,19 @@ function stuck(run: RecordedRun, { reason, message }: Fail): RunDecision {
   return over(record.end?.as ?? 'Failed', { reason, message }, [source.vm, ...left]);
 }
 
+const isUp = (source: RecordedRun['source']): boolean =>
+  source.vmi?.status?.phase === 'Running' || isWantedRunning(source);
+
 /** Everything is undone; what cannot be is listed after a while, and looked at again each time. */
 function goBack(run: RecordedRun, end: RunEnd): RunDecision {
   const { as, reason, message, at } = end;
   const decision = undo(run, end);
-  if (decision.kind === 'done')
-    return { ...over(as, { reason: reason as LiveReason, message }), release: release(run.source.vm) };
+  if (decision.kind === 'done') {
+    const text = isUp(run.source)
+      ? message
+      : `${message}; the VM does not run on the source: start it there if it shall`;
+    return { ...over(as, { reason: reason as LiveReason, message: text }), release: release(run.source.vm) };
+  }
   const left = leftovers(run);
   if (decision.kind === 'fail') return over(as, decision, left);
   const isLate = run.hub.now > timeOf(at) + LIMIT_MS.undo;

@@ -100,7 +100,7 @@ export interface TargetSide extends OneSide {
   readonly setup: TargetSetup | undefined;
   /** Whether the VM's launcher fits in the quotas of its namespace. */
   readonly fit: Fit;
-  /** What the run has made, read when it goes back. */
+  /** What the run has made, read when it goes back, or when the source VM or its record is not there. */
   readonly made: MadeObjects | undefined;
 }
 

@@ -35,6 +35,8 @@ const PROOF = 'replace VirtualMachine web on source';
 const NAME = vmimName(RUN, 1);
 const VMIM = `VirtualMachineInstanceMigration ${NAME}`;
 const POD = [aLauncherPod('target-launcher')];
+const EMPTY = { vm: undefined, vmi: undefined, pods: [], vmims: [], made: { volumes: [], unused: [] } };
+const LEFT = { volumes: [aDataVolume('Succeeded')], unused: [] };
 const DELETE_VM = 'delete VirtualMachine web on target';
 
 const run = (different: Different = {}): RecordedRun => firstAttempt(different);
@@ -161,6 +163,39 @@ describe('the guest is proved to be on the source, or was never sent, before any
     [
       'the source VM was stopped by its user, and no launcher was ever on the target',
       run({ target: { vmims: [] }, source: { vmi: undefined, vm: halted('kubectl') } }),
+      PROOF,
+    ],
+    [
+      'the source VM was stopped, and the VM on the target is gone with its volumes',
+      run({ target: EMPTY, source: { vmi: undefined, vm: halted('kubectl') } }),
+      PROOF,
+    ],
+    [
+      'the VM on the target is gone, and a volume is left',
+      run({ target: { ...EMPTY, made: LEFT }, source: { vmi: undefined, vm: halted('kubectl') } }),
+      'fail SourceDownUndecided',
+    ],
+    [
+      'the VM on the target is gone, and its VMI is left',
+      run({ target: { ...EMPTY, vmi: hadOne }, source: { vmi: undefined, vm: halted('kubectl') } }),
+      'fail SourceDownUndecided',
+    ],
+    [
+      'the VM on the target is gone, and its launcher is left',
+      run({ target: { ...EMPTY, pods: POD }, source: { vmi: undefined, vm: halted('kubectl') } }),
+      'fail SourceDownUndecided',
+    ],
+    [
+      'the VM on the target is gone, and nobody looked for volumes',
+      run({ target: { ...EMPTY, made: undefined }, source: { vmi: undefined, vm: halted('kubectl') } }),
+      'fail SourceDownUndecided',
+    ],
+    [
+      'another VM runs where the one on the target was',
+      run({
+        target: { ...EMPTY, vm: aReceiver(unlabelled(LIVE_LABEL.vm)), vmi: aWaitingVmi(), pods: POD },
+        source: { vmi: undefined, vm: halted('kubectl') },
+      }),
       PROOF,
     ],
     [

@@ -27,9 +27,17 @@ export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
   // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
   if (!source.vmims.every(isOver)) return abort(snapshot);
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
-  const isSafe = isSourceAlive(snapshot) || neverHadLauncher(target, record.attempt);
+  const isSafe = isSourceAlive(snapshot) || neverHadLauncher(target, record.attempt) || hasNothing(snapshot);
   if (!isSafe) return sourceDown(snapshot);
   return afterAbort(snapshot, () => recordProof(snapshot, end));
+}
+
+/** The target has nothing in which the guest or its data could be: whatever is to be proved, nothing of it can be lost. */
+function hasNothing(snapshot: RecordedRun): boolean {
+  const { vm, vmi, pods, made } = snapshot.target;
+  const isEmpty =
+    vm === undefined ? vmi === undefined && pods.length === 0 : receiverOf(snapshot) === undefined;
+  return isEmpty && made?.volumes.length === 0;
 }
 
 /** Once no VMIM of the run is left. A crashed or late call may have made one again. */
