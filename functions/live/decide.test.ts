@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  aDataVolume,
   aReceiver,
   aRecordedRun,
   aRun,
@@ -23,6 +24,7 @@ import { ITINERARY } from './steps.ts';
 
 const STOP = { reason: 'UserRequested', message: 'the migration has been canceled' } as const;
 const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) } as const;
+const MADE = { volumes: [aDataVolume('Succeeded')], unused: [] };
 const PROVED = { ...END, proved: true } as const;
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
 const OFF = { vm: HALTED, vmi: undefined, pods: [] };
@@ -244,6 +246,11 @@ describe('somebody deletes the source VM, or its record', () => {
   test.each<[string, RunSnapshot, string]>([
     ['before anything was made', aRun({ source: gone }), 'Failed SourceGone'],
     [
+      'when there are volumes on the target, and a VMIM',
+      aRun({ source: { ...gone, vmims: [sent('Running')] }, target: { made: MADE } }),
+      `Failed SourceGone, left: ${sent('').kind ?? ''} target/${sent('').metadata.name}, DataVolume target/web-root`,
+    ],
+    [
       'before the guest arrived: the VM on the target stays',
       aRun({ source: gone, target: { vm: aReceiver(), vmi: aWaitingVmi() } }),
       'Failed SourceGone, left: VirtualMachine target/web',
@@ -260,8 +267,30 @@ describe('somebody deletes the source VM, or its record', () => {
       aRun({ target: { vm: aReceiver(), vmi: aWaitingVmi() } }),
       RECORD,
     ],
+    ['the record, and only volumes are there', aRun({ target: { made: MADE } }), RECORD],
+    [
+      'the record, and only a copied Secret is there',
+      aRun({ target: { made: { volumes: [], unused: [aDataVolume('')] } } }),
+      RECORD,
+    ],
+    ['the record, and only a VMIM is there', aRun({ source: { vmims: [sent('Running')] } }), RECORD],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toBe(wanted);
+  });
+
+  test.each([
+    ['the source VM runs: the volumes go', {}, 'recording that the guest is not on the target'],
+    [
+      'the source VM is down: nothing is deleted',
+      { vm: HALTED, vmi: undefined, pods: [] },
+      /on both clusters.*Nothing is deleted/,
+    ],
+  ])('a record that was removed, with nothing but volumes left; %s', (_what, source, wanted) => {
+    const lost = aRun({ source, target: { made: MADE } });
+    const record = writtenRecord(decide(lost) as never);
+    expect(decide(aRecordedRun(record, { source, target: { made: MADE } }))).toMatchObject({
+      message: expect.stringMatching(wanted),
+    });
   });
 
   test('a record that was removed comes back with its end, and takes no VMI for its own', () => {

@@ -66,9 +66,8 @@ export function decide(snapshot: RunSnapshot): RunDecision {
 function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecision {
   const { hub } = snapshot;
   if (hub.status?.completed !== undefined) return asShown(snapshot);
-  const receiver = receiverOf(snapshot);
-  if (receiver !== undefined)
-    return put(vm, rebuiltRecord(snapshot, { vm, receiver }), 'recording again what was removed');
+  if (madeObjects(snapshot).length > 0)
+    return put(vm, rebuiltRecord(snapshot, vm), 'recording again what was removed');
   if (hub.stop !== undefined) return over('Canceled', hub.stop);
   for (const { name, decide: decideStep } of FIRST_STEPS) {
     const decision = decideStep(snapshot);
@@ -92,16 +91,15 @@ function asShown({ hub }: RunSnapshot): RunDecision {
 function withoutSource(snapshot: RunSnapshot): RunDecision {
   const { hub, target } = snapshot;
   if (hub.status?.completed !== undefined) return asShown(snapshot);
-  const receiver = receiverOf(snapshot);
-  const message = 'the VM on the source was deleted';
-  if (receiver === undefined) return over('Failed', { reason: LIVE_REASON.sourceGone, message });
-  if (hasArrived({ ...target, vm: receiver, vmim: target.vmims.at(-1) }))
-    return over('Succeeded', {
-      reason: LIVE_REASON.succeeded,
-      message: 'the VM runs on the target; the one on the source was deleted',
-    });
-  const left = `${message} before its guest was seen on the target: look at the VM there, and delete it by hand`;
-  return over('Failed', { reason: LIVE_REASON.sourceGone, message: left }, [receiver, ...target.vmims]);
+  const vm = receiverOf(snapshot);
+  if (vm !== undefined && hasArrived({ ...target, vm, vmim: target.vmims.at(-1) })) {
+    const message = 'the VM runs on the target; the one on the source was deleted';
+    return over('Succeeded', { reason: LIVE_REASON.succeeded, message });
+  }
+  const left = madeObjects(snapshot);
+  const advice = left.length === 0 ? '' : ': look at the target, and delete by hand what is not needed';
+  const message = `the VM on the source was deleted before its guest was seen on the target${advice}`;
+  return over('Failed', { reason: LIVE_REASON.sourceGone, message }, left);
 }
 
 function recordMarks(run: RecordedRun): RunDecision | undefined {
@@ -200,7 +198,7 @@ function goBack(run: RecordedRun, end: RunEnd): RunDecision {
       : `${message}; the VM does not run on the source: start it there if it shall`;
     return { ...over(as, { reason: reason as LiveReason, message: text }), release: release(run.source.vm) };
   }
-  const left = leftovers(run);
+  const left = madeObjects(run);
   if (decision.kind === 'fail') return over(as, decision, left);
   const isLate = run.hub.now > timeOf(at) + LIMIT_MS.undo;
   if (decision.kind === 'wait' && isLate)
@@ -208,12 +206,13 @@ function goBack(run: RecordedRun, end: RunEnd): RunDecision {
   return { step: 'Undo', ...decision };
 }
 
-const leftovers = (run: RecordedRun): readonly KubernetesObject[] => [
-  ...run.source.vmims,
-  ...run.target.vmims,
-  ...madeReceiver(run),
-  ...(run.target.made?.volumes ?? []),
-  ...(run.target.made?.unused ?? []),
+/** What this run has made, and is there still. */
+const madeObjects = (snapshot: RunSnapshot): readonly KubernetesObject[] => [
+  ...snapshot.source.vmims,
+  ...snapshot.target.vmims,
+  ...madeReceiver(snapshot),
+  ...(snapshot.target.made?.volumes ?? []),
+  ...(snapshot.target.made?.unused ?? []),
 ];
 
 /** The VM on the target, if this run made it. */

@@ -1,19 +1,18 @@
 import { LIVE_KUBEVIRT, LIVE_REASON } from '../domain/live/names.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
-import { strategyNamed, type RunRecord } from '../domain/live/run-record.ts';
+import { receiverOf } from '../domain/live/proofs.ts';
+import { strategyNamed, strategyOf, type RunRecord } from '../domain/live/run-record.ts';
 import type { RunSnapshot } from '../domain/live/run-snapshot.ts';
 
 /**
  * The record again, where somebody removed it from the source VM during the run: with what the target still says, and with the end of the
  * run. The VMI is taken for another one, so nothing of it is deleted unless the guest runs on the target.
  */
-export function rebuiltRecord(
-  { hub, source, target }: RunSnapshot,
-  { vm, receiver }: { readonly vm: VirtualMachine; readonly receiver: VirtualMachine },
-): RunRecord {
+export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRecord {
+  const { hub, source, target } = snapshot;
   const at = new Date(hub.now).toISOString();
   const { name, namespace = '', uid } = hub.migration.metadata;
-  const strategy = receiver.metadata.annotations?.[LIVE_KUBEVIRT.restoreRunStrategy];
+  const restored = receiverOf(snapshot)?.metadata.annotations?.[LIVE_KUBEVIRT.restoreRunStrategy];
   const attempts = [...source.vmims, ...target.vmims].map(({ metadata }) =>
     Number(metadata.name.split('-').at(-1)),
   );
@@ -23,14 +22,15 @@ export function rebuiltRecord(
     hub: hub.cluster,
     vm: vm.metadata.uid,
     vmi: 'lost',
-    runStrategy: strategyNamed(strategy) ?? 'Always',
+    runStrategy: strategyOf(vm) ?? strategyNamed(restored) ?? 'Always',
     target: {
       cluster: target.cluster,
-      namespace: receiver.metadata.namespace ?? '',
-      name: receiver.metadata.name,
+      namespace: hub.plan.spec.targetNamespace,
+      name: hub.entry.targetName || vm.metadata.name,
     },
-    startedAt: receiver.metadata.creationTimestamp,
+    startedAt: at,
     transferSeconds: 1,
+    // Also where there is none: the guest may have been under way, and what shows it is gone.
     attempt: Math.max(1, ...attempts),
     hooks: [],
     marks: [],
