@@ -54,6 +54,11 @@ export interface MaintenanceScene {
   stop(): Promise<void>;
 }
 
+export const hasState =
+  (state: string) =>
+  (found: MaintenanceProgress | undefined): boolean =>
+    found?.status?.state === state;
+
 const SUBSCRIBER = 'subscriber';
 
 export async function startMaintenanceScene(options: LocalClusterOptions = {}): Promise<MaintenanceScene> {

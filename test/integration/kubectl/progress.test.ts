@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
-import type { MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { PROGRESSES } from '../../../functions/kubernetes/resources.ts';
-import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
 import { kubeconfigOfViewer, runWith, startPlugin, type RunPlugin } from '../../support/plugin.ts';
 
 let scene: MaintenanceScene;
@@ -19,17 +18,12 @@ afterAll(async () => {
   await scene.stop();
 });
 
-const is =
-  (state: string) =>
-  (found: MaintenanceProgress | undefined): boolean =>
-    found?.status?.state === state;
-
 /** A node with one VM, whose drain has begun. */
 async function begunOn(node: string): Promise<string> {
   await scene.node(node, { unschedulable: true });
   await scene.vm(node, 'vm0');
   await scene.evacuate(node, 'vm0');
-  return (await scene.untilDrain(node, is('Running'))).metadata.name;
+  return (await scene.untilDrain(node, hasState('Running'))).metadata.name;
 }
 
 test('says when nothing is under way', async () => {

@@ -4,7 +4,7 @@ import { MAINTENANCE_EVENT } from '../../../functions/domain/progress/names.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS, NODES, PROGRESSES } from '../../../functions/kubernetes/resources.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
 
 let scene: MaintenanceScene;
 
@@ -16,10 +16,6 @@ afterAll(async () => {
   await scene.stop();
 });
 
-const is =
-  (state: string) =>
-  (found: MaintenanceProgress | undefined): boolean =>
-    found?.status?.state === state;
 const isDelivered = (found: MaintenanceProgress | undefined): boolean =>
   found !== undefined && !owesEvents(found);
 const mark = (node: string): object => ({ status: { evacuationNodeName: node } });
@@ -43,7 +39,7 @@ test('a drain: cordoned alone is none; then started, blocked, unblocked, progres
   // The marked VM is the first thing that anyone posts about.
   await scene.evacuate('whole', 'vm0');
   await scene.patchVm('whole', 'vm1', mark('whole'));
-  const begun = await scene.untilDrain('whole', is('Running'));
+  const begun = await scene.untilDrain('whole', hasState('Running'));
   expect(begun).toMatchObject({
     metadata: { name: expect.stringMatching(/^drain-[0-9a-f]{8}-1$/) },
     status: { progress: '0/2' },
@@ -51,7 +47,7 @@ test('a drain: cordoned alone is none; then started, blocked, unblocked, progres
   const { name } = begun.metadata;
 
   await scene.setMigration('whole', 'evacuates-vm0', REFUSED);
-  await scene.untilDrain('whole', is('Blocked'));
+  await scene.untilDrain('whole', hasState('Blocked'));
   await scene.untilDrain('whole', isDelivered);
   const { items: events } = await scene.admin.list(EVENTS, { namespace: 'default' });
   expect(events.filter(({ reason }) => reason === 'DrainBlocked')).toMatchObject([
@@ -62,7 +58,7 @@ test('a drain: cordoned alone is none; then started, blocked, unblocked, progres
   ]);
 
   await scene.setMigration('whole', 'evacuates-vm0', { phase: 'Running', conditions: null });
-  await scene.untilDrain('whole', is('Running'));
+  await scene.untilDrain('whole', hasState('Running'));
   await scene.setMigration('whole', 'evacuates-vm0', { phase: 'Succeeded' });
   await scene.patchVm('whole', 'vm0', {
     metadata: { labels: { [KUBEVIRT.nodeName]: 'elsewhere' } },
@@ -70,7 +66,7 @@ test('a drain: cordoned alone is none; then started, blocked, unblocked, progres
   });
   await scene.untilDrain('whole', (found) => found?.status?.progress === '1/2');
   await scene.patchVm('whole', 'vm1', { status: { phase: 'Succeeded' } });
-  await scene.untilDrain('whole', is('Completed'));
+  await scene.untilDrain('whole', hasState('Completed'));
   expect(await eventsOf(name, 'completed')).toEqual([
     ...['started', 'blocked', 'unblocked', 'progressed', 'completed'],
   ]);
@@ -82,9 +78,9 @@ test('a drain is canceled when its node takes pods again, and lists what still m
   await scene.vm('canceled', 'vm0');
   await scene.evacuate('canceled', 'vm0');
   await scene.setMigration('canceled', 'evacuates-vm0', { phase: 'Running' });
-  await scene.untilDrain('canceled', is('Running'));
+  await scene.untilDrain('canceled', hasState('Running'));
   await scene.setNode('canceled', { unschedulable: null } as never);
-  const canceled = await scene.untilDrain('canceled', is('Canceled'));
+  const canceled = await scene.untilDrain('canceled', hasState('Canceled'));
   expect(canceled.status?.buckets).toMatchObject([{ name: 'running', count: 1 }]);
   await scene.setMigration('canceled', 'evacuates-vm0', { phase: 'Succeeded' });
   await scene.untilDrain('canceled', (found) => found?.status?.buckets.length === 0);
@@ -95,9 +91,9 @@ test('a drain fails when its node is gone; a node with the drain taint is draine
   await scene.node('gone', { taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }] } as never);
   await scene.vm('gone', 'vm0');
   await scene.evacuate('gone', 'vm0');
-  await scene.untilDrain('gone', is('Running'));
+  await scene.untilDrain('gone', hasState('Running'));
   await scene.admin.delete(NODES, { name: 'gone' });
-  const failed = await scene.untilDrain('gone', is('Failed'));
+  const failed = await scene.untilDrain('gone', hasState('Failed'));
   expect(failed.status?.reason).toBe('NodeGone');
   expect(await eventsOf(failed.metadata.name, 'failed')).toEqual(['started', 'failed']);
 });
@@ -108,21 +104,21 @@ test('a node that reboots: its VMs are gone with it; one that registers again is
   await scene.vm('reboots', 'vm1');
   await scene.evacuate('reboots', 'vm0');
   await scene.setMigration('reboots', 'evacuates-vm0', REFUSED);
-  const { metadata: first } = await scene.untilDrain('reboots', is('Blocked'));
+  const { metadata: first } = await scene.untilDrain('reboots', hasState('Blocked'));
   // virt-controller finds the node dead, and fails its VMIs.
   for (const vm of ['vm0', 'vm1']) await scene.patchVm('reboots', vm, { status: { phase: 'Failed' } });
   await scene.setMigration('reboots', 'evacuates-vm0', { phase: 'Failed' });
-  await scene.untilDrain('reboots', is('Completed'));
+  await scene.untilDrain('reboots', hasState('Completed'));
   expect(await eventsOf(first.name, 'completed')).toEqual(['started', 'blocked', 'completed']);
 
   await scene.vm('reboots', 'vm2', { evacuationNodeName: 'reboots' });
-  const { metadata: second } = await scene.untilDrain('reboots', is('Running'));
+  const { metadata: second } = await scene.untilDrain('reboots', hasState('Running'));
   await scene.admin.delete(NODES, { name: 'reboots' });
   await scene.node('reboots', { unschedulable: true });
   // Its VM is still marked, and the node of that name is cordoned: a drain of another node.
   const { metadata: third, spec } = await scene.untilDrain(
     'reboots',
-    (found) => is('Running')(found) && found?.metadata.uid !== second.uid,
+    (found) => hasState('Running')(found) && found?.metadata.uid !== second.uid,
   );
   expect(await eventsOf(second.name, 'failed')).toEqual(['started', 'failed']);
   expect([first, second, third].map(({ name }) => name.slice(-2))).toEqual(['-1', '-2', '-3']);
@@ -135,19 +131,19 @@ test('two nodes at once: a VM that moves from one to the other is left on that o
     await scene.vm(node, 'vm0');
     await scene.evacuate(node, 'vm0');
   }
-  await scene.untilDrain('left', is('Running'));
-  await scene.untilDrain('right', is('Running'));
+  await scene.untilDrain('left', hasState('Running'));
+  await scene.untilDrain('right', hasState('Running'));
   await scene.setMigration('left', 'evacuates-vm0', { phase: 'Succeeded' });
   await scene.patchVm('left', 'vm0', {
     metadata: { labels: { [KUBEVIRT.nodeName]: 'right' } },
     status: { nodeName: 'right' },
   });
-  const left = await scene.untilDrain('left', is('Completed'));
+  const left = await scene.untilDrain('left', hasState('Completed'));
   await scene.untilDrain('right', (found) => found?.status?.progress === '0/2');
   await scene.patchVm('right', 'vm0', { status: { phase: 'Succeeded' } });
   await scene.untilDrain('right', (found) => found?.status?.progress === '1/2');
   await scene.patchVm('left', 'vm0', { status: { phase: 'Succeeded' } });
-  const right = await scene.untilDrain('right', is('Completed'));
+  const right = await scene.untilDrain('right', hasState('Completed'));
   expect([left, right].map(({ status }) => status?.progress)).toEqual(['1/1', '2/2']);
   expect(await eventsOf(left.metadata.name, 'completed')).toEqual(['started', 'completed']);
   expect(await eventsOf(right.metadata.name, 'completed')).toEqual(['started', 'progressed', 'completed']);
@@ -160,7 +156,7 @@ test('a drain of VMs that cannot be migrated leaves no mark; the drain taint on 
   await scene.setNode('fixed', {
     taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }],
   } as never);
-  const { metadata, status } = await scene.untilDrain('fixed', is('Blocked'));
+  const { metadata, status } = await scene.untilDrain('fixed', hasState('Blocked'));
   expect(status).toMatchObject({
     reason: 'NotMigratable',
     buckets: [{ name: 'notMigratable', vms: [{ name: 'vm0', reason: 'HostDeviceNotLiveMigratable' }] }],
@@ -182,7 +178,7 @@ test('heartbeats, and a VM that a tenant evicts from a node that takes pods, tri
   await scene.node('after', { unschedulable: true });
   await scene.vm('after', 'vm0');
   await scene.evacuate('after', 'vm0');
-  await scene.untilDrain('after', is('Running'));
+  await scene.untilDrain('after', hasState('Running'));
   expect(scene.posts().filter((subject) => /beating|cordoned/.test(subject))).toEqual([]);
 });
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import { NODES } from '../../../functions/kubernetes/resources.ts';
 import { auditLog, whatOf } from '../../support/audit.ts';
-import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
 
 /** Figures of 10,000 VMs on 500 nodes, printed for docs/scale.md. */
 const SIZE = { nodes: 500, vmsOfNode: 20 } as const;
@@ -99,7 +99,7 @@ test('a drain costs `progress` two requests a change at most', async () => {
   const vms = Array.from({ length: SIZE.vmsOfNode }, (_, index) => `vm${String(index)}`);
   await scene.setNode(DRAINED, { unschedulable: true });
   for (const vm of vms) await scene.evacuate(DRAINED, vm);
-  await scene.untilDrain(DRAINED, (found) => found?.status?.state === 'Running');
+  await scene.untilDrain(DRAINED, hasState('Running'));
   for (const [done, vm] of vms.entries()) {
     await scene.setMigration(DRAINED, `evacuates-${vm}`, { phase: 'Running' });
     await scene.setMigration(DRAINED, `evacuates-${vm}`, { phase: 'Succeeded' });
@@ -110,7 +110,7 @@ test('a drain costs `progress` two requests a change at most', async () => {
     const progress = `${String(done + 1)}/${String(vms.length)}`;
     await scene.untilDrain(DRAINED, (found) => found?.status?.progress === progress);
   }
-  const { metadata } = await scene.untilDrain(DRAINED, (found) => found?.status?.state === 'Completed');
+  const { metadata } = await scene.untilDrain(DRAINED, hasState('Completed'));
   await scene.received.until(
     'it is completed',
     () => scene.eventsOf(metadata.name).at(-1)?.type === 'completed',

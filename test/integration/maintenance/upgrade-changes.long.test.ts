@@ -5,7 +5,7 @@ import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
 import { announce, deploy } from '../../cluster/kubevirt/operator.ts';
 import { releaseOf } from '../../cluster/kubevirt/release.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
 
 /** Upgrades that do not end as they began. */
 
@@ -51,9 +51,9 @@ async function eventsOf({ metadata: { name } }: MaintenanceProgress, last: strin
 test('without a KubeVirt CR a drain is reported, and no upgrade', async () => {
   await scene.node('plain', { unschedulable: true });
   await scene.vm('plain', 'vm0', { evacuationNodeName: 'plain' });
-  await scene.untilDrain('plain', (found) => found?.status?.state === 'Running');
+  await scene.untilDrain('plain', hasState('Running'));
   await scene.patchVm('plain', 'vm0', { status: { phase: 'Succeeded' } });
-  await scene.untilDrain('plain', (found) => found?.status?.state === 'Completed');
+  await scene.untilDrain('plain', hasState('Completed'));
   expect(await scene.upgrades()).toEqual([]);
 });
 
