@@ -11,6 +11,7 @@ export const PURE = [
   'functions/live/*/decide.ts',
   'functions/live/{lost-record,steps}.ts',
   'functions/live/validate/*.ts',
+  'functions/live/status/*.ts',
   'functions/domain/**/*.ts',
   'functions/runtime/limits.ts',
   'examples/rolling/decide.ts',

@@ -3,7 +3,7 @@ import { shortList } from './bounded.ts';
 import { EVENT, type EventType, type Reason } from './names.ts';
 import { type MAINTENANCE_CHANGED } from './progress/names.ts';
 import type { Reference } from './lock.ts';
-import type { OutboxEntry, Subject } from './progress/progress-object.ts';
+import type { Subject } from './progress/progress-object.ts';
 
 const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 
@@ -61,9 +61,6 @@ export interface MaintenanceChanged {
   /** Part of the id, so that two guards that saw the same post the same event. */
   readonly cause: string;
 }
-
-/** What our processes post. An OutboxEntry is for subscribers, and has its id and its number already. */
-export type PostedEvent = OurEvent | MaintenanceChanged | OutboxEntry;
 
 /** One of our events about a namespace, before it is a CloudEvent. */
 export interface OurEvent {

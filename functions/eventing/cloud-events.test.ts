@@ -1,8 +1,9 @@
 import { CloudEvent } from 'cloudevents';
 import { describe, expect, test } from '@jest/globals';
 import { EVENT_DATA, type OurEvent } from '../domain/events.ts';
+import type { MoveEvent } from '../domain/live/move-events.ts';
 import { EVENT, REASON, SOURCE_EVENT, type Reason } from '../domain/names.ts';
-import { BadEvent, toCloudEvent, toStepRequest } from './cloud-events.ts';
+import { BadEvent, cloudEventOf, toCloudEvent, toStepRequest } from './cloud-events.ts';
 
 const locked: OurEvent = {
   type: EVENT.namespaceLocked,
@@ -11,6 +12,27 @@ const locked: OurEvent = {
   token: 'token-1',
   migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
 };
+
+test('an event about a VM that moves is from live, and keeps its id', () => {
+  const event: MoveEvent = {
+    id: 'm/v/cutover',
+    type: 'io.kubevirt.mtq.live.cutover',
+    time: '2026-11-21T05:00:00Z',
+    subject: 'tenant/run/web',
+    data: {
+      plan: { namespace: 'tenant', name: 'plan' },
+      migration: { namespace: 'tenant', name: 'run', uid: 'm' },
+      vm: { id: 'v', namespace: 'vms', name: 'web' },
+      target: { namespace: 'target', name: 'web' },
+      step: 'WaitForStateTransfer',
+      message: 'the guest was seen on the target',
+      percent: 80,
+      left: 1,
+    },
+  };
+  const { data, ...attributes } = event;
+  expect(cloudEventOf(event)).toMatchObject({ ...attributes, source: '/mtq/live', data });
+});
 
 describe('our events', () => {
   test('carry where to look', () => {

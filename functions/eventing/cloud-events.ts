@@ -7,9 +7,10 @@ import {
   MAX_TEXT,
   type MaintenanceChanged,
   type OurEvent,
-  type PostedEvent,
 } from '../domain/events.ts';
 import type { OutboxEntry } from '../domain/progress/progress-object.ts';
+import type { MoveEvent } from '../domain/live/move-events.ts';
+import type { PostedEvent } from './posted-event.ts';
 import type { StepRequest } from './step-request.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, sourceOf, type EventType } from '../domain/names.ts';
@@ -24,6 +25,7 @@ export class BadEvent extends Error {
 /** Makes a CloudEvent of any event that we post. */
 export function cloudEventOf(event: PostedEvent): CloudEvent<Record<string, unknown>> {
   if ('sequence' in event) return ofOutbox(event);
+  if ('subject' in event) return ofLive(event);
   return 'maintenance' in event ? ofMaintenance(event) : toCloudEvent(event);
 }
 
@@ -36,6 +38,13 @@ const ofOutbox = ({ id, type, time, sequence, data }: OutboxEntry): CloudEvent<R
     datacontenttype: 'application/json',
     data: { ...data },
     sequence: String(sequence).padStart(SEQUENCE_DIGITS, '0'),
+  });
+
+const ofLive = ({ data, ...attributes }: MoveEvent): CloudEvent<Record<string, unknown>> =>
+  new CloudEvent({
+    ...{ ...attributes, source: sourceOf('live') },
+    datacontenttype: 'application/json',
+    data: { ...data },
   });
 
 function ofMaintenance({

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
-import type { PostedEvent } from '../domain/events.ts';
 import { cloudEventOf, messageOf } from './cloud-events.ts';
+import type { PostedEvent } from './posted-event.ts';
 
 const TIMEOUT_MS = 3_000;
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 import { MAX_ACQUIRED_SECONDS } from '../domain/verdict/attempt.ts';
-import type { OurEvent, PostedEvent } from '../domain/events.ts';
+import type { OurEvent } from '../domain/events.ts';
+import type { PostedEvent } from '../eventing/posted-event.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { EventType, Reason } from '../domain/names.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';

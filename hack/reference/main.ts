@@ -2,6 +2,7 @@
  * npm run reference: writes the generated sections of docs/reference.md from the registries of names, advice and refusals, and the
  * schemas of docs/events.
  */
+import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { format, resolveConfig } from 'prettier';
 import { eventSchemas } from './event-schemas.ts';
@@ -17,8 +18,6 @@ const events = fileOf('docs/events/');
 await rm(events, { recursive: true, force: true });
 await mkdir(events);
 const style = await resolveConfig(events);
-for (const [name, schema] of eventSchemas(
-  await readFile(fileOf('functions/domain/progress/names.ts'), 'utf8'),
-)) {
+for (const [name, schema] of eventSchemas((file) => readFileSync(fileOf(file), 'utf8'))) {
   await writeFile(new URL(name, events), await format(schema, { ...style, parser: 'json' }));
 }

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { MOVE_EVENT } from '../../functions/domain/live/names.ts';
 import { MAINTENANCE_CHANGED, MAINTENANCE_EVENT } from '../../functions/domain/progress/names.ts';
 import { eventSchemas } from '../../hack/reference/event-schemas.ts';
 import { EVENT_DATA } from '../../functions/domain/events.ts';
@@ -14,10 +15,13 @@ import { knativeObjects, type Trigger } from '../cluster/eventing/manifests.ts';
 
 const root = new URL('../../', import.meta.url);
 
+/** Events for subscribers. */
+const SUBSCRIBED = [...Object.values(MAINTENANCE_EVENT), ...Object.values(MOVE_EVENT)];
+
 /** Every event that the Broker can have: ours, the source's of each known kind, and one of an unknown kind. */
 const KINDS = [...Object.values(KIND).map(({ kind }) => kind), 'Pod'];
 const ALL: readonly StepTrigger[] = [
-  ...[...Object.values(EVENT), ...Object.values(MAINTENANCE_EVENT), MAINTENANCE_CHANGED].map((type) => ({
+  ...[...Object.values(EVENT), ...SUBSCRIBED, MAINTENANCE_CHANGED].map((type) => ({
     type,
   })),
   ...Object.values(SOURCE_EVENT).flatMap((type) => [{ type }, ...KINDS.map((kind) => ({ type, kind }))]),
@@ -103,21 +107,21 @@ describe('steps ⇄ Triggers', () => {
   });
 });
 
-describe('events about drains and upgrades', () => {
+describe('events for subscribers', () => {
   test('only `progress` runs on them, and only on the guard’s', () => {
     expect(consumersOf(MAINTENANCE_CHANGED)).toEqual(['progress']);
-    expect(Object.values(MAINTENANCE_EVENT).flatMap(consumersOf)).toEqual([]);
+    expect(SUBSCRIBED.flatMap(consumersOf)).toEqual([]);
   });
 
-  test.each(Object.values(MAINTENANCE_EVENT))('%s: docs/events has its schema', (type) => {
+  test.each(SUBSCRIBED)('%s: docs/events has its schema', (type) => {
     const file = `docs/events/${type}.json`;
-    const schema = eventSchemas(source('functions/domain/progress/names.ts')).get(`${type}.json`) ?? '';
+    const schema = eventSchemas(source).get(`${type}.json`) ?? '';
     expect(JSON.parse(source(file))).toEqual(JSON.parse(schema));
     expect(JSON.parse(schema)).toHaveProperty('description');
   });
 
   test('docs/events has no other files', () => {
-    const types = Object.values(MAINTENANCE_EVENT).map((type) => `${type}.json`);
+    const types = SUBSCRIBED.map((type) => `${type}.json`);
     expect(readdirSync(new URL('docs/events', root)).sort()).toEqual(types.sort());
   });
 });

@@ -57,13 +57,29 @@ export interface PlanStatus {
   observedGeneration?: number;
   conditions?: LiveCondition[];
   /** Of the newest run. */
-  migration?: RunTimes & { history?: RunSnapshot[]; vms?: VmStatus[] };
+  migration?: RunTimes & Standing & { history?: RunSnapshot[]; vms?: VmStatus[] };
 }
 
 /** One run of a plan. */
 export interface PlanMigration extends KubernetesObject {
   spec: { plan: NamedReference; cancel?: VmReference[] };
-  status?: RunTimes & { observedGeneration?: number; conditions?: LiveCondition[]; vms?: VmStatus[] };
+  status?: MigrationStatus;
+}
+
+export interface MigrationStatus extends RunTimes, Standing {
+  observedGeneration?: number;
+  conditions?: LiveCondition[];
+  vms?: VmStatus[];
+  /** What its VMs have left over; the run holds its objects until there is none. */
+  leftovers?: string[];
+}
+
+/** How far a run is, in one line: Forklift's have no such fields. */
+export interface Standing {
+  /** Of all steps of all VMs: "62%". */
+  progress?: string;
+  /** The VM that needs attention, or the next one. */
+  message?: string;
 }
 
 /** RFC 3339. */
@@ -99,11 +115,9 @@ export interface RunSnapshot {
   map: { network: SnapshotReference; storage: SnapshotReference };
 }
 
-export interface SnapshotReference {
-  namespace: string;
-  name: string;
-  uid: string;
-  generation: number;
+export interface SnapshotReference extends NamedReference {
+  uid?: string;
+  generation?: number;
 }
 
 /** How far one VM is. */
@@ -115,6 +129,8 @@ export interface VmStatus extends PlanVm, RunTimes {
   pipeline: PipelineStage[];
   error?: StageError;
   conditions?: LiveCondition[];
+  /** What the run made of it and could not take away, or must not: `Kind namespace/name`. */
+  leftovers?: string[];
 }
 
 export interface StageError {

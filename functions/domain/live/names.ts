@@ -268,5 +268,31 @@ export const LIVE_CONDITION = {
   invalidImage: 'InvalidImage',
   /** Hook: its playbook is not base64. */
   invalidPlaybook: 'InvalidPlaybook',
+
+  /** VM of a run: it waits for something that comes by itself. */
+  waiting: 'Waiting',
+  /** VM of a run: it waits for something that does not come by itself, or longer than usual. */
+  blocked: 'Blocked',
+  /** VM of a run: its guest was seen on the target, so it stays there. */
+  cutOver: 'CutOver',
 } as const;
 export type LiveConditionType = (typeof LIVE_CONDITION)[keyof typeof LIVE_CONDITION];
+
+/** Types of the CloudEvents about a VM that moves to another cluster, for subscribers; docs/events has their schemas. */
+export const MOVE_EVENT = {
+  /** A VM's move has begun. */
+  started: 'io.kubevirt.mtq.live.started',
+  /** A VM has come to its next step, or goes back. */
+  step: 'io.kubevirt.mtq.live.step',
+  /** A VM does not get on by itself, or waits longer than usual; again where step or reason changes. */
+  blocked: 'io.kubevirt.mtq.live.blocked',
+  /** A VM's guest was seen on the target: it stays there, whatever is canceled. */
+  cutover: 'io.kubevirt.mtq.live.cutover',
+  /** A VM runs on the target, and is off on the source. */
+  succeeded: 'io.kubevirt.mtq.live.succeeded',
+  /** A VM could not be moved, or not all of it is settled; data.message says what to do. */
+  failed: 'io.kubevirt.mtq.live.failed',
+  /** A VM stayed on the source, as a user wished. */
+  canceled: 'io.kubevirt.mtq.live.canceled',
+} as const;
+export type MoveEventType = (typeof MOVE_EVENT)[keyof typeof MOVE_EVENT];

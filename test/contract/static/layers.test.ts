@@ -35,6 +35,7 @@ const LAYERS = {
       ],
       'functions/progress',
       'functions/live',
+      'functions/live/status',
     ],
     LIVE_STEPS.map((name) => `functions/live/${name}`),
     ['functions/host'],

@@ -397,35 +397,37 @@ test.each<[string, ResourceType, object]>([
 
 describe('kubectl get', () => {
   const READY = [condition('Ready')];
+  const STANDING = { progress: '62%', message: 'web: in words' };
+  const COLUMNS = { PROGRESS: '62%', MESSAGE: 'web: in words' };
 
   test.each<[string, ResourceType, object, object, object]>([
     [
       'a plan that has failed',
       PLANS,
       PLAN,
-      { conditions: [...READY, condition('Failed')] },
-      { READY: 'True', EXECUTING: null, SUCCEEDED: null, FAILED: 'True' },
+      { conditions: [...READY, condition('Failed')], migration: STANDING },
+      { READY: 'True', EXECUTING: null, SUCCEEDED: null, FAILED: 'True', ...COLUMNS },
     ],
     [
       'a plan that runs',
       PLANS,
       PLAN,
       { conditions: [condition('Executing')] },
-      { READY: null, EXECUTING: 'True', SUCCEEDED: null, FAILED: null },
+      { READY: null, EXECUTING: 'True', SUCCEEDED: null, FAILED: null, PROGRESS: null, MESSAGE: null },
     ],
     [
       'a migration that runs',
       PLAN_MIGRATIONS,
       aPlanMigration().spec,
-      { conditions: [...READY, condition('Running')] },
-      { READY: 'True', RUNNING: 'True', SUCCEEDED: null, FAILED: null },
+      { conditions: [...READY, condition('Running')], ...STANDING },
+      { READY: 'True', RUNNING: 'True', SUCCEEDED: null, FAILED: null, ...COLUMNS },
     ],
     [
       'a migration that has succeeded',
       PLAN_MIGRATIONS,
       aPlanMigration().spec,
       { conditions: [condition('Succeeded')] },
-      { READY: null, RUNNING: null, SUCCEEDED: 'True', FAILED: null },
+      { READY: null, RUNNING: null, SUCCEEDED: 'True', FAILED: null, PROGRESS: null, MESSAGE: null },
     ],
     [
       'a provider',

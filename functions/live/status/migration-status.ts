@@ -1,0 +1,64 @@
+import { findingOf, nextConditions, type Finding } from '../../domain/live/conditions.ts';
+import type { MigrationStatus, PlanMigration, VmReference, VmStatus } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { defined } from './defined.ts';
+import type { Run } from './run.ts';
+import { isOf } from './vm.ts';
+
+/** The status of a Migration with this run. What keeps it from starting is not said here. `time`: RFC 3339. */
+export function migrationStatusOf(
+  { status, spec, metadata }: PlanMigration,
+  run: Run,
+  time: string,
+): MigrationStatus {
+  const { started, completed, vms, progress, message } = run;
+  const { leftovers: _, ...before } = status ?? {};
+  const leftovers = vms.flatMap((vm) => vm.leftovers ?? []);
+  const conditions = before.conditions ?? [];
+  const findings = [...standingFindings(run), ...unknownCancels(spec.cancel ?? [], vms)];
+  return {
+    ...before,
+    ...defined({ observedGeneration: metadata.generation, started, completed, progress, message }),
+    conditions: started === undefined ? conditions : nextConditions(conditions, findings, time),
+    vms,
+    ...(leftovers.length === 0 ? {} : { leftovers }),
+  };
+}
+
+/** Forklift's texts. */
+function standingFindings({ end }: Run): Finding[] {
+  const ready: Finding = {
+    type: LIVE_CONDITION.ready,
+    category: 'Required',
+    message: 'The migration is ready.',
+  };
+  if (end === undefined)
+    return [
+      ready,
+      { type: LIVE_CONDITION.running, category: 'Advisory', message: 'The migration is RUNNING.' },
+    ];
+  return [
+    ready,
+    { type: END[end], category: 'Advisory', durable: true, message: `The migration has ${END_TEXT[end]}.` },
+  ];
+}
+
+const END = {
+  Succeeded: LIVE_CONDITION.succeeded,
+  Failed: LIVE_CONDITION.failed,
+  Canceled: LIVE_CONDITION.canceled,
+} as const;
+
+const END_TEXT = { Succeeded: 'SUCCEEDED', Failed: 'FAILED', Canceled: 'been CANCELED' } as const;
+
+/** VMs that shall be canceled and are not in the plan. */
+const unknownCancels = (cancel: readonly VmReference[], vms: readonly VmStatus[]): Finding[] =>
+  findingOf(
+    cancel
+      .filter((one) => !vms.some((vm) => isOf(vm, one)))
+      .map(({ namespace = '', name, id = '' }) => (name === undefined ? id : `${namespace}/${name}`)),
+    {
+      ...{ type: LIVE_CONDITION.vmNotFound, category: 'Warn', reason: 'NotFound' },
+      ...{ message: 'VM not found.', suggestion: 'Name a VM of the plan in spec.cancel, as in the plan.' },
+    },
+  );

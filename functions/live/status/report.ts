@@ -1,0 +1,77 @@
+import { has } from '../../domain/live/conditions.ts';
+import type { MoveEvent } from '../../domain/live/move-events.ts';
+import type {
+  MigrationStatus,
+  Plan,
+  PlanMigration,
+  PlanStatus,
+  PlanVm,
+  VmStatus,
+} from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
+import { migrationStatusOf } from './migration-status.ts';
+import { withRun, type Referred } from './plan-status.ts';
+import { runOf } from './run.ts';
+import { transitionsOf, type Change } from './transitions.ts';
+import { isOf, newVm, nextVm, timeText, type DecidedVm } from './vm.ts';
+
+export interface RunInput {
+  readonly plan: Plan;
+  readonly migration: PlanMigration;
+  /** VMs of the plan; one that is left out stays as it is shown. */
+  readonly runs: readonly DecidedVm[];
+  /** Milliseconds. */
+  readonly now: number;
+  /** What the plan refers to, for its history. */
+  readonly refers?: Referred | undefined;
+}
+
+export interface RunReport {
+  readonly migrationStatus: MigrationStatus;
+  readonly planStatus: PlanStatus;
+  /** To be posted before the statuses are written, so that none is lost. */
+  readonly transitions: readonly MoveEvent[];
+}
+
+/**
+ * The statuses of a Migration and its Plan as users of Forklift know them (facts/cross-cluster.md §A), by the decisions about its
+ * VMs, and the events of what is new. The same input gives the statuses that are there already.
+ */
+export function reportRun({ plan, migration, runs, now, refers }: RunInput): RunReport {
+  const time = timeText(now);
+  const changes = entriesOf(plan, migration).map((entry) => changeOf(entry, { plan, migration, runs, now }));
+  const vms = changes.map(({ next }) => next);
+  const run = runOf(migration, vms, { isDue: runs.some(isDue), time });
+  const left = vms.filter(({ completed }) => completed === undefined).length;
+  return {
+    migrationStatus: migrationStatusOf(migration, run, time),
+    planStatus: withRun({ plan, migration, refers }, run, time),
+    transitions: changes.flatMap((change) => transitionsOf(change, { plan, migration, left, time })),
+  };
+}
+
+/** What is shown of a VM of a run: by the Migration, or by the Plan of a VM that an earlier one has moved. Undefined: nothing. */
+export function shownVm(plan: Plan, migration: PlanMigration, entry: PlanVm): VmStatus | undefined {
+  const own = migration.status?.vms?.find((vm) => isOf(vm, entry));
+  if (own !== undefined) return own;
+  const earlier = plan.status?.migration?.vms?.find((vm) => isOf(vm, entry));
+  return earlier !== undefined && has(earlier, LIVE_CONDITION.succeeded) ? earlier : undefined;
+}
+
+/** A run that has started has the VMs that it had then, whatever becomes of the plan. */
+const entriesOf = ({ spec }: Plan, { status }: PlanMigration): readonly PlanVm[] =>
+  status?.started === undefined ? spec.vms : (status.vms ?? []);
+
+/** Until the plan is Ready it can be changed, so its run has not started. */
+const isDue = ({ decision }: DecidedVm): boolean =>
+  decision.kind !== 'wait' || decision.reason !== LIVE_REASON.planNotReady;
+
+function changeOf(
+  entry: PlanVm,
+  { plan, migration, runs, now }: Pick<RunInput, 'plan' | 'migration' | 'runs' | 'now'>,
+): Change {
+  const before = shownVm(plan, migration, entry);
+  const decided = runs.find((run) => isOf(run.entry, entry));
+  const next = decided === undefined ? (before ?? newVm(entry)) : nextVm(decided, before, now);
+  return { before, next, message: decided?.decision.message ?? '' };
+}

@@ -1,0 +1,73 @@
+import { has } from '../../domain/live/conditions.ts';
+import type { PlanMigration, Standing, VmStatus } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import type { Ended } from '../decide.ts';
+import { percentOf } from './pipeline.ts';
+import { endOf } from './vm.ts';
+import { isWaiting } from './waiting.ts';
+
+/** A run with all its VMs. */
+export interface Run extends Standing {
+  readonly started: string | undefined;
+  readonly completed: string | undefined;
+  readonly end: Ended['as'] | undefined;
+  readonly vms: VmStatus[];
+}
+
+interface RunStart {
+  /** A VM may start. */
+  readonly isDue: boolean;
+  /** RFC 3339. */
+  readonly time: string;
+}
+
+/** The run as its VMs are. */
+export function runOf({ status }: PlanMigration, vms: VmStatus[], { isDue, time }: RunStart): Run {
+  const isOver = vms.every(({ completed }) => completed !== undefined);
+  const started = status?.started ?? (isDue || isOver ? time : undefined);
+  const completed = status?.completed ?? (isOver ? time : undefined);
+  const end = completed === undefined ? undefined : endOfAll(vms);
+  const percents = vms.map((vm) => (vm.completed === undefined ? percentOf(vm.pipeline) : 100));
+  const sum = percents.reduce((total, percent) => total + percent, 0);
+  const progress = `${String(vms.length === 0 ? 100 : Math.floor(sum / vms.length))}%`;
+  return { started, completed, end, vms, progress, message: storyOf(vms, end) };
+}
+
+function endOfAll(vms: readonly VmStatus[]): NonNullable<Run['end']> {
+  const ends = vms.map(endOf);
+  if (ends.includes('Failed')) return 'Failed';
+  return ends.includes('Succeeded') ? 'Succeeded' : 'Canceled';
+}
+
+const MAX_STORY = 300;
+
+/** The VM that needs attention first, else the first one that is under way; at the end what became of all. */
+function storyOf(vms: readonly VmStatus[], end: Run['end']): string {
+  const problem =
+    vms.find((vm) => endOf(vm) === 'Failed') ?? vms.find(({ leftovers }) => leftovers !== undefined);
+  const left = (problem?.leftovers ?? []).join(', ');
+  const text = [
+    end === undefined ? standingOf(vms) : `${String(movedOf(vms))} of ${String(vms.length)} VMs moved`,
+    problem === undefined ? '' : `${nameOf(problem)}: ${problem.error?.reasons[0] ?? 'canceled'}`,
+    left === '' ? '' : `left over: ${left}`,
+  ];
+  return text
+    .filter((part) => part !== '')
+    .join('; ')
+    .slice(0, MAX_STORY);
+}
+
+const movedOf = (vms: readonly VmStatus[]): number => vms.filter((vm) => endOf(vm) === 'Succeeded').length;
+
+function standingOf(vms: readonly VmStatus[]): string {
+  const open = vms.filter(({ completed }) => completed === undefined);
+  const vm =
+    open.find((one) => has(one, LIVE_CONDITION.blocked)) ??
+    open.find(({ started }) => started !== undefined) ??
+    open[0];
+  if (vm === undefined) return '';
+  const why = vm.conditions?.find(isWaiting)?.message;
+  return [nameOf(vm), vm.phase, ...(why === undefined ? [] : [why])].join(': ');
+}
+
+const nameOf = ({ name, id }: VmStatus): string => name ?? id ?? '';

@@ -1,0 +1,94 @@
+import { has } from '../../domain/live/conditions.ts';
+import type { MoveEvent } from '../../domain/live/move-events.ts';
+import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION, MOVE_EVENT, type MoveEventType } from '../../domain/live/names.ts';
+import type { Ended } from '../decide.ts';
+import { doneIn, percentOf } from './pipeline.ts';
+import { endOf, isGoingBack } from './vm.ts';
+import { isWaiting } from './waiting.ts';
+
+/** A VM before and after, with the words of the decision between. */
+export interface Change {
+  readonly before: VmStatus | undefined;
+  readonly next: VmStatus;
+  readonly message: string;
+}
+
+interface Of {
+  readonly plan: Plan;
+  readonly migration: PlanMigration;
+  /** VMs that have not ended. */
+  readonly left: number;
+  /** RFC 3339. */
+  readonly time: string;
+}
+
+/**
+ * The events of a change. They are posted before the status is written: what was not posted, or not written, is found again by the
+ * next run, with the same ids.
+ */
+export function transitionsOf(change: Change, { plan, migration, left, time }: Of): MoveEvent[] {
+  const { next, message } = change;
+  const { namespace = '', name, uid } = migration.metadata;
+  const vm = { namespace: next.namespace ?? '', name: next.name ?? '' };
+  const standing = next.conditions?.find((condition) => isWaiting(condition) || isEnd(condition.type));
+  const data = {
+    plan: { namespace: plan.metadata.namespace ?? '', name: plan.metadata.name },
+    migration: { namespace, name, uid },
+    vm: { ...(next.id === undefined ? {} : { id: next.id }), ...vm },
+    target: { namespace: plan.spec.targetNamespace, name: next.newName ?? vm.name },
+    step: next.phase,
+    ...(standing?.reason === undefined ? {} : { reason: standing.reason }),
+    message: message.slice(0, 2_000),
+    percent: percentOf(next.pipeline),
+    left,
+  };
+  return happened(change).map(({ type, detail }) => ({
+    id: [uid, next.id ?? `${vm.namespace}.${vm.name}`, type.split('.').at(-1), ...detail].join('/'),
+    ...{ type, time, data, subject: [namespace, name, vm.name].join('/') },
+  }));
+}
+
+const ENDS: Readonly<Record<Ended['as'], MoveEventType>> = {
+  Succeeded: MOVE_EVENT.succeeded,
+  Failed: MOVE_EVENT.failed,
+  Canceled: MOVE_EVENT.canceled,
+};
+
+const isEnd = (type: string): boolean => Object.hasOwn(ENDS, type);
+
+/** `detail` is what makes one of several events of a type for a VM. */
+interface Happened {
+  readonly type: MoveEventType;
+  readonly detail: readonly string[];
+}
+
+function happened({ before, next }: Change): Happened[] {
+  const of = (is: boolean, type: MoveEventType, ...detail: readonly string[]): Happened[] =>
+    is ? [{ type, detail }] : [];
+  const isNew = (member: 'started' | 'completed'): boolean =>
+    next[member] !== undefined && before?.[member] === undefined;
+  const isCutOver = has(next, LIVE_CONDITION.cutOver) && !has(before, LIVE_CONDITION.cutOver);
+  const block = blockOf(next);
+  const isBlocked = block !== undefined && block.join() !== blockOf(before)?.join();
+  return [
+    ...of(isNew('started'), MOVE_EVENT.started),
+    ...of(isFurther(before, next), MOVE_EVENT.step, next.phase),
+    ...of(isBlocked, MOVE_EVENT.blocked, ...(block ?? [])),
+    ...of(isCutOver, MOVE_EVENT.cutover),
+    ...of(isNew('completed'), ENDS[endOf(next) ?? 'Failed']),
+  ];
+}
+
+/** A step that is due again is no news, and the end has an event of its own. */
+function isFurther(before: VmStatus | undefined, next: VmStatus): boolean {
+  if (next.completed !== undefined) return false;
+  const isBack = isGoingBack(next) && (before === undefined || !isGoingBack(before));
+  return isBack || doneIn(next.pipeline) > doneIn(before?.pipeline ?? []);
+}
+
+/** Where it is blocked, and by what. */
+function blockOf(vm: VmStatus | undefined): readonly string[] | undefined {
+  const block = vm?.conditions?.find(({ type }) => type === LIVE_CONDITION.blocked);
+  return vm === undefined || block === undefined ? undefined : [vm.phase, block.reason ?? ''];
+}

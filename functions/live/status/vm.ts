@@ -1,0 +1,167 @@
+import { has, nextConditions, type Finding } from '../../domain/live/conditions.ts';
+import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { isPastCutOver, recordOf, type RunRecord } from '../../domain/live/run-record.ts';
+import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import type { Ended, RunDecision } from '../decide.ts';
+import { TRANSFER } from '../steps.ts';
+import { defined } from './defined.ts';
+import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';
+import { waitingFinding } from './waiting.ts';
+
+/** One VM of a run, as decided now. */
+export interface DecidedVm {
+  /** As in the plan. */
+  readonly entry: PlanVm;
+  /** Left out: a cluster could not be read. */
+  readonly snapshot?: RunSnapshot | undefined;
+  readonly decision: RunDecision;
+}
+
+/** The phase of a VM that goes back. */
+const UNDO = 'Undo';
+/** Forklift's last phase, also of VMs that failed. */
+const ENDED = 'Completed';
+export const isGoingBack = ({ phase }: VmStatus): boolean => phase === UNDO;
+
+/** The phase of a VM that has not begun. */
+const FIRST = 'Validate';
+
+/** Whether two references are to the same VM: by id where both have one, else by name. */
+export function isOf(one: VmReference, other: VmReference): boolean {
+  if ((one.id ?? '') !== '' && (other.id ?? '') !== '') return one.id === other.id;
+  return one.name === other.name && (one.namespace ?? '') === (other.namespace ?? '');
+}
+
+/** A VM of which nothing is known yet. */
+export const newVm = (entry: PlanVm): VmStatus => ({
+  ...entry,
+  ...(entry.targetName ? { newName: entry.targetName } : {}),
+  phase: FIRST,
+  pipeline: pipelineAt(stepsOf(entry), [], { done: 0, times: {}, time: '' }),
+});
+
+/**
+ * What is shown of a VM by the decision about it. Its pipeline and its times never go back, and one that has ended is never reopened:
+ * only what it has left over changes then. `now`: milliseconds.
+ */
+export function nextVm(
+  { entry, snapshot, decision }: DecidedVm,
+  before: VmStatus | undefined,
+  now: number,
+): VmStatus {
+  const known = before ?? newVm(entry);
+  if (known.completed !== undefined) return withLeftovers(known, decision);
+  const time = timeText(now);
+  const times = timesOf(known, decision, time);
+  const record = snapshot === undefined ? undefined : recordIn(snapshot);
+  const phase = phaseOf({ entry, snapshot, decision }, before);
+  const error = errorOf(known, decision, record);
+  const pipeline = pipelineAt(stepsOf(entry), known.pipeline, {
+    ...{ done: doneOf({ entry, decision }, known, phase), times, error, time },
+    reason: decision.kind === 'wait' ? decision.message : undefined,
+  });
+  const findings = [...cutOverOf(record, decision), ...standingOf(decision, known, now)];
+  const { error: _, ...rest } = known;
+  const next: VmStatus = {
+    ...{ ...rest, ...entry, ...idsOf(snapshot, known), ...times, ...defined({ error }) },
+    ...{ phase, pipeline, conditions: nextConditions(known.conditions ?? [], findings, time) },
+  };
+  return withLeftovers(next, decision);
+}
+
+/** A wait at the first step has not begun. */
+function timesOf({ started }: VmStatus, decision: RunDecision, time: string): RunTimes {
+  const isToBegin = decision.kind === 'wait' && decision.step === FIRST;
+  return {
+    ...(started === undefined && isToBegin ? {} : { started: started ?? time }),
+    ...(decision.kind === 'ended' ? { completed: time } : {}),
+  };
+}
+
+/** RFC 3339 with whole seconds, as Kubernetes writes times. */
+export const timeText = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+
+function recordIn({ source: { vm }, run }: RunSnapshot): RunRecord | undefined {
+  const state = vm === undefined ? undefined : recordOf(vm, run);
+  return state?.kind === 'ours' ? state.record : undefined;
+}
+
+/**
+ * Without a snapshot nothing is known, and a write to the record has the transfer's name wherever the VM is: it is still where it
+ * was.
+ */
+function phaseOf({ snapshot, decision }: DecidedVm, before: VmStatus | undefined): string {
+  if (decision.kind === 'ended') return ENDED;
+  const isRecord = decision.kind === 'write' && decision.step === TRANSFER.name;
+  return (isRecord || snapshot === undefined) && before !== undefined ? before.phase : decision.step;
+}
+
+function doneOf({ entry, decision }: DecidedVm, known: VmStatus, phase: string): number {
+  const steps = stepsOf(entry);
+  if (decision.kind === 'ended' && decision.as === 'Succeeded') return steps.length;
+  const due = steps.findIndex(({ name }) => decision.kind !== 'ended' && name === phase);
+  return Math.max(due, doneIn(known.pipeline));
+}
+
+/** Where a VM failed, and why: known when it begins to go back. */
+function errorOf(
+  known: VmStatus,
+  decision: RunDecision,
+  record: RunRecord | undefined,
+): StageError | undefined {
+  const phase = known.error?.phase ?? known.phase;
+  if (decision.kind === 'ended')
+    return decision.as === 'Failed' ? { phase, reasons: [decision.message] } : undefined;
+  return record?.end?.as === 'Failed' ? { phase, reasons: [record.end.message] } : known.error;
+}
+
+function cutOverOf(record: RunRecord | undefined, decision: RunDecision): Finding[] {
+  const isPast =
+    (record !== undefined && isPastCutOver(record)) ||
+    (decision.kind === 'ended' && decision.as === 'Succeeded');
+  const message = "The guest was seen on the target, so the VM's place is there.";
+  return isPast ? [{ type: LIVE_CONDITION.cutOver, category: 'Advisory', durable: true, message }] : [];
+}
+
+function standingOf(decision: RunDecision, known: VmStatus, now: number): Finding[] {
+  if (decision.kind === 'wait') {
+    const mayTakeLong = known.started === undefined;
+    return [waitingFinding(decision, known.conditions ?? [], { now, mayTakeLong })];
+  }
+  return decision.kind === 'ended' ? [{ ...END[decision.as], reason: decision.reason }] : [];
+}
+
+const END: Readonly<Record<Ended['as'], Finding>> = {
+  Succeeded: {
+    ...{ type: LIVE_CONDITION.succeeded, category: 'Advisory', durable: true },
+    message: 'The VM migration has SUCCEEDED.',
+  },
+  Failed: {
+    ...{ type: LIVE_CONDITION.failed, category: 'Advisory', durable: true },
+    message: 'The VM migration has FAILED.',
+  },
+  Canceled: {
+    ...{ type: LIVE_CONDITION.canceled, category: 'Advisory', durable: true },
+    message: 'The migration has been canceled.',
+  },
+};
+
+/** Of the VM as found; Forklift's UI needs id, name and namespace. */
+function idsOf(snapshot: RunSnapshot | undefined, known: VmStatus): VmReference {
+  const { uid: id, name, namespace } = snapshot?.source.vm?.metadata ?? { ...known, uid: known.id };
+  return defined({ id, name, namespace });
+}
+
+function withLeftovers(vm: VmStatus, decision: RunDecision): VmStatus {
+  if (decision.kind !== 'ended') return vm;
+  const { leftovers: _, ...rest } = vm;
+  return decision.leftovers.length === 0 ? rest : { ...rest, leftovers: [...decision.leftovers] };
+}
+
+/** How a VM ended; undefined: it has not. */
+export function endOf(vm: VmStatus): Ended['as'] | undefined {
+  if (vm.completed === undefined) return undefined;
+  if (has(vm, LIVE_CONDITION.succeeded)) return 'Succeeded';
+  return has(vm, LIVE_CONDITION.canceled) ? 'Canceled' : 'Failed';
+}

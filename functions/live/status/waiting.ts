@@ -1,0 +1,45 @@
+import type { Finding } from '../../domain/live/conditions.ts';
+import type { Wait } from '../../domain/live/decision.ts';
+import { timeOf } from '../../domain/live/deadlines.ts';
+import type { LiveCondition } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
+
+/** Nothing of it comes by itself. */
+const BLOCKING: readonly LiveReason[] = [
+  LIVE_REASON.planNotReady,
+  LIVE_REASON.overQuota,
+  LIVE_REASON.cutOverUndecided,
+  LIVE_REASON.targetDown,
+  LIVE_REASON.sourceStartedAgain,
+  LIVE_REASON.sourceDownUndecided,
+  LIVE_REASON.sourceNotVerified,
+];
+/** It may take long, and that means nothing. */
+const SLOW: readonly LiveReason[] = [
+  LIVE_REASON.hookRuns,
+  LIVE_REASON.volumesPending,
+  LIVE_REASON.transferring,
+];
+/** Longer than anything else takes by itself, milliseconds. */
+const USUAL_MS = 60_000;
+
+/** The condition of a VM that waits: Blocked where it does not get on by itself, or has waited for long. `now`: milliseconds. */
+export function waitingFinding(
+  { reason, message }: Wait,
+  before: readonly LiveCondition[],
+  { now, mayTakeLong }: { readonly now: number; readonly mayTakeLong: boolean },
+): Finding {
+  const known = before.find((condition) => isWaiting(condition) && condition.reason === reason);
+  const isLong = known !== undefined && now - timeOf(known.lastTransitionTime) >= USUAL_MS;
+  const isBlocked =
+    known?.type === LIVE_CONDITION.blocked ||
+    BLOCKING.includes(reason) ||
+    (isLong && !mayTakeLong && !SLOW.includes(reason));
+  return isBlocked
+    ? { type: LIVE_CONDITION.blocked, category: 'Warn', reason, message }
+    : { type: LIVE_CONDITION.waiting, category: 'Advisory', reason, message };
+}
+
+/** Whether it says what a VM waits for. */
+export const isWaiting = ({ type }: Pick<LiveCondition, 'type'>): boolean =>
+  type === LIVE_CONDITION.waiting || type === LIVE_CONDITION.blocked;
