@@ -27,8 +27,6 @@ export type SimulatedPair = KubeVirtPair & {
   run<T>(work: () => Promise<T>): Promise<T>;
   /** What happens by itself meanwhile. */
   pass(ms: number): Promise<void>;
-  readonly network: SynchronizationNetwork;
-  readonly transfers: Transfers;
   readonly schedule: Schedule;
   readonly stores: Readonly<Record<Side, Store>>;
 };

@@ -39,8 +39,12 @@ interface LeftOut {
   readonly reason: string;
 }
 
+/** By which the script of a stand-in keeps a VMIM until its turn. */
+export const KEEPING_FINALIZER = 'test.mtq.kubevirt.io/keep';
+
 /** Fields left out on both sides. */
 export const CROSS_LEFT_OUT: readonly LeftOut[] = [
+  { path: `metadata.finalizers.${KEEPING_FINALIZER}`, reason: 'an order that no slow machine changes' },
   { path: 'metadata.resourceVersion', reason: 'counts all writes of the cluster' },
   ...['metadata.generation', 'status.desiredGeneration', 'status.observedGeneration'].map((path) => ({
     path,
@@ -120,12 +124,18 @@ export const TRANSIENT: readonly Transient[] = [
   },
   {
     path: / status\.conditions\.Ready\.reason$/,
-    value: /^(VMINotExists|VMIConditionMissing|PodNotExists|PodTerminating)$/,
+    value: /^(VMINotExists|VMIConditionMissing|PodNotExists|PodTerminating|GuestNotRunning)$/,
     reason: 'see printableStatus',
   },
   {
+    path: / VirtualMachine(Instance)?\S*> status\.conditions\.Ready\.status$/,
+    value: /^False$/,
+    reason: 'see printableStatus; a VMI may be gone before',
+  },
+  {
     path: / status\.conditions\.Ready\.message$/,
-    value: /^(VMI does not exist|VMI is missing the Ready condition|virt-launcher pod (has|is) .*)$/,
+    value:
+      /^(VMI does not exist|VMI is missing the Ready condition|virt-launcher pod (has|is) .*|Guest VM is not .*)$/,
     reason: 'see printableStatus',
   },
   {
@@ -160,8 +170,13 @@ interface Exception {
 export const EXCEPTIONS: readonly Exception[] = [
   {
     history: 'cancel-blocked-recovered',
-    what: /<source send2>|VMI is not eligible for migration/,
+    what: /<source send2>|VMI is not eligible for migration|^source .* Migration failed due to being canceled/,
     reason: 'it was deleted 8 ms after its creation: how far the controllers came is chance',
+  },
+  {
+    history: 'source-fails',
+    what: /<source send> (metadata\.(deletion|finalizers)|status\.migrationState)/,
+    reason: 'how far it comes before its VMI is gone is chance: see untilGoneOrKept',
   },
 ];
 

@@ -2,6 +2,7 @@ import type { KubernetesObject, ResourceList } from '../../../functions/domain/o
 import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import type { CrossStep } from '../../cluster/kubevirt/decentralized/node-steps.ts';
 import {
   createBoundClaim,
   FULL_MIGRATIONS,
@@ -12,12 +13,14 @@ import {
   VMS,
   type VmOptions,
 } from '../../cluster/kubevirt/objects.ts';
+import { LABELS } from '../../cluster/kubevirt/names.ts';
 import type { LauncherPod, RecordedEvent, Vm, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import { KEEPING_FINALIZER } from './cross-differences.ts';
 import { exchangeTrust, type KubeVirtPair, type PairSide } from './pair.ts';
 
 /*
  * What the recorder's script did in each test/recorded/cross-*.jsonl, its marks as comments. VM `vm0` with the claim `root` moves from
- * the source to the target.
+ * the source to the target. What raced in the recordings, and could end otherwise on a slow machine, is held until its turn.
  */
 
 const NAME = 'vm0';
@@ -150,6 +153,58 @@ export class CrossRun {
     });
   }
 
+  /** No node takes this step before `work` is done. */
+  async hold(step: CrossStep, work: () => Promise<void>): Promise<void> {
+    const release = this.pair.transfers.hold(step);
+    await work().finally(release);
+  }
+
+  /** As `start`; the guest is on its way during all of `work`. */
+  onTheWay(work: () => Promise<void>): Promise<void> {
+    return this.hold('transfer', async () => {
+      await this.start();
+      await this.untilRunning();
+      await work();
+    });
+  }
+
+  /**
+   * `work` starts it; until the guest has arrived. Its old launcher stays until the source VMIM is free: KubeVirt leaves the finalizer
+   * of a VMIM whose VMI goes first.
+   */
+  arrive(work: () => Promise<void>, attempt = ''): Promise<void> {
+    return this.hold('leave', async () => {
+      await work();
+      await this.untilArrived(`receive${attempt}`);
+      await this.untilFree(`send${attempt}`);
+    });
+  }
+
+  untilFree(name: string): Promise<void> {
+    return this.until('the source VMIM is free', () => {
+      const { metadata, status } = this.migration(this.pair.source, name) ?? {};
+      return status?.phase === 'Succeeded' && metadata?.finalizers === undefined;
+    });
+  }
+
+  /**
+   * Creates the source VMIM of another attempt after one that was handed over and has not completed. Until it is handed over too, KubeVirt
+   * drops what the target says, which says it once: no call sets out before.
+   */
+  async sendAgain(attempt: string): Promise<void> {
+    const { source, network } = this.pair;
+    const release = network.hold();
+    const isHandedOver = (): boolean => {
+      const { migrationUid } = this.vmi(source)?.status?.migrationState ?? {};
+      return (
+        migrationUid !== undefined && migrationUid === this.migration(source, `send${attempt}`)?.metadata.uid
+      );
+    };
+    await this.send(attempt)
+      .then(() => this.until('the source VMIM is handed over', isHandedOver))
+      .finally(release);
+  }
+
   /** Both sides: the guest is on its way, and each knows that of the other. */
   untilRunning(attempt = ''): Promise<void> {
     const { source, target } = this.pair;
@@ -161,7 +216,12 @@ export class CrossRun {
       const areMigrating = [source, target].every(
         (side) => this.vm(side)?.status?.printableStatus === 'Migrating',
       );
-      return isDetected && areMigrating && phases.every((one) => one?.status?.phase === 'Running');
+      const isLabelled = this.pods(target).every(
+        ({ metadata }) => metadata.labels?.[LABELS.nodeName] !== undefined,
+      );
+      return (
+        isDetected && areMigrating && isLabelled && phases.every((one) => one?.status?.phase === 'Running')
+      );
     });
   }
 
@@ -265,14 +325,39 @@ export class CrossRun {
     return shown !== undefined && this.hasFailure(side, shown.message);
   }
 
-  isAborting(side: PairSide, name: string): boolean {
-    const { conditions = [] } = this.migration(side, name)?.status ?? {};
-    return conditions.some(({ type }) => type === 'migrationAbortRequested');
+  untilAborting(side: PairSide, name: string): Promise<void> {
+    return this.until(`${name} shows that it is deleted`, () => {
+      const { conditions = [] } = this.migration(side, name)?.status ?? {};
+      return conditions.some(({ type }) => type === 'migrationAbortRequested');
+    });
   }
 
   /** `kubectl patch --type=merge` of its finalizers. */
   async free({ admin, namespace }: PairSide, name: string): Promise<void> {
     await admin.patch(FULL_MIGRATIONS, { namespace, name }, { merge: { metadata: { finalizers: null } } });
+  }
+
+  /** Adds a finalizer, with which it outlives its controllers' work. */
+  async keep({ admin, namespace }: PairSide, name: string): Promise<void> {
+    const { object } = await admin.get(FULL_MIGRATIONS, { namespace, name });
+    const { finalizers = [], resourceVersion } = object.metadata;
+    const merge = { metadata: { finalizers: [...finalizers, KEEPING_FINALIZER], resourceVersion } };
+    await admin.patch(FULL_MIGRATIONS, { namespace, name }, { merge });
+  }
+
+  untilOnlyKept(side: PairSide, name: string): Promise<void> {
+    return this.until(`nothing else keeps ${name}`, () => {
+      const { finalizers = [] } = this.migration(side, name)?.metadata ?? {};
+      return finalizers.every((finalizer) => finalizer === KEEPING_FINALIZER);
+    });
+  }
+
+  /** The target's VMIM has failed; it may be gone already. */
+  untilOver(name: string): Promise<void> {
+    return this.until(`${name} is over`, () => {
+      const migration = this.migration(this.pair.target, name);
+      return migration === undefined || migration.status?.phase === 'Failed';
+    });
   }
 
   /** The target's pod has ended by itself, and its VMI shows it. */
@@ -292,6 +377,20 @@ export class CrossRun {
       const { metadata, status } = this.migration(side, name) ?? {};
       return status?.phase === 'Failed' && metadata?.finalizers === undefined;
     });
+  }
+
+  /** Of a VMIM whose VMI has failed. Where the VMI was gone first, KubeVirt looks at the VMIM no more: it is freed here. */
+  async untilGoneOrKept(name: string): Promise<void> {
+    const { source } = this.pair;
+    const isKept = (): boolean => {
+      const { deletionTimestamp, finalizers = [] } = this.migration(source, name)?.metadata ?? {};
+      return deletionTimestamp !== undefined && finalizers.length === 1 && this.vmi(source) === undefined;
+    };
+    await this.until(
+      `${name} is gone, or kept`,
+      () => this.migration(source, name) === undefined || isKept(),
+    );
+    if (isKept()) await ignoreNotFound(this.free(source, name));
   }
 
   untilGone(side: PairSide, name: string): Promise<void> {
@@ -314,59 +413,69 @@ const cancelBoth = async (run: CrossRun): Promise<void> => {
 
 /** The target's launcher dies on the way: until both VMIMs have failed. */
 async function failOnTheWay(run: CrossRun): Promise<void> {
-  await run.start();
-  await run.untilRunning();
-  await run.failTargetPod();
-  await run.untilFailed(run.pair.target, 'receive');
-  await run.untilFailed(run.pair.source, 'send');
+  await run.onTheWay(async () => {
+    await run.failTargetPod();
+    await run.untilFailed(run.pair.target, 'receive');
+    await run.untilFailed(run.pair.source, 'send');
+  });
   await run.untilBack();
 }
 
 /** By the name of the recording without `cross-`. */
 export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
   success: async (run) => {
-    await run.start();
-    await run.untilArrived();
+    await run.arrive(() => run.start());
     await run.untilMoved();
   },
   quota: async (run) => {
     const { source, target } = run.pair;
-    await run.start({}, TIGHT);
-    await run.untilRefused();
-    // "quota is raised"
-    await run.limit(RAISED);
-    await run.until('the pod exists', () => run.pods(target).length > 0);
-    // "quota is put back"
-    await run.limit(TIGHT);
-    await run.untilArrived();
+    await run.arrive(async () => {
+      await run.start({}, TIGHT);
+      await run.untilRefused();
+      // "quota is raised"
+      await run.limit(RAISED);
+      await run.until('the pod exists', () => run.pods(target).length > 0);
+      // "quota is put back"
+      await run.limit(TIGHT);
+    });
     await run.untilMoved();
     await run.until('its pod is not charged', () => run.pods(source).length === 0);
   },
   'cancel-running': async (run) => {
     const { source, target } = run.pair;
-    await run.start();
-    await run.untilRunning();
-    // "both VMIMs are deleted"
-    await cancelBoth(run);
-    await run.untilGone(source, 'send');
-    await run.untilGone(target, 'receive');
+    await run.onTheWay(async () => {
+      await run.hold('end-receiver', async () => {
+        // "both VMIMs are deleted"
+        await run.hold('abort-sending', async () => {
+          await cancelBoth(run);
+          await run.untilAborting(source, 'send');
+          await run.untilAborting(target, 'receive');
+        });
+        await run.untilOver('receive');
+      });
+      await run.untilGone(source, 'send');
+      await run.untilGone(target, 'receive');
+    });
     await run.untilBack();
     await run.untilPodEnded();
   },
   'target-fails': failOnTheWay,
   'source-fails': async (run) => {
-    const { source, target } = run.pair;
-    await run.start();
-    await run.untilRunning();
-    await run.loseSourcePod();
-    await run.untilMoved();
+    const { target } = run.pair;
+    // The target's launcher notices it last, so that the target's controllers find the source's VMIM gone.
+    await run.onTheWay(() =>
+      run.hold('break-receiver', async () => {
+        await run.loseSourcePod();
+        await run.untilGoneOrKept('send');
+        await run.untilMoved();
+      }),
+    );
     await run.untilFailed(target, 'receive');
     await run.until('the target waits', () => {
       const { labels = {} } = run.vmi(target)?.metadata ?? {};
       const isCleared = labels['kubevirt.io/migrationTargetNodeName'] === undefined;
       return isCleared && run.vm(target)?.status?.printableStatus === 'WaitingForReceiver';
     });
-    await run.untilGone(source, 'send');
     await run.until('the target hears of nobody', () => run.isOutOfTouch(target, 'receive'));
   },
   'cancel-blocked-recovered': async (run) => {
@@ -376,7 +485,7 @@ export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
     // "both VMIMs are deleted while the quota blocks"
     await cancelBoth(run);
     await run.untilGone(target, 'receive');
-    await run.until('the source VMIM is stuck', () => run.isAborting(source, 'send'));
+    await run.untilAborting(source, 'send');
     // "6 s later: ('Scheduling', 'gone')", a second source VMIM is created and deleted
     await run.send('2');
     await run.deleteMigration(source, 'send2');
@@ -387,32 +496,42 @@ export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
     await run.untilGone(source, 'send');
     // "quota is raised; second attempt"
     await run.limit(RAISED);
-    await run.receive('3');
-    await run.until(
-      'the target is prepared',
-      () => run.migration(target, 'receive3')?.status?.phase === 'TargetReady',
-    );
-    await run.send('3');
-    await run.untilArrived('receive3');
+    await run.arrive(async () => {
+      await run.receive('3');
+      await run.until(
+        'the target is prepared',
+        () => run.migration(target, 'receive3')?.status?.phase === 'TargetReady',
+      );
+      await run.sendAgain('3');
+    }, '3');
     await run.untilMoved();
   },
   'cancel-target-only': async (run) => {
     const { source, target } = run.pair;
-    await run.start();
-    await run.untilRunning();
-    // "only the target VMIM is deleted"
-    await run.deleteMigration(target, 'receive');
-    await run.untilArrived();
-    await run.untilGone(target, 'receive');
+    await run.hold('leave', async () => {
+      // "only the target VMIM is deleted"
+      await run.onTheWay(() => run.deleteMigration(target, 'receive'));
+      await run.untilArrived();
+      await run.untilGone(target, 'receive');
+    });
     await run.until('the source hears of nobody', () => run.isOutOfTouch(source, 'send'));
   },
   'cancel-source-only': async (run) => {
     const { source, target } = run.pair;
-    await run.start();
-    await run.untilRunning();
-    // "only the source VMIM is deleted"
-    await run.deleteMigration(source, 'send');
-    await run.untilGone(source, 'send');
+    await run.onTheWay(() =>
+      run.hold('end-receiver', async () => {
+        // "only the source VMIM is deleted". Once it is gone, the target is told no more that the guest does not come.
+        await run.hold('abort-sending', async () => {
+          await run.keep(source, 'send');
+          await run.deleteMigration(source, 'send');
+          await run.untilAborting(source, 'send');
+        });
+        await run.untilOver('receive');
+        await run.untilOnlyKept(source, 'send');
+        await run.free(source, 'send');
+        await run.untilGone(source, 'send');
+      }),
+    );
     await run.untilFailed(target, 'receive');
     await run.untilBack();
     await run.untilPodEnded();
@@ -426,23 +545,19 @@ export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
     await run.untilGone(source, 'send');
     await run.untilGone(target, 'receive');
     // "second attempt with the same target VM"
-    await run.receive('2');
-    await run.untilReceiverIsBlocked('2');
-    await run.send('2');
-    await run.untilArrived('receive2');
+    await run.arrive(async () => {
+      await run.receive('2');
+      await run.untilReceiverIsBlocked('2');
+      await run.send('2');
+    }, '2');
     await run.untilMoved();
   },
   'leader-change-split': async (run) => {
     const { source } = run.pair;
-    await run.start();
-    await run.untilRunning();
-    // "only the source cluster's synchronization controller is restarted"
-    await source.restartSynchronization();
-    await run.untilArrived();
-    await run.until('the source VMIM is free', () => {
-      const { metadata, status } = run.migration(source, 'send') ?? {};
-      return status?.phase === 'Succeeded' && metadata?.finalizers === undefined;
-    });
+    await run.arrive(() =>
+      // "only the source cluster's synchronization controller is restarted"
+      run.onTheWay(() => source.restartSynchronization()),
+    );
     await run.until('the source pod has completed', () =>
       run.pods(source).every(({ status }) => status?.phase === 'Succeeded'),
     );
@@ -455,6 +570,8 @@ export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
       const { printableStatus, ready } = run.vm(source)?.status ?? {};
       return isNew && printableStatus === 'Running' && ready === true;
     });
+    // KubeVirt deletes it when it sees the VMI gone; it may not see that before the next VMI is there.
+    await ignoreNotFound(run.deleteMigration(source, 'send'));
   },
   'failed-then-source-crashes': async (run) => {
     const { source, target } = run.pair;
@@ -470,22 +587,16 @@ export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
     await run.untilMoved();
   },
   rerunonfailure: async (run) => {
-    await run.start({ runStrategy: 'RerunOnFailure' });
-    await run.untilArrived();
+    await run.arrive(() => run.start({ runStrategy: 'RerunOnFailure' }));
     await run.untilMoved('RerunOnFailure');
   },
   'source-running-true': async (run) => {
     const { source } = run.pair;
-    await run.start({ runStrategy: 'running' });
-    await run.untilArrived();
+    await run.arrive(() => run.start({ runStrategy: 'running' }));
     await run.until('the source VM has both', () => {
       const { spec, status } = run.vm(source) ?? {};
       return spec?.runStrategy === 'Halted' && status?.printableStatus === 'Stopped';
     });
-    await run.until(
-      'the source VMIM is free',
-      () => run.migration(source, 'send')?.metadata.finalizers === undefined,
-    );
   },
   unreachable: async (run) => {
     const { source, target } = run.pair;
@@ -505,15 +616,16 @@ export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
   },
   untrusted: async (run) => {
     const { source } = run.pair;
-    await run.begin();
-    await run.createReceiver();
-    await run.receive();
-    await run.untilReceiverIsBlocked();
-    await run.send();
-    await run.until('the source reports it', () => run.isOutOfTouch(source, 'send'));
-    // "CA bundles are exchanged"
-    await exchangeTrust(run.pair);
-    await run.untilArrived();
+    await run.arrive(async () => {
+      await run.begin();
+      await run.createReceiver();
+      await run.receive();
+      await run.untilReceiverIsBlocked();
+      await run.send();
+      await run.until('the source reports it', () => run.isOutOfTouch(source, 'send'));
+      // "CA bundles are exchanged"
+      await exchangeTrust(run.pair);
+    });
     await run.untilMoved();
   },
 };

@@ -1,7 +1,9 @@
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { BUNDLE, CONFIG_MAPS, EXTERNAL, TRUSTED } from '../../cluster/kubevirt/decentralized/authorities.ts';
+import type { SynchronizationNetwork } from '../../cluster/kubevirt/decentralized/network.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
+import type { Transfers } from '../../cluster/kubevirt/decentralized/transfers.ts';
 import {
   FULL_CLAIMS,
   FULL_MIGRATIONS,
@@ -25,6 +27,8 @@ export interface PairSide {
 
 /** On real API servers, or in virtual time. */
 export type KubeVirtPair = Readonly<Record<Side, PairSide>> & {
+  readonly network: SynchronizationNetwork;
+  readonly transfers: Transfers;
   /** Resolves when it holds; rejects after this or a long time, with what was waited for. */
   until(what: string, holds: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>;
 };

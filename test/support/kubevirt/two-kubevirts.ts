@@ -79,6 +79,8 @@ export async function startTwoKubeVirts(timings: KubeVirtOptions['timings'] = {}
             source: sideIn('source', namespace, from),
             target: sideIn('target', namespace, to),
             until: untilIn(recordings),
+            network,
+            transfers,
           };
           return await work(pair);
         } finally {

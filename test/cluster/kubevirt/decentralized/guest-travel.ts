@@ -61,8 +61,10 @@ export class GuestTravel {
   }
 
   #stepOf(vmi: Vmi): CrossStep | undefined {
-    const transfer = this.#options.transfers.stateOf(transferIdOf(vmi));
-    return crossStep({ vmi, launchers: this.#launchersOf(vmi), transfer });
+    const { transfers } = this.#options;
+    const transfer = transfers.stateOf(transferIdOf(vmi));
+    const step = crossStep({ vmi, launchers: this.#launchersOf(vmi), transfer });
+    return step === undefined || transfers.isHeld(step) ? undefined : step;
   }
 
   #launchersOf(vmi: Vmi): LauncherPod[] {
@@ -90,8 +92,9 @@ export class GuestTravel {
     if (step === 'abort-sending' && !transfers.abort(id)) return;
     const { cluster, vmis } = this.#world;
     const merge = crossPatch(step, vmi, this.#now());
-    vmis.put((await cluster.patch(FULL_VMIS, addressOf(vmi), { merge })).object);
+    // It may die meanwhile, and the transfer with it.
     const launcher = endOf(vmi, this.#launchersOf(vmi));
+    vmis.put((await cluster.patch(FULL_VMIS, addressOf(vmi), { merge })).object);
     const isJoining = step === 'send' || step === 'detect-guest';
     if (isJoining && launcher !== undefined) transfers.join(id, launcher.metadata.uid);
   }

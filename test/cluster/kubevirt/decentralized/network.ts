@@ -42,6 +42,7 @@ export class SynchronizationNetwork {
   readonly #listening = new Map<string, Listening>();
   readonly #cut = new Set<string>();
   readonly #delay: () => Promise<void>;
+  #held: Promise<void> = Promise.resolve();
 
   /** `delay`: how long a call is on its way, one way; no time when left out. */
   constructor(delay: () => Promise<void> = () => Promise.resolve()) {
@@ -63,8 +64,16 @@ export class SynchronizationNetwork {
     return () => void this.#cut.delete(address);
   }
 
+  /** From now on no call sets out, until the result is called. */
+  hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#held = promise;
+    return () => resolve(undefined);
+  }
+
   /** Rejects with an RpcError. */
   async call(from: Peer, to: string, request: (service: Synchronize) => Promise<void>): Promise<void> {
+    await this.#held;
     await this.#delay();
     const callee = this.#calleeAt(from, to);
     await request(callee.service);

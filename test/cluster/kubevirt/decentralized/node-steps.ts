@@ -4,7 +4,9 @@ import { isOver } from '../pods.ts';
 import type { LauncherPod, MigrationState, Vmi } from '../types.ts';
 import { isHandedToNode, isReceiver, sideIn } from './sides.ts';
 import type { Timings } from '../node-steps.ts';
-import type { TransferState } from './transfers.ts';
+
+/** How far a guest is on its way: under way, arrived, or lost with one of its launchers. */
+export type TransferState = 'running' | 'done' | 'broken' | 'aborted';
 
 /** Steps that patch the VMI. */
 export type CrossVmiStep =

@@ -1,5 +1,4 @@
-/** How far a guest is on its way: under way, arrived, or lost with one of its launchers. */
-export type TransferState = 'running' | 'done' | 'broken' | 'aborted';
+import type { CrossStep, TransferState } from './node-steps.ts';
 
 interface Transfer {
   readonly state: TransferState;
@@ -14,6 +13,8 @@ interface Transfer {
 export class Transfers {
   readonly #transfers = new Map<string, Transfer>();
   readonly #listeners: (() => void)[] = [];
+  readonly #lost = new Set<string>();
+  readonly #held = new Set<CrossStep>();
 
   /** Called after every change. */
   onChange(listener: () => void): void {
@@ -24,13 +25,27 @@ export class Transfers {
     return this.#transfers.get(id)?.state;
   }
 
+  /** From now on no node takes this step, until the result is called: an order of events that no slow machine changes. */
+  hold(step: CrossStep): () => void {
+    this.#held.add(step);
+    return () => {
+      this.#held.delete(step);
+      this.#tell();
+    };
+  }
+
+  isHeld(step: CrossStep): boolean {
+    return this.#held.has(step);
+  }
+
   /** `launcher`: one of its ends. The first end begins it. */
   join(id: string, launcher: string): void {
     const transfer: Transfer = this.#transfers.get(id) ?? { state: 'running', launchers: new Set() };
     const isKnown = transfer.launchers.has(launcher);
     transfer.launchers.add(launcher);
     this.#transfers.set(id, transfer);
-    if (!isKnown) this.#tell();
+    if (this.#lost.has(launcher)) this.#end(id, 'broken');
+    else if (!isKnown) this.#tell();
   }
 
   finish(id: string): void {
@@ -45,6 +60,7 @@ export class Transfers {
 
   /** A launcher has ended: what it was sending or receiving is lost. */
   lose(launcher: string): void {
+    this.#lost.add(launcher);
     for (const [id, { launchers }] of this.#transfers) if (launchers.has(launcher)) this.#end(id, 'broken');
   }
 
