@@ -85,11 +85,16 @@ async function readNames(
   return lock && { quotas: lock.quotas.map(({ name }) => name), vmmrqs: lock.vmmrqs };
 }
 
+const isHeld = async ({ namespace, token }: About, context: StepContext): Promise<boolean> =>
+  (await readNames(namespace, token, context)) !== undefined;
+
 /** The live lock of this token and of this version. */
 function heldBy(token: string, read: Read<Namespace> | undefined): Lock | undefined {
   const lock = read && liveLock(read.object, read.date.getTime());
   return lock?.token === token && lock.v === LOCK_VERSION ? lock : undefined;
 }
+
+type About = Pick<RaiseRequest, 'namespace' | 'token'>;
 
 interface RaiseRequest {
   readonly namespace: string;
@@ -108,7 +113,10 @@ async function attempt(raiseAttempt: RaiseAttempt, context: StepContext): Promis
   const about = { namespace, token };
   const decision = decide(gathered);
   if (decision.kind === 'end') return end({ ...about, ...decision }, context);
-  const written = await writeAll(decision.writes, gathered, context);
+  const written = await writeAll(decision.writes, gathered, {
+    cluster: context.cluster,
+    isHeld: () => isHeld(about, context),
+  });
   if (written.kind === 'refused') {
     return end({ ...about, reason: REASON.refusedByPolicy, message: written.reason }, context);
   }
@@ -159,9 +167,7 @@ async function prove(
     end({ ...about, reason: REASON.noProof, message }, context);
   if (typeof apiServers === 'string') return noProof(apiServers);
   if (apiServers.mayHide && !servers.hasWaitedForHidden) return 'settle';
-  const isHeld = (): Promise<boolean> =>
-    readNames(namespace, token, context).then((held) => held !== undefined);
-  const proof = await proveAtEach(context, apiServers, { ...about, isHeld });
+  const proof = await proveAtEach(context, apiServers, { ...about, isHeld: () => isHeld(about, context) });
   if (!proof.proven) {
     // A pod can reach every API server. A process outside the cluster may not.
     if (context.settings.KUBECONFIG === undefined || proof.unreachable === undefined)
@@ -195,7 +201,7 @@ const raisedAlready = ({ namespace, token, names }: RaiseRequest): Outcome => ({
  */
 async function lockOfProof(
   proof: Extract<ProofResult, { proven: true }>,
-  { namespace, token }: Pick<RaiseRequest, 'namespace' | 'token'>,
+  { namespace, token }: About,
   { cluster, view: viewOf }: StepContext,
 ): Promise<ProvenLock | undefined> {
   if (proof.lock !== undefined) return proof.lock;

@@ -1,4 +1,3 @@
-import { ANNOTATION } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { isConflict, isNotFound, isRejected } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
@@ -15,13 +14,18 @@ export type Written =
   | { readonly kind: 'again' }
   | { readonly kind: 'refused'; readonly reason: string };
 
+interface Writer extends Pick<StepContext, 'cluster'> {
+  /** Whether the token holds the namespace: read after this call. */
+  readonly isHeld: () => Promise<boolean>;
+}
+
 /** PUTs the status of each quota, all at once. Rejects where one was not written for another reason. */
 export async function writeAll(
   writes: readonly ResourceQuota[],
   snapshot: RaiseSnapshot,
-  { cluster }: Pick<StepContext, 'cluster'>,
+  writer: Writer,
 ): Promise<Written> {
-  const results = await Promise.allSettled(writes.map((quota) => write(quota, snapshot, cluster)));
+  const results = await Promise.allSettled(writes.map((quota) => write(quota, snapshot, writer)));
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
   );
@@ -36,36 +40,33 @@ export async function writeAll(
   return { kind: isDone ? 'done' : 'again' };
 }
 
-/**
- * Whether it was written. After a conflict the quota is read again. Where it was not lowered since and holds no other grant,
- * the proof is still valid and only the amounts are computed again (docs/architecture.md#what-fences-a-late-writer).
- */
-async function write(
-  first: ResourceQuota,
-  snapshot: RaiseSnapshot,
-  cluster: StepContext['cluster'],
-): Promise<boolean> {
-  const { name, namespace = '', uid } = first.metadata;
-  const before = snapshot.quotas.find(({ metadata }) => metadata.uid === uid);
+/** Whether it was written. After a conflict only the amounts are computed again, as long as the proof is still valid. */
+async function write(first: ResourceQuota, snapshot: RaiseSnapshot, writer: Writer): Promise<boolean> {
   let next: ResourceQuota | undefined = first;
   for (let round = 1; next !== undefined && round <= ROUNDS; round += 1) {
     try {
-      await cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });
+      await writer.cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
       if (!isConflict(error)) throw error;
     }
-    const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
-    if (read === undefined || before === undefined || !isSameTurn(before, read.object)) return false;
-    next = raiseOf(read.object, snapshot).write;
+    const now = await readAgain(first, writer);
+    next = now && raiseOf(now, snapshot).write;
   }
   return false;
 }
 
-/** No step wrote to it since: uid, grant and last-release are the same. */
-const isSameTurn = (before: ResourceQuota, now: ResourceQuota): boolean =>
-  before.metadata.uid === now.metadata.uid &&
-  [ANNOTATION.grant, ANNOTATION.lastRelease].every(
-    (key) => before.metadata.annotations?.[key] === now.metadata.annotations?.[key],
-  );
+/**
+ * The quota, and then the lock: as long as that is held the proof is valid. undefined: it is over, or the quota is another one. A grant and
+ * last-release on the quota would not prove that: a replacement by its manifest removes both
+ * (docs/architecture.md#what-fences-a-late-writer).
+ */
+async function readAgain(
+  { metadata: { name, namespace = '', uid } }: ResourceQuota,
+  { cluster, isHeld }: Writer,
+): Promise<ResourceQuota | undefined> {
+  const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
+  if (read?.object.metadata.uid !== uid) return undefined;
+  return (await isHeld()) ? read.object : undefined;
+}

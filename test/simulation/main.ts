@@ -28,12 +28,11 @@ async function main(): Promise<number> {
   if (mutation !== undefined) mutationNamed(mutation);
   if (values.trace) return showOne(from, mutation);
   const started = performance.now();
-  const summary = await simulate({ from, count, mutation, onProgress: (soFar) => progress(soFar, count) });
+  const onProgress = newProgress(count);
+  const summary = await simulate({ from, count, mutation, onProgress });
   print(`\n${hitsTable(summary.hits)}\n\n${summaryText(summary, performance.now() - started)}`);
   const [first] = summary.violations;
   if (first === undefined) return 0;
-  for (const { seed, violation } of summary.violations.slice(0, 20))
-    print(`seed ${String(seed)}: ${violation}`);
   await explain(first.seed, mutation);
   return 1;
 }
@@ -54,10 +53,15 @@ async function explain(seed: number, mutation: string | undefined): Promise<void
   if (shrunk !== undefined) print(`\nThe shortest that was found:\n${failureText(seed, shrunk)}`);
 }
 
-function progress({ runs, violations }: Summary, of: number): void {
-  if (process.stderr.isTTY || runs % 1_000 === 0) {
-    process.stderr.write(`\r${String(runs)} of ${String(of)} runs, ${String(violations.length)} failures`);
-  }
+/** Each failing seed at once: a long search may be stopped before its end. */
+function newProgress(of: number): (soFar: Summary) => void {
+  let shown = 0;
+  return ({ runs, violations }) => {
+    for (const { seed, violation } of violations.slice(shown)) print(`seed ${String(seed)}: ${violation}`);
+    shown = violations.length;
+    if (process.stderr.isTTY || runs % 1_000 === 0)
+      process.stderr.write(`\r${String(runs)} of ${String(of)} runs, ${String(shown)} failures`);
+  };
 }
 
 function summaryText(

@@ -134,9 +134,9 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/write.ts',
-        find: "      await cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });\n      return true;",
+        find: "      await writer.cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });\n      return true;",
         replace:
-          "      const { metadata } = snapshot.quotas.find((quota) => quota.metadata.uid === uid) ?? next;\n      const bare = { ...next, metadata: { ...metadata, resourceVersion: next.metadata.resourceVersion } };\n      const { object } = await cluster.replace(RESOURCE_QUOTAS, bare, { subresource: 'status' });\n      const { resourceVersion } = object.metadata;\n      const marked = { ...next, status: object.status ?? {}, metadata: { ...next.metadata, resourceVersion } };\n      await cluster.replace(RESOURCE_QUOTAS, marked, { subresource: 'status' });\n      return true;",
+          "      const { metadata } = snapshot.quotas.find((quota) => quota.metadata.uid === first.metadata.uid) ?? next;\n      const bare = { ...next, metadata: { ...metadata, resourceVersion: next.metadata.resourceVersion } };\n      const { object } = await writer.cluster.replace(RESOURCE_QUOTAS, bare, { subresource: 'status' });\n      const { resourceVersion } = object.metadata;\n      const marked = { ...next, status: object.status ?? {}, metadata: { ...next.metadata, resourceVersion } };\n      await writer.cluster.replace(RESOURCE_QUOTAS, marked, { subresource: 'status' });\n      return true;",
       },
     ],
   },
@@ -174,8 +174,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'functions/raise/write.ts',
-        find: "await cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });",
-        replace: 'await cluster.replace(RESOURCE_QUOTAS, next);',
+        find: "await writer.cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });",
+        replace: 'await writer.cluster.replace(RESOURCE_QUOTAS, next);',
       },
     ],
   },
@@ -208,11 +208,6 @@ export const MUTATIONS: readonly Mutation[] = [
         find: '  if (isFencedBy(quota, token))',
         replace: "  if (isFencedBy(quota, token) && token === '')",
       },
-      {
-        file: 'functions/raise/write.ts',
-        find: '  [ANNOTATION.grant, ANNOTATION.lastRelease].every(',
-        replace: '  [ANNOTATION.grant].every(',
-      },
     ],
   },
   {
@@ -232,8 +227,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/write.ts',
-        find: '    if (read === undefined || before === undefined || !isSameTurn(before, read.object)) return false;',
-        replace: '    if (read === undefined || before === undefined) return false;',
+        find: '  return (await isHeld()) ? read.object : undefined;',
+        replace: '  void isHeld;\n  return read.object;',
       },
       {
         file: 'functions/raise/decide.ts',
