@@ -27,6 +27,7 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
   const [sent, received] = [snapshot.source, snapshot.target].map(({ vmims }) =>
     vmims.find(({ metadata }) => metadata.name === name),
   );
+  if (sent !== undefined && isForgotten(sent, snapshot)) return removeFinalizers(sent);
   if (sent === undefined || isFinal(sent)) return removeBoth(sent, received);
   const phase = sent.status?.phase ?? '';
   if (APART.includes(phase)) return removeBoth(sent, received);
@@ -64,6 +65,10 @@ const waiting = ({ metadata }: Vmim): StepDecision =>
 /** Longer than KubeVirt needs for one that it can remove, and nothing on the target that it could wait for. */
 const isStuck = ({ metadata }: Vmim, { source, target }: RecordedRun): boolean =>
   source.now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim && !hasTargetPod(target);
+
+/** KubeVirt looks no more at a VMIM that is being deleted when its VMI is gone; the next VMI of that name could not be migrated. */
+const isForgotten = (sent: Vmim, snapshot: RecordedRun): boolean =>
+  snapshot.source.vmi === undefined && isStuck(sent, snapshot);
 
 const removeFinalizers = (sent: Vmim): StepDecision =>
   write(`taking the finalizers of ${sent.metadata.name} away, which KubeVirt never removes`, {

@@ -9,7 +9,7 @@ export const LIMIT_MS = {
   /** A hook without a deadline of its own. */
   hook: 60 * MINUTE,
   volumes: 30 * MINUTE,
-  /** While the source moves the VM itself. */
+  /** While the source moves the VM itself, and until an attempt that was withdrawn is gone. */
   busy: 60 * MINUTE,
   /** Until the VMI on the target waits for its guest. */
   receiver: 5 * MINUTE,

@@ -4,6 +4,7 @@ import {
   aRecordedRun,
   aWaitingVmi,
   firstAttempt,
+  going,
   received,
   recorded,
   sent,
@@ -73,6 +74,16 @@ test.each<[string, RecordedRun, string]>([
     'a withdrawn attempt that has gone, while the source drains for an hour',
     withdrawn({ source: { vmi: EVACUATING }, target: { vmims: [], now: HOUR_LATER } }),
     'fail SourceEvacuating',
+  ],
+  [
+    'a withdrawn attempt that does not go',
+    withdrawn({ target: { vmims: [going()(received('WaitingForSync'))] } }),
+    'wait Aborting',
+  ],
+  [
+    'a withdrawn attempt that does not go for an hour',
+    withdrawn({ target: { vmims: [going()(received('WaitingForSync'))], now: HOUR_LATER } }),
+    'fail Aborting',
   ],
   ['a withdrawn attempt that has gone', withdrawn({ target: { vmims: [] } }), RECORD],
 ])('%s', (_what, run, wanted) => {

@@ -15,6 +15,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
   if (attempt === 0) return busy(snapshot) ?? begin(snapshot);
   if (record.withdrawn === true) {
     const aborted = abort(snapshot);
+    if (aborted.kind === 'wait') return inTime(snapshot, aborted);
     return aborted.kind === 'done' ? (busy(snapshot) ?? begin(snapshot)) : aborted;
   }
   const isThere = [source, target].some(({ vmims }) => vmimOf(vmims, run, attempt) !== undefined);
@@ -48,11 +49,17 @@ function begin({ source: { vm }, record }: RecordedRun): StepDecision {
  * What the source does with the VM itself; a migration that waits for its target would hold it up. A node that cannot be drained
  * must not hold up the run for ever.
  */
-export function busy({ source, target }: RecordedRun): StepDecision | undefined {
-  const waiting = ownMigration(source);
-  if (waiting === undefined) return undefined;
-  const until = timeOf(target.vm?.metadata.creationTimestamp) + LIMIT_MS.busy;
-  return waitUntil({ now: target.now, until }, waiting, waiting.reason);
+export function busy(snapshot: RecordedRun): StepDecision | undefined {
+  const waiting = ownMigration(snapshot.source);
+  return waiting && inTime(snapshot, waiting);
+}
+
+function inTime(
+  { target: { vm, now } }: RecordedRun,
+  waiting: Pick<Wait, 'reason' | 'message'>,
+): StepDecision {
+  const until = timeOf(vm?.metadata.creationTimestamp) + LIMIT_MS.busy;
+  return waitUntil({ now, until }, waiting, waiting.reason);
 }
 
 function ownMigration({ vmi, others }: SourceSide): Pick<Wait, 'reason' | 'message'> | undefined {

@@ -82,6 +82,22 @@ describe('the VMIMs are taken back, in the order that KubeVirt can follow', () =
       `replace ${VMIM} on source`,
     ],
     [
+      'the source’s is forgotten, because its VMI is gone',
+      both('', '', {
+        source: { vmi: undefined, vmims: [going(-11)(sent('Running'))] },
+        target: { vmims: [] },
+      }),
+      `replace ${VMIM} on source`,
+    ],
+    [
+      'the source’s VMI is gone, and a launcher is still there',
+      both('', '', {
+        source: { vmi: undefined, vmims: [going(-11)(sent('Running'))] },
+        target: { vmims: [], pods: POD },
+      }),
+      'wait Aborting',
+    ],
+    [
       'the source’s is going, and a launcher is still there',
       both('', '', { source: { vmims: [going(-11)(sent('Scheduling'))] }, target: { vmims: [], pods: POD } }),
       'wait Aborting',
@@ -168,7 +184,12 @@ describe('the guest is proved to be on the source, or was never sent, before any
     [
       'the source VM was stopped, and the VM on the target is gone with its volumes',
       run({ target: EMPTY, source: { vmi: undefined, vm: halted('kubectl') } }),
-      PROOF,
+      'done',
+    ],
+    [
+      'KubeVirt halted the source VM, and the VM on the target is gone: nobody knows which data was newest',
+      run({ target: EMPTY, source: { vmi: undefined, vm: halted('virt-controller') } }),
+      'done',
     ],
     [
       'the VM on the target is gone, and a volume is left',
@@ -196,7 +217,7 @@ describe('the guest is proved to be on the source, or was never sent, before any
         target: { ...EMPTY, vm: aReceiver(unlabelled(LIVE_LABEL.vm)), vmi: aWaitingVmi(), pods: POD },
         source: { vmi: undefined, vm: halted('kubectl') },
       }),
-      PROOF,
+      'done',
     ],
     [
       'no launcher is known, but the VMI on the target is another one than before',

@@ -27,12 +27,12 @@ export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
   // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
   if (!source.vmims.every(isOver)) return abort(snapshot);
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
-  const isSafe = isSourceAlive(snapshot) || neverHadLauncher(target, record.attempt) || hasNothing(snapshot);
-  if (!isSafe) return sourceDown(snapshot);
-  return afterAbort(snapshot, () => recordProof(snapshot, end));
+  const isProved = isSourceAlive(snapshot) || neverHadLauncher(target, record.attempt);
+  if (isProved) return afterAbort(snapshot, () => recordProof(snapshot, end));
+  return hasNothing(snapshot) ? afterAbort(snapshot, cleanUp) : sourceDown(snapshot);
 }
 
-/** The target has nothing in which the guest or its data could be: whatever is to be proved, nothing of it can be lost. */
+/** The target has nothing in which the guest or its data could be: there is nothing to lose, and nothing to start the source VM for. */
 function hasNothing(snapshot: RecordedRun): boolean {
   const { vm, vmi, pods, made } = snapshot.target;
   const isEmpty =
