@@ -169,15 +169,22 @@ export class CrossRun {
   }
 
   /**
-   * `work` starts it; until the guest has arrived. Its old launcher stays until the source VMIM is free: KubeVirt leaves the finalizer
-   * of a VMIM whose VMI goes first.
+   * `work` starts it; until the guest has arrived, which it does not before both sides know that it is on its way. Its old launcher stays
+   * until the source VMIM is free: KubeVirt leaves the finalizer of a VMIM whose VMI goes first.
    */
   arrive(work: () => Promise<void>, attempt = ''): Promise<void> {
     return this.hold('leave', async () => {
-      await work();
-      await this.untilArrived(`receive${attempt}`);
-      await this.untilFree(`send${attempt}`);
+      await this.hold('transfer', async () => {
+        await work();
+        await this.untilRunning(attempt);
+      });
+      await this.untilReceived(attempt);
     });
+  }
+
+  async untilReceived(attempt = ''): Promise<void> {
+    await this.untilArrived(`receive${attempt}`);
+    await this.untilFree(`send${attempt}`);
   }
 
   untilFree(name: string): Promise<void> {
@@ -554,10 +561,11 @@ export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
   },
   'leader-change-split': async (run) => {
     const { source } = run.pair;
-    await run.arrive(() =>
+    await run.hold('leave', async () => {
       // "only the source cluster's synchronization controller is restarted"
-      run.onTheWay(() => source.restartSynchronization()),
-    );
+      await run.onTheWay(() => source.restartSynchronization());
+      await run.untilReceived();
+    });
     await run.until('the source pod has completed', () =>
       run.pods(source).every(({ status }) => status?.phase === 'Succeeded'),
     );

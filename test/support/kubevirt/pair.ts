@@ -29,8 +29,8 @@ export interface PairSide {
 export type KubeVirtPair = Readonly<Record<Side, PairSide>> & {
   readonly network: SynchronizationNetwork;
   readonly transfers: Transfers;
-  /** Resolves when it holds; rejects after this or a long time, with what was waited for. */
-  until(what: string, holds: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>;
+  /** Resolves when it holds; rejects after a long time, with what was waited for. */
+  until(what: string, holds: () => boolean | Promise<boolean>): Promise<void>;
 };
 
 export const PAIR_KINDS: readonly ResourceType[] = [

@@ -116,14 +116,14 @@ async function distrust(admin: Cluster, authority: string): Promise<void> {
 /** A condition that asks the API server is asked again at once; any other one with every new version. */
 const untilIn =
   (recordings: readonly Recording[]): KubeVirtPair['until'] =>
-  async (what, holds, withinMs = WITHIN_MS) => {
-    const giveUp = AbortSignal.timeout(withinMs);
+  async (what, holds) => {
+    const giveUp = AbortSignal.timeout(WITHIN_MS);
     const isOver = new Promise<void>((resolve) => giveUp.addEventListener('abort', () => resolve()));
     for (;;) {
       const next = recordings.map((recording) => recording.next());
       const answer = holds();
       if (await answer) return;
-      if (giveUp.aborted) throw new Error(`not within ${String(withinMs)} ms: ${what}`);
+      if (giveUp.aborted) throw new Error(`not within ${String(WITHIN_MS)} ms: ${what}`);
       if (typeof answer === 'boolean') await Promise.race([...next, isOver]);
     }
   };
