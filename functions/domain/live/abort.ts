@@ -27,11 +27,17 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
   const [sent, received] = [snapshot.source, snapshot.target].map(({ vmims }) =>
     vmims.find(({ metadata }) => metadata.name === name),
   );
-  if (sent !== undefined && isForgotten(sent, snapshot)) return removeFinalizers(sent);
-  if (sent === undefined || isFinal(sent)) return removeBoth(sent, received);
+  if (sent === undefined) return removeBoth(sent, received);
+  if (isForgotten(sent, snapshot)) return removeFinalizers(sent);
   const phase = sent.status?.phase ?? '';
-  if (APART.includes(phase)) return removeBoth(sent, received);
-  if (!WAITING.includes(phase)) return remove('source', sent);
+  if (isFinal(sent) || APART.includes(phase)) return removeBoth(sent, received);
+  return WAITING.includes(phase) ? abortWaiting({ sent, received }, snapshot) : remove('source', sent);
+}
+
+function abortWaiting(
+  { sent, received }: { readonly sent: Vmim; readonly received: Vmim | undefined },
+  snapshot: RecordedRun,
+): StepDecision {
   if (received !== undefined) return remove('target', received);
   if (!isGoing(sent)) return remove('source', sent);
   return isStuck(sent, snapshot) ? removeFinalizers(sent) : waiting(sent);
