@@ -1,25 +1,13 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { checkSeeds } from '../../support/preflight/check-seeds.ts';
-import { startPreflightWorld, type PreflightWorld } from '../../support/preflight/world.ts';
+import { jest, test } from '@jest/globals';
+import { expectPreflightIsRight } from '../../support/preflight/check-seeds.ts';
 
 /* As preflight-property.test.ts, with other seeds. PREFLIGHT_FIRST and PREFLIGHT_SEEDS choose them. */
-const FIRST = Number(process.env['PREFLIGHT_FIRST'] ?? 1_001);
-const COUNT = Number(process.env['PREFLIGHT_SEEDS'] ?? 150);
+const SEEDS = {
+  first: Number(process.env['PREFLIGHT_FIRST'] ?? 1_001),
+  count: Number(process.env['PREFLIGHT_SEEDS'] ?? 150),
+};
 
 jest.setTimeout(3_600_000);
 
-let world: PreflightWorld;
-
-beforeAll(async () => {
-  world = await startPreflightWorld();
-});
-
-afterAll(async () => {
-  await world.stop();
-});
-
-test(`what preflight says is what happens, in ${String(COUNT)} random clusters`, async () => {
-  const { problems, unknown } = await checkSeeds(world, { first: FIRST, count: COUNT });
-  expect(problems).toEqual([]);
-  expect(unknown).toBeLessThanOrEqual(0.05);
-});
+test(`what preflight says is what happens, in ${String(SEEDS.count)} random clusters`, () =>
+  expectPreflightIsRight(SEEDS));

@@ -1,20 +1,40 @@
+import { expect } from '@jest/globals';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { problemsOf } from './problems.ts';
 import type { PreflightScene } from './scene.ts';
-import type { PreflightWorld } from './world.ts';
+import { startPreflightWorld, type PreflightWorld } from './world.ts';
 
-export interface CheckedSeeds {
+/** These random cases, one after the other. */
+export interface Seeds {
+  readonly first: number;
+  readonly count: number;
+}
+
+interface CheckedSeeds {
   /** Each with its seed; []: nothing is wrong. */
   readonly problems: readonly string[];
   /** The part of the VMs that preflight cannot tell. */
   readonly unknown: number;
 }
 
-/** Plays the cases one after the other, and prints counts. The environment's PREFLIGHT_SEED replays one of them. */
-export async function checkSeeds(
-  world: PreflightWorld,
-  { first, count }: { readonly first: number; readonly count: number },
-): Promise<CheckedSeeds> {
+/**
+ * Random clusters on a real API server: what preflight says of each VM is what quota admission then does. Prints counts. The
+ * environment's PREFLIGHT_SEED replays one of them.
+ */
+export async function expectPreflightIsRight(seeds: Seeds): Promise<void> {
+  const world = await startPreflightWorld();
+  try {
+    const { problems, unknown } = await checkSeeds(world, seeds);
+    expect(problems).toEqual([]);
+    expect(unknown).toBeLessThanOrEqual(MAX_UNKNOWN);
+  } finally {
+    await world.stop();
+  }
+}
+
+const MAX_UNKNOWN = 0.05;
+
+async function checkSeeds(world: PreflightWorld, { first, count }: Seeds): Promise<CheckedSeeds> {
   const only = process.env['PREFLIGHT_SEED'];
   const seeds =
     only === undefined ? Array.from({ length: count }, (_, index) => first + index) : [Number(only)];
