@@ -13,6 +13,7 @@ import { measureBursts } from './measure-bursts.ts';
 import { measureColdStarts } from './measure-cold-starts.ts';
 import { measureCycles } from './measure-cycles.ts';
 import { measureGuard } from './measure-guard.ts';
+import { measurePreflight } from './measure-preflight.ts';
 import { measureScale } from './measure-scale.ts';
 import { tableOf } from './table.ts';
 
@@ -28,7 +29,8 @@ const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
 const USAGE =
   `usage: npm run bench -- [--cycles N] [--json FILE] [--profile] [--only ${NAMES.join('|')}]…\n` +
   '       npm run bench -- --against REF [--cycles N] [--json FILE]\n' +
-  '       npm run bench -- --scale N[,N…] [--finished N] [--cycles N] [--json FILE]';
+  '       npm run bench -- --scale N[,N…] [--finished N] [--cycles N] [--json FILE]\n' +
+  '       npm run bench -- --preflight VMS [--cycles N] [--json FILE]';
 
 type Arguments = ReturnType<typeof readArguments>;
 
@@ -66,10 +68,11 @@ async function main(): Promise<void> {
 }
 
 async function measure(
-  { only, against, sizes, finished }: Arguments,
+  { only, against, sizes, finished, vms }: Arguments,
   options: MeasureOptions,
 ): Promise<Measurements[]> {
   if (against !== undefined) return [await compare(against, options)];
+  if (vms !== undefined) return [await measurePreflight(vms, options)];
   if (sizes.length > 0) return [await measureScale(sizes, finished, options)];
   const environment = await startEnvironment(options);
   try {
@@ -95,6 +98,7 @@ function readArguments() {
       against: { type: 'string' },
       scale: { type: 'string' },
       finished: { type: 'string' },
+      preflight: { type: 'string' },
     },
   });
   const unknown = values.only.find((part) => !NAMES.some((known) => known === part));
@@ -102,7 +106,8 @@ function readArguments() {
   const cycles = positiveInteger('--cycles', values.cycles);
   const sizes = values.scale?.split(',').map((size) => positiveInteger('--scale', size)) ?? [];
   const finished = values.finished === undefined ? 0 : positiveInteger('--finished', values.finished);
-  return { ...values, cycles, sizes, finished };
+  const vms = values.preflight === undefined ? undefined : positiveInteger('--preflight', values.preflight);
+  return { ...values, cycles, sizes, finished, vms };
 }
 
 /** Throws TypeError. */
