@@ -8,8 +8,11 @@ import { reportProgress } from '../../test/cluster/controlplane/binaries/report.
 import { runProgram } from '../../test/cluster/run-program.ts';
 import { runDemo, type DemoOptions } from './demo.ts';
 import { coloursFor } from './colours.ts';
-import { renderPicture, THEMES } from './picture.ts';
+import { renderPicture } from './picture.ts';
+import { showPreflight } from './preflight-picture.ts';
 import { needsOwnCluster, SCENARIOS, type Scenario } from './scenarios.ts';
+import { renderTerminal } from './terminal-picture.ts';
+import { THEMES } from './theme.ts';
 import type { Line } from './timeline.ts';
 
 const NAMES = SCENARIOS.map(({ name }) => name);
@@ -29,7 +32,7 @@ async function main(): Promise<void> {
   const timelines: (readonly Line[])[] = [];
   const out = process.stdout;
   const ok = await runAll(scenarios, { out, verbose, onTimeline: (lines) => timelines.push(lines) });
-  if (ok && picture !== undefined) writePictures(picture, timelines.at(-1) ?? []);
+  if (ok && picture !== undefined) await writePictures(picture, timelines.at(-1) ?? []);
   const { good, bad, dim } = coloursFor(out);
   out.write(ok ? good('\nEvery check holds.\n') : bad('\nNot every check holds: see above.\n'));
   out.write(
@@ -59,9 +62,13 @@ function pictureScenarios(): Scenario[] {
   });
 }
 
-/** cycle-light.svg and cycle-dark.svg, for the README. */
-function writePictures(folder: string, lines: readonly Line[]): void {
-  for (const theme of THEMES) writeFileSync(join(folder, `cycle-${theme}.svg`), renderPicture(lines, theme));
+/** Those of the README: a cycle and a preflight, light and dark. */
+async function writePictures(folder: string, lines: readonly Line[]): Promise<void> {
+  const preflight = await showPreflight();
+  for (const theme of THEMES) {
+    writeFileSync(join(folder, `cycle-${theme}.svg`), renderPicture(lines, theme));
+    writeFileSync(join(folder, `preflight-${theme}.svg`), renderTerminal(preflight, theme));
+  }
 }
 
 function readArguments(): { scenario?: string[]; verbose?: boolean; picture?: string } {

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { renderPicture, THEMES, type PictureEvent } from './picture.ts';
+import { renderPicture, type PictureEvent } from './picture.ts';
+import { THEMES } from './theme.ts';
 
 const REFUSED_AT = 1_700_000_000_000;
 

@@ -1,3 +1,5 @@
+import { colourOf, type Colour, type Theme } from './theme.ts';
+
 /** The fields of a timeline's line that the picture needs. */
 export interface PictureEvent {
   readonly what: string;
@@ -12,23 +14,6 @@ export interface PictureEvent {
     readonly start: string;
   };
 }
-
-export const THEMES = ['light', 'dark'] as const;
-export type Theme = (typeof THEMES)[number];
-
-/** [light, dark], as on GitHub's pages (https://primer.style/product/primitives/color), where the picture is shown. */
-const COLOURS = {
-  background: ['#ffffff', '#0d1117'],
-  text: ['#1f2328', '#f0f6fc'],
-  dim: ['#59636e', '#9198a1'],
-  grid: ['#d1d9e0', '#3d444d'],
-  red: ['#d1242f', '#f85149'],
-  amber: ['#9a6700', '#d29922'],
-  blue: ['#0969da', '#4493f8'],
-  green: ['#1a7f37', '#3fb950'],
-  purple: ['#8250df', '#ab7df8'],
-} as const;
-type Colour = keyof typeof COLOURS;
 
 const TIMESTAMPS = [
   { what: 'blocked', label: 'migration refused: quota full', colour: 'red' },
@@ -204,7 +189,7 @@ class Picture {
   }
 
   #colour(colour: Colour): string {
-    return COLOURS[colour][THEMES.indexOf(this.#theme)] ?? '';
+    return colourOf(colour, this.#theme);
   }
 
   #x(ms: number): number {

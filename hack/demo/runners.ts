@@ -101,17 +101,20 @@ const CANCELLED: ScenarioRunner = {
   },
 };
 
-const DRAINED_NODE = 'node1';
+export const DRAINED_NODE = 'node1';
 const OTHER_NODES = NODE_NAMES.filter((name) => name !== DRAINED_NODE);
+
+/** All VMs start on the node that is drained. */
+export async function aroundDrain(admin: Cluster, setUp: () => Promise<void>): Promise<void> {
+  for (const name of OTHER_NODES) await cordon(admin, name);
+  await setUp();
+  for (const name of OTHER_NODES) await cordon(admin, name, false);
+}
 
 const DRAIN: ScenarioRunner = {
   ...THROUGH,
   deadlineMs: 90_000,
-  async aroundSetUp(admin, setUp) {
-    for (const name of OTHER_NODES) await cordon(admin, name);
-    await setUp();
-    for (const name of OTHER_NODES) await cordon(admin, name, false);
-  },
+  aroundSetUp: aroundDrain,
   async run(tenants, environment, signal) {
     const kubectl = drain(DRAINED_NODE, environment, signal);
     const isThrough = await untilThrough(tenants, environment, signal);

@@ -173,3 +173,10 @@ export const SCENARIOS: readonly Scenario[] = [
     kind: 'upgrade',
   },
 ];
+
+/** The tenants of the picture of a preflight: headroom for one VM, enough given, and too little given. */
+export const PREFLIGHT_TENANTS: readonly Tenant[] = [
+  several(2, oneByOne('amber', { 'requests.memory': '4Gi' }, { pods: '1' })),
+  several(2, oneByOne('coral', { pods: '2' }, { pods: '2' })),
+  several(2, oneByOne('olive', { 'requests.cpu': '2100m' }, { 'requests.cpu': '500m' })),
+];

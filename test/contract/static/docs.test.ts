@@ -20,6 +20,8 @@ const ENTRIES = [
   'installing.md',
   'maintenance.md',
   'operations.md',
+  'preflight-dark.svg',
+  'preflight-light.svg',
   'reference.md',
   'scale.md',
   'security.md',
