@@ -15,7 +15,7 @@ export const PURE = [
   'functions/domain/**/*.ts',
   'functions/runtime/limits.ts',
   'examples/rolling/decide.ts',
-  'webhook/admission/{changed-keys,messages,review}.ts',
+  'webhook/admission/{changed-keys,messages,provider-review,requester-annotation,review}.ts',
   'webhook/observability/compatibility.ts',
   'webhook/maintenance/{observe,subjects}.ts',
   'webhook/watchdog/missing-event.ts',

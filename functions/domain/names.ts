@@ -356,6 +356,9 @@ export const WEBHOOK = {
   configuration: 'mtq-guard',
   locked: 'locked.mtq.kubevirt.io',
   keys: 'keys.mtq.kubevirt.io',
+  /** In its MutatingWebhookConfiguration, which live migrations between clusters have. */
+  live: 'live.mtq.kubevirt.io',
+  liveConfiguration: 'mtq-guard-live',
 } as const;
 
 /** Our ValidatingAdmissionPolicies; each has a binding of the same name. */

@@ -51,7 +51,8 @@ const shared = {
 
 const functionsSchema = z.object({
   ...shared,
-  STEP: z.enum(STEP_NAMES).optional(),
+  /** `live` is no step of a cycle, and never runs with others. */
+  STEP: z.enum([...STEP_NAMES, 'live']).optional(),
   SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
   VIEW_URL: url.optional(),
@@ -68,6 +69,8 @@ const guardVariables = {
   ...shared,
   /** The layer that reviews requests: our webhooks, or the API server alone by policies. */
   ADMISSION: z.enum(['webhook', 'policy']).default('webhook'),
+  /** Whether live migrations between clusters are installed; `loopback`: clusters of one machine, for tests. */
+  LIVE_MIGRATION: z.enum(['off', 'on', 'loopback']).default('off'),
   /** The first version with ValidatingAdmissionPolicies on by default. */
   OLDEST_KUBERNETES: minor('1.30'),
   TLS_PORT: whole(0, 65_535, 8443),
@@ -100,7 +103,7 @@ export class BadSettings extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Steps that post events besides their replies. */
-const POSTING: readonly StepName[] = ['unlock', 'progress'];
+const POSTING: readonly (StepName | 'live')[] = ['unlock', 'progress', 'live'];
 
 /** Settings of the functions' process. Throws BadSettings. */
 export function readSettings(environment: Environment): Settings {
@@ -108,7 +111,7 @@ export function readSettings(environment: Environment): Settings {
   const needsSink = settings.STEP === undefined || POSTING.includes(settings.STEP);
   if (needsSink && settings.K_SINK === undefined) {
     throw new BadSettings(
-      'K_SINK: is missing; unlock and progress post their events to the Broker at this URL',
+      'K_SINK: is missing; unlock, progress and live post their events to the Broker at this URL',
     );
   }
   return settings;

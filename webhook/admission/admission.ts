@@ -35,7 +35,12 @@ const anyRequestSchema = z.object({
   name: z.string().optional(),
   /** Missing for a cluster-scoped object; for a Namespace it is the namespace's own name. */
   namespace: z.string().optional(),
-  userInfo: z.object({ username: z.string(), groups: z.array(z.string()).default([]) }),
+  userInfo: z.object({
+    username: z.string(),
+    uid: z.string().optional(),
+    groups: z.array(z.string()).default([]),
+    extra: z.record(z.string(), z.array(z.string())).optional(),
+  }),
   dryRun: z.boolean().default(false),
 });
 
@@ -89,11 +94,26 @@ export interface Denial {
   readonly causes?: readonly Cause[];
 }
 
-export type Decision = { readonly allowed: true } | Denial;
+export interface Allowed {
+  readonly allowed: true;
+  /** RFC 6902; only a mutating webhook may answer with one. */
+  readonly patch?: readonly JsonPatch[];
+}
+
+export interface JsonPatch {
+  readonly op: 'add' | 'remove';
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+export type Decision = Allowed | Denial;
 
 export interface AdmissionResponse {
   readonly uid: string;
   readonly allowed: boolean;
+  readonly patchType?: 'JSONPatch';
+  /** Base64. */
+  readonly patch?: string;
   readonly status?: {
     readonly code: number;
     readonly reason: string;
@@ -119,10 +139,15 @@ export function parseReview(body: unknown): AdmissionRequest | string {
 
 /** The response for the API server. It must carry the uid of the request. */
 export function toResponse(uid: string, decision: Decision): AdmissionResponse {
-  if (decision.allowed) return { uid, allowed: true };
+  if (decision.allowed) return { uid, allowed: true, ...patchOf(decision) };
   const { code, reason, message, causes } = decision;
   const details = causes === undefined ? {} : { details: { causes } };
   return { uid, allowed: false, status: { code, reason, message, ...details } };
+}
+
+function patchOf({ patch }: Allowed): Pick<AdmissionResponse, 'patchType' | 'patch'> {
+  if (patch === undefined) return {};
+  return { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
 }
 
 /** The envelope around the answer. */

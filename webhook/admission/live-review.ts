@@ -4,9 +4,11 @@ import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { IncumbentState } from '../../functions/domain/proof.ts';
 import type { GuardSettings } from '../../functions/runtime/settings.ts';
 import type { AdmissionRequest, Decision } from './admission.ts';
+import { isAboutForklift, reviewForklift } from './forklift-review.ts';
 import { isAboutKeys, review } from './review.ts';
 
-type Reviewing = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'>;
+type Reviewing = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'> &
+  Partial<Pick<GuardSettings, 'LIVE_MIGRATION'>>;
 
 /** RFC 1123 label. Any other text would change the path of the GET; an empty name would read the list. */
 const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -17,7 +19,9 @@ export function newReview(
   settings: Reviewing,
   incumbentOf: (namespace: string) => IncumbentState,
 ): (request: AdmissionRequest) => Promise<Decision> {
+  const allowLoopback = settings.LIVE_MIGRATION === 'loopback';
   return async (request) => {
+    if (isAboutForklift(request)) return reviewForklift(request, { cluster, allowLoopback });
     const { namespace: name = '' } = request;
     const isRead = !isAboutKeys(request) && NAMESPACE_NAME.test(name);
     const read = isRead ? await ignoreNotFound(cluster.get(NAMESPACES, { name })) : undefined;

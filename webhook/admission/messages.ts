@@ -116,6 +116,28 @@ export const OWN_REFUSAL = {
     `managed-tenant-quota may not leave ResourceQuota ${quota} raised without label and grant`,
 } as const;
 
+/** What users of live migrations between clusters meet, where that component is installed. */
+export const LIVE_REFUSAL = {
+  lackingRights: ({ user, rights }: { readonly user: string; readonly rights: string }) =>
+    `the run would do more than ${user} may do: ${rights}. Ask an administrator for these rights, or for somebody who has them to ` +
+    'create it',
+  notFound: ({ kind, name }: { readonly kind: string; readonly name: string }) =>
+    `${kind} ${name} was not found: create it first, because your rights depend on it`,
+  noPlan: () => 'spec.plan must have the name (and namespace) of a Plan',
+  badPlan: ({ plan }: { readonly plan: string }) =>
+    `Plan ${plan} lacks targetNamespace, vms, or a provider: complete it first, because your rights depend on it`,
+  unnamedVm: ({ plan }: { readonly plan: string }) =>
+    `Plan ${plan} has VMs of this cluster without name or namespace: add both, because your rights to them are checked by name`,
+  badProvider: () => 'the provider has no spec as Forklift defines it',
+  badUrl: () =>
+    'spec.url must be the https URL of an API server of another cluster, such as https://api.example.com:6443, and no loopback or ' +
+    'link-local address; leave it empty for this cluster',
+  foreignSecret: () =>
+    'spec.secret must be in the namespace of the Provider: copy the Secret there, or leave its namespace out',
+  unknown: ({ resource }: { readonly resource: string }) =>
+    `the guard of managed-tenant-quota does not know ${resource}: correct the rules of its webhooks`,
+} as const;
+
 /** The command that removes a lock (breakGlassPatch). */
 export function breakGlassCommand({ namespace, token }: Parts<'namespace' | 'token'>): string {
   // Helm would parse two braces in a row as its own syntax.

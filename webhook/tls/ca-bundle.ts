@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { WEBHOOK } from '../../functions/domain/names.ts';
-import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
 import {
+  MUTATING_WEBHOOK_CONFIGURATIONS,
   VALIDATING_WEBHOOK_CONFIGURATIONS,
   type ValidatingWebhook,
   type ValidatingWebhookConfiguration,
@@ -31,7 +32,30 @@ export class MissingWebhooks extends Error {
   override readonly name = 'MissingWebhooks';
 }
 
-const OURS: readonly string[] = [WEBHOOK.locked, WEBHOOK.keys];
+/** Webhooks of one configuration. */
+interface Webhooks {
+  readonly type: ResourceType<ValidatingWebhookConfiguration>;
+  readonly configuration: string;
+  readonly names: readonly string[];
+  /** Where their manifest is. */
+  readonly manifest: string;
+}
+
+const OURS: Webhooks = {
+  type: VALIDATING_WEBHOOK_CONFIGURATIONS,
+  configuration: WEBHOOK.configuration,
+  names: [WEBHOOK.locked, WEBHOOK.keys],
+  manifest: 'config/webhook (part of config/default)',
+};
+
+/** The webhook of live migrations between clusters. */
+export const LIVE_WEBHOOKS: Webhooks = {
+  type: MUTATING_WEBHOOK_CONFIGURATIONS,
+  configuration: WEBHOOK.liveConfiguration,
+  names: [WEBHOOK.live],
+  manifest: 'config/components/live-migration',
+};
+
 /** cert-manager's cainjector fills the bundle of objects with one of these annotations, and would undo our changes. */
 const INJECTED = [
   'cert-manager.io/inject-ca-from',
@@ -46,37 +70,40 @@ const MAX_CONFLICTS = 5;
 const MAX_AUTHORITIES = 16;
 
 /**
- * Makes the API server trust `ca` at both webhooks of the ValidatingWebhookConfiguration mtq-guard. It appends, because another
+ * Makes the API server trust `ca` at the webhooks, by default at both of the ValidatingWebhookConfiguration mtq-guard. It appends, because another
  * replica may still serve a certificate of the previous authority, and drops expired ones. It changes nothing else, and nothing
  * at all where cert-manager injects. Rejects with MissingWebhooks, ApiError or Unreachable.
  */
-export async function ensureCaBundle(trust: Trust): Promise<Bundle> {
+export async function ensureCaBundle(trust: Trust, at: Webhooks = OURS): Promise<Bundle> {
   for (let attempt = 1; ; attempt += 1) {
-    const found = await readConfiguration(trust.cluster);
-    const before = trustedAt(found);
-    const next = withAuthorities(found, trust);
+    const found = await readConfiguration(trust.cluster, at);
+    const before = trustedAt(found, at);
+    const next = withAuthorities(found, trust, at);
     if (next === found) return { before, after: before, configuration: found };
     try {
-      const { object } = await trust.cluster.replace(VALIDATING_WEBHOOK_CONFIGURATIONS, next);
-      return { before, after: trustedAt(object), configuration: object };
+      const { object } = await trust.cluster.replace(at.type, next);
+      return { before, after: trustedAt(object, at), configuration: object };
     } catch (error) {
       if (!isConflict(error) || attempt === MAX_CONFLICTS) throw error;
     }
   }
 }
 
-async function readConfiguration(cluster: Cluster): Promise<ValidatingWebhookConfiguration> {
+async function readConfiguration(cluster: Cluster, at: Webhooks): Promise<ValidatingWebhookConfiguration> {
   try {
-    return (await cluster.get(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration })).object;
+    return (await cluster.get(at.type, { name: at.configuration })).object;
   } catch (error) {
-    if (isNotFound(error)) throw missing('is not there');
+    if (isNotFound(error)) throw missing('is not there', at);
     throw error;
   }
 }
 
-/** The authorities that the API server trusts at both of our webhooks; none where one webhook is missing. */
-export function trustedAt({ webhooks = [] }: ValidatingWebhookConfiguration): Fingerprints {
-  const [first = new Set<string>(), ...others] = OURS.map((ours) => {
+/** The authorities that the API server trusts at all of these webhooks; none where one webhook is missing. */
+export function trustedAt(
+  { webhooks = [] }: ValidatingWebhookConfiguration,
+  { names }: Webhooks = OURS,
+): Fingerprints {
+  const [first = new Set<string>(), ...others] = names.map((ours) => {
     const webhook = webhooks.find(({ name }) => name === ours);
     return fingerprintsOf(pemOf(webhook?.clientConfig.caBundle ?? ''));
   });
@@ -87,12 +114,15 @@ export function trustedAt({ webhooks = [] }: ValidatingWebhookConfiguration): Fi
 function withAuthorities(
   configuration: ValidatingWebhookConfiguration,
   trust: Trust,
+  at: Webhooks,
 ): ValidatingWebhookConfiguration {
   const { metadata, webhooks = [] } = configuration;
-  const absent = OURS.filter((name) => !webhooks.some((webhook) => webhook.name === name));
-  if (absent.length > 0) throw missing(`has no webhook ${absent.join(', ')}`);
+  const absent = at.names.filter((name) => !webhooks.some((webhook) => webhook.name === name));
+  if (absent.length > 0) throw missing(`has no webhook ${absent.join(', ')}`, at);
   if (INJECTED.some((annotation) => metadata.annotations?.[annotation] !== undefined)) return configuration;
-  const next = webhooks.map((webhook) => (OURS.includes(webhook.name) ? trusting(webhook, trust) : webhook));
+  const next = webhooks.map((webhook) =>
+    at.names.includes(webhook.name) ? trusting(webhook, trust) : webhook,
+  );
   const changed = next.some((webhook, index) => webhook !== webhooks[index]);
   return changed ? { ...configuration, webhooks: next } : configuration;
 }
@@ -143,8 +173,7 @@ function certificatesIn(pem: string): X509Certificate[] {
   });
 }
 
-const missing = (what: string): MissingWebhooks =>
+const missing = (what: string, { type, configuration, manifest }: Webhooks): MissingWebhooks =>
   new MissingWebhooks(
-    `ValidatingWebhookConfiguration ${WEBHOOK.configuration} ${what}, so the API server would never ask the guard: ` +
-      'apply config/webhook (part of config/default)',
+    `${type.kind} ${configuration} ${what}, so the API server would never ask the guard: apply ${manifest}`,
   );

@@ -44,3 +44,10 @@ export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType<ValidatingWebhookCo
   plural: 'validatingwebhookconfigurations',
   namespaced: false,
 };
+/** Its webhooks have the same fields. */
+export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType<ValidatingWebhookConfiguration> = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'MutatingWebhookConfiguration',
+  plural: 'mutatingwebhookconfigurations',
+  namespaced: false,
+};

@@ -7,9 +7,11 @@ import type { Log } from '../../functions/runtime/log.ts';
 import {
   ensureCaBundle,
   fingerprintsOf,
+  LIVE_WEBHOOKS,
   MissingWebhooks,
   trustedAt,
   type Fingerprints,
+  type Trust,
 } from './ca-bundle.ts';
 import {
   CERTIFICATES_SECRET,
@@ -30,6 +32,8 @@ import type { KeyPair } from './x509.ts';
 export interface RotationSettings extends Lifetimes {
   /** How long a new authority must be in the webhooks' bundle before its certificate serves, in milliseconds. */
   readonly CA_LEAD_MS: number;
+  /** Left out or `off`: there is no webhook for live migrations between clusters. */
+  readonly LIVE_MIGRATION?: 'off' | 'on' | 'loopback';
 }
 
 export interface RotationOptions {
@@ -68,6 +72,7 @@ export class Rotation {
   /** When every API server knows our authority (the clock's elapsed); undefined: the bundle has not been read yet. */
   #knownAt: number | undefined;
   #failure: string | undefined;
+  #liveFailure: string | undefined;
   #resume: () => void = () => undefined;
 
   constructor(settings: RotationSettings, options: RotationOptions) {
@@ -158,12 +163,26 @@ export class Rotation {
     if (next === undefined) throw (wanted as PromiseRejectedResult).reason;
     if (this.#serving === undefined) this.#serve(next);
     const ca = [this.#serving?.ca, next.ca].join('');
+    await this.#trustAtLive({ cluster, ca, now });
     const { before, after, configuration } = await ensureCaBundle({ cluster, ca, now });
     this.#knownAt ??= this.#knownFrom(next, before);
     onConfiguration?.(configuration);
     this.#see(after);
     if (this.#isDue(next)) this.#serve(next);
     if (wanted.status === 'rejected') throw wanted.reason;
+  }
+
+  /** Without it only live migrations between clusters cannot be created: no reason not to be ready. */
+  async #trustAtLive(trust: Trust): Promise<void> {
+    if ((this.#settings.LIVE_MIGRATION ?? 'off') === 'off') return;
+    let failure: string | undefined;
+    try {
+      await ensureCaBundle(trust, LIVE_WEBHOOKS);
+    } catch (error) {
+      failure = error instanceof MissingWebhooks ? error.message : describeError(error);
+    }
+    if (failure !== undefined && failure !== this.#liveFailure) this.#options.log('error', failure);
+    this.#liveFailure = failure;
   }
 
   /** A replica that starts just after a rotation must not become ready before every API server knows the new authority. */

@@ -26,6 +26,8 @@ export const LIVE_LABEL = {
 
 /** Annotations, and what each one says. */
 export const LIVE_ANNOTATION = {
+  /** Migration: who created it (JSON, see requester.ts). Only admission writes it; without it there is no run. */
+  requester: 'live.mtq.kubevirt.io/requester',
   /** VirtualMachine on the source: which run moves it, and what that run must remember (JSON, see run-record.ts). */
   run: 'live.mtq.kubevirt.io/run',
   /** Secret and the like on the target: the run that copied it there, by the uids of Migration and VM. */

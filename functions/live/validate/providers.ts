@@ -59,8 +59,8 @@ function specProblems({ provider, allowLoopback }: ProviderView): Finding[] {
   ];
 }
 
-/** Never an address of the machine that asks, where other things listen. */
-function isUsable(text: string, allowLoopback: boolean): boolean {
+/** Whether it is the URL of an API server. Never an address of the machine that asks, where other things listen. */
+export function isUsable(text: string, allowLoopback: boolean): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') return false;
   return allowLoopback || !OWN_ADDRESSES.test(url.hostname);

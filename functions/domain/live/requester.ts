@@ -1,0 +1,23 @@
+import * as z from 'zod';
+import { parseJson } from '../lock.ts';
+import { LIVE_ANNOTATION } from './names.ts';
+import type { KubernetesObject } from '../objects.ts';
+
+const texts = z.array(z.string());
+const requesterSchema = z.object({
+  user: z.string().min(1),
+  uid: z.string().optional(),
+  groups: texts,
+  /** What else an authorizer may ask for, such as the scopes of a token. */
+  extra: z.record(z.string(), texts).optional(),
+});
+
+/** Who created a Migration, as the API server knew them: the run does what this user may do. */
+export type Requester = z.infer<typeof requesterSchema>;
+
+/** As admission wrote it, which alone may; undefined: it did not, so the Migration must not run. */
+export function requesterOf({ metadata }: Pick<KubernetesObject, 'metadata'>): Requester | undefined {
+  const content = metadata.annotations?.[LIVE_ANNOTATION.requester];
+  if (content === undefined) return undefined;
+  return requesterSchema.safeParse(parseJson(content)).data;
+}

@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import { aPlan, aVm } from '../../../test/support/builders/live.ts';
+import type { Plan, PlanVm } from './forklift.ts';
+import { describeRight, rightsToCopy, rightsToMove, rightToUse, type Hosts } from './rights.ts';
+
+const WEB: PlanVm = { namespace: 'vms', name: 'web' };
+const HOOKED: PlanVm = { ...WEB, hooks: [{ step: 'PreHook', hook: { name: 'hook' } }] };
+const plan = (...vms: PlanVm[]): Plan => aPlan((one) => ({ ...one, spec: { ...one.spec, vms } }));
+const REMOTE: Hosts = { isSource: false, isTarget: false };
+
+describe('to run a plan takes rights in its own cluster', () => {
+  test.each<[string, Plan, Hosts, string[]]>([
+    ['none where both clusters are others', plan(WEB), REMOTE, []],
+    [
+      'to what is taken away',
+      plan(WEB),
+      { ...REMOTE, isSource: true },
+      ['get', 'update', 'delete'].map((verb) => `${verb} virtualmachines.kubevirt.io/web in namespace vms`),
+    ],
+    [
+      'to what is made',
+      plan(WEB, { ...WEB, name: 'db' }),
+      { ...REMOTE, isTarget: true },
+      [
+        'create virtualmachines.kubevirt.io in namespace target',
+        'create datavolumes.cdi.kubevirt.io in namespace target',
+        'create persistentvolumeclaims in namespace target',
+        'create secrets in namespace target',
+        'create configmaps in namespace target',
+      ],
+    ],
+    ['to pods, for hooks', plan(WEB, HOOKED), REMOTE, ['create pods in namespace tenant']],
+  ])('%s', (_what, ...[of, hosts, wanted]) => {
+    expect(rightsToMove(of, hosts).map(describeRight)).toEqual(wanted);
+  });
+});
+
+test('to what a VM names, which is copied', () => {
+  const vm = aVm((one) => {
+    const { template } = one.spec;
+    const volumes = [
+      { name: 'init', cloudInitNoCloud: { secretRef: { name: 'init' } } },
+      { name: 'config', configMap: { name: 'config' } },
+    ];
+    const instancetype = { kind: 'VirtualMachineInstancetype', name: 'small' };
+    return {
+      ...one,
+      spec: { ...one.spec, instancetype, template: { ...template, spec: { ...template.spec, volumes } } },
+    };
+  });
+  expect(rightsToCopy(vm).map(describeRight)).toEqual([
+    'get secrets/init in namespace vms',
+    'get configmaps/config in namespace vms',
+    'get virtualmachineinstancetypes.instancetype.kubevirt.io/small in namespace vms',
+  ]);
+});
+
+test('to a provider is a verb of its own', () => {
+  expect(describeRight(rightToUse({ namespace: 'tenant', name: 'source' }))).toBe(
+    'use providers.forklift.konveyor.io/source in namespace tenant',
+  );
+});

@@ -1,0 +1,73 @@
+import type { NamedReference, Plan } from './forklift.ts';
+import { FORKLIFT_KIND, LIVE_KIND } from './names.ts';
+import type { VirtualMachine } from './kubevirt.ts';
+import { resourcesOf } from './resources.ts';
+
+/** One verb on one kind, as in a SubjectAccessReview. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string;
+  /** Left out: every object. */
+  readonly name?: string;
+}
+
+type Kind = { readonly apiVersion: string; readonly kind: string };
+
+const rightTo = (verb: string, { apiVersion, kind }: Kind, at: Pick<Right, 'namespace' | 'name'>): Right => ({
+  verb,
+  group: apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '',
+  resource: `${kind.toLowerCase()}s`,
+  ...at,
+});
+
+/** To run a plan, it must be readable. */
+export const rightToRead = (at: Required<NamedReference>): Right => rightTo('get', FORKLIFT_KIND.plan, at);
+
+/** Whoever may use a provider acts with its token there. */
+export const rightToUse = (at: Required<NamedReference>): Right => rightTo('use', FORKLIFT_KIND.provider, at);
+
+export interface Hosts {
+  /** The VMs leave the cluster of the plan. */
+  readonly isSource: boolean;
+  /** They come to it. */
+  readonly isTarget: boolean;
+}
+
+/** What a run does in the cluster of its plan, which `live` may do for anybody: the user must be allowed to do it too. */
+export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: Hosts): Right[] {
+  const hooks = spec.vms.some((vm) => (vm.hooks ?? []).length > 0);
+  return [
+    ...(isSource ? spec.vms.flatMap(rightsToTake) : []),
+    ...(isTarget ? MADE.map((kind) => rightTo('create', kind, { namespace: spec.targetNamespace })) : []),
+    ...(hooks ? [rightTo('create', POD, { namespace: metadata.namespace ?? '' })] : []),
+  ];
+}
+
+const POD: Kind = { apiVersion: 'v1', kind: 'Pod' };
+const MADE: readonly Kind[] = [
+  LIVE_KIND.vm,
+  LIVE_KIND.dataVolume,
+  LIVE_KIND.claim,
+  LIVE_KIND.secret,
+  LIVE_KIND.configMap,
+];
+
+/** A VM that leaves is read, halted, and its VMI deleted. A VM that is given by its id only may be any. */
+const rightsToTake = ({ namespace = '', name }: NamedReference): Right[] =>
+  ['get', 'update', 'delete'].map((verb) =>
+    rightTo(verb, LIVE_KIND.vm, { namespace, ...(name === undefined ? {} : { name }) }),
+  );
+
+/** To copy what a VM of the plan's cluster names: known when the VM is read, at the start of its run. */
+export const rightsToCopy = (vm: VirtualMachine): Right[] =>
+  resourcesOf(vm).map(({ name, ...kind }) =>
+    rightTo('get', kind, { namespace: vm.metadata.namespace ?? '', name }),
+  );
+
+/** As in `kubectl auth can-i`. */
+export function describeRight({ verb, group, resource, namespace, name }: Right): string {
+  const of = `${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : `/${name}`}`;
+  return `${verb} ${of} ${namespace === '' ? 'in all namespaces' : `in namespace ${namespace}`}`;
+}
