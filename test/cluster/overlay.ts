@@ -12,9 +12,10 @@ const here = fileURLToPath(new URL('../..', import.meta.url));
 export const OVERLAYS = ['default', 'policy-only'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
 
-/** Components for each of them; `minimal` is first, because the others also change its function. */
+/** Components for each of them; the first two have functions, which the others also change. */
 export const COMPONENTS = [
   'minimal',
+  'live-migration',
   'cert-manager',
   'kafka-broker',
   'oidc',

@@ -7,6 +7,7 @@ import { purposes } from './purposes.ts';
 import { raisedPods } from './raised-pods.ts';
 import { raisedQuotas } from './raised-quotas.ts';
 import { reservedNamespaces } from './reserved-namespaces.ts';
+import { liveWebhooks } from './live.ts';
 import { webhooks } from './webhooks.ts';
 
 /** Longer texts fold at this column. */
@@ -51,6 +52,12 @@ const FILES: readonly File[] = [
     source: 'webhooks.ts',
     says: 'The guard: what lock-keys and locked say, decided by live reads.',
     objects: [webhooks],
+  },
+  {
+    path: 'config/components/live-migration/mutatingwebhookconfiguration.yaml',
+    source: 'live.ts',
+    says: 'Who creates a Migration may do what it does, and is written on it; providers have URLs of other clusters.',
+    objects: [liveWebhooks],
   },
 ];
 

@@ -6,12 +6,13 @@ import { conditionsOf, type Condition, type Rule } from './manifest.ts';
 interface Webhook {
   readonly name: string;
   readonly namespaceSelector?: object;
+  readonly reinvocationPolicy?: 'IfNeeded';
   readonly rules: readonly Rule[];
   readonly matchConditions: readonly Condition[];
 }
 
 /** Refuses while the guard is unreachable, so the guard reviews every admitted request. The guard fills in the caBundle. */
-const webhook = ({ name, rules, matchConditions, ...selector }: Webhook): object => ({
+export const webhook = ({ name, rules, matchConditions, ...selector }: Webhook): object => ({
   name,
   admissionReviewVersions: ['v1'],
   sideEffects: 'None',

@@ -1,0 +1,46 @@
+import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
+import { WEBHOOK } from '../../../functions/domain/names.ts';
+import { text } from './cel.ts';
+import type { Rule } from './manifest.ts';
+import { webhook } from './webhooks.ts';
+
+const RULE: Rule = {
+  apiGroups: ['forklift.konveyor.io'],
+  apiVersions: ['*'],
+  resources: ['migrations', 'providers'],
+  operations: ['CREATE', 'UPDATE'],
+  scope: 'Namespaced',
+};
+
+/** The same member before and after the request. */
+const changes = (member: string): string => `object${member} != oldObject${member}`;
+
+const REQUESTER = `.metadata[?'annotations'][?${text(LIVE_ANNOTATION.requester)}]`;
+
+/**
+ * Mutating, because it writes who creates a Migration. Again after other webhooks, which may have changed that. Most updates, such as
+ * those of finalizers, are not asked about.
+ */
+export const liveWebhooks: object = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'MutatingWebhookConfiguration',
+  metadata: { name: WEBHOOK.liveConfiguration },
+  webhooks: [
+    webhook({
+      name: WEBHOOK.live,
+      reinvocationPolicy: 'IfNeeded',
+      rules: [RULE],
+      matchConditions: [
+        {
+          name: 'new-or-of-another-plan',
+          expression: `request.operation == 'CREATE' || request.resource.resource == 'providers'
+            || ${changes(REQUESTER)} || ${changes("[?'spec'][?'plan']")}`,
+        },
+        {
+          name: 'new-or-another-provider',
+          expression: `request.operation == 'CREATE' || request.resource.resource == 'migrations' || ${changes("[?'spec']")}`,
+        },
+      ],
+    }),
+  ],
+};

@@ -1,0 +1,167 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { FORKLIFT_KIND, LIVE_KIND } from '../../functions/domain/live/names.ts';
+import { SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
+import {
+  HOOKS,
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  STORAGE_MAPS,
+} from '../../functions/kubernetes/live-resources.ts';
+import { readGuardSettings } from '../../functions/runtime/settings.ts';
+import { objectsOf, render } from '../cluster/controlplane/kustomize.ts';
+import { knativeObjects } from '../cluster/eventing/manifests.ts';
+import { parseImage } from '../cluster/image.ts';
+import { renderInstallation } from '../cluster/overlay.ts';
+import { found, objects as byDefault, type Manifest } from './rendered.ts';
+
+const WATCHED = [PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS, HOOKS];
+const ACCOUNT = 'mtq-live';
+
+let objects: Manifest[];
+let added: Manifest[];
+
+beforeAll(async () => {
+  const image = parseImage('registry.example/mtq:0.1.0');
+  objects = objectsOf(
+    await renderInstallation({ overlay: 'default', components: ['live-migration'], image }),
+  );
+  const known = new Set(byDefault.map(keyOf));
+  added = objects.filter((object) => !known.has(keyOf(object)));
+});
+
+const keyOf = ({ kind = '', metadata: { namespace = '', name } }: Manifest): string =>
+  `${kind} ${namespace}/${name}`;
+
+/** Rights through ClusterRoles, as "get plans". */
+const rightsOf = (account: string): string[] => {
+  const roles = objects
+    .filter(
+      ({ kind, subjects = [] }) =>
+        kind === 'ClusterRoleBinding' && subjects.some(({ name }) => name === account),
+    )
+    .map(({ roleRef }) => roleRef?.name);
+  const rules = added
+    .filter(({ kind, metadata }) => kind === 'ClusterRole' && roles.includes(metadata.name))
+    .flatMap((role) => role.rules ?? []);
+  return rules.flatMap(({ resources, verbs }) =>
+    verbs.flatMap((verb) => resources.map((resource) => `${verb} ${resource}`)),
+  );
+};
+
+test('adds these objects, and no CRD', () => {
+  expect(added.map(keyOf).toSorted()).toEqual([
+    'ApiServerSource mtq-system/mtq-live',
+    'ClusterRole /managed-tenant-quota-guard-live',
+    'ClusterRole /managed-tenant-quota-live',
+    'ClusterRole /managed-tenant-quota-live-source',
+    'ClusterRoleBinding /managed-tenant-quota-guard-live',
+    'ClusterRoleBinding /managed-tenant-quota-live',
+    'ClusterRoleBinding /managed-tenant-quota-live-source',
+    'MutatingWebhookConfiguration /mtq-guard-live',
+    'Service mtq-system/live',
+    'ServiceAccount mtq-system/mtq-live',
+    'ServiceAccount mtq-system/mtq-live-source',
+    'Trigger mtq-system/mtq-live',
+  ]);
+});
+
+test('the guard reviews by it only where it is installed', () => {
+  const isOn = (of: readonly Manifest[]): string => {
+    const guard = found(
+      of.find(({ kind }) => kind === 'Deployment'),
+      'Deployment',
+    );
+    const { spec } = guard as {
+      spec: { template: { spec: { containers: [{ env: { name: string; value: string }[] }] } } };
+    };
+    const env = Object.fromEntries(
+      spec.template.spec.containers[0].env.map(({ name, value }) => [name, value]),
+    );
+    return readGuardSettings(env).LIVE_MIGRATION;
+  };
+  expect([isOn(byDefault), isOn(objects)]).toEqual(['off', 'on']);
+});
+
+describe('the source', () => {
+  test('watches the kinds that users write, and Jobs of hooks, and posts nothing of them', () => {
+    const source = found(knativeObjects(added).sources[0], 'source');
+    expect(source.spec).toMatchObject({
+      mode: 'Reference',
+      namespaceSelector: {},
+      serviceAccountName: 'mtq-live-source',
+      sink: { ref: { kind: 'Broker', name: 'mtq' } },
+    });
+    expect(source.spec.resources).toEqual([
+      ...Object.values(FORKLIFT_KIND),
+      {
+        ...LIVE_KIND.job,
+        selector: { matchExpressions: [{ key: 'live.mtq.kubevirt.io/migration', operator: 'Exists' }] },
+      },
+    ]);
+  });
+
+  test('may read what it watches, and nothing else', () => {
+    const wanted = [...WATCHED.map(({ plural }) => plural), 'jobs'].flatMap((resource) =>
+      ['get', 'list', 'watch'].map((verb) => `${verb} ${resource}`),
+    );
+    expect(rightsOf('mtq-live-source').toSorted()).toEqual(wanted.toSorted());
+  });
+
+  test('has a Trigger for each change of each kind', () => {
+    const { triggers, sources } = knativeObjects(added);
+    const any = triggers[0]?.spec.filters?.[0]?.['any'] as { exact: { type: string; kind?: string } }[];
+    const changes = (sources[0]?.spec.resources ?? []).flatMap(({ kind }) =>
+      ['add', 'update', 'delete'].map((change) => ({ type: `dev.knative.apiserver.ref.${change}`, kind })),
+    );
+    const own = ['progressed', 'sweep'].map((what) => ({ type: `io.kubevirt.mtq.live.${what}` }));
+    expect(any.map(({ exact }) => exact)).toEqual([...changes, ...own]);
+    expect(triggers[0]?.spec.subscriber).toMatchObject({ ref: { kind: 'Service', name: 'live' } });
+  });
+});
+
+describe('rights', () => {
+  test('no ClusterRole has Secrets, nor anything of KubeVirt’s own namespace', () => {
+    const roles = added.filter(({ kind }) => kind === 'ClusterRole');
+    expect(JSON.stringify(roles)).not.toContain('secrets');
+    expect(JSON.stringify(roles)).not.toContain('"*"');
+    expect(rightsOf(ACCOUNT)).not.toContain('update configmaps');
+  });
+
+  test('Secrets are for the namespaces that take part, by a Role to apply there', async () => {
+    const template = (await render('config/components/live-migration/namespace')) as Manifest[];
+    expect(template.map(keyOf)).toEqual(['Role /mtq-live-secrets', 'RoleBinding /mtq-live-secrets']);
+    const [role, binding] = template;
+    expect(role?.rules?.map(({ resources }) => resources)).toEqual([['secrets']]);
+    expect(binding?.subjects).toEqual([
+      { kind: 'ServiceAccount', name: ACCOUNT, namespace: SYSTEM_NAMESPACE },
+    ]);
+  });
+
+  test('the guard may read plans and providers, ask for users’ rights, and keep its CA bundle', () => {
+    expect(rightsOf('mtq-guard').toSorted()).toEqual([
+      'create subjectaccessreviews',
+      'get mutatingwebhookconfigurations',
+      'get plans',
+      'get providers',
+      'update mutatingwebhookconfigurations',
+    ]);
+  });
+});
+
+test('the webhook fails closed, after a short timeout', () => {
+  const configuration = added.find(({ kind }) => kind === 'MutatingWebhookConfiguration');
+  expect(configuration?.metadata.name).toBe(WEBHOOK.liveConfiguration);
+  expect(configuration?.webhooks).toMatchObject([
+    {
+      name: WEBHOOK.live,
+      failurePolicy: 'Fail',
+      sideEffects: 'None',
+      timeoutSeconds: 3,
+      clientConfig: {
+        service: { namespace: SYSTEM_NAMESPACE, name: 'mtq-guard', path: '/review', port: 443 },
+      },
+    },
+  ]);
+});
