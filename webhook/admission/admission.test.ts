@@ -30,7 +30,7 @@ describe('parseReview', () => {
       resource: { group: '', version: 'v1', resource: 'pods' },
       namespace: 'tenant',
       operation: 'CREATE',
-      userInfo: { username: 'alice', groups: ['system:authenticated'] },
+      userInfo: { username: 'alice', groups: ['system:authenticated'], uid: '1', extra: { a: ['b'] } },
       object: { metadata: { generateName: 'x-' }, spec: { containers: [] } },
       oldObject: null,
       dryRun: false,

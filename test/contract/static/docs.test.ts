@@ -26,8 +26,8 @@ const ENTRIES = [
   'scale.md',
   'security.md',
 ];
-/** 14,000 for the cycle, 1,500 for cluster-wide VMMRQs, drains and upgrades. */
-const MAX_WORDS = 15_500;
+/** 14,000 for the cycle, 1,500 for cluster-wide VMMRQs, drains and upgrades, 1,000 for live migration between clusters. */
+const MAX_WORDS = 16_500;
 const MAX_TABLE_LINE = 140;
 
 /** Phrases that hide the subject, and words that docs/glossary.md replaces. Names that users see are in backticks. */
@@ -86,7 +86,7 @@ test('docs/ has these files, and no others', () => {
   expect(readdirSync(join(ROOT, 'docs')).sort()).toEqual(ENTRIES);
 });
 
-test('the pages of docs/ have at most 15,500 words in total', () => {
+test('the pages of docs/ have at most 16,500 words in total', () => {
   const words = PAGES.map((file) => [file, read(file).match(/\S+/g)?.length ?? 0] as const);
   expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(MAX_WORDS);
 });
