@@ -87,6 +87,11 @@ describe('parseReview', () => {
     ['no request', { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, 'request: '],
     ['no uid', review({ uid: '' }), 'request.uid: '],
     ['no user', review({ userInfo: {} }), 'request.userInfo.username: '],
+    [
+      'a user with another extra',
+      review({ userInfo: { username: 'a', extra: { a: [1] } } }),
+      'request.userInfo.extra: ',
+    ],
     ['a new operation', review({ operation: 'PATCH' }), 'request.operation: '],
     ['an object without metadata', review({ object: { spec: {} } }), 'request.object: is no object'],
     [
@@ -108,6 +113,13 @@ describe('parseReview', () => {
 describe('toResponse', () => {
   test('makes an allowing response', () => {
     expect(toResponse('u1', { allowed: true })).toEqual({ uid: 'u1', allowed: true });
+  });
+
+  test('makes an allowing response with a patch', () => {
+    const patch = [{ op: 'remove', path: '/metadata/annotations/a' }] as const;
+    const { patch: sent = '', ...response } = toResponse('u1', { allowed: true, patch });
+    expect(response).toEqual({ uid: 'u1', allowed: true, patchType: 'JSONPatch' });
+    expect(JSON.parse(Buffer.from(sent, 'base64').toString())).toEqual(patch);
   });
 
   test('makes a refusing response, with and without causes', () => {

@@ -13,6 +13,16 @@ const textsSchema = z.custom<Readonly<Record<string, string>>>(
     Object.values(value).every((text) => typeof text === 'string'),
 );
 
+/** As above, with a list of texts for each key. */
+const extraSchema = z.custom<Record<string, string[]>>(
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every(
+      (texts) => Array.isArray(texts) && texts.every((text) => typeof text === 'string'),
+    ),
+);
+
 /** As much of an object as a review reads without knowing its kind. */
 const metadataSchema = z.object({
   metadata: z.object({ labels: textsSchema.optional(), annotations: textsSchema.optional() }),
@@ -39,7 +49,7 @@ const anyRequestSchema = z.object({
     username: z.string(),
     uid: z.string().optional(),
     groups: z.array(z.string()).default([]),
-    extra: z.record(z.string(), z.array(z.string())).optional(),
+    extra: extraSchema.optional(),
   }),
   dryRun: z.boolean().default(false),
 });
