@@ -10,7 +10,7 @@ export interface ApiServerAddress {
 }
 
 /** Bytes kept of one list: one of our processes may use 256 MiB in all (docs/scale.md). */
-const MAX_KEPT_BYTES = 24 * 1024 * 1024;
+export const MAX_KEPT_BYTES = 24 * 1024 * 1024;
 
 /**
  * The API server of KUBECONFIG where it is set, else of the cluster around the pod. Only a kubeconfig needs client-node: half

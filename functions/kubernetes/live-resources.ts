@@ -1,6 +1,10 @@
 import type { Hook, NetworkMap, Plan, PlanMigration, Provider, StorageMap } from '../domain/live/forklift.ts';
-import { FORKLIFT_KIND } from '../domain/live/names.ts';
+import type { Claim, DataVolume, VirtualMachine, Vmi, Vmim } from '../domain/live/kubevirt.ts';
+import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
+import type { Job } from '../domain/live/run-snapshot.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
 import type { ResourceType } from './cluster.ts';
+import { CLAIMS, MIGRATIONS, VMIS } from './resources.ts';
 
 /** The kinds of live migrations between clusters. */
 
@@ -28,3 +32,67 @@ export const NETWORK_MAPS: ResourceType<NetworkMap> = {
   plural: 'networkmaps',
 };
 export const HOOKS: ResourceType<Hook> = { ...FORKLIFT_KIND.hook, ...namespaced, plural: 'hooks' };
+
+/** core/v1 Secret. */
+export interface Secret extends KubernetesObject {
+  type?: string;
+  /** Base64. */
+  data?: Record<string, string>;
+}
+
+/** cdi.kubevirt.io StorageProfile: of the storage class of its name. */
+export interface StorageProfile extends KubernetesObject {
+  status?: { claimPropertySets?: { accessModes?: string[] }[] };
+}
+
+export const VIRTUAL_MACHINES: ResourceType<VirtualMachine> = {
+  ...LIVE_KIND.vm,
+  ...namespaced,
+  plural: 'virtualmachines',
+};
+export const WHOLE_VMIS = VMIS as ResourceType<Vmi>;
+export const VMIMS = MIGRATIONS as ResourceType<Vmim>;
+export const WHOLE_CLAIMS = CLAIMS as ResourceType<Claim>;
+export const DATA_VOLUMES: ResourceType<DataVolume> = {
+  ...LIVE_KIND.dataVolume,
+  ...namespaced,
+  plural: 'datavolumes',
+};
+export const SECRETS: ResourceType<Secret> = { ...LIVE_KIND.secret, ...namespaced, plural: 'secrets' };
+export const CONFIG_MAPS: ResourceType = { ...LIVE_KIND.configMap, ...namespaced, plural: 'configmaps' };
+export const INSTANCETYPES: ResourceType = {
+  ...LIVE_KIND.instancetype,
+  ...namespaced,
+  plural: 'virtualmachineinstancetypes',
+};
+export const PREFERENCES: ResourceType = {
+  ...LIVE_KIND.preference,
+  ...namespaced,
+  plural: 'virtualmachinepreferences',
+};
+export const JOBS: ResourceType<Job> = { ...LIVE_KIND.job, ...namespaced, plural: 'jobs' };
+export const STORAGE_PROFILES: ResourceType<StorageProfile> = {
+  apiVersion: 'cdi.kubevirt.io/v1beta1',
+  kind: 'StorageProfile',
+  plural: 'storageprofiles',
+  namespaced: false,
+};
+export const STORAGE_CLASSES: ResourceType = {
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'StorageClass',
+  plural: 'storageclasses',
+  namespaced: false,
+};
+export const NETWORK_ATTACHMENTS: ResourceType = {
+  apiVersion: 'k8s.cni.cncf.io/v1',
+  kind: 'NetworkAttachmentDefinition',
+  plural: 'network-attachment-definitions',
+  namespaced: true,
+};
+/** Forklift's own configuration: where there is one, Forklift runs the plans. */
+export const FORKLIFT_CONTROLLERS: ResourceType = {
+  apiVersion: 'forklift.konveyor.io/v1beta1',
+  kind: 'ForkliftController',
+  plural: 'forkliftcontrollers',
+  namespaced: true,
+};

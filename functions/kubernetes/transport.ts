@@ -45,12 +45,12 @@ export class Transport {
     return new Transport(access, this.#userAgent);
   }
 
-  /** Resolves once the response headers are there. Rejects with ApiError for 4xx and 5xx, else with Unreachable. */
+  /** Resolves once the response headers are there. Rejects with ApiError for 3xx (never followed), 4xx and 5xx, else with Unreachable. */
   async send(request: Request): Promise<Response> {
     const message = await this.#exchange(request);
     const date = new Date(message.headers.date ?? 0);
     const code = message.statusCode ?? 500;
-    if (code < 400) return { message, date };
+    if (code < 300) return { message, date };
     const text = await readAll(message, MAX_ERROR_BYTES);
     throw new ApiError(`${request.method} ${request.path}`, { ...toStatus(text, code), code }, date);
   }
@@ -108,12 +108,13 @@ const bodyHeaders = (body: string, contentType = 'application/json'): Record<str
 
 function newAgent(credentials: https.RequestOptions): Agent {
   if (credentials.agent instanceof Agent) return credentials.agent;
-  const { ca, cert, key, rejectUnauthorized, servername } = credentials;
+  const { ca, cert, key, lookup, rejectUnauthorized, servername } = credentials;
   return new https.Agent({
     keepAlive: true,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
+    ...(lookup === undefined ? {} : { lookup }),
     ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
     ...(servername === undefined ? {} : { servername }),
   });

@@ -30,8 +30,28 @@ export const LIVE_ANNOTATION = {
   requester: 'live.mtq.kubevirt.io/requester',
   /** VirtualMachine on the source: which run moves it, and what that run must remember (JSON, see run-record.ts). */
   run: 'live.mtq.kubevirt.io/run',
+  /** Migration: the source and the target when it began, by the uids of their namespaces kube-system. */
+  clusters: 'live.mtq.kubevirt.io/clusters',
   /** Secret and the like on the target: the run that copied it there, by the uids of Migration and VM. */
   madeBy: 'live.mtq.kubevirt.io/made-by',
+} as const;
+
+/** Finalizer of a Migration, its Plan, Providers and their Secrets while it runs: a deletion is a cancel, and comes after it. */
+export const LIVE_FINALIZER = 'live.mtq.kubevirt.io/run';
+
+/** Types of the CloudEvents that wake `live`. They carry what to look at, never what to do. */
+export const LIVE_EVENT = {
+  /** More of a Migration is due. */
+  progressed: 'io.kubevirt.mtq.live.progressed',
+  /** Look at a Plan or Migration again, an event may have been lost. */
+  sweep: 'io.kubevirt.mtq.live.sweep',
+} as const;
+
+/** Types of an ApiServerSource's events in mode Reference: which object, and nothing of it (facts/knative.md §1.2). */
+export const REFERENCE_EVENT = {
+  add: 'dev.knative.apiserver.ref.add',
+  update: 'dev.knative.apiserver.ref.update',
+  delete: 'dev.knative.apiserver.ref.delete',
 } as const;
 
 /** KubeVirt's names that a migration between clusters reads or writes (facts/cross-cluster.md §C1). */
@@ -61,6 +81,12 @@ export type Mark = (typeof MARK)[keyof typeof MARK];
 
 /** Why a run waits, ends or warns. The messages say what to do. */
 export const LIVE_REASON = {
+  /** As many VMs move as may at the same time. */
+  waitingToStart: 'WaitingToStart',
+  /** A cluster does not answer, or refuses the token: nothing is known, and nothing is done. */
+  clusterUnknown: 'ClusterUnknown',
+  /** An API server or a webhook refuses what is to be written. */
+  refused: 'Refused',
   /** Another run moves the VM. */
   vmInUse: 'VMInUse',
   /** The VM on the source was deleted. */
@@ -184,6 +210,10 @@ export const LIVE_CONDITION = {
   failed: 'Failed',
   /** Nothing moved, because it was canceled. */
   canceled: 'Canceled',
+  /** Migration: its plan is not set, or not there. */
+  planNotValid: 'PlanNotValid',
+  /** Migration: its plan has a condition that keeps it from running. */
+  planNotReady: 'PlanNotReady',
 
   /** The source is no provider that VMs can move from. */
   sourceProviderNotValid: 'SourceProviderNotValid',

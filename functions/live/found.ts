@@ -1,0 +1,33 @@
+import type { KubernetesObject } from '../domain/objects.ts';
+import type { Read, ReadList } from '../kubernetes/cluster.ts';
+import { isNotFound } from '../kubernetes/errors.ts';
+
+/** undefined: the API server says that there is no object of the name. That it does not serve the kind is no such answer: rejects. */
+export async function found<T>(read: Promise<Read<T>>): Promise<T | undefined> {
+  try {
+    return (await read).object;
+  } catch (error) {
+    if (isNotFound(error) && error.status.details?.name !== undefined) return undefined;
+    throw error;
+  }
+}
+
+/** As `found`, of a kind that a cluster may do without, such as CDI's. */
+export async function foundIfServed<T>(read: Promise<Read<T>>): Promise<T | undefined> {
+  try {
+    return (await read).object;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The objects; none of a kind that the cluster does not serve. */
+export async function listedIfServed<T extends KubernetesObject>(list: Promise<ReadList<T>>): Promise<T[]> {
+  try {
+    return (await list).items;
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
