@@ -34,7 +34,7 @@ const isRunning = ({ metadata, status }: Pod): boolean =>
   status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
 
 /** Whether a launcher is on the target that may have the guest, or is about to receive it. */
-export const hasTargetPod = ({ pods }: TargetSide): boolean => pods.some((pod) => !isDone(pod));
+export const hasTargetPod = ({ pods }: Pick<TargetSide, 'pods'>): boolean => pods.some((pod) => !isDone(pod));
 
 /** Proof that no launcher was ever created on the target, so no guest was ever there. */
 export function neverHadLauncher({ vmi, pods }: TargetSide, attempt: number): boolean {

@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
+import { seconds, type Change } from '../../../test/support/builders/object.ts';
+import type { KubernetesObject } from '../objects.ts';
+import type { Plan, PlanMigration, VmReference } from './forklift.ts';
+import { isSameVm, stopOf } from './stop.ts';
+
+const VM = { id: 'uid-1', namespace: 'vms', name: 'web' };
+
+const deleted = <T extends KubernetesObject>(object: T): T => ({
+  ...object,
+  metadata: { ...object.metadata, deletionTimestamp: seconds(0) },
+});
+const canceling =
+  (...cancel: VmReference[]): Change<PlanMigration> =>
+  (migration) => ({ ...migration, spec: { ...migration.spec, cancel } });
+const archived: Change<Plan> = (plan) => ({ ...plan, spec: { ...plan.spec, archived: true } });
+
+const without: Change<Plan> = (plan) => ({ ...plan, spec: { ...plan.spec, vms: [{ name: 'db' }] } });
+
+interface Case {
+  readonly migration?: PlanMigration;
+  readonly plan?: Plan;
+  readonly want: string | undefined;
+}
+
+const CASES: Record<string, Case> = {
+  nothing: { want: undefined },
+  'its name is canceled': {
+    migration: aPlanMigration(canceling({ namespace: 'vms', name: 'web' })),
+    want: 'UserRequested',
+  },
+  'its id is canceled': { migration: aPlanMigration(canceling({ id: 'uid-1' })), want: 'UserRequested' },
+  'another VM is canceled': {
+    migration: aPlanMigration(canceling({ namespace: 'other', name: 'web' })),
+    want: undefined,
+  },
+  'it is no VM of the plan': { plan: aPlan(without), want: 'Modified' },
+  'the Migration is deleted': { migration: aPlanMigration(deleted), want: 'Deleted' },
+  'the Plan is deleted': { plan: aPlan(deleted), want: 'Deleted' },
+  'the Plan is archived': { plan: aPlan(archived), want: 'Archived' },
+};
+
+describe('stopOf', () => {
+  test.each(Object.entries(CASES))('%s', (_, { migration = aPlanMigration(), plan = aPlan(), want }) => {
+    expect(stopOf(VM, { migration, plan })?.reason).toBe(want);
+  });
+
+  test('two VMs without a name are not the same', () => {
+    expect(isSameVm({}, {})).toBe(false);
+    expect(isSameVm({ name: '' }, { name: '' })).toBe(false);
+  });
+});

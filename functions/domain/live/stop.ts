@@ -1,0 +1,30 @@
+import type { Plan, PlanMigration, VmReference } from './forklift.ts';
+import { LIVE_REASON } from './names.ts';
+import type { Stop } from './run-snapshot.ts';
+
+/**
+ * Why the run of this VM is to end; undefined: it is not. The texts are Forklift's (facts/cross-cluster.md §A1). What the status of a Migration
+ * names beside the plan's VMs does not move.
+ */
+export function stopOf(
+  vm: VmReference,
+  { migration, plan }: { readonly migration: PlanMigration; readonly plan: Plan },
+): Stop | undefined {
+  if ([migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined))
+    return { reason: LIVE_REASON.deleted, message: 'The migration has been deleted.' };
+  if (plan.spec.archived === true)
+    return { reason: LIVE_REASON.archived, message: 'The migration plan has been archived.' };
+  if (!plan.spec.vms.some((entry) => isSameVm(entry, vm)))
+    return { reason: LIVE_REASON.modified, message: 'The VM is not in the plan.' };
+  const isCanceled = (migration.spec.cancel ?? []).some((canceled) => isSameVm(canceled, vm));
+  return isCanceled
+    ? { reason: LIVE_REASON.userRequested, message: 'The migration has been canceled.' }
+    : undefined;
+}
+
+/** By uid where both have one; else by name, in the same namespace unless one of them leaves it out. */
+export function isSameVm(one: VmReference, other: VmReference): boolean {
+  if (one.id && other.id) return one.id === other.id;
+  if (!one.name || one.name !== other.name) return false;
+  return !one.namespace || !other.namespace || one.namespace === other.namespace;
+}

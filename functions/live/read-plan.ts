@@ -1,0 +1,196 @@
+import type { Plan, PlanVm, VmReference } from '../domain/live/forklift.ts';
+import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
+import type { PlanView, SourceView, TargetView, VmView } from '../domain/live/plan-view.ts';
+import { neededVolumes } from '../domain/live/volumes.ts';
+import type { KubeVirt } from '../domain/objects.ts';
+import type { ApiServer, ListedType, Reader } from '../kubernetes/cluster.ts';
+import { describeError } from '../kubernetes/errors.ts';
+import {
+  HOOKS,
+  NETWORK_MAPS,
+  STORAGE_MAPS,
+  VIRTUAL_MACHINES,
+  WHOLE_CLAIMS,
+  WHOLE_VMIS,
+} from '../kubernetes/live-resources.ts';
+import { KUBEVIRTS, NAMESPACES } from '../kubernetes/resources.ts';
+import type { FoundProvider } from './connect.ts';
+import { found, foundIfServed, listedIfServed } from './found.ts';
+import { keyed } from './read-source.ts';
+
+/** The providers of a plan; a cluster that cannot be asked now is undefined. */
+export interface PlanProviders {
+  readonly source: FoundProvider | undefined;
+  readonly destination: FoundProvider | undefined;
+}
+
+/** A cluster that can be asked refused something, or broke off: nothing can be said about the plan. */
+export class UnknownCluster extends Error {
+  override readonly name = 'UnknownCluster';
+  readonly side: 'source' | 'destination';
+
+  constructor(side: 'source' | 'destination', cause: unknown) {
+    super(describeError(cause), { cause });
+    this.side = side;
+  }
+}
+
+const orUnknown = async <T>(side: 'source' | 'destination', read: Promise<T>): Promise<T> =>
+  read.catch((error: unknown) => {
+    throw new UnknownCluster(side, error);
+  });
+
+/** What the plan refers to. Rejects with UnknownCluster, or where the hub does not answer. */
+export async function readPlanView(
+  plan: Plan,
+  { source, destination }: PlanProviders,
+  hub: Reader,
+): Promise<PlanView> {
+  const [maps, hooks, sourceCluster, targetCluster] = await Promise.all([
+    readMaps(plan, hub),
+    readHooks(plan, hub),
+    source?.cluster && orUnknown('source', readSourceView(plan, source.cluster)),
+    destination?.cluster && orUnknown('destination', readTargetView(plan, destination.cluster)),
+  ]);
+  return {
+    ...{ plan, source: source?.provider, destination: destination?.provider },
+    ...{ ...maps, hooks, sourceCluster, targetCluster },
+  };
+}
+
+async function readMaps(
+  { metadata, spec }: Plan,
+  hub: Reader,
+): Promise<Pick<PlanView, 'networks' | 'storage'>> {
+  const { namespace = '' } = metadata;
+  const { network, storage } = (spec as Partial<Plan['spec']>).map ?? {};
+  const [networks, storageMap] = await Promise.all([
+    network?.name ? found(hub.get(NETWORK_MAPS, { namespace, ...named(network) })) : undefined,
+    storage?.name ? found(hub.get(STORAGE_MAPS, { namespace, ...named(storage) })) : undefined,
+  ]);
+  return { networks, storage: storageMap };
+}
+
+/** Without an empty namespace. */
+export const named = ({
+  namespace,
+  name = '',
+}: {
+  readonly namespace?: string;
+  readonly name?: string;
+}): {
+  readonly name: string;
+  readonly namespace?: string;
+} => (namespace ? { namespace, name } : { name });
+
+async function readHooks({ metadata, spec }: Plan, hub: Reader): Promise<PlanView['hooks']> {
+  const { namespace = '' } = metadata;
+  const references = spec.vms.flatMap(({ hooks = [] }) => hooks).filter(({ hook }) => hook.name);
+  const hooks = await Promise.all(
+    references.map(({ hook }) => found(hub.get(HOOKS, { namespace, ...named(hook) }))),
+  );
+  return new Map(
+    hooks.flatMap((hook) =>
+      hook === undefined ? [] : [[`${hook.metadata.namespace ?? ''}/${hook.metadata.name}`, hook] as const],
+    ),
+  );
+}
+
+async function readSourceView({ spec }: Plan, cluster: ApiServer): Promise<SourceView> {
+  const [id, kubevirt, version, vms] = await Promise.all([
+    readId(cluster),
+    readKubeVirt(cluster),
+    cluster.version(),
+    Promise.all(spec.vms.map((entry) => readVm(entry, cluster))),
+  ]);
+  return { cluster: id, kubevirt, version, vms };
+}
+
+async function readTargetView(
+  { spec: { targetNamespace = '' } }: { readonly spec: Partial<Plan['spec']> },
+  cluster: ApiServer,
+): Promise<TargetView> {
+  const [id, kubevirt, vms, addressed] = await Promise.all([
+    readId(cluster),
+    readKubeVirt(cluster),
+    targetNamespace === '' ? [] : listedIfServed(cluster.list(NAMED_VMS, { namespace: targetNamespace })),
+    listedIfServed(cluster.list(VMS_BY_MAC, {})),
+  ]);
+  return {
+    cluster: id,
+    kubevirt,
+    vms: new Map(vms.map((vm) => [vm.metadata.name, vm])),
+    macs: new Map(
+      addressed.flatMap((vm) =>
+        macsOf(vm).map((mac) => [mac, `${vm.metadata.namespace ?? ''}/${vm.metadata.name}`] as const),
+      ),
+    ),
+  };
+}
+
+const readId = async (cluster: Reader): Promise<string> =>
+  (await cluster.get(NAMESPACES, { name: 'kube-system' })).object.metadata.uid;
+
+const readKubeVirt = async (cluster: Reader): Promise<KubeVirt | undefined> =>
+  (await listedIfServed(cluster.list(KUBEVIRTS, {})))[0];
+
+async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
+  const all = await findVms(entry, cluster);
+  const [vm] = all;
+  if (vm === undefined || all.length > 1) return { found: all, vmi: undefined, claims: new Map() };
+  const { namespace = '', name } = vm.metadata;
+  const names = [...new Set(neededVolumes(vm).map((volume) => volume.name))];
+  const [vmi, ...claims] = await Promise.all([
+    foundIfServed<Vmi>(cluster.get(WHOLE_VMIS, { namespace, name })),
+    ...names.map((claim) => found(cluster.get(WHOLE_CLAIMS, { namespace, name: claim }))),
+  ]);
+  return { found: all, vmi, claims: new Map(claims.flatMap((claim) => keyed(claim))) };
+}
+
+/** By namespace and name where both are given; else all VMs are looked through. */
+async function findVms({ id, namespace, name }: VmReference, cluster: Reader): Promise<VirtualMachine[]> {
+  if (!id && !name) return [];
+  if (namespace && name) {
+    const vm = await foundIfServed(cluster.get(VIRTUAL_MACHINES, { namespace, name }));
+    return vm === undefined || (id && vm.metadata.uid !== id) ? [] : [vm];
+  }
+  const all = await listedIfServed(cluster.list(NAMED_VMS, namespace ? { namespace } : {}));
+  const fitting = all.filter(({ metadata }) => (id ? metadata.uid === id : metadata.name === name));
+  const whole = await Promise.all(
+    fitting.map(({ metadata }) =>
+      found(cluster.get(VIRTUAL_MACHINES, { namespace: metadata.namespace ?? '', name: metadata.name })),
+    ),
+  );
+  return whole.filter((vm) => vm !== undefined);
+}
+
+/** About how many bytes the identity of a VM takes. */
+const NAMED_BYTES = 500;
+
+const identityOf = ({
+  metadata: { name, namespace = '', uid, labels = {} },
+}: VirtualMachine): VirtualMachine => ({ metadata: { name, namespace, uid, labels } }) as VirtualMachine;
+
+/** Lists of VMs by name. */
+const NAMED_VMS: ListedType<VirtualMachine> = {
+  ...VIRTUAL_MACHINES,
+  trim: (vm) => ({ object: identityOf(vm), size: NAMED_BYTES }),
+};
+
+const interfacesOf = (vm: VirtualMachine): { readonly macAddress?: string }[] =>
+  vm.spec.template.spec.domain.devices?.interfaces ?? [];
+
+const macsOf = (vm: VirtualMachine): string[] =>
+  interfacesOf(vm).flatMap(({ macAddress }) => (macAddress === undefined ? [] : [macAddress.toLowerCase()]));
+
+/** Lists of the VMs that have MAC addresses of their own. */
+const VMS_BY_MAC: ListedType<VirtualMachine> = {
+  ...VIRTUAL_MACHINES,
+  trim: (vm) => {
+    const macs = macsOf(vm);
+    if (macs.length === 0) return undefined;
+    const interfaces = macs.map((macAddress) => ({ name: '', macAddress }));
+    const spec = { template: { spec: { domain: { devices: { interfaces } } } } };
+    return { object: { ...identityOf(vm), spec }, size: NAMED_BYTES };
+  },
+};

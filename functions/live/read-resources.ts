@@ -1,0 +1,29 @@
+import { LIVE_KIND } from '../domain/live/names.ts';
+import type { Resource } from '../domain/live/resources.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
+import type { Reader, ResourceType } from '../kubernetes/cluster.ts';
+import { CONFIG_MAPS, INSTANCETYPES, PREFERENCES, SECRETS } from '../kubernetes/live-resources.ts';
+import { foundIfServed } from './found.ts';
+
+/** The kinds that VMs name, which runs copy. */
+export const COPIED: readonly ResourceType[] = [SECRETS, CONFIG_MAPS, INSTANCETYPES, PREFERENCES];
+
+const TYPES: Readonly<Record<string, ResourceType>> = {
+  [LIVE_KIND.secret.kind]: SECRETS,
+  [LIVE_KIND.configMap.kind]: CONFIG_MAPS,
+  [LIVE_KIND.instancetype.kind]: INSTANCETYPES,
+  [LIVE_KIND.preference.kind]: PREFERENCES,
+};
+
+/** Those that are there, each by its name: nobody needs the right to list Secrets. */
+export async function readResources(
+  reader: Reader,
+  namespace: string,
+  resources: readonly Resource[],
+): Promise<readonly KubernetesObject[]> {
+  const read = resources.map(async ({ kind, name }) => {
+    const type = TYPES[kind];
+    return type === undefined ? undefined : foundIfServed(reader.get(type, { namespace, name }));
+  });
+  return (await Promise.all(read)).filter((object) => object !== undefined);
+}

@@ -1,0 +1,88 @@
+import type { Claim, VirtualMachine } from '../domain/live/kubevirt.ts';
+import { resourcesOf } from '../domain/live/resources.ts';
+import type { RunId } from '../domain/live/run-names.ts';
+import { isPastCutOver, recordOf, type RunRecord } from '../domain/live/run-record.ts';
+import type { SourceSetup, SourceSide } from '../domain/live/run-snapshot.ts';
+import { neededVolumes } from '../domain/live/volumes.ts';
+import { isFinal } from '../domain/migration.ts';
+import { KUBEVIRT } from '../domain/names.ts';
+import type { Pod } from '../domain/objects.ts';
+import { LISTED_PODS } from '../cluster/listed.ts';
+import type { Reader } from '../kubernetes/cluster.ts';
+import { VIRTUAL_MACHINES, VMIMS, WHOLE_CLAIMS, WHOLE_VMIS } from '../kubernetes/live-resources.ts';
+import { NAMESPACES } from '../kubernetes/resources.ts';
+import { found } from './found.ts';
+import { readResources } from './read-resources.ts';
+import { readVmims } from './read-vmims.ts';
+
+export interface VmAt {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What decides which of the other objects are read. */
+export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods'> {
+  readonly record: RunRecord | undefined;
+}
+
+/** KubeVirt's label of a VMIM: its VMI. */
+const OF_VMI = 'kubevirt.io/vmi-name';
+
+/** The VM, its VMI and its VMIMs. Another VM that has its name by now counts as none. */
+export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Promise<SourceCore> {
+  const [system, named, vmi, all] = await Promise.all([
+    reader.get(NAMESPACES, { name: 'kube-system' }),
+    found(reader.get(VIRTUAL_MACHINES, at)),
+    found(reader.get(WHOLE_VMIS, at)),
+    reader.list(VMIMS, { namespace: at.namespace, labelSelector: `${OF_VMI}=${at.name}` }),
+  ]);
+  const vm = named?.metadata.uid === run.vm ? named : undefined;
+  const state = vm && recordOf(vm, run);
+  const record = state?.kind === 'ours' ? state.record : undefined;
+  const vmims = await readVmims(reader, at.namespace, { run, record });
+  const own = new Set(vmims.map(({ metadata }) => metadata.uid));
+  return {
+    now: system.date.getTime(),
+    cluster: system.object.metadata.uid,
+    vm,
+    vmi: vm && vmi,
+    vmims,
+    others: all.items.filter((vmim) => !own.has(vmim.metadata.uid) && !isFinal(vmim)),
+    record,
+  };
+}
+
+/** Whether volumes and the like are still to be made: until the first VMIM. */
+export const isSettingUp = (record: RunRecord | undefined): boolean =>
+  record === undefined || (record.attempt === 0 && record.end === undefined && !isPastCutOver(record));
+
+export async function readSourceSide(reader: Reader, { record, ...core }: SourceCore): Promise<SourceSide> {
+  const { vm, vmi } = core;
+  const [pods, setup] = await Promise.all([
+    vmi === undefined ? [] : readLaunchers(reader, vmi.metadata),
+    vm !== undefined && isSettingUp(record) ? readSetup(reader, vm) : undefined,
+  ]);
+  return { ...core, pods, setup };
+}
+
+/** The VMI's launchers. KubeVirt sets the label after it has copied the VMI's own. */
+async function readLaunchers(
+  reader: Reader,
+  { namespace = '', uid }: { readonly namespace?: string; readonly uid: string },
+): Promise<readonly Pod[]> {
+  const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher},${KUBEVIRT.createdBy}=${uid}`;
+  return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
+}
+
+async function readSetup(reader: Reader, vm: VirtualMachine): Promise<SourceSetup> {
+  const { namespace = '' } = vm.metadata;
+  const names = [...new Set(neededVolumes(vm).map(({ name }) => name))];
+  const [claims, resources] = await Promise.all([
+    Promise.all(names.map((name) => found(reader.get(WHOLE_CLAIMS, { namespace, name })))),
+    readResources(reader, namespace, resourcesOf(vm)),
+  ]);
+  return { claims: new Map(claims.flatMap((claim) => keyed(claim))), resources };
+}
+
+export const keyed = (claim: Claim | undefined): [string, Claim][] =>
+  claim === undefined ? [] : [[claim.metadata.name, claim]];

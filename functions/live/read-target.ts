@@ -1,0 +1,172 @@
+import type { StorageMap } from '../domain/live/forklift.ts';
+import type { VirtualMachine } from '../domain/live/kubevirt.ts';
+import { LIVE_LABEL } from '../domain/live/names.ts';
+import { isMadeBy, keyOf, resourcesOf } from '../domain/live/resources.ts';
+import type { RunId } from '../domain/live/run-names.ts';
+import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
+import type { Fit, MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
+import { hasTargetPod } from '../domain/live/proofs.ts';
+import { fitOf } from '../domain/live/target-quota.ts';
+import { neededVolumes } from '../domain/live/volumes.ts';
+import { KIND, KUBEVIRT } from '../domain/names.ts';
+import type { KubernetesObject, Namespace, Pod } from '../domain/objects.ts';
+import { inForce } from '../domain/policy/policy.ts';
+import { LISTED_PODS } from '../cluster/listed.ts';
+import type { Reader } from '../kubernetes/cluster.ts';
+import {
+  DATA_VOLUMES,
+  STORAGE_PROFILES,
+  VIRTUAL_MACHINES,
+  WHOLE_CLAIMS,
+  WHOLE_VMIS,
+} from '../kubernetes/live-resources.ts';
+import { CLUSTER_VMMRQS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import { found, foundIfServed, listedIfServed } from './found.ts';
+import { COPIED, readResources } from './read-resources.ts';
+import { isSettingUp, type VmAt } from './read-source.ts';
+import { ofRun, readVmims } from './read-vmims.ts';
+
+/** What the target's part depends on. */
+export interface TargetRequest {
+  readonly run: RunId;
+  /** Of the VM there. */
+  readonly at: VmAt;
+  readonly record: RunRecord | undefined;
+  /** The VM on the source. */
+  readonly vm: VirtualMachine | undefined;
+  readonly storage: StorageMap;
+}
+
+type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'made'>;
+
+/** Everything on the target but what depends on the source's launchers. */
+export async function readTargetSide(
+  reader: Reader,
+  request: TargetRequest,
+  source: Promise<SourceSide>,
+): Promise<TargetSide> {
+  const { run, at, record } = request;
+  const { namespace: name } = at;
+  const [system, namespace, vm, vmi, vmims] = await Promise.all([
+    reader.get(NAMESPACES, { name: 'kube-system' }),
+    found(reader.get(NAMESPACES, { name })),
+    found(reader.get(VIRTUAL_MACHINES, at)),
+    found(reader.get(WHOLE_VMIS, at)),
+    readVmims(reader, name, { run, record }),
+  ]);
+  const [pods, setup, made] = await Promise.all([
+    readLaunchers(reader, at),
+    isSettingUp(record) ? readSetup(reader, request) : undefined,
+    mayHaveMade(record) ? readMade(reader, request) : undefined,
+  ]);
+  const core: TargetCore = {
+    now: system.date.getTime(),
+    cluster: system.object.metadata.uid,
+    ...{ namespace, vm, vmi, vmims, pods },
+  };
+  return { ...core, setup, made, fit: await readFit(reader, { core, record, pods: (await source).pods }) };
+}
+
+/**
+ * Launchers of the VMI's name, also of one that is gone: that none is there is a proof. Their owner is not theirs to choose, their
+ * labels may have been.
+ */
+async function readLaunchers(reader: Reader, { namespace, name }: VmAt): Promise<readonly Pod[]> {
+  const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}`;
+  const { items } = await reader.list(LISTED_PODS, { namespace, labelSelector });
+  return items.filter(({ metadata }) =>
+    metadata.ownerReferences?.some((owner) => owner.kind === KIND.vmi.kind && owner.name === name),
+  );
+}
+
+async function readSetup(
+  reader: Reader,
+  { at: { namespace }, vm, storage }: TargetRequest,
+): Promise<TargetSetup> {
+  const needed = vm === undefined ? [] : neededVolumes(vm);
+  const isWithoutMode = needed.some(({ isDataVolume }) => !isDataVolume);
+  const classes = storage.spec.map.map(({ destination }) => destination.storageClass);
+  const [volumes, resources, profiles] = await Promise.all([
+    Promise.all(
+      needed.flatMap(({ name, isDataVolume }) => [
+        found(reader.get(WHOLE_CLAIMS, { namespace, name })),
+        isDataVolume
+          ? foundIfServed(reader.get(DATA_VOLUMES, { namespace, name }))
+          : Promise.resolve(undefined),
+      ]),
+    ),
+    vm === undefined ? [] : readResources(reader, namespace, resourcesOf(vm)),
+    Promise.all(
+      isWithoutMode ? classes.map((name) => foundIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
+    ),
+  ]);
+  const accessModes = profiles.flatMap((profile): [string, readonly string[]][] => {
+    const modes = profile?.status?.claimPropertySets?.[0]?.accessModes;
+    return profile === undefined || modes === undefined ? [] : [[profile.metadata.name, modes]];
+  });
+  return {
+    volumes: volumes.filter((volume) => volume !== undefined),
+    resources,
+    accessModes: new Map(accessModes),
+  };
+}
+
+/** Without a record it is unknown whether the run made anything: somebody may have removed it. */
+const mayHaveMade = (record: RunRecord | undefined): boolean =>
+  record === undefined || (record.end !== undefined && !isPastCutOver(record));
+
+interface FitRequest {
+  readonly core: TargetCore;
+  readonly record: RunRecord | undefined;
+  /** The VM's launchers on the source. */
+  readonly pods: readonly Pod[];
+}
+
+/** Read while the launcher is to come. */
+async function readFit(reader: Reader, { core, record, pods }: FitRequest): Promise<Fit> {
+  const isToCome = (record?.attempt ?? 0) > 0 && record?.end === undefined && !hasTargetPod(core);
+  const { namespace } = core;
+  if (!isToCome || namespace === undefined) return { missing: undefined, isLetIn: false };
+  const launcher = pods.find(({ status }) => status?.phase === 'Running');
+  if (launcher === undefined)
+    return { missing: 'the launcher on the source, whose size is needed, does not run', isLetIn: false };
+  const { name } = namespace.metadata;
+  const [quotas, vmmrqs] = await Promise.all([
+    reader.list(RESOURCE_QUOTAS, { namespace: name }),
+    readVmmrqs(reader, namespace),
+  ]);
+  return fitOf(launcher, { quotas: quotas.items, vmmrqs });
+}
+
+async function readVmmrqs(reader: Reader, { metadata }: Namespace): Promise<ReturnType<typeof inForce>> {
+  const [own, wide] = await Promise.all([
+    listedIfServed(reader.list(VMMRQS, { namespace: metadata.name })),
+    listedIfServed(reader.list(CLUSTER_VMMRQS, {})),
+  ]);
+  return [...own, ...inForce(wide, metadata.labels)];
+}
+
+/** What the run has made for this VM, and what of it no other VM uses. */
+async function readMade(
+  reader: Reader,
+  { run, at: { namespace, name } }: TargetRequest,
+): Promise<MadeObjects> {
+  const labelSelector = ofRun(run);
+  const ofPlan = `${LIVE_LABEL.plan}=${run.plan}`;
+  const [dataVolumes, claims, ...copies] = await Promise.all([
+    listedIfServed<KubernetesObject>(reader.list(DATA_VOLUMES, { namespace, labelSelector })),
+    reader.list(WHOLE_CLAIMS, { namespace, labelSelector }),
+    ...COPIED.map((type) => listedIfServed(reader.list(type, { namespace, labelSelector: ofPlan }))),
+  ]);
+  const made = copies.flat().filter((object) => isMadeBy(object, run));
+  const used = made.length === 0 ? new Set() : await readUsed(reader, { namespace, name });
+  const unused = made.filter(({ kind = '', metadata }) => !used.has(keyOf(kind, metadata.name)));
+  return { volumes: [...dataVolumes, ...claims.items], unused };
+}
+
+/** What other VMs of the namespace refer to. */
+async function readUsed(reader: Reader, { namespace, name }: VmAt): Promise<ReadonlySet<unknown>> {
+  const { items } = await reader.list(VIRTUAL_MACHINES, { namespace });
+  const others = items.filter(({ metadata }) => metadata.name !== name);
+  return new Set(others.flatMap(resourcesOf).map((each) => keyOf(each.kind, each.name)));
+}
