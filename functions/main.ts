@@ -1,12 +1,10 @@
-import { newFunction } from './host/function.ts';
 import { drainable } from './runtime/drain.ts';
 import { listen, newServer } from './host/server.ts';
 import { reachApiServer } from './kubernetes/api-server.ts';
 import { describeError } from './kubernetes/errors.ts';
 import { newLog } from './runtime/log.ts';
 import { readSettings } from './runtime/settings.ts';
-import { STEPS } from './steps.ts';
-import { newStepContext } from './host/step-context.ts';
+import { functionFor } from './registry.ts';
 
 /** How long a running step may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
 const MAX_STEP_MS = 20_000;
@@ -15,12 +13,15 @@ const MAX_STEP_MS = 20_000;
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: settings.STEP ?? 'functions' });
-  const { context, drain } = newStepContext({ cluster: await reachApiServer(settings), settings, log });
-  const steps = STEPS.filter(({ name }) => settings.STEP === undefined || name === settings.STEP);
-  const server = newServer(newFunction(steps, context), log);
+  const { handle, names, drain } = await functionFor({
+    cluster: await reachApiServer(settings),
+    settings,
+    log,
+  });
+  const server = newServer(handle, log);
   const close = drainable(server, MAX_STEP_MS);
   const port = await listen(server, settings.PORT);
-  log('info', 'serving', { port, steps: steps.map(({ name }) => name) });
+  log('info', 'serving', { port, steps: names });
 
   const stop = async (): Promise<void> => {
     await close();

@@ -16,6 +16,7 @@ describe('readSettings', () => {
       STALL_SECONDS: 3,
       LOG_LEVEL: 'info',
       SETTLE_MS: 250,
+      LIVE_VMS: 20,
       WAKE_URLS: [],
     });
   });

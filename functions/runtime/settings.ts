@@ -6,6 +6,8 @@ export const CYCLE_STEPS = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] a
 export type CycleStepName = (typeof CYCLE_STEPS)[number];
 export const STEP_NAMES = [...CYCLE_STEPS, 'progress'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
+/** The function of the component for live migrations between clusters. */
+export const LIVE = 'live';
 
 const whole = (
   min: number,
@@ -52,7 +54,9 @@ const shared = {
 const functionsSchema = z.object({
   ...shared,
   /** `live` is no step of a cycle, and never runs with others. */
-  STEP: z.enum([...STEP_NAMES, 'live']).optional(),
+  STEP: z.enum([...STEP_NAMES, LIVE]).optional(),
+  /** How many VMs of a Migration move at the same time. */
+  LIVE_VMS: whole(1, 200, 20),
   SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
   VIEW_URL: url.optional(),
@@ -103,7 +107,7 @@ export class BadSettings extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Steps that post events besides their replies. */
-const POSTING: readonly (StepName | 'live')[] = ['unlock', 'progress', 'live'];
+const POSTING: readonly (StepName | typeof LIVE)[] = ['unlock', 'progress', LIVE];
 
 /** Settings of the functions' process. Throws BadSettings. */
 export function readSettings(environment: Environment): Settings {

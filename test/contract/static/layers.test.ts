@@ -24,6 +24,7 @@ const LIVE_STEPS = [
 const LAYERS = {
   functions: [
     ['functions/main.ts', 'functions/index.ts'],
+    ['functions/registry.ts'],
     ['functions/steps.ts'],
     [
       ...[

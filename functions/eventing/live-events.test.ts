@@ -1,0 +1,37 @@
+import { CloudEvent } from 'cloudevents';
+import { describe, expect, test } from '@jest/globals';
+import { BadEvent } from './cloud-events.ts';
+import { liveEvent, toLiveRequest } from './live-events.ts';
+
+const event = (type: string, rest: Record<string, unknown>): CloudEvent<unknown> =>
+  new CloudEvent<unknown>({ id: 'id', source: 'https://127.0.0.1', type, ...rest });
+
+const ABOUT = { kind: 'Migration', namespace: 'plans', name: 'move-1' };
+
+const answer = (cause: string): CloudEvent<unknown> =>
+  liveEvent({ type: 'io.kubevirt.mtq.live.progressed', from: 'live', about: ABOUT, cause });
+
+describe('toLiveRequest', () => {
+  test('reads an ApiServerSource’s reference from its attributes', () => {
+    const type = 'dev.knative.apiserver.ref.update';
+    expect(toLiveRequest(event(type, ABOUT))).toEqual({ type, id: 'id', ...ABOUT });
+  });
+
+  test('reads back its own answer', () => {
+    expect(toLiveRequest(answer('cause'))).toMatchObject(ABOUT);
+  });
+
+  test('the same cause gives the same event', () => {
+    expect(answer('cause').id).toBe(answer('cause').id);
+    expect(answer('other').id).not.toBe(answer('cause').id);
+  });
+
+  test.each<[string, CloudEvent<unknown>]>([
+    ['another type', event('dev.knative.apiserver.resource.update', ABOUT)],
+    ['no name', event('dev.knative.apiserver.ref.update', { ...ABOUT, name: '' })],
+    ['a sweep of another kind', event('io.kubevirt.mtq.live.sweep', { data: { ...ABOUT, kind: 'Secret' } })],
+    ['a sweep of nothing', event('io.kubevirt.mtq.live.sweep', {})],
+  ])('refuses %s', (_, bad) => {
+    expect(() => toLiveRequest(bad)).toThrow(BadEvent);
+  });
+});

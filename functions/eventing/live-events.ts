@@ -1,0 +1,61 @@
+import { CloudEvent } from 'cloudevents';
+import * as z from 'zod';
+import { FORKLIFT_KIND, LIVE_EVENT, REFERENCE_EVENT } from '../domain/live/names.ts';
+import { sourceOf } from '../domain/names.ts';
+import { BadEvent } from './cloud-events.ts';
+
+/** What an event is about: only a hint where to look. */
+export interface LiveRequest {
+  readonly type: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const name = z.string().min(1).max(253);
+
+const reference = z.object({ kind: z.string().min(1).max(63), namespace: name, name });
+
+const ownData = reference.extend({
+  kind: z.enum([FORKLIFT_KIND.plan.kind, FORKLIFT_KIND.migration.kind]),
+});
+
+const OWN: readonly string[] = Object.values(LIVE_EVENT);
+const REFERENCES: readonly string[] = Object.values(REFERENCE_EVENT);
+
+/** Of an ApiServerSource or the watcher by the attributes, of our own by the data. Throws BadEvent. */
+export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unknown>): LiveRequest {
+  if (OWN.includes(type)) return { type, id, ...parsed(ownData, data, `data of ${type}`) };
+  if (REFERENCES.includes(type)) return { type, id, ...parsed(reference, attributes, `event ${type}`) };
+  throw new BadEvent(`live does not handle ${type}`);
+}
+
+function parsed<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const { success, data, error } = schema.safeParse(value);
+  if (!success) throw new BadEvent(`${what}: ${z.prettifyError(error)}`);
+  return data;
+}
+
+/** An event that wakes `live`. */
+interface LiveWake {
+  readonly type: (typeof LIVE_EVENT)[keyof typeof LIVE_EVENT];
+  readonly from: string;
+  readonly about: Pick<LiveRequest, 'kind' | 'namespace' | 'name'>;
+  /** Part of the id, so that the same cause gives the same event. */
+  readonly cause: string;
+}
+
+export function liveEvent({ type, from, about, cause }: LiveWake): CloudEvent<Record<string, unknown>> {
+  const subject = `${about.namespace}/${about.name}`;
+  const { kind, namespace, name: of } = about;
+  return new CloudEvent({
+    ...{ type, source: sourceOf(from), subject },
+    id: `${from}/${type.split('.').at(-1) ?? ''}/${kind}/${subject}/${cause}`.slice(0, MAX_ID),
+    datacontenttype: 'application/json',
+    data: { kind, namespace, name: of },
+  });
+}
+
+/** An id may be the cause of the next one. */
+const MAX_ID = 500;

@@ -1,0 +1,133 @@
+import { critical, has } from '../domain/live/conditions.ts';
+import { wait } from '../domain/live/decision.ts';
+import type { Plan, PlanMigration, PlanVm } from '../domain/live/forklift.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
+import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
+import { checkPlan, isForkliftHere } from './check.ts';
+import { readProvider } from './connect.ts';
+import type { LiveContext } from './context.ts';
+import type { RunDecision } from './decide.ts';
+import { hold, isHeld, providersIn, release } from './hold.ts';
+import { FIRST_STEP } from './move.ts';
+import { named, type PlanProviders } from './read-plan.ts';
+import type { ClusterIds } from './read-run.ts';
+import { showProblem, showRun, type Pair } from './show.ts';
+import { shownVm } from './status/report.ts';
+import type { DecidedVm } from './status/vm.ts';
+
+/** What one event brought about. */
+export interface PassResult {
+  readonly message: string;
+  /** The next event is to come at once. */
+  readonly isMoreDue: boolean;
+}
+
+export const done = (message: string): PassResult => ({ message, isMoreDue: false });
+
+/** Checks the plan, holds what the run needs, and then writes which VMs move: before anything is written on their clusters. */
+export async function begin(pair: Pair, context: LiveContext): Promise<PassResult> {
+  const { migration, plan } = pair;
+  const cannot = await notNow(pair, context);
+  if (cannot !== undefined) return cannot;
+  const checked = await checkPlan(plan, context);
+  const { sourceCluster, targetCluster } = checked.view ?? {};
+  if (!checked.isReady || sourceCluster === undefined || targetCluster === undefined)
+    return notReady(pair, context);
+  const providers = await readProviders(checked.plan, context);
+  if (providersIn(providers).some(({ provider }) => provider.metadata.deletionTimestamp !== undefined))
+    return notReady(pair, context);
+  const ids = { source: sourceCluster.cluster, target: targetCluster.cluster };
+  const between = betweenClusters(migration, ids);
+  const held = await hold({ migration: between, plan: checked.plan, providers }, context.hub);
+  const runs = checked.plan.spec.vms.flatMap((entry, index) => {
+    const hasMoved = shownVm(checked.plan, migration, entry) !== undefined;
+    return hasMoved ? [] : [toBegin(entry, sourceCluster.vms[index]?.found[0]?.metadata)];
+  });
+  const { namespace = '', name } = plan.metadata;
+  const { object: current } = await context.hub.get(PLANS, { namespace, name });
+  await showRun({ migration: held, plan: current, refers: checked.view }, runs, context);
+  return { message: `the run of ${String(runs.length)} VMs begins`, isMoreDue: true };
+}
+
+async function notReady({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {
+  const finding = critical(LIVE_CONDITION.planNotReady, 'NotFound', {
+    message: 'The `plan` does not have Ready condition.',
+    suggestion: `See the conditions of Plan ${plan.metadata.name}.`,
+  });
+  await showProblem(migration, finding, context);
+  return done('the plan is not Ready');
+}
+
+/** A provider that leads to another cluster later would make all objects seem gone. */
+function betweenClusters(migration: PlanMigration, { source, target }: ClusterIds): PlanMigration {
+  const annotations = {
+    ...migration.metadata.annotations,
+    [LIVE_ANNOTATION.clusters]: `${source} ${target}`,
+  };
+  return { ...migration, metadata: { ...migration.metadata, annotations } };
+}
+
+/** With the uid, by which the VM is known from here on. */
+function toBegin(
+  entry: PlanVm,
+  vm: { readonly uid: string; readonly namespace?: string; readonly name: string } | undefined,
+): DecidedVm {
+  const { uid: id = entry.id, namespace = entry.namespace, name = entry.name } = vm ?? {};
+  const known = { ...(id && { id }), ...(namespace && { namespace }), ...(name && { name }) };
+  return { entry: { ...entry, ...known }, decision: notBegun('the run begins') };
+}
+
+/** Of a VM that does not move yet. */
+export const notBegun = (message: string): RunDecision => ({
+  ...wait(LIVE_REASON.waitingToStart, message),
+  step: FIRST_STEP,
+});
+
+/** Why the run does not begin. A deletion then lets go of what an interrupted beginning holds. */
+async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<PassResult | undefined> {
+  const { hub, log } = context;
+  if ([migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined)) {
+    const providers = await readProviders(plan, context);
+    if (isHeld(migration)) await release({ migration, plan, providers }, hub);
+    return done('deleted before it began');
+  }
+  if (plan.spec.archived === true) return done('the plan is archived');
+  if (has(plan.status, LIVE_CONDITION.succeeded)) return done('the plan has succeeded already');
+  if (await isForkliftHere(hub)) {
+    log('warn', 'Forklift is installed, so its plans are left to it', { plan: plan.metadata.name });
+    return done('Forklift runs the plans');
+  }
+  const first = await firstInTurn({ migration, plan }, context);
+  return first === undefined ? undefined : done(`waiting for the end of Migration ${first.metadata.name}`);
+}
+
+/** Another Migration of the plan that runs, or is older. */
+async function firstInTurn(
+  { migration, plan }: Pair,
+  { hub }: LiveContext,
+): Promise<PlanMigration | undefined> {
+  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  const others = items.filter(
+    (other) => other.metadata.uid !== migration.metadata.uid && isOfPlan(other, plan),
+  );
+  const orderOf = ({ metadata }: PlanMigration): string => `${metadata.creationTimestamp} ${metadata.name}`;
+  return others.find((other) => isHeld(other) || (isWaiting(other) && orderOf(other) < orderOf(migration)));
+}
+
+/** Whether the Migration is a run of this plan. */
+export const isOfPlan = ({ spec, metadata }: PlanMigration, plan: Plan): boolean =>
+  spec.plan.name === plan.metadata.name &&
+  (spec.plan.namespace ?? metadata.namespace) === plan.metadata.namespace;
+
+const isWaiting = ({ status, metadata }: PlanMigration): boolean =>
+  status?.completed === undefined && metadata.deletionTimestamp === undefined;
+
+/** Each as it is now; undefined: it is gone. */
+export async function readProviders({ spec, metadata }: Plan, context: LiveContext): Promise<PlanProviders> {
+  const { namespace = '' } = metadata;
+  const [source, destination] = await Promise.all([
+    readProvider({ namespace, ...named(spec.provider.source) }, context),
+    readProvider({ namespace, ...named(spec.provider.destination) }, context),
+  ]);
+  return { source, destination };
+}

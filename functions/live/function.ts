@@ -1,0 +1,76 @@
+import { FORKLIFT_KIND, LIVE_EVENT } from '../domain/live/names.ts';
+import { BadEvent } from '../eventing/cloud-events.ts';
+import { liveEvent, toLiveRequest, type LiveRequest } from '../eventing/live-events.ts';
+import { isEvent, type Answer, type Handle } from '../host/function.ts';
+import { describeError } from '../kubernetes/errors.ts';
+import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
+import { LIVE } from '../runtime/settings.ts';
+import type { LiveContext } from './context.ts';
+import type { PassResult } from './begin.ts';
+import { passMigration, type MigrationAt } from './pass.ts';
+import { wake } from './wake.ts';
+
+/**
+ * `live` as a Knative function. It answers with `live.progressed` where more of a Migration is due at once, else with nothing. 400: an event
+ * that it cannot use; 503: the hub did not answer, so the Broker brings the event again.
+ */
+export function newLiveFunction(context: LiveContext): Handle {
+  const runs = new Runs(context);
+  return async function handle(_context, event) {
+    try {
+      if (!isEvent(event)) throw new BadEvent('the request carries no CloudEvent');
+      const request = toLiveRequest(event);
+      const due = await passAll(request, { runs, context });
+      if (due === undefined) return undefined;
+      const about = { kind: FORKLIFT_KIND.migration.kind, ...due };
+      return liveEvent({ type: LIVE_EVENT.progressed, from: LIVE, about, cause: event.id });
+    } catch (error) {
+      return answerError(error, context, event);
+    }
+  };
+}
+
+/** One of the Migrations of which more is due; the others are woken by its event's own passes, or by the sweep. */
+async function passAll(
+  request: LiveRequest,
+  { runs, context }: { readonly runs: Runs; readonly context: LiveContext },
+): Promise<MigrationAt | undefined> {
+  const migrations = await wake(request, context);
+  const results = await Promise.all(
+    migrations.map(async (at) => {
+      const { message, isMoreDue } = await runs.pass(at);
+      const { type, id } = request;
+      context.log('info', message, { step: 'live', event: type, eventId: id, migration: at.name, isMoreDue });
+      return isMoreDue ? [at] : [];
+    }),
+  );
+  return results.flat()[0];
+}
+
+/** One run of a Migration at a time in this process; events that wait for it share the next one. It is right without that too. */
+class Runs {
+  readonly #context: LiveContext;
+  readonly #serializer: KeyedSerializer<PassResult>;
+
+  constructor(context: LiveContext) {
+    this.#context = context;
+    this.#serializer = new KeyedSerializer(context.clock);
+  }
+
+  async pass(at: MigrationAt): Promise<PassResult> {
+    const key = `${at.namespace}/${at.name}`;
+    const work = (): Promise<PassResult> => passMigration(at, this.#context);
+    const { result, isShared } = await this.#serializer.serialize({ key, dedupeKey: key }, work);
+    return isShared ? { ...result, isMoreDue: false } : result;
+  }
+}
+
+function answerError(error: unknown, { log }: LiveContext, event: Parameters<Handle>[1]): Answer {
+  const fields = { event: event?.type, eventId: event?.id, subject: event?.subject };
+  if (error instanceof BadEvent) {
+    log('warn', error.message, fields);
+    return { statusCode: 400, body: error.message };
+  }
+  log('error', describeError(error), fields);
+  return { statusCode: 503, body: '' };
+}

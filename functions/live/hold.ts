@@ -1,0 +1,119 @@
+import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
+import { FORKLIFT_KIND, LIVE_FINALIZER } from '../domain/live/names.ts';
+import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
+import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
+import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-resources.ts';
+import { found } from './found.ts';
+import type { FoundProvider } from './connect.ts';
+import type { PlanProviders } from './read-plan.ts';
+
+/** What a run needs until its end. */
+export interface Held {
+  readonly migration: PlanMigration;
+  readonly plan: Plan;
+  readonly providers: PlanProviders;
+}
+
+/** Each once. */
+export const providersIn = ({ source, destination }: PlanProviders): FoundProvider[] =>
+  [
+    source,
+    source?.provider.metadata.uid === destination?.provider.metadata.uid ? undefined : destination,
+  ].filter((provider) => provider !== undefined);
+
+export const isHeld = ({ metadata }: KubernetesObject): boolean =>
+  metadata.finalizers?.includes(LIVE_FINALIZER) === true;
+
+/**
+ * Holds all of them, the Migration first, so that a deletion is a cancel. In each event again: another run that has ended may have let one
+ * go that it took for its own alone. Rejects with a conflict where one has changed.
+ */
+export async function hold({ migration, plan, providers }: Held, hub: Cluster): Promise<PlanMigration> {
+  const held = await holdOne(hub, PLAN_MIGRATIONS, ownedBy(migration, plan));
+  await holdOne(hub, PLANS, plan);
+  for (const { provider, secretObject } of providersIn(providers)) {
+    await holdOne(hub, PROVIDERS, provider);
+    if (secretObject !== undefined) await holdOne(hub, SECRETS, secretObject);
+  }
+  return held;
+}
+
+/** An object that is being deleted takes no finalizer any more. */
+async function holdOne<T extends KubernetesObject>(
+  hub: Cluster,
+  type: ResourceType<T>,
+  object: T,
+): Promise<T> {
+  const { finalizers = [], deletionTimestamp } = object.metadata;
+  if (isHeld(object) || deletionTimestamp !== undefined) return object;
+  const metadata = { ...object.metadata, finalizers: [...finalizers, LIVE_FINALIZER] };
+  return (await hub.replace(type, { ...object, metadata })).object;
+}
+
+/** As in Forklift: a Migration goes with its Plan. */
+function ownedBy(migration: PlanMigration, { metadata: { name, uid } }: Plan): PlanMigration {
+  const { ownerReferences = [] } = migration.metadata;
+  if (isHeld(migration) || ownerReferences.some((owner) => owner.uid === uid)) return migration;
+  const owner: OwnerReference = { ...FORKLIFT_KIND.plan, name, uid };
+  return { ...migration, metadata: { ...migration.metadata, ownerReferences: [...ownerReferences, owner] } };
+}
+
+/** Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. */
+export async function release({ migration, plan, providers }: Held, hub: Cluster): Promise<void> {
+  const others = await plansOfOthers(migration, hub);
+  const needed = new Set(others.flatMap(providersOf));
+  for (const { provider, secretObject } of providersIn(providers)) {
+    if (needed.has(keyOf(provider))) continue;
+    const isShared = secretObject === undefined || (await isSecretNeeded(secretObject, { needed, hub }));
+    if (!isShared) await letGo(hub, SECRETS, secretObject);
+    await letGo(hub, PROVIDERS, provider);
+  }
+  if (!others.some(({ metadata }) => metadata.uid === plan.metadata.uid)) await letGo(hub, PLANS, plan);
+  await letGo(hub, PLAN_MIGRATIONS, migration);
+}
+
+/** The plans of the other Migrations that hold theirs. */
+async function plansOfOthers({ metadata: { uid } }: PlanMigration, hub: Cluster): Promise<Plan[]> {
+  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  const others = items.filter((other) => isHeld(other) && other.metadata.uid !== uid);
+  const plans = await Promise.all(
+    others.map(({ spec, metadata }) =>
+      found(
+        hub.get(PLANS, {
+          namespace: spec.plan.namespace ?? metadata.namespace ?? '',
+          name: spec.plan.name ?? '',
+        }),
+      ),
+    ),
+  );
+  return plans.filter((plan) => plan !== undefined);
+}
+
+const providersOf = ({ spec: { provider }, metadata }: Plan): string[] =>
+  [provider.source, provider.destination].map(
+    ({ namespace = metadata.namespace ?? '', name = '' }) => `${namespace}/${name}`,
+  );
+
+const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/${metadata.name}`;
+
+/** Whether a provider of another run has the same Secret. */
+async function isSecretNeeded(
+  secret: KubernetesObject,
+  { needed, hub }: { readonly needed: ReadonlySet<string>; readonly hub: Cluster },
+): Promise<boolean> {
+  const { namespace = '', name } = secret.metadata;
+  const { items } = await hub.list(PROVIDERS, { namespace });
+  return items.some((provider) => needed.has(keyOf(provider)) && provider.spec.secret?.name === name);
+}
+
+async function letGo<T extends KubernetesObject>(
+  hub: Cluster,
+  type: ResourceType<T>,
+  object: T,
+): Promise<void> {
+  const { namespace = '', name } = object.metadata;
+  const current = await found(hub.get(type, { namespace, name }));
+  if (current === undefined || !isHeld(current)) return;
+  const finalizers = (current.metadata.finalizers ?? []).filter((each) => each !== LIVE_FINALIZER);
+  await hub.replace(type, { ...current, metadata: { ...current.metadata, finalizers } });
+}

@@ -1,0 +1,198 @@
+import { critical, isBlocking } from '../domain/live/conditions.ts';
+import type { Side } from '../domain/live/decision.ts';
+import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forklift.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
+import { runSettings } from '../domain/live/settings.ts';
+import { isSameVm, stopOf } from '../domain/live/stop.ts';
+import type { ApiServer } from '../kubernetes/cluster.ts';
+import { describeError, isConflict } from '../kubernetes/errors.ts';
+import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernetes/live-resources.ts';
+import { NAMESPACES } from '../kubernetes/resources.ts';
+import { apply } from './apply.ts';
+import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
+import type { LiveContext } from './context.ts';
+import { found } from './found.ts';
+import { hold, isHeld, release, type Held } from './hold.ts';
+import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
+import { named } from './read-plan.ts';
+import type { ClusterIds } from './read-run.ts';
+import { showProblem, showRun, type Pair } from './show.ts';
+
+export interface MigrationAt {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Another process writes the same Migration. */
+const MAX_CONFLICTS = 3;
+
+/** Brings a Migration on as far as it goes now. Rejects where the hub does not answer: the Broker brings the event again. */
+export async function passMigration(at: MigrationAt, context: LiveContext): Promise<PassResult> {
+  for (let conflicts = 0; ; conflicts += 1) {
+    try {
+      return await pass(at, context);
+    } catch (error) {
+      if (!isConflict(error) || conflicts === MAX_CONFLICTS) throw error;
+    }
+  }
+}
+
+async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> {
+  const { hub } = context;
+  const migration = await found(hub.get(PLAN_MIGRATIONS, at));
+  if (migration === undefined) return done('the Migration is gone');
+  const { status, spec } = migration;
+  if (status?.completed !== undefined && !isHeld(migration)) return done('the Migration has ended');
+  const plan = spec.plan.name
+    ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
+    : undefined;
+  if (plan === undefined) return withoutPlan(migration, context);
+  if (plan.spec.type !== 'live') return done('the plan is not for live migrations');
+  return status?.started === undefined
+    ? begin({ migration, plan }, context)
+    : goOn({ migration, plan }, context);
+}
+
+async function withoutPlan(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
+  const finding = critical(LIVE_CONDITION.planNotValid, migration.spec.plan.name ? 'NotFound' : 'NotSet', {
+    message: 'The `plan` is not valid.',
+    suggestion: 'Set spec.plan to a Plan.',
+  });
+  await showProblem(migration, finding, context);
+  return done('the Migration has no plan');
+}
+
+/** Moves every VM as far as it goes, shows it, and at the end of all lets go of everything. */
+async function goOn({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {
+  const { hub, log } = context;
+  const providers = await readProviders(plan, context);
+  const held: Held = { migration: await hold({ migration, plan, providers }, hub), plan, providers };
+  const vms = (migration.status?.vms ?? []).map((shown): RunVm => ({ shown, entry: entryOf(shown, plan) }));
+  const moved = await moveAll(vms, held, context);
+  for (const { entry, decision } of moved) {
+    if (decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown)
+      log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
+  }
+  const { namespace = '', name } = plan.metadata;
+  const { object: current } = await hub.get(PLANS, { namespace, name });
+  await showRun({ migration: held.migration, plan: current }, moved, context);
+  const areReleased = await releaseVms(moved, held, context);
+  const isOver = moved.every(({ decision }) => decision.kind === 'ended' && decision.leftovers.length === 0);
+  if (!isOver) return stillOpen(moved, migration);
+  if (!areReleased) return { message: 'the records of the VMs are to be taken off', isMoreDue: true };
+  await release(held, hub);
+  return done('the Migration has ended');
+}
+
+/** A VM that has ended makes room for one that waits for its turn. */
+function stillOpen(moved: readonly Moved[], { status }: PlanMigration): PassResult {
+  const isWaitingForTurn = moved.some(
+    ({ decision }) => decision.kind === 'wait' && decision.reason === LIVE_REASON.waitingToStart,
+  );
+  const hasRoom = moved.some(({ entry, decision }) => {
+    const shown = status?.vms?.find((vm) => isSameVm(vm, entry));
+    return decision.kind === 'ended' && shown?.completed === undefined;
+  });
+  const open = moved.filter(({ decision }) => decision.kind !== 'ended' || decision.leftovers.length > 0);
+  return {
+    message: open.map(({ entry, decision }) => `${entry.name ?? ''}: ${decision.message}`).join('; '),
+    isMoreDue: moved.some(({ isMoreDue }) => isMoreDue) || (isWaitingForTurn && hasRoom),
+  };
+}
+
+/** The plan's entry, with what was found on the source when the run began. */
+const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {
+  const entry = spec.vms.find((each) => isSameVm(each, shown)) ?? {};
+  const { id, namespace, name } = shown;
+  return { ...entry, ...(id && { id }), ...(namespace && { namespace }), ...(name && { name }) };
+};
+
+/** A VM that has begun goes on whatever the limit is; one that is not to begin any more needs no turn. */
+async function moveAll(vms: readonly RunVm[], held: Held, context: LiveContext): Promise<Moved[]> {
+  const run = await runOf(held, context);
+  if (typeof run === 'string')
+    return vms.map(({ entry }) => ({ entry, decision: unknown(run), isMoreDue: false }));
+  const { clock, maxVmsInFlight: max } = context;
+  const hasBegun = ({ shown }: RunVm): boolean => shown?.started !== undefined;
+  const isInFlight = ({ shown }: RunVm): boolean =>
+    shown?.started !== undefined && shown.completed === undefined;
+  const room = Math.max(0, max - vms.filter(isInFlight).length);
+  const next = new Set(vms.filter((vm) => !hasBegun(vm)).slice(0, room));
+  const message = `Waiting to start migration: in-flight limit reached (max ${String(max)}).`;
+  return Promise.all(
+    vms.map(async (vm): Promise<Moved> => {
+      const mayMove = hasBegun(vm) || next.has(vm) || stopOf(vm.entry, held) !== undefined;
+      return mayMove
+        ? move(vm, run, clock)
+        : { entry: vm.entry, decision: notBegun(message), isMoreDue: false };
+    }),
+  );
+}
+
+/** A text: why the clusters are not asked. */
+async function runOf(held: Held, { hub }: LiveContext): Promise<Run | string> {
+  const { migration, plan, providers } = held;
+  const clusters = clustersOf(held, hub);
+  const ids = idsOf(migration);
+  if (ids === undefined)
+    return `the annotation ${LIVE_ANNOTATION.clusters} of the Migration, which says the two clusters, was removed`;
+  if (clusters === undefined)
+    return 'a provider is gone, or something of its Secret is wrong: see the conditions of the Providers';
+  const { object, date } = await hub.get(NAMESPACES, { name: 'kube-system' });
+  return {
+    ...{ plan, migration, clusters, ids },
+    ...(await readMaps(plan, hub)),
+    settings: runSettings({
+      source: providers.source?.provider.spec.settings,
+      destination: providers.destination?.provider.spec.settings,
+    }),
+    blockers: (plan.status?.conditions ?? []).filter(isBlocking).map((each) => each.message ?? each.type),
+    hubId: object.metadata.uid,
+    now: date.getTime(),
+  };
+}
+
+/** What the clusters were when the run began. */
+function idsOf({ metadata }: PlanMigration): ClusterIds | undefined {
+  const [source, target] = metadata.annotations?.[LIVE_ANNOTATION.clusters]?.split(' ') ?? [];
+  return source === undefined || target === undefined ? undefined : { source, target };
+}
+
+/** A map that is gone maps nothing: what needs it says so. */
+async function readMaps(
+  { metadata, spec }: Plan,
+  hub: ApiServer,
+): Promise<Pick<Run, 'storage' | 'networks'>> {
+  const { namespace = '' } = metadata;
+  const none = { metadata, spec: { provider: spec.provider, map: [] } };
+  const [storage, networks] = await Promise.all([
+    found(hub.get(STORAGE_MAPS, { namespace, ...named(spec.map.storage) })),
+    found(hub.get(NETWORK_MAPS, { namespace, ...named(spec.map.network) })),
+  ]);
+  return { storage: storage ?? none, networks: networks ?? none };
+}
+
+/** undefined: one of them cannot be asked. */
+function clustersOf(
+  { providers: { source, destination } }: Held,
+  hub: ApiServer,
+): Readonly<Record<Side, ApiServer>> | undefined {
+  if (source?.cluster === undefined || destination?.cluster === undefined) return undefined;
+  return { hub, source: source.cluster, target: destination.cluster };
+}
+
+/** Once the end of a VM is in the status, its record goes. False: one could not be taken off now. */
+async function releaseVms(moved: readonly Moved[], held: Held, { hub, log }: LiveContext): Promise<boolean> {
+  const clusters = clustersOf(held, hub);
+  if (clusters === undefined) return false;
+  const writes = moved.flatMap(({ decision }) => (decision.kind === 'ended' ? [decision.release] : []));
+  const applied = await Promise.all(
+    writes.map((release) =>
+      apply(release, clusters).catch((error: unknown) => {
+        log('warn', `a record stays for now: ${describeError(error)}`);
+        return { kind: 'changed' as const };
+      }),
+    ),
+  );
+  return applied.every(({ kind }) => kind === 'written');
+}

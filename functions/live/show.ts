@@ -1,0 +1,46 @@
+import { nextConditions, type Finding } from '../domain/live/conditions.ts';
+import type { Plan, PlanMigration } from '../domain/live/forklift.ts';
+import { describeError } from '../kubernetes/errors.ts';
+import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
+import { putStatus } from './check.ts';
+import type { LiveContext } from './context.ts';
+import type { Referred } from './status/plan-status.ts';
+import { reportRun } from './status/report.ts';
+import type { DecidedVm } from './status/vm.ts';
+
+/** A Migration and its Plan. */
+export interface Pair {
+  readonly migration: PlanMigration;
+  readonly plan: Plan;
+}
+
+/**
+ * Shows the run, with the events of what is new. The Migration first: it is the log of the run, and what the plan shows is derived from
+ * it. Rejects with a conflict where one has changed.
+ */
+export async function showRun(
+  { migration, plan, refers }: Pair & { readonly refers?: Referred | undefined },
+  runs: readonly DecidedVm[],
+  { hub, clock, post, log }: LiveContext,
+): Promise<void> {
+  const now = clock.now().getTime();
+  const { migrationStatus, planStatus, transitions } = reportRun({ plan, migration, runs, now, refers });
+  for (const event of transitions) {
+    // A run does not wait for its subscribers.
+    await post(event).catch((error: unknown) => log('warn', `not posted: ${describeError(error)}`));
+  }
+  await putStatus(hub, PLAN_MIGRATIONS, { object: migration, status: migrationStatus });
+  await putStatus(hub, PLANS, { object: plan, status: planStatus });
+}
+
+/** Shows why a Migration does not begin. */
+export async function showProblem(
+  migration: PlanMigration,
+  finding: Finding,
+  { hub, clock }: LiveContext,
+): Promise<void> {
+  const { conditions = [] } = migration.status ?? {};
+  const next = nextConditions(conditions, [finding], clock.now().toISOString());
+  const status = { ...migration.status, conditions: next };
+  await putStatus(hub, PLAN_MIGRATIONS, { object: migration, status });
+}
