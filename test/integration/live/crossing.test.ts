@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { LIVE_ANNOTATION, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { found } from '../../../functions/live/found.ts';
+import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { exchangeTrust } from '../../support/kubevirt/pair.ts';
+import { startTwoKubeVirts, type TwoKubeVirts } from '../../support/kubevirt/two-kubevirts.ts';
+import {
+  accessOf,
+  conditionsOf,
+  Crossing,
+  installForkliftKinds,
+  prepareMember,
+} from '../../support/live/crossing.ts';
+
+let clusters: TwoKubeVirts;
+
+beforeAll(async () => {
+  clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 });
+  const { source, target } = clusters.members;
+  await prepareMember(source.admin, 'fast');
+  await prepareMember(target.admin, 'gold');
+  for (const { admin } of [source, target]) await installForkliftKinds(admin);
+});
+
+afterAll(async () => {
+  await clusters.stop();
+});
+
+const within = (
+  name: string,
+  hub: 'source' | 'target',
+  work: (crossing: Crossing) => Promise<void>,
+): Promise<void> =>
+  clusters.within(name, async (pair) => {
+    const { members } = clusters;
+    const crossing = new Crossing({ hub: members[hub], members, pair, namespace: `plans-${name}` });
+    try {
+      await work(crossing);
+    } catch (error) {
+      process.stdout.write(
+        `${crossing.lines
+          .slice(-20)
+          .map((line) => JSON.stringify(line))
+          .join('\n')}\n`,
+      );
+      throw error;
+    }
+  });
+
+const vmOf = async (
+  crossing: Crossing,
+  side: 'source' | 'target',
+  name: string,
+): Promise<object | undefined> => {
+  const { admin, namespace } = crossing.side(side);
+  return found(admin.get(VMS, { namespace, name }));
+};
+
+/** What the target has with our labels. */
+async function labelled(crossing: Crossing): Promise<string[]> {
+  const { admin, namespace } = crossing.side('target');
+  const lists = await Promise.all(
+    [VMS, FULL_MIGRATIONS, FULL_CLAIMS].map((type) =>
+      admin.list(type as ResourceType, { namespace, labelSelector: LIVE_LABEL.migration }),
+    ),
+  );
+  return lists.flatMap(({ items }) => items).map(({ kind = '', metadata }) => `${kind} ${metadata.name}`);
+}
+
+/** Of everything that a run holds. */
+async function finalizers({ admin }: Crossing, namespace: string): Promise<string[]> {
+  const lists = await Promise.all(
+    [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS].map((type) =>
+      admin.list(type as ResourceType, { namespace }),
+    ),
+  );
+  return lists
+    .flatMap(({ items }) => items)
+    .flatMap(({ metadata }: KubernetesObject) => metadata.finalizers ?? []);
+}
+
+describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
+  test('a VM with a disk goes through, is off on the source, and nothing is held afterwards', async () => {
+    await within(`moves-${hub}`, hub, async (crossing) => {
+      await exchangeTrust({
+        source: crossing.side('source'),
+        target: crossing.side('target'),
+        until: untilTrue,
+      });
+      await crossing.createVm('web');
+      await crossing.createPlan([{ name: 'web' }]);
+      await crossing.sweep('Plan');
+      expect(conditionsOf(await crossing.plan())).toContain('Ready');
+      await crossing.createMigration();
+      const migration = await crossing.until(
+        'it has ended',
+        ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
+      );
+      expect(conditionsOf(migration)).toContain('Succeeded');
+      expect(conditionsOf(await crossing.plan())).toContain('Succeeded');
+      expect(await vmOf(crossing, 'target', 'web')).toMatchObject({
+        spec: { runStrategy: 'Always' },
+        status: { printableStatus: 'Running' },
+      });
+      const source = await vmOf(crossing, 'source', 'web');
+      expect(source).toMatchObject({ spec: { runStrategy: 'Halted' } });
+      expect(JSON.stringify(source)).not.toContain(LIVE_ANNOTATION.run);
+      const { admin, namespace } = crossing.side('source');
+      expect((await admin.list(FULL_VMIS, { namespace })).items).toEqual([]);
+      expect(await labelled(crossing)).toEqual(['VirtualMachine web', 'PersistentVolumeClaim web-root']);
+      expect(await finalizers(crossing, `plans-moves-${hub}`)).toEqual([]);
+      const { token } = accessOf(clusters.members[hub === 'source' ? 'target' : 'source']);
+      expect(JSON.stringify([crossing.lines, crossing.posted, migration])).not.toContain(token);
+    });
+  });
+});
+
+test('a VM that is canceled before its cut-over is as it was, and the target keeps nothing', async () => {
+  await within('canceled', 'source', async (crossing) => {
+    await crossing.createVm('web');
+    await crossing.createPlan([{ name: 'web' }]);
+    await crossing.createMigration();
+    const { admin, namespace } = crossing.side('source');
+    await crossing.until(
+      'the clusters do not trust each other',
+      async () => (await admin.list(FULL_MIGRATIONS, { namespace })).items.length > 0,
+    );
+    await crossing.patchMigration({ spec: { cancel: [{ namespace, name: 'web' }] } });
+    const migration = await crossing.until('it has ended', async ({ status, metadata }) => {
+      await removeClaims(crossing);
+      return status?.completed !== undefined && metadata.finalizers === undefined;
+    });
+    expect(conditionsOf(migration)).toContain('Canceled');
+    const source = await vmOf(crossing, 'source', 'web');
+    expect(source).toMatchObject({ spec: { runStrategy: 'Always' }, status: { printableStatus: 'Running' } });
+    expect(JSON.stringify(source)).not.toContain(LIVE_ANNOTATION.run);
+    expect((await admin.list(FULL_MIGRATIONS, { namespace })).items).toEqual([]);
+    expect(await labelled(crossing)).toEqual([]);
+    expect(await finalizers(crossing, 'plans-canceled')).toEqual([]);
+  });
+});
+
+test('a target namespace whose quota is full is explained, and the VM moves once there is room', async () => {
+  await within('full', 'source', async (crossing) => {
+    const target = crossing.side('target');
+    await exchangeTrust({ source: crossing.side('source'), target, until: untilTrue });
+    const at = { namespace: target.namespace, name: 'quota' };
+    const hard = { 'requests.memory': '600Mi' };
+    await target.admin.create(RESOURCE_QUOTAS, { metadata: at, spec: { hard } });
+    await crossing.createVm('web');
+    await crossing.createPlan([{ name: 'web' }]);
+    await crossing.createMigration();
+    const waiting = await crossing.until('it waits for the quota', ({ status }) =>
+      JSON.stringify(status?.vms ?? []).includes('OverQuota'),
+    );
+    expect(waiting.status?.message).toMatch(/ResourceQuota quota lacks .*requests.memory/);
+    const source = crossing.side('source');
+    expect((await source.admin.list(FULL_MIGRATIONS, { namespace: source.namespace })).items).toEqual([]);
+    await target.admin.patch(RESOURCE_QUOTAS, at, {
+      merge: { spec: { hard: { 'requests.memory': '4Gi' } } },
+    });
+    const migration = await crossing.until('it has ended', ({ status }) => status?.completed !== undefined);
+    expect(conditionsOf(migration)).toContain('Succeeded');
+  });
+});
+
+/** What the controller that protects claims in use does, which runs here for no cluster. */
+async function removeClaims(crossing: Crossing): Promise<void> {
+  const { admin, namespace } = crossing.side('target');
+  const { items } = await admin.list(FULL_CLAIMS, { namespace });
+  for (const { metadata } of items.filter((claim) => claim.metadata.deletionTimestamp !== undefined))
+    await admin.patch(
+      FULL_CLAIMS,
+      { namespace, name: metadata.name },
+      { merge: { metadata: { finalizers: null } } },
+    );
+}
+
+/** As of a KubeVirtPair. */
+async function untilTrue(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const until = performance.now() + 90_000;
+  while (!(await holds())) if (performance.now() > until) throw new Error(what);
+}

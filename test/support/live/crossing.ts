@@ -1,0 +1,284 @@
+import { readFileSync } from 'node:fs';
+import type { Plan, PlanMigration, PlanVm } from '../../../functions/domain/live/forklift.ts';
+import { LIVE_EVENT, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import { liveEvent } from '../../../functions/eventing/live-events.ts';
+import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
+import type { Answer, Handle } from '../../../functions/host/function.ts';
+import type { ApiServer, Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { connect } from '../../../functions/kubernetes/client.ts';
+import {
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  SECRETS,
+  STORAGE_CLASSES,
+  STORAGE_MAPS,
+  VMIMS,
+} from '../../../functions/kubernetes/live-resources.ts';
+import { Remotes } from '../../../functions/kubernetes/remote.ts';
+import { KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { newLiveFunction } from '../../../functions/live/function.ts';
+import { systemClock } from '../../../functions/runtime/clock.ts';
+import { render } from '../../cluster/controlplane/kustomize.ts';
+import { FULL_CLAIMS, newMigration, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
+import type { Vm, Vmim } from '../../cluster/kubevirt/types.ts';
+import { untilServed } from '../../cluster/served.ts';
+import type { MemberCluster } from '../../cluster/several-clusters.ts';
+import { askUntil } from '../eventually.ts';
+import type { KubeVirtPair, PairSide } from '../kubevirt/pair.ts';
+import { newLines, type Line } from '../function-host.ts';
+
+const CRDS: ResourceType = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+/** Forklift's kinds, as their admin installs them. */
+export async function installForkliftKinds(admin: Cluster): Promise<void> {
+  for (const crd of await render('config/crd-forklift')) await admin.create(CRDS, crd);
+  for (const type of [PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS])
+    await untilServed(admin, type);
+}
+
+/** What a cluster needs to take part: the gate of its KubeVirt, and a storage class. */
+export async function prepareMember(admin: Cluster, storageClass: string): Promise<void> {
+  const merge = {
+    spec: { configuration: { developerConfiguration: { featureGates: ['DecentralizedLiveMigration'] } } },
+  };
+  await admin.patch(KUBEVIRTS, { namespace: 'kubevirt', name: 'kubevirt' }, { merge });
+  const provisioner = { provisioner: 'example.com/disks' } as object;
+  await admin.create(STORAGE_CLASSES, { metadata: { name: storageClass }, ...provisioner });
+}
+
+interface Kubeconfig {
+  clusters: [{ cluster: { server: string; 'certificate-authority-data': string } }];
+  users: [{ user: { token: string } }];
+}
+
+/** How a Provider's Secret says it. */
+export function accessOf({ controlPlane }: MemberCluster): { url: string; ca: string; token: string } {
+  const { clusters, users } = JSON.parse(readFileSync(controlPlane.adminKubeconfig, 'utf8')) as Kubeconfig;
+  const { server, 'certificate-authority-data': ca } = clusters[0].cluster;
+  return { url: server, ca: Buffer.from(ca, 'base64').toString('utf8'), token: users[0].user.token };
+}
+
+/** virt-api's mutating webhook completes every VMIM; the stand-in has none. */
+const completing = (cluster: ApiServer): ApiServer =>
+  new Proxy(cluster, {
+    get(target, key) {
+      if (key === 'create')
+        return (type: ResourceType, object: New<Vmim>) =>
+          target.create(type, type.kind === VMIMS.kind ? completed(object) : object);
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+
+function completed(vmim: New<Vmim>): New<Vmim> {
+  const { namespace = '', name = '' } = vmim.metadata as { namespace?: string; name?: string };
+  const { metadata } = newMigration({ namespace, name, vmi: vmim.spec.vmiName ?? '' });
+  const labels = { ...metadata.labels, ...vmim.metadata.labels };
+  return { ...vmim, metadata: { ...vmim.metadata, ...metadata, labels } };
+}
+
+let macs = 0;
+
+/** The stand-in gives every guest the same one, which a plan refuses for a second VM on the target. */
+function nextMac(): string {
+  macs += 1;
+  return `52:54:00:00:00:${macs.toString(16).padStart(2, '0')}`;
+}
+
+function withMac(vm: New<Vm>, macAddress: string): New<Vm> {
+  const { spec } = vm.spec.template;
+  const { devices } = spec.domain;
+  const interfaces = (devices['interfaces'] as object[]).map((one) => ({ ...one, macAddress }));
+  const domain = { ...spec.domain, devices: { ...devices, interfaces } };
+  return { ...vm, spec: { ...vm.spec, template: { ...vm.spec.template, spec: { ...spec, domain } } } };
+}
+
+export interface CrossingOptions {
+  readonly hub: MemberCluster;
+  readonly members: Readonly<Record<'source' | 'target', MemberCluster>>;
+  readonly pair: KubeVirtPair;
+  /** Of the plan and what it refers to, on the hub. */
+  readonly namespace: string;
+  readonly maxVmsInFlight?: number;
+}
+
+const NAMES = { plan: 'move', migration: 'move-1' };
+
+/** A plan on a real API server, and `live`, which gets the events of a sweep. */
+export class Crossing {
+  readonly posted: PostedEvent[] = [];
+  readonly lines: Line[];
+  readonly #options: CrossingOptions;
+  readonly #handle: Handle;
+
+  constructor(options: CrossingOptions) {
+    this.#options = options;
+    const { lines, log } = newLines();
+    this.lines = lines;
+    const remotes = new Remotes({ allowLoopback: true, maxKeptBytes: 1024 * 1024 });
+    this.#handle = newLiveFunction({
+      hub: completing(connect(options.hub.controlPlane.adminKubeconfig, 'live')),
+      remotes: { allowLoopback: true, at: (remote) => completing(remotes.at(remote)) },
+      clock: systemClock,
+      log,
+      maxVmsInFlight: options.maxVmsInFlight ?? 20,
+      post: (event) => Promise.resolve(void this.posted.push(event)),
+    });
+  }
+
+  get admin(): Cluster {
+    return this.#options.hub.admin;
+  }
+
+  /** Of a VM with one disk, until it runs. */
+  async createVm(name: string): Promise<void> {
+    const { source } = this.#options.pair;
+    const { namespace, admin } = source;
+    const claim = `${name}-root`;
+    await admin.create(FULL_CLAIMS, {
+      metadata: { namespace, name: claim },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'fast',
+        volumeName: `volume-of-${namespace}-${claim}`,
+        resources: { requests: { storage: '5Gi' } },
+      },
+    });
+    const status = { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '5Gi' } };
+    await admin.patch(FULL_CLAIMS, { namespace, name: claim }, { merge: { status }, subresource: 'status' });
+    const vm = newVirtualMachine({ namespace, name, claims: [claim], labels: { app: name } });
+    await admin.create(VMS, withMac(vm, nextMac()));
+    await askUntil(
+      `${name} runs`,
+      async () => (await admin.get(VMS, { namespace, name })).object,
+      ({ status: shown }) => shown?.printableStatus === 'Running' && shown.ready === true,
+    );
+  }
+
+  /** Providers, maps and the plan of these VMs. */
+  async createPlan(vms: readonly PlanVm[], different: Partial<Plan['spec']> = {}): Promise<void> {
+    const { namespace, pair } = this.#options;
+    const { admin } = this;
+    await admin.create(NAMESPACES, { metadata: { name: namespace } });
+    await this.#createProvider('source');
+    await this.#createProvider('target');
+    const named = (name: string): { namespace: string; name: string } => ({ namespace, name });
+    const provider = { source: named('source'), destination: named('target') };
+    await admin.create(STORAGE_MAPS, {
+      metadata: named('storage'),
+      spec: {
+        provider,
+        map: [
+          {
+            source: { name: 'fast' },
+            destination: { storageClass: 'gold', accessMode: 'ReadWriteOnce' },
+          },
+        ],
+      },
+    });
+    await admin.create(NETWORK_MAPS, {
+      metadata: named('networks'),
+      spec: { provider, map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] },
+    });
+    await admin.create(PLANS, {
+      metadata: named(NAMES.plan),
+      spec: {
+        type: 'live',
+        provider,
+        targetNamespace: pair.target.namespace,
+        map: { network: named('networks'), storage: named('storage') },
+        vms: vms.map((vm) => ({ namespace: pair.source.namespace, ...vm })),
+        ...different,
+      },
+    });
+  }
+
+  /** Of the hub's own cluster without a URL. */
+  async #createProvider(side: 'source' | 'target'): Promise<void> {
+    const { namespace, members, hub } = this.#options;
+    const metadata = { namespace, name: side };
+    if (members[side].id === hub.id) {
+      await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url: '' } });
+      return;
+    }
+    const { url, ca, token } = accessOf(members[side]);
+    const data = Object.fromEntries(
+      Object.entries({ url, token, 'ca.crt': ca }).map(([key, text]) => [
+        key,
+        Buffer.from(text).toString('base64'),
+      ]),
+    );
+    await this.admin.create(SECRETS, {
+      metadata: { ...metadata, labels: { [LIVE_LABEL.provider]: 'true' } },
+      data,
+    });
+    await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url, secret: metadata } });
+  }
+
+  async createMigration(): Promise<void> {
+    const { namespace } = this.#options;
+    await this.admin.create(PLAN_MIGRATIONS, {
+      metadata: { namespace, name: NAMES.migration },
+      spec: { plan: { namespace, name: NAMES.plan } },
+    });
+  }
+
+  async patchMigration(merge: Record<string, unknown>): Promise<void> {
+    await this.admin.patch(PLAN_MIGRATIONS, this.#migrationAt, { merge });
+  }
+
+  get #migrationAt(): { namespace: string; name: string } {
+    return { namespace: this.#options.namespace, name: NAMES.migration };
+  }
+
+  async migration(): Promise<PlanMigration> {
+    return (await this.admin.get(PLAN_MIGRATIONS, this.#migrationAt)).object;
+  }
+
+  async plan(): Promise<Plan> {
+    return (await this.admin.get(PLANS, { namespace: this.#options.namespace, name: NAMES.plan })).object;
+  }
+
+  /** The guard's sweep of the Migration, or of the plan. */
+  sweep(kind: 'Migration' | 'Plan' = 'Migration'): Promise<Answer> {
+    const { namespace } = this.#options;
+    const name = kind === 'Plan' ? NAMES.plan : NAMES.migration;
+    const about = { kind, namespace, name };
+    const cause = String(performance.now());
+    return this.#handle({}, liveEvent({ type: LIVE_EVENT.sweep, from: 'guard', about, cause }));
+  }
+
+  /** Sweeps until the Migration is so. */
+  until(
+    what: string,
+    holds: (migration: PlanMigration) => boolean | Promise<boolean>,
+  ): Promise<PlanMigration> {
+    return askUntil(
+      what,
+      async () => {
+        await this.sweep();
+        const migration = await this.migration();
+        return { migration, isSo: await holds(migration) };
+      },
+      ({ isSo }) => isSo,
+    ).then(({ migration }) => migration);
+  }
+
+  side(which: 'source' | 'target'): PairSide {
+    return this.#options.pair[which];
+  }
+}
+
+/** The types of an object's conditions. */
+export const conditionsOf = ({
+  status,
+}: {
+  readonly status?: { readonly conditions?: readonly { readonly type: string }[] };
+}): string[] => (status?.conditions ?? []).map(({ type }) => type);
