@@ -1,10 +1,14 @@
-import { critical, has } from '../domain/live/conditions.ts';
+import { missingRights } from '../cluster/requester-rights.ts';
+import { critical, has, type Finding } from '../domain/live/conditions.ts';
 import { wait } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm } from '../domain/live/forklift.ts';
+import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
+import { requesterOf } from '../domain/live/requester.ts';
+import { describeRight, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
-import { readProvider } from './connect.ts';
+import { readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import type { RunDecision } from './decide.ts';
 import { hold, isHeld, providersIn, release } from './hold.ts';
@@ -14,6 +18,7 @@ import type { ClusterIds } from './read-run.ts';
 import { showProblem, showRun, type Pair } from './show.ts';
 import { shownVm } from './status/report.ts';
 import type { DecidedVm } from './status/vm.ts';
+import { isHost } from './validate/providers.ts';
 
 /** What one event brought about. */
 export interface PassResult {
@@ -36,6 +41,12 @@ export async function begin(pair: Pair, context: LiveContext): Promise<PassResul
   const providers = await readProviders(checked.plan, context);
   if (providersIn(providers).some(({ provider }) => provider.metadata.deletionTimestamp !== undefined))
     return notReady(pair, context);
+  const vms = sourceCluster.vms.flatMap(({ found }) => found);
+  const refused = await refusal({ migration, plan: checked.plan, providers, vms }, context);
+  if (refused !== undefined) {
+    await showProblem(migration, refused, context);
+    return done(refused.message ?? 'not allowed');
+  }
   const ids = { source: sourceCluster.cluster, target: targetCluster.cluster };
   const between = betweenClusters(migration, ids);
   const held = await hold({ migration: between, plan: checked.plan, providers }, context.hub);
@@ -47,6 +58,43 @@ export async function begin(pair: Pair, context: LiveContext): Promise<PassResul
   const { object: current } = await context.hub.get(PLANS, { namespace, name });
   await showRun({ migration: held, plan: current, refers: checked.view }, runs, context);
   return { message: `the run of ${String(runs.length)} VMs begins`, isMoreDue: true };
+}
+
+interface Requested extends Pair {
+  readonly providers: PlanProviders;
+  /** On the source. */
+  readonly vms: readonly VirtualMachine[];
+}
+
+/** What the user who created the Migration may not do: the run would do it with rights that the user lacks. */
+async function refusal(
+  { migration, plan, providers, vms }: Requested,
+  { hub }: LiveContext,
+): Promise<Finding | undefined> {
+  const refuse = (message: string, suggestion: string): Finding =>
+    critical(LIVE_CONDITION.notAllowed, 'Forbidden', { message, suggestion });
+  const requester = requesterOf(migration);
+  if (requester === undefined)
+    return refuse(
+      'Nobody is known to have created the migration.',
+      'Create it again while the guard reviews live migrations (config/components/live-migration).',
+    );
+  const isHub = (of: FoundProvider | undefined): boolean => of !== undefined && isHost(of.provider);
+  const [isSource, isTarget] = [isHub(providers.source), isHub(providers.destination)];
+  const rights = [
+    ...providersIn(providers).map(({ provider: { metadata } }) =>
+      rightToUse({ namespace: metadata.namespace ?? '', name: metadata.name }),
+    ),
+    ...rightsToMove(plan, { isSource, isTarget }),
+    ...(isSource ? vms.flatMap(rightsToCopy) : []),
+  ];
+  const missing = await missingRights(hub, requester, rights);
+  if (missing.length === 0) return undefined;
+  const what = missing.map(describeRight).join(', ');
+  return refuse(
+    `User "${requester.user}" cannot ${what}.`,
+    'Give the user these rights, and create it again.',
+  );
 }
 
 async function notReady({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {

@@ -212,6 +212,8 @@ export const LIVE_CONDITION = {
   canceled: 'Canceled',
   /** Migration: its plan is not set, or not there. */
   planNotValid: 'PlanNotValid',
+  /** Migration: the user who created it may not do what it does. */
+  notAllowed: 'NotAllowed',
   /** Migration: its plan has a condition that keeps it from running. */
   planNotReady: 'PlanNotReady',
 

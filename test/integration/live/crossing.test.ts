@@ -86,11 +86,7 @@ async function finalizers({ admin }: Crossing, namespace: string): Promise<strin
 describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
   test('a VM with a disk goes through, is off on the source, and nothing is held afterwards', async () => {
     await within(`moves-${hub}`, hub, async (crossing) => {
-      await exchangeTrust({
-        source: crossing.side('source'),
-        target: crossing.side('target'),
-        until: untilTrue,
-      });
+      await exchangeTrust(crossing.pair);
       await crossing.createVm('web');
       await crossing.createPlan([{ name: 'web' }]);
       await crossing.sweep('Plan');
@@ -116,6 +112,22 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
       const { token } = accessOf(clusters.members[hub === 'source' ? 'target' : 'source']);
       expect(JSON.stringify([crossing.lines, crossing.posted, migration])).not.toContain(token);
     });
+  });
+});
+
+test('a user who may not use the providers moves nothing, and nothing is held', async () => {
+  await within('refused', 'source', async (crossing) => {
+    await crossing.createVm('web');
+    await crossing.createPlan([{ name: 'web' }]);
+    await crossing.createMigration({ user: 'tenant', groups: [] });
+    const migration = await crossing.until('it is refused', ({ status }) =>
+      conditionsOf({ status: status ?? {} }).includes('NotAllowed'),
+    );
+    expect(JSON.stringify(migration.status)).toContain(
+      'User \\"tenant\\" cannot use providers.forklift.konveyor.io/source in namespace plans-refused',
+    );
+    expect(await finalizers(crossing, 'plans-refused')).toEqual([]);
+    expect(JSON.stringify(await vmOf(crossing, 'source', 'web'))).not.toContain(LIVE_ANNOTATION.run);
   });
 });
 
@@ -147,7 +159,7 @@ test('a VM that is canceled before its cut-over is as it was, and the target kee
 test('a target namespace whose quota is full is explained, and the VM moves once there is room', async () => {
   await within('full', 'source', async (crossing) => {
     const target = crossing.side('target');
-    await exchangeTrust({ source: crossing.side('source'), target, until: untilTrue });
+    await exchangeTrust(crossing.pair);
     const at = { namespace: target.namespace, name: 'quota' };
     const hard = { 'requests.memory': '600Mi' };
     await target.admin.create(RESOURCE_QUOTAS, { metadata: at, spec: { hard } });
@@ -178,10 +190,4 @@ async function removeClaims(crossing: Crossing): Promise<void> {
       { namespace, name: metadata.name },
       { merge: { metadata: { finalizers: null } } },
     );
-}
-
-/** As of a KubeVirtPair. */
-async function untilTrue(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const until = performance.now() + 90_000;
-  while (!(await holds())) if (performance.now() > until) throw new Error(what);
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Plan, PlanMigration, PlanVm } from '../../../functions/domain/live/forklift.ts';
-import { LIVE_EVENT, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_EVENT, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import type { Requester } from '../../../functions/domain/live/requester.ts';
 import { liveEvent } from '../../../functions/eventing/live-events.ts';
 import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
 import type { Answer, Handle } from '../../../functions/host/function.ts';
@@ -108,6 +109,9 @@ export interface CrossingOptions {
   readonly namespace: string;
   readonly maxVmsInFlight?: number;
 }
+
+/** Who may do all. */
+const ANYBODY: Requester = { user: 'an-admin', groups: ['system:masters'] };
 
 const NAMES = { plan: 'move', migration: 'move-1' };
 
@@ -222,10 +226,12 @@ export class Crossing {
     await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url, secret: metadata } });
   }
 
-  async createMigration(): Promise<void> {
+  /** By this user, as the guard writes it. */
+  async createMigration(requester: Requester = ANYBODY): Promise<void> {
     const { namespace } = this.#options;
+    const annotations = { [LIVE_ANNOTATION.requester]: JSON.stringify(requester) };
     await this.admin.create(PLAN_MIGRATIONS, {
-      metadata: { namespace, name: NAMES.migration },
+      metadata: { namespace, name: NAMES.migration, annotations },
       spec: { plan: { namespace, name: NAMES.plan } },
     });
   }
@@ -271,8 +277,12 @@ export class Crossing {
     ).then(({ migration }) => migration);
   }
 
+  get pair(): KubeVirtPair {
+    return this.#options.pair;
+  }
+
   side(which: 'source' | 'target'): PairSide {
-    return this.#options.pair[which];
+    return this.pair[which];
   }
 }
 
