@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { MUTATIONS, type Mutation } from './mutations.ts';
 
+type Defect = Pick<Mutation, 'name' | 'edits'>;
+
 const ROOT = new URL('../../', import.meta.url);
 
 /** The mutation of this name. Throws when there is none. */
@@ -14,7 +16,7 @@ export function mutationNamed(name: string): Mutation {
 }
 
 /** Each file's mutated source text. Throws when the text to replace does not occur exactly once. */
-export function mutated({ name, edits }: Mutation): ReadonlyMap<string, string> {
+export function mutated({ name, edits }: Defect): ReadonlyMap<string, string> {
   const sources = new Map<string, string>();
   for (const { file, find, replace } of edits) {
     const { href } = new URL(file, ROOT);
@@ -30,7 +32,7 @@ export function mutated({ name, edits }: Mutation): ReadonlyMap<string, string> 
 }
 
 /** From now on this thread imports the mutated source. */
-export function mutate(mutation: Mutation): void {
+export function mutate(mutation: Defect): void {
   const sources = mutated(mutation);
   registerHooks({
     load: (url, context, next) => {

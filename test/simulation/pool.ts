@@ -8,24 +8,28 @@ export interface Batch {
   readonly count: number;
 }
 
-/** The combined result of some runs. */
-export interface Summary {
+/** What every kind of run tells; the numbers of several runs are added. */
+export interface Found {
   readonly runs: number;
-  readonly steps: number;
-  readonly cycles: number;
-  readonly failures: number;
-  readonly podsOutsideLock: number;
   /** "crashBefore raise": how often. */
   readonly hits: ReadonlyMap<string, number>;
   readonly violations: readonly { readonly seed: number; readonly violation: string }[];
 }
 
-export interface Order extends Batch {
+/** The combined result of some runs. */
+export interface Summary extends Found {
+  readonly steps: number;
+  readonly cycles: number;
+  readonly failures: number;
+  readonly podsOutsideLock: number;
+}
+
+export interface Order<S extends Found = Summary> extends Batch {
   readonly mutation?: string | undefined;
   /** Left out: one for each core. */
   readonly workers?: number;
   /** Called with the summary so far, after each batch. */
-  readonly onProgress?: (soFar: Summary) => void;
+  readonly onProgress?: (soFar: S) => void;
 }
 
 const BATCH = 50;
@@ -40,20 +44,30 @@ const NONE: Summary = {
 };
 
 /** Runs every seed of the order on worker threads; with a mutation, until the first violation. */
-export async function simulate(order: Order): Promise<Summary> {
+export const simulate = (order: Order): Promise<Summary> =>
+  runBatches(order, { script: new URL('worker.ts', import.meta.url), none: NONE });
+
+interface Kind<S extends Found> {
+  /** Of the worker threads: answers each Batch. */
+  readonly script: URL;
+  /** Of no run. */
+  readonly none: S;
+}
+
+export async function runBatches<S extends Found>(order: Order<S>, { script, none }: Kind<S>): Promise<S> {
   const { from, count, mutation, workers = availableParallelism(), onProgress } = order;
   let next = from;
-  let sum = NONE;
+  let sum = none;
   const isOver = (): boolean => next >= from + count || (mutation !== undefined && sum.violations.length > 0);
   const work = async (): Promise<void> => {
-    const worker = new Worker(new URL('worker.ts', import.meta.url), {
+    const worker = new Worker(script, {
       workerData: { mutation } satisfies WorkerData,
     });
     try {
       while (!isOver()) {
         const batch = { from: next, count: Math.min(BATCH, from + count - next) };
         next += batch.count;
-        const part = await answered(worker, batch);
+        const part = await answered<S>(worker, batch);
         sum = added(sum, part);
         onProgress?.(sum);
       }
@@ -66,7 +80,7 @@ export async function simulate(order: Order): Promise<Summary> {
   return { ...sum, violations };
 }
 
-function answered(worker: Worker, batch: Batch): Promise<Summary> {
+function answered<S>(worker: Worker, batch: Batch): Promise<S> {
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
@@ -74,19 +88,15 @@ function answered(worker: Worker, batch: Batch): Promise<Summary> {
   }).finally(() => {
     worker.removeAllListeners('message');
     worker.removeAllListeners('error');
-  }) as Promise<Summary>;
+  }) as Promise<S>;
 }
 
-function added(one: Summary, other: Summary): Summary {
+function added<S extends Found>(one: S, other: S): S {
   const hits = new Map(one.hits);
   for (const [hit, times] of other.hits) hits.set(hit, (hits.get(hit) ?? 0) + times);
-  return {
-    runs: one.runs + other.runs,
-    steps: one.steps + other.steps,
-    cycles: one.cycles + other.cycles,
-    failures: one.failures + other.failures,
-    podsOutsideLock: one.podsOutsideLock + other.podsOutsideLock,
-    hits,
-    violations: [...one.violations, ...other.violations],
-  };
+  const sums = Object.entries(one).flatMap(([key, value]) =>
+    typeof value === 'number' ? [[key, value + Number(other[key as keyof S])]] : [],
+  );
+  const violations = [...one.violations, ...other.violations];
+  return { ...one, ...(Object.fromEntries(sums) as Partial<S>), hits, violations };
 }

@@ -158,7 +158,7 @@ function simulateSide(name: Side, { random, schedule, transfers, network, timing
       };
     },
   });
-  const acrossClusters = { network, transfers, address, authority: newAuthority() };
+  const acrossClusters = { network, transfers, address, authority: authorityOf(name) };
   const assembly = assembleKubeVirt(world, {
     nodes: [],
     acrossClusters,
@@ -189,6 +189,11 @@ function simulateSide(name: Side, { random, schedule, transfers, network, timing
     },
   };
 }
+
+const AUTHORITIES: Partial<Record<Side, string>> = {};
+
+/** All pairs have the same: a new key takes a second. */
+const authorityOf = (side: Side): string => (AUTHORITIES[side] ??= newAuthority());
 
 const KINDS = PAIR_KINDS.map(({ kind }) => kind);
 

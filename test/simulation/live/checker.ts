@@ -1,0 +1,110 @@
+import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { Ended } from '../../../functions/live/decide.ts';
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import type { Vm } from '../../cluster/kubevirt/types.ts';
+import { DATA_VOLUMES, NAME, type Clusters } from './clusters.ts';
+import type { Truth } from './truth.ts';
+
+/** The invariants of a run; none of the product's own rules is used to check them. */
+export type Rule =
+  /** Never two running copies. */
+  | 'L1'
+  /** The only running copy is never ended. */
+  | 'L2'
+  /** Before the cut-over the source stays as it was. */
+  | 'L3'
+  /** Everything ends. */
+  | 'L4';
+
+export const ruleOf = (violation: string): string => violation.split(':')[0] ?? '';
+
+export interface Checked {
+  readonly clusters: Clusters;
+  readonly truth: Truth;
+  /** A user has changed, stopped, started or deleted something: it need not be as it was. */
+  readonly isTouched: boolean;
+}
+
+/** What a write of the run would break; undefined: nothing. Asked just before it is sent. */
+export function brokenBy(checked: Checked, { verb, on, object }: LiveWrite): string | undefined {
+  const { kind = '' } = object;
+  if (verb === 'create') return undefined;
+  if (on === 'target') return verb === 'delete' ? deletesOnTarget(checked, kind) : undefined;
+  if (verb === 'replace') return kind === VMS.kind ? changesSource(checked, object as Vm) : undefined;
+  return kind === FULL_VMIS.kind ? (endsSource(checked) ?? startsAgain(checked)) : undefined;
+}
+
+function deletesOnTarget({ truth }: Checked, kind: string): string | undefined {
+  if (kind === FULL_MIGRATIONS.kind) return undefined;
+  if (truth.runs('target')) return `L2: ${kind} of the copy that runs on the target is deleted`;
+  return truth.hasMoved ? `L2: ${kind} with the newest data is deleted` : undefined;
+}
+
+function endsSource({ truth }: Checked): string | undefined {
+  if (!truth.hasMoved)
+    return truth.runs('source') ? 'L2: the original runs on the source, and its VMI is ended' : undefined;
+  return truth.runs('source') && !truth.runs('target')
+    ? 'L2: the only running copy is on the source, and its VMI is ended'
+    : undefined;
+}
+
+/** KubeVirt makes another VMI at once for a VM that shall always run. Nobody can see to it that no user says so meanwhile. */
+function startsAgain({ clusters, isTouched }: Checked): string | undefined {
+  const vm = clusters.vm('source');
+  const isWanted = vm !== undefined && !isTouched && ['running', 'Always'].includes(strategyIn(vm));
+  return isWanted
+    ? 'L1: the VMI of a source VM that shall run is deleted, and the guest has moved'
+    : undefined;
+}
+
+const strategyIn = ({ spec }: Vm): string =>
+  spec.running === true ? 'running' : (spec.runStrategy ?? 'none');
+
+function changesSource(checked: Checked, after: Vm): string | undefined {
+  const { clusters, truth } = checked;
+  const before = clusters.vm('source');
+  if (before === undefined || strategyIn(before) === strategyIn(after)) return undefined;
+  if (strategyIn(after) === 'Halted')
+    return truth.hasMoved ? endsSource(checked) : 'L3: the source is halted before its guest has moved';
+  if (truth.hasMoved) return 'L1: the source is started though its guest has moved';
+  return strategyIn(after) === clusters.strategy
+    ? undefined
+    : 'L3: the source gets another strategy than it had';
+}
+
+/** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
+export function brokenByEnd(checked: Checked, { as }: Ended): string | undefined {
+  const { clusters, truth, isTouched } = checked;
+  const vm = clusters.vm('source');
+  if (truth.hasMoved)
+    return isOff(clusters, vm) || isTouched ? undefined : `L1: ${as}, and the source may start again`;
+  if (as === 'Succeeded') return 'L3: a success, and the guest has not moved';
+  const left = MADE.flatMap((type) =>
+    clusters.all('target', type).filter(({ metadata }) => metadata.labels !== undefined),
+  );
+  if (left.length > 0)
+    return `L3: ${as}, and the target has ${left.map(({ kind }) => kind ?? '').join(', ')}`;
+  if (vm === undefined || isTouched || strategyIn(vm) === clusters.strategy) return undefined;
+  return `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
+}
+
+const MADE: readonly ResourceType[] = [VMS, DATA_VOLUMES, FULL_MIGRATIONS];
+
+const isOff = (clusters: Clusters, vm: Vm | undefined): boolean =>
+  vm === undefined ||
+  (vm.spec.runStrategy === 'Halted' && vm.spec.running === undefined && clusters.vmi('source') === undefined);
+
+/** When nothing happens any more. */
+export function brokenAtLast(
+  { clusters, truth, isTouched }: Checked,
+  ended: Ended | undefined,
+): string | undefined {
+  if (ended === undefined) return 'L4: the run does not end';
+  if (ended.leftovers.length > 0) return undefined;
+  if (truth.runs('source') && truth.runs('target') && !isTouched)
+    return `L1: two copies run after ${ended.as}`;
+  const isHeld =
+    clusters.one('source', VMS, NAME)?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
+  return isHeld ? 'L4: the record stays on the source VM' : undefined;
+}

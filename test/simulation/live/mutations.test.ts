@@ -1,0 +1,25 @@
+import { expect, jest, test } from '@jest/globals';
+import { mutated } from '../mutate.ts';
+import { ruleOf } from './checker.ts';
+import { seedThatKills } from './killing-seeds.ts';
+import { MUTATIONS } from './mutations.ts';
+import { simulateLive } from './pool.ts';
+
+// Each starts a thread that reads the whole source.
+jest.setTimeout(30 * 60_000);
+
+test('each mutation has its own name, and finds its text exactly once', () => {
+  expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);
+  for (const mutation of MUTATIONS) expect(mutated(mutation).size).toBeGreaterThan(0);
+});
+
+// If this fails after a change, run `npm run simulate:live -- --find-seeds`. A mutation without a seed then is a gap in the checker.
+test.each(MUTATIONS)('the simulation catches: $name', async ({ name: mutation, breaks }) => {
+  const { violations } = await simulateLive({
+    from: seedThatKills(mutation),
+    count: 1,
+    mutation,
+    workers: 1,
+  });
+  expect(breaks).toContain(ruleOf(violations[0]?.violation ?? 'none'));
+});

@@ -1,0 +1,27 @@
+import { beforeAll, expect, jest, test } from '@jest/globals';
+import { DISTURBANCES, USERS } from './disturbances.ts';
+import { simulateLive, type LiveSummary } from './pool.ts';
+
+const RUNS = 300;
+// They only compute, as those of the protocol.
+jest.setTimeout(30 * 60_000);
+
+let summary: LiveSummary;
+beforeAll(async () => {
+  summary = await simulateLive({ from: 1, count: RUNS });
+});
+
+test('no run breaks a rule; npm run simulate:live -- --trace --seed N shows one', () => {
+  expect(summary.violations).toEqual([]);
+  expect(summary.runs).toBe(RUNS);
+});
+
+test('many guests move, and many do not', () => {
+  expect(summary.moved).toBeGreaterThan(RUNS / 4);
+  expect(summary.moved).toBeLessThan((3 * RUNS) / 4);
+});
+
+test('everything that can happen happens', () => {
+  const wanted = ['crash', 'refused', ...Object.keys(DISTURBANCES), ...Object.keys(USERS)];
+  expect(wanted.filter((hit) => !summary.hits.has(hit))).toEqual([]);
+});
