@@ -17,6 +17,7 @@ export const PURE = [
   'examples/rolling/decide.ts',
   'webhook/admission/{changed-keys,messages,provider-review,requester-annotation,review}.ts',
   'webhook/observability/compatibility.ts',
+  'webhook/live/sweeps.ts',
   'webhook/maintenance/{observe,subjects}.ts',
   'webhook/watchdog/missing-event.ts',
   'kubectl/explain/{arithmetic,explanation,render}.ts',

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { postCloudEvent, type ReadyEvent } from '../functions/eventing/post.ts';
 import { reachApiServer } from '../functions/kubernetes/api-server.ts';
 import type { ApiServer } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
@@ -18,6 +19,7 @@ import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
 import { PreflightCheck } from './observability/preflight.ts';
+import { LiveSweeps } from './live/live-sweeps.ts';
 import { MaintenanceTracker } from './maintenance/maintenance-tracker.ts';
 import { ClusterWatch } from './watchdog/cluster-watch.ts';
 
@@ -30,6 +32,8 @@ async function main(): Promise<void> {
   const metrics = new Metrics(() => deadLetters.counts());
   const { watch, drain, post } = newClusterWatch({ cluster, settings, log, metrics });
   const maintenance = newMaintenance({ cluster, settings, log, metrics, watch }, post);
+  const live =
+    settings.LIVE_MIGRATION !== 'off' ? newLiveSweeps({ cluster, settings, log, metrics }) : undefined;
   const guard: Process = { cluster, settings, log, deadLetters, metrics, watch, maintenance };
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -44,7 +48,7 @@ async function main(): Promise<void> {
   // They run side by side: the watchdog must repair locks also while the guard cannot take reviews.
   const running = Promise.all([
     ...[preflight.run(signal), rotate?.(signal), watch.run(signal)],
-    maintenance.run(signal),
+    ...[maintenance.run(signal), live?.run(signal)],
   ]);
   const stop = async (): Promise<void> => {
     leaving = true;
@@ -103,6 +107,20 @@ function newMaintenance(
   });
   metrics.maintaining(() => tracker.blocked());
   return tracker;
+}
+
+/** Wakes `live` where events may have been lost. */
+function newLiveSweeps({
+  cluster,
+  settings,
+  log,
+  metrics,
+}: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics'>): LiveSweeps {
+  const sink = { url: settings.K_SINK ?? '', tokenFile: settings.K_SINK_TOKEN };
+  const post = (event: ReadyEvent): Promise<void> => postCloudEvent(sink, event);
+  const sweeps = new LiveSweeps({ cluster, log, clock: systemClock, post });
+  metrics.moving(() => sweeps.underWay());
+  return sweeps;
 }
 
 interface Serving {

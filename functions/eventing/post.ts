@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
+import type { CloudEvent } from 'cloudevents';
 import { cloudEventOf, messageOf } from './cloud-events.ts';
 import type { PostedEvent } from './posted-event.ts';
 
@@ -14,8 +15,15 @@ export interface Sink {
 }
 
 /** Posts one event to the Broker; rejects unless it was accepted. */
-export async function postEvent({ url, tokenFile }: Sink, event: PostedEvent): Promise<void> {
-  const { headers, body } = messageOf(cloudEventOf(event));
+export const postEvent = (sink: Sink, event: PostedEvent): Promise<void> =>
+  postCloudEvent(sink, cloudEventOf(event));
+
+/** One that can be posted as it is. */
+export type ReadyEvent = CloudEvent<Record<string, unknown>>;
+
+/** Posts one event to the Broker; rejects unless it was accepted. */
+export async function postCloudEvent({ url, tokenFile }: Sink, event: ReadyEvent): Promise<void> {
+  const { headers, body } = messageOf(event);
   const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, 'utf8')).trim();
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const options = { method: 'POST', headers: { ...headers, ...authorization } };

@@ -130,7 +130,7 @@ export interface ApiServer extends Cluster {
 
 export interface MergePatch {
   readonly merge: Record<string, unknown>;
-  readonly subresource?: 'status';
+  readonly subresource?: 'status' | 'scale';
 }
 
 export interface DeleteOptions {

@@ -96,3 +96,14 @@ export const FORKLIFT_CONTROLLERS: ResourceType = {
   plural: 'forkliftcontrollers',
   namespaced: true,
 };
+
+/** apps/v1 Deployment. */
+interface Deployment extends KubernetesObject {
+  spec: { replicas: number };
+}
+
+/** The process that watches other clusters while VMs move: scaled up by `live`, and down by the guard. */
+export const LIVE_WATCHER: { readonly name: string; readonly type: ResourceType<Deployment> } = {
+  name: 'mtq-live-watcher',
+  type: { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments', ...namespaced },
+};

@@ -49,6 +49,11 @@ export const METRIC = {
     type: 'gauge',
     help: 'VMs that block an open drain or upgrade, by kind (Drain, Upgrade).',
   },
+  liveMigrations: {
+    name: 'mtq_live_migrations',
+    type: 'gauge',
+    help: 'Migrations between clusters that have started, and have not ended.',
+  },
   ready: {
     name: 'mtq_ready',
     type: 'gauge',

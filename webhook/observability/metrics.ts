@@ -46,6 +46,7 @@ export class Metrics {
   });
   readonly #repairs = new Counter({ ...METRIC.repairs, labelNames: ['outcome'], registers: [this.registry] });
   #isReady = false;
+  #underWay: () => number = () => 0;
   #blocked: () => ReadonlyMap<string, number> = () => new Map();
   #watched: () => Watched = () => ({ lockedNamespaces: 0, raisedQuotas: 0, longestLockSeconds: 0 });
 
@@ -76,6 +77,7 @@ export class Metrics {
         for (const kind of MAINTENANCE_KINDS) this.set({ kind }, blocked().get(kind) ?? 0);
       },
     });
+    this.#gauge(METRIC.liveMigrations, () => this.#underWay());
     this.#gauge(METRIC.ready, () => (this.#isReady ? 1 : 0));
     this.#gauge(METRIC.startTime, () => performance.timeOrigin / 1_000);
     this.#gauge(METRIC.memory, () => process.memoryUsage.rss());
@@ -110,6 +112,11 @@ export class Metrics {
       this.#isReady = reason === undefined;
       return reason;
     };
+  }
+
+  /** `underWay`: Migrations that have started, and have not ended. */
+  moving(underWay: () => number): void {
+    this.#underWay = underWay;
   }
 
   /** `blocked`: VMs that do not get on, by kind of maintenance. */

@@ -59,7 +59,7 @@ const LAYERS = {
     ['webhook/admission'],
     ['webhook/observability'],
     ['webhook/tls'],
-    ['webhook/maintenance'],
+    ['webhook/maintenance', 'webhook/live', 'webhook/live-watcher'],
     ['webhook/view'],
   ],
   kubectl: [

@@ -119,6 +119,7 @@ export class Client implements ModelCluster {
     at: Address,
     { merge, subresource }: MergePatch,
   ): Promise<Read<T>> {
+    if (subresource === 'scale') throw new Error('the model has nothing that can be scaled');
     const request = this.#request('patch', type, { ...at, subresource });
     return this.#read(await this.#writes.update(request, (former: T) => mergePatch(former, merge) as T));
   }

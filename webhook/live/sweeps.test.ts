@@ -1,0 +1,100 @@
+import { expect, test } from '@jest/globals';
+import type { Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
+import { LIVE_CONDITION, LIVE_FINALIZER } from '../../functions/domain/live/names.ts';
+import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
+import { seconds, type Change } from '../../test/support/builders/object.ts';
+import { sweepsDue } from './sweeps.ts';
+
+const inStage = (name: string): VmStatus => ({
+  name: 'web',
+  phase: 'WaitForStateTransfer',
+  started: seconds(0),
+  pipeline: [{ name, phase: 'Running', progress: { total: 1, completed: 0 } }],
+});
+const withStatus =
+  (status: PlanMigration['status'] & object): Change<PlanMigration> =>
+  (one) => ({ ...one, status });
+const held: Change<PlanMigration> = (one) => ({
+  ...one,
+  metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
+});
+const started = { started: seconds(0) };
+const ended = { ...started, completed: seconds(9) };
+const ready: Change<Plan> = (plan) => ({
+  ...plan,
+  status: {
+    conditions: [
+      {
+        type: LIVE_CONDITION.ready,
+        status: 'True',
+        category: 'Required',
+        lastTransitionTime: seconds(0),
+      },
+    ],
+  },
+});
+
+interface Case {
+  readonly plan?: Plan;
+  readonly migrations?: readonly PlanMigration[];
+  /** Seconds between two sweeps of the Migration; undefined: never. */
+  readonly migrationEvery?: number;
+  /** The same of the Plan. */
+  readonly planEvery?: number;
+}
+
+const CASES: Record<string, Case> = {
+  'around KubeVirt’s own steps every 10 s': {
+    migrations: [aPlanMigration(withStatus({ ...started, vms: [inStage('Synchronization')] }))],
+    migrationEvery: 10,
+  },
+  'a run with other steps every minute': {
+    migrations: [aPlanMigration(withStatus({ ...started, vms: [inStage('PostHook')] }))],
+    migrationEvery: 60,
+  },
+  'a VM that has ended does not hurry the others': {
+    migrations: [
+      aPlanMigration(
+        withStatus({ ...started, vms: [{ ...inStage('Synchronization'), completed: seconds(5) }] }),
+      ),
+    ],
+    migrationEvery: 60,
+  },
+  'a run that waits every ten minutes': { migrations: [aPlanMigration()], migrationEvery: 600 },
+  'a run that has ended never': { migrations: [aPlanMigration(withStatus(ended))] },
+  'a run that has left something over every minute': {
+    migrations: [aPlanMigration(held, withStatus(ended))],
+    migrationEvery: 60,
+  },
+  'a run of another type of plan never': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
+    migrations: [aPlanMigration(withStatus(started))],
+  },
+  'a plan that is not ready every ten minutes': { plan: aPlan(), planEvery: 600 },
+  'a plan that is archived never': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, archived: true } })),
+  },
+};
+
+test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(ready), migrations = [], ...every }) => {
+  const swept: Record<string, number[]> = { Plan: [], Migration: [] };
+  let sweptAt: ReadonlyMap<string, number> = new Map();
+  for (let second = 0; second <= 1_300; second += 2) {
+    const sweeps = sweepsDue({ plans: [plan], migrations, sweptAt, now: second * 1_000 });
+    sweptAt = sweeps.sweptAt;
+    for (const { kind } of sweeps.due) swept[kind]?.push(second);
+  }
+  expect(intervals(swept['Migration'])).toEqual(intervalsOf(every.migrationEvery));
+  expect(intervals(swept['Plan'])).toEqual(intervalsOf(every.planEvery));
+});
+
+const intervals = (times: readonly number[] = []): number[] => [
+  ...new Set(times.map((at, index) => at - (times[index - 1] ?? 0))),
+];
+const intervalsOf = (everySeconds: number | undefined): number[] =>
+  everySeconds === undefined ? [] : [everySeconds];
+
+test('what is gone is forgotten', () => {
+  const sweptAt = new Map([['uid-of-migration', 0]]);
+  expect(sweepsDue({ plans: [], migrations: [], sweptAt, now: 1 }).sweptAt.size).toBe(0);
+});

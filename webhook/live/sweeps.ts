@@ -1,0 +1,66 @@
+/** Which Plans and Migrations `live` has to look at again, although no event says so. Pure. */
+import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
+import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
+import {
+  isNotReady,
+  isUnderWay,
+  isWaiting,
+  livePlanOf,
+  vmsUnderWay,
+} from '../../functions/domain/live/run-state.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { LiveSubject } from '../../functions/eventing/sweep-event.ts';
+
+/** How often, milliseconds. */
+export const EVERY_MS = {
+  /** KubeVirt moves a guest: what it does next may come in a lost event, or from a cluster without events. */
+  synchronizing: 10_000,
+  /** A run with other steps, or with leftovers. */
+  underWay: 60_000,
+  /** A plan that cannot run, or a run that waits: for what may have no event, such as a quota of another cluster. */
+  waiting: 600_000,
+} as const;
+
+export interface SweepView {
+  readonly migrations: readonly PlanMigration[];
+  readonly plans: readonly Plan[];
+  /** When each was swept, or seen first, by uid; milliseconds of a monotonic clock. */
+  readonly sweptAt: ReadonlyMap<string, number>;
+  readonly now: number;
+}
+
+export interface Sweeps {
+  readonly due: readonly LiveSubject[];
+  readonly sweptAt: ReadonlyMap<string, number>;
+}
+
+/** A new object has its own event: its first sweep is one interval later. */
+export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweeps {
+  const due: LiveSubject[] = [];
+  const next = new Map<string, number>();
+  const look = (kind: LiveSubject['kind'], { metadata }: KubernetesObject, everyMs: number): void => {
+    const before = sweptAt.get(metadata.uid) ?? now;
+    const isDue = now - before >= everyMs;
+    if (isDue) due.push({ kind, namespace: metadata.namespace ?? '', name: metadata.name });
+    next.set(metadata.uid, isDue ? now : before);
+  };
+  for (const migration of migrations) {
+    if (livePlanOf(migration, plans) === undefined) continue;
+    const everyMs = intervalOf(migration);
+    if (everyMs !== undefined) look(FORKLIFT_KIND.migration.kind, migration, everyMs);
+  }
+  for (const plan of plans.filter(isNotReady)) look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
+  return { due, sweptAt: next };
+}
+
+/** undefined: it has ended. */
+function intervalOf(migration: PlanMigration): number | undefined {
+  if (isUnderWay(migration)) return EVERY_MS[isSynchronizing(migration) ? 'synchronizing' : 'underWay'];
+  return isWaiting(migration) ? EVERY_MS.waiting : undefined;
+}
+
+/** A VM of it is between its VMIMs and its end. */
+const isSynchronizing = (migration: PlanMigration): boolean =>
+  vmsUnderWay(migration).some(({ pipeline }) =>
+    pipeline.some(({ name, phase }) => name === 'Synchronization' && phase === 'Running'),
+  );

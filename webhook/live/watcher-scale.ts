@@ -1,0 +1,21 @@
+import { isInHand } from '../../functions/domain/live/run-state.ts';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../functions/kubernetes/live-resources.ts';
+
+/**
+ * Scales the watcher of other clusters down; true: it was up. `live` may have started a run since the guard last looked, so the Migrations
+ * are listed again before, and a Deployment that has changed since is a conflict.
+ */
+export async function restWatcher(cluster: Cluster): Promise<boolean> {
+  const at = { namespace: SYSTEM_NAMESPACE, name: LIVE_WATCHER.name };
+  const deployment = (await ignoreNotFound(cluster.get(LIVE_WATCHER.type, at)))?.object;
+  if (deployment === undefined || deployment.spec.replicas === 0) return false;
+  const { items } = await cluster.list(PLAN_MIGRATIONS, {});
+  if (items.some(isInHand)) return false;
+  const { resourceVersion } = deployment.metadata;
+  const merge = { metadata: { resourceVersion }, spec: { replicas: 0 } };
+  await cluster.patch(LIVE_WATCHER.type, at, { merge, subresource: 'scale' });
+  return true;
+}
