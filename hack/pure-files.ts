@@ -18,6 +18,7 @@ export const PURE = [
   'webhook/admission/{changed-keys,messages,provider-review,requester-annotation,review}.ts',
   'webhook/observability/compatibility.ts',
   'webhook/live/sweeps.ts',
+  'webhook/live-watcher/{wanted,what-counts}.ts',
   'webhook/maintenance/{observe,subjects}.ts',
   'webhook/watchdog/missing-event.ts',
   'kubectl/explain/{arithmetic,explanation,render}.ts',

@@ -1,0 +1,162 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { LIVE_FINALIZER, LIVE_LABEL, REFERENCE_EVENT } from '../../../functions/domain/live/names.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { LIVE_WATCHER, PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { systemClock } from '../../../functions/runtime/clock.ts';
+import { restWatcher } from '../../../webhook/live/watcher-scale.ts';
+import { LiveWatcher } from '../../../webhook/live-watcher/live-watcher.ts';
+import { render } from '../../cluster/controlplane/kustomize.ts';
+import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
+import { FULL_MIGRATIONS, newMigration, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
+import { untilServed } from '../../cluster/served.ts';
+import { startClusters, type SeveralClusters } from '../../cluster/several-clusters.ts';
+import { aPlan, aPlanMigration } from '../../support/builders/live.ts';
+import { seconds } from '../../support/builders/object.ts';
+import { freshControlPlane } from '../../support/control-plane.ts';
+import { Recorded } from '../../support/eventually.ts';
+
+const CRDS: ResourceType = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+let clusters: SeveralClusters<'hub' | 'other'>;
+let hub: Cluster;
+let other: Cluster;
+let id: string;
+
+beforeAll(async () => {
+  clusters = await startClusters(['hub', 'other'], freshControlPlane);
+  hub = clusters.members.hub.admin;
+  ({ admin: other, id } = clusters.members.other);
+  for (const crd of await render('config/crd-forklift')) await hub.create(CRDS, crd);
+  for (const name of ['tenant', 'mtq-system']) await hub.create(NAMESPACES, { metadata: { name } });
+  for (const type of [PLANS, PLAN_MIGRATIONS]) await untilServed(hub, type);
+  await installKubeVirt(other);
+  await other.create(NAMESPACES, { metadata: { name: 'vms' } });
+});
+
+afterAll(async () => {
+  await clusters.stop();
+});
+
+type Sent = Record<string, unknown>;
+let events: Recorded<Sent>;
+let stopping: AbortController;
+let running: Promise<void>;
+
+beforeEach(() => {
+  stopping = new AbortController();
+  events = new Recorded<Sent>(({ type, kind, name, phase }) => JSON.stringify([type, kind, name, phase]));
+});
+
+afterEach(async () => {
+  stopping.abort();
+  await running;
+});
+
+/** The first event with these attributes, once it is there. */
+async function sent(attributes: Sent): Promise<Sent> {
+  const fits = (event: Sent): boolean =>
+    Object.entries(attributes).every(([name, value]) => event[name] === value);
+  await events.until(JSON.stringify(attributes), () => events.items.some(fits));
+  return events.items.find(fits) ?? {};
+}
+
+const written = <T extends KubernetesObject>({ metadata, ...object }: T): T =>
+  ({ ...object, metadata: { name: metadata.name, namespace: metadata.namespace } }) as T;
+
+/** The run of the plan, under way with its VM `web`, which goes from the other cluster to the hub. */
+async function startRun(): Promise<void> {
+  await hub.create(PLANS, written(aPlan()));
+  const { object } = await hub.create(PLAN_MIGRATIONS, {
+    ...written(aPlanMigration()),
+    metadata: { name: 'migration', namespace: 'tenant', finalizers: [LIVE_FINALIZER] },
+  });
+  const vm = { namespace: 'vms', name: 'web', phase: 'CreateTargetMigration', pipeline: [] };
+  const status = { started: seconds(0), vms: [{ ...vm, started: seconds(0) }] };
+  await hub.replace(PLAN_MIGRATIONS, { ...object, status }, { subresource: 'status' });
+}
+
+async function endRun(): Promise<void> {
+  const at = { namespace: 'tenant', name: 'migration' };
+  await hub.patch(PLAN_MIGRATIONS, at, {
+    merge: { status: { completed: seconds(9) } },
+    subresource: 'status',
+  });
+  await hub.patch(PLAN_MIGRATIONS, at, { merge: { metadata: { finalizers: [] } } });
+}
+
+test('what changes in another cluster is posted while a run is under way, and nothing after it', async () => {
+  const watcher = new LiveWatcher({
+    cluster: hub,
+    clock: systemClock,
+    log: () => undefined,
+    post: (event) => {
+      events.add(event.toJSON());
+      return Promise.resolve();
+    },
+    connect: ({ name }) => Promise.resolve(name === 'source' ? { cluster: other, id } : undefined),
+  });
+  running = watcher.run(stopping.signal);
+  await other.create(VMS, newVirtualMachine({ namespace: 'vms', name: 'web', claims: [] }));
+  await startRun();
+  const found = await sent({ kind: 'VirtualMachine' });
+  expect(found).toMatchObject({
+    type: REFERENCE_EVENT.add,
+    source: '/mtq/live-watcher',
+    ...{ kind: 'VirtualMachine', namespace: 'vms', name: 'web', mtqcluster: id },
+  });
+  expect(JSON.stringify(found)).not.toContain('template');
+
+  // Ours by its label, and one that is not.
+  const ours = newMigration({ namespace: 'vms', name: 'live-run', vmi: 'web' });
+  const labels = { ...ours.metadata.labels, [LIVE_LABEL.migration]: 'uid-of-migration' };
+  await other.create(FULL_MIGRATIONS, newMigration({ namespace: 'vms', name: 'foreign', vmi: 'web' }));
+  await other.create(FULL_MIGRATIONS, { ...ours, metadata: { ...ours.metadata, labels } });
+  await sent({ name: 'live-run', type: REFERENCE_EVENT.add });
+  const at = { namespace: 'vms', name: 'live-run' };
+  await other.patch(FULL_MIGRATIONS, at, { merge: { metadata: { annotations: { noise: '1' } } } });
+  const phase = 'TargetReady';
+  const { object } = await other.patch(FULL_MIGRATIONS, at, {
+    merge: { status: { phase } },
+    subresource: 'status',
+  });
+  const { resourceVersion: resourceversion } = object.metadata;
+  await sent({ name: 'live-run', type: REFERENCE_EVENT.update, phase, resourceversion });
+  // The annotation was no event.
+  const ofRun = events.items.filter(({ name }) => name === 'live-run');
+  expect(ofRun.map(({ type }) => type)).toEqual([REFERENCE_EVENT.add, REFERENCE_EVENT.update]);
+  await other.patch(FULL_MIGRATIONS, at, { merge: { metadata: { finalizers: [] } } });
+  await other.delete(FULL_MIGRATIONS, at);
+  await sent({ name: 'live-run', type: REFERENCE_EVENT.delete });
+  expect(events.items.filter(({ name }) => name === 'foreign')).toEqual([]);
+
+  // The guard leaves the watcher up while the run is under way.
+  await hub.create(LIVE_WATCHER.type, deploymentOf(1) as never);
+  expect(await restWatcher(hub)).toBe(false);
+  await endRun();
+  expect(await restWatcher(hub)).toBe(true);
+  const { object: deployment } = await hub.get(LIVE_WATCHER.type, {
+    namespace: 'mtq-system',
+    name: LIVE_WATCHER.name,
+  });
+  expect(deployment.spec.replicas).toBe(0);
+});
+
+const deploymentOf = (replicas: number): object => {
+  const labels = { app: LIVE_WATCHER.name };
+  const containers = [{ name: 'watcher', image: 'example.com/image' }];
+  return {
+    metadata: { namespace: 'mtq-system', name: LIVE_WATCHER.name },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    },
+  };
+};

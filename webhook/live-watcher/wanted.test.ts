@@ -1,0 +1,52 @@
+import { expect, test } from '@jest/globals';
+import type { Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
+import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
+import { seconds } from '../../test/support/builders/object.ts';
+import { wantedOf } from './wanted.ts';
+
+const vm = (status: Partial<VmStatus> = {}): VmStatus => ({
+  ...{ namespace: 'vms', name: 'web', phase: 'CreateStandbyVM', pipeline: [], started: seconds(0) },
+  ...status,
+});
+const { started: _, ...waiting } = vm({ name: 'late' });
+const running = (...vms: VmStatus[]): PlanMigration =>
+  aPlanMigration((one) => ({ ...one, status: { started: seconds(0), vms } }));
+const source = { namespace: 'tenant', name: 'source' };
+const destination = { namespace: 'tenant', name: 'destination' };
+
+interface Case {
+  readonly plan?: Plan;
+  readonly migrations: readonly PlanMigration[];
+  readonly want: Readonly<Record<string, { readonly namespaces: string[]; readonly vms: string[] }>>;
+}
+
+const CASES: Record<string, Case> = {
+  'nothing while no run is under way': { migrations: [aPlanMigration()], want: {} },
+  'the VM on the source, and its name on the target': {
+    migrations: [running(vm({ targetName: 'web2' }))],
+    want: {
+      [source.name]: { namespaces: ['vms'], vms: ['vms/web'] },
+      [destination.name]: { namespaces: ['target'], vms: ['target/web2'] },
+    },
+  },
+  'no VM that has not begun, and none that has ended': {
+    migrations: [running(vm(), waiting, vm({ name: 'done', completed: seconds(9) }))],
+    want: {
+      [source.name]: { namespaces: ['vms'], vms: ['vms/web'] },
+      [destination.name]: { namespaces: ['target'], vms: ['target/web'] },
+    },
+  },
+  'both parts of a provider that is source and target': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, provider: { source, destination: source } } })),
+    migrations: [running(vm())],
+    want: { [source.name]: { namespaces: ['target', 'vms'], vms: ['target/web', 'vms/web'] } },
+  },
+};
+
+test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(), migrations, want }) => {
+  const got = wantedOf(migrations, [plan]).map(({ provider, namespaces, vms }) => [
+    provider.name,
+    { namespaces: [...namespaces].sort(), vms: [...vms].sort() },
+  ]);
+  expect(Object.fromEntries(got)).toEqual(want);
+});
