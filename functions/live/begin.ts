@@ -54,10 +54,17 @@ export async function begin(pair: Pair, context: LiveContext): Promise<PassResul
     const hasMoved = shownVm(checked.plan, migration, entry) !== undefined;
     return hasMoved ? [] : [toBegin(entry, sourceCluster.vms[index]?.found[0]?.metadata)];
   });
-  const { namespace = '', name } = plan.metadata;
-  const { object: current } = await context.hub.get(PLANS, { namespace, name });
-  await showRun({ migration: held, plan: current, refers: checked.view }, runs, context);
+  await showRun(
+    { migration: held, plan: await readPlan(plan, context), refers: checked.view },
+    runs,
+    context,
+  );
   return { message: `the run of ${String(runs.length)} VMs begins`, isMoreDue: true };
+}
+
+/** As it is now: the checks wrote its conditions, and holding it its finalizer. */
+async function readPlan({ metadata: { namespace = '', name } }: Plan, { hub }: LiveContext): Promise<Plan> {
+  return (await hub.get(PLANS, { namespace, name })).object;
 }
 
 interface Requested extends Pair {
