@@ -3,6 +3,7 @@ import { FORKLIFT_KIND, LIVE_KIND } from '../../functions/domain/live/names.ts';
 import { SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
 import {
   HOOKS,
+  LIVE_WATCHER,
   NETWORK_MAPS,
   PLAN_MIGRATIONS,
   PLANS,
@@ -54,15 +55,23 @@ test('adds these objects, and no CRD', () => {
   expect(added.map(keyOf).toSorted()).toEqual([
     'ApiServerSource mtq-system/mtq-live',
     'ClusterRole /managed-tenant-quota-guard-live',
+    'ClusterRole /managed-tenant-quota-guard-live-sweeps',
     'ClusterRole /managed-tenant-quota-live',
     'ClusterRole /managed-tenant-quota-live-source',
+    'ClusterRole /managed-tenant-quota-live-watcher',
     'ClusterRoleBinding /managed-tenant-quota-guard-live',
+    'ClusterRoleBinding /managed-tenant-quota-guard-live-sweeps',
     'ClusterRoleBinding /managed-tenant-quota-live',
     'ClusterRoleBinding /managed-tenant-quota-live-source',
+    'ClusterRoleBinding /managed-tenant-quota-live-watcher',
+    'Deployment mtq-system/mtq-live-watcher',
     'MutatingWebhookConfiguration /mtq-guard-live',
+    'Role mtq-system/mtq-live-watcher-scale',
+    'RoleBinding mtq-system/mtq-live-watcher-scale',
     'Service mtq-system/live',
     'ServiceAccount mtq-system/mtq-live',
     'ServiceAccount mtq-system/mtq-live-source',
+    'ServiceAccount mtq-system/mtq-live-watcher',
     'Trigger mtq-system/mtq-live',
   ]);
 });
@@ -139,13 +148,17 @@ describe('rights', () => {
     ]);
   });
 
-  test('the guard may read plans and providers, ask for users’ rights, and keep its CA bundle', () => {
+  test('the guard may read plans, their runs and providers, ask for users’ rights, and keep its CA bundle', () => {
     expect(rightsOf('mtq-guard').toSorted()).toEqual([
       'create subjectaccessreviews',
       'get mutatingwebhookconfigurations',
       'get plans',
       'get providers',
+      'list migrations',
+      'list plans',
       'update mutatingwebhookconfigurations',
+      'watch migrations',
+      'watch plans',
     ]);
   });
 });
@@ -164,4 +177,41 @@ test('the webhook fails closed, after a short timeout', () => {
       },
     },
   ]);
+});
+
+describe('the watcher of other clusters', () => {
+  const inSystem = (kind: string, name: string): Manifest =>
+    found(
+      added.find((object) => object.kind === kind && object.metadata.name === name),
+      kind,
+    );
+
+  test('does not run until `live` scales it up', () => {
+    expect(inSystem('Deployment', LIVE_WATCHER.name)).toMatchObject({ spec: { replicas: 0 } });
+  });
+
+  test('is scaled by `live` and the guard alone, which may change nothing else of it', () => {
+    const { rules, metadata } = inSystem('Role', 'mtq-live-watcher-scale');
+    expect(rules).toEqual([
+      { apiGroups: ['apps'], resources: ['deployments'], resourceNames: [LIVE_WATCHER.name], verbs: ['get'] },
+      {
+        apiGroups: ['apps'],
+        resources: ['deployments/scale'],
+        resourceNames: [LIVE_WATCHER.name],
+        verbs: ['patch'],
+      },
+    ]);
+    const { subjects = [] } = inSystem('RoleBinding', metadata.name);
+    expect(subjects.map(({ name }) => name)).toEqual(['mtq-guard', ACCOUNT]);
+  });
+
+  test('may read plans and their runs, and the providers of these', () => {
+    expect(rightsOf(LIVE_WATCHER.name).toSorted()).toEqual([
+      'get providers',
+      'list migrations',
+      'list plans',
+      'watch migrations',
+      'watch plans',
+    ]);
+  });
 });
