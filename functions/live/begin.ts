@@ -4,6 +4,7 @@ import { wait } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
+import type { SourceView } from '../domain/live/plan-view.ts';
 import { requesterOf } from '../domain/live/requester.ts';
 import { describeRight, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
@@ -50,22 +51,22 @@ export async function begin(pair: Pair, context: LiveContext): Promise<PassResul
   const ids = { source: sourceCluster.cluster, target: targetCluster.cluster };
   const between = betweenClusters(migration, ids);
   const held = await hold({ migration: between, plan: checked.plan, providers }, context.hub);
-  const runs = checked.plan.spec.vms.flatMap((entry, index) => {
-    const hasMoved = shownVm(checked.plan, migration, entry) !== undefined;
-    return hasMoved ? [] : [toBegin(entry, sourceCluster.vms[index]?.found[0]?.metadata)];
-  });
-  await showRun(
-    { migration: held, plan: await readPlan(plan, context), refers: checked.view },
-    runs,
-    context,
-  );
+  const runs = runsOf({ migration, plan: checked.plan }, sourceCluster);
+  const current = await readAgain(checked.plan, context);
+  await showRun({ migration: held, plan: current, refers: checked.view }, runs, context);
   return { message: `the run of ${String(runs.length)} VMs begins`, isMoreDue: true };
 }
 
-/** As it is now: the checks wrote its conditions, and holding it its finalizer. */
-async function readPlan({ metadata: { namespace = '', name } }: Plan, { hub }: LiveContext): Promise<Plan> {
-  return (await hub.get(PLANS, { namespace, name })).object;
-}
+/** The VMs that have not moved yet, in an earlier run. */
+const runsOf = ({ migration, plan }: Pair, { vms }: SourceView): DecidedVm[] =>
+  plan.spec.vms.flatMap((entry, index) => {
+    const hasMoved = shownVm(plan, migration, entry) !== undefined;
+    return hasMoved ? [] : [toBegin(entry, vms[index]?.found[0]?.metadata)];
+  });
+
+/** It is another version when it is held. */
+export const readAgain = async ({ metadata }: Plan, { hub }: LiveContext): Promise<Plan> =>
+  (await hub.get(PLANS, { namespace: metadata.namespace ?? '', name: metadata.name })).object;
 
 interface Requested extends Pair {
   readonly providers: PlanProviders;

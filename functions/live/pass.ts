@@ -9,7 +9,7 @@ import { describeError, isConflict } from '../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { apply } from './apply.ts';
-import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
+import { begin, done, notBegun, readAgain, readProviders, type PassResult } from './begin.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { hold, isHeld, release, type Held } from './hold.ts';
@@ -73,9 +73,7 @@ async function goOn({ migration, plan }: Pair, context: LiveContext): Promise<Pa
     if (decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown)
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
-  const { namespace = '', name } = plan.metadata;
-  const { object: current } = await hub.get(PLANS, { namespace, name });
-  await showRun({ migration: held.migration, plan: current }, moved, context);
+  await showRun({ migration: held.migration, plan: await readAgain(plan, context) }, moved, context);
   const areReleased = await releaseVms(moved, held, context);
   const isOver = moved.every(({ decision }) => decision.kind === 'ended' && decision.leftovers.length === 0);
   if (!isOver) return stillOpen(moved, migration);
