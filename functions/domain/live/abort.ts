@@ -80,5 +80,10 @@ const removeFinalizers = (sent: Vmim): StepDecision =>
   write(`taking the finalizers of ${sent.metadata.name} away, which KubeVirt never removes`, {
     verb: 'replace',
     on: 'source',
-    object: { ...sent, metadata: { ...sent.metadata, finalizers: [] } },
+    object: withoutFinalizers(sent),
   });
+
+export const withoutFinalizers = (vmim: Vmim): Vmim => ({
+  ...vmim,
+  metadata: { ...vmim.metadata, finalizers: [] },
+});

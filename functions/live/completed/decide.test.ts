@@ -20,6 +20,11 @@ test.each<[string, RecordedRun, string]>([
     'wait CleaningUp',
   ],
   [
+    'KubeVirt does not remove it within ten minutes',
+    firstAttempt({ target: { vmims: [going(-601)(received('Succeeded'))] } }),
+    `replace VirtualMachineInstanceMigration ${NAME} on target`,
+  ],
+  [
     'one on the source too',
     firstAttempt({
       source: { vmims: [sent('Succeeded')] },

@@ -1,8 +1,13 @@
+import { withoutFinalizers } from '../../domain/live/abort.ts';
+import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 
-/** Takes the VMIMs away that are left; the VM on the target, and what it uses, stays. */
+/**
+ * Takes the VMIMs away that are left; the VM on the target, and what it uses, stays. One that KubeVirt does not let go has nothing to do
+ * any more: the guest has arrived, and the source VM is off.
+ */
 export function decide({ source, target }: RecordedRun): StepDecision {
   const left = [
     ...source.vmims.map((object) => ({ on: 'source' as const, object })),
@@ -10,6 +15,15 @@ export function decide({ source, target }: RecordedRun): StepDecision {
   ];
   if (left.length === 0) return DONE;
   const due = left.filter(({ object }) => object.metadata.deletionTimestamp === undefined);
-  if (due.length === 0) return wait(LIVE_REASON.cleaningUp, 'waiting until KubeVirt has removed the VMIMs');
-  return write('deleting the VMIMs', ...due.map((each): LiveWrite => ({ verb: 'delete', ...each })));
+  if (due.length > 0)
+    return write('deleting the VMIMs', ...due.map((each): LiveWrite => ({ verb: 'delete', ...each })));
+  const sides = { source, target };
+  const stuck = left.filter(
+    ({ on, object }) => sides[on].now - timeOf(object.metadata.deletionTimestamp) > LIMIT_MS.undo,
+  );
+  if (stuck.length === 0) return wait(LIVE_REASON.cleaningUp, 'waiting until KubeVirt has removed the VMIMs');
+  return write(
+    'taking the finalizers of the VMIMs away, which KubeVirt does not remove',
+    ...stuck.map(({ on, object }): LiveWrite => ({ verb: 'replace', on, object: withoutFinalizers(object) })),
+  );
 }
