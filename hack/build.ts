@@ -6,11 +6,12 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(root, 'dist');
 
-/** The entry points in the image: the host, the plain Knative function for `func`, and the guard. */
+/** The entry points in the image: the host, the plain Knative function for `func`, the guard, and the watcher of other clusters. */
 const PROCESSES = {
   functions: 'functions/main.ts',
   function: 'functions/index.ts',
   guard: 'webhook/main.ts',
+  'live-watcher': 'webhook/live-watcher/main.ts',
 };
 
 /** The kubectl plugin: two files for a folder of the PATH, which kubectl finds by these names. */

@@ -140,12 +140,19 @@ describe('rights', () => {
 
   test('Secrets are for the namespaces that take part, by a Role to apply there', async () => {
     const template = (await render('config/components/live-migration/namespace')) as Manifest[];
-    expect(template.map(keyOf)).toEqual(['Role /mtq-live-secrets', 'RoleBinding /mtq-live-secrets']);
-    const [role, binding] = template;
-    expect(role?.rules?.map(({ resources }) => resources)).toEqual([['secrets']]);
-    expect(binding?.subjects).toEqual([
-      { kind: 'ServiceAccount', name: ACCOUNT, namespace: SYSTEM_NAMESPACE },
+    expect(template.map(keyOf)).toEqual([
+      'Role /mtq-live-secrets',
+      'Role /mtq-live-watcher-secrets',
+      'RoleBinding /mtq-live-secrets',
+      'RoleBinding /mtq-live-watcher-secrets',
     ]);
+    const [role, readers, binding, ofReaders] = template;
+    const given = [role, readers].map((one) => one?.rules?.map(({ resources }) => resources));
+    expect(given).toEqual([[['secrets']], [['secrets']]]);
+    expect(readers?.rules?.map(({ verbs }) => verbs)).toEqual([['get']]);
+    const subject = { kind: 'ServiceAccount', namespace: SYSTEM_NAMESPACE };
+    expect(binding?.subjects).toEqual([{ ...subject, name: ACCOUNT }]);
+    expect(ofReaders?.subjects).toEqual([{ ...subject, name: LIVE_WATCHER.name }]);
   });
 
   test('the guard may read plans, their runs and providers, ask for users’ rights, and keep its CA bundle', () => {
