@@ -131,6 +131,7 @@ describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', ()
       // KUBERNETES_SERVICE_HOST: Kubernetes' own way to say that this is a cluster.
       'functions/kubernetes/api-server.ts',
       'functions/main.ts',
+      'webhook/live-watcher/main.ts',
       'webhook/main.ts',
     ]);
   });
