@@ -17,6 +17,7 @@ import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
 import { named } from './read-plan.ts';
 import type { ClusterIds } from './read-run.ts';
 import { showProblem, showRun, type Pair } from './show.ts';
+import { startWatcher } from './watcher.ts';
 
 export interface MigrationAt {
   readonly namespace: string;
@@ -68,7 +69,7 @@ async function goOn({ migration, plan }: Pair, context: LiveContext): Promise<Pa
   const providers = await readProviders(plan, context);
   const held: Held = { migration: await hold({ migration, plan, providers }, hub), plan, providers };
   const vms = (migration.status?.vms ?? []).map((shown): RunVm => ({ shown, entry: entryOf(shown, plan) }));
-  const moved = await moveAll(vms, held, context);
+  const [moved] = await Promise.all([moveAll(vms, held, context), startWatcher(context)]);
   for (const { entry, decision } of moved) {
     if (decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown)
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });

@@ -14,7 +14,7 @@ import { LatestPosts, type LatestPostsOptions } from './latest-posts.ts';
 import type { Wanted } from './wanted.ts';
 import { whatCounts } from './what-counts.ts';
 
-/** Ours by label. Hooks run in the cluster of the plans, so there are no Jobs elsewhere. */
+/** Ours by label. The Jobs of hooks have a source of their own in the cluster of the plans. */
 const LABELLED: readonly ResourceType[] = [VMIMS, DATA_VOLUMES];
 /** By the name of the VM. */
 const NAMED: readonly ResourceType[] = [VIRTUAL_MACHINES, WHOLE_VMIS];

@@ -7,7 +7,7 @@ import { ClusterWatches } from './cluster-watches.ts';
 import type { Post } from './latest-posts.ts';
 import { both, wantedOf, type Wanted } from './wanted.ts';
 
-/** Another cluster. */
+/** A cluster of a run. */
 export interface RemoteCluster {
   /** The same object as long as address and token are the same. */
   readonly cluster: Cluster;
@@ -17,14 +17,14 @@ export interface RemoteCluster {
 
 export interface LiveWatcherOptions extends Omit<LiveWatchesOptions, 'onChange'> {
   readonly post: Post;
-  /** undefined: it is the cluster of the plans, or is not to be reached now. */
+  /** undefined: it is not to be reached now. */
   readonly connect: (provider: Required<NamedReference>) => Promise<RemoteCluster | undefined>;
 }
 
 /** A provider's token may have been replaced, or its cluster may be back or gone. */
 const CONNECT_MS = 30_000;
 
-/** Watches in the other clusters what runs under way there, and posts which objects have changed. */
+/** Watches in the clusters of the runs that are under way what they move, and posts which objects have changed. */
 export class LiveWatcher {
   readonly #options: LiveWatcherOptions;
   readonly #runs: LiveWatches;

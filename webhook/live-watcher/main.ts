@@ -5,13 +5,12 @@ import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { Remotes } from '../../functions/kubernetes/remote.ts';
 import { ask, readProvider } from '../../functions/live/connect.ts';
-import { isHost } from '../../functions/live/validate/providers.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import { newLog } from '../../functions/runtime/log.ts';
 import { readGuardSettings } from '../../functions/runtime/settings.ts';
 import { LiveWatcher, type RemoteCluster } from './live-watcher.ts';
 
-/** Watches other clusters while VMs move. `live` scales it up, and the guard down. */
+/** Watches the clusters of VMs that move. `live` scales it up, and the guard down. */
 async function main(): Promise<void> {
   const settings = readGuardSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: 'live-watcher' });
@@ -30,12 +29,12 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-/** The cluster of the plans has its own sources. */
+/** The cluster of the plans by the rights of this process, another by the token of its provider. */
 const newConnect =
   (hub: ApiServer, remotes: Remotes) =>
   async (provider: Required<NamedReference>): Promise<RemoteCluster | undefined> => {
     const found = await readProvider(provider, { hub, remotes });
-    if (found?.cluster === undefined || isHost(found.provider)) return undefined;
+    if (found?.cluster === undefined) return undefined;
     const asked = await ask(found.cluster);
     return asked.answer.kind === 'ok' && 'id' in asked ? { cluster: found.cluster, id: asked.id } : undefined;
   };

@@ -13,10 +13,12 @@ import {
   conditionsOf,
   Crossing,
   installForkliftKinds,
+  installLiveAccount,
   prepareMember,
 } from '../../support/live/crossing.ts';
 
 let clusters: TwoKubeVirts;
+let kubeconfigs: Readonly<Record<'source' | 'target', string>>;
 
 beforeAll(async () => {
   clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 });
@@ -24,6 +26,7 @@ beforeAll(async () => {
   await prepareMember(source.admin, 'fast');
   await prepareMember(target.admin, 'gold');
   for (const { admin } of [source, target]) await installForkliftKinds(admin);
+  kubeconfigs = { source: await installLiveAccount(source), target: await installLiveAccount(target) };
 });
 
 afterAll(async () => {
@@ -37,7 +40,10 @@ const within = (
 ): Promise<void> =>
   clusters.within(name, async (pair) => {
     const { members } = clusters;
-    const crossing = new Crossing({ hub: members[hub], members, pair, namespace: `plans-${name}` });
+    const crossing = new Crossing({
+      ...{ hub: members[hub], kubeconfig: kubeconfigs[hub], members, pair },
+      namespace: `plans-${name}`,
+    });
     try {
       await work(crossing);
     } catch (error) {

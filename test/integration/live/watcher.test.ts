@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { startWatcher } from '../../../functions/live/watcher.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
 import { restWatcher } from '../../../webhook/live/watcher-scale.ts';
 import { LiveWatcher } from '../../../webhook/live-watcher/live-watcher.ts';
@@ -146,6 +147,10 @@ test('what changes in another cluster is posted while a run is under way, and no
     name: LIVE_WATCHER.name,
   });
   expect(deployment.spec.replicas).toBe(0);
+
+  // `live` scales it up with the next run, once.
+  const live = { hub: clusters.members.hub.admin, log: () => undefined };
+  expect([await startWatcher(live), await startWatcher(live)]).toEqual([true, false]);
 });
 
 const deploymentOf = (replicas: number): object => {

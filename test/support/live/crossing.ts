@@ -21,12 +21,16 @@ import { Remotes } from '../../../functions/kubernetes/remote.ts';
 import { KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { newLiveFunction } from '../../../functions/live/function.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
-import { render } from '../../cluster/controlplane/kustomize.ts';
+import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { objectsOf, render } from '../../cluster/controlplane/kustomize.ts';
+import { typeOf } from '../../cluster/install.ts';
+import { renderInstallation } from '../../cluster/overlay.ts';
 import { FULL_CLAIMS, newMigration, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm, Vmim } from '../../cluster/kubevirt/types.ts';
 import { untilServed } from '../../cluster/served.ts';
 import type { MemberCluster } from '../../cluster/several-clusters.ts';
 import { askUntil } from '../eventually.ts';
+import { untilAllowed } from '../roles.ts';
 import type { KubeVirtPair, PairSide } from '../kubevirt/pair.ts';
 import { newLines, type Line } from '../function-host.ts';
 
@@ -42,6 +46,34 @@ export async function installForkliftKinds(admin: Cluster): Promise<void> {
   for (const crd of await render('config/crd-forklift')) await admin.create(CRDS, crd);
   for (const type of [PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS])
     await untilServed(admin, type);
+}
+
+const ACCOUNT = { namespace: SYSTEM_NAMESPACE, name: 'mtq-live' };
+const RIGHTS = ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];
+
+/** The component's accounts with their rights, and nothing else of it; resolves with the kubeconfig of `live`. */
+export async function installLiveAccount({ admin, controlPlane }: MemberCluster): Promise<string> {
+  await admin.create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
+  const objects = objectsOf(await renderInstallation({ overlay: 'default', components: ['live-migration'] }));
+  const ofLive = objects.filter(
+    ({ kind = '', metadata: { name } }) => RIGHTS.includes(kind) && name.includes('live'),
+  );
+  for (const object of ofLive) await admin.create(typeOf(object), object);
+  const user = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
+  await untilAllowed(admin, user, { verb: 'list', ...VMIMS_ASKED, allowed: true });
+  return controlPlane.kubeconfigFor(ACCOUNT);
+}
+
+const VMIMS_ASKED = { group: 'kubevirt.io', resource: 'virtualmachineinstancemigrations' };
+
+/** What an admin applies in each namespace with Secrets that take part. */
+async function allowSecrets(admin: Cluster, namespace: string): Promise<void> {
+  for (const object of await render('config/components/live-migration/namespace')) {
+    const placed = { ...object, metadata: { ...object.metadata, namespace } };
+    await admin.create(typeOf(placed), placed);
+  }
+  const user = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
+  await untilAllowed(admin, user, { verb: 'get', group: '', resource: 'secrets', namespace, allowed: true });
 }
 
 /** What a cluster needs to take part: the gate of its KubeVirt, and a storage class. */
@@ -103,6 +135,8 @@ function withMac(vm: New<Vm>, macAddress: string): New<Vm> {
 
 export interface CrossingOptions {
   readonly hub: MemberCluster;
+  /** Of `live` there (installLiveAccount). */
+  readonly kubeconfig: string;
   readonly members: Readonly<Record<'source' | 'target', MemberCluster>>;
   readonly pair: KubeVirtPair;
   /** Of the plan and what it refers to, on the hub. */
@@ -128,7 +162,7 @@ export class Crossing {
     this.lines = lines;
     const remotes = new Remotes({ allowLoopback: true, maxKeptBytes: 1024 * 1024 });
     this.#handle = newLiveFunction({
-      hub: completing(connect(options.hub.controlPlane.adminKubeconfig, 'live')),
+      hub: completing(connect(options.kubeconfig, 'live')),
       remotes: { allowLoopback: true, at: (remote) => completing(remotes.at(remote)) },
       clock: systemClock,
       log,
@@ -171,6 +205,8 @@ export class Crossing {
     const { namespace, pair } = this.#options;
     const { admin } = this;
     await admin.create(NAMESPACES, { metadata: { name: namespace } });
+    const own = this.#options.members.source.id === this.#options.hub.id ? pair.source : pair.target;
+    for (const each of [namespace, own.namespace]) await allowSecrets(admin, each);
     await this.#createProvider('source');
     await this.#createProvider('target');
     const named = (name: string): { namespace: string; name: string } => ({ namespace, name });
