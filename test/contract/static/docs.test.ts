@@ -18,6 +18,7 @@ const ENTRIES = [
   'glossary.md',
   'incumbent.md',
   'installing.md',
+  'live-migration.md',
   'maintenance.md',
   'operations.md',
   'preflight-dark.svg',
