@@ -258,6 +258,16 @@ describe('somebody deletes the source VM, or its record', () => {
     ['when the guest has arrived', aRun({ source: gone, target: THERE }), 'Succeeded Succeeded'],
     ['when the run has ended', aRun({ source: gone, hub: shown('Canceled') }), 'Canceled Succeeded'],
     [
+      'when the run has failed, and what it made is still there: it is listed until it is gone',
+      aRun({ source: gone, target: { made: MADE }, hub: shown('Failed') }),
+      'Failed Succeeded, left: DataVolume target/web-root',
+    ],
+    [
+      'when the run has failed, and the guest has arrived',
+      aRun({ source: gone, target: { ...THERE, made: MADE }, hub: shown('Failed') }),
+      'Failed Succeeded',
+    ],
+    [
       'the record, of a run that has ended',
       aRun({ hub: shown('Succeeded'), target: THERE }),
       'Succeeded Succeeded',

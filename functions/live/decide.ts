@@ -78,7 +78,7 @@ function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecisio
 }
 
 /** The run has ended, and the record is off. */
-function asShown({ hub }: RunSnapshot): RunDecision {
+function asShown({ hub }: RunSnapshot): Ended {
   const { succeeded, canceled } = LIVE_CONDITION;
   const other = has(hub.status, canceled) ? 'Canceled' : 'Failed';
   return over(has(hub.status, succeeded) ? 'Succeeded' : other, {
@@ -90,13 +90,15 @@ function asShown({ hub }: RunSnapshot): RunDecision {
 /** The VM on the source is gone, and with it the record. Nothing can start there, and nothing proves where the guest is. */
 function withoutSource(snapshot: RunSnapshot): RunDecision {
   const { hub, target } = snapshot;
-  if (hub.status?.completed !== undefined) return asShown(snapshot);
+  const before = hub.status?.completed === undefined ? undefined : asShown(snapshot);
+  if (before?.as === 'Succeeded') return before;
   const vm = receiverOf(snapshot);
   if (vm !== undefined && hasArrived({ ...target, vm, vmim: target.vmims.at(-1) })) {
     const message = 'the VM runs on the target; the one on the source was deleted';
-    return over('Succeeded', { reason: LIVE_REASON.succeeded, message });
+    return before ?? over('Succeeded', { reason: LIVE_REASON.succeeded, message });
   }
   const left = madeObjects(snapshot);
+  if (before !== undefined) return { ...before, leftovers: left.map(shown) };
   const advice = left.length === 0 ? '' : ': look at the target, and delete by hand what is not needed';
   const message = `the VM on the source was deleted before its guest was seen on the target${advice}`;
   return over('Failed', { reason: LIVE_REASON.sourceGone, message }, left);
