@@ -212,13 +212,15 @@ describe('the watcher of other clusters', () => {
     expect(subjects.map(({ name }) => name)).toEqual(['mtq-guard', ACCOUNT]);
   });
 
-  test('may read plans and their runs, and the providers of these', () => {
+  test('may read plans, their runs and providers, and watch what moves in this cluster', () => {
+    const watched = [
+      ...['datavolumes', 'migrations', 'plans'],
+      ...['virtualmachineinstancemigrations', 'virtualmachineinstances', 'virtualmachines'],
+    ];
     expect(rightsOf(LIVE_WATCHER.name).toSorted()).toEqual([
-      'get providers',
-      'list migrations',
-      'list plans',
-      'watch migrations',
-      'watch plans',
+      ...['get namespaces', 'get providers'],
+      ...watched.map((plural) => `list ${plural}`),
+      ...watched.map((plural) => `watch ${plural}`),
     ]);
   });
 });

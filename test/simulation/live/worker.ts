@@ -1,3 +1,4 @@
+import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { mutate } from '../mutate.ts';
 import type { Batch } from '../pool.ts';
@@ -5,6 +6,8 @@ import type { WorkerData } from '../worker.ts';
 import { mutationNamed } from './mutations.ts';
 import type { LiveSummary } from './pool.ts';
 
+// As in ../worker.ts.
+enableCompileCache('node_modules/.cache/node');
 Error.stackTraceLimit = 0;
 const { mutation } = workerData as WorkerData;
 if (mutation !== undefined) mutate(mutationNamed(mutation));
