@@ -6,13 +6,14 @@ import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import type { SourceView } from '../domain/live/plan-view.ts';
 import { requesterOf } from '../domain/live/requester.ts';
+import { isHeld, isOfPlan } from '../domain/live/run-state.ts';
 import { describeRight, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
 import { readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import type { RunDecision } from './decide.ts';
-import { hold, isHeld, providersIn, release } from './hold.ts';
+import { hold, providersIn, release } from './hold.ts';
 import { FIRST_STEP } from './move.ts';
 import { named, type PlanProviders } from './read-plan.ts';
 import type { ClusterIds } from './read-run.ts';
@@ -167,15 +168,10 @@ async function firstInTurn(
     (other) => other.metadata.uid !== migration.metadata.uid && isOfPlan(other, plan),
   );
   const orderOf = ({ metadata }: PlanMigration): string => `${metadata.creationTimestamp} ${metadata.name}`;
-  return others.find((other) => isHeld(other) || (isWaiting(other) && orderOf(other) < orderOf(migration)));
+  return others.find((other) => isHeld(other) || (mayBegin(other) && orderOf(other) < orderOf(migration)));
 }
 
-/** Whether the Migration is a run of this plan. */
-export const isOfPlan = ({ spec, metadata }: PlanMigration, plan: Plan): boolean =>
-  spec.plan.name === plan.metadata.name &&
-  (spec.plan.namespace ?? metadata.namespace) === plan.metadata.namespace;
-
-const isWaiting = ({ status, metadata }: PlanMigration): boolean =>
+const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
   status?.completed === undefined && metadata.deletionTimestamp === undefined;
 
 /** Each as it is now; undefined: it is gone. */

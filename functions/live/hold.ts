@@ -1,5 +1,6 @@
 import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_FINALIZER } from '../domain/live/names.ts';
+import { isHeld } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-resources.ts';
@@ -20,9 +21,6 @@ export const providersIn = ({ source, destination }: PlanProviders): FoundProvid
     source,
     source?.provider.metadata.uid === destination?.provider.metadata.uid ? undefined : destination,
   ].filter((provider) => provider !== undefined);
-
-export const isHeld = ({ metadata }: KubernetesObject): boolean =>
-  metadata.finalizers?.includes(LIVE_FINALIZER) === true;
 
 /**
  * Holds all of them, the Migration first, so that a deletion is a cancel. In each event again: another run that has ended may have let one

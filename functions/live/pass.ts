@@ -2,6 +2,7 @@ import { critical, isBlocking } from '../domain/live/conditions.ts';
 import type { Side } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
+import { hasEnded } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
 import type { ApiServer } from '../kubernetes/cluster.ts';
@@ -12,7 +13,7 @@ import { apply } from './apply.ts';
 import { begin, done, notBegun, readAgain, readProviders, type PassResult } from './begin.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
-import { hold, isHeld, release, type Held } from './hold.ts';
+import { hold, release, type Held } from './hold.ts';
 import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
 import { named } from './read-plan.ts';
 import type { ClusterIds } from './read-run.ts';
@@ -43,7 +44,7 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
   const migration = await found(hub.get(PLAN_MIGRATIONS, at));
   if (migration === undefined) return done('the Migration is gone');
   const { status, spec } = migration;
-  if (status?.completed !== undefined && !isHeld(migration)) return done('the Migration has ended');
+  if (hasEnded(migration)) return done('the Migration has ended');
   const plan = spec.plan.name
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;

@@ -1,6 +1,7 @@
 import { has } from '../domain/live/conditions.ts';
 import type { NamedReference, Plan, PlanMigration } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_CONDITION, LIVE_KIND } from '../domain/live/names.ts';
+import { hasEnded, isOfPlan } from '../domain/live/run-state.ts';
 import type { LiveRequest } from '../eventing/live-events.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../kubernetes/live-resources.ts';
@@ -12,10 +13,8 @@ import {
   checkStorageMap,
   isForkliftHere,
 } from './check.ts';
-import { isOfPlan } from './begin.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
-import { isHeld } from './hold.ts';
 import type { MigrationAt } from './pass.ts';
 
 /** Looks at what the event is about, and resolves with the Migrations that may go on by it. */
@@ -96,8 +95,6 @@ async function unfinished(
 ): Promise<readonly MigrationAt[]> {
   const { items } = await hub.list(PLAN_MIGRATIONS, {});
   return items
-    .filter(
-      (migration) => (migration.status?.completed === undefined || isHeld(migration)) && isMeant(migration),
-    )
+    .filter((migration) => !hasEnded(migration) && isMeant(migration))
     .map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
 }

@@ -1,4 +1,4 @@
-import { isInHand } from '../../functions/domain/live/run-state.ts';
+import { isHeld } from '../../functions/domain/live/run-state.ts';
 import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
@@ -13,7 +13,7 @@ export async function restWatcher(cluster: Cluster): Promise<boolean> {
   const deployment = (await ignoreNotFound(cluster.get(LIVE_WATCHER.type, at)))?.object;
   if (deployment === undefined || deployment.spec.replicas === 0) return false;
   const { items } = await cluster.list(PLAN_MIGRATIONS, {});
-  if (items.some(isInHand)) return false;
+  if (items.some(isHeld)) return false;
   const { resourceVersion } = deployment.metadata;
   const merge = { metadata: { resourceVersion }, spec: { replicas: 0 } };
   await cluster.patch(LIVE_WATCHER.type, at, { merge, subresource: 'scale' });

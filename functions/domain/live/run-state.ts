@@ -1,15 +1,18 @@
-import { LIVE_CONDITION, LIVE_FINALIZER } from './names.ts';
+import type { KubernetesObject } from '../objects.ts';
 import type { Plan, PlanMigration, VmStatus } from './forklift.ts';
+import { LIVE_CONDITION, LIVE_FINALIZER } from './names.ts';
 
-/** `live` has it in hand: from before its first write until nothing is left over. */
-export const isInHand = ({ metadata }: PlanMigration): boolean =>
+/** `live` holds it: from before its first write until nothing is left over. */
+export const isHeld = ({ metadata }: KubernetesObject): boolean =>
   metadata.finalizers?.includes(LIVE_FINALIZER) === true;
 
+/** Nothing is left to do with it. */
+export const hasEnded = (migration: PlanMigration): boolean =>
+  migration.status?.completed !== undefined && !isHeld(migration);
+
 /** The run has begun, and `live` has work left with it: also after its end, while it leaves something over. */
-export const isUnderWay = (migration: PlanMigration): boolean => {
-  const { started, completed } = migration.status ?? {};
-  return started !== undefined && (completed === undefined || isInHand(migration));
-};
+export const isUnderWay = (migration: PlanMigration): boolean =>
+  migration.status?.started !== undefined && !hasEnded(migration);
 
 /** It waits for its plan, or for another run of it. */
 export const isWaiting = ({ status }: PlanMigration): boolean =>
@@ -19,17 +22,14 @@ export const isWaiting = ({ status }: PlanMigration): boolean =>
 export const vmsUnderWay = ({ status }: PlanMigration): VmStatus[] =>
   (status?.vms ?? []).filter(({ started, completed }) => started !== undefined && completed === undefined);
 
+/** Whether the Migration is a run of this plan. */
+export const isOfPlan = ({ spec, metadata }: PlanMigration, plan: Plan): boolean =>
+  spec.plan.name === plan.metadata.name &&
+  (spec.plan.namespace ?? metadata.namespace) === plan.metadata.namespace;
+
 /** undefined: it is not of a plan for live migrations; Forklift's other types are not ours. */
-export const livePlanOf = (
-  { spec: { plan }, metadata }: PlanMigration,
-  plans: readonly Plan[],
-): Plan | undefined =>
-  plans.find(
-    (one) =>
-      one.spec.type === 'live' &&
-      one.metadata.name === plan.name &&
-      one.metadata.namespace === (plan.namespace ?? metadata.namespace),
-  );
+export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Plan | undefined =>
+  plans.find((plan) => plan.spec.type === 'live' && isOfPlan(migration, plan));
 
 /** It is for live migrations, and could not run when it was last looked at. */
 export const isNotReady = ({ spec, status }: Plan): boolean =>
