@@ -2,6 +2,7 @@ import type { Hook, NetworkMap, Plan, PlanMigration, Provider, StorageMap } from
 import type { Claim, DataVolume, VirtualMachine, Vmi, Vmim } from '../domain/live/kubevirt.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
 import type { Job } from '../domain/live/run-snapshot.ts';
+import { SYSTEM_NAMESPACE } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { ResourceType } from './cluster.ts';
 import { CLAIMS, MIGRATIONS, VMIS } from './resources.ts';
@@ -102,8 +103,11 @@ interface Deployment extends KubernetesObject {
   spec: { replicas: number };
 }
 
-/** The process that watches other clusters while VMs move: scaled up by `live`, and down by the guard. */
-export const LIVE_WATCHER: { readonly name: string; readonly type: ResourceType<Deployment> } = {
-  name: 'mtq-live-watcher',
+/** The process that watches the clusters of VMs that move: scaled up by `live`, and down by the guard. */
+export const LIVE_WATCHER: {
+  readonly at: { readonly namespace: string; readonly name: string };
+  readonly type: ResourceType<Deployment>;
+} = {
+  at: { namespace: SYSTEM_NAMESPACE, name: 'mtq-live-watcher' },
   type: { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments', ...namespaced },
 };

@@ -152,7 +152,7 @@ describe('rights', () => {
     expect(readers?.rules?.map(({ verbs }) => verbs)).toEqual([['get']]);
     const subject = { kind: 'ServiceAccount', namespace: SYSTEM_NAMESPACE };
     expect(binding?.subjects).toEqual([{ ...subject, name: ACCOUNT }]);
-    expect(ofReaders?.subjects).toEqual([{ ...subject, name: LIVE_WATCHER.name }]);
+    expect(ofReaders?.subjects).toEqual([{ ...subject, name: LIVE_WATCHER.at.name }]);
   });
 
   test('the guard may read plans, their runs and providers, ask for users’ rights, and keep its CA bundle', () => {
@@ -194,17 +194,22 @@ describe('the watcher of other clusters', () => {
     );
 
   test('does not run until `live` scales it up', () => {
-    expect(inSystem('Deployment', LIVE_WATCHER.name)).toMatchObject({ spec: { replicas: 0 } });
+    expect(inSystem('Deployment', LIVE_WATCHER.at.name)).toMatchObject({ spec: { replicas: 0 } });
   });
 
   test('is scaled by `live` and the guard alone, which may change nothing else of it', () => {
     const { rules, metadata } = inSystem('Role', 'mtq-live-watcher-scale');
     expect(rules).toEqual([
-      { apiGroups: ['apps'], resources: ['deployments'], resourceNames: [LIVE_WATCHER.name], verbs: ['get'] },
+      {
+        apiGroups: ['apps'],
+        resources: ['deployments'],
+        resourceNames: [LIVE_WATCHER.at.name],
+        verbs: ['get'],
+      },
       {
         apiGroups: ['apps'],
         resources: ['deployments/scale'],
-        resourceNames: [LIVE_WATCHER.name],
+        resourceNames: [LIVE_WATCHER.at.name],
         verbs: ['patch'],
       },
     ]);
@@ -217,7 +222,7 @@ describe('the watcher of other clusters', () => {
       ...['datavolumes', 'migrations', 'plans'],
       ...['virtualmachineinstancemigrations', 'virtualmachineinstances', 'virtualmachines'],
     ];
-    expect(rightsOf(LIVE_WATCHER.name).toSorted()).toEqual([
+    expect(rightsOf(LIVE_WATCHER.at.name).toSorted()).toEqual([
       ...['get namespaces', 'get providers'],
       ...watched.map((plural) => `list ${plural}`),
       ...watched.map((plural) => `watch ${plural}`),

@@ -31,7 +31,7 @@ const isElsewhere = (of: string | undefined, namespace: string): boolean =>
   of !== undefined && of !== '' && of !== namespace;
 
 /**
- * A Provider lets its users act with the token of its Secret, so whoever writes it must be allowed to read that. Whether the Secret is
+ * A Provider lets its users act with the token of its Secret, so its writer must be allowed to read that. Whether the Secret is
  * labelled for this, and has the same URL, is checked by `live`, which may read it, before it connects.
  */
 export function secretRightOf(provider: unknown, namespace: string): Right | undefined {

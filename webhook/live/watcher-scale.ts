@@ -1,5 +1,4 @@
 import { isHeld } from '../../functions/domain/live/run-state.ts';
-import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../functions/kubernetes/live-resources.ts';
@@ -9,13 +8,13 @@ import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../functions/kubernetes/live-r
  * are listed again before, and a Deployment that has changed since is a conflict.
  */
 export async function restWatcher(cluster: Cluster): Promise<boolean> {
-  const at = { namespace: SYSTEM_NAMESPACE, name: LIVE_WATCHER.name };
-  const deployment = (await ignoreNotFound(cluster.get(LIVE_WATCHER.type, at)))?.object;
+  const { at, type } = LIVE_WATCHER;
+  const deployment = (await ignoreNotFound(cluster.get(type, at)))?.object;
   if (deployment === undefined || deployment.spec.replicas === 0) return false;
   const { items } = await cluster.list(PLAN_MIGRATIONS, {});
   if (items.some(isHeld)) return false;
   const { resourceVersion } = deployment.metadata;
   const merge = { metadata: { resourceVersion }, spec: { replicas: 0 } };
-  await cluster.patch(LIVE_WATCHER.type, at, { merge, subresource: 'scale' });
+  await cluster.patch(type, at, { merge, subresource: 'scale' });
   return true;
 }

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../objects.ts';
 
 /**
- * Forklift's kinds with the fields that live migrations use (facts/cross-cluster.md §A). Types only: CRDs of ours or Forklift's
+ * Forklift's kinds with the fields that live migrations use (facts/cross-cluster.md §A). Types only: our CRDs and Forklift's
  * keep the other fields.
  */
 

@@ -25,7 +25,7 @@ const rightTo = (verb: string, { apiVersion, kind }: Kind, at: Pick<Right, 'name
 /** To run a plan, it must be readable. */
 export const rightToRead = (at: Required<NamedReference>): Right => rightTo('get', FORKLIFT_KIND.plan, at);
 
-/** Whoever may use a provider acts with its token there. */
+/** A user who may use a provider acts with its token there. */
 export const rightToUse = (at: Required<NamedReference>): Right => rightTo('use', FORKLIFT_KIND.provider, at);
 
 export interface Hosts {

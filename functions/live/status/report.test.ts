@@ -422,7 +422,7 @@ describe('a VM that waits', () => {
 });
 
 describe('events', () => {
-  const told = (passes: readonly (Pass | RunDecision)[]): string[] =>
+  const posted = (passes: readonly (Pass | RunDecision)[]): string[] =>
     reports(passes).flatMap(({ transitions }) =>
       transitions.map(({ type, data }) => `${type.replace('io.kubevirt.mtq.live.', '')} ${data.step}`),
     );
@@ -431,7 +431,7 @@ describe('events', () => {
 
   test('of a run, each once', () => {
     expect(
-      told([
+      posted([
         wait('Validate', 'PlanNotReady'),
         write('Started'),
         write('CreateEmptyDataVolumes'),
@@ -462,7 +462,7 @@ describe('events', () => {
   test('of one that fails and goes back', () => {
     const snapshot = aRecordedRun(recorded({ end: FAILED }));
     expect(
-      told([
+      posted([
         wait('CreateStandbyVM'),
         { decision: write('Undo'), snapshot },
         { decision: wait('Undo', 'CleaningUp'), snapshot },

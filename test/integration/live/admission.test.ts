@@ -10,16 +10,16 @@ import { toResponse } from '../../../webhook/admission/admission.ts';
 import { reviewForklift } from '../../../webhook/admission/forklift-review.ts';
 import { ensureCaBundle, fingerprintsOf, LIVE_WEBHOOKS } from '../../../webhook/tls/ca-bundle.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, SERVICE_ACCOUNTS } from '../../../webhook/tls/resources.ts';
-import { objectsOf, render } from '../../cluster/controlplane/kustomize.ts';
+import { objectsOf } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { renderInstallation } from '../../cluster/overlay.ts';
-import { untilServed } from '../../cluster/served.ts';
 import { newAuthority } from '../../cluster/serving-certificate.ts';
 import { startWebhookServer, type WebhookServer } from '../../cluster/webhook-server.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
 import { aHost, aPlan, aProvider } from '../../support/builders/live.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { askUntil } from '../../support/eventually.ts';
+import { installForkliftKinds } from '../../support/live/crossing.ts';
 import {
   bindRole,
   CLUSTER_ROLE_BINDINGS,
@@ -28,12 +28,6 @@ import {
   type PolicyRule,
 } from '../../support/roles.ts';
 
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 const FORKLIFT = 'forklift.konveyor.io';
 const NAMESPACE = 'tenant';
 const GUARD = { namespace: 'mtq-system', name: 'mtq-guard' };
@@ -56,9 +50,8 @@ beforeAll(async () => {
   asAdmin = apiRequests(controlPlane.adminKubeconfig);
   asRunner = apiRequests(await controlPlane.kubeconfigForUser(RUNNER));
   asWriter = apiRequests(await controlPlane.kubeconfigForUser(WRITER));
-  for (const crd of await render('config/crd-forklift')) await admin.create(CRDS, crd);
+  await installForkliftKinds(admin);
   for (const name of [NAMESPACE, GUARD.namespace]) await admin.create(NAMESPACES, { metadata: { name } });
-  for (const type of [PLANS, PLAN_MIGRATIONS, PROVIDERS]) await untilServed(admin, type);
   await admin.create(SERVICE_ACCOUNTS, { metadata: GUARD });
   guard = connect(await controlPlane.kubeconfigFor(GUARD));
   webhook = await startWebhookServer(async (request) => {

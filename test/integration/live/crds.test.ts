@@ -11,9 +11,7 @@ import {
   STORAGE_MAPS,
 } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { untilServed } from '../../cluster/served.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
 import {
   aHook,
@@ -25,15 +23,9 @@ import {
   aStorageMap,
 } from '../../support/builders/live.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
+import { installForkliftKinds } from '../../support/live/crossing.ts';
 
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 const NAMESPACE = 'tenant';
-const KINDS = { PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS, HOOKS };
 
 let controlPlane: ControlPlane;
 let admin: Cluster;
@@ -43,9 +35,8 @@ beforeAll(async () => {
   controlPlane = await freshControlPlane();
   admin = connect(controlPlane.adminKubeconfig);
   request = apiRequests(controlPlane.adminKubeconfig);
-  for (const crd of await render('config/crd-forklift')) await admin.create(CRDS, crd);
+  await installForkliftKinds(admin);
   await admin.create(NAMESPACES, { metadata: { name: NAMESPACE } });
-  for (const type of Object.values(KINDS)) await untilServed(admin, type);
 });
 
 afterAll(async () => {

@@ -1,29 +1,21 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { LIVE_FINALIZER, LIVE_LABEL, REFERENCE_EVENT } from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { startWatcher } from '../../../functions/live/watcher.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
 import { restWatcher } from '../../../webhook/live/watcher-scale.ts';
 import { LiveWatcher } from '../../../webhook/live-watcher/live-watcher.ts';
-import { render } from '../../cluster/controlplane/kustomize.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import { FULL_MIGRATIONS, newMigration, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
-import { untilServed } from '../../cluster/served.ts';
 import { startClusters, type SeveralClusters } from '../../cluster/several-clusters.ts';
 import { aPlan, aPlanMigration } from '../../support/builders/live.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { Recorded } from '../../support/eventually.ts';
-
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
+import { installForkliftKinds } from '../../support/live/crossing.ts';
 
 let clusters: SeveralClusters<'hub' | 'other'>;
 let hub: Cluster;
@@ -34,9 +26,8 @@ beforeAll(async () => {
   clusters = await startClusters(['hub', 'other'], freshControlPlane);
   hub = clusters.members.hub.admin;
   ({ admin: other, id } = clusters.members.other);
-  for (const crd of await render('config/crd-forklift')) await hub.create(CRDS, crd);
+  await installForkliftKinds(hub);
   for (const name of ['tenant', 'mtq-system']) await hub.create(NAMESPACES, { metadata: { name } });
-  for (const type of [PLANS, PLAN_MIGRATIONS]) await untilServed(hub, type);
   await installKubeVirt(other);
   await other.create(NAMESPACES, { metadata: { name: 'vms' } });
 });
@@ -142,10 +133,7 @@ test('what changes in another cluster is posted while a run is under way, and no
   expect(await restWatcher(hub)).toBe(false);
   await endRun();
   expect(await restWatcher(hub)).toBe(true);
-  const { object: deployment } = await hub.get(LIVE_WATCHER.type, {
-    namespace: 'mtq-system',
-    name: LIVE_WATCHER.name,
-  });
+  const { object: deployment } = await hub.get(LIVE_WATCHER.type, LIVE_WATCHER.at);
   expect(deployment.spec.replicas).toBe(0);
 
   // `live` scales it up with the next run, once.
@@ -154,10 +142,10 @@ test('what changes in another cluster is posted while a run is under way, and no
 });
 
 const deploymentOf = (replicas: number): object => {
-  const labels = { app: LIVE_WATCHER.name };
+  const labels = { app: LIVE_WATCHER.at.name };
   const containers = [{ name: 'watcher', image: 'example.com/image' }];
   return {
-    metadata: { namespace: 'mtq-system', name: LIVE_WATCHER.name },
+    metadata: LIVE_WATCHER.at,
     spec: {
       replicas,
       selector: { matchLabels: labels },

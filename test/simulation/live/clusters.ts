@@ -41,7 +41,7 @@ const TYPES: readonly ResourceType[] = [
   DATA_VOLUMES,
 ];
 
-/** An annotation of ours that changes with each write by somebody but KubeVirt: the model keeps no managedFields. */
+/** The model's own annotation, which changes with each write by somebody but KubeVirt: the model keeps no managedFields. */
 const WRITER = 'simulation/writer';
 
 const TIGHT = { pods: '10', 'requests.cpu': '300m', 'requests.memory': '600Mi' };

@@ -527,7 +527,7 @@ export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
     const { source, target } = run.pair;
     await run.onTheWay(() =>
       run.hold('end-receiver', async () => {
-        // "only the source VMIM is deleted". Once it is gone, the target is told no more that the guest does not come.
+        // "only the source VMIM is deleted". Once it is gone, the target no longer learns that the guest does not come.
         await run.hold('abort-sending', async () => {
           await run.keep(source, 'send');
           await run.deleteMigration(source, 'send');

@@ -8,6 +8,7 @@ import type { Answer, Handle } from '../../../functions/host/function.ts';
 import type { ApiServer, Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import {
+  HOOKS,
   NETWORK_MAPS,
   PLAN_MIGRATIONS,
   PLANS,
@@ -44,7 +45,7 @@ const CRDS: ResourceType = {
 /** Forklift's kinds, as their admin installs them. */
 export async function installForkliftKinds(admin: Cluster): Promise<void> {
   for (const crd of await render('config/crd-forklift')) await admin.create(CRDS, crd);
-  for (const type of [PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS])
+  for (const type of [PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS, HOOKS])
     await untilServed(admin, type);
 }
 
