@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
-import { findSeeds, storeSeeds } from './killing-seeds.ts';
+import { KILLING_SEEDS } from './killing-seeds.ts';
 import { mutate, mutationNamed } from './mutate.ts';
 import { simulate, type Summary } from './pool.ts';
+import { newProgress } from './progress.ts';
 import { failureText, hitsTable } from './report.ts';
 
 const USAGE = 'npm run simulate -- [--runs N] [--seed S] [--mutation NAME] [--trace] | --find-seeds';
@@ -21,8 +22,8 @@ async function main(): Promise<number> {
   if (!Number.isSafeInteger(count) || !Number.isSafeInteger(from) || count < 1) throw new Error(USAGE);
   const { mutation } = values;
   if (values['find-seeds']) {
-    const found = await findSeeds(print);
-    storeSeeds(found);
+    const found = await KILLING_SEEDS.find(print);
+    KILLING_SEEDS.store(found);
     return found.missing.length;
   }
   if (mutation !== undefined) mutationNamed(mutation);
@@ -51,17 +52,6 @@ async function explain(seed: number, mutation: string | undefined): Promise<void
   const { shrink } = await import('./shrink.ts');
   const shrunk = await shrink(seed);
   if (shrunk !== undefined) print(`\nThe shortest that was found:\n${failureText(seed, shrunk)}`);
-}
-
-/** Each failing seed at once: a long search may be stopped before its end. */
-function newProgress(of: number): (soFar: Summary) => void {
-  let shown = 0;
-  return ({ runs, violations }) => {
-    for (const { seed, violation } of violations.slice(shown)) print(`seed ${String(seed)}: ${violation}`);
-    shown = violations.length;
-    if (process.stderr.isTTY || runs % 1_000 === 0)
-      process.stderr.write(`\r${String(runs)} of ${String(of)} runs, ${String(shown)} failures`);
-  };
 }
 
 function summaryText(

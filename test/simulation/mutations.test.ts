@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { invariantOf } from './checker/invariant.ts';
-import { seedThatKills } from './killing-seeds.ts';
+import { KILLING_SEEDS } from './killing-seeds.ts';
 import { mutated } from './mutate.ts';
 import { MUTATIONS, type Mutation } from './mutations.ts';
 import { simulate } from './pool.ts';
@@ -22,6 +22,11 @@ test('a mutation whose text is missing or occurs twice is an error', () => {
 
 // If this fails after a change, run `npm run simulate -- --find-seeds`. A mutation without a seed then is a gap in the checker.
 test.each(MUTATIONS)('the simulation catches: $name', async ({ name: mutation, breaks }) => {
-  const { violations } = await simulate({ from: seedThatKills(mutation), count: 1, mutation, workers: 1 });
+  const { violations } = await simulate({
+    from: KILLING_SEEDS.stored(mutation),
+    count: 1,
+    mutation,
+    workers: 1,
+  });
   expect(breaks).toContain(violations[0] === undefined ? 'none' : invariantOf(violations[0].violation));
 });

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { WorkerData } from './worker.ts';
+import type { WorkerData } from './serve-seeds.ts';
 
 /** Seeds from `from` on. */
 export interface Batch {
@@ -33,7 +33,7 @@ export interface Order<S extends Found = Summary> extends Batch {
 }
 
 const BATCH = 50;
-const NONE: Summary = {
+export const NONE: Summary = {
   runs: 0,
   steps: 0,
   cycles: 0,
@@ -91,7 +91,8 @@ function answered<S>(worker: Worker, batch: Batch): Promise<S> {
   }) as Promise<S>;
 }
 
-function added<S extends Found>(one: S, other: S): S {
+/** The summary of both. */
+export function added<S extends Found>(one: S, other: S): S {
   const hits = new Map(one.hits);
   for (const [hit, times] of other.hits) hits.set(hit, (hits.get(hit) ?? 0) + times);
   const sums = Object.entries(one).flatMap(([key, value]) =>

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { mutate } from '../mutate.ts';
-import { findSeeds } from './killing-seeds.ts';
+import { newProgress } from '../progress.ts';
+import { LIVE_KILLING_SEEDS } from './killing-seeds.ts';
 import { mutationNamed } from './mutations.ts';
 import { simulateLive, type LiveSummary } from './pool.ts';
 
@@ -21,7 +22,11 @@ async function main(): Promise<number> {
   });
   const [count, from, workers] = [Number(values.runs), Number(values.seed), Number(values.workers)];
   if (![count, from, workers].every(Number.isSafeInteger) || count < 1) throw new Error(USAGE);
-  if (values['find-seeds']) return (await findSeeds(print)).length;
+  if (values['find-seeds']) {
+    const found = await LIVE_KILLING_SEEDS.find(print);
+    LIVE_KILLING_SEEDS.store(found);
+    return found.missing.length;
+  }
   const { mutation } = values;
   if (values.trace) return showOne(from, mutation);
   const started = performance.now();
@@ -30,7 +35,7 @@ async function main(): Promise<number> {
     count,
     workers,
     mutation,
-    onProgress: (soFar) => progress(soFar, count),
+    onProgress: newProgress(count),
   });
   print(textOf(summary, performance.now() - started));
   return summary.violations.length === 0 ? 0 : 1;
@@ -45,18 +50,12 @@ async function showOne(seed: number, mutation: string | undefined): Promise<numb
   return violation === undefined ? 0 : 1;
 }
 
-function progress({ runs, violations }: LiveSummary, of: number): void {
-  if (process.stderr.isTTY || runs % 1_000 === 0)
-    process.stderr.write(`\r${String(runs)} of ${String(of)} runs, ${String(violations.length)} failures`);
-}
-
 function textOf({ runs, moved, hits, violations }: LiveSummary, ms: number): string {
   const table = [...hits].toSorted().map(([hit, times]) => `${String(times).padStart(9)}  ${hit}`);
-  const seeds = violations.slice(0, 20).map(({ seed, violation }) => `seed ${String(seed)}: ${violation}`);
   const total =
     `${String(runs)} runs in ${(ms / 1_000).toFixed(1)} s (${(ms / runs).toFixed(1)} ms each), ${String(moved)} moved; ` +
     `${String(violations.length)} broke a rule`;
-  return ['', ...table, '', total, ...seeds].join('\n');
+  return ['', ...table, '', total].join('\n');
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

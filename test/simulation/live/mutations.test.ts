@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { mutated } from '../mutate.ts';
 import { ruleOf } from './checker.ts';
-import { seedThatKills } from './killing-seeds.ts';
+import { LIVE_KILLING_SEEDS } from './killing-seeds.ts';
 import { MUTATIONS } from './mutations.ts';
 import { simulateLive } from './pool.ts';
 
@@ -16,7 +16,7 @@ test('each mutation has its own name, and finds its text exactly once', () => {
 // If this fails after a change, run `npm run simulate:live -- --find-seeds`. A mutation without a seed then is a gap in the checker.
 test.each(MUTATIONS)('the simulation catches: $name', async ({ name: mutation, breaks }) => {
   const { violations } = await simulateLive({
-    from: seedThatKills(mutation),
+    from: LIVE_KILLING_SEEDS.stored(mutation),
     count: 1,
     mutation,
     workers: 1,

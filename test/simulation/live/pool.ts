@@ -5,7 +5,7 @@ export interface LiveSummary extends Found {
   readonly moved: number;
 }
 
-const NONE: LiveSummary = { runs: 0, moved: 0, hits: new Map(), violations: [] };
+export const NONE: LiveSummary = { runs: 0, moved: 0, hits: new Map(), violations: [] };
 
 /** As `simulate`, of live migrations between clusters. */
 export const simulateLive = (order: Order<LiveSummary>): Promise<LiveSummary> =>
