@@ -1,3 +1,4 @@
+import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Read, ReadList } from '../kubernetes/cluster.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
@@ -13,21 +14,10 @@ export async function found<T>(read: Promise<Read<T>>): Promise<T | undefined> {
 }
 
 /** As `found`, of a kind that a cluster may do without, such as CDI's. */
-export async function foundIfServed<T>(read: Promise<Read<T>>): Promise<T | undefined> {
-  try {
-    return (await read).object;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
+export const foundIfServed = async <T>(read: Promise<Read<T>>): Promise<T | undefined> =>
+  (await ignoreNotFound(read))?.object;
 
 /** The objects; none of a kind that the cluster does not serve. */
 export async function listedIfServed<T extends KubernetesObject>(list: Promise<ReadList<T>>): Promise<T[]> {
-  try {
-    return (await list).items;
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+  return (await ignoreNotFound(list))?.items ?? [];
 }
